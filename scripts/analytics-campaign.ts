@@ -222,7 +222,7 @@ async function ask(db: Database, accountId: string): Promise<boolean> {
 withWriter(makeMail)
 const before = withWriter(bytesOf)
 let db = await openDatabase({ directory })
-await db.report('select 1 as one')
+await db.slowRead('select 1 as one')
 console.log(`${messages} recipients of real mail in ${mailDays} days`)
 await count(db)
 const isGood = await ask(db, 'acc_real')

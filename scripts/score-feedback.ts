@@ -159,7 +159,7 @@ async function replay(label: Label, recipient: LabelledRecipient, document: Buff
   const addressed = { address: forwardPath, messageId: 'em_0', recipientId: 'rcp_0' }
   const entries = suppressAfterBounce(
     { accountId: 'acc_0', sandbox: false },
-    { ...addressed, hard, category, enhancedCode: status, smtpCode, reason },
+    { ...addressed, hard, category, enhancedStatus: status, smtpCode, reason },
     policy,
     0,
   )

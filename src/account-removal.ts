@@ -8,7 +8,7 @@ import { removeSuppressionsOf } from './suppression/suppression-removal.ts'
 import { deleteTemplatesOf } from './template/template-store.ts'
 import type { WebhookList } from './webhook/webhook-list.ts'
 
-export interface AccountRemovalParts {
+export interface AccountRemovalServices {
   db: Pick<Database, 'write'>
   clock: Clock
   accounts: Accounts
@@ -28,8 +28,8 @@ const longestSubmissionMs = 3_600_000
  * @throws SternaError `not_found`, `invalid_state` while mail of the account is queued, or the last operator is among
  * its users; then it is as it was
  */
-export async function removeAccount(idOrName: string, parts: AccountRemovalParts): Promise<string> {
-  const { db, accounts, apiKeys, people, sendingDomains, webhooks, clock } = parts
+export async function removeAccount(idOrName: string, services: AccountRemovalServices): Promise<string> {
+  const { db, accounts, apiKeys, people, sendingDomains, webhooks, clock } = services
   const { id, status } = accounts.getAccount(idOrName)
   const startedAt = clock.now()
   await accounts.change(id, { status: 'suspended' })

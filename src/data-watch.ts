@@ -7,7 +7,7 @@ import { databaseFile } from './store/data-directory.ts'
 /** How often the files are looked at, ms. */
 const intervalMs = 1_000
 
-interface WatchParts {
+interface WatchServices {
   config: Pick<Config, 'dataDir' | 'secretKeyFile'>
   secrets: Pick<Secrets, 'deriveKey'>
   health: Health
@@ -18,7 +18,7 @@ interface WatchParts {
  * without a name, and ends with the process.
  */
 export class DataWatch {
-  readonly #config: WatchParts['config']
+  readonly #config: WatchServices['config']
   readonly #health: Health
   readonly #fingerprint: string
   /** The files of the database, as they were when it was opened. */
@@ -26,7 +26,7 @@ export class DataWatch {
   #key: string | null = null
   #timer: NodeJS.Timeout | undefined
 
-  constructor({ config, secrets, health }: WatchParts) {
+  constructor({ config, secrets, health }: WatchServices) {
     this.#config = config
     this.#health = health
     this.#fingerprint = fingerprintOf(secrets)

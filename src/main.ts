@@ -7,7 +7,7 @@ import { compactDatabase } from './command/compact-database.ts'
 import { askServer, controlSocketPath, serveControlSocket, type CommandResult } from './command/control-socket.ts'
 import { parseFeedbackFiles } from './command/feedback-commands.ts'
 import { helpPage } from './command/help-page.ts'
-import { openCommandParts } from './command/open-command-parts.ts'
+import { openCommandServices } from './command/open-command-services.ts'
 import { restoreBackup } from './command/restore.ts'
 import { judgeFiles, rewriteFile } from './command/tracking-commands.ts'
 import { welcome } from './command/welcome.ts'
@@ -65,9 +65,9 @@ const result = (stdout: string, stderr = ''): CommandResult => ({ stdout, stderr
 
 async function runAlone(request: { argv: string[]; cwd: string }, config: Config, log: Log): Promise<CommandResult> {
   const isNew = findDatabase(config.dataDir).isNew
-  const { parts, close } = await openCommandParts(config, log)
+  const { services, close } = await openCommandServices(config, log)
   try {
-    const ran = await runCommand(request, parts)
+    const ran = await runCommand(request, services)
     // Whoever meant the data of a server must learn that this is not where they are.
     return isNew ? { ...ran, stderr: `${config.dataDir} was empty: a new database is made there.\n${ran.stderr}` } : ran
   } finally {
@@ -87,8 +87,8 @@ async function serve(config: Config, log: Log): Promise<CommandResult> {
   const relay = await startRelay(config, { clock: systemClock, log, onFatal, version: version() })
   try {
     const path = controlSocketPath(config.dataDir)
-    const control = await serveControlSocket(path, (request) => runCommand(request, relay.parts), log)
-    process.stdout.write(await welcome(relay.parts))
+    const control = await serveControlSocket(path, (request) => runCommand(request, relay.services), log)
+    process.stdout.write(await welcome(relay.services))
     log.info({ version: version(), dataDir: config.dataDir }, 'Sterna is ready')
     log.info({ signal: await stopSignal }, 'stopping')
     await control.close()

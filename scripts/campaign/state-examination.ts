@@ -1,5 +1,5 @@
 import { loadConfig } from '../../src/config/load-config.ts'
-import { openCommandParts } from '../../src/command/open-command-parts.ts'
+import { openCommandServices } from '../../src/command/open-command-services.ts'
 import { silentLog } from '../../src/log.ts'
 import { rowsIn } from './database-rows.ts'
 import { NotStarted, type Ending, type ServerUnderTest } from './server-under-test.ts'
@@ -71,9 +71,9 @@ export function thingsIn(directory: string): string[] {
 
 /** Opens every DKIM key with the key file in place. */
 async function openKeys(environment: NodeJS.ProcessEnv): Promise<void> {
-  const { parts, close } = await openCommandParts(loadConfig({ env: environment }), silentLog)
+  const { services, close } = await openCommandServices(loadConfig({ env: environment }), silentLog)
   try {
-    for (const { keys } of parts.sendingDomains.list()) for (const { id } of keys) parts.sendingDomains.privateKey(id)
+    for (const { keys } of services.sendingDomains.list()) for (const { id } of keys) services.sendingDomains.privateKey(id)
   } finally {
     await close()
   }

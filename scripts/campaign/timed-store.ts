@@ -51,7 +51,7 @@ export function timedStore(directory: string): TimedStore {
       statements.learn(numbers.takeUntold())
       return (await timed(sql, () => statements.at(number).all(values))) as R[]
     },
-    async report<R extends Row>(sql: string, params = {}) {
+    async slowRead<R extends Row>(sql: string, params = {}) {
       return reader.prepare(sql).all(params) as R[]
     },
     async write(batch, { onHeld } = {}): Promise<Written[]> {

@@ -67,11 +67,11 @@ const phases = ['banner', 'ehlo', 'starttls', 'mail', 'rcpt', 'data', 'dot', 're
 /** `PHASE CODE ENHANCED HOST|TEXT`. */
 function refusalOf(input: string): Refusal {
   const [facts = '', ...words] = input.split('|')
-  const [phase = '', code = '', enhancedCode = '', host = ''] = facts.split(' ')
+  const [phase = '', code = '', enhancedStatus = '', host = ''] = facts.split(' ')
   return {
     phase: phases.find((one) => one === phase) ?? 'report',
     code: Number.isInteger(Number(code)) && code !== '' ? Number(code) : null,
-    enhancedCode: enhancedCode === '-' ? null : enhancedCode,
+    enhancedStatus: enhancedStatus === '-' ? null : enhancedStatus,
     remoteHost: host === '' ? null : host.toLowerCase(),
     text: words.join('|'),
   }
@@ -84,8 +84,8 @@ function classify(input: Buffer): string {
   return `${category} ${hard} ${'name' in rule ? rule.name : rule.code}`
 }
 
-const refusalText = ({ phase, code, enhancedCode, text: words, remoteHost }: Partial<Refusal>): string =>
-  `${phase} ${code ?? ''} ${enhancedCode ?? '-'} ${remoteHost ?? ''}|${words}`
+const refusalText = ({ phase, code, enhancedStatus, text: words, remoteHost }: Partial<Refusal>): string =>
+  `${phase} ${code ?? ''} ${enhancedStatus ?? '-'} ${remoteHost ?? ''}|${words}`
 
 async function readWhole(input: Buffer): Promise<string> {
   let message: ReturnedMessage

@@ -14,7 +14,7 @@ export interface Account {
   /** One of the names of the setting `plans`. */
   plan: string
   /**
-   * A suspended account's mail is refused at every door, and what is scheduled is held until the account is active again. What is on its
+   * A suspended account's mail is refused everywhere, and what is scheduled is held until the account is active again. What is on its
    * way already is still delivered.
    */
   status: AccountStatus
@@ -52,9 +52,9 @@ export class Accounts {
   readonly #wantNotices = new Set<string>()
   #onResumed: (id: string) => void = () => {}
 
-  constructor(parts: { db: Database; clock: Clock }) {
-    this.#db = parts.db
-    this.#clock = parts.clock
+  constructor(services: { db: Database; clock: Clock }) {
+    this.#db = services.db
+    this.#clock = services.clock
   }
 
   async load(): Promise<void> {
@@ -181,7 +181,7 @@ export class Accounts {
    */
   async checkQueue(id: string): Promise<void> {
     // By the partial indexes recipient_state, recipient_queued and recipient_owned.
-    const queued = await this.#db.report(
+    const queued = await this.#db.slowRead(
       `select id from recipient where account_id = :id and state in ('scheduled', 'deferred') and state not in ('queued', 'delivered')
             and due_at is not null
         union all

@@ -56,11 +56,11 @@ export class ApiKeys {
   readonly #unwritten = new Set<StoredApiKey>()
 
   /** `sandboxOnly`: the whole server lets no mail out, so every key is a sandbox key. */
-  constructor(parts: { db: Database; clock: Clock; accounts: Accounts; sandboxOnly?: boolean }) {
-    this.#db = parts.db
-    this.#clock = parts.clock
-    this.#accounts = parts.accounts
-    this.#sandboxOnly = parts.sandboxOnly ?? false
+  constructor(services: { db: Database; clock: Clock; accounts: Accounts; sandboxOnly?: boolean }) {
+    this.#db = services.db
+    this.#clock = services.clock
+    this.#accounts = services.accounts
+    this.#sandboxOnly = services.sandboxOnly ?? false
   }
 
   async load(): Promise<void> {

@@ -60,9 +60,9 @@ export class AuditLog {
   readonly #db: Database
   readonly #clock: Clock
 
-  constructor(parts: { db: Database; clock: Clock }) {
-    this.#db = parts.db
-    this.#clock = parts.clock
+  constructor(services: { db: Database; clock: Clock }) {
+    this.#db = services.db
+    this.#clock = services.clock
   }
 
   /** On disk when the promise resolves. */
@@ -104,7 +104,7 @@ export class AuditLog {
       ...(since === null ? [] : ['id >= :since']),
       ...(until === null ? [] : ['id < :until']),
     ]
-    return this.#db.report<AuditRow>(
+    return this.#db.slowRead<AuditRow>(
       `select id, account_id, actor_type, actor_id, actor_name, operation, object_id, fields, address, request_id, created_at
          from audit where ${conditions.join(' and ')} ${order}`,
       {

@@ -8,7 +8,7 @@ import { userEmail } from './user-email.ts'
 import type { StoredUser } from './user.ts'
 import type { Users } from './users.ts'
 
-interface LoginParts {
+interface LoginServices {
   clock: Clock
   users: Users
   passwords: PasswordHasher
@@ -26,16 +26,16 @@ const allowedAttempts = { limit: 20, windowMs: 15 * minuteMs }
 
 /** Who may come in: the one place where passwords are compared. */
 export class Login {
-  readonly #parts: LoginParts
+  readonly #services: LoginServices
   /**
    * Attempts by client network and by user. Each is counted before its password is compared, so that many at once get no further
    * than many in a row; one that succeeds is taken back.
    */
   readonly #attempts: RateLimiter
 
-  constructor(parts: LoginParts) {
-    this.#parts = parts
-    this.#attempts = new RateLimiter(parts.clock, allowedAttempts)
+  constructor(services: LoginServices) {
+    this.#services = services
+    this.#attempts = new RateLimiter(services.clock, allowedAttempts)
   }
 
   /**
@@ -46,7 +46,7 @@ export class Login {
    * `service_unavailable`
    */
   async verify(credentials: Credentials, address: string): Promise<StoredUser> {
-    const { users, passwords, secondFactors } = this.#parts
+    const { users, passwords, secondFactors } = this.#services
     const keys = [`address ${clientNetwork(address)}`, `user ${userEmail(credentials.email)}`]
     this.#take(keys)
     const user = users.findByEmail(credentials.email)
@@ -68,7 +68,7 @@ export class Login {
    * @throws SternaError `invalid_credentials`, `rate_limit_exceeded`, `service_unavailable`
    */
   async confirm(userId: string, password: string, address: string): Promise<string | null> {
-    const { users, passwords } = this.#parts
+    const { users, passwords } = this.#services
     const user = users.get(userId)
     const keys = [`address ${clientNetwork(address)}`, `user ${user.email}`]
     this.#take(keys)

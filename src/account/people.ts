@@ -19,7 +19,7 @@ export interface People {
   setupLink: SetupLink
 }
 
-interface PeopleParts {
+interface PeopleServices {
   db: Database
   clock: Clock
   secrets: Secrets
@@ -27,13 +27,13 @@ interface PeopleParts {
 }
 
 /** Loads the users and their sessions; `issuer` is what authenticator apps call this server. */
-export async function openPeople(parts: PeopleParts, settings: { issuer: string; sandboxOnly: boolean }): Promise<People> {
+export async function openPeople(services: PeopleServices, settings: { issuer: string; sandboxOnly: boolean }): Promise<People> {
   const passwords = new PasswordHasher()
-  const users = new Users({ ...parts, passwords })
-  const sessions = new Sessions({ ...parts, users, sandboxOnly: settings.sandboxOnly })
-  const secondFactors = new SecondFactors({ ...parts, users }, settings.issuer)
-  const login = new Login({ ...parts, users, passwords, secondFactors })
-  const setupLink = new SetupLink({ ...parts, users, passwords })
+  const users = new Users({ ...services, passwords })
+  const sessions = new Sessions({ ...services, users, sandboxOnly: settings.sandboxOnly })
+  const secondFactors = new SecondFactors({ ...services, users }, settings.issuer)
+  const login = new Login({ ...services, users, passwords, secondFactors })
+  const setupLink = new SetupLink({ ...services, users, passwords })
   for (const part of [users, sessions]) await part.load()
   return { users, sessions, login, passwords, secondFactors, setupLink }
 }

@@ -8,7 +8,7 @@ import { base32, matchingStep, otpauthUri, totpSecretBytes } from './totp.ts'
 import type { StoredUser } from './user.ts'
 import type { Users } from './users.ts'
 
-interface SecondFactorParts {
+interface SecondFactorServices {
   db: Database
   clock: Clock
   secrets: Secrets
@@ -19,12 +19,12 @@ const recoveryCodeCount = 10
 
 /** The codes that users are asked for beside their password, if they want that: of an app (RFC 6238), or on paper. */
 export class SecondFactors {
-  readonly #parts: SecondFactorParts
+  readonly #services: SecondFactorServices
   /** How apps name this server. */
   readonly #issuer: string
 
-  constructor(parts: SecondFactorParts, issuer: string) {
-    this.#parts = parts
+  constructor(services: SecondFactorServices, issuer: string) {
+    this.#services = services
     this.#issuer = issuer
   }
 
@@ -33,7 +33,7 @@ export class SecondFactors {
    * @throws SternaError `invalid_state` where there is a second factor already
    */
   async begin(userId: string): Promise<{ secret: string; uri: string }> {
-    const { db, secrets, users } = this.#parts
+    const { db, secrets, users } = this.#services
     const user = users.get(userId)
     if (user.totpSecret) throw new SternaError('invalid_state', 'There is a second factor already. Remove it first.')
     const secret = randomBytes(totpSecretBytes)
@@ -50,7 +50,7 @@ export class SecondFactors {
    * @throws SternaError `invalid_state` where none was begun, `invalid_credentials` where the code is wrong
    */
   async confirm(userId: string, code: string): Promise<string[]> {
-    const { clock, secrets, users } = this.#parts
+    const { clock, secrets, users } = this.#services
     const user = users.get(userId)
     if (!user.totpPending || user.totpSecret) throw new SternaError('invalid_state', 'No second factor was begun.')
     const step = matchingStep(secrets.open(user.totpPending, sealContext(user)), code, { now: clock.now(), lastStep: 0 })
@@ -77,7 +77,7 @@ export class SecondFactors {
    * @throws SternaError `second_factor_required` without a code, `invalid_credentials` where it is wrong or used
    */
   async check(userId: string, code: string | undefined): Promise<void> {
-    const { clock, secrets, users } = this.#parts
+    const { clock, secrets, users } = this.#services
     const user = users.get(userId)
     if (!user.totpSecret) return
     if (code === undefined) {
@@ -100,7 +100,7 @@ export class SecondFactors {
 
   /** Logging in takes the password alone again. */
   async remove(userId: string): Promise<void> {
-    const { db, users } = this.#parts
+    const { db, users } = this.#services
     await db.write([
       { sql: 'update account_user set totp_secret = null, totp_pending = null where id = :id', params: { id: userId }, expect: 1 },
       { sql: 'delete from recovery_code where user_id = :id', params: { id: userId } },
@@ -111,7 +111,7 @@ export class SecondFactors {
   /** @throws SternaError as for a wrong code, where another request has used it meanwhile */
   async #write(batch: Statement[]): Promise<void> {
     try {
-      await this.#parts.db.write(batch)
+      await this.#services.db.write(batch)
     } catch (error) {
       throw error instanceof ConflictError ? wrongCode() : error
     }

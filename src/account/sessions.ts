@@ -8,7 +8,7 @@ import { rightsOfUser, type Right } from './permission.ts'
 import type { StoredUser, User } from './user.ts'
 import type { Users } from './users.ts'
 
-interface SessionsParts {
+interface SessionsServices {
   db: Database
   clock: Clock
   users: Users
@@ -68,20 +68,20 @@ const longestUserAgent = 200
  * session, or changes its user, is effective with the next request. Call `load()` once, after the users'.
  */
 export class Sessions {
-  readonly #parts: SessionsParts
+  readonly #services: SessionsServices
   readonly #sandboxOnly: boolean
   readonly #byDigest = new Map<string, Session>()
   /** By the digest of the token, oldest first. */
   readonly #tokens = new Map<string, IssuedToken>()
 
   /** `sandboxOnly`: the whole server lets no mail out. */
-  constructor(parts: SessionsParts & { sandboxOnly?: boolean }) {
-    this.#parts = parts
-    this.#sandboxOnly = parts.sandboxOnly ?? false
+  constructor(services: SessionsServices & { sandboxOnly?: boolean }) {
+    this.#services = services
+    this.#sandboxOnly = services.sandboxOnly ?? false
   }
 
   async load(): Promise<void> {
-    const rows = await this.#parts.db.read<SessionRow>(
+    const rows = await this.#services.db.read<SessionRow>(
       'select id, user_id, digest, address, user_agent, created_at, last_seen_at from user_session',
     )
     this.#byDigest.clear()
@@ -94,7 +94,7 @@ export class Sessions {
    * the one that was shown
    */
   async begin(user: StoredUser, client: { address: string; userAgent: string }): Promise<{ session: Session; secret: string }> {
-    const now = this.#parts.clock.now()
+    const now = this.#services.clock.now()
     const secret = randomToken()
     const session: Session = {
       id: newId('ses', now),
@@ -117,7 +117,7 @@ export class Sessions {
       },
     ])
     this.#byDigest.set(digestOf(secret), session)
-    this.#parts.users.keep({ ...this.#parts.users.get(user.id), lastLoginAt: now })
+    this.#services.users.keep({ ...this.#services.users.get(user.id), lastLoginAt: now })
     return { session, secret }
   }
 
@@ -133,7 +133,7 @@ export class Sessions {
    * @throws SternaError `invalid_session` where the session ends at this moment
    */
   async exchange(session: Session, { sandbox }: { sandbox: boolean }): Promise<{ token: string; sandbox: boolean; expiresAt: number }> {
-    const now = this.#parts.clock.now()
+    const now = this.#services.clock.now()
     await this.#writeOrOver([
       { sql: 'update user_session set last_seen_at = :now where id = :id', params: { id: session.id, now }, expect: 1 },
     ])
@@ -159,7 +159,7 @@ export class Sessions {
   holderOf(token: string): Holder {
     const issued = this.#tokens.get(digestOf(token))
     const user = issued && this.#userOf(issued.session)
-    if (!issued || !user || this.#parts.clock.now() >= issued.expiresAt) {
+    if (!issued || !user || this.#services.clock.now() >= issued.expiresAt) {
       throw new SternaError('invalid_session', 'This token has expired, or its session has ended. Get a new one with POST /session/token.')
     }
     return { user, rights: rightsOfUser(user), sandbox: issued.sandbox, confined: issued.confined }
@@ -190,21 +190,21 @@ export class Sessions {
     const meant = [...this.#byDigest].filter(([, session]) => isMeant(session))
     if (meant.length === 0) return
     const ids = new Set(meant.map(([, { id }]) => id))
-    await this.#parts.db.write([...ids].map((id) => ({ sql: 'delete from user_session where id = :id', params: { id } })))
+    await this.#services.db.write([...ids].map((id) => ({ sql: 'delete from user_session where id = :id', params: { id } })))
     for (const [digest] of meant) this.#byDigest.delete(digest)
     this.#dropTokens((issued) => ids.has(issued.session.id))
   }
 
   /** Undefined where the session has run out, or its user is gone. */
   #userOf({ userId, createdAt, lastSeenAt }: Session): User | undefined {
-    const now = this.#parts.clock.now()
+    const now = this.#services.clock.now()
     if (now >= lastSeenAt + idleMs || now >= createdAt + longestMs) return undefined
-    return this.#parts.users.find(userId)
+    return this.#services.users.find(userId)
   }
 
   async #writeOrOver(batch: Statement[]): Promise<void> {
     try {
-      await this.#parts.db.write(batch)
+      await this.#services.db.write(batch)
     } catch (error) {
       throw error instanceof ConflictError ? sessionOver() : error
     }

@@ -8,7 +8,7 @@ import type { PasswordHasher } from './password-hash.ts'
 import type { StoredUser } from './user.ts'
 import type { Users } from './users.ts'
 
-interface SetupParts {
+interface SetupServices {
   db: Database
   clock: Clock
   accounts: Accounts
@@ -21,12 +21,12 @@ interface SetupParts {
  * There is one while there is no owner, and it is printed where only whoever runs the server reads it.
  */
 export class SetupLink {
-  readonly #parts: SetupParts
+  readonly #services: SetupServices
   /** Of the token of today; the stored one guards against two who use it at once. */
   #digest: string | null = null
 
-  constructor(parts: SetupParts) {
-    this.#parts = parts
+  constructor(services: SetupServices) {
+    this.#services = services
   }
 
   /** A new token in place of the one before; null where there is an owner. It is stored as its digest only. */
@@ -34,11 +34,11 @@ export class SetupLink {
     if (this.#hasOwner()) return null
     const token = randomToken()
     const digest = digestOf(token)
-    await this.#parts.db.write([
+    await this.#services.db.write([
       {
         sql: `insert into setup_link (name, digest, created_at) values ('first owner', :digest, :now)
               on conflict (name) do update set digest = excluded.digest, created_at = excluded.created_at`,
-        params: { digest, now: this.#parts.clock.now() },
+        params: { digest, now: this.#services.clock.now() },
       },
     ])
     this.#digest = digest
@@ -56,7 +56,7 @@ export class SetupLink {
    */
   async use(token: string, { email, password }: { email: string; password: string }): Promise<StoredUser> {
     this.check(token)
-    const { accounts, users, passwords } = this.#parts
+    const { accounts, users, passwords } = this.#services
     const [account] = accounts.list()
     if (!account) throw new SternaError('invalid_state', 'There is no account yet. Create one with: sterna account create NAME')
     const { user } = users.newUser({ accountId: account.id, email, role: 'owner', operator: true })
@@ -70,7 +70,7 @@ export class SetupLink {
   }
 
   #hasOwner(): boolean {
-    return this.#parts.users.list().some(({ role, status }) => role === 'owner' && status === 'active')
+    return this.#services.users.list().some(({ role, status }) => role === 'owner' && status === 'active')
   }
 }
 

@@ -11,7 +11,7 @@ import { changeUser, deleteUser, demandOtherOperator, shutOutUnlessLast, takeInv
 import { checkedUserEmail, userEmail } from './user-email.ts'
 import { insertUser, selectUsers, storedUserOf, type StoredUser, type User, type UserRow } from './user.ts'
 
-interface UsersParts {
+interface UsersServices {
   db: Database
   clock: Clock
   accounts: Accounts
@@ -33,15 +33,15 @@ const invitationMs = 7 * 24 * 3_600_000
  * after the accounts'.
  */
 export class Users {
-  readonly #parts: UsersParts
+  readonly #services: UsersServices
   readonly #byId = new Map<string, StoredUser>()
 
-  constructor(parts: UsersParts) {
-    this.#parts = parts
+  constructor(services: UsersServices) {
+    this.#services = services
   }
 
   async load(): Promise<void> {
-    const rows = await this.#parts.db.read<UserRow>(selectUsers)
+    const rows = await this.#services.db.read<UserRow>(selectUsers)
     this.#byId.clear()
     for (const row of rows) this.keep(storedUserOf(row))
   }
@@ -88,8 +88,8 @@ export class Users {
   async inviteAgain(id: string): Promise<{ user: User; token: string }> {
     const user = this.get(id)
     const token = randomToken()
-    const [invitationDigest, invitationExpiresAt] = [digestOf(token), this.#parts.clock.now() + invitationMs]
-    await this.#parts.db.write([
+    const [invitationDigest, invitationExpiresAt] = [digestOf(token), this.#services.clock.now() + invitationMs]
+    await this.#services.db.write([
       {
         sql: `update account_user set invitation_digest = :invitationDigest, invitation_expires_at = :invitationExpiresAt where id = :id`,
         params: { id: user.id, invitationDigest, invitationExpiresAt },
@@ -105,7 +105,7 @@ export class Users {
   invited(token: string): User {
     const digest = digestOf(token)
     const user = [...this.#byId.values()].find((known) => known.invitationDigest === digest)
-    if (user && (user.invitationExpiresAt ?? 0) > this.#parts.clock.now()) return user
+    if (user && (user.invitationExpiresAt ?? 0) > this.#services.clock.now()) return user
     throw invitationOver()
   }
 
@@ -115,8 +115,8 @@ export class Users {
    */
   async takeInvitation(token: string, password: string): Promise<StoredUser> {
     const user = this.get(this.invited(token).id)
-    const hash = await this.#parts.passwords.hash(password)
-    await this.#writeOr(invitationOver, takeInvitation(user.id, { digest: digestOf(token), hash, now: this.#parts.clock.now() }))
+    const hash = await this.#services.passwords.hash(password)
+    await this.#writeOr(invitationOver, takeInvitation(user.id, { digest: digestOf(token), hash, now: this.#services.clock.now() }))
     const invitation = { invitationDigest: null, invitationExpiresAt: null }
     const factor = { totpSecret: null, totpPending: null, hasSecondFactor: false }
     return this.keep({ ...this.get(user.id), ...invitation, ...factor, password: hash, status: 'active' })
@@ -163,10 +163,10 @@ export class Users {
    * @throws SternaError `not_found` for the account, `validation_error`
    */
   newUser(wanted: NewUser): { now: number; user: StoredUser } {
-    const now = this.#parts.clock.now()
+    const now = this.#services.clock.now()
     const user: StoredUser = {
       id: newId('usr', now),
-      accountId: this.#parts.accounts.getAccount(wanted.accountId).id,
+      accountId: this.#services.accounts.getAccount(wanted.accountId).id,
       email: checkedUserEmail(wanted.email),
       role: wanted.role,
       operator: wanted.operator,
@@ -191,7 +191,7 @@ export class Users {
    */
   async add(user: StoredUser, guards: Statement[]): Promise<void> {
     try {
-      await this.#parts.db.write([...guards, insertUser(user)])
+      await this.#services.db.write([...guards, insertUser(user)])
     } catch (error) {
       if (!(error instanceof UniqueError)) throw error
       throw new SternaError('user_exists', 'There is a user with this email address already.', { cause: error })
@@ -207,7 +207,7 @@ export class Users {
 
   async #writeOr(refusal: () => SternaError, batch: Statement[]): Promise<void> {
     try {
-      await this.#parts.db.write(batch)
+      await this.#services.db.write(batch)
     } catch (error) {
       throw error instanceof ConflictError ? refusal() : error
     }

@@ -72,10 +72,10 @@ export interface ReadStep extends LogStep {
 const nameOfLink = (link: string): string => linkName(link) ?? otherValue
 
 /** Reads what a step counts, beside those who write. */
-export async function readStep(db: Pick<Database, 'report'>, { from, to }: LogStep): Promise<ReadStep> {
-  const events = await db.report<CountedEvents>(eventsOf, { from, to })
+export async function readStep(db: Pick<Database, 'slowRead'>, { from, to }: LogStep): Promise<ReadStep> {
+  const events = await db.slowRead<CountedEvents>(eventsOf, { from, to })
   const isRepeated = events.some(({ type }) => (repeatedTypes as readonly string[]).includes(type))
-  const rows = isRepeated ? await db.report<HistoryRow>(historiesOf, { from, to }) : []
+  const rows = isRepeated ? await db.slowRead<HistoryRow>(historiesOf, { from, to }) : []
   const histories = Map.groupBy(rows, (row) => row.recipient_id)
   const told = Array.from(histories, ([id, own]): [string, RepeatedEvent[]] => [id, own.map((row) => repeatedEvent(row, nameOfLink))])
   return { from, to, events, histories: new Map(told) }

@@ -32,14 +32,14 @@ export interface MostValues {
  * under `(other)`. A value stays where it was first counted that day, since it is found among the rows.
  */
 export class KnownValues {
-  readonly #db: Pick<Database, 'report'>
+  readonly #db: Pick<Database, 'slowRead'>
   readonly #most: MostValues
   readonly #known = new Map<string, Set<string>>()
   /** Those that are not written yet. */
   #unwritten: { known: Set<string>; value: string }[] = []
   #kept = 0
 
-  constructor(db: Pick<Database, 'report'>, most: MostValues) {
+  constructor(db: Pick<Database, 'slowRead'>, most: MostValues) {
     this.#db = db
     this.#most = most
   }
@@ -91,12 +91,12 @@ export class KnownValues {
 
   #read(scope: Scope | LinkScope): Promise<(Row & { value: string })[]> {
     if ('templateId' in scope) {
-      return this.#db.report(
+      return this.#db.slowRead(
         'select link as value from rollup_link where account_id = :owner and template_id = :templateId and start = :day',
         { owner: scope.accountId, templateId: scope.templateId, day: scope.day },
       )
     }
-    return this.#db.report(
+    return this.#db.slowRead(
       'select distinct value from rollup where account_id = :owner and breakdown = :breakdown and span = :span and start = :day',
       { owner: scope.accountId, breakdown: scope.breakdown, span: dayMs, day: scope.day },
     )

@@ -13,8 +13,8 @@ const mostClickedFirst = (one: LinkCounts, other: LinkCounts): number =>
   other.clicked - one.clicked || other.unique_clicked - one.unique_clicked || (one.link < other.link ? -1 : 1)
 
 /** The clicked links of one email as they stand in it, from the log itself. */
-export async function linksOfEmail(db: Pick<Database, 'report'>, accountId: string, messageId: string): Promise<LinkCounts[]> {
-  const rows = await db.report<HistoryRow>(
+export async function linksOfEmail(db: Pick<Database, 'slowRead'>, accountId: string, messageId: string): Promise<LinkCounts[]> {
+  const rows = await db.slowRead<HistoryRow>(
     `select seq, id, recipient_id, type, created_at, data from event
       where message_id = :messageId and account_id = :accountId and type in ('email.clicked', 'email.rejudged') order by seq`,
     { messageId, accountId },
@@ -34,11 +34,11 @@ const noClicks = Object.fromEntries(linkMetrics.map((metric) => [metric, 0])) as
 
 /** The clicked links of all live mail of a template. Whole days (UTC) are counted, those included in which `from` and `to` lie. */
 export function linksOfTemplate(
-  db: Pick<Database, 'report'>,
+  db: Pick<Database, 'slowRead'>,
   { accountId, templateId, from, to }: { accountId: string; templateId: string; from: number; to: number },
 ): Promise<LinkCounts[]> {
   const sums = linkMetrics.map((metric) => `cast(sum(${metric}) as bigint) as ${metric}`).join(', ')
-  return db.report<LinkCounts>(
+  return db.slowRead<LinkCounts>(
     `select link, ${sums} from rollup_link
       where account_id = :accountId and template_id = :templateId and start >= :first and start < :to
       group by link

@@ -53,7 +53,7 @@ const beginning = Date.UTC(2020, 0, 1)
 const wholeTime = 8_640_000_000_000_000
 
 /** What became of an account's live mail. Null where it has more than `mostRows` lines. */
-export async function readReport(db: Pick<Database, 'report'>, table: CountTable, request: ReportRequest): Promise<Report | null> {
+export async function readReport(db: Pick<Database, 'slowRead'>, table: CountTable, request: ReportRequest): Promise<Report | null> {
   const [total] = await readRows(db, table, { ...request, dimensions: [] })
   const totals = total?.counts ?? table.columns.map(() => 0)
   if (request.dimensions.length === 0) return { totals, rows: [] }
@@ -62,7 +62,7 @@ export async function readReport(db: Pick<Database, 'report'>, table: CountTable
   return { totals, rows: request.dimensions.join() === 'period' ? withEmptyPeriods(rows, table, request) : rows.toSorted(inOrder) }
 }
 
-async function readRows(db: Pick<Database, 'report'>, table: CountTable, request: ReportRequest): Promise<ReportRow[]> {
+async function readRows(db: Pick<Database, 'slowRead'>, table: CountTable, request: ReportRequest): Promise<ReportRow[]> {
   const isBy = (dimension: Dimension): boolean => request.dimensions.includes(dimension)
   const from = Math.max(beginning, startOf(request.from, quarterMs))
   const to = Math.ceil(request.to / quarterMs) * quarterMs
@@ -112,7 +112,7 @@ interface Reading {
 }
 
 /** Days or hours by the clocks of one offset, all domains or each, all mail or each value. A unit may come in parts. */
-async function* readSegment(db: Pick<Database, 'report'>, reading: Reading): AsyncGenerator<CountRow> {
+async function* readSegment(db: Pick<Database, 'slowRead'>, reading: Reading): AsyncGenerator<CountRow> {
   const { segment, unitMs } = reading
   // A longer span is of use where no unit begins within it.
   const fits = (span: number): boolean => unitMs === wholeTime || (unitMs % span === 0 && segment.offset % span === 0)
@@ -125,9 +125,13 @@ async function* readSegment(db: Pick<Database, 'report'>, reading: Reading): Asy
 const pieceRows = 10_000
 
 /** A stretch in pieces of about so many rows. */
-async function* piecesOf(db: Pick<Database, 'report'>, { span, from, to }: Stretch, { table, request }: Reading): AsyncGenerator<Stretch> {
+async function* piecesOf(
+  db: Pick<Database, 'slowRead'>,
+  { span, from, to }: Stretch,
+  { table, request }: Reading,
+): AsyncGenerator<Stretch> {
   for (let at = from; at < to;) {
-    const [edge] = await db.report<{ start: number }>(
+    const [edge] = await db.slowRead<{ start: number }>(
       `select start from ${table.name}
         where account_id = :accountId and breakdown = :breakdown and span = :span and start >= :at and start < :to
         order by start limit 1 offset :pieceRows`,
@@ -140,7 +144,7 @@ async function* piecesOf(db: Pick<Database, 'report'>, { span, from, to }: Stret
 }
 
 /** Uses the primary key. The casts make SQLite divide whole numbers: a parameter is a floating one to it. */
-function readPiece(db: Pick<Database, 'report'>, piece: Stretch, { table, segment, unitMs, request }: Reading): Promise<CountRow[]> {
+function readPiece(db: Pick<Database, 'slowRead'>, piece: Stretch, { table, segment, unitMs, request }: Reading): Promise<CountRow[]> {
   const { accountId, domainIds, dimensions: by } = request
   const names = (domainIds ?? []).map((_, place) => `d${place}`)
   const domain = by.includes('domain') ? 'domain_id' : "''"
@@ -156,7 +160,7 @@ function readPiece(db: Pick<Database, 'report'>, piece: Stretch, { table, segmen
     unitMs,
     ...campaignParams,
   }
-  return db.report<CountRow>(
+  return db.slowRead<CountRow>(
     `select (start + cast(:offset as bigint)) / cast(:unitMs as bigint) as unit, ${domain} as domain_id, ${value} as value, ${sums}
        from ${table.name}
       where account_id = :accountId and breakdown = :breakdown and span = :span and start >= :from and start < :to

@@ -29,11 +29,11 @@ const aim = 0.8
  * minute. A report is then a matter of few rows, however much was sent. What is counted is worked out beside the store: a commit
  * has a few rows to change.
  */
-export function analyticsReader(parts: { db: Database; log: Log }, wanted: Partial<Pace> = {}): LogReader {
+export function analyticsReader(services: { db: Database; log: Log }, wanted: Partial<Pace> = {}): LogReader {
   const pace = { ...standardPace, ...wanted }
-  const values = new KnownValues(parts.db, pace.mostValues)
+  const values = new KnownValues(services.db, pace.mostValues)
   let isWritten = true
-  return new LogReader(parts, {
+  return new LogReader(services, {
     ...pace,
     cursor: 'analytics',
     fault: 'events could not be counted for analytics',
@@ -42,7 +42,7 @@ export function analyticsReader(parts: { db: Database; log: Log }, wanted: Parti
       if (!isWritten) values.forget()
       isWritten = false
       const startedAt = performance.now()
-      const read = await readStep(parts.db, step)
+      const read = await readStep(services.db, step)
       const readMs = performance.now() - startedAt
       const counts = new StepCounts(values)
       await counts.count(read)

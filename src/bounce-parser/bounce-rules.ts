@@ -9,7 +9,7 @@ export interface BounceRule extends Judgement {
   /** Reply codes; `5` is every one that begins with it. */
   codes?: number[]
   /** `5.1.1`, or `1.1` of any class, or `1` for its whole subject. */
-  enhancedCodes?: string[]
+  enhancedStatuses?: string[]
   /** Domains that the remote host is in. */
   hosts?: string[]
   /** Phrases of which one is in the text; see `PhraseBook`. */
@@ -25,7 +25,7 @@ export interface BounceRule extends Judgement {
 }
 
 /** An enhanced code of the IANA registry, without its class. */
-export interface EnhancedCode extends Judgement {
+export interface EnhancedStatus extends Judgement {
   code: string
   /** As the registry has it. */
   meaning: string
@@ -38,7 +38,7 @@ export interface BounceRuleSource {
   ignored: string[]
   /** What stands above an enhanced code. In order: the first that fits decides. */
   rules: BounceRule[]
-  enhancedCodes: EnhancedCode[]
+  enhancedStatuses: EnhancedStatus[]
   /** For replies whose enhanced code says nothing. The last one fits everything. */
   rulesWithoutCode: BounceRule[]
 }
@@ -69,12 +69,12 @@ export class BounceRules {
   }
 
   /** The rule or the code that decides. */
-  deciding(refusal: Refusal): BounceRule | EnhancedCode {
+  deciding(refusal: Refusal): BounceRule | EnhancedStatus {
     const { rules, rulesWithoutCode } = this.#source
     const words = ` ${wordsOf(refusal.text).join(' ')} `.replace(this.#ignored, '')
     const said = this.#phrases.saidIn(words.trim().split(' '))
     const fits = (rule: BounceRule): boolean => isFor(rule, refusal) && isSaid(rule, said)
-    const found = rules.find(fits) ?? this.#meaningOf(refusal.enhancedCode) ?? rulesWithoutCode.find(fits)
+    const found = rules.find(fits) ?? this.#meaningOf(refusal.enhancedStatus) ?? rulesWithoutCode.find(fits)
     if (!found) throw new RangeError('The last rule of rulesWithoutCode must fit every refusal.')
     return found
   }
@@ -83,17 +83,17 @@ export class BounceRules {
    * Of `5.7.606`, which is not registered, what is registered for `5.7.0`. A detail of 0 and what belongs to `other` say nothing;
    * 4.1.1 alone is not for ever.
    */
-  #meaningOf(enhancedCode: string | null): EnhancedCode | undefined {
-    const [status, subject, detail] = enhancedCode?.split('.') ?? []
+  #meaningOf(enhancedStatus: string | null): EnhancedStatus | undefined {
+    const [status, subject, detail] = enhancedStatus?.split('.') ?? []
     if (!subject || !detail || detail === '0') return undefined
-    const registered = (form: string): EnhancedCode | undefined => this.#source.enhancedCodes.find(({ code }) => code === form)
+    const registered = (form: string): EnhancedStatus | undefined => this.#source.enhancedStatuses.find(({ code }) => code === form)
     const found = registered(`${subject}.${detail}`) ?? registered(`${subject}.0`)
     return found && found.category !== 'other' ? { ...found, hard: found.hard && status === '5' } : undefined
   }
 }
 
 /** What a refusal means that this rule or code decides. */
-export function judgementOf(deciding: BounceRule | EnhancedCode, { phase, code }: Refusal): Judgement {
+export function judgementOf(deciding: BounceRule | EnhancedStatus, { phase, code }: Refusal): Judgement {
   const { category, hard } = deciding
   // Whether an address exists is told at RCPT or, by some, after the data; a refusal before that is about us. Of the recipient's
   // domain and host speak RFC 7505 4.1 and RFC 7504 3, whenever they are said.
@@ -114,10 +114,10 @@ function phrasesOf({ name, says = [], languages = {}, unless = [] }: BounceRule)
 const isSaid = ({ name, says, languages }: BounceRule, said: ReadonlySet<string>): boolean =>
   (said.has(name) || !(says ?? languages)) && !said.has(unlessName(name))
 
-function isFor({ phases, codes, enhancedCodes, hosts }: BounceRule, { phase, code, enhancedCode, remoteHost }: Refusal): boolean {
+function isFor({ phases, codes, enhancedStatuses, hosts }: BounceRule, { phase, code, enhancedStatus, remoteHost }: Refusal): boolean {
   if (phases && !phases.includes(phase)) return false
   if (codes && !(code !== null && (codes.includes(code) || codes.includes(Math.floor(code / 100))))) return false
-  if (enhancedCodes && !formsOf(enhancedCode).some((form) => enhancedCodes.includes(form))) return false
+  if (enhancedStatuses && !formsOf(enhancedStatus).some((form) => enhancedStatuses.includes(form))) return false
   return !hosts || (remoteHost !== null && hosts.some((domain) => remoteHost === domain || remoteHost.endsWith(`.${domain}`)))
 }
 

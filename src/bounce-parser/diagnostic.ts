@@ -1,7 +1,7 @@
 /** What a Diagnostic-Code field (RFC 3464 2.3.6), or the words around it, quotes of a reply. */
 export interface Diagnostic {
   code: number | null
-  enhancedCode: string | null
+  enhancedStatus: string | null
   /** On one line, without the type of the field. */
   text: string
 }
@@ -33,13 +33,13 @@ export function parseDiagnostic(said: string): Diagnostic {
   const text = said.replace(diagnosticType, '').replace(/\s+/g, ' ').trim().replace(introduced, '')
   const found = quotedCode.exec(text)?.[1] ?? codeBeforeEnhanced.exec(text)?.[0]
   const code = found === undefined ? null : parseInt(found, 10)
-  const enhancedCode = enhancedBehindCode.exec(text)?.[2] ?? enhanced.exec(text)?.[1] ?? null
-  const contradicts = code !== null && enhancedCode !== null && enhancedCode[0] !== String(code)[0]
-  return { code, enhancedCode: contradicts ? null : enhancedCode, text }
+  const enhancedStatus = enhancedBehindCode.exec(text)?.[2] ?? enhanced.exec(text)?.[1] ?? null
+  const contradicts = code !== null && enhancedStatus !== null && enhancedStatus[0] !== String(code)[0]
+  return { code, enhancedStatus: contradicts ? null : enhancedStatus, text }
 }
 
 /** The enhanced code in a Status field (RFC 3464 2.3.4), comments aside. */
 export const statusCodeOf = (value: string): string | null => enhanced.exec(value)?.[1] ?? null
 
 /** True where a code says nothing but success or failure (RFC 3463 3.1). */
-export const isGeneric = (enhancedCode: string | null): boolean => enhancedCode === null || enhancedCode.endsWith('.0.0')
+export const isGeneric = (enhancedStatus: string | null): boolean => enhancedStatus === null || enhancedStatus.endsWith('.0.0')

@@ -20,7 +20,7 @@ export interface Refusal {
   /** Of RFC 5321 4.2; null where a report tells of none. */
   code: number | null
   /** Of RFC 3463, such as `5.1.1`. */
-  enhancedCode: string | null
+  enhancedStatus: string | null
   /** Everything else that was said, on one line. */
   text: string
   /** Who said it, where that is known: a host name in lower case. */
@@ -45,12 +45,12 @@ interface Failure {
   reason: string
   category: BounceCategory
   smtpCode: number | null
-  enhancedCode: string | null
+  enhancedStatus: string | null
 }
 
 /** Exchange has the code of a null MX for an address that its directory lacks. */
 const ofDirectory = /RecipientNotFound|recipient not found/i
 
 /** True of what rests on somebody's DNS, which may be wrong for a while. 556: RFC 7504 3. */
-export const restsOnDns = ({ category, smtpCode, enhancedCode, reason }: Failure): boolean =>
-  category === 'domain_not_found' || smtpCode === 556 || (dnsCodes.test(enhancedCode ?? '') && !ofDirectory.test(reason))
+export const restsOnDns = ({ category, smtpCode, enhancedStatus, reason }: Failure): boolean =>
+  category === 'domain_not_found' || smtpCode === 556 || (dnsCodes.test(enhancedStatus ?? '') && !ofDirectory.test(reason))

@@ -13,7 +13,7 @@ export interface ReportedRefusal extends Refusal {
 
 /** What a report says of whom was refused so. */
 export function refusedRecipient(refusal: ReportedRefusal, action: DeliveryAction, rules: BounceRules): ReportedRecipient {
-  const { address, enhancedCode: status, code: smtpCode, text } = refusal
+  const { address, enhancedStatus: status, code: smtpCode, text } = refusal
   const { category, hard, inWords } = judgeReported(refusal, rules)
   return { address, action, hard: hard && action === 'failed', status, category, inWords, smtpCode, reason: text.slice(0, longestReason) }
 }
@@ -30,12 +30,12 @@ function judgeReported(refusal: ReportedRefusal, rules: BounceRules): Judgement 
   const shown = 'shown' in deciding ? deciding.shown : undefined
   if (!shown || !judgement.hard) return judgement
   if (shown === 'domain' && isOfOtherDomain(refusal)) return { ...judgement, hard: false }
-  const isOfRoute = shown === 'domain' && (refusal.code === null || /^[245]\.4\./.test(refusal.enhancedCode ?? ''))
+  const isOfRoute = shown === 'domain' && (refusal.code === null || /^[245]\.4\./.test(refusal.enhancedStatus ?? ''))
   return { ...judgement, hard: refusal.isFinding || isOfRoute || isOfAddress(refusal) }
 }
 
-const isOfAddress = ({ phase, enhancedCode }: Refusal): boolean =>
-  phase === 'rcpt' || /^(?:[245]\.1\.(?:[1-9]|10)|5\.1\.0)$/.test(enhancedCode ?? '')
+const isOfAddress = ({ phase, enhancedStatus }: Refusal): boolean =>
+  phase === 'rcpt' || /^(?:[245]\.1\.(?:[1-9]|10)|5\.1\.0)$/.test(enhancedStatus ?? '')
 
 const name = /[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g
 

@@ -15,10 +15,10 @@ export function reportedRecipient(fields: StatusFields, text: PhaseText, rules: 
   const status = statusCodeOf(first(fields, 'status') ?? '')
   const diagnostic = diagnosticOf(fields)
   const action = actionOf(first(fields, 'action'), status, diagnostic)
-  const enhancedCode = decidingCode(status, diagnostic)
+  const enhancedStatus = decidingCode(status, diagnostic)
   const refusal: ReportedRefusal = {
     code: diagnostic.code,
-    enhancedCode,
+    enhancedStatus,
     text: diagnostic.text,
     remoteHost: hostOf(first(fields, 'remote-mta') ?? first(fields, 'reporting-mta') ?? '') ?? (address && domainOf(address).toLowerCase()),
     phase: text.of(diagnostic.text),
@@ -31,22 +31,22 @@ export function reportedRecipient(fields: StatusFields, text: PhaseText, rules: 
   return {
     ...refused,
     originalAddress: reportedAddress(first(fields, 'original-recipient') ?? ''),
-    status: status ?? enhancedCode,
+    status: status ?? enhancedStatus,
     category: isExpired ? 'expired' : refused.category,
     reason: refused.reason || (first(fields, 'status') ?? '').slice(0, longestReason),
   }
 }
 
-const isTransient = ({ code, enhancedCode }: ReportedRefusal): boolean =>
-  code === null ? enhancedCode?.startsWith('4') === true : code >= 400 && code < 500
+const isTransient = ({ code, enhancedStatus }: ReportedRefusal): boolean =>
+  code === null ? enhancedStatus?.startsWith('4') === true : code >= 400 && code < 500
 
 /** All of the fields that quote a reply: some systems have one for the reply and one for themselves. */
 function diagnosticOf(fields: StatusFields): Diagnostic {
   const named = fields.get('diagnostic-code') ?? fields.get('x-supplementary-info') ?? fields.get('localized-diagnostic')
   const all = (named ?? commentsOf(fields.get('status'))).map(parseDiagnostic)
-  const quoted = all.find(({ code }) => code !== null) ?? all.find(({ enhancedCode }) => enhancedCode !== null)
+  const quoted = all.find(({ code }) => code !== null) ?? all.find(({ enhancedStatus }) => enhancedStatus !== null)
   const text = all.map((each) => each.text).join('; ')
-  return { code: quoted?.code ?? null, enhancedCode: quoted?.enhancedCode ?? null, text }
+  return { code: quoted?.code ?? null, enhancedStatus: quoted?.enhancedStatus ?? null, text }
 }
 
 /** Haraka has the reply in the comment of the status: `5.1.2 (550 Tried all MXs b.example)`. */
@@ -59,8 +59,8 @@ function isOwnFinding(fields: StatusFields, { code }: Diagnostic): boolean {
 }
 
 /** What the remote system said itself, unless the status of the report tells more. */
-const decidingCode = (status: string | null, { enhancedCode }: Diagnostic): string | null =>
-  isGeneric(enhancedCode) ? (status ?? enhancedCode) : enhancedCode
+const decidingCode = (status: string | null, { enhancedStatus }: Diagnostic): string | null =>
+  isGeneric(enhancedStatus) ? (status ?? enhancedStatus) : enhancedStatus
 
 const actions: [RegExp, DeliveryAction][] = [
   [/^(?:fail|undeliver|error|bounce)/i, 'failed'],
@@ -71,9 +71,9 @@ const actions: [RegExp, DeliveryAction][] = [
 ]
 
 /** Where the action is missing or no such word, or speaks of success though all else speaks of failure, the codes decide. */
-function actionOf(action: string | undefined, status: string | null, { code, enhancedCode }: Diagnostic): DeliveryAction {
+function actionOf(action: string | undefined, status: string | null, { code, enhancedStatus }: Diagnostic): DeliveryAction {
   const written = actions.find(([pattern]) => pattern.test((action ?? '').trim()))?.[1]
-  const classes = [status?.[0], enhancedCode?.[0], code === null ? undefined : String(code)[0]].filter((digit) => digit !== undefined)
+  const classes = [status?.[0], enhancedStatus?.[0], code === null ? undefined : String(code)[0]].filter((digit) => digit !== undefined)
   const isSuccess = written === 'delivered' || written === 'relayed' || written === 'expanded'
   if (written && !(isSuccess && classes.length > 1 && classes.every((digit) => digit === '5'))) return written
   if (classes.includes('5') || classes.length === 0) return 'failed'

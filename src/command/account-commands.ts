@@ -90,9 +90,9 @@ export const accountCommands: Command[] = [
     doc:
       'Deletes an account without queued mail, together with its keys, users, webhooks, domains, templates and suppressions. The ' +
       'mail it has sent stays until retention removes it.',
-    async run(input, parts) {
-      const id = await removeAccount(argument(input, 0), parts)
-      parts.log.warn({ accountId: id }, 'account deleted')
+    async run(input, services) {
+      const id = await removeAccount(argument(input, 0), services)
+      services.log.warn({ accountId: id }, 'account deleted')
       return { stdout: `${id}\n`, objectId: id }
     },
   },

@@ -3,7 +3,7 @@ import { nearestName } from '../config/nearest-name.ts'
 import { messageOf, SternaError } from '../errors.ts'
 import { commandChange } from './command-change.ts'
 import { commands } from './command-list.ts'
-import type { CommandParts } from './command-parts.ts'
+import type { CommandServices } from './command-services.ts'
 import type { Command, CommandInput } from './command.ts'
 import type { CommandRequest, CommandResult } from './control-socket.ts'
 
@@ -38,15 +38,15 @@ export function parseCommand({ argv, cwd }: CommandRequest): ParsedCommand {
 }
 
 /** Runs a command with these services. Never throws: a failure becomes one line on standard error. */
-export async function runCommand(request: CommandRequest, parts: CommandParts): Promise<CommandResult> {
+export async function runCommand(request: CommandRequest, services: CommandServices): Promise<CommandResult> {
   try {
     const { command, input } = parseCommand(request)
     if (!command.run) throw usageFault(`"${command.name}" cannot run inside a server.`)
-    const { stdout, stderr = '', exitCode = 0, objectId } = await command.run(input, parts)
-    if (!command.reads) await parts.audit.record(commandChange(command, input, { accounts: parts.accounts, objectId }))
+    const { stdout, stderr = '', exitCode = 0, objectId } = await command.run(input, services)
+    if (!command.reads) await services.audit.record(commandChange(command, input, { accounts: services.accounts, objectId }))
     return { stdout, stderr, exitCode }
   } catch (error) {
-    if (!(error instanceof SternaError)) parts.log.error({ error }, 'a command failed')
+    if (!(error instanceof SternaError)) services.log.error({ error }, 'a command failed')
     return failed(error)
   }
 }

@@ -1,6 +1,6 @@
 import { SternaError } from '../errors.ts'
 import { isoTimeOrNull } from '../iso-time.ts'
-import type { CommandParts } from './command-parts.ts'
+import type { CommandServices } from './command-services.ts'
 
 interface CommandOption {
   type: 'string' | 'boolean'
@@ -45,7 +45,7 @@ export interface Command {
    * Runs in the serving process if there is one, else in a process that has opened the store itself. Throws when it fails. Absent for
    * commands that do not need a server's data: main.ts runs those.
    */
-  run?(input: CommandInput, parts: CommandParts): Promise<CommandOutput>
+  run?(input: CommandInput, services: CommandServices): Promise<CommandOutput>
 }
 
 /** The account that a command is about. */

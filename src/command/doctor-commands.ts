@@ -11,8 +11,8 @@ export const doctorCommands: Command[] = [
     doc:
       'Checks what a mail server needs: port 25, names, DNS records, certificate, clock, disk, blocklists. Exits with an error if a ' +
       'check fails.',
-    async run(input, parts) {
-      const findings = await examination(parts)
+    async run(input, services) {
+      const findings = await examination(services)
       const isFailed = worstOf(findings) === 'failed'
       const stdout = flagOption(input, 'json') ? `${JSON.stringify(findings, null, 2)}\n` : findings.map(linesOf).join('')
       return { stdout, exitCode: isFailed ? 1 : 0 }

@@ -2,7 +2,7 @@ import { SternaError } from '../errors.ts'
 import { isSystemDomain, requiredKindsOf, type Domain, type RecordKind } from '../sending-domain/domain.ts'
 import type { DomainObject } from '../sending-domain/domain-object.ts'
 import { isFullName } from '../smtp/domain-name.ts'
-import type { CommandParts } from './command-parts.ts'
+import type { CommandServices } from './command-services.ts'
 import {
   accountOption as account,
   argument,
@@ -70,8 +70,8 @@ export const domainCommands: Command[] = [
     args: ['NAME'],
     options: { account: { ...account, required: false }, json },
     doc: 'Shows the DNS records to publish for a domain, and which ones the last check found.',
-    async run(input, parts) {
-      const object = parts.sendingDomains.toObject(findDomain(input, parts))
+    async run(input, services) {
+      const object = services.sendingDomains.toObject(findDomain(input, services))
       return { stdout: flagOption(input, 'json') ? jsonText(object) : recordTable(object) }
     },
   },
@@ -84,12 +84,12 @@ export const domainCommands: Command[] = [
       json,
     },
     doc: 'Checks the DNS records of a domain and waits for the result; exits with an error unless they are all there.',
-    async run(input, parts) {
-      const domain = await verify(findDomain(input, parts), flagOption(input, 'manual'), parts)
+    async run(input, services) {
+      const domain = await verify(findDomain(input, services), flagOption(input, 'manual'), services)
       if (domain.status !== 'verified') {
-        throw new SternaError('domain_not_verified', `${domain.name} is ${domain.status}. ${missingFrom(domain, parts)}`)
+        throw new SternaError('domain_not_verified', `${domain.name} is ${domain.status}. ${missingFrom(domain, services)}`)
       }
-      const { sendingDomains } = parts
+      const { sendingDomains } = services
       return { stdout: flagOption(input, 'json') ? jsonText(sendingDomains.toObject(domain)) : `${domain.name} is verified\n` }
     },
   },
@@ -103,10 +103,10 @@ export const domainCommands: Command[] = [
       json,
     },
     doc: 'Creates new DKIM keys and prints the records to publish. The keys sign once their records are found.',
-    async run(input, parts) {
-      const { sendingDomains } = parts
+    async run(input, services) {
+      const { sendingDomains } = services
       const wanted = { dkimSelector: textOption(input, 'selector'), force: flagOption(input, 'force') }
-      const object = sendingDomains.toObject(await sendingDomains.rotateKeys(findDomain(input, parts).id, wanted))
+      const object = sendingDomains.toObject(await sendingDomains.rotateKeys(findDomain(input, services).id, wanted))
       return { stdout: flagOption(input, 'json') ? jsonText(object) : recordTable(object) }
     },
   },
@@ -115,12 +115,12 @@ export const domainCommands: Command[] = [
     args: ['NAME'],
     options: { account: { ...account, required: false } },
     doc: 'Stops using a domain. Mail that was accepted from it is still delivered.',
-    async run(input, parts) {
-      const domain = findDomain(input, parts)
+    async run(input, services) {
+      const domain = findDomain(input, services)
       if (isSystemDomain(domain)) {
         throw new SternaError('invalid_state', `${domain.name} is the name of this server. Its domain follows the setting hostname.`)
       }
-      await parts.sendingDomains.remove(domain.id)
+      await services.sendingDomains.remove(domain.id)
       return { stdout: `${domain.name} is removed\n` }
     },
   },
@@ -141,7 +141,7 @@ function recordTable({ records }: DomainObject): string {
  * Several accounts may have a domain of the same name; then the command needs `--account`. The server's own name means the server's domain
  * only if no account has it; its id always does.
  */
-function findDomain(input: CommandInput, { accounts, sendingDomains }: CommandParts): Domain {
+function findDomain(input: CommandInput, { accounts, sendingDomains }: CommandServices): Domain {
   const name = argument(input, 0)
   const accountName = textOption(input, 'account')
   if (accountName !== undefined) return sendingDomains.get(accounts.getAccount(accountName).id, name)
@@ -155,14 +155,14 @@ function findDomain(input: CommandInput, { accounts, sendingDomains }: CommandPa
   return domain
 }
 
-async function verify(domain: Domain, manual: boolean, { sendingDomains, log }: CommandParts): Promise<Domain> {
+async function verify(domain: Domain, manual: boolean, { sendingDomains, log }: CommandServices): Promise<Domain> {
   if (!manual) return sendingDomains.verify(domain.id)
   log.warn({ domainId: domain.id, accountId: domain.accountId, domain: domain.name }, 'domain marked as verified by hand')
   return sendingDomains.verifyManually(domain.id)
 }
 
 /** The required records that are missing, each with what was found instead. */
-function missingFrom(domain: Domain, { sendingDomains }: CommandParts): string {
+function missingFrom(domain: Domain, { sendingDomains }: CommandServices): string {
   const isMissing = (kind: RecordKind): boolean => requiredKindsOf(domain).includes(kind) && domain.records[kind]?.status !== 'verified'
   const missing = sendingDomains.records(domain).filter(({ kind }) => isMissing(kind))
   const words = missing.map(({ kind, type, name }) => {

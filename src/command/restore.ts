@@ -11,7 +11,7 @@ import { holdDirectory, requireIdle } from '../store/hold-directory.ts'
 import { requireWhole } from '../store/sqlite-connection.ts'
 import { keyFileBeside } from './backup-commands.ts'
 import { argument, flagOption, textOption, type CommandInput, type CommandOutput } from './command.ts'
-import { openCommandParts } from './open-command-parts.ts'
+import { openCommandServices } from './open-command-services.ts'
 
 /** The directory in which a backup is checked. */
 const stagingName = 'restoring'
@@ -97,10 +97,10 @@ async function prepare(file: string, config: Config): Promise<number> {
     // A database that was not made by `sterna backup` may have its last commits in the file next to it.
     if (existsSync(`${file}-wal`)) copyPrivately(`${file}-wal`, `${copy}-wal`)
     requireWhole(config.dataDir)
-    const { parts, close } = await openCommandParts(config, silentLog)
+    const { services, close } = await openCommandServices(config, silentLog)
     try {
-      for (const { keys } of parts.sendingDomains.list()) for (const { id } of keys) parts.sendingDomains.privateKey(id)
-      return parts.accounts.list().length
+      for (const { keys } of services.sendingDomains.list()) for (const { id } of keys) services.sendingDomains.privateKey(id)
+      return services.accounts.list().length
     } finally {
       await close()
     }

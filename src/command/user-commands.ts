@@ -12,7 +12,7 @@ import {
   type Command,
   type CommandOutput,
 } from './command.ts'
-import type { CommandParts } from './command-parts.ts'
+import type { CommandServices } from './command-services.ts'
 
 const role = { type: 'string', value: 'ROLE', doc: `One of ${roles.join(', ')}; default: member.` } as const
 const operator = { type: 'boolean', doc: 'Also grants access to the server-wide routes.' } as const
@@ -24,10 +24,10 @@ export const userCommands: Command[] = [
     args: ['EMAIL'],
     options: { account, role, operator },
     doc: 'Invites a user and prints the link for setting a password. The link works once, for a week.',
-    async run(input, parts) {
-      const { id } = parts.accounts.getAccount(requiredOption(input, 'account'))
+    async run(input, services) {
+      const { id } = services.accounts.getAccount(requiredOption(input, 'account'))
       const wanted = { email: argument(input, 0), accountId: id, role: roleOf(textOption(input, 'role') ?? 'member') }
-      return invitation(await parts.people.users.invite({ ...wanted, operator: flagOption(input, 'operator') }), parts)
+      return invitation(await services.people.users.invite({ ...wanted, operator: flagOption(input, 'operator') }), services)
     },
   },
   {
@@ -37,7 +37,7 @@ export const userCommands: Command[] = [
     doc:
       'Prints a new link for a user who has lost the invitation, the password or the second factor. The old ones stop working when it ' +
       'is used.',
-    run: async (input, parts) => invitation(await parts.people.users.inviteAgain(argument(input, 0)), parts),
+    run: async (input, services) => invitation(await services.people.users.inviteAgain(argument(input, 0)), services),
   },
   {
     name: 'user list',
@@ -87,7 +87,7 @@ export const userCommands: Command[] = [
   },
 ]
 
-const invitation = ({ user, token }: { user: User; token: string }, { config }: CommandParts): CommandOutput => ({
+const invitation = ({ user, token }: { user: User; token: string }, { config }: CommandServices): CommandOutput => ({
   stdout: `${config.baseUrl}/invite/${token}\n`,
   stderr: `${user.email} has until ${shownTime(user.invitationExpiresAt)} to use it. Pass it on yourself: Sterna sends no mail about it.\n`,
   objectId: user.id,

@@ -1,5 +1,5 @@
 import { isFullName } from '../smtp/domain-name.ts'
-import type { CommandParts } from './command-parts.ts'
+import type { CommandServices } from './command-services.ts'
 
 /** The first account is the owner's; `accounts.default_plan` is for later ones. */
 const ownPlan = 'enterprise'
@@ -7,12 +7,12 @@ const ownPlan = 'enterprise'
 const nameFirst = "\n  STERNA_HOSTNAME=mail.YOUR-DOMAIN npm start              restart with this machine's name in the DNS"
 
 /** What the person who starts the server sees: at the first start what to do next, and how to log in while nobody can. */
-export async function welcome(parts: CommandParts): Promise<string> {
-  return `${await firstAccount(parts)}${await firstOwner(parts)}`
+export async function welcome(services: CommandServices): Promise<string> {
+  return `${await firstAccount(services)}${await firstOwner(services)}`
 }
 
 /** Each start makes new set-up links, so a link that others have seen stops working. */
-async function firstOwner({ people, config }: CommandParts): Promise<string> {
+async function firstOwner({ people, config }: CommandServices): Promise<string> {
   const token = await people.setupLink.renew()
   if (token === null) return ''
   return `Nobody can log in yet. This link works once and makes you the owner and operator:
@@ -23,7 +23,7 @@ async function firstOwner({ people, config }: CommandParts): Promise<string> {
 }
 
 /** Creates a first account with a sandbox key if there is no account yet. */
-async function firstAccount({ accounts, apiKeys, config }: CommandParts): Promise<string> {
+async function firstAccount({ accounts, apiKeys, config }: CommandServices): Promise<string> {
   if (accounts.list().length > 0) return ''
   const account = await accounts.create('default', ownPlan)
   const { token } = await apiKeys.create({ accountId: account.id, name: 'first start', permission: 'full_access', sandbox: true })

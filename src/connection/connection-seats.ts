@@ -34,7 +34,7 @@ export interface SeatFigures extends Crowding {
   max: number
 }
 
-interface SeatParts {
+interface SeatServices {
   /** ms, on a steady clock. */
   steady(): number
   /** Called at most once a minute, with the counts since the last time. */
@@ -54,7 +54,7 @@ const tellMs = 60_000
  */
 export class ConnectionSeats {
   readonly #limits: SeatLimits
-  readonly #parts: SeatParts
+  readonly #services: SeatServices
   readonly #byNetwork = new Map<string, number>()
   /** In order of last activity. */
   readonly #strangers = new Crowd<Holder>()
@@ -67,9 +67,9 @@ export class ConnectionSeats {
   readonly #total: Crowding = { sentAway: 0, refused: 0 }
   #toldAt = -Infinity
 
-  constructor(limits: SeatLimits, parts: SeatParts) {
+  constructor(limits: SeatLimits, services: SeatServices) {
     this.#limits = limits
-    this.#parts = parts
+    this.#services = services
   }
 
   /** The current numbers, and what happened to connections since the start. */
@@ -100,7 +100,7 @@ export class ConnectionSeats {
 
   #progress(holder: Holder): void {
     if (holder.standing !== 'stranger') return
-    holder.progressAt = this.#parts.steady()
+    holder.progressAt = this.#services.steady()
     this.#strangers.add(holder.network, holder)
   }
 
@@ -148,7 +148,7 @@ export class ConnectionSeats {
 
   /** The holder, if it has been idle and there have not been too many changes. */
   #changing(holder: Holder | undefined): Holder | undefined {
-    const now = this.#parts.steady()
+    const now = this.#services.steady()
     if (!holder || now - holder.progressAt < restMs) return undefined
     this.#changesLeft = Math.min(changesPerSecond, this.#changesLeft + ((now - this.#changedAt) * changesPerSecond) / 1000)
     this.#changedAt = now
@@ -166,9 +166,9 @@ export class ConnectionSeats {
   #note(what: keyof Crowding): void {
     this.#crowding[what]++
     this.#total[what]++
-    const now = this.#parts.steady()
+    const now = this.#services.steady()
     if (now - this.#toldAt < tellMs) return
-    this.#parts.crowded(this.#crowding)
+    this.#services.crowded(this.#crowding)
     this.#crowding = { sentAway: 0, refused: 0 }
     this.#toldAt = now
   }

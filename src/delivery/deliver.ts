@@ -1,20 +1,20 @@
 import { messageOf } from '../errors.ts'
 import type { Attempt, DeliveryJob, DeliveryRecipient, HostRest, Outcome, Postponed } from './attempt.ts'
 import type { ConnectionPool, Lease } from './connection-pool.ts'
-import { findRoute, type FindRouteParts } from './find-route.ts'
+import { findRoute, type FindRouteServices } from './find-route.ts'
 import type { HostHealth } from './host-health.ts'
-import { messagesOf, unclean, type LeavingParts } from './leaving-message.ts'
+import { messagesOf, unclean, type LeavingServices } from './leaving-message.ts'
 import type { MxConnection, OutgoingMessage, Transfer } from './mx-connection.ts'
 import { ownerOf } from './mx-provider.ts'
-import { openConnection, type ConnectionParts } from './open-connection.ts'
+import { openConnection, type ConnectionServices } from './open-connection.ts'
 import { deferral, outcomeOfHosts, type Verdict } from './outcome.ts'
 import { hostKey, type Route, type RouteHost } from './route.ts'
 import type { TlsTroubles, Try } from './tls-trouble.ts'
-import { Transcript, type AttemptFrame } from './transcript.ts'
+import { Transcript, type AttemptContext } from './transcript.ts'
 
-export interface DeliverParts extends FindRouteParts, LeavingParts {
+export interface DeliverServices extends FindRouteServices, LeavingServices {
   health: HostHealth
-  connection: ConnectionParts
+  connection: ConnectionServices
   pool: ConnectionPool
   tlsTroubles: TlsTroubles
 }
@@ -24,13 +24,13 @@ type OnAttempt = (result: Attempt | Postponed) => void
 interface Transferring {
   job: DeliveryJob
   message: OutgoingMessage
-  parts: DeliverParts
+  services: DeliverServices
   /** What happened at hosts that this job need not try again. */
   failed: Map<RouteHost, Outcome>
 }
 
 /** An attempt under construction. */
-interface Draft extends AttemptFrame {
+interface Draft extends AttemptContext {
   recipientId: string
   beganAt: number
   connection: MxConnection | null
@@ -50,27 +50,27 @@ interface Draft extends AttemptFrame {
  * `onAttempt` settles every recipient once. An error that we do not understand is a deferral, because a mistake of ours must never lose
  * mail. The queue does the retries. Never rejects.
  */
-export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: DeliverParts): Promise<void> {
+export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, services: DeliverServices): Promise<void> {
   const open = new Map(job.recipients.map((recipient) => [recipient.id, recipient]))
   const settle = (result: Attempt | Postponed): void => {
     if (open.delete(result.recipientId)) onAttempt(result)
   }
   const settleAll = (outcome: Outcome, rest?: HostRest): void => {
-    for (const { id } of open.values()) settle({ ...attemptOf(draftFor(id, parts), outcome), rest })
+    for (const { id } of open.values()) settle({ ...attemptOf(draftFor(id, services), outcome), rest })
   }
   const postponeAll = (rest?: HostRest): void => {
     for (const { id } of open.values()) settle({ recipientId: id, postponed: true, rest })
   }
   try {
-    const way = await findWay(job, parts)
+    const way = await findWay(job, services)
     if ('key' in way) return postponeAll(way)
     if ('outcome' in way) return settleAll(way.outcome, way.rest)
-    const messageFor = messagesOf(job, parts)
+    const messageFor = messagesOf(job, services)
     if (!messageFor) return settleAll(unclean)
     const failed = new Map()
     for (const recipient of job.recipients) {
       const message = await messageFor(recipient)
-      const result = await attemptAt(parts.pool.inOrder(way.hosts), recipient, { job, parts, message, failed })
+      const result = await attemptAt(services.pool.inOrder(way.hosts), recipient, { job, services, message, failed })
       settle(result)
       // The others would wait for the same connections.
       if ('postponed' in result) return postponeAll(result.rest)
@@ -81,13 +81,13 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, parts: Del
 }
 
 /** The hosts of the destination; or its rest, if look-ups keep failing; or the outcome of the look-up. */
-async function findWay(job: DeliveryJob, parts: DeliverParts): Promise<(Route & { rest?: HostRest | undefined }) | HostRest> {
-  const { health } = parts
+async function findWay(job: DeliveryJob, services: DeliverServices): Promise<(Route & { rest?: HostRest | undefined }) | HostRest> {
+  const { health } = services
   const key = `the hosts of ${job.destination}`
   const startedAt = performance.now()
   const rest = job.isProbe ? undefined : health.restOf(key, startedAt)
   if (rest) return rest
-  const route = await findRoute(job, parts)
+  const route = await findRoute(job, services)
   if ('hosts' in route || route.outcome.type !== 'deferred') {
     health.forget(key)
     return route
@@ -98,8 +98,8 @@ async function findWay(job: DeliveryJob, parts: DeliverParts): Promise<(Route & 
 }
 
 async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, transferring: Transferring): Promise<Attempt | Postponed> {
-  const { job, parts, failed } = transferring
-  const { pool, tlsTroubles } = parts
+  const { job, services, failed } = transferring
+  const { pool, tlsTroubles } = services
   let draft: Draft | null = null
   // If a host is tried twice, over TLS and in plain text, the later outcome counts.
   const outcomes = new Map<RouteHost, Outcome>()
@@ -124,7 +124,7 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
       lease.release(null)
       continue
     }
-    draft ??= draftFor(recipient.id, parts)
+    draft ??= draftFor(recipient.id, services)
     const verdict = await attemptHost(each, recipient, { ...transferring, lease, draft })
     if (typeof verdict === 'string') {
       if (outcomes.size === 0) return { recipientId: recipient.id, postponed: true }
@@ -143,16 +143,16 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
     }
     if (performance.now() >= draft.endsAt) break
   }
-  const rest = restOfAll(hosts, parts)
+  const rest = restOfAll(hosts, services)
   if (outcomes.size === 0 && rest) return { recipientId: recipient.id, postponed: true, rest }
-  return { ...attemptOf(draft ?? draftFor(recipient.id, parts), outcomeOfHosts([...outcomes.values()])), rest }
+  return { ...attemptOf(draft ?? draftFor(recipient.id, services), outcomeOfHosts([...outcomes.values()])), rest }
 }
 
-const restOf = (host: RouteHost, { job, parts }: Transferring): HostRest | undefined =>
-  job.isProbe ? undefined : parts.health.restOf(hostKey(host), performance.now())
+const restOf = (host: RouteHost, { job, services }: Transferring): HostRest | undefined =>
+  job.isProbe ? undefined : services.health.restOf(hostKey(host), performance.now())
 
 /** If all hosts rest: the rest that ends first. */
-function restOfAll(hosts: RouteHost[], { health }: DeliverParts): HostRest | undefined {
+function restOfAll(hosts: RouteHost[], { health }: DeliverServices): HostRest | undefined {
   let first: HostRest | undefined
   for (const host of hosts) {
     const rest = health.restOf(hostKey(host), performance.now())
@@ -166,51 +166,51 @@ function restOfAll(hosts: RouteHost[], { health }: DeliverParts): HostRest | und
 async function attemptHost(
   { host, policy, because }: Try,
   recipient: DeliveryRecipient,
-  { job, parts, message, failed, lease, draft }: Transferring & { lease: Lease; draft: Draft },
+  { job, services, message, failed, lease, draft }: Transferring & { lease: Lease; draft: Draft },
 ): Promise<Verdict | 'out of sockets' | 'no room'> {
   let connection = lease.connection
   draft.host = host
   if (because !== null) draft.transcript.note(`in plain text: ${because}`)
   try {
-    const written = (): void => parts.contents.giveBack(job.id)
+    const written = (): void => services.contents.giveBack(job.id)
     if (connection) {
       draft.connection = connection
       connection.onWritten = written
       draft.transcript.note(`${host.name} ${host.address}:${host.port}, connection reused`)
       const transfer = await connection.transfer(message, recipient, draft)
-      if (transfer !== 'stale') return noteTransfer(transfer, draft, { job, parts })
+      if (transfer !== 'stale') return noteTransfer(transfer, draft, { job, services })
     }
     const startedAt = performance.now()
-    const opened = await openConnection(host, policy, parts.connection, draft)
+    const opened = await openConnection(host, policy, services.connection, draft)
     connection = null
     if (opened === 'out of sockets') return opened
     if ('outcome' in opened) {
       draft.connection = null
       failed.set(host, opened.outcome)
-      if (opened.unreachable) parts.pool.noteUnreachable(host)
+      if (opened.unreachable) services.pool.noteUnreachable(host)
       // It fails in plain text too, so TLS was not the cause.
-      if (policy === 'none') parts.tlsTroubles.forget(host)
-      noteFailure(opened, host, startedAt, parts)
+      if (policy === 'none') services.tlsTroubles.forget(host)
+      noteFailure(opened, host, startedAt, services)
       return opened
     }
-    parts.pool.noteReachable(host)
-    parts.health.noteAnswered(hostKey(host), performance.now())
+    services.pool.noteReachable(host)
+    services.health.noteAnswered(hostKey(host), performance.now())
     connection = opened
     draft.connection = opened
     opened.onWritten = written
-    parts.pool.track(opened)
+    services.pool.track(opened)
     const transfer = await opened.transfer(message, recipient, draft)
     // A new connection is never stale.
     if (transfer === 'stale') return deferral('other', `${host.name} (${host.address}): closed the connection`)
-    return noteTransfer(transfer, draft, { job, parts })
+    return noteTransfer(transfer, draft, { job, services })
   } finally {
-    parts.contents.giveBack(job.id)
+    services.contents.giveBack(job.id)
     lease.release(connection)
   }
 }
 
 /** The host could not be talked to, whatever the message; mail that TLS policy holds back says nothing about other mail. */
-function noteFailure({ outcome }: Verdict, host: RouteHost, startedAt: number, { health }: DeliverParts): void {
+function noteFailure({ outcome }: Verdict, host: RouteHost, startedAt: number, { health }: DeliverServices): void {
   if (outcome.type !== 'deferred' || (outcome.category === 'policy' && outcome.reply === null)) return
   health.noteFailed(hostKey(host), outcome.reason, { startedAt, now: performance.now() })
 }
@@ -218,17 +218,17 @@ function noteFailure({ outcome }: Verdict, host: RouteHost, startedAt: number, {
 function noteTransfer(
   transfer: Exclude<Transfer, 'stale'>,
   draft: Draft,
-  { job, parts }: Pick<Transferring, 'job' | 'parts'>,
+  { job, services }: Pick<Transferring, 'job' | 'services'>,
 ): Verdict | 'no room' {
   if (transfer === 'no room') return transfer
-  const { loginGate } = parts.connection
+  const { loginGate } = services.connection
   if (transfer.lacksLogin && transfer.outcome.type === 'deferred') loginGate.refused(transfer.outcome.reason)
   else if (draft.host?.smarthost && transfer.outcome.type === 'delivered') loginGate.taken()
   if (transfer.sent) draft.selectors = job.signingKeys.map(({ selector }) => selector)
   return transfer
 }
 
-const draftFor = (recipientId: string, { connection }: DeliverParts): Draft => ({
+const draftFor = (recipientId: string, { connection }: DeliverServices): Draft => ({
   recipientId,
   beganAt: performance.now(),
   endsAt: performance.now() + connection.timeouts.attempt,

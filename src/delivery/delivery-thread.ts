@@ -6,7 +6,7 @@ import { metricsOf } from '../metrics/metrics.ts'
 import { noteShared } from '../shared-memory.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { ContentRequests } from './content-requests.ts'
-import { deliver, type DeliverParts } from './deliver.ts'
+import { deliver, type DeliverServices } from './deliver.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
 import { standardTimeouts } from './delivery-timeouts.ts'
 import { DkimSigner } from './dkim-sign.ts'
@@ -31,7 +31,7 @@ const resolver = dnsResolver({
   maxSockets: settings.maxNameServerSockets ?? Infinity,
   noteLookUp: (result) => metrics.lookUps[result].add(),
 })
-const parts = deliverParts()
+const services = deliverServices()
 const work = new Set<Promise<void>>()
 
 // Known results must not be lost in a crash, or the mail would be sent again.
@@ -46,7 +46,7 @@ function receive(message: ToThread): void {
     case 'job': {
       const { job } = message
       if (job.content !== 'on request') noteShared(job.content.length)
-      const delivery = deliver(job, (result) => outbox.add({ type: 'attempt', jobId: job.id, result }), parts).finally(() => {
+      const delivery = deliver(job, (result) => outbox.add({ type: 'attempt', jobId: job.id, result }), services).finally(() => {
         work.delete(delivery)
         outbox.add({ type: 'done', jobId: job.id })
       })
@@ -55,13 +55,13 @@ function receive(message: ToThread): void {
     }
     case 'content':
       if (message.content instanceof Uint8Array) noteShared(message.content.length)
-      return parts.contents.answer(message.jobId, message.content)
+      return services.contents.answer(message.jobId, message.content)
     case 'key':
       return addKey(message.id, message.der)
     case 'drop key':
-      return parts.signer.dropKey(message.id)
+      return services.signer.dropKey(message.id)
     case 'listeners':
-      parts.route.guard.ownListeners = message.listeners
+      services.route.guard.ownListeners = message.listeners
       return
     case 'stop':
       void stop(message.graceMs)
@@ -71,7 +71,7 @@ function receive(message: ToThread): void {
 /** An unusable key defers the mail it is for; the thread keeps serving the others. */
 function addKey(id: string, der: Uint8Array): void {
   try {
-    parts.signer.addKey(id, der)
+    services.signer.addKey(id, der)
   } catch (error) {
     outbox.add({ type: 'fault', reason: `a DKIM key cannot be used: ${messageOf(error)}` })
   }
@@ -79,9 +79,9 @@ function addKey(id: string, der: Uint8Array): void {
 
 /** Transactions under way may finish, mail that has not begun is postponed, idle connections are closed. */
 async function stop(graceMs: number): Promise<void> {
-  parts.pool.stop()
+  services.pool.stop()
   const timer = setTimeout(() => {
-    parts.pool.destroy()
+    services.pool.destroy()
     resolver.close()
   }, graceMs)
   await Promise.all(work)
@@ -91,7 +91,7 @@ async function stop(graceMs: number): Promise<void> {
   outbox.flush()
 }
 
-function deliverParts(): DeliverParts {
+function deliverServices(): DeliverServices {
   const health = new HostHealth(Math.random)
   const {
     hostname,

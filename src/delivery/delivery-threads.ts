@@ -104,7 +104,7 @@ function placeOf(destination: string): number {
   return place
 }
 
-interface ThreadParts {
+interface ThreadServices {
   settings: DeliverySettings
   known: Known
   log: Log
@@ -113,7 +113,7 @@ interface ThreadParts {
 }
 
 class DeliveryThread {
-  readonly #parts: ThreadParts
+  readonly #services: ThreadServices
   readonly #jobs = new Map<string, OpenJob>()
   #worker: Worker | null = null
   /** To this worker only: a message that it no longer got must not reach the next one. */
@@ -123,8 +123,8 @@ class DeliveryThread {
   #stopping = false
   #stopped = (): void => {}
 
-  constructor(parts: ThreadParts) {
-    this.#parts = parts
+  constructor(services: ThreadServices) {
+    this.#services = services
     this.#start()
   }
 
@@ -166,7 +166,7 @@ class DeliveryThread {
   }
 
   #start(): void {
-    const { settings, known } = this.#parts
+    const { settings, known } = this.#services
     const worker = new Worker(new URL('./delivery-thread.ts', import.meta.url), { workerData: settings, name: 'delivery' })
     this.#worker = worker
     this.#outbox = new Outbox((messages) => worker.postMessage(messages))
@@ -186,9 +186,9 @@ class DeliveryThread {
       void this.#worker?.terminate()
       return
     }
-    if (message.type === 'looked up') return this.#parts.told.lookUp(message.lookUp)
-    if (message.type === 'login') return this.#parts.told.login(message.refusal)
-    if (message.type === 'fault') return this.#parts.log.error({ reason: message.reason }, 'a fault on a delivery thread')
+    if (message.type === 'looked up') return this.#services.told.lookUp(message.lookUp)
+    if (message.type === 'login') return this.#services.told.login(message.refusal)
+    if (message.type === 'fault') return this.#services.log.error({ reason: message.reason }, 'a fault on a delivery thread')
     const job = this.#jobs.get(message.jobId)
     if (!job) return
     if (message.type === 'content wanted') return void this.#supply(message.jobId, job.supply)
@@ -214,13 +214,13 @@ class DeliveryThread {
     this.#outbox = null
     if (this.#stopping) return
     const reason = cause === null ? 'it ended' : messageOf(cause)
-    this.#parts.log.error({ error: cause }, 'a delivery thread has crashed; another takes its place')
+    this.#services.log.error({ error: cause }, 'a delivery thread has crashed; another takes its place')
     const jobs = [...this.#jobs.values()]
     this.#jobs.clear()
     const now = performance.now()
     this.#crashes = [...this.#crashes.filter((at) => at > now - crashWindowMs), now]
     if (this.#crashes.length === 1) this.#start()
     else this.#restart = setTimeout(() => this.#start(), Math.min(1000 * 2 ** (this.#crashes.length - 2), longestRestartWaitMs))
-    this.#parts.onCrash(jobs, reason)
+    this.#services.onCrash(jobs, reason)
   }
 }

@@ -9,7 +9,7 @@ import type { DkimSigner } from './dkim-sign.ts'
 import type { Body, OutgoingMessage } from './mx-connection.ts'
 import { bounce, type Verdict } from './outcome.ts'
 
-export interface LeavingParts {
+export interface LeavingServices {
   /** The content of jobs that do not carry it. */
   contents: ContentRequests
   signer: DkimSigner
@@ -27,7 +27,7 @@ const addedAtMost = 4096
 /** The message as it leaves for each recipient; null if it must not. A large one is read when a host is ready for it. */
 export function messagesOf(
   job: DeliveryJob,
-  parts: LeavingParts,
+  services: LeavingServices,
 ): ((recipient: DeliveryRecipient) => OutgoingMessage | Promise<OutgoingMessage>) | null {
   const { messageId, bodyType, smtputf8, content } = job
   const frame = { messageId, bodyType, smtputf8 }
@@ -37,11 +37,11 @@ export function messagesOf(
       ...frame,
       size: job.size + addedAtMost,
       leastSize: job.size,
-      body: () => requestedBody(job, recipient, parts, signed),
+      body: () => requestedBody(job, recipient, services, signed),
     })
   }
   if (!isCleanContent(content)) return null
-  const leavingFor = leavingAs({ ...job, content }, parts)
+  const leavingFor = leavingAs({ ...job, content }, services)
   return async (recipient) => {
     const body = await leavingFor(recipient)
     const size = body.header.length + body.content.length
@@ -52,13 +52,13 @@ export function messagesOf(
 async function requestedBody(
   job: DeliveryJob,
   recipient: DeliveryRecipient,
-  parts: LeavingParts,
+  services: LeavingServices,
   signed: Signatures,
 ): Promise<Body | Verdict | null> {
-  const content = await parts.contents.take(job.id)
+  const content = await services.contents.take(job.id)
   if (content === null) return null
   if (!isCleanContent(content)) return { outcome: unclean, nextHost: false }
-  return leavingAs({ ...job, content }, parts, signed)(recipient)
+  return leavingAs({ ...job, content }, services, signed)(recipient)
 }
 
 /** Signatures of a message by the fields added to it: recipients with the same fields share them. */
@@ -68,21 +68,25 @@ type Signatures = Map<string, string>
 type LoadedJob = DeliveryJob & { content: Uint8Array }
 
 /** The content and what precedes it: all recipients with the same message share its signatures. */
-function leavingAs(job: LoadedJob, parts: LeavingParts, signed: Signatures = new Map()): (recipient: DeliveryRecipient) => Promise<Body> {
+function leavingAs(
+  job: LoadedJob,
+  services: LeavingServices,
+  signed: Signatures = new Map(),
+): (recipient: DeliveryRecipient) => Promise<Body> {
   const { content: carried, bodyType } = inSevenBits(job)
-  const tracked = orUntracked(job, parts, () => job.tracking && TrackedMessage.of(job.messageId, carried, job.tracking))
+  const tracked = orUntracked(job, services, () => job.tracking && TrackedMessage.of(job.messageId, carried, job.tracking))
   if (!tracked) {
-    const headerFor = headersOf({ content: carried, signed }, job, parts)
+    const headerFor = headersOf({ content: carried, signed }, job, services)
     return async (recipient) => ({ header: await headerFor(recipient), content: carried, bodyType })
   }
   return async (recipient) => {
-    const content = orUntracked(job, parts, () => cleanOnly(tracked.contentFor(recipient.id))) ?? carried
-    return { header: await headersOf({ content, signed: new Map() }, job, parts)(recipient), content, bodyType }
+    const content = orUntracked(job, services, () => cleanOnly(tracked.contentFor(recipient.id))) ?? carried
+    return { header: await headersOf({ content, signed: new Map() }, job, services)(recipient), content, bodyType }
   }
 }
 
 /** A message that cannot be tracked leaves unchanged. */
-function orUntracked<T>({ messageId }: DeliveryJob, { noteFault }: LeavingParts, track: () => T): T | null {
+function orUntracked<T>({ messageId }: DeliveryJob, { noteFault }: LeavingServices, track: () => T): T | null {
   try {
     return track()
   } catch (error) {
@@ -100,7 +104,7 @@ function cleanOnly(content: Uint8Array): Uint8Array {
 function headersOf(
   { content, signed }: { content: Uint8Array; signed: Signatures },
   job: DeliveryJob,
-  { signer, now }: LeavingParts,
+  { signer, now }: LeavingServices,
 ): (recipient: DeliveryRecipient) => Promise<string> {
   const message = new SignableMessage(content)
   return async (recipient) => {

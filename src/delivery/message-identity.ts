@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { feedbackId, listUnsubscribe, traceFieldOf, type AddedField } from '../message/added-field.ts'
 import { encodeToken, type TokenPurpose } from '../smtp/verp.ts'
-import { unsubscribeUrl, type UnsubscribeFrame } from '../suppression/unsubscribe-token.ts'
+import { unsubscribeUrl, type UnsubscribeContext } from '../suppression/unsubscribe-token.ts'
 import type { DeliveryRecipient } from './attempt.ts'
 
 /** What we say about a message in its own header. */
@@ -25,39 +25,39 @@ interface IdentifyingDomain {
   returnPathDomain: string
 }
 
-interface IdentityParts {
+interface IdentityServices {
   /** For recipients' tokens. */
   tokenKey: Buffer
-  unsubscribe: UnsubscribeFrame
+  unsubscribe: UnsubscribeContext
   /** The last part of Feedback-ID. */
   feedbackSender: string
 }
 
 /** What a message carries for one recipient alone. */
-export type RecipientFrame = Omit<DeliveryRecipient, 'id' | 'forwardPath'>
+export type RecipientEnvelope = Omit<DeliveryRecipient, 'id' | 'forwardPath'>
 
 /** How we recognise a message when something comes back: by its reverse-path and fields of its header. */
 export class MessageIdentity {
-  readonly #parts: IdentityParts
+  readonly #services: IdentityServices
 
-  constructor(parts: IdentityParts) {
-    this.#parts = parts
+  constructor(services: IdentityServices) {
+    this.#services = services
   }
 
   /** The same for all recipients. */
   fieldsOf({ accountId, feedbackTag }: IdentifiedMessage, { name }: IdentifyingDomain): AddedField[] {
-    const { tokenKey, feedbackSender: sender } = this.#parts
+    const { tokenKey, feedbackSender: sender } = this.#services
     const account = createHmac('sha256', tokenKey).update(`feedback-id ${accountId}`).digest('hex').slice(0, 16)
     return [feedbackId({ tag: feedbackTag, domain: name, account, sender })]
   }
 
   /** What belongs to one recipient alone. */
-  frameOf(
+  envelopeOf(
     message: IdentifiedMessage,
     { id: recipientId, forwardPath }: Pick<DeliveryRecipient, 'id' | 'forwardPath'>,
     { returnPathDomain }: IdentifyingDomain,
-  ): RecipientFrame {
-    const { tokenKey, unsubscribe } = this.#parts
+  ): RecipientEnvelope {
+    const { tokenKey, unsubscribe } = this.#services
     const token = (purpose: TokenPurpose): string => encodeToken(purpose, { recipientId, firstDueAt: message.firstDueAt }, tokenKey)
     const fields: AddedField[] = []
     if (message.unsubscribeTopic !== null) {

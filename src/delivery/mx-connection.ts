@@ -7,7 +7,7 @@ import type { RouteHost } from './route.ts'
 import { formatReply, type Reply } from '../smtp/reply.ts'
 import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
-import type { AttemptFrame } from './transcript.ts'
+import type { AttemptContext } from './transcript.ts'
 
 export interface ConnectionTls extends TlsUsed {
   /** Why the certificate is not valid for the host; empty if it is. */
@@ -105,11 +105,11 @@ export class MxConnection {
   }
 
   /** One message to one recipient. Never rejects. */
-  async transfer(message: OutgoingMessage, recipient: DeliveryRecipient, frame: AttemptFrame): Promise<Transfer> {
+  async transfer(message: OutgoingMessage, recipient: DeliveryRecipient, context: AttemptContext): Promise<Transfer> {
     const isReused = this.transactions > 0
     this.transactions++
-    this.#dialogue.transcript = frame.transcript
-    this.#dialogue.endsAt = frame.endsAt
+    this.#dialogue.transcript = context.transcript
+    this.#dialogue.endsAt = context.endsAt
     const envelope = envelopeOf(recipient)
     if ('outcome' in envelope) return { ...envelope, sent: false }
     const refusal = this.#unsupported(message, envelope)

@@ -9,9 +9,9 @@ import { logIn, type LoginGate } from './smarthost-login.ts'
 import { SmtpDialogue, type Heard } from './smtp-dialogue.ts'
 import { connectionFault, handshakeOptions, isTlsFault, tlsObjection, type TlsPolicy, type TlsTrouble } from './tls-policy.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
-import type { AttemptFrame } from './transcript.ts'
+import type { AttemptContext } from './transcript.ts'
 
-export interface ConnectionParts {
+export interface ConnectionServices {
   ehloName: string
   timeouts: DeliveryTimeouts
   secureContext: SecureContext
@@ -22,10 +22,10 @@ export interface ConnectionParts {
 /** No connection. `unreachable`: not even TCP answered. */
 type NotOpened = Verdict & { unreachable: boolean }
 
-interface Opening extends AttemptFrame {
+interface Opening extends AttemptContext {
   host: RouteHost
   policy: TlsPolicy
-  parts: ConnectionParts
+  services: ConnectionServices
 }
 
 /** This process may open no more sockets, which says nothing about the host. */
@@ -43,13 +43,13 @@ interface Session {
 export async function openConnection(
   host: RouteHost,
   policy: TlsPolicy,
-  parts: ConnectionParts,
-  frame: AttemptFrame,
+  services: ConnectionServices,
+  context: AttemptContext,
 ): Promise<Opened | OutOfSockets> {
-  const opening = { ...frame, host, policy, parts }
-  const refusal = host.smarthost?.login && parts.loginGate.refusal
+  const opening = { ...context, host, policy, services }
+  const refusal = host.smarthost?.login && services.loginGate.refusal
   if (refusal) return notOpened(deferral('policy', where(host, refusal)))
-  frame.transcript.note(`${host.name} ${host.address}:${host.port}`)
+  context.transcript.note(`${host.name} ${host.address}:${host.port}`)
   const { dialogue, banner, isConnected } = dial(opening)
   const greeting = await banner
   if ('broken' in greeting && greeting.isOutOfSockets) return 'out of sockets'
@@ -75,33 +75,33 @@ interface Dialled {
   isConnected: () => boolean
 }
 
-function dial({ host, parts, transcript, endsAt }: Opening): Dialled {
+function dial({ host, services, transcript, endsAt }: Opening): Dialled {
   let connected = false
   const at = { host: host.address, port: host.port, noDelay: true }
   const isImplicit = host.smarthost?.tls?.isImplicit === true
-  const socket = isImplicit ? connectTls({ ...handshakeOptions(host.name, parts.secureContext), ...at }) : connect(at)
+  const socket = isImplicit ? connectTls({ ...handshakeOptions(host.name, services.secureContext), ...at }) : connect(at)
   const dialogue = new SmtpDialogue(socket, transcript)
   dialogue.endsAt = endsAt
-  const banner = dialogue.reply(parts.timeouts.connect, 'the connection')
+  const banner = dialogue.reply(services.timeouts.connect, 'the connection')
   socket.once('connect', () => {
     connected = true
-    if (isImplicit) dialogue.allow(parts.timeouts.handshake, 'the TLS handshake')
-    else dialogue.allow(parts.timeouts.banner, 'the connection')
+    if (isImplicit) dialogue.allow(services.timeouts.handshake, 'the TLS handshake')
+    else dialogue.allow(services.timeouts.banner, 'the connection')
   })
-  socket.once('secureConnect', () => dialogue.allow(parts.timeouts.banner, 'the connection'))
+  socket.once('secureConnect', () => dialogue.allow(services.timeouts.banner, 'the connection'))
   return { dialogue, banner, isConnected: () => connected }
 }
 
 /** The host's extensions by keyword (RFC 5321 4.1.1.1); none if it knows only HELO. */
-async function hello(dialogue: SmtpDialogue, { host, parts }: Opening, isInTls = false): Promise<Map<string, string> | Verdict> {
+async function hello(dialogue: SmtpDialogue, { host, services }: Opening, isInTls = false): Promise<Map<string, string> | Verdict> {
   const refused = (heard: Heard): Verdict => ({ ...failure(host, 'ehlo', heard), tlsTrouble: isInTls ? tlsTroubleIn(heard) : undefined })
-  dialogue.send([`EHLO ${parts.ehloName}`])
-  const answer = await dialogue.reply(parts.timeouts.command, 'EHLO')
+  dialogue.send([`EHLO ${services.ehloName}`])
+  const answer = await dialogue.reply(services.timeouts.command, 'EHLO')
   if ('broken' in answer) return refused(answer)
   if (isExpected('ehlo', answer)) return parseExtensions(answer)
   if (answer.code < 500 || dialogue.broken) return refused(answer)
-  dialogue.send([`HELO ${parts.ehloName}`])
-  const second = await dialogue.reply(parts.timeouts.command, 'HELO')
+  dialogue.send([`HELO ${services.ehloName}`])
+  const second = await dialogue.reply(services.timeouts.command, 'HELO')
   return !('broken' in second) && isExpected('ehlo', second) ? new Map<string, string>() : refused(second)
 }
 
@@ -116,9 +116,9 @@ function parseExtensions(reply: Reply): Map<string, string> {
 
 /** Null if the host refused and the policy allows plain text. */
 async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opened | null> {
-  const { host, policy, parts, transcript } = opening
+  const { host, policy, services, transcript } = opening
   dialogue.send(['STARTTLS'])
-  const answer = await dialogue.reply(parts.timeouts.command, 'STARTTLS')
+  const answer = await dialogue.reply(services.timeouts.command, 'STARTTLS')
   if ('broken' in answer) return notOpened({ ...failure(host, 'starttls', answer), tlsTrouble: tlsTroubleIn(answer) })
   // By now, bytes after the reply have broken the dialogue: they would count as sent under TLS (CVE-2011-0411).
   if (dialogue.broken) return notOpened(failure(host, 'starttls', dialogue.broken))
@@ -153,8 +153,8 @@ async function inTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opened> 
 }
 
 /** The connection, ready for mail. */
-async function loggedIn(dialogue: SmtpDialogue, { host, parts }: Opening, { tls, extensions }: Session): Promise<Opened> {
-  const { timeouts, loginGate } = parts
+async function loggedIn(dialogue: SmtpDialogue, { host, services }: Opening, { tls, extensions }: Session): Promise<Opened> {
+  const { timeouts, loginGate } = services
   const connection = new MxConnection({ dialogue, extensions, tls, host, timeouts })
   const credentials = host.smarthost?.login
   if (!credentials) return connection
@@ -170,7 +170,7 @@ interface FailedHandshake {
 }
 
 /** The encrypted socket, or why there is none. */
-function handshake(dialogue: SmtpDialogue, { host, parts, endsAt }: Opening): Promise<TLSSocket | FailedHandshake> {
+function handshake(dialogue: SmtpDialogue, { host, services, endsAt }: Opening): Promise<TLSSocket | FailedHandshake> {
   const plain = dialogue.detach()
   return new Promise((resolve) => {
     const end = (failed?: FailedHandshake): void => {
@@ -187,9 +187,9 @@ function handshake(dialogue: SmtpDialogue, { host, parts, endsAt }: Opening): Pr
       end({ fault: connectionFault(error), tlsTrouble: isTlsFault(error) ? 'impossible' : 'broken off' })
     const onClose = (): void => breakOff('the host closed the connection')
     plain.on('error', () => {})
-    const socket = connectTls({ ...handshakeOptions(host.name, parts.secureContext), socket: plain }, () => end())
+    const socket = connectTls({ ...handshakeOptions(host.name, services.secureContext), socket: plain }, () => end())
     socket.on('error', onError).on('close', onClose)
-    const timer = setTimeout(() => breakOff('time-out'), Math.max(0, Math.min(parts.timeouts.handshake, endsAt - performance.now())))
+    const timer = setTimeout(() => breakOff('time-out'), Math.max(0, Math.min(services.timeouts.handshake, endsAt - performance.now())))
   })
 }
 

@@ -28,7 +28,7 @@ interface FoundRoute {
   isKept: boolean
 }
 
-export interface RouteParts {
+export interface RouteServices {
   resolver: RouteResolver
   guard: AddressGuard
   /** Names of this server: it is never its own next hop. */
@@ -58,16 +58,16 @@ interface LookedUp {
  * failing name server defers. One that says that there is nowhere to go may be wrong, so such a bounce is marked as an absence. A null MX
  * is not one, because somebody has published it.
  */
-export async function routeTo(destination: string, parts: RouteParts): Promise<Route> {
-  if (parts.smarthost) return smarthostRoute(parts.smarthost, parts)
+export async function routeTo(destination: string, services: RouteServices): Promise<Route> {
+  if (services.smarthost) return smarthostRoute(services.smarthost, services)
   if (destination.startsWith('[') || isIP(destination) !== 0) {
     return { outcome: bounce('5.1.2 mail is not delivered to address literals', 'policy') }
   }
-  const mx = await parts.resolver.mx(destination)
-  const hosts = hostsOf(destination, mx, parts.random)
+  const mx = await services.resolver.mx(destination)
+  const hosts = hostsOf(destination, mx, services.random)
   if (!Array.isArray(hosts)) return { outcome: hosts }
-  const lookedUp = await Promise.all(hosts.map((host) => lookUp(host, parts.resolver)))
-  const route = choose(destination, lookedUp, parts)
+  const lookedUp = await Promise.all(hosts.map((host) => lookUp(host, services.resolver)))
+  const route = choose(destination, lookedUp, services)
   return Array.isArray(route) ? { hosts: route, isKept: mx.isKept === true } : { outcome: route }
 }
 
@@ -104,18 +104,18 @@ async function lookUp({ exchange, preference }: MxRecord, resolver: RouteResolve
   return { name: exchange, preference, addresses, isUncertain: four.status === 'servfail' || six.status === 'servfail' }
 }
 
-function choose(destination: string, lookedUp: LookedUp[], parts: RouteParts): RouteHost[] | Outcome {
+function choose(destination: string, lookedUp: LookedUp[], services: RouteServices): RouteHost[] | Outcome {
   const isOwn = ({ name, addresses }: LookedUp): boolean =>
-    parts.ownNames.includes(name) || addresses.some((address) => whyForbidden(address, parts.port, parts.guard) === 'own')
+    services.ownNames.includes(name) || addresses.some((address) => whyForbidden(address, services.port, services.guard) === 'own')
   // RFC 5321 5.1: hosts that are not better than us would send the mail back.
   const ownPreference = lookedUp.find(isOwn)?.preference ?? Infinity
   const better = lookedUp.filter(({ preference }) => preference < ownPreference)
   if (better.length === 0) return absence(`5.4.6 the mail for ${destination} would loop back to this server`, 'policy')
 
-  const found = better.flatMap(({ name, addresses }) => addresses.map((address) => ({ name, address, port: parts.port })))
+  const found = better.flatMap(({ name, addresses }) => addresses.map((address) => ({ name, address, port: services.port })))
   const seen = new Set<string>()
   const hosts = found
-    .filter(({ address, port }) => !whyForbidden(address, port, parts.guard) && !seen.has(address) && seen.add(address))
+    .filter(({ address, port }) => !whyForbidden(address, port, services.guard) && !seen.has(address) && seen.add(address))
     .slice(0, mostAddresses)
   if (hosts.length > 0) return hosts
   if (better.some(({ isUncertain }) => isUncertain)) {
@@ -134,11 +134,11 @@ function choose(destination: string, lookedUp: LookedUp[], parts: RouteParts): R
 
 const absence = (...bounced: Parameters<typeof bounce>): Outcome => ({ ...bounce(...bounced), isAbsence: true })
 
-async function smarthostRoute(smarthost: Smarthost, parts: RouteParts): Promise<Route> {
+async function smarthostRoute(smarthost: Smarthost, services: RouteServices): Promise<Route> {
   const { host, port } = smarthost
-  const { addresses } = isIP(host) === 0 ? await lookUp({ exchange: host, preference: 0 }, parts.resolver) : { addresses: [host] }
+  const { addresses } = isIP(host) === 0 ? await lookUp({ exchange: host, preference: 0 }, services.resolver) : { addresses: [host] }
   // The operator named it, so it may be in our own network; only this server itself is excluded.
-  const guard = { ...parts.guard, allowPrivateAddresses: true }
+  const guard = { ...services.guard, allowPrivateAddresses: true }
   const allowed = addresses.filter((address) => !whyForbidden(address, port, guard))
   const hosts = allowed.map((address) => ({ name: host, address, port, smarthost }))
   if (hosts.length > 0) return { hosts, isKept: true }

@@ -18,7 +18,7 @@ interface Fate {
 
 const fate = (outcome: Outcome, reactions: Reaction[] = [], delayMs = 0): Fate => ({ outcome, reactions, delayMs })
 
-const delivered: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: '2.0.0', text: '2.0.0 Ok: simulated' } }
+const delivered: Outcome = { type: 'delivered', reply: { code: 250, enhancedStatus: '2.0.0', text: '2.0.0 Ok: simulated' } }
 const unknownUser = '5.1.1 The mailbox does not exist (simulated)'
 const mailboxFull = '5.2.2 The mailbox is full (simulated)'
 
@@ -27,14 +27,14 @@ const fates: Record<string, Fate> = {
     type: 'bounced',
     hard: true,
     category: 'invalid_recipient',
-    reply: { code: 550, enhancedCode: '5.1.1', text: unknownUser },
+    reply: { code: 550, enhancedStatus: '5.1.1', text: unknownUser },
     reason: `550 ${unknownUser}`,
   }),
   softbounced: fate({
     type: 'bounced',
     hard: false,
     category: 'mailbox_full',
-    reply: { code: 552, enhancedCode: '5.2.2', text: mailboxFull },
+    reply: { code: 552, enhancedStatus: '5.2.2', text: mailboxFull },
     reason: `552 ${mailboxFull}`,
   }),
   opened: fate(delivered, ['opened']),

@@ -7,7 +7,7 @@ import { SaslFault, startExchange, usableMechanisms, type Credentials, type Mech
 /** The result of a login: null if we are logged in. `isRefused`: the operator has to act. */
 export type LoginFailure = { reason: string; isRefused: boolean } | null
 
-interface LoginParts {
+interface LoginServices {
   /** In capitals, as in EHLO. */
   offered: string[]
   /** True inside TLS with a host of proven identity. */
@@ -23,7 +23,7 @@ const longestCommand = 510
 export async function logIn(
   dialogue: SmtpDialogue,
   credentials: Credentials,
-  { offered, isVerified, timeoutMs }: LoginParts,
+  { offered, isVerified, timeoutMs }: LoginServices,
 ): Promise<LoginFailure> {
   const names = usableMechanisms(offered, isVerified)
   let failure: LoginFailure = { reason: notUsable(offered, isVerified), isRefused: true }

@@ -35,7 +35,7 @@ export class Transcript {
 }
 
 /** The attempt for which something is done. */
-export interface AttemptFrame {
+export interface AttemptContext {
   transcript: Transcript
   /** performance.now() at which its time is over. */
   endsAt: number

@@ -94,7 +94,7 @@ const uncachedLookUp =
     return name === null ? noName : (await ask(type, name)).answer
   }
 
-interface CachedLookUpParts {
+interface CachedLookUpServices {
   cache: DnsCache
   /** An answer that comes after that is not kept. */
   isClosed(): boolean
@@ -102,7 +102,7 @@ interface CachedLookUpParts {
 }
 
 /** Answers from the cache. What several ask for at the same time is asked once. */
-function cachedLookUp(ask: Ask, { cache, isClosed, note }: CachedLookUpParts): LookUp {
+function cachedLookUp(ask: Ask, { cache, isClosed, note }: CachedLookUpServices): LookUp {
   const underWay = new Map<string, Promise<DnsAnswer<unknown>>>()
   const askOnce = async (key: string, type: RecordType, name: string): Promise<DnsAnswer<unknown>> => {
     const { answer, size } = await ask(type, name)

@@ -11,7 +11,7 @@ import type { Finding } from './finding.ts'
 import { runDoctor } from './run-doctor.ts'
 
 /** Examines this server, all of its domains, and the machine it runs on. */
-export async function examination(parts: {
+export async function examination(services: {
   config: Config
   clock: Clock
   resolver: DnsResolver
@@ -19,7 +19,7 @@ export async function examination(parts: {
   sendingDomains: SendingDomains
   db: Database
 }): Promise<Finding[]> {
-  const { config, clock, resolver, health, sendingDomains, db } = parts
+  const { config, clock, resolver, health, sendingDomains, db } = services
   const domains = sendingDomains.list().map((domain) => ({ domain, records: sendingDomains.records(domain) }))
   const findings = await runDoctor({ config, clock, resolver, health, domains, newestTime: await newestTime(db), host: realHost, db })
   return [...findings, judgeDatabase(await db.upkeep.needsRewriting())]

@@ -16,8 +16,8 @@ export interface FoundKey {
 }
 
 /** Examines the key file as it is now; a running server keeps using the one that it has loaded. */
-export async function examineKeyFile(path: string, db: Pick<Database, 'report'>): Promise<Finding[]> {
-  const reading = { read: db.report }
+export async function examineKeyFile(path: string, db: Pick<Database, 'slowRead'>): Promise<Finding[]> {
+  const reading = { read: db.slowRead }
   const { secrets, fault } = readKey(path)
   const known = await knownFingerprint(reading)
   const isKnown = secrets === null || known === null ? null : fingerprintOf(secrets) === known

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { isAbsence } from '../delivery/outcome.ts'
-import { routeTo, type RouteHost, type RouteParts } from '../delivery/route.ts'
+import { routeTo, type RouteHost, type RouteServices } from '../delivery/route.ts'
 import { simulatorDomain } from '../delivery/simulator.ts'
 import type { QueueAdmin } from '../queue/queue-admin.ts'
 import type { DestinationQueue } from '../queue/queue-overview.ts'
@@ -10,11 +10,11 @@ import type { Database, Row } from '../store/database.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { suppressionAddress } from '../suppression/suppression-address.ts'
 
-export interface ExplainParts {
+export interface ExplainServices {
   clock: Clock
   db: Database
   queueAdmin: Pick<QueueAdmin, 'destination'>
-  route: RouteParts
+  route: RouteServices
   erasedAddress: ErasedAddress
 }
 
@@ -46,14 +46,14 @@ export interface Explanation {
 }
 
 /** Determines what would happen to mail for an address, without connecting to anybody. */
-export async function explainAddress({ address, domain }: Address, parts: ExplainParts): Promise<Explanation> {
+export async function explainAddress({ address, domain }: Address, services: ExplainServices): Promise<Explanation> {
   const [route, suppressions, tlsEnforcedBy, queue] = await Promise.all([
-    domain === simulatorDomain ? { hosts: [] } : routeTo(domain, parts.route),
-    suppressionsOf(parts, address),
-    enforcingDomains(parts.db),
-    parts.queueAdmin.destination(domain),
+    domain === simulatorDomain ? { hosts: [] } : routeTo(domain, services.route),
+    suppressionsOf(services, address),
+    enforcingDomains(services.db),
+    services.queueAdmin.destination(domain),
   ])
-  const common = { viaSmarthost: parts.route.smarthost !== null, tlsEnforcedBy, suppressions, queue: queue ?? null }
+  const common = { viaSmarthost: services.route.smarthost !== null, tlsEnforcedBy, suppressions, queue: queue ?? null }
   if (domain === simulatorDomain) {
     return {
       next: 'simulate',
@@ -75,8 +75,8 @@ export async function explainAddress({ address, domain }: Address, parts: Explai
 }
 
 /** Of any account's live mail. Uses the index suppression_address. */
-const suppressionsOf = ({ db, clock, erasedAddress }: ExplainParts, address: string): Promise<SuppressionReason[]> =>
-  db.report<SuppressionReason>(
+const suppressionsOf = ({ db, clock, erasedAddress }: ExplainServices, address: string): Promise<SuppressionReason[]> =>
+  db.slowRead<SuppressionReason>(
     `select s.account_id, a.name as account, s.origin, s.topic, s.reason, s.created_at
        from suppression s join account a on a.id = s.account_id
       where s.address in (:address, :erased) and s.sandbox = 0 and (s.expires_at is null or s.expires_at > :now) order by s.id limit 100`,
@@ -84,7 +84,7 @@ const suppressionsOf = ({ db, clock, erasedAddress }: ExplainParts, address: str
   )
 
 async function enforcingDomains(db: Database): Promise<string[]> {
-  const rows = await db.report<{ name: string }>(
+  const rows = await db.slowRead<{ name: string }>(
     `select distinct name from domain where tls = 'enforced' and removed_at is null order by name limit 100`,
   )
   return rows.map(({ name }) => name)

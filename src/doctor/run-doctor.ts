@@ -23,7 +23,7 @@ import { examineEachServer, examineResolver } from './examine-resolver.ts'
 import { examineWayBack } from './examine-way-back.ts'
 import { checkNames, type CheckName, type Finding, sayOf } from './finding.ts'
 
-interface DoctorParts {
+interface DoctorServices {
   config: Config
   clock: Clock
   resolver: DnsResolver
@@ -34,30 +34,30 @@ interface DoctorParts {
   /** The newest time in the database, epoch ms; null if there is none. */
   newestTime: number | null
   host: DoctorHost
-  db: Pick<Database, 'report'>
+  db: Pick<Database, 'slowRead'>
 }
 
 /** The time limit for all checks together, ms. */
 const longestMs = 25_000
 
 /** Runs all checks at the same time. Checks that have not ended after 25 seconds are reported as skipped. */
-export async function runDoctor(parts: DoctorParts): Promise<Finding[]> {
+export async function runDoctor(services: DoctorServices): Promise<Finding[]> {
   const startedAt = performance.now()
   const isOver = (): boolean => performance.now() - startedAt > longestMs / 2
-  const { config, resolver, health, domains } = parts
+  const { config, resolver, health, domains } = services
   const isSuspect = health.faults.some(({ name }) => name === 'resolver_suspect')
   const checks: [CheckName, Promise<Finding[]>][] = [
     ['resolver', examineResolver(resolver, `sterna-${randomBytes(8).toString('hex')}`, isSuspect)],
     ['resolver', examineEachServer(resolver.eachServer)],
-    ['port_25', examineWayOut(parts)],
-    ['host_name', examineAddresses(parts)],
-    ['return_path', examineReturnPath(parts)],
+    ['port_25', examineWayOut(services)],
+    ['host_name', examineAddresses(services)],
+    ['return_path', examineReturnPath(services)],
     ['domain', examineDomains(domains, resolver, isOver)],
-    ['certificate', examineCertificate(parts)],
-    ['clock', examineClock(parts)],
-    ['disk', examineStorage(parts, config.dataDir)],
-    ['key_file', examineKeyFile(config.secretKeyFile, parts.db)],
-    ['open_files', Promise.resolve([examineOpenFiles(parts)])],
+    ['certificate', examineCertificate(services)],
+    ['clock', examineClock(services)],
+    ['disk', examineStorage(services, config.dataDir)],
+    ['key_file', examineKeyFile(config.secretKeyFile, services.db)],
+    ['open_files', Promise.resolve([examineOpenFiles(services)])],
   ]
   const findings = (await Promise.all(checks.map(([check, work]) => inTime(check, work)))).flat()
   return findings.toSorted((a, b) => checkNames.indexOf(a.check) - checkNames.indexOf(b.check))
@@ -72,7 +72,7 @@ async function inTime(check: CheckName, work: Promise<Finding[]>): Promise<Findi
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-async function examineWayOut({ config, resolver, host }: DoctorParts): Promise<Finding[]> {
+async function examineWayOut({ config, resolver, host }: DoctorServices): Promise<Finding[]> {
   const say = sayOf('port_25')
   if (config.mode === 'sandbox') return [say.skipped('In sandbox mode no mail leaves this machine.', 'Set mode to live to send mail.')]
   const { smarthost, smarthostTls } = config.delivery
@@ -80,7 +80,7 @@ async function examineWayOut({ config, resolver, host }: DoctorParts): Promise<F
   return examinePort25(hosts, resolver, host.greet)
 }
 
-async function examineAddresses({ config, resolver, host }: DoctorParts): Promise<Finding[]> {
+async function examineAddresses({ config, resolver, host }: DoctorServices): Promise<Finding[]> {
   const { hostname, delivery, doctor } = config
   const found = isFullName(hostname) ? await addressesOf(hostname, resolver) : []
   const sending = sendingAddresses(host.interfaceAddresses(), found)
@@ -99,19 +99,19 @@ async function examineAddresses({ config, resolver, host }: DoctorParts): Promis
   return [named, ...reverse, ...listings]
 }
 
-async function examineReturnPath({ config, resolver }: DoctorParts): Promise<Finding[]> {
+async function examineReturnPath({ config, resolver }: DoctorServices): Promise<Finding[]> {
   const { hostname, returnPath } = config
   const names = { hostname, returnPathDomain: returnPath.domain, isListening: returnPath.listen.length > 0 }
   const [{ status, records }, wayBack] = await Promise.all([resolver.txt(returnPath.domain), examineWayBack(names, resolver)])
   return [judgeReturnPath(names, status === 'servfail' ? null : records), wayBack]
 }
 
-async function examineCertificate({ config, clock, host }: DoctorParts): Promise<Finding[]> {
+async function examineCertificate({ config, clock, host }: DoctorServices): Promise<Finding[]> {
   const file = config.tls.cert ?? selfSignedFiles(join(config.dataDir, 'tls')).certFile
   return [judgeCertificate(await host.read(file), { hostname: config.hostname, isMade: config.tls.cert === null, now: clock.now() })]
 }
 
-async function examineClock({ config, clock, resolver, host, newestTime }: DoctorParts): Promise<Finding[]> {
+async function examineClock({ config, clock, resolver, host, newestTime }: DoctorServices): Promise<Finding[]> {
   const againstLog = judgeClockAgainstLog(newestTime, clock.now())
   const server = config.doctor.ntpServer
   if (!server) return [judgeClock(null, null), ...againstLog]
@@ -119,12 +119,12 @@ async function examineClock({ config, clock, resolver, host, newestTime }: Docto
   return [judgeClock(server.host, address === undefined ? null : await host.clockOffset(address, server.port)), ...againstLog]
 }
 
-function examineOpenFiles({ host }: DoctorParts): Finding {
+function examineOpenFiles({ host }: DoctorServices): Finding {
   const { status, what, advice } = judgeOpenFiles(host.openFileLimit())
   return sayOf('open_files')[status](what, advice)
 }
 
-async function examineStorage({ config, host }: DoctorParts, directory: string): Promise<Finding[]> {
+async function examineStorage({ config, host }: DoctorServices, directory: string): Promise<Finding[]> {
   const paths = [directory, databaseFile(directory), `${databaseFile(directory)}-wal`, config.secretKeyFile]
   const [space, ...modes] = await Promise.all([host.diskSpace(directory), ...paths.map((path) => host.mode(path))])
   const known = paths.flatMap((path, i) => (modes[i] == null ? [] : [{ path, mode: modes[i] }]))

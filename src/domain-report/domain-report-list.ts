@@ -45,10 +45,10 @@ const columns = `r.id, r.kind, r.domain, r.reporter, r.contact, r.report_id, r.b
   r.rows_left_out, r.reverse_path, r.remote_address, r.received_at`
 
 /** One report that a domain's account sees; undefined if there is none of that id, or it is about something else. */
-export async function findDomainReport(db: Pick<Database, 'report'>, domain: Domain, id: string): Promise<DomainReportRow | undefined> {
+export async function findDomainReport(db: Pick<Database, 'slowRead'>, domain: Domain, id: string): Promise<DomainReportRow | undefined> {
   if (domain.status !== 'verified') return undefined
   const { condition, params } = reportsOf(domain)
-  const [row] = await db.report<DomainReportRow>(`select ${columns} from domain_report r where r.id = :id and ${condition}`, {
+  const [row] = await db.slowRead<DomainReportRow>(`select ${columns} from domain_report r where r.id = :id and ${condition}`, {
     ...params,
     id,
   })
@@ -57,7 +57,7 @@ export async function findDomainReport(db: Pick<Database, 'report'>, domain: Dom
 
 /** A page of the reports on a domain, with one extra row, for `pageClause`. */
 export async function listDomainReports(
-  db: Pick<Database, 'report'>,
+  db: Pick<Database, 'slowRead'>,
   domain: Domain,
   { kind, since, until }: { kind: DomainReportKind | null } & { [edge in keyof ReportPeriod]: number | null },
   page: Page,
@@ -72,7 +72,7 @@ export async function listDomainReports(
     ...(since === null ? [] : ['r.end_at > :since']),
     ...(until === null ? [] : ['r.begin_at < :until']),
   ]
-  return db.report<DomainReportRow>(`select ${columns} from domain_report r where ${conditions.join(' and ')} ${order}`, {
+  return db.slowRead<DomainReportRow>(`select ${columns} from domain_report r where ${conditions.join(' and ')} ${order}`, {
     ...own.params,
     ...params,
     kind,

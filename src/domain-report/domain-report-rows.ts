@@ -33,9 +33,9 @@ export interface TlsRowRow extends Row {
 }
 
 /** A page of the rows of a DMARC report, the first of them first, with one more, as `pageClause` has it. `reportId`: `drp_…` */
-export function readDmarcRows(db: Pick<Database, 'report'>, reportId: string, page: Page<number>): Promise<DmarcRowRow[]> {
+export function readDmarcRows(db: Pick<Database, 'slowRead'>, reportId: string, page: Page<number>): Promise<DmarcRowRow[]> {
   const { condition, order, params } = pageClause(page, 'place', 'asc')
-  return db.report<DmarcRowRow>(
+  return db.slowRead<DmarcRowRow>(
     `select place, source_ip, messages, disposition, dkim_aligned, spf_aligned, overrides, header_from, envelope_from, dkim, spf, signed_here
        from dmarc_row where report_id = :reportId and ${condition} ${order}`,
     { reportId, ...params },
@@ -43,9 +43,9 @@ export function readDmarcRows(db: Pick<Database, 'report'>, reportId: string, pa
 }
 
 /** The same of a TLS report. */
-export function readTlsRows(db: Pick<Database, 'report'>, reportId: string, page: Page<number>): Promise<TlsRowRow[]> {
+export function readTlsRows(db: Pick<Database, 'slowRead'>, reportId: string, page: Page<number>): Promise<TlsRowRow[]> {
   const { condition, order, params } = pageClause(page, 'place', 'asc')
-  return db.report<TlsRowRow>(
+  return db.slowRead<TlsRowRow>(
     `select place, policy_type, result_type, sessions, sending_mta, receiving_mx, receiving_ip, reason
        from tls_row where report_id = :reportId and ${condition} ${order}`,
     { reportId, ...params },

@@ -67,12 +67,12 @@ export type TlsSummary = Frame<ConnectionLine>
 const noTotals: ReportTotals = { reports: 0, total: 0, failed: 0, begin_at: null, end_at: null }
 
 /** What was reported on a domain's mail in a period; the most failures first. */
-export async function readDmarcSummary(db: Pick<Database, 'report'>, domain: Domain, period: ReportPeriod): Promise<DmarcSummary> {
+export async function readDmarcSummary(db: Pick<Database, 'slowRead'>, domain: Domain, period: ReportPeriod): Promise<DmarcSummary> {
   if (domain.status !== 'verified') return { totals: noTotals, reporters: [], lines: [], policy: null }
   const { condition, params } = within(domain, period, 'dmarc')
   const [frame, lines, [latest]] = await Promise.all([
     readFrame(db, condition, params),
-    db.report<SourceLine>(
+    db.slowRead<SourceLine>(
       `select w.source_ip, cast(sum(w.messages) as bigint) as messages,
               cast(sum(w.messages * w.dkim_aligned) as bigint) as dkim_aligned, cast(sum(w.messages * w.spf_aligned) as bigint) as spf_aligned,
               cast(sum(case when w.dkim_aligned + w.spf_aligned = 0 then w.messages else 0 end) as bigint) as failed,
@@ -87,7 +87,7 @@ export async function readDmarcSummary(db: Pick<Database, 'report'>, domain: Dom
         group by w.source_ip order by failed desc, messages desc, w.source_ip limit ${mostLines}`,
       params,
     ),
-    db.report<{ policy: DmarcPolicy }>(
+    db.slowRead<{ policy: DmarcPolicy }>(
       `select r.policy from domain_report r where ${condition} and r.policy is not null order by r.end_at desc, r.id desc limit 1`,
       params,
     ),
@@ -96,12 +96,12 @@ export async function readDmarcSummary(db: Pick<Database, 'report'>, domain: Dom
 }
 
 /** What was reported on connections to a domain's hosts in a period; failures first. */
-export async function readTlsSummary(db: Pick<Database, 'report'>, domain: Domain, period: ReportPeriod): Promise<TlsSummary> {
+export async function readTlsSummary(db: Pick<Database, 'slowRead'>, domain: Domain, period: ReportPeriod): Promise<TlsSummary> {
   if (domain.status !== 'verified') return { totals: noTotals, reporters: [], lines: [] }
   const { condition, params } = within(domain, period, 'tls')
   const [frame, lines] = await Promise.all([
     readFrame(db, condition, params),
-    db.report<ConnectionLine>(
+    db.slowRead<ConnectionLine>(
       `select w.policy_type, w.result_type, w.receiving_mx, cast(sum(w.sessions) as bigint) as sessions
          from domain_report r join tls_row w on w.report_id = r.id
         where ${condition}
@@ -126,17 +126,17 @@ function within(
 }
 
 async function readFrame(
-  db: Pick<Database, 'report'>,
+  db: Pick<Database, 'slowRead'>,
   condition: string,
   params: Record<string, Value>,
 ): Promise<Pick<Frame<never>, 'totals' | 'reporters'>> {
-  const [totals] = await db.report<ReportTotals>(
+  const [totals] = await db.slowRead<ReportTotals>(
     `select count(*) as reports, cast(coalesce(sum(r.total), 0) as bigint) as total, cast(coalesce(sum(r.failed), 0) as bigint) as failed,
             min(r.begin_at) as begin_at, max(r.end_at) as end_at
        from domain_report r where ${condition}`,
     params,
   )
-  const reporters = await db.report<ReporterLine>(
+  const reporters = await db.slowRead<ReporterLine>(
     `select r.reporter, count(*) as reports, cast(sum(r.total) as bigint) as total, cast(sum(r.failed) as bigint) as failed
        from domain_report r where ${condition}
       group by r.reporter order by total desc, r.reporter limit ${mostLines}`,

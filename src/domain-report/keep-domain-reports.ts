@@ -8,7 +8,7 @@ import { ownersOf, signaturesOf } from './report-owners.ts'
 /** What happens to a report. `full`: more was reported on the domain today than we keep. */
 export type DomainReportFate = 'stored' | 'known' | 'full' | 'unknown_domain'
 
-interface KeepParts {
+interface KeepServices {
   db: Pick<Database, 'read'>
   sendingDomains: Pick<SendingDomains, 'find'>
 }
@@ -25,7 +25,7 @@ interface KeptReport {
 export async function keepDomainReports(
   reports: readonly DomainReport[],
   arrival: Omit<ReportArrival, 'id'>,
-  { db, sendingDomains }: KeepParts,
+  { db, sendingDomains }: KeepServices,
 ): Promise<KeptReport[]> {
   const kept: KeptReport[] = []
   const ahead: DomainReport[] = []

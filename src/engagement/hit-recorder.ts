@@ -22,7 +22,7 @@ import {
 import { keptReader } from './kept-reader.ts'
 import { RecentHits, type RecentHit } from './recent-hits.ts'
 
-interface HitRecorderParts {
+interface HitRecorderServices {
   db: Database
   clock: Clock
   log: Log
@@ -68,7 +68,7 @@ const settledAtOnce = 100
  * already written.
  */
 export class HitRecorder {
-  readonly #parts: HitRecorderParts
+  readonly #services: HitRecorderServices
   readonly #settings: HitRecorderSettings
   readonly #waiting: ReaderHit[] = []
   readonly #recent = new RecentHits()
@@ -76,10 +76,10 @@ export class HitRecorder {
   #cancelTimer: CancelTimer = () => {}
   #isStopped = false
 
-  constructor(parts: HitRecorderParts, settings: HitRecorderSettings) {
-    this.#parts = parts
+  constructor(services: HitRecorderServices, settings: HitRecorderSettings) {
+    this.#services = services
     this.#settings = settings
-    this.#loop = new WorkLoop(parts.log, { run: () => this.#work(), fault: 'opens and clicks cannot be recorded', gatherMs })
+    this.#loop = new WorkLoop(services.log, { run: () => this.#work(), fault: 'opens and clicks cannot be recorded', gatherMs })
   }
 
   /** Settles what was left over by the process before. */
@@ -105,7 +105,7 @@ export class HitRecorder {
     this.#cancelTimer()
     await this.#loop.stop()
     if (this.#waiting.length > 0)
-      await this.#work().catch((error: unknown) => this.#parts.log.error({ error }, 'the last opens and clicks are lost'))
+      await this.#work().catch((error: unknown) => this.#services.log.error({ error }, 'the last opens and clicks are lost'))
   }
 
   async #work(): Promise<void> {
@@ -113,7 +113,7 @@ export class HitRecorder {
       while (this.#waiting.length > 0) await this.#rested(() => this.#writeSome())
       while (!this.#isStopped && (await this.#settleSome())) await pause(0)
     } finally {
-      this.#recent.forgetBefore(this.#parts.clock.now() - memoryMs)
+      this.#recent.forgetBefore(this.#services.clock.now() - memoryMs)
     }
   }
 
@@ -136,7 +136,7 @@ export class HitRecorder {
 
   async #writeHits(hits: ReaderHit[]): Promise<void> {
     const byRecipient = Map.groupBy(hits, ({ recipientId }) => recipientId)
-    const subjects = await readSubjects(this.#parts.db, [...byRecipient.keys()])
+    const subjects = await readSubjects(this.#services.db, [...byRecipient.keys()])
     const steps: Step[] = []
     let turnStartedAt = performance.now()
     for (const [recipientId, came] of byRecipient) {
@@ -167,7 +167,7 @@ export class HitRecorder {
       const verdict = verdicts[place] as Verdict
       return hit.stored && isNews(verdict, hit.stored.verdict, hit.eventId !== null) ? [{ hit, stored: { ...hit.stored, verdict } }] : []
     })
-    const now = this.#parts.clock.now()
+    const now = this.#services.clock.now()
     const statements = [
       ...added.flatMap(({ stored }) => (stored ? [insertHit(subject, stored)] : [])),
       ...changed.map(({ stored }) => updateVerdict(stored.id, stored.verdict)),
@@ -187,7 +187,7 @@ export class HitRecorder {
     const links = Math.max(0, ...hits.map((hit) => hit.links))
     const since = deliveredAt ?? Math.min(...hits.map(({ at }) => at))
     const judged = hits.map(({ what, at, method, headers, ip }): Hit => ({ what, method, headers, ip, afterDeliveryMs: at - since }))
-    return this.#parts.judge({ links, scheme: this.#settings.scheme, hits: judged })
+    return this.#services.judge({ links, scheme: this.#settings.scheme, hits: judged })
   }
 
   #recentOf({ isAnonymous }: HitSubject, came: ReaderHit, verdict: Verdict): RecentHit {
@@ -200,7 +200,7 @@ export class HitRecorder {
 
   /** True where there may be more. */
   async #settleSome(): Promise<boolean> {
-    const { db, clock } = this.#parts
+    const { db, clock } = this.#services
     const now = clock.now()
     const rows = await readUnsettled(db, now - this.#settings.settleMs, settledAtOnce)
     const settled = rows.map((row) => ({ row, ...settleHit(row, now) }))
@@ -218,7 +218,7 @@ export class HitRecorder {
   /** False if a recipient was erased or removed in the meantime; then read again what is left. */
   async #written(batch: Statement[]): Promise<boolean> {
     try {
-      await this.#parts.db.write(batch, { patient: true })
+      await this.#services.db.write(batch, { patient: true })
       return true
     } catch (error) {
       if (error instanceof ConflictError) return false
@@ -234,7 +234,7 @@ export class HitRecorder {
   /** @param at when the oldest hit without an event happened; undefined if there is none */
   #wakeLater(at: number | undefined): void {
     if (this.#isStopped || (at === undefined && this.#recent.isEmpty)) return
-    const { clock } = this.#parts
+    const { clock } = this.#services
     this.#cancelTimer()
     this.#cancelTimer = clock.at(at === undefined ? clock.now() + memoryMs : at + this.#settings.settleMs, () => this.#loop.wake())
   }

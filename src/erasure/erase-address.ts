@@ -48,12 +48,12 @@ export class AddressErasure {
   async #eraseReports(): Promise<void> {
     const { db, scope, forms } = this.#erasing
     const isTheirs = ({ recipient_id: id }: ReportRow): boolean => id !== null && this.#recipientIds.has(id)
-    const waiting = await db.report<ReportRow>(
+    const waiting = await db.slowRead<ReportRow>(
       `select ${reportTexts} from incoming_report where state = 'received' and recipient_id is not null`,
     )
     for (const row of waiting.filter(isTheirs)) await this.#eraseReport(row, true)
     for await (const window of tableWindows(db, { table: 'incoming_report', key: 'id', start: '' })) {
-      const found = await db.report<ReportRow>(
+      const found = await db.slowRead<ReportRow>(
         `select ${reportTexts} from incoming_report
           where id > :after and id <= :upto and lower(coalesce(reverse_path, '') || ' ' || coalesce(summary, '')) like :pattern`,
         { ...window, pattern: forms.pattern },
@@ -73,7 +73,7 @@ export class AddressErasure {
 async function* messagesNaming({ db, scope, forms }: Erasing): AsyncGenerator<string> {
   const params = { accountId: scope.accountId ?? '', pattern: forms.pattern }
   for await (const window of tableWindows(db, { table: 'recipient', key: 'id', start: '' })) {
-    const found = await db.report<{ message_id: string; texts: string }>(
+    const found = await db.slowRead<{ message_id: string; texts: string }>(
       `select message_id, forward_path || ' ' || coalesce(orcpt, '') || ' ' || coalesce(last_response, '') as texts from recipient
         where id > :after and id <= :upto and (account_id = :accountId or :accountId = '')
           and lower(forward_path || ' ' || coalesce(orcpt, '') || ' ' || coalesce(last_response, '')) like :pattern`,
@@ -82,7 +82,7 @@ async function* messagesNaming({ db, scope, forms }: Erasing): AsyncGenerator<st
     for (const { message_id: id, texts } of found) if (forms.names(texts)) yield id
   }
   for await (const window of tableWindows(db, { table: 'message', key: 'id', start: '' })) {
-    const found = await db.report<{ id: string; texts: string }>(
+    const found = await db.slowRead<{ id: string; texts: string }>(
       `select id, ${messageText} as texts from message
         where id > :after and id <= :upto and (account_id = :accountId or :accountId = '') and lower(${messageText}) like :pattern`,
       { ...params, ...window },
@@ -98,7 +98,7 @@ const messageText = messageTexts.map((column) => `coalesce(${column}, '')`).join
 async function eraseWebhookAnswers(erasing: Erasing): Promise<void> {
   const { db, scope, forms, erased } = erasing
   for await (const window of tableWindows(db, { table: 'webhook_attempt', key: 'id', start: '' })) {
-    const found = await db.report<{ id: string; response: string; account_id: string; sandbox: number }>(
+    const found = await db.slowRead<{ id: string; response: string; account_id: string; sandbox: number }>(
       `select a.id, a.response, w.account_id, w.sandbox
          from webhook_attempt a join webhook_delivery d on d.id = a.delivery_id join webhook w on w.id = d.webhook_id
         where a.id > :after and a.id <= :upto and lower(a.response) like :pattern`,
@@ -129,7 +129,7 @@ interface KeyRow extends Row {
 async function eraseIdempotencyKeys(erasing: Erasing): Promise<void> {
   const { db, scope, forms, erased } = erasing
   for await (const window of tableWindows(db, { table: 'idempotency', key: 'expires_at', start: 0 })) {
-    const found = await db.report<KeyRow>(
+    const found = await db.slowRead<KeyRow>(
       `select account_id, operation, key, response from idempotency
         where expires_at > :after and expires_at <= :upto and lower(key || ' ' || response) like :pattern`,
       { ...window, pattern: forms.pattern },

@@ -25,7 +25,7 @@ export async function eraseSuppressions(erasing: Erasing): Promise<void> {
     entries.filter(isMeant).flatMap(({ id }) => renamed(id, erased)),
   )
   for await (const window of tableWindows(db, { table: 'suppression', key: 'id', start: '' })) {
-    const found = await db.report<EntryRow>(
+    const found = await db.slowRead<EntryRow>(
       'select id, account_id, sandbox, reason from suppression where id > :after and id <= :upto and lower(reason) like :pattern',
       { ...window, pattern: forms.pattern },
     )
@@ -63,7 +63,7 @@ const withReason = (id: string, reason: string): Change => ({
 
 async function removeRows(erasing: Erasing): Promise<void> {
   const { db, scope, forms } = erasing
-  const accounts = scope.accountId === null ? await db.report<{ id: string }>('select id from account') : [{ id: scope.accountId }]
+  const accounts = scope.accountId === null ? await db.slowRead<{ id: string }>('select id from account') : [{ id: scope.accountId }]
   for (const { table, counted } of rowsByAddress) {
     const changes = accounts.map(({ id: accountId }) => ({
       counted,

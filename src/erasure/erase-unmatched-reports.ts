@@ -14,9 +14,9 @@ export async function eraseUnmatchedReports(erasing: Erasing): Promise<void> {
   const { db, scope, forms } = erasing
   if (scope.accountId !== null) return
   for await (const window of tableWindows(db, { table: 'incoming_content', key: 'id', start: '' })) {
-    const contents = await db.report<{ id: string }>('select id from incoming_content where id > :after and id <= :upto', { ...window })
+    const contents = await db.slowRead<{ id: string }>('select id from incoming_content where id > :after and id <= :upto', { ...window })
     for (const { id } of contents) {
-      const [content] = await db.report<{ bytes: Uint8Array }>('select bytes from incoming_content where id = :id', { id })
+      const [content] = await db.slowRead<{ bytes: Uint8Array }>('select bytes from incoming_content where id = :id', { id })
       if (!content || !(await isNamedIn(content.bytes, forms.names))) continue
       await writeChanges(erasing, [
         { counted: 'contents', statement: { sql: 'delete from incoming_content where id = :id', params: { id } } },

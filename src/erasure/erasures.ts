@@ -17,7 +17,7 @@ import { AddressErasure } from './erase-address.ts'
 import { removeContent } from './erase-message.ts'
 import { noCounts, type ErasedCounts, type ErasureScope } from './erasing.ts'
 
-interface ErasuresParts {
+interface ErasuresServices {
   db: Database
   clock: Clock
   log: Log
@@ -57,15 +57,15 @@ const columns = 'id, account_id, sandbox, address, counts, created_at, finished_
  * step may be repeated.
  */
 export class Erasures {
-  readonly #parts: ErasuresParts
+  readonly #services: ErasuresServices
   readonly #isAlone: boolean
   #turn: Promise<void> = Promise.resolve()
   readonly #underWay = new Map<string, Promise<void>>()
   #isStopped = false
 
   /** @param isAlone true if no server uses the database */
-  constructor(parts: ErasuresParts, { isAlone }: { isAlone: boolean }) {
-    this.#parts = parts
+  constructor(services: ErasuresServices, { isAlone }: { isAlone: boolean }) {
+    this.#services = services
     this.#isAlone = isAlone
   }
 
@@ -74,7 +74,7 @@ export class Erasures {
    * @throws SternaError `rate_limit_exceeded` if many erasures of the account are under way
    */
   async begin(address: Address, { accountId, sandboxOnly }: ErasureScope): Promise<Erasure> {
-    const { db, clock, secrets } = this.#parts
+    const { db, clock, secrets } = this.#services
     const now = clock.now()
     const id = newId('era', now)
     const sealed = secrets.seal(Buffer.from(address.address), contextOf(id))
@@ -103,7 +103,7 @@ export class Erasures {
 
   /** Resumes unfinished erasures, and removes content that nobody waits for any more; call it about once a minute. */
   async resume(): Promise<void> {
-    const { db } = this.#parts
+    const { db } = this.#services
     for (const { id } of await db.read<{ id: string }>('select id from erasure where finished_at is null order by id')) {
       if (!this.#underWay.has(id)) this.#start(id)
     }
@@ -112,7 +112,7 @@ export class Erasures {
 
   /** The erasure with this id; `accountId`: of this account, or null: of any. */
   async find(id: string, accountId: string | null): Promise<Erasure | undefined> {
-    const [row] = await this.#parts.db.report<ErasureRow>(
+    const [row] = await this.#services.db.slowRead<ErasureRow>(
       `select ${columns} from erasure where id = :id and (account_id = :accountId or :accountId = '')`,
       { id, accountId: accountId ?? '' },
     )
@@ -122,7 +122,7 @@ export class Erasures {
   /** A page, newest first, with one extra row, for `pageClause`. `accountId`: see `find`. */
   async page(accountId: string | null, page: Page): Promise<Erasure[]> {
     const { condition, order, params } = pageClause(page)
-    const rows = await this.#parts.db.report<ErasureRow>(
+    const rows = await this.#services.db.slowRead<ErasureRow>(
       `select ${columns} from erasure where (account_id = :accountId or :accountId = '') and ${condition} ${order}`,
       { accountId: accountId ?? '', ...params },
     )
@@ -133,7 +133,7 @@ export class Erasures {
   async sweep(cutoff: number): Promise<void> {
     const sql =
       'delete from erasure where id in (select id from erasure where id < :before and finished_at is not null order by id limit :rows)'
-    await removeInPieces(this.#parts.db, [{ sql, params: { before: idFloor('era', cutoff) } }])
+    await removeInPieces(this.#services.db, [{ sql, params: { before: idFloor('era', cutoff) } }])
   }
 
   /** Starts nothing new; unfinished erasures continue at the next start. */
@@ -142,7 +142,7 @@ export class Erasures {
   }
 
   #start(id: string): void {
-    const { log } = this.#parts
+    const { log } = this.#services
     const done = this.#turn
       .then(() => this.#run(id))
       .catch((error: unknown) =>
@@ -157,7 +157,7 @@ export class Erasures {
   }
 
   async #run(id: string): Promise<void> {
-    const { db, clock, log, secrets, upkeep, erasedAddress } = this.#parts
+    const { db, clock, log, secrets, upkeep, erasedAddress } = this.#services
     const [row] = await db.read<ErasureRow>(`select ${columns} from erasure where id = :id and finished_at is null`, { id })
     if (!row?.address || this.#isStopped) return
     const address = parseAddress(Buffer.from(secrets.open(row.address, contextOf(id))).toString())
@@ -185,9 +185,9 @@ export class Erasures {
   }
 
   async #removeWaitingContents(): Promise<void> {
-    const { db } = this.#parts
+    const { db } = this.#services
     for await (const window of tableWindows(db, { table: 'content_to_erase', key: 'message_id', start: '' })) {
-      const rows = await db.report<{ message_id: string; chunks: number }>(
+      const rows = await db.slowRead<{ message_id: string; chunks: number }>(
         `select e.message_id, (select count(*) from content c where c.message_id = e.message_id) as chunks from content_to_erase e
           where e.message_id > :after and e.message_id <= :upto
             and not exists (select 1 from recipient r where r.message_id = e.message_id and r.due_at is not null)`,

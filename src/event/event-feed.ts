@@ -21,14 +21,14 @@ const everything: EventFilter = { type: null, messageId: null, to: null, since: 
  * filled later, so whoever goes on behind the last event that was seen misses none. Reads the connection for reports.
  */
 export class EventFeed {
-  readonly #db: Pick<Database, 'report'>
+  readonly #db: Pick<Database, 'slowRead'>
 
-  constructor(db: Pick<Database, 'report'>) {
+  constructor(db: Pick<Database, 'slowRead'>) {
     this.#db = db
   }
 
   async find(scope: AccountScope, id: string): Promise<FeedRow | undefined> {
-    const [row] = await this.#db.report<FeedRow>(
+    const [row] = await this.#db.slowRead<FeedRow>(
       `select seq, id, type, created_at, data from event
         where id = :id and account_id = :accountId and sandbox = :sandbox and ${isPublic}`,
       { id, ...scopeParams(scope) },
@@ -38,7 +38,7 @@ export class EventFeed {
 
   /** Where in the log an event of this account is; undefined where it is no longer kept, or never was. */
   async placeOf(scope: AccountScope, id: string): Promise<number | undefined> {
-    const [row] = await this.#db.report<{ seq: number }>(
+    const [row] = await this.#db.slowRead<{ seq: number }>(
       'select seq from event where id = :id and account_id = :accountId and sandbox = :sandbox',
       { id, ...scopeParams(scope) },
     )
@@ -47,7 +47,7 @@ export class EventFeed {
 
   /** Where the log ends now. */
   async end(): Promise<number> {
-    const [row] = await this.#db.report<{ seq: number }>('select coalesce(max(seq), 0) as seq from event')
+    const [row] = await this.#db.slowRead<{ seq: number }>('select coalesce(max(seq), 0) as seq from event')
     return row?.seq ?? 0
   }
 

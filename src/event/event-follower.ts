@@ -17,14 +17,14 @@ interface NewsRow extends Row {
  * and nobody is woken for the events of others.
  */
 export class EventFollower {
-  readonly #db: Pick<Database, 'report' | 'onInsert'>
+  readonly #db: Pick<Database, 'slowRead' | 'onInsert'>
   readonly #loop: WorkLoop
   readonly #followers = new Map<string, Set<() => void>>()
   /** Up to here everybody has been told; null while nobody follows. */
   #told: number | null = null
   #unfollow: (() => void) | null = null
 
-  constructor({ db, log }: { db: Pick<Database, 'report' | 'onInsert'>; log: Log }) {
+  constructor({ db, log }: { db: Pick<Database, 'slowRead' | 'onInsert'>; log: Log }) {
     this.#db = db
     this.#loop = new WorkLoop(log, { run: () => this.#look(), fault: 'the event log could not be followed', gatherMs })
   }
@@ -45,7 +45,7 @@ export class EventFollower {
     }
     try {
       if (this.#told === null) {
-        const [row] = await this.#db.report<{ seq: number }>('select coalesce(max(seq), 0) as seq from event')
+        const [row] = await this.#db.slowRead<{ seq: number }>('select coalesce(max(seq), 0) as seq from event')
         this.#told ??= row?.seq ?? 0
       }
       return leave
@@ -63,7 +63,7 @@ export class EventFollower {
 
   async #look(): Promise<void> {
     if (this.#told === null) return
-    const news = await this.#db.report<NewsRow>(
+    const news = await this.#db.slowRead<NewsRow>(
       'select account_id, sandbox, max(seq) as seq from event where seq > :after group by account_id, sandbox',
       { after: this.#told },
     )

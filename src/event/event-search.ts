@@ -46,7 +46,7 @@ const emailsTo = `
  * recipient are those of the emails to it, unless these are many.
  */
 export class EventSearch<R extends Row> {
-  readonly #db: Pick<Database, 'report'>
+  readonly #db: Pick<Database, 'slowRead'>
   readonly #asked: Asked
   readonly #sizes: SearchSizes
   readonly #isUpward: boolean
@@ -54,7 +54,7 @@ export class EventSearch<R extends Row> {
   readonly #conditions: string
   readonly #params: Record<string, Value>
 
-  constructor(db: Pick<Database, 'report'>, asked: Asked, sizes = standardSizes) {
+  constructor(db: Pick<Database, 'slowRead'>, asked: Asked, sizes = standardSizes) {
     const { page, filter, scope } = asked
     this.#db = db
     this.#asked = asked
@@ -85,7 +85,7 @@ export class EventSearch<R extends Row> {
   }
 
   #look(from: string, condition: string, { first, end }: Span<number>): Promise<R[]> {
-    return this.#db.report<R>(
+    return this.#db.slowRead<R>(
       `select ${this.#asked.columns} from ${from} where ${condition} and ${this.#conditions} order by seq ${this.#direction} limit :rows`,
       { ...this.#params, firstPlace: first, endPlace: end, ...blocksOf({ first, end }) },
     )
@@ -96,7 +96,7 @@ export class EventSearch<R extends Row> {
   }
 
   async #areEmailsFew(): Promise<boolean> {
-    const [row] = await this.#db.report<{ found: number }>(
+    const [row] = await this.#db.slowRead<{ found: number }>(
       `select count(*) as found from (select 1 as one from (${messagesWith(termOf.to)}) candidate limit :most) found`,
       { ...this.#params, most: this.#sizes.few + 1 },
     )
@@ -107,7 +107,7 @@ export class EventSearch<R extends Row> {
   #searchLog(span: Span<number>): Promise<R[]> {
     return this.#inPieces(span, {
       edgeOf: async ({ first, end }, entries) => {
-        const [edge] = await this.#db.report<{ seq: number }>(
+        const [edge] = await this.#db.slowRead<{ seq: number }>(
           `select seq from event where ${inAccount} and ${isPublic} and ${inSpan} order by seq ${this.#direction} limit 1 offset :entries`,
           { ...this.#params, firstPlace: first, endPlace: end, entries: this.#isUpward ? entries : entries - 1 },
         )
@@ -122,7 +122,7 @@ export class EventSearch<R extends Row> {
     const blocks = `select distinct block from event_block where ${blockCondition(this.#asked.filter)}`
     return this.#inPieces(span, {
       edgeOf: async (rest, entries) => {
-        const [edge] = await this.#db.report<{ block: number }>(`${blocks} order by block ${this.#direction} limit 1 offset :entries`, {
+        const [edge] = await this.#db.slowRead<{ block: number }>(`${blocks} order by block ${this.#direction} limit 1 offset :entries`, {
           ...this.#params,
           ...blocksOf(rest),
           entries: Math.max(1, Math.floor(entries / blockSize)),

@@ -8,7 +8,7 @@ import type { Database } from '../store/database.ts'
 import { withoutEffect, type ReportHandler } from './report-handler.ts'
 import type { ReportResult } from './report-result.ts'
 
-interface DomainReportHandlerParts {
+interface DomainReportHandlerServices {
   db: Pick<Database, 'read'>
   reader: Pick<DomainReportReader, 'read'>
   sendingDomains: Pick<SendingDomains, 'find'>
@@ -27,7 +27,7 @@ const results: [DomainReportFate, ReportResult][] = [
  * itself what it is. It changes nothing but what the API tells of the domain.
  */
 export const domainReportHandler =
-  ({ db, reader, sendingDomains }: DomainReportHandlerParts): ReportHandler =>
+  ({ db, reader, sendingDomains }: DomainReportHandlerServices): ReportHandler =>
   async ({ receivedAt, reversePath, remoteAddress }, content) => {
     const { reports, faults } = await reader.read(content)
     const arrival = { receivedAt, reversePath, remoteAddress }

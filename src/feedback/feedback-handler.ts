@@ -12,8 +12,8 @@ import { proofOf } from './report-proof.ts'
 import { readReportSubject, type ReportSubject } from './report-subject.ts'
 import { settleBounce, settleComplaint } from './settle-report.ts'
 
-interface FeedbackHandlerParts {
-  db: Pick<Database, 'read' | 'report'>
+interface FeedbackHandlerServices {
+  db: Pick<Database, 'read' | 'slowRead'>
   clock: Clock
   parser: Pick<FeedbackParser, 'parse'>
   /** For recipients' tokens. */
@@ -33,35 +33,35 @@ const mostShown = 20
  * follows. Whatever they name in words decides nothing.
  */
 export const feedbackHandler =
-  (parts: FeedbackHandlerParts): ReportHandler =>
+  (services: FeedbackHandlerServices): ReportHandler =>
   async (report, content) => {
     // Often the recipient is known from the address, before the text is parsed.
-    const addressed = report.recipientId === null ? null : await readReportSubject(parts.db, report.recipientId)
+    const addressed = report.recipientId === null ? null : await readReportSubject(services.db, report.recipientId)
     const about = addressed && { forwardPath: addressed.forwardPath, isFromSystem: isSystemPath(report.reversePath) }
-    const reading = await parts.parser.parse(content, about)
+    const reading = await services.parser.parse(content, about)
     const summary = { ...reading, recipients: reading.recipients.slice(0, mostShown) }
-    if (reading.class === 'complaint' && !parts.isComplaintSource(report.remoteAddress))
+    if (reading.class === 'complaint' && !services.isComplaintSource(report.remoteAddress))
       return withoutEffect('source_not_believed', summary)
     // Anybody may write there; bounces have addresses of their own.
     if (reading.class !== 'complaint' && report.purpose === 'complaint') return withoutEffect('no_report', summary)
-    const proof = proofOf(report, reading.original, parts.tokenKey)
+    const proof = proofOf(report, reading.original, services.tokenKey)
     if (typeof proof === 'string') return withoutEffect(proof, summary)
-    const subject = addressed ?? (await readReportSubject(parts.db, proof.recipientId))
+    const subject = addressed ?? (await readReportSubject(services.db, proof.recipientId))
     if (!subject) return withoutEffect('unknown_recipient', summary)
     const matched = matchReport(reading, subject, proof.by)
     const consequence = isErasedAddress(subject.forwardPath) ? withoutReason(matched) : matched
-    return keptOutcome(await outcomeOf({ report, content }, { subject, consequence, summary }, parts), report, subject.forwardPath)
+    return keptOutcome(await outcomeOf({ report, content }, { subject, consequence, summary }, services), report, subject.forwardPath)
   }
 
 async function outcomeOf(
   { report, content }: { report: IncomingReport; content: Uint8Array },
   { subject, consequence, summary }: { subject: ReportSubject; consequence: Consequence; summary: unknown },
-  parts: FeedbackHandlerParts,
+  services: FeedbackHandlerServices,
 ): Promise<ReportOutcome> {
   const { accountId, messageId, recipientId } = subject.event
   const about = { accountId, messageId, recipientId }
-  const policy = parts.policyFor(accountId)
-  const now = parts.clock.now()
+  const policy = services.policyFor(accountId)
+  const now = services.clock.now()
   const changed = (result: ReportOutcome['result'], statements: Statement[]): ReportOutcome => ({
     ...withoutEffect(result, summary, about),
     statements,
@@ -74,13 +74,13 @@ async function outcomeOf(
       return { ...withoutEffect('not_sent', summary, about), isProvisional: true }
     case 'bounced': {
       const mail = { ...subject.event, address: subject.forwardPath }
-      const bounce = await withEarlierReport(consequence.bounce, mail, { db: parts.db, policy, now })
+      const bounce = await withEarlierReport(consequence.bounce, mail, { db: services.db, policy, now })
       return changed('bounced', settleBounce(subject, bounce, policy, now))
     }
     case 'complained':
       return complained(consequence.complaint)
     case 'opted_out': {
-      const unsubscribed = await parts.unsubscribe({ ...report, recipientId }, content)
+      const unsubscribed = await services.unsubscribe({ ...report, recipientId }, content)
       return unsubscribed.about ? { ...unsubscribed, summary } : complained(consequence.complaint)
     }
   }

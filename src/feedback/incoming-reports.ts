@@ -67,7 +67,7 @@ interface ReportRow {
   size: number
 }
 
-interface IncomingReportsParts {
+interface IncomingReportsServices {
   db: Database
   clock: Clock
   budget: ReportBudget
@@ -77,16 +77,16 @@ interface IncomingReportsParts {
 
 /** The mail that came in by the return path, kept until somebody has seen what it is. */
 export class IncomingReports {
-  readonly #parts: IncomingReportsParts
+  readonly #services: IncomingReportsServices
   readonly #room: ReportRoom
   readonly #contents = new TableWalk('')
   readonly #isListedSource: (address: string) => boolean
   #arrived: (purposes: ReadonlySet<ReportPurpose>) => void = () => {}
 
-  constructor(parts: IncomingReportsParts) {
-    this.#parts = parts
-    this.#room = new ReportRoom(parts)
-    this.#isListedSource = networkRule(parts.complaintSources ?? [])
+  constructor(services: IncomingReportsServices) {
+    this.#services = services
+    this.#room = new ReportRoom(services)
+    this.#isListedSource = networkRule(services.complaintSources ?? [])
   }
 
   /** Has `listener` called after each message that was kept, with what it is for. */
@@ -100,7 +100,7 @@ export class IncomingReports {
    * @throws StorageFullError
    */
   async keep(arrival: Arrival): Promise<boolean> {
-    const { db, clock, budget } = this.#parts
+    const { db, clock, budget } = this.#services
     const box = boxOf(arrival.recipients)
     const cost = costOf(arrival.content.length, arrival.recipients.length)
     if (!(await this.#room.take(box, this.#sourceOf(arrival, box), cost))) return false
@@ -131,7 +131,7 @@ export class IncomingReports {
   /** Whose unsettled reports of a purpose come next, in the order of their names, behind this one; null where nobody's do. */
   async nextSource(purpose: ReportPurpose, { by, name }: ReportSource): Promise<string | null> {
     const column = sourceColumns[by]
-    const [row] = await this.#parts.db.read<{ name: string | null }>(
+    const [row] = await this.#services.db.read<{ name: string | null }>(
       `select min(${column}) as name from incoming_report where state = 'received' and purpose = :purpose and ${column} > :name`,
       { purpose, name },
     )
@@ -140,7 +140,7 @@ export class IncomingReports {
 
   /** The unsettled reports of a purpose from one source, the oldest first. */
   async waitingFrom(purpose: ReportPurpose, { by, name }: ReportSource, limit: number): Promise<IncomingReport[]> {
-    const rows = await this.#parts.db.read<ReportRow>(
+    const rows = await this.#services.db.read<ReportRow>(
       `select id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, size
          from incoming_report where state = 'received' and purpose = :purpose and ${sourceColumns[by]} = :name order by id limit :limit`,
       { purpose, name, limit },
@@ -150,7 +150,7 @@ export class IncomingReports {
 
   /** The message of a report as it came, with our Received field before it; null where it is kept no more. */
   async content(id: string): Promise<Uint8Array | null> {
-    const [row] = await this.#parts.db.read<{ bytes: Uint8Array }>(
+    const [row] = await this.#services.db.read<{ bytes: Uint8Array }>(
       'select c.bytes from incoming_report r join incoming_content c on c.id = r.content_id where r.id = :id',
       { id },
     )
@@ -160,16 +160,16 @@ export class IncomingReports {
   /** Counts what is kept. To be called before the first message is let in. */
   async measure(): Promise<void> {
     // Not by the connection for reports: a relay that nobody asks for a list has none. An index alone is read, in some ms.
-    const rows = await this.#parts.db.read<{ box: ReportBox; cost: number }>(
+    const rows = await this.#services.db.read<{ box: ReportBox; cost: number }>(
       'select box, cast(sum(cost) as bigint) as cost from incoming_content group by box',
     )
     const costIn = (box: ReportBox): number => rows.find((row) => row.box === box)?.cost ?? 0
-    this.#parts.budget.measured({ proved: costIn('proved'), open: costIn('open'), operator: costIn('operator') })
+    this.#services.budget.measured({ proved: costIn('proved'), open: costIn('open'), operator: costIn('operator') })
   }
 
   /** Removes what has been kept long enough: contents after `contentMs` once they are settled, everything after `eventMs`. */
   async sweep({ contentMs, eventMs }: { contentMs: number; eventMs: number }): Promise<void> {
-    const { db, clock } = this.#parts
+    const { db, clock } = this.#services
     const now = clock.now()
     await removeInPieces(db, [removeReports(now - eventMs)])
     await this.#contents.run(db, settledContents(db, now - contentMs), now)

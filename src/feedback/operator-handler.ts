@@ -12,7 +12,7 @@ import type { IncomingReport } from './incoming-reports.ts'
 import { forwardedField, readHeading, type MailHeading } from './mail-heading.ts'
 import { withoutEffect, type ReportHandler } from './report-handler.ts'
 
-interface OperatorHandlerParts {
+interface OperatorHandlerServices {
   clock: Clock
   log: Log
   systemMail: Pick<SystemMailer, 'send'>
@@ -36,7 +36,7 @@ const perHour = { all: 100, automatic: 20, ofNetwork: 20 }
  * the sender's name nor ours vouches for what is not theirs, and never twice or in circles.
  */
 export function operatorHandler(
-  { clock, log, systemMail }: OperatorHandlerParts,
+  { clock, log, systemMail }: OperatorHandlerServices,
   { hostname, operatorEmail }: OperatorHandlerSettings,
 ): ReportHandler {
   const rateOf = (limit: number): RateLimiter => new RateLimiter(clock, { limit, windowMs: hourMs })

@@ -13,7 +13,7 @@ import type { FreeSpace } from '../submission/free-space.ts'
 import type { IncomingReports, ReturnPathRecipient } from './incoming-reports.ts'
 import { ReportCollector, type ReportMemory } from './report-collector.ts'
 
-export interface ReceiveReportParts {
+export interface ReceiveReportServices {
   clock: Clock
   log: Log
   metrics: Pick<Metrics, 'reportsReceived' | 'rateLimits'>
@@ -33,10 +33,10 @@ interface ReceiveReportOptions {
 export async function receiveReport(
   transaction: Transaction<'anyone'>,
   stream: Readable,
-  parts: ReceiveReportParts,
+  services: ReceiveReportServices,
   options: ReceiveReportOptions,
 ): Promise<Reply> {
-  const { clock, log, memory } = parts
+  const { clock, log, memory } = services
   const { client } = transaction
   const id = newId('rep', clock.now())
   const about = { reportId: id, connectionId: client.connectionId, address: client.address }
@@ -46,13 +46,13 @@ export async function receiveReport(
       maxMessageBytes: options.maxMessageBytes,
       completeHeader: (header) => Buffer.concat([traceOf(id, transaction, clock.now(), options), header]),
     })
-    await keep(id, transaction, collector.finish(), parts)
+    await keep(id, transaction, collector.finish(), services)
     log.debug(about, 'report taken')
     return replyOf(250, '2.0.0', `Ok: taken as ${id}`)
   } catch (error) {
     const reply = refusalFor(error)
     if (error instanceof ClientGone) log.info(about, 'SMTP client left before its report was complete')
-    else if (isRefusal(error)) log.info({ ...about, reply: `${reply.code} ${reply.enhancedCode} ${reply.text}` }, 'report refused')
+    else if (isRefusal(error)) log.info({ ...about, reply: `${reply.code} ${reply.enhancedStatus} ${reply.text}` }, 'report refused')
     else log.error({ ...about, error }, 'report could not be taken')
     return reply
   } finally {
@@ -68,11 +68,11 @@ async function keep(
   id: string,
   { client, mail, recipients: commands }: Transaction<'anyone'>,
   content: Uint8Array,
-  parts: ReceiveReportParts,
+  services: ReceiveReportServices,
 ): Promise<void> {
-  const recipients = recipientsOf(commands, parts)
-  parts.space.require(content.length)
-  const isKept = await parts.reports.keep({
+  const recipients = recipientsOf(commands, services)
+  services.space.require(content.length)
+  const isKept = await services.reports.keep({
     id,
     reversePath: mail.reversePath,
     recipients,
@@ -82,14 +82,14 @@ async function keep(
     content,
   })
   if (!isKept) throw new SmtpRefusal(mailboxFull)
-  for (const { purpose } of recipients) parts.metrics.reportsReceived[purpose].add()
+  for (const { purpose } of recipients) services.metrics.reportsReceived[purpose].add()
 }
 
 /** Each address once, in whatever case it was given. */
-function recipientsOf(commands: RcptCommand[], parts: ReceiveReportParts): ReturnPathRecipient[] {
+function recipientsOf(commands: RcptCommand[], services: ReceiveReportServices): ReturnPathRecipient[] {
   const byAddress = new Map<string, ReturnPathRecipient>()
   for (const command of commands) {
-    const recipient = parts.recipientOf(command)
+    const recipient = services.recipientOf(command)
     // Its time has ended since it was named.
     if ('code' in recipient) throw new SmtpRefusal(recipient)
     byAddress.set(recipient.forwardPath.toLowerCase(), recipient)

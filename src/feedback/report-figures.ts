@@ -3,12 +3,12 @@ import type { Metrics } from '../metrics/metrics.ts'
 import type { Database } from '../store/database.ts'
 
 /** Reports that wait to be settled, counted by a partial index. */
-export const reportFigures = ({ db, metrics }: { db: Pick<Database, 'report'>; metrics: Metrics }): Figures => ({
+export const reportFigures = ({ db, metrics }: { db: Pick<Database, 'slowRead'>; metrics: Metrics }): Figures => ({
   part: 'reports',
   gauges: [metrics.reportsWaiting],
   goodForMs: 10_000,
   async read() {
-    const [row] = await db.report<{ waiting: number }>("select count(*) as waiting from incoming_report where state = 'received'")
+    const [row] = await db.slowRead<{ waiting: number }>("select count(*) as waiting from incoming_report where state = 'received'")
     metrics.reportsWaiting.set(row?.waiting ?? 0)
   },
 })

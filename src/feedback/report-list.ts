@@ -38,15 +38,15 @@ const columns = `i.id, i.received_at, i.purpose, i.reverse_path, i.forward_path,
 
 /** What the API shows of reports; it reads the connection for reports, so that no list delays a commit. */
 export class ReportList {
-  readonly #db: Pick<Database, 'report'>
+  readonly #db: Pick<Database, 'slowRead'>
 
-  constructor(db: Pick<Database, 'report'>) {
+  constructor(db: Pick<Database, 'slowRead'>) {
     this.#db = db
   }
 
   /** `accountId`: as in the filter. */
   async find(id: string, accountId: string | null): Promise<ReportListRow | undefined> {
-    const [row] = await this.#db.report<ReportListRow>(
+    const [row] = await this.#db.slowRead<ReportListRow>(
       `select ${columns} from incoming_report i where i.id = :id and (i.account_id = :accountId or :accountId = '')`,
       { id, accountId: accountId ?? '' },
     )
@@ -63,7 +63,7 @@ export class ReportList {
       ...(filter.result === null ? [] : ['i.result = :result']),
       ...(filter.messageId === null ? [] : ['i.message_id = :messageId']),
     ]
-    return this.#db.report<ReportListRow>(`select ${columns} from incoming_report i where ${conditions.join(' and ')} ${order}`, {
+    return this.#db.slowRead<ReportListRow>(`select ${columns} from incoming_report i where ${conditions.join(' and ')} ${order}`, {
       ...filter,
       ...params,
     })

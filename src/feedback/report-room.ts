@@ -3,8 +3,8 @@ import type { Database, Statement } from '../store/database.ts'
 import { firstRowsBySize } from '../store/remove-in-pieces.ts'
 import type { ReportBox, ReportBudget } from './report-budget.ts'
 
-interface ReportRoomParts {
-  db: Pick<Database, 'report' | 'write'>
+interface ReportRoomServices {
+  db: Pick<Database, 'slowRead' | 'write'>
   clock: Clock
   budget: ReportBudget
 }
@@ -20,18 +20,18 @@ const inVainMs = 1_000
  * operator's mail nothing leaves: that is for a person, who may not have seen it yet.
  */
 export class ReportRoom {
-  readonly #parts: ReportRoomParts
+  readonly #services: ReportRoomServices
   readonly #clearing = new Map<ReportBox, Promise<boolean>>()
   /** Until when nothing can leave a box, by the clock that goes evenly. */
   readonly #inVainUntil = new Map<ReportBox, number>()
 
-  constructor(parts: ReportRoomParts) {
-    this.#parts = parts
+  constructor(services: ReportRoomServices) {
+    this.#services = services
   }
 
   /** Counts a report; false, and nothing is counted, where there is no room for it. `source`: as of `ReportBudget`. */
   async take(box: ReportBox, source: string | null, cost: number): Promise<boolean> {
-    const { budget } = this.#parts
+    const { budget } = this.#services
     while (!budget.take(box, source, cost)) {
       if (box === 'operator' || !budget.mayEverTake(source, cost) || !(await this.#clear(box))) return false
     }
@@ -47,9 +47,9 @@ export class ReportRoom {
 
   /** False where there was nothing to remove. */
   async #removeOldest(box: ReportBox): Promise<boolean> {
-    const { db, clock, budget } = this.#parts
+    const { db, clock, budget } = this.#services
     if ((this.#inVainUntil.get(box) ?? 0) > clock.steady()) return false
-    const found = await db.report<{ id: string; cost: number }>(
+    const found = await db.slowRead<{ id: string; cost: number }>(
       `select c.id, c.cost from incoming_content c
         where c.box = :box and not exists (select 1 from incoming_report r where r.content_id = c.id and r.state = 'received')
         order by c.id limit ${contentsAtOnce}`,

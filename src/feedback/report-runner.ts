@@ -11,7 +11,7 @@ import { withoutEffect, type ReportHandler, type ReportOutcome } from './report-
 import { ReportTurns } from './report-turns.ts'
 import { settleReport } from './settle-report.ts'
 
-interface ReportRunnerParts {
+interface ReportRunnerServices {
   db: Pick<Database, 'write'>
   clock: Clock
   log: Log
@@ -47,7 +47,7 @@ const mostConflicts = 10
  * purposes have runners of their own and do not wait for it.
  */
 export class ReportRunner {
-  readonly #parts: ReportRunnerParts
+  readonly #services: ReportRunnerServices
   readonly #turns: ReportTurns
   /** In hand, or not to be looked at for a while. */
   readonly #held = new Set<string>()
@@ -60,9 +60,9 @@ export class ReportRunner {
   #isStopped = false
   #run: Promise<void> | null = null
 
-  constructor(parts: ReportRunnerParts) {
-    this.#parts = parts
-    this.#turns = new ReportTurns(parts.reports, parts.purpose)
+  constructor(services: ReportRunnerServices) {
+    this.#services = services
+    this.#turns = new ReportTurns(services.reports, services.purpose)
   }
 
   /** To be called at the start, and whenever a report has been kept. */
@@ -111,7 +111,7 @@ export class ReportRunner {
 
   /** Null where a round is over, and where they cannot be read: then another look is taken in a while. */
   async #next(): Promise<IncomingReport[] | null> {
-    const { clock, log } = this.#parts
+    const { clock, log } = this.#services
     try {
       return await this.#turns.next(mostInTurn + Math.min(this.#held.size, atOnce + mostWaiting))
     } catch (error) {
@@ -124,7 +124,7 @@ export class ReportRunner {
 
   /** More at once the quicker it goes: of a source whose mail takes long, one is taken, and then others have their turn. */
   async #takeTurn(reports: IncomingReport[]): Promise<void> {
-    const { clock } = this.#parts
+    const { clock } = this.#services
     const end = clock.steady() + turnMs
     for (let place = 0, count = 1; place < reports.length && clock.steady() < end && !this.#isStopped; place += count, count *= 2) {
       await Promise.all(reports.slice(place, place + count).map((report) => this.#take(report)))
@@ -153,7 +153,7 @@ export class ReportRunner {
       this.#held.delete(report.id)
     } catch (error) {
       if (this.#isStopped) return
-      this.#parts.log.error({ reportId: report.id, error }, 'a report could not be settled and is taken again')
+      this.#services.log.error({ reportId: report.id, error }, 'a report could not be settled and is taken again')
       this.#lookAgain(report.id)
     }
   }
@@ -173,7 +173,7 @@ export class ReportRunner {
   }
 
   async #write(report: IncomingReport, outcome: ReportOutcome): Promise<void> {
-    const { db, clock, metrics } = this.#parts
+    const { db, clock, metrics } = this.#services
     const batch = [settleReport(report, outcome, clock.now()), ...outcome.statements]
     while (!(await this.#isWritten(db.write(batch, { patient: true }))))
       await new Promise((resolve) => setTimeout(resolve, retryMs).unref())
@@ -192,7 +192,7 @@ export class ReportRunner {
   }
 
   async #outcomeOf(report: IncomingReport): Promise<ReportOutcome> {
-    const { reports, handler } = this.#parts
+    const { reports, handler } = this.#services
     const content = await reports.content(report.id)
     if (!content) return withoutEffect('not_understood')
     try {
@@ -215,7 +215,7 @@ export class ReportRunner {
   }
 
   #lookAgain(id: string): void {
-    const { clock } = this.#parts
+    const { clock } = this.#services
     if (this.#isStopped) return
     const looks = (this.#waiting.get(id)?.looks ?? 0) + 1
     const waitMs = Math.min(firstWaitMs * 2 ** (looks - 1), longestWaitMs)

@@ -6,7 +6,7 @@ import { replyOf } from '../smtp-server/smtp-refusal.ts'
 import type { ReturnPathRecipient, ReportPurpose } from './incoming-reports.ts'
 
 /** By what an address of ours is told from others. */
-export interface ReturnPathFrame {
+export interface ReturnPathContext {
   /** Of a domain in A-labels and lower case: whether the return path takes mail for it. */
   isOurs(domain: string): boolean
   /** Of the tokens of recipients. */
@@ -28,7 +28,7 @@ const mailboxes: ReadonlyMap<string, ReportPurpose> = new Map([
  * What mail to this address is for, or why it is refused. Needs no look-up: a token proves itself.
  * @param forwardPath `local@domain`, as `parseAddress` gave it
  */
-export function returnPathRecipient(forwardPath: string, { isOurs, tokenKey, now }: ReturnPathFrame): ReturnPathRecipient | Reply {
+export function returnPathRecipient(forwardPath: string, { isOurs, tokenKey, now }: ReturnPathContext): ReturnPathRecipient | Reply {
   const domain = domainOf(forwardPath)
   if (!isOurs(domain)) return notOurs
   const localPart = forwardPath.slice(0, -domain.length - 1).toLowerCase()

@@ -3,11 +3,11 @@ import { minuteMs, RateLimiter } from '../rate-limiter.ts'
 import { openSmtpPorts, type SmtpServer } from '../smtp-server/open-smtp-ports.ts'
 import { replyOf } from '../smtp-server/smtp-refusal.ts'
 import type { SmtpHandlers } from '../smtp-server/smtp-session.ts'
-import { receiveReport, type ReceiveReportParts } from './receive-report.ts'
+import { receiveReport, type ReceiveReportServices } from './receive-report.ts'
 import { ReportMemory } from './report-collector.ts'
-import { returnPathRecipient, type ReturnPathFrame } from './return-path-recipient.ts'
+import { returnPathRecipient, type ReturnPathContext } from './return-path-recipient.ts'
 
-interface ReturnPathParts extends Omit<ReceiveReportParts, 'memory' | 'recipientOf'>, Omit<ReturnPathFrame, 'now'> {
+interface ReturnPathServices extends Omit<ReceiveReportServices, 'memory' | 'recipientOf'>, Omit<ReturnPathContext, 'now'> {
   /** PEM, both. */
   tls: { key: string; cert: string }
 }
@@ -39,11 +39,11 @@ const maxArriving = 128 * 1024 * 1024
  * Nobody logs in; a recipient that is not an address of ours is refused, and nothing is ever passed on or answered by mail.
  * @throws SternaError `configuration` where a port cannot be opened; then none is left open
  */
-export async function startReturnPathServer(parts: ReturnPathParts, options: ReturnPathOptions): Promise<SmtpServer> {
+export async function startReturnPathServer(services: ReturnPathServices, options: ReturnPathOptions): Promise<SmtpServer> {
   const { hostname, maxConnections, maxConnectionsPerAddress, trustedProxies } = options
   const settings = {
     hostname,
-    tls: parts.tls,
+    tls: services.tls,
     allowPlaintextAuthOnLoopback: false,
     maxMessageBytes: maxReportBytes,
     maxRecipients,
@@ -51,24 +51,24 @@ export async function startReturnPathServer(parts: ReturnPathParts, options: Ret
     maxConnections,
     maxConnectionsPerAddress,
     trustedProxies,
-    clock: parts.clock,
-    log: parts.log,
+    clock: services.clock,
+    log: services.log,
   }
   const places = options.listen.map((place) => ({ ...place, tls: false, setting: 'return_path.listen' }))
-  return openSmtpPorts(places, settings, handlersFor(parts, options))
+  return openSmtpPorts(places, settings, handlersFor(services, options))
 }
 
-function handlersFor(parts: ReturnPathParts, { hostname, messagesPerMinute }: ReturnPathOptions): SmtpHandlers<'anyone'> {
-  const { clock, isOurs, tokenKey } = parts
+function handlersFor(services: ReturnPathServices, { hostname, messagesPerMinute }: ReturnPathOptions): SmtpHandlers<'anyone'> {
+  const { clock, isOurs, tokenKey } = services
   const rate = new RateLimiter(clock, { limit: messagesPerMinute, windowMs: minuteMs })
   const memory = new ReportMemory(maxArriving)
-  const recipientOf: ReceiveReportParts['recipientOf'] = ({ forwardPath }) =>
+  const recipientOf: ReceiveReportServices['recipientOf'] = ({ forwardPath }) =>
     returnPathRecipient(forwardPath, { isOurs, tokenKey, now: clock.now() })
   return {
     access: { anyone: 'anyone' },
     mayBegin(_, client) {
       if (rate.take(clientNetwork(client.address)) === 0) return null
-      parts.metrics.rateLimits.return_path_messages.add()
+      services.metrics.rateLimits.return_path_messages.add()
       return tooFast
     },
     mayReceive(command) {
@@ -76,7 +76,7 @@ function handlersFor(parts: ReturnPathParts, { hostname, messagesPerMinute }: Re
       return 'code' in recipient ? recipient : null
     },
     take: (transaction, content) =>
-      receiveReport(transaction, content, { ...parts, memory, recipientOf }, { hostname, maxMessageBytes: maxReportBytes }),
+      receiveReport(transaction, content, { ...services, memory, recipientOf }, { hostname, maxMessageBytes: maxReportBytes }),
   }
 }
 

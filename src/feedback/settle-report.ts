@@ -38,8 +38,8 @@ export function settleBounce(
   policy: SuppressionPolicy,
   now: number,
 ): Statement[] {
-  const { status: enhancedCode, ...judged } = bounce
-  const failure = { ...judged, enhancedCode }
+  const { status: enhancedStatus, ...judged } = bounce
+  const failure = { ...judged, enhancedStatus }
   const late = bounceLate(event.recipientId, failure, now)
   const suppressed = destination === simulatorDomain ? [] : suppressAfterBounce(event, { ...event, address, ...failure }, policy, now)
   return [...moveAndTell(event, late, now), ...suppressed]

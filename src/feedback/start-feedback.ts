@@ -15,7 +15,7 @@ import { unsubscribeHandler } from './unsubscribe-handler.ts'
 /** Purposes whose reports are about one recipient of ours. */
 type RecipientPurpose = 'bounce' | 'complaint' | 'unsubscribe'
 
-interface FeedbackParts {
+interface FeedbackServices {
   db: Database
   clock: Clock
   log: Log
@@ -30,21 +30,23 @@ interface FeedbackParts {
 }
 
 /** Takes what has come in by the return path, and what comes from now on. `complaintSources`: networks; none: anybody. */
-export function startFeedback(parts: FeedbackParts, { complaintSources }: { complaintSources: string[] }) {
+export function startFeedback(services: FeedbackServices, { complaintSources }: { complaintSources: string[] }) {
   // Anybody can write to the address for complaints; bounces do not wait for what he sends there.
   const parsers = { bounce: startFeedbackParser(), complaint: startFeedbackParser() }
   const isKnownSource = networkRule(complaintSources)
-  const unsubscribe = unsubscribeHandler(parts)
+  const unsubscribe = unsubscribeHandler(services)
   const isComplaintSource = (address: string): boolean => complaintSources.length === 0 || isKnownSource(address)
-  const handlerWith = (parser: FeedbackParser): ReportHandler => feedbackHandler({ ...parts, parser, unsubscribe, isComplaintSource })
+  const handlerWith = (parser: FeedbackParser): ReportHandler => feedbackHandler({ ...services, parser, unsubscribe, isComplaintSource })
   const handlers: Record<ReportPurpose, ReportHandler> = {
-    ...parts.handlers,
+    ...services.handlers,
     bounce: handlerWith(parsers.bounce),
     complaint: handlerWith(parsers.complaint),
     unsubscribe,
   }
-  const runners = new Map(reportPurposes.map((purpose) => [purpose, new ReportRunner({ ...parts, purpose, handler: handlers[purpose] })]))
-  parts.reports.onArrival((purposes) => {
+  const runners = new Map(
+    reportPurposes.map((purpose) => [purpose, new ReportRunner({ ...services, purpose, handler: handlers[purpose] })]),
+  )
+  services.reports.onArrival((purposes) => {
     for (const purpose of purposes) runners.get(purpose)?.reportArrived()
   })
   for (const runner of runners.values()) runner.reportArrived()

@@ -10,11 +10,11 @@ import { withoutEffect, type ReportHandler } from './report-handler.ts'
  * proves who that is.
  */
 export const unsubscribeHandler =
-  ({ clock, ...parts }: { db: Pick<Database, 'read'>; clock: Clock; erasedAddress: ErasedAddress }): ReportHandler =>
+  ({ clock, ...services }: { db: Pick<Database, 'read'>; clock: Clock; erasedAddress: ErasedAddress }): ReportHandler =>
   async (report) => {
     const { recipientId } = report
     if (recipientId === null) return withoutEffect('no_token')
-    const subscription = await subscriptionOfRecipient(recipientId, parts)
+    const subscription = await subscriptionOfRecipient(recipientId, services)
     if (!subscription) return withoutEffect('unknown_recipient')
     const { accountId, messageId, address } = subscription.target
     const about = { accountId, messageId, recipientId }

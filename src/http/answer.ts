@@ -7,7 +7,7 @@ import { clientAddressRule } from './client-address.ts'
 import { countAnswer } from './count-answer.ts'
 import { problemBody, problemDetails, problemOf } from './problem.ts'
 
-export interface AnswerParts {
+export interface AnswerServices {
   clock: Clock
   log: Log
   metrics: Metrics
@@ -20,10 +20,10 @@ export interface AnswerParts {
 type Handler = (ctx: ApiContext, next: () => Promise<unknown>) => Promise<void>
 
 /** The outermost handler: gives each request its id, and makes JSON of whatever is thrown further in. */
-export function answer(parts: AnswerParts): Handler {
-  const clientAddress = clientAddressRule(parts.trustedProxies)
+export function answer(services: AnswerServices): Handler {
+  const clientAddress = clientAddressRule(services.trustedProxies)
   return async (ctx, next) => {
-    const startedAt = parts.clock.now()
+    const startedAt = services.clock.now()
     const requestId = newId('req', startedAt)
     const state: Partial<ApiState> = ctx.state
     state.requestId = requestId
@@ -33,13 +33,13 @@ export function answer(parts: AnswerParts): Handler {
     try {
       await next()
     } catch (error) {
-      answerProblem(ctx, error, parts)
+      answerProblem(ctx, error, services)
     }
     // Of a client that has left nobody was answered.
-    if (!ctx.res.destroyed) countAnswer(ctx, parts.metrics)
+    if (!ctx.res.destroyed) countAnswer(ctx, services.metrics)
     // The query string stays out of it: it may hold the addresses of people.
-    parts.log.debug(
-      { requestId, method: ctx.method, path: shownPath(ctx.path), status: ctx.status, durationMs: parts.clock.now() - startedAt },
+    services.log.debug(
+      { requestId, method: ctx.method, path: shownPath(ctx.path), status: ctx.status, durationMs: services.clock.now() - startedAt },
       'a request was answered',
     )
   }
@@ -48,7 +48,7 @@ export function answer(parts: AnswerParts): Handler {
 /** A path as it may be logged: what follows these beginnings is a secret. */
 const shownPath = (path: string): string => path.replace(/\/(setup|invite|u)\/.*/is, '/$1/…')
 
-function answerProblem(ctx: ApiContext, error: unknown, { log, baseUrl }: AnswerParts): void {
+function answerProblem(ctx: ApiContext, error: unknown, { log, baseUrl }: AnswerServices): void {
   const problem = problemOf(error)
   const { requestId } = ctx.state
   if (problem.status === 500)

@@ -4,7 +4,7 @@ import type { Sessions } from '../account/sessions.ts'
 import { SternaError } from '../errors.ts'
 import type { ApiContext, ApiSubmitter } from './api-state.ts'
 
-export interface AuthenticateParts {
+export interface AuthenticateServices {
   apiKeys: Pick<ApiKeys, 'authenticate'>
   sessions: Pick<Sessions, 'holderOf' | 'isSessionToken'>
 }
@@ -14,16 +14,16 @@ export interface AuthenticateParts {
  * that a session was exchanged for.
  * @throws SternaError `missing_api_key`, `invalid_api_key`, `expired_api_key`, `invalid_session`
  */
-export function authenticate(ctx: ApiContext, { apiKeys, sessions }: AuthenticateParts): ApiSubmitter {
+export function authenticate(ctx: ApiContext, { apiKeys, sessions }: AuthenticateServices): ApiSubmitter {
   const token = bearerToken(ctx.req.headers.authorization)
   return sessions.isSessionToken(token) ? userOf(sessions.holderOf(token)) : authenticateKey(token, { apiKeys })
 }
 
 /**
- * The program that this API key belongs to, for doors that take it from elsewhere than the header of `authenticate`.
+ * The program that this API key belongs to, for compat APIs that read it from another header than `authenticate` does.
  * @throws SternaError `missing_api_key`, `invalid_api_key`, `expired_api_key`
  */
-export function authenticateKey(token: string | null, { apiKeys }: Pick<AuthenticateParts, 'apiKeys'>): ApiSubmitter {
+export function authenticateKey(token: string | null, { apiKeys }: Pick<AuthenticateServices, 'apiKeys'>): ApiSubmitter {
   if (token === null) throw new SternaError('missing_api_key', 'The request has no API key: give it to the client where it asks for one.')
   return programOf(apiKeys.authenticate(token))
 }

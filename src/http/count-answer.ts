@@ -5,7 +5,7 @@ type Reason = keyof Metrics['refused']['api']
 const sendingPath = /^\/api\/(?:send|emails|emails\/batch|emails\/[^/]+\/resend|templates\/[^/]+\/test)\/?$/
 
 /** By what kind of API a request would submit mail; null where it would not. */
-export function submissionDoor({ method, path }: { method: string; path: string }): 'api' | 'compat' | null {
+export function wayIn({ method, path }: { method: string; path: string }): 'api' | 'compat' | null {
   if (method !== 'POST') return null
   if (path.startsWith('/compat/')) return 'compat'
   return sendingPath.test(path) ? 'api' : null
@@ -30,6 +30,6 @@ export function countAnswer(
   const byStatus: Record<number, Counter> = httpRequests
   ;(byStatus[request.status] ?? httpRequests.other).add()
   const reason = reasonOfStatus(request.status)
-  const door = reason && submissionDoor(request)
+  const door = reason && wayIn(request)
   if (reason && door) refused[door][reason].add()
 }

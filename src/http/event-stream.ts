@@ -5,7 +5,7 @@ import type { EventFeed, FeedRow } from '../event/event-feed.ts'
 import type { EventFollower } from '../event/event-follower.ts'
 import { webhookBody } from '../webhook/webhook-body.ts'
 
-export interface EventStreamParts {
+export interface EventStreamServices {
   feed: EventFeed
   follower: EventFollower
   clock: Clock
@@ -34,7 +34,7 @@ const retryMs = 3_000
  * there is something new, so a slow reader costs one page of memory.
  */
 export class EventStream extends Readable {
-  readonly #parts: EventStreamParts
+  readonly #services: EventStreamServices
   readonly #request: StreamRequest
   #place: number
   #isNew = true
@@ -46,16 +46,16 @@ export class EventStream extends Readable {
   #unfollow: () => void = () => {}
   #cancelHeartbeat: CancelTimer = () => {}
 
-  constructor(parts: EventStreamParts, request: StreamRequest) {
+  constructor(services: EventStreamServices, request: StreamRequest) {
     super()
-    this.#parts = parts
+    this.#services = services
     this.#request = request
     this.#place = request.after
   }
 
   /** To be called once; what is written after the promise has resolved is told. */
   async start(): Promise<void> {
-    const unfollow = await this.#parts.follower.follow(this.#request.scope, () => {
+    const unfollow = await this.#services.follower.follow(this.#request.scope, () => {
       this.#hasNews = true
       void this.#advance()
     })
@@ -95,7 +95,7 @@ export class EventStream extends Readable {
       while (this.#isWanted && this.#hasNews && !this.#isOver) {
         this.#hasNews = false
         const { scope, isAllowed } = this.#request
-        const rows = await this.#parts.feed.page(scope, { order: 'asc', limit: pageSize, after: this.#place, before: null })
+        const rows = await this.#services.feed.page(scope, { order: 'asc', limit: pageSize, after: this.#place, before: null })
         if (this.#isOver) return
         if (!isAllowed()) return this.end()
         this.#hasNews ||= rows.length > pageSize
@@ -116,7 +116,7 @@ export class EventStream extends Readable {
   }
 
   #beatLater(): void {
-    const { clock } = this.#parts
+    const { clock } = this.#services
     this.#cancelHeartbeat = clock.at(clock.now() + heartbeatMs, () => this.#beat())
   }
 

@@ -1,17 +1,17 @@
 import { SternaError } from '../errors.ts'
-import { EventStream, type EventStreamParts, type StreamRequest } from './event-stream.ts'
+import { EventStream, type EventStreamServices, type StreamRequest } from './event-stream.ts'
 
 /** Streams of one account that may be open at a time, both modes together. */
 const mostPerAccount = 20
 
 /** The event streams that are open. */
 export class EventStreams {
-  readonly #parts: EventStreamParts
+  readonly #services: EventStreamServices
   readonly #open = new Map<string, Set<EventStream>>()
   #isStopping = false
 
-  constructor(parts: EventStreamParts) {
-    this.#parts = parts
+  constructor(services: EventStreamServices) {
+    this.#services = services
   }
 
   /** @throws SternaError `rate_limit_exceeded` where the account has too many, `service_unavailable` during a stop */
@@ -23,7 +23,7 @@ export class EventStreams {
       const message = `This account has ${mostPerAccount} event streams open, and no more are allowed. Close one of them.`
       throw new SternaError('rate_limit_exceeded', message, { retryAfter: 15 })
     }
-    const stream = new EventStream(this.#parts, request)
+    const stream = new EventStream(this.#services, request)
     this.#open.set(accountId, ofAccount.add(stream))
     stream.once('close', () => {
       ofAccount.delete(stream)

@@ -9,7 +9,7 @@ import { interceptConnections, takeProxyHeader } from '../connection/take-proxy-
 import { clientNetwork, networkRule } from '../ip-address.ts'
 import type { Log } from '../log.ts'
 
-interface HttpConnectionsParts {
+interface HttpConnectionsServices {
   clock: Clock
   log: Log
   /** Over all ports. */
@@ -48,7 +48,7 @@ export class HttpConnections {
   readonly #log: Log
   readonly #connections = new WeakMap<Socket, Connection>()
 
-  constructor({ clock, log, maxConnections, trustedProxies }: HttpConnectionsParts) {
+  constructor({ clock, log, maxConnections, trustedProxies }: HttpConnectionsServices) {
     const steady = (): number => clock.steady()
     const crowded = (crowding: Crowding): void => log.warn(crowding, 'too many HTTP connections: idle ones were sent away, others refused')
     this.#seats = new ConnectionSeats({ max: maxConnections, maxStrangers, maxPerNetwork, countsKnown: false }, { steady, crowded })

@@ -7,7 +7,7 @@ import type { Log } from '../log.ts'
 import { expositionType } from '../metrics/exposition.ts'
 import { listen } from './listen.ts'
 
-interface MetricsListenerParts {
+interface MetricsListenerServices {
   listen: HostPort[]
   /** Networks in CIDR notation. */
   trustedProxies: readonly string[]
@@ -29,9 +29,9 @@ const options = { headersTimeout: 5_000, requestTimeout: 5_000, keepAliveTimeout
  * Answers `GET /metrics` to whoever asks at these addresses, and nothing else.
  * @throws SternaError `configuration` where an address cannot be listened on; then none is left open
  */
-export async function startMetricsListener(parts: MetricsListenerParts): Promise<MetricsListener> {
+export async function startMetricsListener(services: MetricsListenerServices): Promise<MetricsListener> {
   const servers: Server[] = []
-  const isProxy = networkRule(parts.trustedProxies)
+  const isProxy = networkRule(services.trustedProxies)
   const stop = async (): Promise<void> => {
     await Promise.all(
       servers.map(async (server) => {
@@ -41,8 +41,8 @@ export async function startMetricsListener(parts: MetricsListenerParts): Promise
       }),
     )
   }
-  for (const address of parts.listen) {
-    const server = createServer(options, (req, res) => void answer(req, res, parts))
+  for (const address of services.listen) {
+    const server = createServer(options, (req, res) => void answer(req, res, services))
     server.maxConnections = maxConnections
     interceptConnections(server, (socket, handOn) => {
       if (!isProxy(socket.remoteAddress ?? '')) handOn()
@@ -60,7 +60,7 @@ export async function startMetricsListener(parts: MetricsListenerParts): Promise
   return { addresses: servers.map((server) => server.address() as AddressInfo), stop }
 }
 
-async function answer(req: IncomingMessage, res: ServerResponse, { text, log }: MetricsListenerParts): Promise<void> {
+async function answer(req: IncomingMessage, res: ServerResponse, { text, log }: MetricsListenerServices): Promise<void> {
   if (req.url?.split('?', 1)[0] !== '/metrics') return void res.writeHead(404).end()
   if (req.method !== 'GET' && req.method !== 'HEAD') return void res.writeHead(405, { Allow: 'GET, HEAD' }).end()
   try {

@@ -4,15 +4,15 @@ import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
 import { refusalsOf } from './operation-refusals.ts'
 import { changesLive, needsKey, type Answer, type Operation } from './operation.ts'
 
-interface OperationFrame {
+interface OperationContext {
   components: SchemaComponents
   problems: ProblemResponses
 }
 
 /** The entry of an endpoint at one of its paths. */
-export function operationObject(declared: Operation, path: string, frame: OperationFrame): JsonSchema {
+export function operationObject(declared: Operation, path: string, context: OperationContext): JsonSchema {
   const place = [declared.path, ...(declared.aliases ?? [])].indexOf(path)
-  const parameters = [...pathParameters(path), ...queryParameters(declared, frame), ...headerParameters(declared)]
+  const parameters = [...pathParameters(path), ...queryParameters(declared, context), ...headerParameters(declared)]
   return {
     operationId: place === 0 ? declared.id : `${declared.id}.${place + 1}`,
     tags: [declared.tag],
@@ -21,8 +21,8 @@ export function operationObject(declared: Operation, path: string, frame: Operat
     ...(place === 0 ? {} : { 'x-alias-of': declared.id }),
     security: securityOf(declared),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(declared.body ? { requestBody: requestBody(declared.body, frame) } : {}),
-    responses: responses(declared, frame),
+    ...(declared.body ? { requestBody: requestBody(declared.body, context) } : {}),
+    responses: responses(declared, context),
   }
 }
 
@@ -77,7 +77,7 @@ const parameterText: Record<string, string> = {
   attachment_id: 'The id of the attachment.',
 }
 
-function queryParameters({ query }: Operation, { components }: OperationFrame): JsonSchema[] {
+function queryParameters({ query }: Operation, { components }: OperationContext): JsonSchema[] {
   return Object.entries(query ?? {}).map(([name, parameter]) => {
     const { description, required = false, ...schema } = components.add(parameter, 'input')
     return { name, in: 'query', required, ...(description === undefined ? {} : { description }), schema }
@@ -95,7 +95,7 @@ const idempotencyKey: JsonSchema = {
   schema: { type: 'string', minLength: 1, maxLength: 256 },
 }
 
-function requestBody(body: NonNullable<Operation['body']>, { components }: OperationFrame): JsonSchema {
+function requestBody(body: NonNullable<Operation['body']>, { components }: OperationContext): JsonSchema {
   const schema = components.add(body.schema, 'input')
   return {
     required: !(body.optional ?? false),
@@ -105,14 +105,14 @@ function requestBody(body: NonNullable<Operation['body']>, { components }: Opera
   }
 }
 
-function responses(declared: Operation, frame: OperationFrame): JsonSchema {
-  const found = frame.problems.of(refusalsOf(declared), needsKey(declared))
+function responses(declared: Operation, context: OperationContext): JsonSchema {
+  const found = context.problems.of(refusalsOf(declared), needsKey(declared))
   for (const answer of declared.answers) {
-    const own = response(answer, needsKey(declared), frame)
+    const own = response(answer, needsKey(declared), context)
     if (declared.csv && answer === declared.answers[0])
       own.content = { ...(own.content as JsonSchema), 'text/csv': { schema: { type: 'string' } } }
     const problem = found[answer.status]
-    found[answer.status] = problem ? either(own, frame.problems.at(problem)) : own
+    found[answer.status] = problem ? either(own, context.problems.at(problem)) : own
   }
   return found
 }
@@ -132,7 +132,7 @@ function either(own: JsonSchema, problem: JsonSchema): JsonSchema {
   }
 }
 
-function response({ description, schema, mediaType }: Answer, carriesKey: boolean, { components }: OperationFrame): JsonSchema {
+function response({ description, schema, mediaType }: Answer, carriesKey: boolean, { components }: OperationContext): JsonSchema {
   const content =
     schema === null
       ? mediaType === undefined

@@ -1,5 +1,5 @@
-import type { CompatDoor } from './compat/compat-door.ts'
-import { doorPaths, doorSecurity } from './openapi-doors.ts'
+import type { CompatApi } from './compat/compat-api.ts'
+import { compatPaths, compatSecurity } from './openapi-compat.ts'
 import { responseHeaders } from './openapi-headers.ts'
 import { operationObject } from './openapi-operation.ts'
 import { errorExamples, ProblemResponses } from './openapi-problem.ts'
@@ -17,15 +17,15 @@ export interface OpenApiDocument {
 }
 
 /** What the document is told besides the endpoints of the API. */
-export interface DocumentFrame {
+export interface DocumentContext {
   version: string
   baseUrl: string
-  /** The open doors for the clients of other services. */
-  doors?: readonly CompatDoor[]
+  /** The open compatApis for the clients of other services. */
+  compatApis?: readonly CompatApi[]
 }
 
 /** The OpenAPI 3.1 document of these endpoints. It takes tens of milliseconds: make it once. */
-export function openApiDocument(operations: readonly Operation[], { version, baseUrl, doors = [] }: DocumentFrame): OpenApiDocument {
+export function openApiDocument(operations: readonly Operation[], { version, baseUrl, compatApis = [] }: DocumentContext): OpenApiDocument {
   const components = new SchemaComponents()
   const problems = new ProblemResponses(components)
   // Answers come first, so that what is answered has the plain name.
@@ -47,11 +47,11 @@ export function openApiDocument(operations: readonly Operation[], { version, bas
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: baseUrl }],
-    tags: tagsOf([...operations.map(({ tag }) => tag), ...(doors.length > 0 ? ['Compatibility'] : [])]),
-    paths: { ...paths, ...doorPaths(doors) },
+    tags: tagsOf([...operations.map(({ tag }) => tag), ...(compatApis.length > 0 ? ['Compatibility'] : [])]),
+    paths: { ...paths, ...compatPaths(compatApis) },
     webhooks,
     components: {
-      securitySchemes: { ...ownSecurity, ...doorSecurity(doors) },
+      securitySchemes: { ...ownSecurity, ...compatSecurity(compatApis) },
       headers: responseHeaders,
       examples: errorExamples(),
       responses: problems.responses,
@@ -96,7 +96,7 @@ const tagText: Record<string, string> = {
   Operation: 'What whoever runs the server looks after.',
   Settings: 'For operators: how the server is set.',
   Audit: 'For operators: who changed what.',
-  Compatibility: 'Doors for the clients of other services, which change a host name and a key.',
+  Compatibility: 'APIs for the clients of other services: change the host name and the key, and they work.',
   Server: 'Whether the server is well, and the documentation of its API. Without a key.',
 }
 

@@ -5,7 +5,7 @@ import { minuteMs, type RateLimiter } from '../rate-limiter.ts'
 import type { ApiContext, ApiState } from './api-state.ts'
 import type { RateLimit, RateVerdict } from './rate-limit.ts'
 
-export interface AdmissionParts {
+export interface AdmissionServices {
   rateLimit: Pick<RateLimit, 'take'>
   /** By client network, so that guessing gets slow and the log stays readable. */
   failedAuthentications: Pick<RateLimiter, 'take'>
@@ -20,17 +20,17 @@ const failures = new Set(['missing_api_key', 'invalid_api_key', 'expired_api_key
  * with a wrong key must not shut the others out.
  * @throws SternaError `rate_limit_exceeded`, and what `authenticate` throws
  */
-export function admit(ctx: ApiContext, parts: AdmissionParts, authenticate: () => ApiState['submitter']): void {
+export function admit(ctx: ApiContext, services: AdmissionServices, authenticate: () => ApiState['submitter']): void {
   try {
     ctx.state.submitter = authenticate()
   } catch (error) {
-    if (error instanceof SternaError && failures.has(error.code)) limitFailures(ctx, parts)
+    if (error instanceof SternaError && failures.has(error.code)) limitFailures(ctx, services)
     throw error
   }
-  limitRequests(ctx, parts)
+  limitRequests(ctx, services)
 }
 
-function limitFailures(ctx: ApiContext, { failedAuthentications, metrics }: AdmissionParts): void {
+function limitFailures(ctx: ApiContext, { failedAuthentications, metrics }: AdmissionServices): void {
   const waitMs = failedAuthentications.take(clientNetwork(ctx.state.clientAddress))
   if (waitMs === 0) return
   metrics.rateLimits.failed_authentications.add()
@@ -38,7 +38,7 @@ function limitFailures(ctx: ApiContext, { failedAuthentications, metrics }: Admi
   throw new SternaError('rate_limit_exceeded', message, { retryAfter: waitMs / 1000 })
 }
 
-function limitRequests(ctx: ApiContext, { rateLimit, metrics }: AdmissionParts): void {
+function limitRequests(ctx: ApiContext, { rateLimit, metrics }: AdmissionServices): void {
   const verdict = rateLimit.take(ctx.state.submitter.accountId)
   for (const [name, value] of fieldsOf(verdict)) ctx.res.setHeader(name, value)
   if (verdict.accepted) return

@@ -6,7 +6,7 @@ import { SlidingWindow } from '../sliding-window.ts'
 import { StorageFullError, type Database, type Statement } from '../store/database.ts'
 import { deleteWindow, everyWindow, saveWindow, timesOf, type WindowRow } from './rate-limit-store.ts'
 
-interface RateLimitParts {
+interface RateLimitServices {
   db: Database
   clock: Clock
   log: Log
@@ -45,20 +45,20 @@ const saveEveryMs = 1_000
  * second and at the end.
  */
 export class RateLimit {
-  readonly #parts: RateLimitParts
+  readonly #services: RateLimitServices
   readonly #settings: RateLimitSettings
   readonly #byAccount = new Map<string, AccountWindow>()
   #timer: NodeJS.Timeout | undefined
   #saving = Promise.resolve()
 
-  constructor(parts: RateLimitParts, settings: RateLimitSettings) {
-    this.#parts = parts
+  constructor(services: RateLimitServices, settings: RateLimitSettings) {
+    this.#services = services
     this.#settings = settings
   }
 
   /** Loads what the last process saved, and saves from then on. */
   async start(): Promise<void> {
-    const { clock, db } = this.#parts
+    const { clock, db } = this.#services
     const now = clock.steady()
     const offset = clock.now() - now
     for (const row of await db.read<WindowRow>(everyWindow)) {
@@ -73,7 +73,7 @@ export class RateLimit {
   /** Counts one more request of an account, unless it has reached its limit. */
   take(accountId: string): RateVerdict {
     const { plan, limit } = this.limitOf(accountId)
-    const now = this.#parts.clock.steady()
+    const now = this.#services.clock.steady()
     const entry = this.#byAccount.get(accountId) ?? this.#add(accountId)
     const accepted = entry.window.take(now, limit)
     if (accepted) entry.changed = true
@@ -89,14 +89,14 @@ export class RateLimit {
   /** The plan that counts for an account, and its requests a minute. */
   limitOf(accountId: string): { plan: string; limit: number } {
     const { plans, defaultPlan } = this.#settings
-    const named = this.#parts.accounts.accountFor(accountId)?.plan ?? defaultPlan
+    const named = this.#services.accounts.accountFor(accountId)?.plan ?? defaultPlan
     const plan = Object.hasOwn(plans, named) ? named : defaultPlan
     return { plan, limit: plans[plan] ?? 0 }
   }
 
   /** Writes the windows that have changed, and forgets those that are empty. */
   async save(): Promise<void> {
-    const { clock, db } = this.#parts
+    const { clock, db } = this.#services
     const now = clock.steady()
     const offset = clock.now() - now
     const batch: Statement[] = []
@@ -145,7 +145,7 @@ export class RateLimit {
       .then(() => this.save())
       .catch((error: unknown) => {
         // A full disk is told of elsewhere; what was not saved is tried again in a second.
-        if (!(error instanceof StorageFullError)) this.#parts.log.error({ error }, 'the requests of the last minute could not be saved')
+        if (!(error instanceof StorageFullError)) this.#services.log.error({ error }, 'the requests of the last minute could not be saved')
       })
     return this.#saving
   }

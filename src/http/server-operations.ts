@@ -3,13 +3,13 @@ import { errorNames, errorTable } from '../error-table.ts'
 import { SternaError } from '../errors.ts'
 import type { Health } from '../health.ts'
 import { catalogueTable } from './openapi-problem.ts'
-import { openApiDocument, type DocumentFrame } from './openapi.ts'
+import { openApiDocument, type DocumentContext } from './openapi.ts'
 import { operation, type Operation } from './operation.ts'
 import { titleOf } from './problem.ts'
 import { answerFile, answerReferencePage, referenceFile, staticFile, type StaticFile } from './reference-page.ts'
 
 /** What the server's own endpoints need; `version` is that of this program. */
-export interface ServerOperationParts extends DocumentFrame {
+export interface ServerOperationServices extends DocumentContext {
   /** What is wrong at the moment. */
   health: Pick<Health, 'faults'>
   /** Whether the API's document and its reference page are served. */
@@ -17,8 +17,8 @@ export interface ServerOperationParts extends DocumentFrame {
 }
 
 /** What the server answers of itself, without a key; `operations` are all that its document tells of. */
-export function serverOperations(parts: ServerOperationParts, operations: () => readonly Operation[]): Operation[] {
-  return [healthOperation(parts), errorOperation(), ...(parts.docs ? documentOperations(parts, operations) : [])]
+export function serverOperations(services: ServerOperationServices, operations: () => readonly Operation[]): Operation[] {
+  return [healthOperation(services), errorOperation(), ...(services.docs ? documentOperations(services, operations) : [])]
 }
 
 const open = { method: 'GET', tag: 'Server', permission: null } as const
@@ -29,7 +29,7 @@ const healthSchema = z
   .object({ status: z.enum(['ok', 'unavailable']), version: z.string(), faults: z.array(faultSchema) })
   .meta({ id: 'Health' })
 
-const healthOperation = ({ health, version }: ServerOperationParts): Operation =>
+const healthOperation = ({ health, version }: ServerOperationServices): Operation =>
   operation({
     ...open,
     id: 'server.health',
@@ -64,9 +64,9 @@ const errorOperation = (): Operation =>
     },
   })
 
-function documentOperations(parts: ServerOperationParts, operations: () => readonly Operation[]): Operation[] {
+function documentOperations(services: ServerOperationServices, operations: () => readonly Operation[]): Operation[] {
   let made: StaticFile | null = null
-  const document = (): StaticFile => (made ??= staticFile('application/json', JSON.stringify(openApiDocument(operations(), parts))))
+  const document = (): StaticFile => (made ??= staticFile('application/json', JSON.stringify(openApiDocument(operations(), services))))
   return [
     operation({
       ...open,

@@ -7,18 +7,18 @@ import type { AuditLog } from '../account/audit-log.ts'
 import type { HostPort } from '../config/setting-types.ts'
 import type { SeatFigures } from '../connection/connection-seats.ts'
 import { SternaError } from '../errors.ts'
-import { answer, type AnswerParts } from './answer.ts'
+import { answer, type AnswerServices } from './answer.ts'
 import type { ApiContext, ApiRouter, ApiState } from './api-state.ts'
-import { authenticate, authenticateKey, type AuthenticateParts } from './authenticate.ts'
-import { addDoorRoutes, doorFor, type CompatDoor } from './compat/compat-door.ts'
+import { authenticate, authenticateKey, type AuthenticateServices } from './authenticate.ts'
+import { addCompatRoutes, compatApiFor, type CompatApi } from './compat/compat-api.ts'
 import { HttpConnections } from './http-connections.ts'
 import { listen } from './listen.ts'
 import { addRoutes, needsKey, type Operation } from './operation.ts'
-import { admit, type AdmissionParts } from './rate-limit-admission.ts'
-import { serverOperations, type ServerOperationParts } from './server-operations.ts'
-import type { TrackingDoor } from './tracking-door.ts'
+import { admit, type AdmissionServices } from './rate-limit-admission.ts'
+import { serverOperations, type ServerOperationServices } from './server-operations.ts'
+import type { TrackingResponder } from './tracking-responder.ts'
 
-export interface HttpServerParts extends AnswerParts, AuthenticateParts, AdmissionParts, ServerOperationParts {
+export interface HttpServerServices extends AnswerServices, AuthenticateServices, AdmissionServices, ServerOperationServices {
   listen: HostPort[]
   tlsListen: HostPort[]
   /** Over all addresses. */
@@ -28,11 +28,11 @@ export interface HttpServerParts extends AnswerParts, AuthenticateParts, Admissi
   /** Where changes are recorded. */
   audit: Pick<AuditLog, 'record'>
   /** Answers tracking links, and all that comes to tracking hosts. */
-  trackingDoor: Pick<TrackingDoor, 'answer'>
+  trackingResponder: Pick<TrackingResponder, 'answer'>
   /** The endpoints of the API. */
   operations: Operation[]
   /** APIs of other services, below paths of their own. */
-  doors?: CompatDoor[]
+  compatApis?: CompatApi[]
 }
 
 /** PEM, both. */
@@ -64,10 +64,10 @@ const checkIntervalMs = 500
  * Serves the API, and what the server tells of itself.
  * @throws where an address cannot be listened on
  */
-export async function startHttpServer(parts: HttpServerParts): Promise<HttpServer> {
+export async function startHttpServer(services: HttpServerServices): Promise<HttpServer> {
   let isStopping = false
-  const connections = new HttpConnections(parts)
-  const handle = guarded(connections, parts.trackingDoor, application(parts, connections, () => isStopping).callback())
+  const connections = new HttpConnections(services)
+  const handle = guarded(connections, services.trackingResponder, application(services, connections, () => isStopping).callback())
   const servers: Server[] = []
   const options = {
     headersTimeout: headersTimeoutMs,
@@ -81,10 +81,10 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
     servers.push(server)
   }
   try {
-    for (const address of parts.listen) await open(createServer(options, handle), 'http.listen', address)
-    for (const address of parts.tlsListen) {
-      if (!parts.tls) throw new SternaError('configuration', 'http.tls_listen needs a certificate: set tls.cert and tls.key.')
-      const { cert, key } = parts.tls
+    for (const address of services.listen) await open(createServer(options, handle), 'http.listen', address)
+    for (const address of services.tlsListen) {
+      if (!services.tls) throw new SternaError('configuration', 'http.tls_listen needs a certificate: set tls.cert and tls.key.')
+      const { cert, key } = services.tls
       await open(new TlsServer({ ...options, handshakeTimeout: headersTimeoutMs, cert, key }, handle), 'http.tls_listen', address)
     }
   } catch (error) {
@@ -105,11 +105,15 @@ export async function startHttpServer(parts: HttpServerParts): Promise<HttpServe
 }
 
 /** What has to be seen to before the framework gets a request. */
-function guarded(connections: HttpConnections, trackingDoor: Pick<TrackingDoor, 'answer'>, handle: RequestListener): RequestListener {
+function guarded(
+  connections: HttpConnections,
+  trackingResponder: Pick<TrackingResponder, 'answer'>,
+  handle: RequestListener,
+): RequestListener {
   return (req, res) => {
     if (!connections.begin(req, res)) return
     req.url = originForm(req.url ?? '/')
-    if (!trackingDoor.answer(req, res)) handle(req, res)
+    if (!trackingResponder.answer(req, res)) handle(req, res)
   }
 }
 
@@ -122,35 +126,35 @@ function originForm(target: string): string {
 
 const lostConnection = new Set<unknown>(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT'])
 
-function application(parts: HttpServerParts, connections: HttpConnections, isStopping: () => boolean): Koa<ApiState> {
+function application(services: HttpServerServices, connections: HttpConnections, isStopping: () => boolean): Koa<ApiState> {
   const app = new Koa<ApiState>()
   // What is behind a path must be behind the same letters as what guards it.
   const router: ApiRouter = new Router<ApiState>({ sensitive: true })
-  const operations = [...parts.operations]
-  operations.push(...serverOperations(parts, () => operations))
-  for (const declared of operations) addRoutes(router, declared, parts.audit)
-  const doors = parts.doors ?? []
-  for (const door of doors) addDoorRoutes(router, door)
+  const operations = [...services.operations]
+  operations.push(...serverOperations(services, () => operations))
+  for (const declared of operations) addRoutes(router, declared, services.audit)
+  const compatApis = services.compatApis ?? []
+  for (const compatApi of compatApis) addCompatRoutes(router, compatApi)
   app.on('error', (error: Error & { code?: unknown }, ctx?: Koa.Context) => {
     // Clients come and go as they like.
     if (lostConnection.has(error.code) || (ctx && (ctx.res.destroyed || !ctx.req.complete)))
-      parts.log.debug({ error }, 'a client left before it had its answer')
-    else parts.log.error({ error }, 'an answer could not be sent')
+      services.log.debug({ error }, 'a client left before it had its answer')
+    else services.log.error({ error }, 'an answer could not be sent')
   })
   app.use(async (ctx, next) => {
     await next()
     // Otherwise the connection would be kept for a next request, and the server would wait for its end.
     if (isStopping()) ctx.set('Connection', 'close')
   })
-  app.use(answer(parts))
+  app.use(answer(services))
   app.use((ctx, next) => {
     // Clients that join "…/api/" and "/emails" mean the same path.
     if (ctx.path.includes('//')) ctx.path = ctx.path.replace(/\/{2,}/g, '/')
-    if (needsKey(ctx)) admit(ctx as ApiContext, parts, () => authenticate(ctx as ApiContext, parts))
-    const door = doorFor(ctx.path, doors)
-    if (door) {
-      ctx.state.refusalForm = door.refusalForm
-      admit(ctx as ApiContext, parts, () => authenticateKey(door.tokenOf(ctx as ApiContext), parts))
+    if (needsKey(ctx)) admit(ctx as ApiContext, services, () => authenticate(ctx as ApiContext, services))
+    const compatApi = compatApiFor(ctx.path, compatApis)
+    if (compatApi) {
+      ctx.state.refusalForm = compatApi.refusalForm
+      admit(ctx as ApiContext, services, () => authenticateKey(compatApi.tokenOf(ctx as ApiContext), services))
     }
     if (ctx.state.submitter) connections.vouch(ctx.req)
     return next()

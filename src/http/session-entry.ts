@@ -6,7 +6,7 @@ import type { ApiContext } from './api-state.ts'
 import { isOwnRequest } from './same-origin.ts'
 import { sessionCookie, type SessionCookie } from './session-cookie.ts'
 
-interface SessionEntryParts {
+interface SessionEntryServices {
   baseUrl: string
   sessions: Sessions
   audit: Pick<AuditLog, 'record'>
@@ -14,12 +14,12 @@ interface SessionEntryParts {
 
 /** How a browser gets in and out of a session: by its cookie, from pages of this server only. */
 export class SessionEntry {
-  readonly #parts: SessionEntryParts
+  readonly #services: SessionEntryServices
   readonly #cookie: SessionCookie
 
-  constructor(parts: SessionEntryParts) {
-    this.#parts = parts
-    this.#cookie = sessionCookie(parts.baseUrl)
+  constructor(services: SessionEntryServices) {
+    this.#services = services
+    this.#cookie = sessionCookie(services.baseUrl)
   }
 
   /**
@@ -29,16 +29,16 @@ export class SessionEntry {
   checkOrigin({ req }: ApiContext): void {
     const site = req.headers['sec-fetch-site']
     const source = { origin: req.headers.origin, site: Array.isArray(site) ? site[0] : site, host: req.headers.host }
-    if (isOwnRequest(source, this.#parts.baseUrl)) return
+    if (isOwnRequest(source, this.#services.baseUrl)) return
     throw new SternaError('foreign_origin', 'This request was made by a page of another web site.')
   }
 
   /** Begins a session and gives its cookie. One that the browser brought along ends: its secret may be known to others. */
   async begin(ctx: ApiContext, user: StoredUser): Promise<Session> {
     const brought = this.#found(ctx)
-    if (brought) await this.#parts.sessions.end(brought.session.id)
+    if (brought) await this.#services.sessions.end(brought.session.id)
     const client = { address: ctx.state.clientAddress, userAgent: ctx.get('User-Agent') }
-    const { session, secret } = await this.#parts.sessions.begin(user, client)
+    const { session, secret } = await this.#services.sessions.begin(user, client)
     ctx.set('Set-Cookie', this.#cookie.give(secret))
     return session
   }
@@ -56,7 +56,7 @@ export class SessionEntry {
 
   /** Ends the session of the request's cookie, and takes the cookie back. */
   async end(ctx: ApiContext, session: Session): Promise<void> {
-    await this.#parts.sessions.end(session.id)
+    await this.#services.sessions.end(session.id)
     ctx.set('Set-Cookie', this.#cookie.takeBack())
   }
 
@@ -64,11 +64,11 @@ export class SessionEntry {
   async record(ctx: ApiContext, user: User, change: { operation: string; objectId: string; fields?: string[] }): Promise<void> {
     const actor = { type: 'user', id: user.id, name: user.email } as const
     const { clientAddress: address, requestId } = ctx.state
-    await this.#parts.audit.record({ accountId: user.accountId, actor, fields: [], ...change, address, requestId })
+    await this.#services.audit.record({ accountId: user.accountId, actor, fields: [], ...change, address, requestId })
   }
 
   #found(ctx: ApiContext): { session: Session; user: User } | null {
     const secret = this.#cookie.read(ctx.req.headers.cookie)
-    return secret === null ? null : this.#parts.sessions.find(secret)
+    return secret === null ? null : this.#services.sessions.find(secret)
   }
 }

@@ -57,16 +57,16 @@ export interface EventRow extends Row {
  * Whoever asks for the parts of one message must have found the message in their scope first.
  */
 export class MessageReader {
-  readonly #db: Pick<Database, 'report'>
+  readonly #db: Pick<Database, 'slowRead'>
 
-  constructor(db: Pick<Database, 'report'>) {
+  constructor(db: Pick<Database, 'slowRead'>) {
     this.#db = db
   }
 
   /** The message with this id, unless it belongs to another account or the other mode. */
   async find(scope: AccountScope, id: string): Promise<MessageRow | undefined> {
     if (!isId('em', id)) return undefined
-    const [row] = await this.#db.report<MessageRow>(
+    const [row] = await this.#db.slowRead<MessageRow>(
       'select * from message where id = :id and account_id = :accountId and sandbox = :sandbox',
       { id, ...scopeParams(scope) },
     )
@@ -82,7 +82,7 @@ export class MessageReader {
   async recipients(messageIds: string[]): Promise<RecipientRow[]> {
     if (messageIds.length === 0) return []
     const { places, params } = placesFor(messageIds)
-    return this.#db.report<RecipientRow>(
+    return this.#db.slowRead<RecipientRow>(
       `select message_id, forward_path, type, state, attempts, due_at, last_response, smtp_code, enhanced_status,
               delivered_at, bounced_at, opened_at, open_count, clicked_at, click_count, complained_at, unsubscribed_at
          from recipient where message_id in (${places}) order by message_id, id`,
@@ -94,7 +94,7 @@ export class MessageReader {
   async newestEvents(messageIds: string[]): Promise<Map<string, NewestEvent>> {
     if (messageIds.length === 0) return new Map()
     const { places, params } = placesFor(messageIds)
-    const rows = await this.#db.report<{ message_id: string; type: string; data: string }>(
+    const rows = await this.#db.slowRead<{ message_id: string; type: string; data: string }>(
       `select message_id, type, data from event
         where seq in (select max(seq) from event
                        where message_id in (${places}) and type not in ('email.unsubscribed', 'email.rejudged') group by message_id)`,
@@ -105,7 +105,7 @@ export class MessageReader {
 
   /** The bytes of a message in pieces; none where they are no longer kept, or only until they are delivered. */
   async content(messageId: string): Promise<Uint8Array[]> {
-    const rows = await this.#db.report<{ bytes: Uint8Array }>(
+    const rows = await this.#db.slowRead<{ bytes: Uint8Array }>(
       `select bytes from content where message_id = :messageId and ${isKept} order by chunk`,
       { messageId },
     )
@@ -115,7 +115,7 @@ export class MessageReader {
   /** A page of the delivery attempts of a message, newest first. Uses the index attempt_message. */
   attempts(messageId: string, page: Page): Promise<AttemptRow[]> {
     const { condition, order, params } = pageClause(page, 'attempt.id')
-    return this.#db.report<AttemptRow>(
+    return this.#db.slowRead<AttemptRow>(
       `select attempt.id, attempt.message_id, recipient.forward_path, attempt.started_at, attempt.duration_ms, attempt.outcome,
               attempt.mx_host, attempt.address, attempt.tls, attempt.selectors, attempt.reply, attempt.smtp_code,
               attempt.enhanced_status, attempt.transcript
@@ -128,7 +128,7 @@ export class MessageReader {
   /** A page of the event log of a message, newest first. Uses the index event_message. */
   events(messageId: string, page: Page<number>): Promise<EventRow[]> {
     const { condition, order, params } = pageClause(page, 'seq')
-    return this.#db.report<EventRow>(
+    return this.#db.slowRead<EventRow>(
       `select seq, id, type, created_at, data from event where message_id = :messageId and ${condition} ${order}`,
       { messageId, ...params },
     )
@@ -136,7 +136,7 @@ export class MessageReader {
 
   /** The place in the log of an event of this message. */
   async placeOfEvent(messageId: string, eventId: string): Promise<number | undefined> {
-    const [row] = await this.#db.report<{ seq: number }>('select seq from event where id = :eventId and message_id = :messageId', {
+    const [row] = await this.#db.slowRead<{ seq: number }>('select seq from event where id = :eventId and message_id = :messageId', {
       eventId,
       messageId,
     })

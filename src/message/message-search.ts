@@ -20,7 +20,7 @@ const account = 'account_id = :accountId and sandbox = :sandbox'
  * looked at; where each leads to many, the page is soon found by going through the list, but for conditions that hardly ever meet.
  */
 export async function searchMessages<R extends Row>(
-  db: Pick<Database, 'report'>,
+  db: Pick<Database, 'slowRead'>,
   { columns, scope, filter, page }: MessageSearch,
   sizes = standardSizes,
 ): Promise<R[]> {
@@ -32,7 +32,7 @@ export async function searchMessages<R extends Row>(
   const span = spanOf(filter, page)
   const only = await fewest(db, candidates, { ...params, ...span }, sizes.few)
   if (only) {
-    return db.report<R>(
+    return db.slowRead<R>(
       `select ${columns} from (select distinct message_id from (${allOf(only)}) candidate) found cross join message
         where id = found.message_id and id >= :first and id < :end and ${account} and ${filterCondition(filter)} ${order} limit :rows`,
       { ...params, ...span },
@@ -46,7 +46,7 @@ export async function searchMessages<R extends Row>(
     rows,
     edgeOf: (rest: Span<string>, entries: number) => edgeOf(db, rest, { ...params, entries, isUpward }),
     look: (piece: Span<string>) =>
-      db.report<R>(
+      db.slowRead<R>(
         `select ${columns} from message
           where ${account} and id >= :first and id < :end ${among.join(' ')} and ${filterCondition(filter)} ${order} limit :rows`,
         { ...params, ...piece },
@@ -58,7 +58,7 @@ export async function searchMessages<R extends Row>(
 /** Messages whose entries are behind the log are among them. */
 const allOf = ({ indexed, behind }: Candidates): string => (behind === null ? indexed : `${indexed} union all ${behind}`)
 
-async function usable(db: Pick<Database, 'report'>, candidates: Candidates[]): Promise<Candidates[]> {
+async function usable(db: Pick<Database, 'slowRead'>, candidates: Candidates[]): Promise<Candidates[]> {
   if (candidates.every(({ behind }) => behind === null)) return candidates
   const { behind } = await searchPosition(db)
   return behind <= mostBehind ? candidates : candidates.filter((each) => each.behind === null)
@@ -66,14 +66,14 @@ async function usable(db: Pick<Database, 'report'>, candidates: Candidates[]): P
 
 /** The candidates that are the fewest, if they are few. */
 async function fewest(
-  db: Pick<Database, 'report'>,
+  db: Pick<Database, 'slowRead'>,
   candidates: Candidates[],
   params: Record<string, Value>,
   few: number,
 ): Promise<Candidates | undefined> {
   const counted = await Promise.all(
     candidates.map(async (each) => {
-      const [row] = await db.report<{ found: number }>(
+      const [row] = await db.slowRead<{ found: number }>(
         `select count(*) as found from (select 1 as one from (${each.indexed}) candidate limit :most) found`,
         { ...params, most: few + 1 },
       )
@@ -85,11 +85,11 @@ async function fewest(
 
 /** Uses the index message_account alone. */
 async function edgeOf(
-  db: Pick<Database, 'report'>,
+  db: Pick<Database, 'slowRead'>,
   { first, end }: Span<string>,
   { entries, isUpward, accountId, sandbox }: { entries: number; isUpward: boolean; accountId: string; sandbox: number },
 ): Promise<string | undefined> {
-  const [edge] = await db.report<{ id: string }>(
+  const [edge] = await db.slowRead<{ id: string }>(
     `select id from message where ${account} and id >= :first and id < :end
       order by id ${isUpward ? 'asc' : 'desc'} limit 1 offset :entries`,
     { accountId, sandbox, first, end, entries: isUpward ? entries : entries - 1 },

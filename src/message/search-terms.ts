@@ -32,8 +32,8 @@ export const messagesWith = (term: string): string =>
 export const wholeTable = { first: '', end: 'em_~' }
 
 /** Where the log has been read up to, and how many places are behind. */
-export async function searchPosition(db: Pick<Database, 'report'>): Promise<{ position: number; behind: number }> {
-  const [found] = await db.report<{ position: number; newest: number }>(
+export async function searchPosition(db: Pick<Database, 'slowRead'>): Promise<{ position: number; behind: number }> {
+  const [found] = await db.slowRead<{ position: number; newest: number }>(
     `select (select coalesce(max(position), 0) from cursor where name = '${searchCursor}') as position,
             (select coalesce(max(seq), 0) from event) as newest`,
   )

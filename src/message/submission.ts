@@ -20,7 +20,7 @@ export interface Idempotency {
   fingerprint: string
 }
 
-/** A complete message, as every door hands it to `accept`. */
+/** A complete message, as `accept` takes it from SMTP and HTTP alike. */
 export interface Submission {
   id: string
   /** `system`: the server's own mail. */

@@ -15,7 +15,7 @@ export interface Figures {
   read(): void | Promise<void>
 }
 
-interface MetricsPageParts {
+interface MetricsPageServices {
   clock: Pick<Clock, 'steady'>
   log: Log
 }
@@ -40,12 +40,12 @@ interface Source extends Figures {
 export class MetricsPage {
   /** What the main thread counts with. */
   readonly metrics: Metrics
-  readonly #parts: MetricsPageParts
+  readonly #services: MetricsPageServices
   readonly #sheets: SharedArrayBuffer[] = []
   readonly #sources: Source[] = []
 
-  constructor(parts: MetricsPageParts) {
-    this.#parts = parts
+  constructor(services: MetricsPageServices) {
+    this.#services = services
     this.metrics = metricsOf(this.sheet())
   }
 
@@ -67,7 +67,7 @@ export class MetricsPage {
   }
 
   async #refresh(source: Source): Promise<void> {
-    const { clock } = this.#parts
+    const { clock } = this.#services
     const age = clock.steady() - source.readAt
     if (age < Math.max(source.goodForMs, source.tookMs / mostOfTime)) return
     source.reading ??= this.#read(source).finally(() => (source.reading = null))
@@ -79,7 +79,7 @@ export class MetricsPage {
   }
 
   async #read(source: Source): Promise<void> {
-    const { clock, log } = this.#parts
+    const { clock, log } = this.#services
     const startedAt = clock.steady()
     try {
       await source.read()

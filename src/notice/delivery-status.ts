@@ -23,8 +23,8 @@ const codeOfCategory: Record<BounceCategory, string> = {
 const classesOf: Record<NoticeAction, string[]> = { failed: ['5', '4'], delayed: ['4'], delivered: ['2'], relayed: ['2'] }
 
 /** The Status field: what was given, if it goes with the action. */
-export function statusOf(action: NoticeAction, { enhancedCode, smtpCode, category }: NoticeRecipient): string {
-  if (enhancedCode !== null && classesOf[action].includes(enhancedCode[0] ?? '')) return enhancedCode
+export function statusOf(action: NoticeAction, { enhancedStatus, smtpCode, category }: NoticeRecipient): string {
+  if (enhancedStatus !== null && classesOf[action].includes(enhancedStatus[0] ?? '')) return enhancedStatus
   if (action === 'failed') return codeOfCategory[category ?? 'other']
   if (action === 'delayed') return smtpCode === null ? '4.4.1' : '4.0.0'
   return '2.0.0'

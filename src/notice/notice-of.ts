@@ -11,15 +11,15 @@ export interface Told {
 
 interface Bounce {
   category: BounceCategory
-  enhancedCode: string | null
+  enhancedStatus: string | null
   reason: string
 }
 
 /** What the data of an `email.bounced` event say; null of other events. */
 export function bounceOf({ type, data }: NewsRow): Bounce | null {
   if (type !== 'email.bounced') return null
-  const { bounce_category: category, enhanced_status: enhancedCode, reason } = JSON.parse(data)
-  return { category, enhancedCode, reason }
+  const { bounce_category: category, enhanced_status: enhancedStatus, reason } = JSON.parse(data)
+  return { category, enhancedStatus, reason }
 }
 
 /** What else is kept of a message. */
@@ -54,7 +54,7 @@ function recipientOf(action: NoticeAction, { row, bounce }: Told, attempt: LastA
   return {
     address: row.forward_path,
     orcpt: row.orcpt,
-    enhancedCode: bounce?.enhancedCode ?? row.enhanced_status,
+    enhancedStatus: bounce?.enhancedStatus ?? row.enhanced_status,
     smtpCode: row.smtp_code,
     // The reply as it was; what is told of the end otherwise has words before it.
     reason: row.last_response ?? bounce?.reason ?? null,

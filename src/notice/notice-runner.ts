@@ -26,7 +26,7 @@ import {
   type ToldRow,
 } from './notice-store.ts'
 
-interface NoticeParts {
+interface NoticeServices {
   db: Database
   clock: Clock
   log: Log
@@ -61,24 +61,24 @@ interface Group {
  * is told once whatever happens in between.
  */
 export class NoticeRunner {
-  readonly #parts: NoticeParts
+  readonly #services: NoticeServices
   readonly #settings: NoticeSettings
   readonly #log: LogReader
   #cancelWarnings: CancelTimer = () => {}
   #isRunning = false
 
-  constructor(parts: NoticeParts, settings: NoticeSettings) {
-    this.#parts = parts
+  constructor(services: NoticeServices, settings: NoticeSettings) {
+    this.#services = services
     this.#settings = settings
-    this.#log = new LogReader(parts, {
+    this.#log = new LogReader(services, {
       cursor: 'notice',
       fault: 'delivery notices could not be made',
       // Up to where the first account has turned notices on nothing concerns anybody.
       since: 'select min(notices_after) from account where notices_after is not null',
       mostEvents: stepSize,
       gatherMs,
-      isWanted: () => parts.accounts.someWantNotices,
-      take: async (step) => ({ statements: await this.#tell(await newsBetween(parts.db, step)) }),
+      isWanted: () => services.accounts.someWantNotices,
+      take: async (step) => ({ statements: await this.#tell(await newsBetween(services.db, step)) }),
       atEnd: () => this.#warn(),
     })
   }
@@ -118,7 +118,7 @@ export class NoticeRunner {
 
   async #tellGroup({ action, told }: Group): Promise<void> {
     const messageId = told[0].row.message_id
-    const before = await alreadyTold(this.#parts.db, messageId)
+    const before = await alreadyTold(this.#services.db, messageId)
     const [first, ...others] = told.filter(({ row }) => !before.has(`${row.recipient_id} ${action}`))
     if (!first) return
     await this.#send({ action, told: [first, ...others] }, (noticeMessageId, { row }) =>
@@ -130,13 +130,13 @@ export class NoticeRunner {
   async #warn(): Promise<void> {
     this.#cancelWarnings()
     await this.#sendWarnings()
-    const { db, clock } = this.#parts
+    const { db, clock } = this.#services
     const dueAt = await firstWarningAt(db)
     if (dueAt !== null && this.#isRunning) this.#cancelWarnings = clock.at(dueAt, () => this.#log.wake(0))
   }
 
   async #sendWarnings(): Promise<void> {
-    const { db, clock } = this.#parts
+    const { db, clock } = this.#services
     for (let due = stepSize; due === stepSize && this.#isRunning;) {
       const rows = await dueWarnings(db, clock.now(), stepSize)
       due = rows.length
@@ -158,12 +158,12 @@ export class NoticeRunner {
 
   /** Only to whom the submitter proved to be. */
   #mayTell({ account_id: accountId, reverse_path: reversePath }: ToldRow): boolean {
-    return this.#parts.sendingDomains.verifiedDomainFor(accountId, domainOf(reversePath)) !== null
+    return this.#services.sendingDomains.verifiedDomainFor(accountId, domainOf(reversePath)) !== null
   }
 
   /** Hands the notice over, with what keeps it from being sent again. False where it cannot be made. */
   async #send({ action, told }: Group, keep: (noticeMessageId: string, told: Told) => Statement): Promise<boolean> {
-    const { db, log, systemMail } = this.#parts
+    const { db, log, systemMail } = this.#services
     const { message_id: messageId, reverse_path: to } = told[0].row
     const kept = { firstChunk: await firstChunk(db, messageId), lastAttempts: await lastAttempts(db, messageId) }
     const notice = noticeOf(action, told, kept)

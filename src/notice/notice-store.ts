@@ -50,7 +50,7 @@ const toldColumns = `r.id as recipient_id, r.forward_path, r.state, r.notify, r.
  * notices. Success is looked at only where it was asked for: hardly anybody does.
  */
 export const newsBetween = (db: Database, { from, to }: LogStep): Promise<NewsRow[]> =>
-  db.report<NewsRow>(
+  db.slowRead<NewsRow>(
     `select e.seq, e.type, e.data, ${toldColumns}
        from event e
        join account a on a.id = e.account_id
@@ -139,7 +139,7 @@ export interface LastAttempt extends Row {
 
 /** The last attempt at each recipient of a message, by recipient; nothing once they are no longer kept. */
 export async function lastAttempts(db: Database, messageId: string): Promise<Map<string, LastAttempt>> {
-  const attempts = await db.report<LastAttempt>(
+  const attempts = await db.slowRead<LastAttempt>(
     'select recipient_id, mx_host, started_at from attempt where message_id = :messageId order by id',
     { messageId },
   )

@@ -10,7 +10,7 @@ export interface NoticeRecipient {
   /** As given with RCPT (RFC 3461 4.2): address type and xtext; null where it was not given. */
   orcpt: string | null
   /** Enhanced code of RFC 3463; null where nobody gave one. */
-  enhancedCode: string | null
+  enhancedStatus: string | null
   /** Of RFC 5321; null where no server answered. */
   smtpCode: number | null
   /** What was said or went wrong; any text, null where there is none. */

@@ -38,7 +38,7 @@ export async function bounceWaiting({ db, clock }: { db: Database; clock: Clock 
   let ended = 0
   for (const sql of [held, free]) {
     while (ended < most) {
-      const rows = await db.report<WaitingRow>(sql, { destination, limit: Math.min(stepSize, most - ended) })
+      const rows = await db.slowRead<WaitingRow>(sql, { destination, limit: Math.min(stepSize, most - ended) })
       const done = await Promise.all(rows.map((row) => bounce(db, row, clock.now())))
       const count = done.filter(Boolean).length
       ended += count
@@ -51,7 +51,7 @@ export async function bounceWaiting({ db, clock }: { db: Database; clock: Clock 
 
 /** False where somebody else was first. */
 async function bounce(db: Database, row: WaitingRow, now: number): Promise<boolean> {
-  const reply = row.smtp_code === null ? null : { code: row.smtp_code, enhancedCode: row.enhanced_status, text: row.last_response ?? '' }
+  const reply = row.smtp_code === null ? null : { code: row.smtp_code, enhancedStatus: row.enhanced_status, text: row.last_response ?? '' }
   const move = moveEndedByOperator(row, { reply, reason: row.last_response }, now)
   const subject = subjectOfRow(row.id, row)
   try {

@@ -22,7 +22,7 @@ export async function bringForward(
   noteDue: (destination: string) => void,
 ): Promise<void> {
   const params = { latestNew: now + shortWaitMs, latest: now + longestWaitMs }
-  const rows = await db.report<{ destination: string }>(`select distinct destination from recipient where ${isLate}`, params)
+  const rows = await db.slowRead<{ destination: string }>(`select distinct destination from recipient where ${isLate}`, params)
   for (const { destination } of rows) {
     const step: Statement = {
       sql: `update recipient set expires_at = expires_at - due_at + :now, due_at = :now
@@ -53,7 +53,7 @@ export async function bringHeld(
   noteDue: (destination: string) => void,
 ): Promise<void> {
   for (let after = '', rows = stepSize; rows === stepSize;) {
-    const held = await db.report<HeldRow>(heldStep, { accountId, now, after, rows: stepSize })
+    const held = await db.slowRead<HeldRow>(heldStep, { accountId, now, after, rows: stepSize })
     const written = await db.write(
       held.map(({ id }) => ({
         sql: `update recipient set due_at = :now where id = :id and state = 'scheduled' and owner is null returning destination`,

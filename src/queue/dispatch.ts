@@ -8,7 +8,7 @@ import {
   type Outcome,
   type Postponed,
 } from '../delivery/attempt.ts'
-import type { JobFrame } from '../delivery/job-frames.ts'
+import type { JobEnvelope } from '../delivery/job-envelopes.ts'
 import { deferral } from '../delivery/outcome.ts'
 import { fateOf, simulatedAttempt, simulatorDomain } from '../delivery/simulator.ts'
 import { messageOf } from '../errors.ts'
@@ -22,14 +22,14 @@ import { DeliveryCounts } from './delivery-counts.ts'
 import { holdSuspended, postpone, putBack, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
 import { recordReactions, settleAttempt, settleUntried, type Settlement } from './settle.ts'
 
-export interface DispatchParts {
-  db: Pick<Database, 'read' | 'report'>
+export interface DispatchServices {
+  db: Pick<Database, 'read' | 'slowRead'>
   clock: Clock
   log: Log
   /** Makes one attempt for every recipient of the job. `supply`: where its content comes from that does not go along with it. */
   deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void>
   /** Null where the message cannot be signed: it waits. */
-  frameFor(message: QueuedMessage): JobFrame | null
+  envelopeFor(message: QueuedMessage): JobEnvelope | null
   /** True where what the name servers say is not to be believed. */
   isResolverSuspect(): boolean
   metrics: Metrics
@@ -74,32 +74,33 @@ const suspendedReason = 'The account is suspended, so its scheduled mail is held
 
 /** Hands the recipients of a message to delivery, or to the simulator, and writes down what came of each. */
 export class Dispatch {
-  readonly #parts: DispatchParts & Hold
+  readonly #services: DispatchServices & Hold
   readonly #settings: DispatchSettings
   readonly #counts: DeliveryCounts
   #lastJob = 0
 
-  constructor(parts: DispatchParts & Hold, settings: DispatchSettings) {
-    this.#parts = parts
+  constructor(services: DispatchServices & Hold, settings: DispatchSettings) {
+    this.#services = services
     this.#settings = settings
-    this.#counts = new DeliveryCounts(parts.metrics)
+    this.#counts = new DeliveryCounts(services.metrics)
   }
 
   /** Attempts every recipient and writes down what came of it. Whatever goes wrong here itself is a deferral. */
   async deliver(message: QueuedMessage, recipients: QueuedRecipient[], work: Work): Promise<void> {
-    const frame = message.sandbox ? unsigned : this.#frameFor(message)
+    const envelope = message.sandbox ? unsigned : this.#envelopeFor(message)
     const jobs: Promise<void>[] = []
     for (const [destination, atDestination] of Map.groupBy(recipients, (recipient) => recipient.destination)) {
       if (message.sandbox || destination === simulatorDomain) {
         for (const recipient of atDestination) jobs.push(this.#simulate(message, recipient))
         continue
       }
-      if ('type' in frame) {
-        for (const recipient of atDestination) jobs.push(this.#settleAttempt(message, recipient, unconnectedAttempt(recipient.id, frame)))
+      if ('type' in envelope) {
+        for (const recipient of atDestination)
+          jobs.push(this.#settleAttempt(message, recipient, unconnectedAttempt(recipient.id, envelope)))
         continue
       }
       for (let i = 0; i < atDestination.length; i += jobSize) {
-        jobs.push(this.#runJob(message, atDestination.slice(i, i + jobSize), frame, work))
+        jobs.push(this.#runJob(message, atDestination.slice(i, i + jobSize), envelope, work))
       }
     }
     await allOf(jobs)
@@ -107,39 +108,39 @@ export class Dispatch {
 
   /** Has recipients tried again later, because of a fault of ours. */
   async defer(message: QueuedMessage, recipients: QueuedRecipient[], error: unknown): Promise<void> {
-    this.#parts.log.error({ messageId: message.id, error }, 'a message that is due cannot be delivered and waits')
+    this.#services.log.error({ messageId: message.id, error }, 'a message that is due cannot be delivered and waits')
     await allOf(
       recipients.map((recipient) => this.#settleAttempt(message, recipient, unconnectedAttempt(recipient.id, faultOfOurs(error)))),
     )
   }
 
   /** How the message leaves, or why it must wait. */
-  #frameFor(message: QueuedMessage): JobFrame | Outcome {
+  #envelopeFor(message: QueuedMessage): JobEnvelope | Outcome {
     try {
-      return this.#parts.frameFor(message) ?? unsigned
+      return this.#services.envelopeFor(message) ?? unsigned
     } catch (error) {
-      this.#parts.log.error({ messageId: message.id, error }, 'a message cannot be signed and waits')
+      this.#services.log.error({ messageId: message.id, error }, 'a message cannot be signed and waits')
       return unsignable(error)
     }
   }
 
-  async #runJob(message: QueuedMessage, recipients: QueuedRecipient[], frame: JobFrame, work: Work): Promise<void> {
+  async #runJob(message: QueuedMessage, recipients: QueuedRecipient[], envelope: JobEnvelope, work: Work): Promise<void> {
     const open = new Map(recipients.map((recipient) => [recipient.id, recipient]))
     const settling: Promise<void>[] = []
     const settle = (result: Attempt | Postponed): void => {
       const recipient = open.get(result.recipientId)
       if (!recipient) return
       open.delete(result.recipientId)
-      if (!('postponed' in result) || result.rest) this.#parts.heard(recipient.destination, result)
+      if (!('postponed' in result) || result.rest) this.#services.heard(recipient.destination, result)
       if (!('postponed' in result)) settling.push(this.#settleAttempt(message, recipient, result))
       else settling.push(result.rest ? this.#putBack(recipient) : this.postpone(recipient))
     }
-    const supply = this.#parts.contentRoom.supply(recipients[0]?.destination ?? '', work.content)
+    const supply = this.#services.contentRoom.supply(recipients[0]?.destination ?? '', work.content)
     try {
-      await this.#parts.deliver(this.#jobOf(message, recipients, frame, work), settle, supply)
+      await this.#services.deliver(this.#jobOf(message, recipients, envelope, work), settle, supply)
       for (const recipientId of open.keys()) settle({ recipientId, postponed: true })
     } catch (error) {
-      this.#parts.log.error({ messageId: message.id, error }, 'a delivery job failed')
+      this.#services.log.error({ messageId: message.id, error }, 'a delivery job failed')
       for (const recipientId of open.keys()) settle(unconnectedAttempt(recipientId, faultOfOurs(error)))
     } finally {
       supply.end()
@@ -147,29 +148,33 @@ export class Dispatch {
     await allOf(settling)
   }
 
-  #jobOf(message: QueuedMessage, recipients: QueuedRecipient[], frame: JobFrame, { content, isProbe }: Work): DeliveryJob {
+  #jobOf(message: QueuedMessage, recipients: QueuedRecipient[], envelope: JobEnvelope, { content, isProbe }: Work): DeliveryJob {
     return {
       id: String(++this.#lastJob),
       messageId: message.id,
       destination: recipients[0]?.destination ?? '',
       isSecondLook: recipients.some(({ absentSince }) => absentSince !== null),
-      knownName: frame.knownName,
-      recipients: recipients.map((recipient) => ({ id: recipient.id, forwardPath: recipient.forwardPath, ...frame.frameOf(recipient) })),
+      knownName: envelope.knownName,
+      recipients: recipients.map((recipient) => ({
+        id: recipient.id,
+        forwardPath: recipient.forwardPath,
+        ...envelope.envelopeOf(recipient),
+      })),
       isProbe,
       content: content.along ?? 'on request',
       size: content.size,
       bodyType: message.bodyType,
       smtputf8: message.smtputf8,
-      tls: frame.tls,
-      at: this.#parts.clock.now(),
-      signingKeys: frame.signingKeys,
-      fields: frame.fields,
-      tracking: frame.tracking,
+      tls: envelope.tls,
+      at: this.#services.clock.now(),
+      signingKeys: envelope.signingKeys,
+      fields: envelope.fields,
+      tracking: envelope.tracking,
     }
   }
 
   async #simulate(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
-    const { clock } = this.#parts
+    const { clock } = this.#services
     const fate = fateOf(recipient.forwardPath)
     if (fate.delayMs > 0) await new Promise<void>((resolve) => clock.at(clock.now() + fate.delayMs, resolve))
     const reactions = recordReactions(message, recipient, fate.reactions, clock.now())
@@ -177,11 +182,11 @@ export class Dispatch {
   }
 
   async #settleAttempt(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt, more: Statement[] = []): Promise<void> {
-    this.#parts.log.debug(
+    this.#services.log.debug(
       { messageId: message.id, recipientId: recipient.id, outcome: attempt.outcome.type, mxHost: attempt.mxHost },
       'attempt ended',
     )
-    const endedAt = this.#parts.clock.now()
+    const endedAt = this.#services.clock.now()
     try {
       const { outcome } = attempt
       const isInWords = outcome.type === 'bounced' && outcome.inWords
@@ -191,7 +196,7 @@ export class Dispatch {
       await this.#settle(recipient, settlement)
       this.#counts.attempted(message, recipient, attempt, endedAt)
     } catch (error) {
-      this.#parts.log.error({ messageId: message.id, recipientId: recipient.id, error }, 'the outcome of an attempt cannot be settled')
+      this.#services.log.error({ messageId: message.id, recipientId: recipient.id, error }, 'the outcome of an attempt cannot be settled')
       await this.#settle(recipient, this.#settlementOf(message, recipient, unconnectedAttempt(recipient.id, faultOfOurs(error))))
     }
   }
@@ -199,18 +204,18 @@ export class Dispatch {
   #lookedBack(message: QueuedMessage, recipient: QueuedRecipient, outcome: Bounced): Promise<Bounced> {
     const { accountId, sandbox } = message
     const mail = { accountId, sandbox, address: recipient.forwardPath, recipientId: recipient.id }
-    const { db, clock } = this.#parts
+    const { db, clock } = this.#services
     return withEarlierReport(outcome, mail, { db, policy: this.#settings.suppressionPolicyFor(accountId), now: clock.now() })
   }
 
   #settlementOf(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt): Settlement {
-    const { clock, random, owner } = this.#parts
+    const { clock, random, owner } = this.#services
     return settleAttempt(message, recipient, attempt, {
       owner,
       now: clock.now(),
       retrySchedule: this.#settings.retrySchedule,
       viaSmarthost: this.#settings.viaSmarthost && attempt.mxHost !== simulatorDomain,
-      isResolverSuspect: this.#parts.isResolverSuspect(),
+      isResolverSuspect: this.#services.isResolverSuspect(),
       random: random(),
       policyFor: this.#settings.suppressionPolicyFor,
     })
@@ -218,7 +223,7 @@ export class Dispatch {
 
   /** Ends a recipient that is not tried any more: its time is over, or it was suppressed while it waited. */
   async giveUp(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
-    const { owner, clock } = this.#parts
+    const { owner, clock } = this.#services
     const context = { owner, now: clock.now(), policyFor: this.#settings.suppressionPolicyFor }
     await this.#settle(recipient, settleUntried(message, recipient, context))
   }
@@ -226,28 +231,28 @@ export class Dispatch {
   async #settle(recipient: QueuedRecipient, { batch, dueAt, result }: Settlement): Promise<void> {
     await this.#write(recipient, batch)
     if (result) this.#counts.ended(result)
-    this.#parts.settled(recipient, dueAt, true)
+    this.#services.settled(recipient, dueAt, true)
   }
 
   /** Puts a recipient back that nothing could be tried for. */
   async postpone(recipient: QueuedRecipient): Promise<void> {
-    const dueAt = this.#parts.clock.now() + postponedMs
-    await this.#write(recipient, [postpone(recipient.id, this.#parts.owner, dueAt)])
-    this.#parts.settled(recipient, dueAt, false)
+    const dueAt = this.#services.clock.now() + postponedMs
+    await this.#write(recipient, [postpone(recipient.id, this.#services.owner, dueAt)])
+    this.#services.settled(recipient, dueAt, false)
   }
 
   /** Puts a recipient back whose destination rests: it is as long due as before. */
   async #putBack(recipient: QueuedRecipient): Promise<void> {
-    await this.#write(recipient, [putBack(recipient.id, this.#parts.owner)])
-    this.#parts.settled(recipient, recipient.dueAt, false)
+    await this.#write(recipient, [putBack(recipient.id, this.#services.owner)])
+    this.#services.settled(recipient, recipient.dueAt, false)
   }
 
   /** Puts scheduled mail back whose account is suspended, until that is active again or the time of the mail is over. */
   async holdSuspended(recipient: QueuedRecipient): Promise<void> {
-    const dueAt = Math.min(this.#parts.clock.now() + heldMs, recipient.expiresAt)
+    const dueAt = Math.min(this.#services.clock.now() + heldMs, recipient.expiresAt)
     try {
-      await this.#parts.outcomes.write([holdSuspended(recipient.id, this.#parts.owner, { dueAt, reason: suspendedReason })])
-      this.#parts.settled(recipient, dueAt, false)
+      await this.#services.outcomes.write([holdSuspended(recipient.id, this.#services.owner, { dueAt, reason: suspendedReason })])
+      this.#services.settled(recipient, dueAt, false)
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error
       await this.postpone(recipient)
@@ -256,10 +261,10 @@ export class Dispatch {
 
   async #write(recipient: QueuedRecipient, batch: Statement[]): Promise<void> {
     try {
-      await this.#parts.outcomes.write(batch)
+      await this.#services.outcomes.write(batch)
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error
-      this.#parts.log.info({ recipientId: recipient.id }, 'the recipient was moved by somebody else while an attempt was made')
+      this.#services.log.info({ recipientId: recipient.id }, 'the recipient was moved by somebody else while an attempt was made')
     }
   }
 }

@@ -3,14 +3,14 @@ import type { Figures } from '../metrics/metrics-page.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { QueueRunner } from './queue-runner.ts'
 
-interface HealthFiguresParts {
+interface HealthFiguresServices {
   health: Pick<Health, 'has'>
   queue: Pick<QueueRunner, 'overdueMs'>
   metrics: Metrics
 }
 
 /** What is in memory of how the server does. */
-export const healthFigures = ({ health, queue, metrics }: HealthFiguresParts): Figures => ({
+export const healthFigures = ({ health, queue, metrics }: HealthFiguresServices): Figures => ({
   part: 'health',
   gauges: [...Object.values(metrics.faults), metrics.oldestOverdue],
   goodForMs: 0,

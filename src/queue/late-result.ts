@@ -11,18 +11,18 @@ export interface LateResult {
 }
 
 /** What came back after a server had taken the message. */
-type LateBounce = Pick<FinalFailure, 'hard' | 'category' | 'smtpCode' | 'enhancedCode' | 'reason' | 'saidBefore'>
+type LateBounce = Pick<FinalFailure, 'hard' | 'category' | 'smtpCode' | 'enhancedStatus' | 'reason' | 'saidBefore'>
 
 /** The mail system of the recipient took the message and gave it up afterwards. */
 export const bounceLate = (recipientId: string, bounce: LateBounce, now: number): LateResult => ({
   guard: {
     sql: `update recipient
-             set state = 'bounced', bounced_at = :now, last_response = :reason, smtp_code = :code, enhanced_status = :enhancedCode
+             set state = 'bounced', bounced_at = :now, last_response = :reason, smtp_code = :code, enhanced_status = :enhancedStatus
            where id = :id and state in ('delivered', 'sent')`,
-    params: { id: recipientId, now, reason: bounce.reason, code: bounce.smtpCode, enhancedCode: bounce.enhancedCode },
+    params: { id: recipientId, now, reason: bounce.reason, code: bounce.smtpCode, enhancedStatus: bounce.enhancedStatus },
     expect: 1,
   },
-  event: bouncedEvent(now, { ...bounce, reply: { code: bounce.smtpCode, enhancedCode: bounce.enhancedCode } }),
+  event: bouncedEvent(now, { ...bounce, reply: { code: bounce.smtpCode, enhancedStatus: bounce.enhancedStatus } }),
 })
 
 /**

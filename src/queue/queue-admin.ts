@@ -7,7 +7,7 @@ import { bounceWaiting } from './bounce-waiting.ts'
 import { destinationPage, destinationQueue, queuedWhere, type DestinationQueue } from './queue-overview.ts'
 import type { RecipientState } from './recipient-state.ts'
 
-interface QueueAdminParts {
+interface QueueAdminServices {
   db: Database
   clock: Clock
   /** Tells the running queue that mail for this destination is due at another time; does nothing where none runs. */
@@ -55,15 +55,15 @@ const entryColumns = `id, message_id, account_id, forward_path, destination, sta
  * domain, and stands for those of its recipients that are not final yet.
  */
 export class QueueAdmin {
-  readonly #parts: QueueAdminParts
+  readonly #services: QueueAdminServices
 
-  constructor(parts: QueueAdminParts) {
-    this.#parts = parts
+  constructor(services: QueueAdminServices) {
+    this.#services = services
   }
 
   /** The destinations that mail waits for, the longest queue first. */
   list(): Promise<QueuedDestination[]> {
-    return this.#parts.db.report<QueuedDestination>(
+    return this.#services.db.slowRead<QueuedDestination>(
       `select destination, count(*) as recipients, count(case when held = 1 then 1 end) as held,
               min(case when held = 0 then due_at end) as next_due_at
          from ${queuedWhere('1 = 1')}
@@ -73,12 +73,12 @@ export class QueueAdmin {
 
   /** The queues of a page of destinations, by name, with one more than asked for. */
   page(page: Page): Promise<DestinationQueue[]> {
-    return destinationPage(this.#parts.db, page, this.#parts.clock.now())
+    return destinationPage(this.#services.db, page, this.#services.clock.now())
   }
 
   /** The queue of one destination; undefined where nothing waits for it. */
   destination(name: string): Promise<DestinationQueue | undefined> {
-    return destinationQueue(this.#parts.db, name.toLowerCase(), this.#parts.clock.now())
+    return destinationQueue(this.#services.db, name.toLowerCase(), this.#services.clock.now())
   }
 
   /**
@@ -87,7 +87,7 @@ export class QueueAdmin {
    * @throws SternaError `not_found` where there is nothing to end
    */
   async bounce(destination: string): Promise<{ recipients: number; hasMore: boolean }> {
-    const recipients = await bounceWaiting(this.#parts, destination.toLowerCase(), mostBounced)
+    const recipients = await bounceWaiting(this.#services, destination.toLowerCase(), mostBounced)
     if (recipients === 0) throw nothingFor(destination)
     return { recipients, hasMore: recipients === mostBounced }
   }
@@ -96,7 +96,7 @@ export class QueueAdmin {
   async show(what: string): Promise<QueueEntry[]> {
     const { condition, params } = selectorOf(what)
     const waiting = 'destination' in params ? 'and due_at is not null' : ''
-    const entries = await this.#parts.db.report<QueueEntry>(
+    const entries = await this.#services.db.slowRead<QueueEntry>(
       `select ${entryColumns} from recipient where ${condition} ${waiting} order by due_at nulls first, id limit 100`,
       params,
     )
@@ -110,7 +110,7 @@ export class QueueAdmin {
    */
   retry(what: string): Promise<number> {
     const { condition, params } = selectorOf(what)
-    const now = this.#parts.clock.now()
+    const now = this.#services.clock.now()
     return this.#change(what, {
       // What was due before stays so, and keeps the last attempt that it was due for.
       sql: `update recipient set due_at = case when due_at > :now then :now else due_at end
@@ -144,7 +144,7 @@ export class QueueAdmin {
 
   /** `otherwise` says what those are that match and are left as they are. */
   async #change(what: string, { otherwise, thenTry, ...statement }: Statement & { otherwise: string; thenTry?: boolean }): Promise<number> {
-    const [written] = await this.#parts.db.write([statement])
+    const [written] = await this.#services.db.write([statement])
     const rows = written?.rows ?? []
     if (rows.length === 0) {
       const waiting = (await this.show(what)).filter(({ due_at: dueAt }) => dueAt !== null)
@@ -157,8 +157,8 @@ export class QueueAdmin {
       dueAt.set(destination, Math.min(dueAt.get(destination) ?? Infinity, Number(row['due_at'])))
     }
     for (const [destination, at] of dueAt) {
-      this.#parts.noteWaiting(destination, at)
-      if (thenTry) this.#parts.tryNow(destination)
+      this.#services.noteWaiting(destination, at)
+      if (thenTry) this.#services.tryNow(destination)
     }
     return rows.length
   }

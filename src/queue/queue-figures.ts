@@ -5,8 +5,8 @@ import { overdueSteps } from '../metrics/metric-table.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Database, Row } from '../store/database.ts'
 
-interface QueueFiguresParts {
-  db: Pick<Database, 'report'>
+interface QueueFiguresServices {
+  db: Pick<Database, 'slowRead'>
   clock: Clock
   metrics: Metrics
 }
@@ -40,9 +40,9 @@ const deferred = `
     from (select id as account_id from account union all select '${systemAccountId}' as account_id) as sender`
 
 /** What waits. It is counted by the reading thread, in a tenth of a second for a million. */
-export function queueFigures({ db, clock, metrics }: QueueFiguresParts): Figures {
+export function queueFigures({ db, clock, metrics }: QueueFiguresServices): Figures {
   const counted = async (sql: string): Promise<number> => {
-    const rows = await db.report<{ recipients: number }>(sql)
+    const rows = await db.slowRead<{ recipients: number }>(sql)
     return rows.reduce((sum, { recipients }) => sum + recipients, 0)
   }
   return {
@@ -50,7 +50,7 @@ export function queueFigures({ db, clock, metrics }: QueueFiguresParts): Figures
     gauges: [...Object.values(metrics.queued), ...Object.values(metrics.overdue), metrics.deferred],
     goodForMs: 10_000,
     async read() {
-      const [row] = await db.report<UntakenRow>(untaken, { now: clock.now() })
+      const [row] = await db.slowRead<UntakenRow>(untaken, { now: clock.now() })
       if (!row) return
       metrics.queued.due.set(row.due)
       metrics.queued.waiting.set(row.waiting - row.due)

@@ -55,7 +55,7 @@ const overview = (condition: string): string => `
 export async function destinationPage(db: Database, page: Page, now: number): Promise<DestinationQueue[]> {
   const edge = page.after ?? page.before ?? ''
   const [condition, order] = page.before === null ? ['destination > :edge', 'asc'] : ['destination < :edge', 'desc']
-  const rows = await db.report<OverviewRow>(`${overview(condition)} order by destination ${order} limit :limit`, {
+  const rows = await db.slowRead<OverviewRow>(`${overview(condition)} order by destination ${order} limit :limit`, {
     edge,
     now,
     limit: page.limit + 1,
@@ -65,12 +65,12 @@ export async function destinationPage(db: Database, page: Page, now: number): Pr
 
 /** Undefined where nothing waits for it. */
 export async function destinationQueue(db: Database, destination: string, now: number): Promise<DestinationQueue | undefined> {
-  const [row] = await db.report<OverviewRow>(overview('destination = :destination'), { destination, now })
+  const [row] = await db.slowRead<OverviewRow>(overview('destination = :destination'), { destination, now })
   return row && withLastResponse(db, row)
 }
 
 async function withLastResponse(db: Database, row: OverviewRow): Promise<DestinationQueue> {
-  const [last] = await db.report<{ last_response: string }>(
+  const [last] = await db.slowRead<{ last_response: string }>(
     `select last_response from recipient
       where destination = :destination and due_at is not null and owner is null and held = 0 and last_response is not null
       order by due_at desc limit 1`,

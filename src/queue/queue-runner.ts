@@ -10,7 +10,7 @@ import { UnderWay } from '../under-way.ts'
 import { bringForward, bringHeld } from './bring-forward.ts'
 import { ContentRoom, goesAlong, type QueuedContent } from './content-room.ts'
 import { DestinationDirectory } from './destination-directory.ts'
-import { Dispatch, type DispatchParts, type DispatchSettings } from './dispatch.ts'
+import { Dispatch, type DispatchServices, type DispatchSettings } from './dispatch.ts'
 import { FreshSlots, type FreshSlot } from './fresh-slots.ts'
 import { QueueWatch } from './queue-watch.ts'
 import {
@@ -27,9 +27,9 @@ import {
 import { queuedMessageOf, queuedRecipientOf, readContent } from './queued-mail.ts'
 import { RestingExpiry } from './resting-expiry.ts'
 import { longestWaitMs } from './retry-schedule.ts'
-import { StoredMail, type StoredMailParts, type Way } from './stored-mail.ts'
+import { StoredMail, type StoredMailServices, type Way } from './stored-mail.ts'
 
-interface QueueRunnerParts extends DispatchParts, Pick<StoredMailParts, 'erasedAddress' | 'isSuspended'> {
+interface QueueRunnerServices extends DispatchServices, Pick<StoredMailServices, 'erasedAddress' | 'isSuspended'> {
   db: Database
   health: Pick<Health, 'set'>
 }
@@ -47,7 +47,7 @@ const claimsAtOnce = 32
  */
 export class QueueRunner {
   readonly owner: string
-  readonly #parts: QueueRunnerParts
+  readonly #services: QueueRunnerServices
   readonly #dispatch: Dispatch
   readonly #stored: StoredMail
   readonly #outcomes: LastingWrites
@@ -65,41 +65,41 @@ export class QueueRunner {
   #claims = 0
   #running = false
 
-  constructor(parts: QueueRunnerParts, settings: DispatchSettings) {
-    this.#parts = parts
-    this.owner = `boot_${newId('att', parts.clock.now()).slice(4)}`
-    this.#underWay = new UnderWay((error) => parts.log.error({ error }, 'the queue failed'))
-    this.#outcomes = new LastingWrites(parts)
+  constructor(services: QueueRunnerServices, settings: DispatchSettings) {
+    this.#services = services
+    this.owner = `boot_${newId('att', services.clock.now()).slice(4)}`
+    this.#underWay = new UnderWay((error) => services.log.error({ error }, 'the queue failed'))
+    this.#outcomes = new LastingWrites(services)
     this.#longestWaitMs = longestWaitMs(settings.retrySchedule)
     const settled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#settled(recipient, dueAt, isTried)
     const heard = (destination: string, result: Attempt | Postponed): void => this.#heard(destination, result)
     this.#dispatch = new Dispatch(
-      { ...parts, owner: this.owner, outcomes: this.#outcomes, contentRoom: this.#content, settled, heard },
+      { ...services, owner: this.owner, outcomes: this.#outcomes, contentRoom: this.#content, settled, heard },
       settings,
     )
     this.#stored = new StoredMail({
-      ...parts,
+      ...services,
       dispatch: this.#dispatch,
       contentRoom: this.#content,
       untried: (destination) => this.tryNow(destination),
     })
     this.#expiry = new RestingExpiry({
-      clock: parts.clock,
+      clock: services.clock,
       resting: () => this.#destinations.resting,
       expire: (destination, reason) => this.#expire(destination, reason),
-      failed: (error) => parts.log.error({ error }, 'giving up expired mail failed'),
+      failed: (error) => services.log.error({ error }, 'giving up expired mail failed'),
     })
-    this.#watch = new QueueWatch({ ...parts, figures: () => ({ overdueMs: this.overdueMs, inHand: this.#destinations.inHand }) })
+    this.#watch = new QueueWatch({ ...services, figures: () => ({ overdueMs: this.overdueMs, inHand: this.#destinations.inHand }) })
   }
 
   /** For how long the oldest mail has been due that could be claimed; 0 where there is none. */
   get overdueMs(): number {
-    return Math.max(0, this.#parts.clock.now() - this.#destinations.oldestDueAt)
+    return Math.max(0, this.#services.clock.now() - this.#destinations.oldestDueAt)
   }
 
   /** Takes over what an earlier process left and begins to claim what is due. */
   async start(): Promise<void> {
-    const { db } = this.#parts
+    const { db } = this.#services
     await db.write([releaseOthers(this.owner)])
     for (const row of await db.read<{ destination: string; due_at: number }>(waitingDestinations)) {
       this.#destinations.noteWaiting(row.destination, row.due_at)
@@ -115,14 +115,14 @@ export class QueueRunner {
    */
   reserve(destinations: Iterable<string>, bytes: number): FreshSlot | null | Promise<FreshSlot | null> {
     if (!this.#running) return null
-    const now = this.#parts.clock.now()
+    const now = this.#services.clock.now()
     for (const name of destinations) if (this.#destinations.isBehind(name, now)) return null
     return this.#slots.take(bytes)
   }
 
   /** Delivers a message that was stored with this process as the owner of its recipients. */
   deliverFresh(stored: MessageRow, rows: WaitingRecipient[], bytes: Uint8Array, slot: FreshSlot): void {
-    const { db, clock } = this.#parts
+    const { db, clock } = this.#services
     const message = queuedMessageOf(stored)
     const recipients = rows.map(queuedRecipientOf)
     for (const { destination } of recipients) this.#destinations.tookInHand(destination, 1, clock.now())
@@ -144,13 +144,13 @@ export class QueueRunner {
 
   /** Somebody wants it tried now, though its host may rest. */
   tryNow(destination: string): void {
-    this.#destinations.probeNow(destination, this.#parts.clock.now())
+    this.#destinations.probeNow(destination, this.#services.clock.now())
     this.#claimWhatIsDue()
   }
 
   /** To be called when the time of day was set back: mail that waits must not wait for that time to come again. */
   clockSetBack(): void {
-    const { db, clock } = this.#parts
+    const { db, clock } = this.#services
     const now = clock.now()
     const limits = { now, longestWaitMs: this.#longestWaitMs }
     this.#underWay.track(bringForward(db, limits, (destination) => this.noteWaiting(destination, now)))
@@ -158,7 +158,7 @@ export class QueueRunner {
 
   /** To be called when an account is active again: what was held meanwhile is due. */
   accountResumed(accountId: string): void {
-    const { db, clock } = this.#parts
+    const { db, clock } = this.#services
     const now = clock.now()
     this.#underWay.track(bringHeld(db, { accountId, now }, (destination) => this.noteWaiting(destination, now)))
   }
@@ -172,12 +172,12 @@ export class QueueRunner {
     await this.#underWay.ended(graceMs)
     // Whose outcome could not be written yet goes before: what was delivered must not be given back as if it were not.
     this.#outcomes.stop()
-    await this.#parts.db.write([releaseAll(this.owner)])
+    await this.#services.db.write([releaseAll(this.owner)])
   }
 
   #claimWhatIsDue(): void {
     if (!this.#running) return
-    const now = this.#parts.clock.now()
+    const now = this.#services.clock.now()
     while (this.#claims < claimsAtOnce) {
       const turn = this.#destinations.next(now)
       if (!turn) break
@@ -192,7 +192,7 @@ export class QueueRunner {
     this.#cancelTimer()
     this.#armedFor = dueAt
     if (dueAt === Infinity) return
-    this.#cancelTimer = this.#parts.clock.at(dueAt, () => {
+    this.#cancelTimer = this.#services.clock.at(dueAt, () => {
       this.#armedFor = Infinity
       this.#claimWhatIsDue()
     })
@@ -200,7 +200,7 @@ export class QueueRunner {
 
   /** @returns how many recipients were claimed */
   async #claim(destination: string, room: number, claim: typeof claimDue, way: Way): Promise<number> {
-    const { db, clock, log } = this.#parts
+    const { db, clock, log } = this.#services
     this.#destinations.tookInHand(destination, room, clock.now())
     this.#claims++
     let unclaimed = room
@@ -229,7 +229,7 @@ export class QueueRunner {
   /** Has work done on recipients that have room. Whatever becomes of it, none of them is in hand when it is over. */
   #work(messageId: string, recipients: QueuedRecipient[], work: () => Promise<void>): void {
     for (const recipient of recipients) this.#inHand.add(recipient)
-    const failed = (error: unknown): void => this.#parts.log.error({ messageId, error }, 'delivering failed')
+    const failed = (error: unknown): void => this.#services.log.error({ messageId, error }, 'delivering failed')
     const putBack = async (): Promise<void> => {
       for (const recipient of recipients.filter((each) => this.#inHand.has(each))) {
         await this.#dispatch.postpone(recipient).catch(failed)
@@ -243,23 +243,23 @@ export class QueueRunner {
     if (!this.#inHand.delete(recipient)) return
     this.#watch.noteSettled(isTried)
     if (dueAt !== null) this.#destinations.noteWaiting(recipient.destination, dueAt)
-    this.#destinations.letGo(recipient.destination, 1, this.#parts.clock.now())
+    this.#destinations.letGo(recipient.destination, 1, this.#services.clock.now())
     this.#claimWhatIsDue()
   }
 
   #heard(destination: string, result: Attempt | Postponed): void {
-    const now = this.#parts.clock.now()
+    const now = this.#services.clock.now()
     const { rest } = result
     if (!rest) this.#destinations.wake(destination)
     if (!('postponed' in result)) this.#destinations.noteAttempt(destination, result.outcome.reply !== null, now)
     if (!rest) return
     const isNew = this.#destinations.rest(destination, { key: rest.key, until: now + rest.forMs, reason: rest.reason })
-    if (isNew) this.#parts.log.info({ destination, reason: rest.reason }, 'a host is down; its mail waits until a probe gets through')
+    if (isNew) this.#services.log.info({ destination, reason: rest.reason }, 'a host is down; its mail waits until a probe gets through')
     this.#expiry.arm()
   }
 
   async #expire(destination: string, reason: string): Promise<void> {
-    const { db, clock } = this.#parts
+    const { db, clock } = this.#services
     const [expired] = await db.read(anyExpired, { destination, now: clock.now() })
     for (let claimed = destinationLimit; expired && claimed === destinationLimit && this.#running;) {
       claimed = await this.#claim(destination, destinationLimit, claimExpired, { isProbe: false, expiredBecause: reason })

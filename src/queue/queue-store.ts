@@ -200,7 +200,7 @@ export const holdSuspended = (id: string, owner: string, { dueAt, reason }: { du
 export interface LastResponse {
   text: string | null
   code: number | null
-  enhancedCode: string | null
+  enhancedStatus: string | null
 }
 
 /**
@@ -217,7 +217,7 @@ export function moveRecipient(
   return {
     sql: `update recipient
              set state = :state, due_at = :dueAt, owner = null, attempts = attempts + :attempted,
-                 last_response = :text, smtp_code = :code, enhanced_status = :enhancedCode, absent_since = :absentSince,
+                 last_response = :text, smtp_code = :code, enhanced_status = :enhancedStatus, absent_since = :absentSince,
                  provider = coalesce(:provider, provider), sent_at = coalesce(sent_at, :sentAt),
                  delivered_at = coalesce(delivered_at, :deliveredAt), bounced_at = coalesce(bounced_at, :bouncedAt)
            where id = :id and owner = :owner and state in ('queued', 'deferred')`,
@@ -229,7 +229,7 @@ export function moveRecipient(
       attempted: attempted ? 1 : 0,
       text: last.text,
       code: last.code,
-      enhancedCode: last.enhancedCode,
+      enhancedStatus: last.enhancedStatus,
       absentSince,
       provider: mxHost === null ? null : mxProviderOf(mxHost),
       sentAt: move.events.some(({ type }) => type === 'email.sent') ? now : null,
@@ -258,7 +258,7 @@ export function insertAttempt(attempt: Attempt, messageId: string, now: number):
              smtp_code, enhanced_status, transcript)
           values
             (:id, :recipientId, :messageId, :startedAt, :durationMs, :outcome, :mxHost, :address, :tls, :selectors, :reply,
-             :code, :enhancedCode, :transcript)`,
+             :code, :enhancedStatus, :transcript)`,
     params: {
       id: newId('att', now),
       recipientId: attempt.recipientId,
@@ -272,7 +272,7 @@ export function insertAttempt(attempt: Attempt, messageId: string, now: number):
       selectors: attempt.selectors.join(','),
       reply: outcome.type === 'delivered' ? outcome.reply.text : outcome.reason,
       code: outcome.reply?.code ?? null,
-      enhancedCode: outcome.reply?.enhancedCode ?? null,
+      enhancedStatus: outcome.reply?.enhancedStatus ?? null,
       transcript: attempt.transcript,
     },
   }

@@ -3,7 +3,7 @@ import { standardTimeouts } from '../delivery/delivery-timeouts.ts'
 import type { Health } from '../health.ts'
 import { standstillAt, type QueueLook, type Standstill } from './standstill.ts'
 
-interface QueueWatchParts {
+interface QueueWatchServices {
   clock: Clock
   health: Pick<Health, 'set'>
   /** What is due and could be claimed, and what is in hand. */
@@ -16,19 +16,19 @@ const stalledAfterMs = standardTimeouts.attempt + 2 * lookEveryMs
 
 /** Looks every minute whether the queue moves, and reports the fault `queue_stalled` where it does not. */
 export class QueueWatch {
-  readonly #parts: QueueWatchParts
+  readonly #services: QueueWatchServices
   #last: Standstill = { at: 0, claimed: 0, ended: 0 }
   #claimed = 0
   #ended = 0
   #isPostponed = false
   #cancelTimer: CancelTimer = () => {}
 
-  constructor(parts: QueueWatchParts) {
-    this.#parts = parts
+  constructor(services: QueueWatchServices) {
+    this.#services = services
   }
 
   start(): void {
-    this.#last = { at: this.#parts.clock.steady(), claimed: this.#claimed, ended: this.#ended }
+    this.#last = { at: this.#services.clock.steady(), claimed: this.#claimed, ended: this.#ended }
     this.#arm()
   }
 
@@ -47,7 +47,7 @@ export class QueueWatch {
   }
 
   #arm(): void {
-    const { clock } = this.#parts
+    const { clock } = this.#services
     this.#cancelTimer = clock.at(clock.now() + lookEveryMs, () => {
       this.#look()
       this.#arm()
@@ -55,7 +55,7 @@ export class QueueWatch {
   }
 
   #look(): void {
-    const { clock, health, figures } = this.#parts
+    const { clock, health, figures } = this.#services
     const { overdueMs, inHand } = figures()
     const look: QueueLook = {
       at: clock.steady(),

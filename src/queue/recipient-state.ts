@@ -127,7 +127,7 @@ export const bouncedEvent = (
     bounce_type: bounce.hard ? 'hard' : 'soft',
     bounce_category: bounce.category,
     smtp_code: bounce.reply?.code ?? null,
-    enhanced_status: bounce.reply?.enhancedCode ?? ownEnhancedCode(bounce.reason),
+    enhanced_status: bounce.reply?.enhancedStatus ?? ownEnhancedStatus(bounce.reason),
     reason: reasonInWords(bounce, now).slice(0, longestReason),
   },
 })
@@ -135,13 +135,13 @@ export const bouncedEvent = (
 /** What a report tells of a reply: often the enhanced code alone. */
 interface ReportedReply {
   code: number | null
-  enhancedCode: string | null
+  enhancedStatus: string | null
 }
 
-const codesOf = ({ reply, reason }: { reply: Reply | null; reason: string }): Pick<FinalFailure, 'smtpCode' | 'enhancedCode'> => ({
+const codesOf = ({ reply, reason }: { reply: Reply | null; reason: string }): Pick<FinalFailure, 'smtpCode' | 'enhancedStatus'> => ({
   smtpCode: reply?.code ?? null,
-  enhancedCode: reply?.enhancedCode ?? ownEnhancedCode(reason),
+  enhancedStatus: reply?.enhancedStatus ?? ownEnhancedStatus(reason),
 })
 
 /** What is said of our own making begins with the code that a server would have given. */
-const ownEnhancedCode = (reason: string): string | null => /^[245]\.\d{1,3}\.\d{1,3}(?= )/.exec(reason)?.[0] ?? null
+const ownEnhancedStatus = (reason: string): string | null => /^[245]\.\d{1,3}\.\d{1,3}(?= )/.exec(reason)?.[0] ?? null

@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock } from '../clock.ts'
 
-interface RestingExpiryParts {
+interface RestingExpiryServices {
   clock: Clock
   /** Destinations that rest, and why. */
   resting(): Iterable<{ name: string; reason: string }>
@@ -14,20 +14,20 @@ const everyMs = 15_000
 
 /** Mail whose time ends while its destination rests is given up then, not when its host is tried again. */
 export class RestingExpiry {
-  readonly #parts: RestingExpiryParts
+  readonly #services: RestingExpiryServices
   #cancelTimer: CancelTimer = () => {}
   #isArmed = false
   #isStopped = false
 
-  constructor(parts: RestingExpiryParts) {
-    this.#parts = parts
+  constructor(services: RestingExpiryServices) {
+    this.#services = services
   }
 
   /** A destination rests: it is looked at until none does. */
   arm(): void {
     if (this.#isArmed || this.#isStopped) return
     this.#isArmed = true
-    const { clock, failed } = this.#parts
+    const { clock, failed } = this.#services
     this.#cancelTimer = clock.at(clock.now() + everyMs, () => void this.#look().catch(failed))
   }
 
@@ -37,9 +37,9 @@ export class RestingExpiry {
   }
 
   async #look(): Promise<void> {
-    const resting = [...this.#parts.resting()]
+    const resting = [...this.#services.resting()]
     try {
-      for (const { name, reason } of resting) if (!this.#isStopped) await this.#parts.expire(name, reason)
+      for (const { name, reason } of resting) if (!this.#isStopped) await this.#services.expire(name, reason)
     } finally {
       this.#isArmed = false
       if (resting.length > 0) this.arm()

@@ -57,8 +57,8 @@ export function settleUntried(
   recipient: QueuedRecipient,
   { owner, now, policyFor }: Pick<SettleContext, 'owner' | 'now' | 'policyFor'>,
 ): Settlement {
-  const last: LastResponse = { text: recipient.lastResponse, code: recipient.smtpCode, enhancedCode: recipient.enhancedStatus }
-  const reply = last.code === null ? null : { code: last.code, enhancedCode: last.enhancedCode, text: last.text ?? '' }
+  const last: LastResponse = { text: recipient.lastResponse, code: recipient.smtpCode, enhancedStatus: recipient.enhancedStatus }
+  const reply = last.code === null ? null : { code: last.code, enhancedStatus: last.enhancedStatus, text: last.text ?? '' }
   const move = recipient.suppressed
     ? moveSuppressed(now)
     : moveExpired(recipient, { reply, reason: last.text ?? 'no attempt was made' }, now)
@@ -102,7 +102,7 @@ const eventsOf = (message: QueuedMessage, recipient: QueuedRecipient, move: Move
 function lastResponseOf({ outcome }: Attempt): LastResponse {
   const { reply } = outcome
   const text = outcome.type === 'delivered' ? `${outcome.reply.code} ${outcome.reply.text}` : outcome.reason
-  return { text, code: reply?.code ?? null, enhancedCode: reply?.enhancedCode ?? null }
+  return { text, code: reply?.code ?? null, enhancedStatus: reply?.enhancedStatus ?? null }
 }
 
 /** What a simulated recipient does once the message is there; the address may be that of a person only in the sandbox. */

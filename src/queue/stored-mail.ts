@@ -8,7 +8,7 @@ import type { QueuedMessage, QueuedRecipient } from './queue-store.ts'
 import { readContent, readMessage } from './queued-mail.ts'
 import { isOver } from './retry-schedule.ts'
 
-export interface StoredMailParts {
+export interface StoredMailServices {
   db: Database
   clock: Clock
   erasedAddress: ErasedAddress
@@ -29,23 +29,23 @@ export interface Way {
 
 /** Mail that was claimed from the store: read, sorted out, and handed to dispatch once there is room for its content. */
 export class StoredMail {
-  readonly #parts: StoredMailParts
+  readonly #services: StoredMailServices
 
-  constructor(parts: StoredMailParts) {
-    this.#parts = parts
+  constructor(services: StoredMailServices) {
+    this.#services = services
   }
 
   async deliver(messageId: string, recipients: QueuedRecipient[], way: Way): Promise<void> {
     const message = await this.#readMessage(messageId, recipients)
     const open = await this.#stillOpen(message, recipients, way)
     const [first] = open
-    if (first) return this.#parts.contentRoom.inTurn(first.destination, message.size, () => this.#deliverOpen(message, open, way))
-    for (const { destination } of way.isProbe ? recipients : []) this.#parts.untried(destination)
+    if (first) return this.#services.contentRoom.inTurn(first.destination, message.size, () => this.#deliverOpen(message, open, way))
+    for (const { destination } of way.isProbe ? recipients : []) this.#services.untried(destination)
   }
 
   /** The message, and which of its recipients came onto the suppression list while they waited. */
   async #readMessage(messageId: string, recipients: QueuedRecipient[]): Promise<QueuedMessage> {
-    const { db, clock, erasedAddress } = this.#parts
+    const { db, clock, erasedAddress } = this.#services
     const message = await readMessage(db, messageId)
     const { accountId, sandbox, unsubscribeTopic } = message
     const asked = { accountId, sandbox, erasedAddress, now: clock.now() }
@@ -57,7 +57,7 @@ export class StoredMail {
 
   /** Settles the recipients that need no content: given up, or held while the account is suspended. The others are for delivery. */
   async #stillOpen(message: QueuedMessage, recipients: QueuedRecipient[], { expiredBecause }: Way): Promise<QueuedRecipient[]> {
-    const { clock, dispatch, isSuspended } = this.#parts
+    const { clock, dispatch, isSuspended } = this.#services
     const now = clock.now()
     const isHeld = message.isScheduled && isSuspended(message.accountId)
     const open: QueuedRecipient[] = []
@@ -73,7 +73,7 @@ export class StoredMail {
   }
 
   async #deliverOpen(message: QueuedMessage, open: QueuedRecipient[], { isProbe }: Way): Promise<void> {
-    const { db, dispatch } = this.#parts
+    const { db, dispatch } = this.#services
     const read = () => readContent(db, message.id)
     const along = goesAlong(message.size) ? await read().catch((error: unknown) => dispatch.defer(message, open, error)) : null
     if (along !== undefined) await dispatch.deliver(message, open, { content: { size: message.size, along, read }, isProbe })

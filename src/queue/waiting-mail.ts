@@ -5,7 +5,7 @@ import { isoTime } from '../iso-time.ts'
 import { ConflictError, type Database, type Row, type Statement } from '../store/database.ts'
 import type { RecipientState } from './recipient-state.ts'
 
-interface WaitingMailParts {
+interface WaitingMailServices {
   db: Database
   clock: Clock
   /** Tells the running queue that mail for this destination is due at another time. */
@@ -36,10 +36,10 @@ const setAside = new Set<RecipientState>(['suppressed', 'canceled'])
  * a guarded write, and so does each change here: whoever comes first has it, and the other one finds out.
  */
 export class WaitingMail {
-  readonly #parts: WaitingMailParts
+  readonly #services: WaitingMailServices
 
-  constructor(parts: WaitingMailParts) {
-    this.#parts = parts
+  constructor(services: WaitingMailServices) {
+    this.#services = services
   }
 
   /**
@@ -55,7 +55,7 @@ export class WaitingMail {
   }
 
   async #cancelWaiting(message: WaitingMessage): Promise<void> {
-    const now = this.#parts.clock.now()
+    const now = this.#services.clock.now()
     const waiting = await this.#waiting(message.id, ['scheduled', 'queued'], tooLateToCancel)
     await this.#change(tooLateToCancel, [
       {
@@ -73,7 +73,7 @@ export class WaitingMail {
    * @throws SternaError `invalid_state` where it is not scheduled any more
    */
   async reschedule(messageId: string, at: number | null): Promise<void> {
-    const dueAt = at ?? this.#parts.clock.now()
+    const dueAt = at ?? this.#services.clock.now()
     const waiting = await this.#waiting(messageId, ['scheduled'], notScheduled)
     await this.#change(notScheduled, [
       {
@@ -87,7 +87,7 @@ export class WaitingMail {
       },
       { sql: 'update message set scheduled_at = :at where id = :messageId', params: { messageId, at }, expect: 1 },
     ])
-    for (const destination of new Set(waiting.map((recipient) => recipient.destination))) this.#parts.noteWaiting(destination, dueAt)
+    for (const destination of new Set(waiting.map((recipient) => recipient.destination))) this.#services.noteWaiting(destination, dueAt)
   }
 
   /** True where all recipients are canceled, but those that were left out from the start. */
@@ -97,7 +97,7 @@ export class WaitingMail {
   }
 
   #recipients(messageId: string): Promise<RecipientRow[]> {
-    return this.#parts.db.read<RecipientRow>(
+    return this.#services.db.read<RecipientRow>(
       'select id, forward_path, destination, state, owner from recipient where message_id = :messageId',
       { messageId },
     )
@@ -113,7 +113,7 @@ export class WaitingMail {
   /** The first statement says how many it must change: fewer where the queue was quicker. */
   async #change(refuse: () => SternaError, batch: Statement[]): Promise<void> {
     try {
-      await this.#parts.db.write(batch)
+      await this.#services.db.write(batch)
     } catch (error) {
       throw error instanceof ConflictError ? refuse() : error
     }

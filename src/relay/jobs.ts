@@ -5,12 +5,12 @@ import { Retention } from '../message/retention.ts'
 import { startScheduler, type Scheduler } from '../scheduler.ts'
 import { searchIndex } from '../search/search-index.ts'
 import { sweepSuppressions } from '../suppression/suppression-expiry.ts'
-import type { Doors } from './doors.ts'
+import type { Listeners } from './listeners.ts'
 import type { Services } from './services.ts'
 import type { Stop } from './stop.ts'
 
 /** Starts what is done every minute. */
-export function startJobs(services: Services, { certificate, refusedLogins }: Doors, stops: Stop[]): Scheduler {
+export function startJobs(services: Services, { certificate, refusedLogins }: Listeners, stops: Stop[]): Scheduler {
   const { core, rollup, reports, erasures, uploads } = services
   const { config, clock, log, db, upkeep, apiKeys, audit, people, sendingDomains } = core
   const cron = '* * * * *'

@@ -1,17 +1,17 @@
-import { commandPartsOf, type CommandParts } from '../command/command-parts.ts'
+import { commandPartsOf, type CommandServices } from '../command/command-services.ts'
 import type { Config } from '../config/settings.ts'
 import { connectionShares, judgeOpenFiles, openFileLimit, type ConnectionShares } from '../connection/open-files.ts'
 import { openCore, type Outside } from '../core.ts'
 import { SternaError } from '../errors.ts'
-import { openDoors, type DoorAddresses } from './doors.ts'
+import { openListeners, type ListenAddresses } from './listeners.ts'
 import { keepWatchOfClock, startJobs } from './jobs.ts'
 import { startServices } from './services.ts'
 import { stopAll, type Stop } from './stop.ts'
 
 /** A running relay. */
 export interface Relay {
-  parts: CommandParts
-  addresses: DoorAddresses
+  services: CommandServices
+  addresses: ListenAddresses
   /**
    * Takes no more, lets what is under way end within seconds, and leaves the rest to the next start. Parts end one after the
    * other, each within its grace: nine seconds in all, of the ten that a container has.
@@ -31,13 +31,13 @@ export async function startRelay(config: Config, outside: Outside & { version: s
   const stop = (): Promise<void> => stopAll(stops, outside.log)
   try {
     // The thread for lists starts now: later there may be no file descriptor left for it.
-    await core.db.report("select 'open' as reader")
+    await core.db.slowRead("select 'open' as reader")
     const services = await startServices(core, { shares, version: outside.version }, stops)
-    const doors = await openDoors(services, stops)
-    const scheduler = startJobs(services, doors, stops)
+    const listeners = await openListeners(services, stops)
+    const scheduler = startJobs(services, listeners, stops)
     keepWatchOfClock(services, scheduler, stops)
     const { webhooks, queueAdmin, erasures } = services
-    return { parts: commandPartsOf(core, { webhooks: webhooks.list, queueAdmin, erasures }), addresses: doors.addresses, stop }
+    return { services: commandPartsOf(core, { webhooks: webhooks.list, queueAdmin, erasures }), addresses: listeners.addresses, stop }
   } catch (error) {
     await stop()
     throw error

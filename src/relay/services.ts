@@ -39,7 +39,7 @@ interface Given {
   version: string
 }
 
-/** What runs behind the doors, each part by its name. */
+/** What runs behind the listeners, each service by its name. */
 export interface Services extends Given {
   core: Core
   webhooks: Webhooks
@@ -58,7 +58,7 @@ export interface Services extends Given {
   reports: IncomingReports
 }
 
-/** Builds what runs behind the doors in the order in which it must be there: what follows an event before what makes it. */
+/** Builds what runs behind the listeners in order: what follows an event before what records it. */
 export async function startServices(core: Core, given: Given, stops: Stop[]): Promise<Services> {
   const { config, db, clock } = core
   const watch = new DataWatch(core)

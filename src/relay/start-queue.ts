@@ -2,7 +2,7 @@ import type { ConnectionShares } from '../connection/open-files.ts'
 import type { Core } from '../core.ts'
 import { deliveryOptions } from '../delivery/delivery-options.ts'
 import { startDelivery, type Delivery } from '../delivery/delivery-threads.ts'
-import { JobFrames } from '../delivery/job-frames.ts'
+import { JobEnvelopes } from '../delivery/job-envelopes.ts'
 import { MessageIdentity } from '../delivery/message-identity.ts'
 import { ResolverWatch } from '../delivery/resolver-watch.ts'
 import { isClockBehind } from '../event/newest-time.ts'
@@ -38,7 +38,7 @@ export async function startQueue(
       login: (reason) => health.set('smarthost_login', reason !== null, { reason }),
     },
   )
-  const queue = newQueue(core, { delivery, resolverWatch, frames: jobFrames(core, { delivery, certified }) })
+  const queue = newQueue(core, { delivery, resolverWatch, envelopes: jobEnvelopes(core, { delivery, certified }) })
   // Before it writes anything.
   const isBehind = await isClockBehind(core)
   core.accounts.onResumed((accountId) => queue.accountResumed(accountId))
@@ -49,10 +49,10 @@ export async function startQueue(
 }
 
 /** What delivery needs to know of a message beside what the queue has. */
-function jobFrames(
+function jobEnvelopes(
   { config, secrets, sendingDomains }: Core,
   { delivery, certified }: { delivery: Delivery; certified: CertifiedNames },
-): JobFrames {
+): JobEnvelopes {
   const { baseUrl, tracking } = config
   const identity = new MessageIdentity({
     tokenKey: secrets.deriveKey('verp'),
@@ -61,12 +61,12 @@ function jobFrames(
   })
   const isCertified = (host: string): boolean => tracking.hosts === 'always' || certified.covers(host)
   const links = new TrackingLinks({ keys: trackingKeys(secrets.deriveKey), baseUrl, hiddenLink: tracking.hiddenLink, isCertified })
-  return new JobFrames({ identity, sendingDomains, delivery, tracking: links })
+  return new JobEnvelopes({ identity, sendingDomains, delivery, tracking: links })
 }
 
 function newQueue(
   { config, clock, log, health, metrics, db, accounts, erasedAddress, suppressionPolicies }: Core,
-  { delivery, resolverWatch, frames }: { delivery: Delivery; resolverWatch: ResolverWatch; frames: JobFrames },
+  { delivery, resolverWatch, envelopes }: { delivery: Delivery; resolverWatch: ResolverWatch; envelopes: JobEnvelopes },
 ): QueueRunner {
   return new QueueRunner(
     {
@@ -76,7 +76,7 @@ function newQueue(
       health,
       metrics,
       erasedAddress,
-      frameFor: (message) => frames.frameFor(message),
+      envelopeFor: (message) => envelopes.envelopeFor(message),
       deliver: (job, onAttempt, supply) => delivery.deliver(job, onAttempt, supply),
       isResolverSuspect: () => resolverWatch.isSuspect,
       isSuspended: (accountId) => accounts.isSuspended(accountId),

@@ -21,10 +21,10 @@ const standardPace: Pace = { firstEvents: firstRows, mostEvents: 4_096, partSize
  * Fills what lists are searched by, from the event log: `keepUp` is to be called about once a minute. Searches look through what is
  * behind the cursor by themselves.
  */
-export function searchIndex(parts: { db: Database; log: Log }, pace = standardPace): LogReader {
-  const { db } = parts
+export function searchIndex(services: { db: Database; log: Log }, pace = standardPace): LogReader {
+  const { db } = services
   const beginsPart = ({ from, to }: LogStep): boolean => Math.floor(from / pace.partSize) < Math.floor(to / pace.partSize)
-  return new LogReader(parts, {
+  return new LogReader(services, {
     ...pace,
     cursor: searchCursor,
     fault: 'the log could not be read for searches',

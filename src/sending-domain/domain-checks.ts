@@ -9,7 +9,7 @@ import type { Domain } from './domain.ts'
 import { beginCheck, domainAfterCheck, nextCheckAt } from './domain-check.ts'
 import { type DnsRecord, type RecordHosts, recordsFor } from './domain-records.ts'
 
-interface DomainChecksParts {
+interface DomainChecksServices {
   resolver: Resolver
   clock: Clock
   log: Log
@@ -29,12 +29,12 @@ const askingIntervalMs = 10_000
 
 /** Checks the records of domains: when their owners ask, and regularly by itself. */
 export class DomainChecks {
-  readonly #parts: DomainChecksParts
+  readonly #services: DomainChecksServices
   readonly #underWay = new Map<string, Promise<Domain>>()
   readonly #askedAt = new Map<string, number>()
 
-  constructor(parts: DomainChecksParts) {
-    this.#parts = parts
+  constructor(services: DomainChecksServices) {
+    this.#services = services
   }
 
   /**
@@ -56,7 +56,7 @@ export class DomainChecks {
    * @throws SternaError `rate_limit_exceeded` within ten seconds of the last one, `not_found`
    */
   async begin(domain: Domain): Promise<void> {
-    const { clock, log, change } = this.#parts
+    const { clock, log, change } = this.#services
     const { id } = domain
     const now = clock.now()
     const left = (this.#askedAt.get(id) ?? -Infinity) + askingIntervalMs - now
@@ -71,7 +71,7 @@ export class DomainChecks {
 
   /** Checks those of the domains that are due. Returns how many it checked. */
   async checkDue(domains: Domain[]): Promise<number> {
-    const { clock, log } = this.#parts
+    const { clock, log } = this.#services
     const due = domains.filter((domain) => (nextCheckAt(domain) ?? Infinity) <= clock.now())
     for (let i = 0; i < due.length; i += checksAtOnce) {
       const checks = due
@@ -94,7 +94,7 @@ export class DomainChecks {
 
   /** A result counts only while the domain still wants the same records. */
   async #lookUp(domain: Domain): Promise<Domain> {
-    const { clock, hosts, keepOldKeysMs, change } = this.#parts
+    const { clock, hosts, keepOldKeysMs, change } = this.#services
     const wanted = recordsFor(domain, hosts)
     const findings = await this.#find(domain.name, wanted)
     let isOutdated = false
@@ -108,7 +108,7 @@ export class DomainChecks {
   }
 
   async #find(name: string, records: DnsRecord[]): Promise<Finding[]> {
-    const { resolver, authoritative = authoritativeResolvers } = this.#parts
+    const { resolver, authoritative = authoritativeResolvers } = this.#services
     const own = await authoritative(name, resolver)
     try {
       const findings = await checkRecords(records, firstToAnswer([...own, resolver]))

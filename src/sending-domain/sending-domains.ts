@@ -30,7 +30,7 @@ export interface SendingDomainSettings extends RecordHosts {
   keepOldKeysMs: number
 }
 
-interface SendingDomainsParts {
+interface SendingDomainsServices {
   db: Database
   secrets: Secrets
   resolver: Resolver
@@ -49,18 +49,18 @@ const hour = 3_600_000
 
 /** The domains that accounts send from. Call `load()` first. */
 export class SendingDomains {
-  readonly #parts: SendingDomainsParts
+  readonly #services: SendingDomainsServices
   readonly #memory: DomainMemory
   readonly #privateKeys: PrivateKeys
   readonly #checks: DomainChecks
   readonly #turns = new DomainTurns()
   #forgetAt = 0
 
-  constructor(parts: SendingDomainsParts) {
-    const { resolver, clock, log, settings, authoritative } = parts
-    this.#parts = parts
+  constructor(services: SendingDomainsServices) {
+    const { resolver, clock, log, settings, authoritative } = services
+    this.#services = services
     this.#memory = new DomainMemory(settings.returnPathDomain)
-    this.#privateKeys = new PrivateKeys(parts.secrets)
+    this.#privateKeys = new PrivateKeys(services.secrets)
     const { keepOldKeysMs } = settings
     this.#checks = new DomainChecks({
       resolver,
@@ -74,7 +74,7 @@ export class SendingDomains {
   }
 
   async load(): Promise<void> {
-    for (const { domain, sealedKeys } of await readDomains(this.#parts.db)) {
+    for (const { domain, sealedKeys } of await readDomains(this.#services.db)) {
       this.#privateKeys.remember(sealedKeys)
       this.#memory.remember(domain)
     }
@@ -85,7 +85,7 @@ export class SendingDomains {
    * @throws SternaError `validation_error`, `domain_exists`
    */
   async add(accountId: string, name: string, wanted: DomainSettings & KeyWishes = {}): Promise<Domain> {
-    const bare = newDomain({ accountId, name, now: this.#parts.clock.now() }, wanted)
+    const bare = newDomain({ accountId, name, now: this.#services.clock.now() }, wanted)
     const known = this.#memory.list(accountId)
     if (known.some((domain) => domain.name === bare.name)) throw exists(bare.name)
     if (known.length >= mostDomains) throw new SternaError('validation_error', `An account has at most ${mostDomains} domains.`)
@@ -97,7 +97,7 @@ export class SendingDomains {
    * the DNS. Call it when a server starts.
    */
   async keepSystemDomain(): Promise<void> {
-    const wanted = newSystemDomain(this.#parts.settings.hostname, this.#parts.clock.now())
+    const wanted = newSystemDomain(this.#services.settings.hostname, this.#services.clock.now())
     for (const { id, name } of this.#memory.list(systemAccountId)) if (name !== wanted?.name) await this.remove(id)
     if (wanted && !this.systemDomain()) await this.#insert(wanted, {})
   }
@@ -115,7 +115,7 @@ export class SendingDomains {
   async #insert(bare: Domain, wishes: KeyWishes): Promise<Domain> {
     const { keys, sealed } = await newKeys(wishes, this.#privateKeys, bare.createdAt)
     const domain: Domain = { ...bare, keys }
-    await this.#parts.db.write(insertDomain(domain, sealed)).catch((error: unknown) => {
+    await this.#services.db.write(insertDomain(domain, sealed)).catch((error: unknown) => {
       throw error instanceof UniqueError ? exists(bare.name, error) : error
     })
     this.#privateKeys.remember(sealed)
@@ -168,8 +168,8 @@ export class SendingDomains {
   async remove(id: string): Promise<void> {
     await this.#turns.take(id, async () => {
       const domain = this.#getById(id)
-      const now = this.#parts.clock.now()
-      await this.#parts.db.write([removeDomain(id, now)])
+      const now = this.#services.clock.now()
+      await this.#services.db.write([removeDomain(id, now)])
       this.#memory.remember({ ...domain, removedAt: now })
       this.#checks.forget(id)
     })
@@ -185,7 +185,7 @@ export class SendingDomains {
       if (isRotating(domain) && !wanted.force) throw rotationInProgress()
     }
     refuseSecond(this.#getById(id))
-    const { keys, sealed } = await newKeys(wanted, this.#privateKeys, this.#parts.clock.now())
+    const { keys, sealed } = await newKeys(wanted, this.#privateKeys, this.#services.clock.now())
     const begin = (domain: Domain): Domain => {
       refuseSecond(domain)
       return beginRotation(domain, keys)
@@ -216,7 +216,7 @@ export class SendingDomains {
    * @throws SternaError `not_found`
    */
   verifyManually(id: string): Promise<Domain> {
-    const { clock, settings } = this.#parts
+    const { clock, settings } = this.#services
     return this.#change(id, (domain) => verifiedByHand(domain, clock.now(), settings.keepOldKeysMs))
   }
 
@@ -227,14 +227,14 @@ export class SendingDomains {
 
   /** Drops expired keys, and removed domains that no mail waits for. */
   async forgetOld(): Promise<void> {
-    const { db, clock } = this.#parts
+    const { db, clock } = this.#services
     const now = clock.now()
     const isOver = (domain: Domain): boolean => withoutOldKeys(domain, now).keys.length < domain.keys.length
     for (const { id } of this.list().filter(isOver)) await this.#change(id, (domain) => withoutOldKeys(domain, now))
     const removed = this.#memory.removed().filter(({ removedAt }) => removedAt !== null && removedAt + hour <= now)
     if (removed.length === 0 || now < this.#forgetAt) return
     this.#forgetAt = now + hour
-    const needed = new Set((await db.report<{ id: string }>(neededDomains)).map(({ id }) => id))
+    const needed = new Set((await db.slowRead<{ id: string }>(neededDomains)).map(({ id }) => id))
     for (const domain of removed.filter(({ id }) => !needed.has(id))) {
       await db.write(forgetDomain(domain.id), { patient: true })
       this.#memory.forget(domain)
@@ -275,22 +275,22 @@ export class SendingDomains {
 
   /** The records that the domain's owner must publish. */
   records(domain: Domain): DnsRecord[] {
-    return recordsFor(domain, this.#parts.settings)
+    return recordsFor(domain, this.#services.settings)
   }
 
   /** The DMARC record to start with. */
   firstDmarcRecord(domain: Domain): string {
-    return firstDmarcRecord(this.#parts.settings.takesReports ? returnPathOf(domain) : null)
+    return firstDmarcRecord(this.#services.settings.takesReports ? returnPathOf(domain) : null)
   }
 
   /** The record that asks senders to the domain to report on TLS; null if this server accepts no reports. */
   tlsReportRecord(domain: Domain): { name: string; type: 'TXT'; value: string } | null {
-    return this.#parts.settings.takesReports ? tlsReportRecord(domain.name, returnPathOf(domain)) : null
+    return this.#services.settings.takesReports ? tlsReportRecord(domain.name, returnPathOf(domain)) : null
   }
 
   /** As the API and the command line show it, with the records to publish. */
   toObject(domain: Domain): DomainObject {
-    return domainObject(domain, this.#parts.settings)
+    return domainObject(domain, this.#services.settings)
   }
 
   #getById(id: string): Domain {
@@ -301,7 +301,7 @@ export class SendingDomains {
 
   /** Changes a domain as `decide` says; no decision is based on a version that another change is about to replace. */
   #change(id: string, decide: (domain: Domain) => Domain, sealed: ReadonlyMap<string, Uint8Array> = new Map()): Promise<Domain> {
-    const { db, log, audit } = this.#parts
+    const { db, log, audit } = this.#services
     return this.#turns.take(id, async () => {
       const before = this.#getById(id)
       const after = decide(before)

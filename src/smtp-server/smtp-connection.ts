@@ -273,4 +273,4 @@ function greetingOf(command: Buffer): Buffer {
 }
 
 /** A reply's text as it is on the line, after the code. */
-export const textOf = ({ enhancedCode, text }: Reply): string => (enhancedCode === null ? text : `${enhancedCode} ${text}`)
+export const textOf = ({ enhancedStatus, text }: Reply): string => (enhancedStatus === null ? text : `${enhancedStatus} ${text}`)

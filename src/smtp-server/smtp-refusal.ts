@@ -2,7 +2,7 @@ import { SternaError, type ErrorCode } from '../errors.ts'
 import type { Reply } from '../smtp/reply.ts'
 import { BusyError, StorageFullError } from '../store/database.ts'
 
-export const replyOf = (code: number, enhancedCode: string, text: string): Reply => ({ code, enhancedCode, text })
+export const replyOf = (code: number, enhancedStatus: string, text: string): Reply => ({ code, enhancedStatus, text })
 
 /** A refusal that exists only in SMTP. */
 export class SmtpRefusal extends Error {
@@ -19,7 +19,7 @@ export class SmtpRefusal extends Error {
  * Our refusals in SMTP. Everything else is our own fault or nobody's: the client keeps its message and retries, because a mistake of ours
  * must never make it give up a message.
  */
-const replyCodes: Partial<Record<ErrorCode, [code: number, enhancedCode: string]>> = {
+const replyCodes: Partial<Record<ErrorCode, [code: number, enhancedStatus: string]>> = {
   invalid_api_key: [550, '5.7.8'],
   expired_api_key: [550, '5.7.8'],
   restricted_api_key: [550, '5.7.1'],

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { formatDate } from '../message/format-field.ts'
 import type { SmtpClient } from './smtp-session.ts'
 
-interface TraceParts {
+interface TraceServices {
   client: SmtpClient
   /** Whether the field says who the client is. */
   namesClient: boolean
@@ -18,7 +18,7 @@ interface TraceParts {
 }
 
 /** The Received field for a message from this client (RFC 5321 4.4, RFC 3848, RFC 6531 4.3), without its final CRLF. */
-export function traceField({ client, namesClient, hostname, id, smtputf8, authenticated, now }: TraceParts): string {
+export function traceField({ client, namesClient, hostname, id, smtputf8, authenticated, now }: TraceServices): string {
   const protocol = `${smtputf8 ? 'UTF8SMTP' : 'ESMTP'}${client.secure ? 'S' : ''}${authenticated ? 'A' : ''}`
   const taken = `by ${hostname} with ${protocol} id ${id};\r\n ${formatDate(now)}`
   if (!namesClient) return `Received: ${taken}`

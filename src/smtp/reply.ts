@@ -3,7 +3,7 @@ export interface Reply {
   /** 200 … 599 */
   code: number
   /** `5.1.1`, or null if the server gave none. */
-  enhancedCode: string | null
+  enhancedStatus: string | null
   /** The text lines without codes, joined by a line feed. */
   text: string
 }
@@ -39,7 +39,7 @@ export function parseReplyLine(line: string): ReplyLine | null {
 }
 
 /** The enhanced status that a text begins with, if it fits the reply's class (RFC 2034 4). */
-export function enhancedCodeOf(code: number, text: string): string | null {
+export function enhancedStatusOf(code: number, text: string): string | null {
   const found = /^([245])\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})(?!\S)/.exec(text)
   return found && Number(found[1]) === Math.floor(code / 100) ? found[0] : null
 }
@@ -94,7 +94,7 @@ export class ReplyReader {
     const text = this.#lines.length === 1 ? line.text : this.#lines.join('\n')
     this.#lines = []
     this.#size = 0
-    return { code: line.code, enhancedCode: enhancedCodeOf(line.code, text), text }
+    return { code: line.code, enhancedStatus: enhancedStatusOf(line.code, text), text }
   }
 
   #fail(fault: string): ReplyFault {

@@ -32,11 +32,11 @@ export interface Database {
   /** A short read that sees every batch written before it. For look-ups on the hot path, by index. */
   read<R extends Row = Row>(sql: string, params?: Record<string, Value>): Promise<R[]>
   /**
-   * A read that may take its time (lists, reports): on a connection of its own, so that it delays no commit. Those of one owner,
+   * A read that may take its time (lists, analytics): on a connection of its own, so that it delays no commit. Those of one owner,
    * which is `accountId` or else `webhookId` among the parameters, are made one after the other: nobody waits for more than one
    * of another's. What may take long is asked for in pieces.
    */
-  report<R extends Row = Row>(sql: string, params?: Record<string, Value>): Promise<R[]>
+  slowRead<R extends Row = Row>(sql: string, params?: Record<string, Value>): Promise<R[]>
   /**
    * Writes all of the batch or nothing. When the promise resolves, the batch is on disk and survives a loss of power.
    * Batches of concurrent callers share one commit; one that fails is refused alone. A `patient` batch may wait up to

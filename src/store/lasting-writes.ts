@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts'
 import { ConflictError, type Database, type Statement, type Written } from './database.ts'
 
-interface LastingWritesParts {
+interface LastingWritesServices {
   db: Pick<Database, 'write'>
   log: Log
 }
@@ -16,14 +16,14 @@ const longestWaitMs = 4_000
  * until the process ends. Only a conflict ends it earlier: then somebody else has decided about the same thing.
  */
 export class LastingWrites {
-  readonly #parts: LastingWritesParts
+  readonly #services: LastingWritesServices
   /** Ends each wait that is under way. */
   readonly #wakes = new Set<() => void>()
   #isFailing = false
   #isStopped = false
 
-  constructor(parts: LastingWritesParts) {
-    this.#parts = parts
+  constructor(services: LastingWritesServices) {
+    this.#services = services
   }
 
   /**
@@ -34,7 +34,7 @@ export class LastingWrites {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
       const isLast = this.#isStopped
       try {
-        const written = await this.#parts.db.write(batch, { patient: true })
+        const written = await this.#services.db.write(batch, { patient: true })
         this.#noteWritten()
         return written
       } catch (error) {
@@ -56,13 +56,13 @@ export class LastingWrites {
   #noteFailure(error: unknown): void {
     if (this.#isFailing) return
     this.#isFailing = true
-    this.#parts.log.error({ error }, 'what has happened cannot be written down; it is tried until it is')
+    this.#services.log.error({ error }, 'what has happened cannot be written down; it is tried until it is')
   }
 
   #noteWritten(): void {
     if (!this.#isFailing) return
     this.#isFailing = false
-    this.#parts.log.info({}, 'what has happened can be written down again')
+    this.#services.log.info({}, 'what has happened can be written down again')
   }
 
   #pause(ms: number): Promise<void> {

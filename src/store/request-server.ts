@@ -10,7 +10,7 @@ import type { Answer, NumberedStatement, Request, Requests, ThreadError } from '
 
 type Write = Extract<Request, { type: 'write' }>
 
-interface RequestServerParts {
+interface RequestServerServices {
   send(answers: Answer[]): void
   /** Called for the request to close, before its answer. */
   close(): void
@@ -32,10 +32,10 @@ export class RequestServer {
   readonly #send: (answers: Answer[]) => void
   readonly #close: () => void
   readonly #upkeep: FileUpkeep | null
-  readonly #metrics: RequestServerParts['metrics']
+  readonly #metrics: RequestServerServices['metrics']
   #waiting: Request[] = []
 
-  constructor(connection: Connection, { send, close, upkeep, metrics }: RequestServerParts) {
+  constructor(connection: Connection, { send, close, upkeep, metrics }: RequestServerServices) {
     this.#connection = connection
     this.#statements = new PreparedStatements(connection)
     this.#group = new GroupCommit(connection, this.#statements)

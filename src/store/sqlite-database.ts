@@ -12,7 +12,7 @@ interface DatabaseOptions extends Hear {
   sheet?: SharedArrayBuffer | undefined
 }
 
-/** The second connection is opened by the first report, because a command may need none; a server asks for one before its doors open. */
+/** The first slow read opens the second connection, because a command may need none; a server asks for one before it listens. */
 class ReaderWhenAsked {
   readonly #data: ThreadData
   readonly #hear: Hear
@@ -28,7 +28,7 @@ class ReaderWhenAsked {
     try {
       await thread.opened
     } catch (error) {
-      // What kept it from starting, such as too few file descriptors, may be over at the next report.
+      // What kept it from starting, such as too few file descriptors, may be over at the next slow read.
       if (this.#thread === thread) this.#thread = undefined
       throw error
     }
@@ -69,7 +69,7 @@ export async function openDatabase({ directory, busyTimeoutMs, sheet, ...hear }:
   const listeners = new InsertListeners()
   return {
     read: (sql, params = {}) => writer.read(sql, params),
-    report<R extends Row>(sql: string, params: Record<string, Value> = {}) {
+    slowRead<R extends Row>(sql: string, params: Record<string, Value> = {}) {
       const ask = async (): Promise<R[]> => (await reader.opened()).read<R>(sql, params)
       const owner = params['accountId'] ?? params['webhookId']
       return typeof owner === 'string' ? turns.take(owner, ask) : ask()

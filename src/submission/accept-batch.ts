@@ -3,7 +3,7 @@ import type { Idempotency, Submission, Submitter } from '../message/submission.t
 import { isWaiting, type WaitingRecipient } from '../queue/queue-store.ts'
 import type { Statement } from '../store/database.ts'
 import type { AddressedMail } from '../suppression/suppression-list.ts'
-import type { AcceptParts } from './accept.ts'
+import type { AcceptServices } from './accept.ts'
 import { acceptedOf, admissionBatch, admissionOf, recipientsOf, type Accepted, type Admission } from './admission.ts'
 import { admitUnsuppressed, type Terms } from './admit-unsuppressed.ts'
 import { authorise } from './authorise.ts'
@@ -11,10 +11,10 @@ import { batchRefusal, type RefusedItem } from './batch-refusal.ts'
 import type { Remember } from './idempotency-keys.ts'
 import type { Upload } from './upload.ts'
 
-/** Several messages of one submitter that a door hands over together. */
+/** Several messages of one submitter, handed over together. */
 interface SubmissionBatch {
   submitter: Submitter
-  /** In their order; what the door refused itself stands at its place. */
+  /** In order; a message that was refused before it got here keeps its place. */
   items: (Submission | SternaError)[]
   /** `strict`: all of them or none; `permissive`: those that can be. */
   mode: 'strict' | 'permissive'
@@ -22,7 +22,7 @@ interface SubmissionBatch {
   idempotency: Idempotency | null
 }
 
-/** What a door tells the submitter of a batch. A replay with the same idempotency key gets the same. */
+/** The answer to the submitter of a batch. A replay with the same idempotency key gets the same. */
 export interface AcceptedBatch {
   replayed: boolean
   /** In the order of the batch. */
@@ -31,22 +31,22 @@ export interface AcceptedBatch {
   errors: { index: number; code: ErrorCode; message: string }[]
 }
 
-/** The door for batches with its parts given. */
+/** `acceptBatch`, bound to its services. */
 export type AcceptBatch = (batch: SubmissionBatch) => Promise<AcceptedBatch>
 
 /**
- * The same door as `accept` for several messages: one write holds all that are taken, so that they are on disk together
+ * Like `accept`, for several messages: one write holds all that are taken, so that they are on disk together
  * or not at all. They go through the queue, since they would fill the memory that single messages go on in.
  *
  * @throws SternaError where nothing is taken: in strict mode the first refusal, with the faults of all of them
  * @throws StorageFullError where the disk has no room; nothing was accepted
  */
-export async function acceptBatch(batch: SubmissionBatch, parts: AcceptParts): Promise<AcceptedBatch> {
-  const now = parts.clock.now()
+export async function acceptBatch(batch: SubmissionBatch, services: AcceptServices): Promise<AcceptedBatch> {
+  const now = services.clock.now()
   const admissions: Admission[] = []
   const refused: RefusedItem[] = []
   for (const [index, item] of batch.items.entries()) {
-    const judged = item instanceof SternaError ? item : judge(item, now, parts)
+    const judged = item instanceof SternaError ? item : judge(item, now, services)
     if (judged instanceof SternaError) refused.push({ index, error: judged })
     else admissions.push(judged)
   }
@@ -54,16 +54,16 @@ export async function acceptBatch(batch: SubmissionBatch, parts: AcceptParts): P
   const errors = refused.map(({ index, error: { code, message } }) => ({ index, code, message }))
   if (admissions.length === 0) return { replayed: false, emails: [], errors }
   const { submitter, idempotency } = batch
-  return parts.uploads.run((upload) => {
+  return services.uploads.run((upload) => {
     upload.require(admissions.map(({ submission }) => submission.content))
-    const run = (remember?: Remember) => admitAll({ admissions, errors, submitter, upload }, parts, remember)
-    return idempotency ? parts.idempotencyKeys.once(submitter.accountId, idempotency, run) : run()
+    const run = (remember?: Remember) => admitAll({ admissions, errors, submitter, upload }, services, remember)
+    return idempotency ? services.idempotencyKeys.once(submitter.accountId, idempotency, run) : run()
   })
 }
 
-function judge(submission: Submission, now: number, parts: AcceptParts): Admission | SternaError {
+function judge(submission: Submission, now: number, services: AcceptServices): Admission | SternaError {
   try {
-    return admissionOf(submission, authorise(submission, parts), now)
+    return admissionOf(submission, authorise(submission, services), now)
   } catch (error) {
     // That is no fault of this one email.
     if (!(error instanceof SternaError) || error.code === 'account_suspended') throw error
@@ -78,11 +78,11 @@ interface Admissions {
   upload: Upload
 }
 
-async function admitAll(all: Admissions, parts: AcceptParts, remember: Remember | undefined): Promise<AcceptedBatch> {
+async function admitAll(all: Admissions, services: AcceptServices, remember: Remember | undefined): Promise<AcceptedBatch> {
   const submissions = all.admissions.map(({ submission }) => submission)
   await all.upload.storeAhead(submissions)
-  const to = { submitter: all.submitter, mail: addressedMail(submissions), now: parts.clock.now() }
-  return admitUnsuppressed(to, parts, (terms) => writeAll(all, { remember, ...terms }, parts))
+  const to = { submitter: all.submitter, mail: addressedMail(submissions), now: services.clock.now() }
+  return admitUnsuppressed(to, services, (terms) => writeAll(all, { remember, ...terms }, services))
 }
 
 /** The addresses of all of them, each topic by itself. */
@@ -97,7 +97,7 @@ function addressedMail(submissions: Submission[]): AddressedMail[] {
 async function writeAll(
   { admissions, errors, upload }: Admissions,
   { remember, conditions, isSuppressed }: Terms & { remember: Remember | undefined },
-  { queue, metrics, giveUpAfterMs }: AcceptParts,
+  { queue, metrics, giveUpAfterMs }: AcceptServices,
 ): Promise<AcceptedBatch> {
   const emails: Accepted[] = []
   const waiting: WaitingRecipient[] = []

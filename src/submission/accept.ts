@@ -7,11 +7,11 @@ import type { Database, Statement } from '../store/database.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { acceptedOf, admissionBatch, admissionOf, recipientsOf, type Accepted, type Admission } from './admission.ts'
 import { admitUnsuppressed, type Terms } from './admit-unsuppressed.ts'
-import { authorise, type AuthoriseParts, type SigningDomain } from './authorise.ts'
+import { authorise, type AuthoriseServices, type SigningDomain } from './authorise.ts'
 import type { IdempotencyKeys, Remember } from './idempotency-keys.ts'
 import type { Upload, Uploads } from './upload.ts'
 
-export interface AcceptParts extends AuthoriseParts {
+export interface AcceptServices extends AuthoriseServices {
   db: Database
   clock: Clock
   queue: QueueRunner
@@ -23,17 +23,17 @@ export interface AcceptParts extends AuthoriseParts {
   giveUpAfterMs: number
 }
 
-/** The door with its parts given. */
+/** `accept`, bound to its services. */
 export type Accept = (submission: Submission, besides?: Statement[]) => Promise<Accepted>
 
 /** Reads a submission to its end, with an upload for what memory is not to hold of it. */
 export type Arrive = (upload: Pick<Upload, 'store'>) => Promise<Submission>
 
-/** The door for a message that is still arriving. */
+/** `accept` for a message that is still arriving. */
 export type AcceptArriving = (arrive: Arrive) => Promise<Accepted>
 
 /**
- * The one door through which a message gets into the system, whoever brings it. When the promise resolves, the message
+ * The one way for a message into the system. When the promise resolves, the message
  * is on disk: every recipient will be delivered to, or told to be undeliverable. Of one that is refused nothing stays.
  *
  * @param from the submission, or what reads it
@@ -42,14 +42,14 @@ export type AcceptArriving = (arrive: Arrive) => Promise<Accepted>
  * @throws SternaError where the submitter may not send it, or the idempotency key was used for something else
  * @throws StorageFullError where the disk has no room; nothing was accepted
  */
-export function accept(from: Submission | Arrive, parts: AcceptParts, besides: Statement[] = []): Promise<Accepted> {
-  return parts.uploads.run(async (upload) => {
+export function accept(from: Submission | Arrive, services: AcceptServices, besides: Statement[] = []): Promise<Accepted> {
+  return services.uploads.run(async (upload) => {
     const submission = typeof from === 'function' ? await from(upload) : from
-    const domain = authorise(submission, parts)
+    const domain = authorise(submission, services)
     upload.require([submission.content])
-    const run = (remember?: Remember) => admitMessage({ submission, domain, upload, besides }, parts, remember)
+    const run = (remember?: Remember) => admitMessage({ submission, domain, upload, besides }, services, remember)
     const { idempotency, submitter } = submission
-    return idempotency ? parts.idempotencyKeys.once(submitter.accountId, idempotency, run) : run()
+    return idempotency ? services.idempotencyKeys.once(submitter.accountId, idempotency, run) : run()
   })
 }
 
@@ -60,26 +60,26 @@ interface Entry {
   besides: Statement[]
 }
 
-async function admitMessage(entry: Entry, parts: AcceptParts, remember: Remember | undefined): Promise<Accepted> {
+async function admitMessage(entry: Entry, services: AcceptServices, remember: Remember | undefined): Promise<Accepted> {
   const { submission, upload } = entry
   const addresses = [...new Set(submission.envelope.recipients.map(({ forwardPath }) => forwardPath))]
-  const admission = { ...admissionOf(submission, entry.domain, parts.clock.now()), upload, besides: entry.besides }
+  const admission = { ...admissionOf(submission, entry.domain, services.clock.now()), upload, besides: entry.besides }
   await upload.storeAhead([submission])
   const mail = [{ addresses, topic: submission.options.unsubscribeTopic }]
   const to = { submitter: submission.submitter, mail, now: admission.message.created_at }
-  return admitUnsuppressed(to, parts, (terms) => admit(admission, { remember, ...terms }, parts))
+  return admitUnsuppressed(to, services, (terms) => admit(admission, { remember, ...terms }, services))
 }
 
 async function admit(
   admission: Admission & Pick<Entry, 'upload' | 'besides'>,
   { remember, conditions, isSuppressed }: Terms & { remember: Remember | undefined },
-  parts: AcceptParts,
+  services: AcceptServices,
 ): Promise<Accepted> {
   const { submission, message, upload, besides } = admission
-  const recipients = recipientsOf(admission, isSuppressed, parts.giveUpAfterMs)
+  const recipients = recipientsOf(admission, isSuppressed, services.giveUpAfterMs)
   const waiting = recipients.filter(isWaiting)
-  const slot = await reserveSlot(submission, waiting, parts)
-  if (slot) for (const recipient of waiting) recipient.owner = parts.queue.owner
+  const slot = await reserveSlot(submission, waiting, services)
+  if (slot) for (const recipient of waiting) recipient.owner = services.queue.owner
   const accepted = acceptedOf(admission, recipients)
   try {
     const batch = admissionBatch(admission, recipients)
@@ -89,17 +89,17 @@ async function admit(
     throw error
   }
   if (slot) {
-    parts.queue.deliverFresh(message, waiting, submission.content.pending[0] as Uint8Array, slot)
+    services.queue.deliverFresh(message, waiting, submission.content.pending[0] as Uint8Array, slot)
   } else {
-    for (const { destination, due_at: dueAt } of waiting) parts.queue.noteWaiting(destination, dueAt)
+    for (const { destination, due_at: dueAt } of waiting) services.queue.noteWaiting(destination, dueAt)
   }
-  parts.metrics.accepted[submission.source].add()
+  services.metrics.accepted[submission.source].add()
   return accepted
 }
 
 /** Mail that is due at once and fits into memory goes on without being read back. */
-function reserveSlot(submission: Submission, waiting: WaitingRecipient[], parts: AcceptParts) {
+function reserveSlot(submission: Submission, waiting: WaitingRecipient[], services: AcceptServices) {
   const { size, pending, stored } = submission.content
   const isFresh = waiting.length > 0 && waiting[0]?.state === 'queued' && stored === 0 && pending.length === 1
-  return isFresh ? parts.queue.reserve(new Set(waiting.map(({ destination }) => destination)), size) : null
+  return isFresh ? services.queue.reserve(new Set(waiting.map(({ destination }) => destination)), size) : null
 }

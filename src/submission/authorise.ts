@@ -16,7 +16,7 @@ interface OwnedDomain {
 /** The domain that signs a message. */
 export type SigningDomain = Pick<OwnedDomain, 'id' | 'tracking'>
 
-export interface AuthoriseParts {
+export interface AuthoriseServices {
   accounts: Pick<Accounts, 'accountFor'>
   /** The verified domain of this account that is `name` or a parent of it. */
   verifiedDomainFor(accountId: string, name: string): OwnedDomain | null
@@ -28,26 +28,26 @@ export interface AuthoriseParts {
  * Returns the domain that signs, that of the first From address; null in the sandbox, whose mail is never sent.
  * @throws SternaError `account_suspended`, `domain_not_verified`, `restricted_api_key`
  */
-export function authorise(submission: Submission, parts: AuthoriseParts): SigningDomain | null {
+export function authorise(submission: Submission, services: AuthoriseServices): SigningDomain | null {
   const { submitter, header, envelope } = submission
   // Nobody but the server itself can submit as this account.
   if (submitter.accountId === systemAccountId)
     return submitter.domainId === null ? null : { id: submitter.domainId, tracking: { opens: false, clicks: false } }
-  const account = parts.accounts.accountFor(submitter.accountId)
+  const account = services.accounts.accountFor(submitter.accountId)
   if (account?.status !== 'active') throw accountSuspended()
   if (submitter.sandbox) return null
   const addresses = header.from.map(({ address }) => address)
   if (header.sender) addresses.push(header.sender.address)
   if (envelope.reversePath !== null) addresses.push(envelope.reversePath)
-  const domains = addresses.map((address) => ownedDomain(domainOf(address), submitter, parts))
+  const domains = addresses.map((address) => ownedDomain(domainOf(address), submitter, services))
   return domains[0] ?? null
 }
 
 export const accountSuspended = (): SternaError =>
   new SternaError('account_suspended', 'This account is suspended and cannot send. Ask the operator of this server.')
 
-function ownedDomain(name: string, submitter: Submission['submitter'], parts: AuthoriseParts): OwnedDomain {
-  const domain = parts.verifiedDomainFor(submitter.accountId, name)
+function ownedDomain(name: string, submitter: Submission['submitter'], services: AuthoriseServices): OwnedDomain {
+  const domain = services.verifiedDomainFor(submitter.accountId, name)
   if (!domain) {
     throw new SternaError(
       'domain_not_verified',

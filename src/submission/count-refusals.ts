@@ -5,8 +5,8 @@ import type { Reply } from '../smtp/reply.ts'
 type Reason = keyof Metrics['refused']['smtp']
 
 /** What was the matter with a submission that got this reply (RFC 3463). */
-export function refusalReason({ code, enhancedCode }: Reply): Reason {
-  const subject = enhancedCode?.slice(1) ?? ''
+export function refusalReason({ code, enhancedStatus }: Reply): Reason {
+  const subject = enhancedStatus?.slice(1) ?? ''
   if (code === 535 || subject === '.7.8' || subject === '.7.0') return 'authentication'
   if (subject === '.7.1' || subject === '.7.13') return code < 500 ? 'rate_limit' : 'permission'
   if (subject === '.3.1') return 'storage'

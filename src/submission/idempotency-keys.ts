@@ -27,9 +27,9 @@ export class IdempotencyKeys {
   readonly #clock: Clock
   readonly #running = new Set<string>()
 
-  constructor(parts: { db: Database; clock: Clock }) {
-    this.#db = parts.db
-    this.#clock = parts.clock
+  constructor(services: { db: Database; clock: Clock }) {
+    this.#db = services.db
+    this.#clock = services.clock
   }
 
   /**

@@ -1,25 +1,25 @@
 import type { Submission } from '../message/submission.ts'
 import type { Statement } from '../store/database.ts'
 import { acceptBatch, type AcceptBatch } from './accept-batch.ts'
-import { accept, type AcceptParts, type Arrive } from './accept.ts'
+import { accept, type AcceptServices, type Arrive } from './accept.ts'
 import type { Accepted } from './admission.ts'
 import { IdempotencyKeys } from './idempotency-keys.ts'
 import { resendFailed, type Resend } from './resend-failed.ts'
 
-/** The one way in, with its parts given: whoever brings mail hands it over here. */
+/** The one way in, bound to its services: everything that brings mail calls it. */
 export interface Intake {
   accept: (from: Submission | Arrive, besides?: Statement[]) => Promise<Accepted>
   acceptBatch: AcceptBatch
   resend: Resend
 }
 
-export function openIntake(given: Omit<AcceptParts, 'idempotencyKeys'>): Intake {
+export function openIntake(given: Omit<AcceptServices, 'idempotencyKeys'>): Intake {
   const { db, clock } = given
-  const parts = { ...given, idempotencyKeys: new IdempotencyKeys({ db, clock }) }
-  const take: Intake['accept'] = (from, besides) => accept(from, parts, besides)
+  const services = { ...given, idempotencyKeys: new IdempotencyKeys({ db, clock }) }
+  const take: Intake['accept'] = (from, besides) => accept(from, services, besides)
   return {
     accept: take,
-    acceptBatch: (batch) => acceptBatch(batch, parts),
+    acceptBatch: (batch) => acceptBatch(batch, services),
     resend: (messageId, by) => resendFailed(messageId, by, { db, clock, accept: take }),
   }
 }

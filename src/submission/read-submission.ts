@@ -31,7 +31,7 @@ interface ReadSubmission {
 }
 
 /**
- * Reads a whole message, checks it and completes its header. SMTP and the HTTP doors that take raw MIME share it.
+ * Reads a whole message, checks it and completes its header. SMTP and the HTTP APIs that take raw MIME share it.
  * @throws SmtpRefusal, ClientGone; whatever the collector throws
  */
 export async function readSubmission(

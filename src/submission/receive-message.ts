@@ -16,7 +16,7 @@ import type { AcceptArriving } from './accept.ts'
 import { refusalReason } from './count-refusals.ts'
 import { readSubmission } from './read-submission.ts'
 
-export interface ReceiveParts {
+export interface ReceiveServices {
   clock: Clock
   log: Log
   metrics: Pick<Metrics, 'refused'>
@@ -39,27 +39,27 @@ interface ReceiveOptions {
 export async function receiveMessage(
   transaction: Transaction<AuthenticatedKey>,
   stream: Readable,
-  parts: ReceiveParts,
+  services: ReceiveServices,
   options: ReceiveOptions,
 ): Promise<Reply> {
-  const messageId = newId('em', parts.clock.now())
+  const messageId = newId('em', services.clock.now())
   const { client, user: key } = transaction
-  const { log } = parts
+  const { log } = services
   const about = { messageId, connectionId: client.connectionId, accountId: key.accountId }
   try {
-    const accepted = await parts.accept(async (upload) => {
+    const accepted = await services.accept(async (upload) => {
       const collector = new ContentCollector((first, chunks) => upload.store(messageId, first, chunks))
-      const submission = await submissionFrom({ transaction, stream, messageId, collector }, parts, options)
-      const refusal = parts.mayStillSend(key)
+      const submission = await submissionFrom({ transaction, stream, messageId, collector }, services, options)
+      const refusal = services.mayStillSend(key)
       if (refusal) throw new SmtpRefusal(refusal)
       return submission
     })
     return replyOf(250, '2.0.0', `Ok: queued as ${accepted.messageId}`)
   } catch (error) {
     const reply = refusalFor(error)
-    if (!(error instanceof ClientGone)) parts.metrics.refused.smtp[refusalReason(reply)].add()
+    if (!(error instanceof ClientGone)) services.metrics.refused.smtp[refusalReason(reply)].add()
     if (error instanceof ClientGone) log.info({ ...about, address: client.address }, 'SMTP client left before its message was complete')
-    else if (isRefusal(error)) log.info({ ...about, reply: `${reply.code} ${reply.enhancedCode} ${reply.text}` }, 'message refused')
+    else if (isRefusal(error)) log.info({ ...about, reply: `${reply.code} ${reply.enhancedStatus} ${reply.text}` }, 'message refused')
     else log.error({ ...about, error }, 'message could not be taken')
     return reply
   }
@@ -72,7 +72,7 @@ interface Incoming {
   collector: ContentCollector
 }
 
-async function submissionFrom(incoming: Incoming, { clock }: ReceiveParts, options: ReceiveOptions): Promise<Submission> {
+async function submissionFrom(incoming: Incoming, { clock }: ReceiveServices, options: ReceiveOptions): Promise<Submission> {
   const { transaction, stream, messageId: id, collector } = incoming
   const { client, user, mail, recipients } = transaction
   const submitter = { accountId: user.accountId, domainId: user.domainId, sandbox: user.sandbox }

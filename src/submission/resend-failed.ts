@@ -11,7 +11,7 @@ import type { Database } from '../store/database.ts'
 import type { Accept } from './accept.ts'
 import type { Accepted } from './admission.ts'
 
-interface ResendParts {
+interface ResendServices {
   db: Database
   clock: Clock
   accept: Accept
@@ -23,7 +23,7 @@ interface ResendRequest {
   idempotency: Idempotency | null
 }
 
-/** `resendFailed` with its parts given. */
+/** `resendFailed`, bound to its services. */
 export type Resend = (messageId: string, by: ResendRequest) => Promise<Accepted>
 
 /**
@@ -31,8 +31,8 @@ export type Resend = (messageId: string, by: ResendRequest) => Promise<Accepted>
  * same message, so it keeps its Date and Message-ID. It goes through `accept` like any other.
  * @throws SternaError `invalid_state` if no recipient failed or the content is no longer stored; what `accept` throws
  */
-export async function resendFailed(messageId: string, by: ResendRequest, parts: ResendParts): Promise<Accepted> {
-  const { db, clock, accept } = parts
+export async function resendFailed(messageId: string, by: ResendRequest, services: ResendServices): Promise<Accepted> {
+  const { db, clock, accept } = services
   const [recipients, stored] = await Promise.all([failedRecipients(messageId, db), storedMessage(messageId, db)])
   if (recipients.length === 0) {
     throw new SternaError('invalid_state', 'No recipient of this email has failed for good, so there is nobody to send it to again.')

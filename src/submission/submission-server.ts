@@ -10,9 +10,9 @@ import { StorageFullError } from '../store/database.ts'
 import { FailedLogins } from './failed-logins.ts'
 import type { FreeSpace } from './free-space.ts'
 import { countRefusals } from './count-refusals.ts'
-import { receiveMessage, type ReceiveParts } from './receive-message.ts'
+import { receiveMessage, type ReceiveServices } from './receive-message.ts'
 
-interface SubmissionServerParts extends Omit<ReceiveParts, 'mayStillSend'> {
+interface SubmissionServerServices extends Omit<ReceiveServices, 'mayStillSend'> {
   apiKeys: Pick<ApiKeys, 'authenticate' | 'current'>
   refusedLogins: Pick<RefusedLogins, 'note'>
   space: Pick<FreeSpace, 'has'>
@@ -52,20 +52,20 @@ export interface SubmissionServerOptions {
  * Opens the ports where apps hand over mail by SMTP (RFC 6409, RFC 8314): those with STARTTLS, then those with TLS.
  * @throws SternaError `configuration` where a port cannot be opened; then none is left open
  */
-export async function startSubmissionServer(parts: SubmissionServerParts, options: SubmissionServerOptions): Promise<SmtpServer> {
+export async function startSubmissionServer(services: SubmissionServerServices, options: SubmissionServerOptions): Promise<SmtpServer> {
   const places = [
     ...options.listen.map((place) => ({ ...place, tls: false, setting: 'submission.listen' })),
     ...options.tlsListen.map((place) => ({ ...place, tls: true, setting: 'submission.tls_listen' })),
   ]
   return openSmtpPorts(
     places,
-    { ...options, tls: parts.tls, clock: parts.clock, log: parts.log },
-    countRefusals(handlersFor(parts, options), parts.metrics),
+    { ...options, tls: services.tls, clock: services.clock, log: services.log },
+    countRefusals(handlersFor(services, options), services.metrics),
   )
 }
 
-function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOptions): SmtpHandlers<AuthenticatedKey> {
-  const { apiKeys, clock, refusedLogins, space, metrics } = parts
+function handlersFor(services: SubmissionServerServices, options: SubmissionServerOptions): SmtpHandlers<AuthenticatedKey> {
+  const { apiKeys, clock, refusedLogins, space, metrics } = services
   const failedLogins = new FailedLogins(clock)
   const rate = new RateLimiter(clock, { limit: options.messagesPerMinute, windowMs: minuteMs })
   const mayStillSend = (key: AuthenticatedKey): Reply | null => {
@@ -96,7 +96,7 @@ function handlersFor(parts: SubmissionServerParts, options: SubmissionServerOpti
       metrics.rateLimits.smtp_messages.add()
       return tooFast
     },
-    take: (transaction, content) => receiveMessage(transaction, content, { ...parts, mayStillSend }, options),
+    take: (transaction, content) => receiveMessage(transaction, content, { ...services, mayStillSend }, options),
   }
 }
 

@@ -27,7 +27,7 @@ export interface SystemMail {
   parts: MimePart[]
 }
 
-interface SystemMailerParts {
+interface SystemMailerServices {
   clock: Clock
   accept: Accept
   /** The server's own domain; undefined if its name cannot be in the DNS. */
@@ -46,11 +46,11 @@ interface SystemMailerOptions {
  * signed while the DKIM record of the server's own domain is published; otherwise only the SPF record of `hostname` covers it.
  */
 export class SystemMailer {
-  readonly #parts: SystemMailerParts
+  readonly #services: SystemMailerServices
   readonly #options: SystemMailerOptions
 
-  constructor(parts: SystemMailerParts, options: SystemMailerOptions) {
-    this.#parts = parts
+  constructor(services: SystemMailerServices, options: SystemMailerOptions) {
+    this.#services = services
     this.#options = options
   }
 
@@ -61,7 +61,7 @@ export class SystemMailer {
 
   /** An id for `send`, for callers that must know it beforehand. */
   newMessageId(): string {
-    return newId('em', this.#parts.clock.now())
+    return newId('em', this.#services.clock.now())
   }
 
   /**
@@ -71,11 +71,11 @@ export class SystemMailer {
    * @throws StorageFullError if the disk is full
    */
   send(mail: SystemMail, besides: Statement[] = [], id = this.newMessageId()): Promise<Accepted> {
-    return this.#parts.accept(this.#submissionOf(mail, id), besides)
+    return this.#services.accept(this.#submissionOf(mail, id), besides)
   }
 
   #submissionOf(mail: SystemMail, id: string): Submission {
-    const { clock, systemDomain } = this.#parts
+    const { clock, systemDomain } = this.#services
     const { sandboxOnly } = this.#options
     const headers = { 'Auto-Submitted': mail.autoSubmitted, ...mail.headers }
     const fields = { from: this.from, to: [{ address: mail.to, name: null }], cc: [], replyTo: [], subject: mail.subject, headers }

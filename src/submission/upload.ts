@@ -7,7 +7,7 @@ import { ConflictError, type Database, type Statement } from '../store/database.
 import { removeInPieces } from '../store/remove-in-pieces.ts'
 import type { FreeSpace } from './free-space.ts'
 
-interface UploadParts {
+interface UploadServices {
   db: Database
   log: Log
   space: Pick<FreeSpace, 'require'>
@@ -28,16 +28,16 @@ interface Chunk {
  * that of a message that is there all the same nothing can be lost.
  */
 export class Uploads {
-  readonly #parts: UploadParts
+  readonly #services: UploadServices
   readonly #open = new Set<Upload>()
 
-  constructor(parts: UploadParts) {
-    this.#parts = parts
+  constructor(services: UploadServices) {
+    this.#services = services
   }
 
   /** Runs `take` with an upload. Nothing of it stays but what was completed, however `take` ends. */
   async run<T>(take: (upload: Upload) => Promise<T>): Promise<T> {
-    const upload = new Upload(this.#parts)
+    const upload = new Upload(this.#services)
     this.#open.add(upload)
     try {
       return await take(upload)
@@ -49,7 +49,7 @@ export class Uploads {
 
   /** Removes what a crash has left, and what could not be removed when it was abandoned. For the start, and now and then. */
   async sweep(): Promise<void> {
-    const { db } = this.#parts
+    const { db } = this.#services
     const left = await db.read<{ message_id: string }>('select message_id from upload')
     const open = new Set([...this.#open].flatMap(({ messageIds }) => [...messageIds]))
     for (const { message_id: id } of left) if (!open.has(id)) await dropContent(id, db)
@@ -58,12 +58,12 @@ export class Uploads {
 
 /** The content of one submission, or of a batch of them, from its first byte to its message. */
 export class Upload {
-  readonly #parts: UploadParts
+  readonly #services: UploadServices
   /** Of which something may be stored. */
   readonly messageIds = new Set<string>()
 
-  constructor(parts: UploadParts) {
-    this.#parts = parts
+  constructor(services: UploadServices) {
+    this.#services = services
   }
 
   /**
@@ -71,7 +71,7 @@ export class Upload {
    * @throws StorageFullError
    */
   require(contents: Content[]): void {
-    this.#parts.space.require(contents.reduce((sum, { size, stored }) => sum + size - stored * chunkSize, 0))
+    this.#services.space.require(contents.reduce((sum, { size, stored }) => sum + size - stored * chunkSize, 0))
   }
 
   /**
@@ -79,7 +79,7 @@ export class Upload {
    * @throws StorageFullError
    */
   async store(id: string, first: number, chunks: Uint8Array[]): Promise<void> {
-    this.#parts.space.require(chunks.reduce((sum, { length }) => sum + length, 0))
+    this.#services.space.require(chunks.reduce((sum, { length }) => sum + length, 0))
     await this.#write(chunks.map((bytes, place) => ({ id, number: first + place, bytes })))
   }
 
@@ -111,13 +111,13 @@ export class Upload {
       ...(this.messageIds.has(id) ? [{ sql: 'delete from upload where message_id = :id', params: { id }, expect: 1 }] : []),
       ...pending.map((bytes, place) => insertChunk({ id, number: stored + place, bytes })),
     ])
-    await this.#parts.db.write([...batch, ...contents])
+    await this.#services.db.write([...batch, ...contents])
     this.messageIds.clear()
   }
 
   /** Removes what was stored of messages that were not made. Never rejects: what it cannot remove is swept later. */
   async abandon(): Promise<void> {
-    const { db, log } = this.#parts
+    const { db, log } = this.#services
     for (const messageId of this.messageIds) {
       await dropContent(messageId, db).catch((error: unknown) =>
         log.warn({ messageId, error }, 'chunks of a refused message are left for the next sweep'),
@@ -132,7 +132,7 @@ export class Upload {
     try {
       while (content.stored < chunks) {
         const end = Math.min(content.stored + chunksAtOnce, chunks)
-        await this.#parts.db.write([...this.#begin([id]), copyChunks({ from, id }, { first: content.stored, end })])
+        await this.#services.db.write([...this.#begin([id]), copyChunks({ from, id }, { first: content.stored, end })])
         content.stored = end
       }
     } catch (error) {
@@ -143,7 +143,7 @@ export class Upload {
   }
 
   async #write(chunks: Chunk[]): Promise<void> {
-    await this.#parts.db.write([...this.#begin(chunks.map(({ id }) => id)), ...chunks.map(insertChunk)])
+    await this.#services.db.write([...this.#begin(chunks.map(({ id }) => id)), ...chunks.map(insertChunk)])
   }
 
   /** The rows of those that have none yet. */

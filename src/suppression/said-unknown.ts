@@ -37,7 +37,7 @@ const ofKey = 'account_id = :accountId and address = :address and sandbox = :san
  * When mail to the address failed like this before, epoch ms, if this is the second time: on another day, and since then nothing was
  * delivered there and no person opened or clicked. Null if it is the first time.
  */
-export async function saidUnknownBefore(db: Pick<Database, 'read' | 'report'>, said: SaidUnknown, now: number): Promise<number | null> {
+export async function saidUnknownBefore(db: Pick<Database, 'read' | 'slowRead'>, said: SaidUnknown, now: number): Promise<number | null> {
   const [row] = await db.read<{ unknown_at: number | null; unknown_before: number | null }>(
     `select unknown_at, unknown_before from soft_bounce where ${ofKey}`,
     key(said),
@@ -67,14 +67,14 @@ export const forgetSaidUnknown = (said: SaidAddress): Statement => ({
  * index is still being filled. A delivery that a bounce took back does not count.
  */
 async function hasShownLife(
-  db: Pick<Database, 'report'>,
+  db: Pick<Database, 'slowRead'>,
   { accountId, sandbox, address, recipientId }: SaidUnknown,
   since: number,
 ): Promise<boolean> {
   if ((await searchPosition(db)).behind > mostBehind) return true
   // Few messages were accepted since then, and they usually settle it. Scheduled mail, and opens of old mail, require a search of all.
   for (const first of [idFloor('em', since), wholeTable.first]) {
-    const found = await db.report(
+    const found = await db.slowRead(
       `select r.id from (${messagesWith(termOf.to)} union all ${messagesBehind('email.queued')}) candidate cross join recipient r
         where r.message_id = candidate.message_id and lower(r.forward_path) = lower(:to)
           and ((r.id <> :recipientId and r.state in ('delivered', 'complained') and r.delivered_at > :since)

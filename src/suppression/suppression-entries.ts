@@ -53,7 +53,7 @@ export class SuppressionEntries {
   /** The entry with this id, or the most important one for this address. */
   async find(scope: AccountScope, idOrAddress: string): Promise<SuppressionRow | undefined> {
     const { condition, params } = named(this.#asked(scope), idOrAddress)
-    const rows = await this.#db.report<SuppressionRow>(
+    const rows = await this.#db.slowRead<SuppressionRow>(
       `select id, address, origin, topic, source_id, reason, created_at, expires_at from suppression
         where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) and ${condition} order by id`,
       { ...scopeParams(scope), ...params, now: this.#clock.now() },
@@ -77,7 +77,7 @@ export class SuppressionEntries {
   page(scope: AccountScope, origin: SuppressionOrigin | null, page: Page): Promise<SuppressionRow[]> {
     const { condition, order, params } = pageClause(page)
     const ofOrigin = origin === null ? '' : 'and origin = :origin'
-    return this.#db.report<SuppressionRow>(
+    return this.#db.slowRead<SuppressionRow>(
       `select id, address, origin, topic, source_id, reason, created_at, expires_at from suppression
         where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) ${ofOrigin} and ${condition} ${order}`,
       { ...scopeParams(scope), now: this.#clock.now(), origin, ...params },

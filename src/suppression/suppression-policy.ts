@@ -32,7 +32,7 @@ export interface FinalFailure {
   hard: boolean
   category: BounceCategory
   smtpCode: number | null
-  enhancedCode: string | null
+  enhancedStatus: string | null
   reason: string
   /** See `Judgement`. */
   inWords?: true | undefined
@@ -53,7 +53,7 @@ const isUnproven = ({ hard, inWords }: Pick<FinalFailure, 'hard' | 'inWords'>): 
 export async function withEarlierReport<F extends Pick<FinalFailure, 'hard' | 'inWords'>>(
   failure: F,
   mail: AccountScope & Pick<AddressedTo, 'address' | 'recipientId'>,
-  { db, policy, now }: { db: Pick<Database, 'read' | 'report'>; policy: SuppressionPolicy; now: number },
+  { db, policy, now }: { db: Pick<Database, 'read' | 'slowRead'>; policy: SuppressionPolicy; now: number },
 ): Promise<F & Pick<FinalFailure, 'saidBefore'>> {
   if (!isUnproven(failure) || !policy.hardBounces) return failure
   return { ...failure, saidBefore: (await saidUnknownBefore(db, mail, now)) ?? undefined }

@@ -4,7 +4,7 @@ import type { ErasedAddress } from './erased-address.ts'
 import { endSubscription, subscriptionOf, type UnsubscribeMethod } from './unsubscribe.ts'
 import { decodeUnsubscribeToken, type UnsubscribeKeys, type UnsubscribeTarget } from './unsubscribe-token.ts'
 
-interface UnsubscribeLinksParts {
+interface UnsubscribeLinksServices {
   db: Pick<Database, 'read' | 'write'>
   clock: Clock
   keys: UnsubscribeKeys
@@ -13,22 +13,22 @@ interface UnsubscribeLinksParts {
 
 /** Unsubscribe links: what they say, and what using one does. */
 export class UnsubscribeLinks {
-  readonly #parts: UnsubscribeLinksParts
+  readonly #services: UnsubscribeLinksServices
 
-  constructor(parts: UnsubscribeLinksParts) {
-    this.#parts = parts
+  constructor(services: UnsubscribeLinksServices) {
+    this.#services = services
   }
 
   /** What a link's token says; null if it is not ours. */
   read(token: string): UnsubscribeTarget | null {
-    return decodeUnsubscribeToken(token, this.#parts.keys)
+    return decodeUnsubscribeToken(token, this.#services.keys)
   }
 
   /** Works even if the message is no longer kept. A repetition changes nothing and costs no write. */
   async use(target: UnsubscribeTarget, method: UnsubscribeMethod): Promise<void> {
-    const { db, clock } = this.#parts
+    const { db, clock } = this.#services
     for (;;) {
-      const subscription = await subscriptionOf(target, this.#parts)
+      const subscription = await subscriptionOf(target, this.#services)
       const batch = subscription ? endSubscription(subscription, method, clock.now()) : []
       if (batch.length === 0) return
       try {

@@ -18,7 +18,7 @@ export interface UnsubscribeKeys {
 }
 
 /** What a link is made with. */
-export interface UnsubscribeFrame {
+export interface UnsubscribeContext {
   keys: UnsubscribeKeys
   /** This server's URL for the outside, without a final slash. */
   baseUrl: string
@@ -31,7 +31,7 @@ export const unsubscribeKeys = (deriveKey: (purpose: string) => Buffer): Unsubsc
 })
 
 /** The link for one recipient of one message: the same wherever and however often it is made. */
-export const unsubscribeUrl = (target: UnsubscribeTarget, { keys, baseUrl }: UnsubscribeFrame): string =>
+export const unsubscribeUrl = (target: UnsubscribeTarget, { keys, baseUrl }: UnsubscribeContext): string =>
   `${baseUrl}/u/${encodeUnsubscribeToken(target, keys)}`
 
 const nonceBytes = 12

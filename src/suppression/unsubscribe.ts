@@ -18,7 +18,7 @@ interface Subscription {
   isEnded: boolean
 }
 
-interface SubscriptionParts {
+interface SubscriptionServices {
   db: Pick<Database, 'read'>
   erasedAddress: ErasedAddress
 }
@@ -33,7 +33,7 @@ interface SubscriptionRow extends Row {
 }
 
 /** What a link names; null if its account no longer exists. */
-export async function subscriptionOf(target: UnsubscribeTarget, { db, erasedAddress }: SubscriptionParts): Promise<Subscription | null> {
+export async function subscriptionOf(target: UnsubscribeTarget, { db, erasedAddress }: SubscriptionServices): Promise<Subscription | null> {
   const { accountId, messageId, address, topic } = target
   const [row] = await db.read<SubscriptionRow>(
     `select r.id as recipient_id, r.forward_path, m.subject, r.unsubscribed_at,
@@ -60,15 +60,15 @@ export async function subscriptionOf(target: UnsubscribeTarget, { db, erasedAddr
 /**
  * What the message to this recipient can be unsubscribed from; null if there is nothing, or the recipient or its account is unknown by now.
  */
-export async function subscriptionOfRecipient(recipientId: string, parts: SubscriptionParts): Promise<Subscription | null> {
-  const [row] = await parts.db.read<{ message_id: string; account_id: string; forward_path: string; sandbox: number; topic: string }>(
+export async function subscriptionOfRecipient(recipientId: string, services: SubscriptionServices): Promise<Subscription | null> {
+  const [row] = await services.db.read<{ message_id: string; account_id: string; forward_path: string; sandbox: number; topic: string }>(
     `select r.message_id, r.account_id, r.forward_path, m.sandbox, m.unsubscribe_topic as topic
        from recipient r join message m on m.id = r.message_id where r.id = :recipientId and m.unsubscribe_topic is not null`,
     { recipientId },
   )
   if (!row) return null
   const { account_id: accountId, message_id: messageId, forward_path: address, topic } = row
-  return subscriptionOf({ accountId, messageId, address, topic, sandbox: row.sandbox === 1 }, parts)
+  return subscriptionOf({ accountId, messageId, address, topic, sandbox: row.sandbox === 1 }, services)
 }
 
 function subscriptionFrom(target: UnsubscribeTarget, row: SubscriptionRow): Subscription {

@@ -101,7 +101,7 @@ export class TemplateList {
   /** A page of them, as `listBody` takes it. Uses the index template_account. */
   page(accountId: string, page: Page): Promise<TemplateListRow[]> {
     const { condition, order, params } = pageClause(page, 'template.id')
-    return this.#db.report<TemplateListRow>(
+    return this.#db.slowRead<TemplateListRow>(
       `select template.id, template.name, template.alias, live.published_at, template.created_at, template.updated_at
          from template left join template_version live on live.id = template.live_version_id
         where template.account_id = :accountId and ${condition} ${order}`,

@@ -41,7 +41,7 @@ export interface Dependent extends Row {
   state: 'current' | 'outdated'
 }
 
-interface VersionsParts {
+interface VersionsServices {
   db: Database
   clock: Clock
   live: LiveTemplates
@@ -67,10 +67,10 @@ interface Resolution {
 
 /** What was published of each template. A version that was published never changes: what is sent again becomes a new one. */
 export class TemplateVersions {
-  readonly #parts: VersionsParts
+  readonly #services: VersionsServices
 
-  constructor(parts: VersionsParts) {
-    this.#parts = parts
+  constructor(services: VersionsServices) {
+    this.#services = services
   }
 
   /**
@@ -83,7 +83,7 @@ export class TemplateVersions {
       const isDraft = from === 'draft' && template.versionId !== template.liveVersionId
       const content = isDraft || template.versionId === template.liveVersionId ? template : await this.live(template)
       const { sent, uses } = await this.resolve(template, content)
-      if (isDraft) return publishDraft({ template, versionId: template.versionId, sent, uses, by, now: this.#parts.clock.now() })
+      if (isDraft) return publishDraft({ template, versionId: template.versionId, sent, uses, by, now: this.#services.clock.now() })
       if (isSame(uses, await this.#usesOf(template.liveVersionId as string))) return null
       return this.#again(template, content, { sent, uses, by })
     })
@@ -105,12 +105,12 @@ export class TemplateVersions {
 
   /** Those that are kept, newest first. */
   list(template: Template): Promise<VersionRow[]> {
-    return this.#parts.db.report<VersionRow>(listVersions, { id: template.id, accountId: template.accountId })
+    return this.#services.db.slowRead<VersionRow>(listVersions, { id: template.id, accountId: template.accountId })
   }
 
   /** @throws SternaError `not_found` */
   async get(template: Template, number: number): Promise<TemplateVersion> {
-    const [row] = await this.#parts.db.read<WholeVersionRow>(findVersion, { id: template.id, number })
+    const [row] = await this.#services.db.read<WholeVersionRow>(findVersion, { id: template.id, number })
     if (row) return versionOf(row)
     throw new SternaError('not_found', `This template has no version ${number}. The newest ${versionsKept} are kept.`)
   }
@@ -123,7 +123,7 @@ export class TemplateVersions {
 
   /** Templates whose published versions hold this one. */
   dependents(template: Template): Promise<Dependent[]> {
-    return this.#parts.db.report<Dependent>(findDependents, { id: template.id, accountId: template.accountId })
+    return this.#services.db.slowRead<Dependent>(findDependents, { id: template.id, accountId: template.accountId })
   }
 
   /**
@@ -140,7 +140,7 @@ export class TemplateVersions {
   }
 
   async #source({ accountId }: Template, root: TemplateSource, name: string): Promise<TemplateSource> {
-    const [row] = await this.#parts.db.read<SourceRow>(findSource, { accountId, idOrAlias: name })
+    const [row] = await this.#services.db.read<SourceRow>(findSource, { accountId, idOrAlias: name })
     if (!row) throw new SternaError('template_not_found', `There is no template ${name}.`)
     if (row.id === root.id) return root
     if (row.version_id === null || row.html_body === null) {
@@ -158,18 +158,18 @@ export class TemplateVersions {
   }
 
   async #usesOf(versionId: string): Promise<TemplateUse[]> {
-    const rows = await this.#parts.db.read<{ template_id: string; used_version_id: string }>(findUses, { versionId })
+    const rows = await this.#services.db.read<{ template_id: string; used_version_id: string }>(findUses, { versionId })
     return rows.map((row) => ({ templateId: row.template_id, versionId: row.used_version_id }))
   }
 
   #again(template: Template, content: WrittenTemplate, { sent, uses, by }: Resolution & { by: Actor | null }): Statement[] {
-    const now = this.#parts.clock.now()
+    const now = this.#services.clock.now()
     return publishAgain({ template, versionId: newId('tplv', now), sent, uses, by, now }, content)
   }
 
   /** @param change the batch that publishes something; null where there is nothing to do */
   async #changing(accountId: string, idOrAlias: string, change: (template: Template) => Promise<Statement[] | null>): Promise<Template> {
-    const { db, live, get } = this.#parts
+    const { db, live, get } = this.#services
     let template = await get(accountId, idOrAlias)
     for (let tries = 1; ; tries++) {
       const batch = await change(template)

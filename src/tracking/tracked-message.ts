@@ -44,11 +44,11 @@ export class TrackedMessage {
   readonly #tag: Buffer
   readonly #keys: TrackingKeys
 
-  private constructor(message: Buffer, parts: TrackedPart[], frame: { tag: Buffer; keys: TrackingKeys }) {
+  private constructor(message: Buffer, parts: TrackedPart[], context: { tag: Buffer; keys: TrackingKeys }) {
     this.#message = message
     this.#parts = parts
-    this.#tag = frame.tag
-    this.#keys = frame.keys
+    this.#tag = context.tag
+    this.#keys = context.keys
   }
 
   /** Null if there is nothing to track in the message, or it may not be changed. */
@@ -83,7 +83,7 @@ export class TrackedMessage {
 
 const crlf = Buffer.from('\r\n')
 
-interface HtmlFrame {
+interface HtmlContext {
   plan: TrackingPlan
   mark: MessageMark
   links: MessageLinks
@@ -92,19 +92,19 @@ interface HtmlFrame {
   isFirst: boolean
 }
 
-function trackedHtml(part: HtmlPart, message: Buffer, frame: HtmlFrame): TrackedPart | null {
+function trackedHtml(part: HtmlPart, message: Buffer, context: HtmlContext): TrackedPart | null {
   const body = message.subarray(part.bodyStart, part.bodyEnd)
   if (part.encoding === 'base64' && !isPlainBase64(body)) return null
   const given = decodeTransfer(body, part.encoding)
   const source = htmlSource(given, part.charset)
-  const edits = source ? editsOf(source, given.length, frame) : []
+  const edits = source ? editsOf(source, given.length, context) : []
   if (!source || edits.length === 0) return null
   const html = edited(given, source, edits)
-  return { ...part, html, places: placesOf(html, source.encode(frame.mark.placeholder)), encode: (ascii) => source.encode(ascii) }
+  return { ...part, html, places: placesOf(html, source.encode(context.mark.placeholder)), encode: (ascii) => source.encode(ascii) }
 }
 
 /** The rewritten links and the insertion, in order. */
-function editsOf(source: HtmlSource, size: number, { plan, links, isLeft, isFirst }: HtmlFrame): Edit[] {
+function editsOf(source: HtmlSource, size: number, { plan, links, isLeft, isFirst }: HtmlContext): Edit[] {
   const markup = findLinks(source.text)
   const followed = plan.clicks ? linksAmong(source, markup.links).filter(({ target }) => !isLeft(target)) : []
   const edits: Edit[] = followed.map(({ start, end, target }) => ({ start, end, text: links.clickUrl(target, followed.length) }))

@@ -2,7 +2,7 @@ import type { TrackingPlan } from './tracked-message.ts'
 import type { TrackingOptions } from '../message/tracking-options.ts'
 import type { TrackingKeys } from './tracking-token.ts'
 
-interface TrackingLinksParts {
+interface TrackingLinksServices {
   keys: TrackingKeys
   /** This server's URL for the outside, without a final slash. */
   baseUrl: string
@@ -13,16 +13,16 @@ interface TrackingLinksParts {
 
 /** Decides where a mail's tracking links are: at its domain's tracking host once browsers can reach that, else at `base_url`. */
 export class TrackingLinks {
-  readonly #parts: TrackingLinksParts
+  readonly #services: TrackingLinksServices
 
-  constructor(parts: TrackingLinksParts) {
-    this.#parts = parts
+  constructor(services: TrackingLinksServices) {
+    this.#services = services
   }
 
   /** @param domain.trackingHost the verified one, or null */
   planFor({ tracking }: { tracking: TrackingOptions | null }, { trackingHost }: { trackingHost: string | null }): TrackingPlan | null {
     if (!tracking) return null
-    const { keys, baseUrl, hiddenLink, isCertified } = this.#parts
+    const { keys, baseUrl, hiddenLink, isCertified } = this.#services
     const host = trackingHost !== null && isCertified(trackingHost) ? trackingHost : ''
     const base = host === '' ? baseUrl : `https://${host}`
     const { opens, clicks } = tracking

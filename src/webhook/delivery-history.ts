@@ -54,10 +54,10 @@ export class DeliveryHistory {
   readonly #clock: Clock
   readonly #wake: (webhookId: string) => void
 
-  constructor(parts: { db: Database; clock: Clock; wake(webhookId: string): void }) {
-    this.#db = parts.db
-    this.#clock = parts.clock
-    this.#wake = parts.wake
+  constructor(services: { db: Database; clock: Clock; wake(webhookId: string): void }) {
+    this.#db = services.db
+    this.#clock = services.clock
+    this.#wake = services.wake
   }
 
   /** A page of a webhook's deliveries, as `listBody` takes it. */
@@ -91,7 +91,7 @@ export class DeliveryHistory {
 
   /** The attempts of one delivery, the oldest first. */
   attempts(deliveryId: string): Promise<AttemptRow[]> {
-    return this.#db.report<AttemptRow>(
+    return this.#db.slowRead<AttemptRow>(
       `select id, delivery_id, number, sent_at, duration_ms, http_status_code, response, error
          from webhook_attempt where delivery_id = :deliveryId order by id`,
       { deliveryId },
@@ -101,7 +101,7 @@ export class DeliveryHistory {
   /** A page of the attempts to post an event, replays included. */
   eventAttempts(webhookId: string, eventId: string, page: Page): Promise<AttemptRow[]> {
     const { condition, order, params } = pageClause(page, 'a.id')
-    return this.#db.report<AttemptRow>(
+    return this.#db.slowRead<AttemptRow>(
       `select a.id, a.delivery_id, a.number, a.sent_at, a.duration_ms, a.http_status_code, a.response, a.error
          from webhook_delivery d join webhook_attempt a on a.delivery_id = d.id
         where d.webhook_id = :webhookId and d.event_id = :eventId and ${condition} ${order}`,
@@ -138,7 +138,7 @@ export class DeliveryHistory {
     checkEnabled(webhook)
     let count = 0
     for (let after = ''; ;) {
-      const rows = await this.#db.report<{ id: string }>(
+      const rows = await this.#db.slowRead<{ id: string }>(
         `select d.id from webhook_delivery d
           where d.webhook_id = :webhookId and d.id > :after and d.state = :state and d.created_at >= :since and d.created_at <= :until
             and ${isLast}

@@ -26,7 +26,7 @@ export const isLast = `not exists (select 1 from webhook_delivery n
 
 /** A page of the deliveries of a webhook, the newest first, as `pageClause` has it. */
 export async function searchDeliveries<R extends Row>(
-  db: Pick<Database, 'report'>,
+  db: Pick<Database, 'slowRead'>,
   { columns, key, webhookId, filter, page }: DeliverySearch,
   sizes = standardSizes,
 ): Promise<R[]> {
@@ -36,21 +36,21 @@ export async function searchDeliveries<R extends Row>(
   const asked = [...listed, ...otherConditions(filter), ...(key === 'event_id' ? [isLast] : [])]
   const params = { webhookId, state: filter.state, type: filter.type, eventId: filter.eventId, rows: page.limit + 1, most: sizes.few + 1 }
   const look = (from: string, { first, end }: Span<string>): Promise<R[]> =>
-    db.report<R>(`select ${columns} from ${from} where ${asked.join(' and ')} ${order} limit :rows`, { ...params, first, end })
+    db.slowRead<R>(`select ${columns} from ${from} where ${asked.join(' and ')} ${order} limit :rows`, { ...params, first, end })
 
   const span = { first: page.before === null ? '' : `${page.before}+`, end: page.after ?? '~' }
   const inHand = inHandOf(filter.state)
   if (inHand !== null) {
     // With its limit SQLite makes no condition of the list one of theirs, and keeps to their index.
     const some = `(select * from webhook_delivery where webhook_id = :webhookId and ${inHand} limit :most) d`
-    const [row] = await db.report<{ found: number }>(`select count(*) as found from ${some}`, params)
+    const [row] = await db.slowRead<{ found: number }>(`select count(*) as found from ${some}`, params)
     if ((row?.found ?? 0) <= sizes.few) return look(some, span)
   }
   const pieces = {
     isUpward,
     rows: params.rows,
     edgeOf: async ({ first, end }: Span<string>, entries: number) => {
-      const [row] = await db.report<{ edge: string }>(
+      const [row] = await db.slowRead<{ edge: string }>(
         `select d.${key} as edge from webhook_delivery d where ${listed.join(' and ')} ${order} limit 1 offset :entries`,
         { ...params, first, end, entries: isUpward ? entries : entries - 1 },
       )

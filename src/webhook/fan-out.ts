@@ -36,11 +36,11 @@ interface ExtensionRow extends Row {
  * of each webhook that has something to do.
  */
 export function fanOutReader(
-  parts: { db: Database; clock: Clock; log: Log; list: { someEnabled: boolean } },
+  services: { db: Database; clock: Clock; log: Log; list: { someEnabled: boolean } },
   onDue: (webhookId: string) => void,
 ): LogReader {
-  const { db, clock, list } = parts
-  return new LogReader(parts, {
+  const { db, clock, list } = services
+  return new LogReader(services, {
     cursor: 'webhook',
     fault: 'webhook deliveries could not be made from the event log',
     // While no webhook is enabled the cursor stands still: what comes to pass meanwhile concerns nobody.

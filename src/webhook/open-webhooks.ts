@@ -14,7 +14,7 @@ import { WebhookList } from './webhook-list.ts'
 import { openPreviousSecret, WebhookRunner, type RunnerSettings } from './webhook-runner.ts'
 import type { Webhook } from './webhook-store.ts'
 
-interface WebhookParts {
+interface WebhookServices {
   db: Database
   clock: Clock
   log: Log
@@ -40,10 +40,10 @@ export interface Webhooks {
 }
 
 /** Loads the webhooks. They can be changed and read at once; nothing is posted before `start()`. */
-export async function openWebhooks(parts: WebhookParts, settings: WebhookSettings): Promise<Webhooks> {
-  const { db, clock, log, metrics } = parts
-  const poster = new WebhookPoster(parts, settings)
-  const list: WebhookList = new WebhookList({ ...parts, onEnabled: () => runner.webhookEnabled() }, settings)
+export async function openWebhooks(services: WebhookServices, settings: WebhookSettings): Promise<Webhooks> {
+  const { db, clock, log, metrics } = services
+  const poster = new WebhookPoster(services, settings)
+  const list: WebhookList = new WebhookList({ ...services, onEnabled: () => runner.webhookEnabled() }, settings)
   const runner: WebhookRunner = new WebhookRunner({ db, clock, log, metrics, list, poster }, settings)
   await list.load()
   return {
@@ -58,8 +58,8 @@ export async function openWebhooks(parts: WebhookParts, settings: WebhookSetting
   }
 }
 
-function sendSample(webhook: Webhook, type: PublicEventType, parts: { poster: WebhookPoster; clock: Clock }): Promise<PostResult> {
-  const at = parts.clock.now()
+function sendSample(webhook: Webhook, type: PublicEventType, services: { poster: WebhookPoster; clock: Clock }): Promise<PostResult> {
+  const at = services.clock.now()
   const eventId = newId('evt', at).replace('evt_', 'evt_test_')
   const sample = sampleData(type, newId('em', at), at)
   const data = webhook.payload === 'extended' ? extendedData(sample, sampleExtension) : sample
@@ -74,5 +74,5 @@ function sendSample(webhook: Webhook, type: PublicEventType, parts: { poster: We
     previousSecret: openPreviousSecret(webhook, at),
     at,
   })
-  return parts.poster.post({ url: webhook.url, headers: { ...headers, 'x-service-test': 'true' }, body })
+  return services.poster.post({ url: webhook.url, headers: { ...headers, 'x-service-test': 'true' }, body })
 }

@@ -47,8 +47,8 @@ export class WebhookPoster {
   readonly #inHand = new Set<AbortController>()
   #agent: Promise<Agent> | null = null
 
-  constructor(parts: { resolver: Resolver }, settings: PosterSettings) {
-    this.#resolver = parts.resolver
+  constructor(services: { resolver: Resolver }, settings: PosterSettings) {
+    this.#resolver = services.resolver
     this.#settings = settings
   }
 

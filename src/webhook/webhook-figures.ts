@@ -3,8 +3,8 @@ import type { Figures } from '../metrics/metrics-page.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Database, Row } from '../store/database.ts'
 
-interface WebhookFiguresParts {
-  db: Pick<Database, 'report'>
+interface WebhookFiguresServices {
+  db: Pick<Database, 'slowRead'>
   clock: Clock
   metrics: Metrics
 }
@@ -24,13 +24,13 @@ const figures = `
     from (select count(*) as pending, min(next_attempt_at) as due_at from webhook_delivery where next_attempt_at is not null) as waiting`
 
 /** How far the posts to webhooks are behind. */
-export function webhookFigures({ db, clock, metrics }: WebhookFiguresParts): Figures {
+export function webhookFigures({ db, clock, metrics }: WebhookFiguresServices): Figures {
   return {
     part: 'webhooks',
     gauges: [...Object.values(metrics.webhookDeliveries), metrics.webhookOldestOverdue, metrics.webhookUnread],
     goodForMs: 10_000,
     async read() {
-      const [row] = await db.report<FiguresRow>(figures)
+      const [row] = await db.slowRead<FiguresRow>(figures)
       if (!row) return
       metrics.webhookDeliveries.pending.set(row.pending)
       metrics.webhookDeliveries.attempting.set(row.attempting)

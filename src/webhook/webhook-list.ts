@@ -32,7 +32,7 @@ export interface WebhookFields {
   status: 'enabled' | 'disabled'
 }
 
-interface ListParts {
+interface ListServices {
   db: Database
   clock: Clock
   secrets: Pick<Secrets, 'seal' | 'open'>
@@ -56,11 +56,11 @@ export class WebhookList {
   readonly #byId = new Map<string, Webhook>()
   #enabled = 0
 
-  constructor(parts: ListParts, settings: { allowHttp: boolean }) {
-    this.#db = parts.db
-    this.#clock = parts.clock
-    this.#secrets = parts.secrets
-    this.#onEnabled = parts.onEnabled
+  constructor(services: ListServices, settings: { allowHttp: boolean }) {
+    this.#db = services.db
+    this.#clock = services.clock
+    this.#secrets = services.secrets
+    this.#onEnabled = services.onEnabled
     this.#allowHttp = settings.allowHttp
   }
 
@@ -86,7 +86,7 @@ export class WebhookList {
   /** A page of them, as `listBody` takes it. */
   async page(scope: AccountScope, page: Page): Promise<Webhook[]> {
     const { condition, order, params } = pageClause(page)
-    const rows = await this.#db.report<{ id: string }>(
+    const rows = await this.#db.slowRead<{ id: string }>(
       `select id from webhook where account_id = :accountId and sandbox = :sandbox and status <> 'deleted' and ${condition} ${order}`,
       { ...scopeParams(scope), ...params },
     )

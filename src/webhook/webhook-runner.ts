@@ -25,7 +25,7 @@ import {
 import type { WebhookList } from './webhook-list.ts'
 import { disableFailing, recordFailure, recordSuccess, type Webhook } from './webhook-store.ts'
 
-interface RunnerParts {
+interface RunnerServices {
   db: Database
   clock: Clock
   log: Log
@@ -57,7 +57,7 @@ const disableAfterExhausted = 10
  * not wait for one another: each has connections of its own (see EndpointTurns).
  */
 export class WebhookRunner {
-  readonly #parts: RunnerParts
+  readonly #services: RunnerServices
   readonly #settings: RunnerSettings
   readonly #turns: EndpointTurns
   readonly #timers = new Map<string, { at: number; cancel: CancelTimer }>()
@@ -67,18 +67,18 @@ export class WebhookRunner {
   #running = false
   #brokenOff = false
 
-  constructor(parts: RunnerParts, settings: RunnerSettings) {
-    this.#parts = parts
+  constructor(services: RunnerServices, settings: RunnerSettings) {
+    this.#services = services
     this.#settings = settings
-    this.#underWay = new UnderWay((error) => parts.log.error({ error }, 'webhooks failed'))
-    this.#outcomes = new LastingWrites(parts)
-    this.#log = fanOutReader(parts, (webhookId) => this.wake(webhookId))
+    this.#underWay = new UnderWay((error) => services.log.error({ error }, 'webhooks failed'))
+    this.#outcomes = new LastingWrites(services)
+    this.#log = fanOutReader(services, (webhookId) => this.wake(webhookId))
     this.#turns = new EndpointTurns((endpoint) => this.#run(endpoint), settings.mostConnections)
   }
 
   /** Takes up what the last process left, and from then on posts what is due. */
   async start(): Promise<void> {
-    const { db, clock } = this.#parts
+    const { db, clock } = this.#services
     await db.write(releaseAttempting(clock.now()))
     this.#running = true
     for (const { webhook_id: id, due_at: dueAt } of await db.read<{ webhook_id: string; due_at: number | null }>(firstDue)) {
@@ -95,7 +95,7 @@ export class WebhookRunner {
     this.#timers.clear()
     const grace = setTimeout(() => {
       this.#brokenOff = true
-      this.#parts.poster.breakOff()
+      this.#services.poster.breakOff()
       this.#outcomes.stop()
     }, graceMs)
     await this.#underWay.ended()
@@ -108,9 +108,9 @@ export class WebhookRunner {
   }
 
   /** Says that a webhook has a delivery due at this time (epoch, ms; now if not given). */
-  wake(webhookId: string, dueAt = this.#parts.clock.now()): void {
+  wake(webhookId: string, dueAt = this.#services.clock.now()): void {
     if (!this.#running) return
-    if (dueAt <= this.#parts.clock.now()) return this.#turns.request(webhookId)
+    if (dueAt <= this.#services.clock.now()) return this.#turns.request(webhookId)
     const timer = this.#timers.get(webhookId)
     if (timer && timer.at <= dueAt) return
     timer?.cancel()
@@ -118,7 +118,7 @@ export class WebhookRunner {
       this.#timers.delete(webhookId)
       this.wake(webhookId)
     }
-    this.#timers.set(webhookId, { at: dueAt, cancel: this.#parts.clock.at(dueAt, fire) })
+    this.#timers.set(webhookId, { at: dueAt, cancel: this.#services.clock.at(dueAt, fire) })
   }
 
   /** One turn of an endpoint: claims what it may and begins the attempts. */
@@ -126,14 +126,14 @@ export class WebhookRunner {
     if (!this.#running) return
     this.#underWay.track(
       this.#claim(endpoint).catch((error: unknown) => {
-        this.#parts.log.error({ error, webhookId: endpoint.id }, 'webhook deliveries could not be claimed; trying again')
-        this.wake(endpoint.id, this.#parts.clock.now() + retryMs)
+        this.#services.log.error({ error, webhookId: endpoint.id }, 'webhook deliveries could not be claimed; trying again')
+        this.wake(endpoint.id, this.#services.clock.now() + retryMs)
       }),
     )
   }
 
   async #claim(endpoint: Endpoint): Promise<void> {
-    const { db, clock } = this.#parts
+    const { db, clock } = this.#services
     const wanted = this.#turns.reserve(endpoint)
     let claimed: ClaimedDelivery[] = []
     try {
@@ -149,12 +149,12 @@ export class WebhookRunner {
   }
 
   async #attempt(endpoint: Endpoint, delivery: ClaimedDelivery): Promise<void> {
-    const { list, log } = this.#parts
+    const { list, log } = this.#services
     const webhook = list.findWebhook(endpoint.id)
     let succeeded = false
     try {
       if (webhook?.status !== 'enabled') return void (await this.#outcomes.write([cancelClaimed(delivery.id)]))
-      const sentAt = this.#parts.clock.now()
+      const sentAt = this.#services.clock.now()
       const result = await this.#post(webhook, delivery, sentAt)
       // Broken off by our own end: the attempt does not count, and the next start makes it again.
       if (this.#brokenOff && result.statusCode === null) return
@@ -179,12 +179,12 @@ export class WebhookRunner {
       previousSecret: openPreviousSecret(webhook, at),
       at,
     })
-    return this.#parts.poster.post({ url: webhook.url, headers, body })
+    return this.#services.poster.post({ url: webhook.url, headers, body })
   }
 
   async #settle(webhook: Webhook, delivery: ClaimedDelivery, outcome: { sentAt: number; result: PostResult }): Promise<void> {
     const { sentAt, result } = outcome
-    const { clock, log } = this.#parts
+    const { clock, log } = this.#services
     const now = clock.now()
     const number = delivery.attempts + 1
     const wait = this.#settings.retrySchedule[delivery.attempts]
@@ -202,7 +202,7 @@ export class WebhookRunner {
     if (nextAt !== null) this.wake(webhook.id, nextAt)
     const disabled = written.some(({ rows }) => rows.length === 1) // only disableFailing returns a row
     if (disabled) {
-      this.#parts.list.noteDisabled(webhook.id)
+      this.#services.list.noteDisabled(webhook.id)
       log.warn({ webhookId: webhook.id, accountId: webhook.accountId }, 'webhook disabled: it has only failed for days')
     }
   }
@@ -212,7 +212,7 @@ export class WebhookRunner {
     state: 'success' | 'failed' | 'pending',
     { sentAt, result }: { sentAt: number; result: PostResult },
   ): void {
-    const { metrics } = this.#parts
+    const { metrics } = this.#services
     metrics.webhookAttempts[state === 'pending' ? 'retry' : state].add()
     metrics.webhookDuration.observe(result.durationMs / 1000)
     if (state === 'success') metrics.webhookDelay.observe(Math.max(0, sentAt + result.durationMs - timeOfId(id)) / 1000)

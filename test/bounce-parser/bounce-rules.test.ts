@@ -6,10 +6,10 @@ import type { Refusal } from '../../src/bounce-parser/refusal.ts'
 const source = JSON.parse(readFileSync(new URL('../../config/bounce-rules.json', import.meta.url), 'utf8')) as BounceRuleSource
 const rules = new BounceRules(source)
 const { all } = rules
-const codes = source.enhancedCodes.map(({ code }) => code)
+const codes = source.enhancedStatuses.map(({ code }) => code)
 const refusal = (some: Partial<Refusal>): Refusal => ({
   code: null,
-  enhancedCode: null,
+  enhancedStatus: null,
   text: '',
   remoteHost: null,
   phase: 'rcpt',
@@ -42,9 +42,9 @@ test('the last rule fits everything, and is soft', () => {
 })
 
 test('codes are hard where the address or its domain does not exist, has moved, or takes no mail, and nowhere else', () => {
-  const hard = codes.filter((code) => rules.classify(refusal({ code: 550, enhancedCode: `5.${code}` })).hard)
+  const hard = codes.filter((code) => rules.classify(refusal({ code: 550, enhancedStatus: `5.${code}` })).hard)
   expect(hard).toEqual(['1.1', '1.2', '1.3', '1.6', '1.10'])
-  expect(codes.filter((code) => rules.classify(refusal({ code: 450, enhancedCode: `4.${code}` })).hard)).toEqual([])
+  expect(codes.filter((code) => rules.classify(refusal({ code: 450, enhancedStatus: `4.${code}` })).hard)).toEqual([])
 })
 
 test('every code of RFC 3463 and of the documents that add to it has a meaning', () => {
@@ -53,8 +53,8 @@ test('every code of RFC 3463 and of the documents that add to it has a meaning',
 })
 
 test('a code that is not registered means what its subject means', () => {
-  expect(rules.classify(refusal({ code: 550, enhancedCode: '5.7.999' }))).toEqual({ category: 'policy', hard: false })
-  expect(rules.classify(refusal({ code: 550, enhancedCode: '5.99.1', text: 'what', phase: 'report' }))).toEqual({
+  expect(rules.classify(refusal({ code: 550, enhancedStatus: '5.7.999' }))).toEqual({ category: 'policy', hard: false })
+  expect(rules.classify(refusal({ code: 550, enhancedStatus: '5.99.1', text: 'what', phase: 'report' }))).toEqual({
     category: 'other',
     hard: false,
   })

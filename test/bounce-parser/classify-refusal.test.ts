@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { classifyRefusal } from '../../src/bounce-vocabulary.ts'
 import type { BounceCategory, RefusalPhase } from '../../src/bounce-parser/refusal.ts'
-import { enhancedCodeOf } from '../../src/smtp/reply.ts'
+import { enhancedStatusOf } from '../../src/smtp/reply.ts'
 
 const replies = readFileSync(new URL('../fixtures/refusals/replies.txt', import.meta.url), 'utf8')
   .split('\n')
@@ -14,8 +14,9 @@ const replies = readFileSync(new URL('../fixtures/refusals/replies.txt', import.
 function judge(phase: RefusalPhase, reply: string, remoteHost: string | null = null) {
   const code = /^[245]\d\d(?=[ -])/.test(reply) ? Number(reply.slice(0, 3)) : null
   const text = code === null ? reply : reply.slice(4)
-  const enhancedCode = (code === null ? null : enhancedCodeOf(code, text)) ?? /(?:^|#)([245]\.\d{1,3}\.\d{1,3})\b/.exec(text)?.[1] ?? null
-  return classifyRefusal({ code, enhancedCode, text, phase, remoteHost })
+  const enhancedStatus =
+    (code === null ? null : enhancedStatusOf(code, text)) ?? /(?:^|#)([245]\.\d{1,3}\.\d{1,3})\b/.exec(text)?.[1] ?? null
+  return classifyRefusal({ code, enhancedStatus, text, phase, remoteHost })
 }
 
 describe('what mail systems say', () => {
@@ -70,7 +71,7 @@ test('whatever is said is understood or not, and before RCPT never hard unless t
   )
   fc.assert(
     fc.property(fc.constantFrom(...phases), fc.integer({ min: 200, max: 599 }), text, (phase, code, said) => {
-      const { hard } = classifyRefusal({ code, enhancedCode: enhancedCodeOf(code, said), text: said, remoteHost: null, phase })
+      const { hard } = classifyRefusal({ code, enhancedStatus: enhancedStatusOf(code, said), text: said, remoteHost: null, phase })
       if (phases.indexOf(phase) < phases.indexOf('rcpt') && code !== 521 && code !== 556) expect(hard).toBe(false)
     }),
   )

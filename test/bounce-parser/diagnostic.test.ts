@@ -51,6 +51,6 @@ it.each([
   ['smtp; blocked: 5.7.1.9 is listed, 192.0.2.5.1.1', null, null, 'blocked: 5.7.1.9 is listed, 192.0.2.5.1.1'],
   ['smtp; after 500 seconds', null, null, 'after 500 seconds'],
   ['', null, null, ''],
-])('%s', (said, code, enhancedCode, text) => {
-  expect(parseDiagnostic(said)).toEqual({ code, enhancedCode, text })
+])('%s', (said, code, enhancedStatus, text) => {
+  expect(parseDiagnostic(said)).toEqual({ code, enhancedStatus, text })
 })

@@ -5,23 +5,23 @@ import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openKeyFile } from '../../src/account/key-file.ts'
 import { runCommand } from '../../src/command/command-line.ts'
-import type { CommandParts } from '../../src/command/command-parts.ts'
-import { openCommandParts } from '../../src/command/open-command-parts.ts'
+import type { CommandServices } from '../../src/command/command-services.ts'
+import { openCommandServices } from '../../src/command/open-command-services.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { silentLog } from '../../src/log.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
-let parts: CommandParts
+let services: CommandServices
 let place: string
 beforeEach(async () => {
   place = testDirectory()
   const env = { STERNA_DATA_DIR: join(place, 'data'), STERNA_HOSTNAME: 'mail.example.net', STERNA_DNS_SERVERS: '127.0.0.1:1' }
-  const opened = await openCommandParts(loadConfig({ env }), silentLog)
+  const opened = await openCommandServices(loadConfig({ env }), silentLog)
   onTestFinished(() => opened.close())
-  parts = opened.parts
+  services = opened.services
 })
 
-const backup = () => runCommand({ argv: ['backup', 'copy.db', '--with-key'], cwd: place }, parts)
+const backup = () => runCommand({ argv: ['backup', 'copy.db', '--with-key'], cwd: place }, services)
 const made = () => readdirSync(place).filter((name) => name !== 'data')
 
 /** What is flushed and renamed from now on, by the names of the files. */
@@ -68,7 +68,7 @@ test('what a backup that was killed has left is no hindrance once its empty file
 })
 
 test('a key file that is not the one of the database is not copied, and no backup is left', async () => {
-  const { secretKeyFile } = parts.config
+  const { secretKeyFile } = services.config
   const key = readFileSync(secretKeyFile)
   renameSync(secretKeyFile, `${secretKeyFile}.aside`)
   expect((await backup()).stderr).toContain('secret.key cannot be used')

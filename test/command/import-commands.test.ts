@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished, expect, test } from 'vitest'
 import { runCommand } from '../../src/command/command-line.ts'
-import { openCommandParts } from '../../src/command/open-command-parts.ts'
+import { openCommandServices } from '../../src/command/open-command-services.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { silentLog } from '../../src/log.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
@@ -10,19 +10,19 @@ import { testDirectory } from '../support/temporary-directory.ts'
 async function start() {
   const directory = testDirectory()
   const config = loadConfig({ env: { STERNA_DATA_DIR: join(directory, 'data'), STERNA_HOSTNAME: 'mail.example.com' } })
-  const { parts, close } = await openCommandParts(config, silentLog)
+  const { services, close } = await openCommandServices(config, silentLog)
   onTestFinished(close)
-  await parts.accounts.create('acme', 'free')
+  await services.accounts.create('acme', 'free')
   return {
-    parts,
+    services,
     async importFile(text: string | Buffer, ...options: string[]) {
       writeFileSync(join(directory, 'export'), text)
       const argv = ['import', 'suppressions', 'export', '--account', 'acme', ...options]
-      return runCommand({ argv, cwd: directory }, parts)
+      return runCommand({ argv, cwd: directory }, services)
     },
     /** `address origin date reason` of each entry, in the order of their times. */
     async listed() {
-      const rows = await parts.db.report<{ address: string; origin: string; created_at: number; reason: string | null }>(
+      const rows = await services.db.slowRead<{ address: string; origin: string; created_at: number; reason: string | null }>(
         'select address, origin, created_at, reason from suppression order by id',
       )
       return rows.map(({ address, origin, created_at: at, reason }) => [address, origin, new Date(at).toISOString().slice(0, 19), reason])
@@ -149,21 +149,21 @@ test('what cannot be taken is named by its line, and the rest is taken', async (
 })
 
 test('the user may say what the entries are, and whose sandbox they concern', async () => {
-  const { importFile, listed, parts } = await start()
+  const { importFile, listed, services } = await start()
   await importFile(`email\n${ann}\n`, '--from', 'sendgrid', '--origin', 'manual', '--sandbox')
   expect((await listed()).map(([address, origin]) => [address, origin])).toEqual([[ann, 'manual']])
-  expect(await parts.db.report('select sandbox from suppression')).toEqual([{ sandbox: 1 }])
+  expect(await services.db.slowRead('select sandbox from suppression')).toEqual([{ sandbox: 1 }])
 })
 
 test('what somebody unsubscribed from may be named, and stands with those entries only', async () => {
-  const { importFile, parts } = await start()
+  const { importFile, services } = await start()
   const entries = [
     `{"EmailAddress":"${ann}","SuppressionReason":"ManualSuppression","Origin":"Recipient"}`,
     `{"EmailAddress":"${bob}","SuppressionReason":"HardBounce","Origin":"Recipient"}`,
   ]
   const dump = `{"Suppressions":[${entries.join(',')}]}`
   for (const topic of ['news', 'offers']) await importFile(dump, '--from', 'postmark', '--topic', topic)
-  expect(await parts.db.report('select address, topic from suppression order by address, topic')).toEqual([
+  expect(await services.db.slowRead('select address, topic from suppression order by address, topic')).toEqual([
     { address: ann, topic: 'news' },
     { address: ann, topic: 'offers' },
     { address: bob, topic: '' },
@@ -186,7 +186,7 @@ test.each([
 })
 
 test('a file that does not exist is named', async () => {
-  const { parts } = await start()
+  const { services } = await start()
   const argv = ['import', 'suppressions', '/nowhere.csv', '--account', 'acme', '--from', 'ses']
-  expect(await runCommand({ argv, cwd: '/' }, parts)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('/nowhere.csv') })
+  expect(await runCommand({ argv, cwd: '/' }, services)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('/nowhere.csv') })
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { backupCommands } from '../../src/command/backup-commands.ts'
-import { openCommandParts } from '../../src/command/open-command-parts.ts'
+import { openCommandServices } from '../../src/command/open-command-services.ts'
 import { restoreBackup } from '../../src/command/restore.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import type { Config } from '../../src/config/settings.ts'
@@ -17,25 +17,25 @@ const configFor = (directory: string): Config =>
 
 /** A start as a command's; what it finds: the accounts, and that the key opens what is stored. */
 async function start(config: Config): Promise<string[]> {
-  const { parts, close } = await openCommandParts(config, silentLog)
+  const { services, close } = await openCommandServices(config, silentLog)
   try {
-    for (const { keys } of parts.sendingDomains.list()) for (const { id } of keys) parts.sendingDomains.privateKey(id)
-    return parts.accounts.list().map(({ name }) => name)
+    for (const { keys } of services.sendingDomains.list()) for (const { id } of keys) services.sendingDomains.privateKey(id)
+    return services.accounts.list().map(({ name }) => name)
   } finally {
     await close()
   }
 }
 
 async function change(config: Config, account: string): Promise<void> {
-  const { parts, close } = await openCommandParts(config, silentLog)
-  const { id } = await parts.accounts.create(account, 'free')
-  await parts.sendingDomains.add(id, `${account}.example`)
+  const { services, close } = await openCommandServices(config, silentLog)
+  const { id } = await services.accounts.create(account, 'free')
+  await services.sendingDomains.add(id, `${account}.example`)
   await close()
 }
 
 async function backup(config: Config, file: string): Promise<void> {
-  const { parts, close } = await openCommandParts(config, silentLog)
-  await backupCommands[0]?.run?.({ args: [file], options: { 'with-key': true }, cwd: '/' }, parts)
+  const { services, close } = await openCommandServices(config, silentLog)
+  await backupCommands[0]?.run?.({ args: [file], options: { 'with-key': true }, cwd: '/' }, services)
   await close()
 }
 
@@ -45,10 +45,10 @@ const restore = (config: Config, file: string, options: Record<string, string | 
 /** Writes an account in a process that is killed: its last commits are in the WAL alone. */
 function changeAndDie(config: Config, account: string): void {
   const script = `
-    const { openCommandParts } = await source('command/open-command-parts.ts')
+    const { openCommandServices } = await source('command/open-command-services.ts')
     const { silentLog } = await source('log.ts')
-    const { parts } = await openCommandParts(given.config, silentLog)
-    await parts.accounts.create(given.account, 'free')
+    const { services } = await openCommandServices(given.config, silentLog)
+    await services.accounts.create(given.account, 'free')
     process.kill(process.pid, 'SIGKILL')`
   expect(inOtherProcess(script, { config, account })).toEqual({ signal: 'SIGKILL', stdout: '', stderr: '' })
 }
@@ -142,7 +142,7 @@ test.each(noBackups)('%s is no backup, and changes nothing', async (_, make, why
 test('nothing is restored under a process that has the database open, even where its lock was removed', async () => {
   const { now, file } = await twoStates(false)
   const config = configFor(now)
-  const { close } = await openCommandParts(config, silentLog)
+  const { close } = await openCommandServices(config, silentLog)
   const script = `
     const { restoreBackup } = await source('command/restore.ts')
     await restoreBackup({ args: [given.file], options: { force: true }, cwd: '/' }, given.config)`

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { runCommand } from '../../src/command/command-line.ts'
 import type { CommandResult } from '../../src/command/control-socket.ts'
-import { openCommandParts } from '../../src/command/open-command-parts.ts'
+import { openCommandServices } from '../../src/command/open-command-services.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { silentLog } from '../../src/log.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
@@ -27,20 +27,20 @@ const fixtures = join(import.meta.dirname, '../fixtures/made-html')
 async function start() {
   const directory = testDirectory()
   const config = loadConfig({ env: { STERNA_DATA_DIR: join(directory, 'data'), STERNA_HOSTNAME: 'mail.example.com' } })
-  const { parts, close } = await openCommandParts(config, silentLog)
+  const { services, close } = await openCommandServices(config, silentLog)
   onTestFinished(close)
-  const { id: accountId } = await parts.accounts.create('shop', 'free')
+  const { id: accountId } = await services.accounts.create('shop', 'free')
   mkdirSync(join(directory, 'mail'))
   return {
     directory,
     accountId,
-    templates: parts.templates,
-    audit: async () => (await parts.audit.page({}, { limit: 50, after: null, before: null })).map(({ operation }) => operation),
+    templates: services.templates,
+    audit: async () => (await services.audit.page({}, { limit: 50, after: null, before: null })).map(({ operation }) => operation),
     write: (files: Record<string, string | Buffer>) =>
       Object.entries(files).forEach(([name, text]) => writeFileSync(join(directory, 'mail', name), text)),
     push: (...words: string[]) =>
-      runCommand({ argv: ['template', 'push', ...words, '--account', 'shop'], cwd: join(directory, 'mail') }, parts),
-    pull: (...words: string[]) => runCommand({ argv: ['template', 'pull', ...words, '--account', 'shop'], cwd: directory }, parts),
+      runCommand({ argv: ['template', 'push', ...words, '--account', 'shop'], cwd: join(directory, 'mail') }, services),
+    pull: (...words: string[]) => runCommand({ argv: ['template', 'pull', ...words, '--account', 'shop'], cwd: directory }, services),
   }
 }
 

@@ -19,7 +19,7 @@ describe('a delivered message', () => {
     const mx = await testMx()
     const text = 'Subject: dots\r\n\r\n.\r\n..\r\n.a\r\n\r\nend'
     const attempt = await testDelivery([mx]).attempt(jobOf({ text }))
-    expect(attempt.outcome).toEqual({ type: 'delivered', reply: { code: 250, enhancedCode: '2.0.0', text: '2.0.0 Ok: queued' } })
+    expect(attempt.outcome).toEqual({ type: 'delivered', reply: { code: 250, enhancedStatus: '2.0.0', text: '2.0.0 Ok: queued' } })
     expect(attempt).toMatchObject({ recipientId: 'rcp_1', mxHost: 'mx1.example.com', address: '127.0.0.1', tls: null, selectors: [] })
     const [message] = mx.messages
     expect(message?.data.toString()).toBe(`${text}\r\n`)
@@ -66,7 +66,7 @@ describe('a delivered message', () => {
   it('gets what is added: a trace above the signatures, fields below them, and what differs by recipient to that one only', async () => {
     const mx = await testMx()
     const delivery = testDelivery([mx])
-    delivery.parts.signer.addKey('dk_1', generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' }))
+    delivery.services.signer.addKey('dk_1', generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' }))
     const signingKeys = [{ id: 'dk_1', signingDomain: 'sender.test', selector: 'sel', algorithm: 'ed25519-sha256' as const }]
     const recipient = (name: string, fields: AddedField[]) => ({
       id: name,
@@ -121,7 +121,7 @@ describe('a delivered message', () => {
     const mx = await testMx()
     const delivery = testDelivery([mx])
     const der = generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' })
-    delivery.parts.signer.addKey('dk_1', der)
+    delivery.services.signer.addKey('dk_1', der)
     const key = { id: 'dk_1', signingDomain: 'sender.test', selector: 'sel', algorithm: 'ed25519-sha256' as const }
     expect(await delivery.attempt(jobOf({ signingKeys: [key] }))).toMatchObject({ outcome: { type: 'delivered' }, selectors: ['sel'] })
     expect(mx.messages[0]?.data.toString()).toMatch(/^DKIM-Signature:[^]*\r\nSubject: hi\r\n\r\nHello\r\n$/)
@@ -365,7 +365,7 @@ describe('content on request', () => {
       asked.push(`${type} after ${mx.sessions.at(-1)?.commands.at(-1)}`)
       if (type === 'content wanted') contents.answer(jobId, content)
     })
-    delivery.parts.contents = contents
+    delivery.services.contents = contents
     return { delivery, asked }
   }
   const text = 'Subject: hi\r\n\r\nHello\r\n'
@@ -411,7 +411,7 @@ describe('content on request', () => {
       await expect.poll(() => one.sessions.every(({ closed }) => closed)).toBe(true)
       contents.answer(jobId, contentOf(text))
     })
-    delivery.parts.contents = contents
+    delivery.services.contents = contents
     expect(await delivery.attempt(job())).toMatchObject({ outcome: { type: 'delivered' }, mxHost: 'mx2.example.com' })
     expect(two.messages).toHaveLength(1)
   })

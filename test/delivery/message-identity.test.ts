@@ -22,7 +22,7 @@ const identityAt = (baseUrl: string): MessageIdentity =>
 const identity = identityAt('https://mail.example')
 
 test('each token is of the recipient, and for its own purpose', () => {
-  const { reversePath, traceFields, fields } = identity.frameOf(message, recipient, domain)
+  const { reversePath, traceFields, fields } = identity.envelopeOf(message, recipient, domain)
   const [bounce = '', at] = reversePath.split('@')
   const decoded = { recipientId: recipient.id, isExpired: false }
   expect(decodeToken(bounce, tokenKey, firstDueAt)).toEqual({ ...decoded, purpose: 'bounce' })
@@ -39,7 +39,7 @@ test('each token is of the recipient, and for its own purpose', () => {
 })
 
 test('one click is offered where the link has https', () => {
-  const listFields = (baseUrl: string): string => identityAt(baseUrl).frameOf(message, recipient, domain).fields[0]?.text ?? ''
+  const listFields = (baseUrl: string): string => identityAt(baseUrl).envelopeOf(message, recipient, domain).fields[0]?.text ?? ''
   expect(listFields('https://mail.example')).toMatch(/\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n$/)
   expect(listFields('http://mail.example:8080')).toMatch(
     /^List-Unsubscribe: <http:\/\/mail\.example:8080\/u\/[^>]+>,\r\n <mailto:[^>]+>\r\n$/,
@@ -48,7 +48,7 @@ test('one click is offered where the link has https', () => {
 
 test('the longest names keep to the length of a line, in ASCII', () => {
   const address = `${'ü'.repeat(32)}@${'d'.repeat(63)}.${'e'.repeat(63)}.${'f'.repeat(60)}.example`
-  const frame = identityAt(`https://${'h'.repeat(63)}.${'i'.repeat(63)}.example`).frameOf(
+  const frame = identityAt(`https://${'h'.repeat(63)}.${'i'.repeat(63)}.example`).envelopeOf(
     { ...message, unsubscribeTopic: 't'.repeat(64) },
     { ...recipient, forwardPath: address },
     domain,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Outcome } from '../../src/delivery/attempt.ts'
 import { bounce, deferral, outcomeOfHosts, verdictOf, type Phase } from '../../src/delivery/outcome.ts'
-import { enhancedCodeOf } from '../../src/smtp/reply.ts'
+import { enhancedStatusOf } from '../../src/smtp/reply.ts'
 
 const replyOf = (line: string) => {
   const code = Number(line.slice(0, 3))
   const text = line.slice(4)
-  return { code, enhancedCode: enhancedCodeOf(code, text), text }
+  return { code, enhancedStatus: enhancedStatusOf(code, text), text }
 }
 
 /** `bounced hard invalid_recipient`, with `next` where another host is tried, `elsewhere` where one of another owner is. */
@@ -112,7 +112,7 @@ describe('one reply', () => {
   ])('at %s: %s', (phase, line, expected) => expect(told(phase, line)).toBe(expected))
 
   it('gives the reply and a reason to show', () => {
-    const reply = { code: 550, enhancedCode: '5.1.1', text: '5.1.1 a\n5.1.1 b' }
+    const reply = { code: 550, enhancedStatus: '5.1.1', text: '5.1.1 a\n5.1.1 b' }
     expect(verdictOf('rcpt', reply).outcome).toEqual({
       type: 'bounced',
       hard: true,
@@ -125,7 +125,7 @@ describe('one reply', () => {
   it('bounces only what the server refused for good, at every phase and for every code', () => {
     for (const phase of ['banner', 'ehlo', 'starttls', 'mail', 'rcpt', 'data', 'dot'] as const) {
       for (let code = 200; code < 600; code++) {
-        const { outcome } = verdictOf(phase, { code, enhancedCode: null, text: '' })
+        const { outcome } = verdictOf(phase, { code, enhancedStatus: null, text: '' })
         const isForGood = code >= 500 && (phase !== 'banner' || code === 521 || code === 556)
         const expected = isForGood ? 'bounced' : phase === 'dot' && code < 300 ? 'delivered' : 'deferred'
         expect(outcome.type, `${phase} ${code}`).toBe(expected)

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { isAbsence } from '../../src/delivery/outcome.ts'
-import { routeTo, type RouteParts } from '../../src/delivery/route.ts'
+import { routeTo, type RouteServices } from '../../src/delivery/route.ts'
 import { fakeResolver, type FakeNameTable } from '../support/fake-resolver.ts'
 
-const parts = (names: FakeNameTable, more: Partial<RouteParts> = {}): RouteParts => ({
+const services = (names: FakeNameTable, more: Partial<RouteServices> = {}): RouteServices => ({
   resolver: fakeResolver(names),
   guard: { allowPrivateAddresses: false, ownListeners: [], interfaceAddresses: [] },
   ownNames: ['relay.test'],
@@ -14,8 +14,8 @@ const parts = (names: FakeNameTable, more: Partial<RouteParts> = {}): RouteParts
 })
 
 /** `mx1.example.com 93.184.215.1, …`, or how it ended; `absent` where that would have to be said twice. */
-const routed = async (names: FakeNameTable, more: Partial<RouteParts> = {}, destination = 'example.com'): Promise<string> => {
-  const route = await routeTo(destination, parts(names, more))
+const routed = async (names: FakeNameTable, more: Partial<RouteServices> = {}, destination = 'example.com'): Promise<string> => {
+  const route = await routeTo(destination, services(names, more))
   if ('hosts' in route) return route.hosts.map(({ name, address }) => `${name} ${address}`).join(', ')
   const { outcome } = route
   if (outcome.type === 'bounced')
@@ -78,7 +78,7 @@ describe('MX hosts (RFC 5321 5.1)', () => {
     const names: FakeNameTable = { 'example.com': { mx: Array.from({ length: 1000 }, (_, i) => [i, `mx${i}.test`] as [number, string]) } }
     for (let i = 0; i < 1000; i++) names[`mx${i}.test`] = { a: Array.from({ length: 30 }, (_x, j) => `93.184.${i % 250}.${j + 1}`) }
     const resolver = fakeResolver(names)
-    const route = await routeTo('example.com', parts({}, { resolver }))
+    const route = await routeTo('example.com', services({}, { resolver }))
     expect('hosts' in route && route.hosts).toHaveLength(20)
     expect(resolver.asked).toHaveLength(21)
   })
@@ -168,7 +168,7 @@ describe('where mail is never sent', () => {
 describe('a smarthost', () => {
   it('takes all mail, in the own network too', async () => {
     const smarthost = { host: 'smart.test', port: 587 }
-    const route = await routeTo('example.com', parts({ 'smart.test': { a: ['10.0.0.5'] } }, { smarthost }))
+    const route = await routeTo('example.com', services({ 'smart.test': { a: ['10.0.0.5'] } }, { smarthost }))
     expect(route).toMatchObject({ hosts: [{ name: 'smart.test', address: '10.0.0.5', port: 587 }] })
     expect(await routed({}, { smarthost: { host: '10.0.0.6', port: 25 } })).toBe('10.0.0.6 10.0.0.6')
   })

@@ -43,7 +43,7 @@ function startSuspects() {
 }
 
 const delivered = (id: string): Attempt =>
-  unconnectedAttempt(id, { type: 'delivered', reply: { code: 250, enhancedCode: null, text: 'Ok' } })
+  unconnectedAttempt(id, { type: 'delivered', reply: { code: 250, enhancedStatus: null, text: 'Ok' } })
 const postponed = (recipientId: string): Postponed => ({ recipientId, postponed: true })
 const named = (name: string): DeliveryJob => {
   const job = jobOf()

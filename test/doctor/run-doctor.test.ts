@@ -88,8 +88,8 @@ async function statuses(names: FakeNameTable, changes: Partial<DoctorHost> = {},
   const resolver = { ...fake, eachServer: [], ptr, close: () => {} }
   const db = await testDatabase()
   await db.write([noteFingerprint(fingerprintOf(openKeyFile(settings.secretKeyFile)))])
-  const parts = { config: settings, clock: settableClock(), resolver, health: { faults: [] }, newestTime: null, db }
-  const findings = await runDoctor({ ...parts, domains: [{ domain, records }], host: { ...host, ...changes } })
+  const services = { config: settings, clock: settableClock(), resolver, health: { faults: [] }, newestTime: null, db }
+  const findings = await runDoctor({ ...services, domains: [{ domain, records }], host: { ...host, ...changes } })
   for (const { status, advice } of findings) expect(advice === null).toBe(status === 'ok')
   return findings.map(({ check, status }) => `${check} ${status}`)
 }

@@ -4,10 +4,10 @@ import { testDatabase } from '../support/test-database.ts'
 
 test('of every column it is said whether it may hold an address or words of mail', async () => {
   const db = await testDatabase()
-  const tables = await db.report<{ name: string }>("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
+  const tables = await db.slowRead<{ name: string }>("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
   const schema: Record<string, string[]> = {}
   for (const { name } of tables) {
-    const columns = await db.report<{ name: string }>(`select name from pragma_table_info('${name}')`)
+    const columns = await db.slowRead<{ name: string }>(`select name from pragma_table_info('${name}')`)
     schema[name] = columns.map((column) => column.name).toSorted()
   }
   const declared = Object.entries(storedTables).map(([name, { erased, users, none }]) => [

@@ -17,11 +17,11 @@ async function openLog() {
 test('a reader who follows the log is served by its index, however much others send', async () => {
   const { db } = await openLog()
   const asked: string[] = []
-  const report = async <R extends Row>(sql: string, params?: Record<string, string | number | Uint8Array | null>): Promise<R[]> => {
-    for (const { detail } of await db.report<{ detail: string }>(`explain query plan ${sql}`, params)) asked.push(detail)
+  const slowRead = async <R extends Row>(sql: string, params?: Record<string, string | number | Uint8Array | null>): Promise<R[]> => {
+    for (const { detail } of await db.slowRead<{ detail: string }>(`explain query plan ${sql}`, params)) asked.push(detail)
     return []
   }
-  await new EventFeed({ report }).page({ accountId: 'acc_1', sandbox: false }, { order: 'asc', limit: 100, after: 7, before: null })
+  await new EventFeed({ slowRead }).page({ accountId: 'acc_1', sandbox: false }, { order: 'asc', limit: 100, after: 7, before: null })
   expect(asked).toEqual(['SEARCH event USING INDEX event_feed (account_id=? AND sandbox=? AND seq>? AND seq<?)'])
 })
 

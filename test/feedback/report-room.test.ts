@@ -13,8 +13,8 @@ async function tenPlaces() {
   await db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }])
   const clock = settableClock()
   let looks = 0
-  const report: Database['report'] = (sql, params) => (looks++, db.report(sql, params))
-  const reports = new IncomingReports({ db: { ...db, report }, clock, budget: new ReportBudget(clock, 10 * 4_096) })
+  const slowRead: Database['slowRead'] = (sql, params) => (looks++, db.slowRead(sql, params))
+  const reports = new IncomingReports({ db: { ...db, slowRead }, clock, budget: new ReportBudget(clock, 10 * 4_096) })
   let sources = 0
   /** Each from another source. */
   const keep = async (purpose: ReportPurpose, { settled }: { settled: boolean }, count = 1): Promise<string | null> => {

@@ -18,10 +18,10 @@ const clock = settableClock()
 const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, 1_000_000_000) })
 beforeEach(() => db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }]))
 
-type RunnerParts = ConstructorParameters<typeof ReportRunner>[0]
+type RunnerServices = ConstructorParameters<typeof ReportRunner>[0]
 
 /** A runner for mail to abuse. */
-function start(handler: ReportHandler, parts: Partial<RunnerParts> = {}): ReportRunner {
+function start(handler: ReportHandler, services: Partial<RunnerServices> = {}): ReportRunner {
   const runner = new ReportRunner({
     db,
     clock,
@@ -30,7 +30,7 @@ function start(handler: ReportHandler, parts: Partial<RunnerParts> = {}): Report
     reports,
     purpose: 'abuse',
     handler,
-    ...parts,
+    ...services,
   })
   reports.onArrival(() => runner.reportArrived())
   onTestFinished(() => runner.stop(1_000))
@@ -38,7 +38,7 @@ function start(handler: ReportHandler, parts: Partial<RunnerParts> = {}): Report
 }
 
 /** The reports that have come in, read in another way as far as it is given. */
-const reportsWith = (reading: Partial<RunnerParts['reports']>): RunnerParts['reports'] => ({
+const reportsWith = (reading: Partial<RunnerServices['reports']>): RunnerServices['reports'] => ({
   nextSource: (purpose, source) => reports.nextSource(purpose, source),
   waitingFrom: (purpose, source, limit) => reports.waitingFrom(purpose, source, limit),
   content: (id) => reports.content(id),

@@ -37,19 +37,19 @@ describe('an address of ours', () => {
 describe('refused is', () => {
   test('a domain that is not ours, whatever the local part', () => {
     for (const localPart of ['postmaster', tokenOf('bounce')]) {
-      expect(returnPathRecipient(`${localPart}@relay.example.net`, frame)).toMatchObject({ code: 550, enhancedCode: '5.7.1' })
+      expect(returnPathRecipient(`${localPart}@relay.example.net`, frame)).toMatchObject({ code: 550, enhancedStatus: '5.7.1' })
     }
   })
 
   test.each(['user', 'postmaster+x', 'user%example.net', 'fbl.', 'b', tokenOf('reference'), `${tokenOf('bounce')}0`])(
     '%s: no such mailbox',
     (localPart) => {
-      expect(returnPathRecipient(at(localPart), frame)).toMatchObject({ code: 550, enhancedCode: '5.1.1' })
+      expect(returnPathRecipient(at(localPart), frame)).toMatchObject({ code: 550, enhancedStatus: '5.1.1' })
     },
   )
 
   test('a token whose time is over, and it is said so', () => {
-    expect(returnPathRecipient(at(tokenOf('bounce', now - 32 * day)), frame)).toMatchObject({ code: 550, enhancedCode: '5.2.1' })
+    expect(returnPathRecipient(at(tokenOf('bounce', now - 32 * day)), frame)).toMatchObject({ code: 550, enhancedStatus: '5.2.1' })
   })
 
   test('a token with any letter changed', () => {
@@ -59,7 +59,7 @@ describe('refused is', () => {
       fc.property(fc.nat(token.length - 1), letter, (place, other) => {
         fc.pre(token[place] !== other)
         const changed = token.slice(0, place) + other + token.slice(place + 1)
-        expect(returnPathRecipient(at(changed), frame)).toMatchObject({ code: 550, enhancedCode: '5.1.1' })
+        expect(returnPathRecipient(at(changed), frame)).toMatchObject({ code: 550, enhancedStatus: '5.1.1' })
       }),
     )
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { SternaError, type ErrorCode } from '../../src/errors.ts'
-import { apiOperations, type ApiParts } from '../../src/http/api/operations.ts'
-import { countAnswer, reasonOfStatus, submissionDoor } from '../../src/http/count-answer.ts'
+import { apiOperations, type ApiServices } from '../../src/http/api/operations.ts'
+import { countAnswer, reasonOfStatus, wayIn } from '../../src/http/count-answer.ts'
 import { errorTable } from '../../src/error-table.ts'
 import { metricsOf, newSheet } from '../../src/metrics/metrics.ts'
 import { refusalFor } from '../../src/smtp-server/smtp-refusal.ts'
@@ -9,15 +9,15 @@ import { StorageFullError } from '../../src/store/database.ts'
 import { refusalReason } from '../../src/submission/count-refusals.ts'
 
 test('what may be refused for the domain it is from is a submission, and nothing else of the API is', () => {
-  const wrong = apiOperations({} as ApiParts).flatMap(({ method, path, aliases = [], refuses = [] }) =>
+  const wrong = apiOperations({} as ApiServices).flatMap(({ method, path, aliases = [], refuses = [] }) =>
     [path, ...aliases]
       .map((each) => each.replace(/\{\w+\}/g, 'em_1'))
-      .filter((each) => (submissionDoor({ method, path: each }) === 'api') !== refuses.includes('domain_not_verified'))
+      .filter((each) => (wayIn({ method, path: each }) === 'api') !== refuses.includes('domain_not_verified'))
       .map((each) => `${method} ${each}`),
   )
   expect(wrong).toEqual([])
-  expect(submissionDoor({ method: 'POST', path: '/compat/postmark/email' })).toBe('compat')
-  expect(submissionDoor({ method: 'GET', path: '/api/emails' })).toBeNull()
+  expect(wayIn({ method: 'POST', path: '/compat/postmark/email' })).toBe('compat')
+  expect(wayIn({ method: 'GET', path: '/api/emails' })).toBeNull()
 })
 
 test('a refusal is of the same kind over HTTP and over SMTP', () => {
@@ -39,7 +39,7 @@ test('a refusal is of the same kind over HTTP and over SMTP', () => {
     expect([code, refusalReason(refusalFor(new SternaError(code, 'x')))]).toEqual([code, reasonOfStatus(errorTable[code].status)])
   }
   expect(refusalReason(refusalFor(new StorageFullError()))).toBe(reasonOfStatus(507))
-  expect(refusalReason({ code: 535, enhancedCode: '5.7.8', text: '' })).toBe(reasonOfStatus(401))
+  expect(refusalReason({ code: 535, enhancedStatus: '5.7.8', text: '' })).toBe(reasonOfStatus(401))
 })
 
 test('an answer with a status that nobody expected is counted as another', () => {

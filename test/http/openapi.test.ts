@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { errorNames } from '../../src/error-table.ts'
 import { publicEventTypes } from '../../src/event/event-type.ts'
 import type { ApiState } from '../../src/http/api-state.ts'
-import { apiOperations, type ApiParts } from '../../src/http/api/operations.ts'
-import { addDoorRoutes } from '../../src/http/compat/compat-door.ts'
-import { compatDoors, type CompatDoorParts } from '../../src/http/compat/compat-doors.ts'
+import { apiOperations, type ApiServices } from '../../src/http/api/operations.ts'
+import { addCompatRoutes } from '../../src/http/compat/compat-api.ts'
+import { compatApis, type CompatApiServices } from '../../src/http/compat/compat-apis.ts'
 import { openApiDocument } from '../../src/http/openapi.ts'
 import { refusalsOf } from '../../src/http/operation-refusals.ts'
 import { addRoutes } from '../../src/http/operation.ts'
@@ -13,9 +13,9 @@ import { serverOperations } from '../../src/http/server-operations.ts'
 import { startApiServer } from '../support/api-server.ts'
 
 const about = { version: '1.2.3', baseUrl: 'https://mail.example.com', docs: true, health: { faults: [] } }
-const operations = [...apiOperations({} as ApiParts), ...serverOperations(about, () => [])]
-const doors = compatDoors({} as CompatDoorParts)
-const document = openApiDocument(operations, { ...about, doors })
+const operations = [...apiOperations({} as ApiServices), ...serverOperations(about, () => [])]
+const apis = compatApis({} as CompatApiServices)
+const document = openApiDocument(operations, { ...about, compatApis: apis })
 
 type Json = Record<string, unknown>
 
@@ -35,7 +35,7 @@ function* schemasIn(json: unknown, place = ''): Generator<[string, Json]> {
 test('the document has every route of the router, and no other', () => {
   const router = new Router<ApiState>()
   for (const declared of operations) addRoutes(router, declared, { record: async () => {} })
-  for (const door of doors) addDoorRoutes(router, door)
+  for (const api of apis) addCompatRoutes(router, api)
   const routes = router.stack.map(({ path, methods }) => `${methods.at(-1)} ${String(path).replace(/:(\w+)/g, '{$1}')}`)
   const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),

@@ -56,7 +56,7 @@ test('the SQL condition finds exactly the emails of each status, whatever states
   }
   await Promise.all(written)
   for (const status of emailStatuses) {
-    const rows = await db.report<{ id: string }>(`select id from message where ${statusCondition(status)} order by id`)
+    const rows = await db.slowRead<{ id: string }>(`select id from message where ${statusCondition(status)} order by id`)
     expect(
       rows.map(({ id }) => id),
       status,
@@ -64,7 +64,7 @@ test('the SQL condition finds exactly the emails of each status, whatever states
     if (status === 'delivered') continue
     // The indexes lead to them all.
     const params = { accountId: 'acc_1', first: '', end: 'em_~' }
-    const marked = await db.report<{ id: string }>(
+    const marked = await db.slowRead<{ id: string }>(
       `select id from message where id in (${markedMessages(status)}) and ${statusCondition(status)} order by id`,
       params,
     )

@@ -51,11 +51,11 @@ test('a page is within its filter of time and behind or before its edge, whichev
 
 test('filters together make some hundred statements, since each stays prepared', async () => {
   const texts = new Set<string>()
-  const report: Database['report'] = async <R extends Row>(sql: string): Promise<R[]> => {
+  const slowRead: Database['slowRead'] = async <R extends Row>(sql: string): Promise<R[]> => {
     texts.add(sql)
     return []
   }
-  const reader = new MessageReader({ report })
+  const reader = new MessageReader({ slowRead })
   const eitherOf = <K extends keyof MessageFilter>(filters: MessageFilter[], name: K, ...values: MessageFilter[K][]): MessageFilter[] =>
     filters.flatMap((filter) => [filter, ...values.map((value) => ({ ...filter, [name]: value }))])
   let filters = eitherOf([everything], 'status', ...emailStatuses)

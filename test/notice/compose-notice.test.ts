@@ -13,7 +13,7 @@ import { settableClock } from '../support/settable-clock.ts'
 const recipient: NoticeRecipient = {
   address: 'gone@rcpt.example',
   orcpt: null,
-  enhancedCode: '5.1.1',
+  enhancedStatus: '5.1.1',
   smtpCode: 550,
   reason: '550 5.1.1 No such user',
   category: 'invalid_recipient',
@@ -58,7 +58,7 @@ describe('the report', () => {
   test('of a delay says until when it is tried, in a class of its own', async () => {
     const late = {
       ...recipient,
-      enhancedCode: '5.7.1',
+      enhancedStatus: '5.7.1',
       smtpCode: null,
       reason: 'mx.rcpt.example: connection timed out',
       retriedUntil: Date.UTC(2026, 10, 23, 6, 0),
@@ -122,16 +122,16 @@ describe('the report', () => {
 })
 
 test.each<[NoticeAction, Partial<NoticeRecipient>, string]>([
-  ['failed', { enhancedCode: '5.2.1' }, '5.2.1'],
-  ['failed', { enhancedCode: '4.2.1', category: 'expired' }, '4.2.1'],
-  ['failed', { enhancedCode: null, category: 'expired' }, '4.4.7'],
-  ['failed', { enhancedCode: '2.0.0', category: 'mailbox_full' }, '5.2.2'],
-  ['failed', { enhancedCode: null, category: null }, '5.0.0'],
-  ['delayed', { enhancedCode: '4.7.1' }, '4.7.1'],
-  ['delayed', { enhancedCode: null, smtpCode: 451 }, '4.0.0'],
-  ['delayed', { enhancedCode: null, smtpCode: null }, '4.4.1'],
-  ['delivered', { enhancedCode: '2.1.5' }, '2.1.5'],
-  ['relayed', { enhancedCode: null }, '2.0.0'],
+  ['failed', { enhancedStatus: '5.2.1' }, '5.2.1'],
+  ['failed', { enhancedStatus: '4.2.1', category: 'expired' }, '4.2.1'],
+  ['failed', { enhancedStatus: null, category: 'expired' }, '4.4.7'],
+  ['failed', { enhancedStatus: '2.0.0', category: 'mailbox_full' }, '5.2.2'],
+  ['failed', { enhancedStatus: null, category: null }, '5.0.0'],
+  ['delayed', { enhancedStatus: '4.7.1' }, '4.7.1'],
+  ['delayed', { enhancedStatus: null, smtpCode: 451 }, '4.0.0'],
+  ['delayed', { enhancedStatus: null, smtpCode: null }, '4.4.1'],
+  ['delivered', { enhancedStatus: '2.1.5' }, '2.1.5'],
+  ['relayed', { enhancedStatus: null }, '2.0.0'],
 ])('the status of %s with %o is %s', (action, given, status) => {
   expect(statusOf(action, { ...recipient, ...given })).toBe(status)
 })
@@ -143,7 +143,7 @@ const anyCode = fc.option(fc.constantFrom('5.1.1', '5.2.2', '4.4.7', '4.7.1', '2
 const anyRecipient: fc.Arbitrary<NoticeRecipient> = fc.record({
   address: fc.tuple(localPart, atom).map(([local, domain]) => `${local}@${domain}.example`),
   orcpt: fc.option(atom.map((name) => `rfc822;${name}+2B1@rcpt.example`)),
-  enhancedCode: anyCode,
+  enhancedStatus: anyCode,
   smtpCode: fc.option(fc.constantFrom(250, 450, 550)),
   reason: fc.option(anyText),
   category: fc.option(fc.constantFrom('invalid_recipient', 'mailbox_full', 'expired', 'suppressed', 'other')),

@@ -64,7 +64,7 @@ async function verify(name: string): Promise<{ status: string; records: DomainRe
 
 const recheckAfter = (ms: number): Promise<number> => {
   relay.clock.advance(ms)
-  return relay.relay.parts.sendingDomains.recheckDue()
+  return relay.relay.services.sendingDomains.recheckDue()
 }
 
 const sendFrom = (name: string) =>
@@ -187,7 +187,7 @@ test('new DKIM keys under load: every message verifies at the moment of its deli
 
   // When their time is over the old keys go, and then their records.
   relay.clock.advance(9 * day)
-  await relay.relay.parts.sendingDomains.forgetOld()
+  await relay.relay.services.sendingDomains.forgetOld()
   const { records } = await domainOf('busy.example')
   expect(records.some(({ name }) => name.startsWith(oldRsa))).toBe(false)
   await knot.serve('busy.example', zoneLines(records))

@@ -40,7 +40,7 @@ beforeAll(async () => {
       'mx.sender.example': { a: [postfixHost] },
     },
   )
-  await relay.relay.parts.accounts.change('test', { deliveryNotices: true })
+  await relay.relay.services.accounts.change('test', { deliveryNotices: true })
   postfix = await startAppsPostfix()
 }, 180_000)
 
@@ -168,7 +168,7 @@ test('NOTIFY=FAILURE,DELAY RET=HDRS ENVID: a notice of the failure, and a warnin
   })
   expect(more).toEqual([])
 
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   await expect.poll(() => db.read('select 1 from notice where due_at is not null')).toHaveLength(1)
   relay.clock.advance(4 * 3_600_000 + 60_000)
   const warning = (await notices(2)).find(({ blocks }) => blocks[1]?.action === 'delayed')

@@ -35,8 +35,8 @@ afterAll(() => postgres?.stop())
 
 test('a relay that does all it can runs every statement of the source', async () => {
   const relay = await livedRelay()
-  const db = await openDatabase({ directory: relay.relay.parts.config.dataDir })
-  for (const table of tables) contents.set(table, await db.report(`select * from ${table}`))
+  const db = await openDatabase({ directory: relay.relay.services.config.dataDir })
+  for (const table of tables) contents.set(table, await db.slowRead(`select * from ${table}`))
   await db.close()
   const statements = [...recorder.statements]
   const literals = sqlLiterals(join(import.meta.dirname, '../../src'))

@@ -10,7 +10,7 @@ const rulesFile = join(docs, 'alert-rules.yaml')
 test('Prometheus scrapes a relay by a key and at its own listener, and knows every rule and every query of the dashboard', async () => {
   const relay = await startTestRelay({ metrics_listen: '127.0.0.1:0' })
   onTestFinished(() => relay.stop())
-  const { accounts, apiKeys } = relay.relay.parts
+  const { accounts, apiKeys } = relay.relay.services
   const { token } = await apiKeys.create({ accountId: accounts.getAccount('test').id, name: 'prometheus', permission: 'metrics' })
   for (const to of ['delivered@simulator.test', 'bounced@simulator.test']) await relay.send(to)
   const targets = (port: number | undefined) => [{ targets: [`127.0.0.1:${port}`] }]

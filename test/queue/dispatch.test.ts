@@ -10,11 +10,11 @@ import {
 import { silentLog } from '../../src/log.ts'
 import { metricsOf } from '../../src/metrics/metrics.ts'
 import { ContentRoom } from '../../src/queue/content-room.ts'
-import { Dispatch, type DispatchParts } from '../../src/queue/dispatch.ts'
+import { Dispatch, type DispatchServices } from '../../src/queue/dispatch.ts'
 import type { NewRecipient } from '../../src/queue/queue-store.ts'
 import type { Database } from '../../src/store/database.ts'
 import { LastingWrites } from '../../src/store/lasting-writes.ts'
-import { plainFrame } from '../support/plain-frame.ts'
+import { plainEnvelope } from '../support/plain-envelope.ts'
 import { eventTypes, insertAccount, insertQueued, recipientRows, takeInHand, type Message } from '../support/queued-mail.ts'
 import { settableClock, type SettableClock } from '../support/settable-clock.ts'
 import { suppressAtOnce } from '../support/suppress-at-once.ts'
@@ -22,7 +22,7 @@ import { testDatabase } from '../support/test-database.ts'
 
 const minute = 60_000
 const owner = 'boot_1'
-const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: null, text: 'Ok' } }
+const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedStatus: null, text: 'Ok' } }
 const rest = { key: 'mx', forMs: 5_000, reason: 'refused' }
 
 let db: Database
@@ -48,14 +48,14 @@ const takeAll: Deliver = (job, onAttempt) => {
   for (const { id } of job.recipients) onAttempt(unconnectedAttempt(id, taken))
 }
 
-function dispatchOver(deliver: Deliver = takeAll, frameFor: DispatchParts['frameFor'] = () => plainFrame): Dispatch {
+function dispatchOver(deliver: Deliver = takeAll, envelopeFor: DispatchServices['envelopeFor'] = () => plainEnvelope): Dispatch {
   return new Dispatch(
     {
       db,
       clock,
       log: silentLog,
       metrics: metricsOf(),
-      frameFor,
+      envelopeFor,
       async deliver(job, onAttempt, supply) {
         jobs.push(job)
         deliver(job, onAttempt, supply)
@@ -143,7 +143,7 @@ describe('the simulator', () => {
 })
 
 describe('mail that cannot be signed', () => {
-  test.each<[string, DispatchParts['frameFor'], RegExp]>([
+  test.each<[string, DispatchServices['envelopeFor'], RegExp]>([
     ['its domain is gone', () => null, /^The sending domain has been removed/],
     [
       'its key cannot be read',
@@ -152,8 +152,8 @@ describe('mail that cannot be signed', () => {
       },
       /^The message cannot be signed\. The key file is damaged\.$/,
     ],
-  ])('waits where %s', async (_, frameFor, reason) => {
-    await deliver(dispatchOver(takeAll, frameFor))
+  ])('waits where %s', async (_, envelopeFor, reason) => {
+    await deliver(dispatchOver(takeAll, envelopeFor))
     expect(jobs).toEqual([])
     expect(await recipientRows(db, 'state, last_response, due_at')).toEqual([
       { state: 'deferred', last_response: expect.stringMatching(reason), due_at: clock.now() + minute },

@@ -45,7 +45,7 @@ async function after(
 
 const bounce = bounceLate(
   'rcp_1',
-  { hard: true, category: 'mailbox_full', smtpCode: 552, enhancedCode: '5.2.2', reason: '552 5.2.2 full' },
+  { hard: true, category: 'mailbox_full', smtpCode: 552, enhancedStatus: '5.2.2', reason: '552 5.2.2 full' },
   7,
 )
 const complaint = complainLate('rcp_1', { feedbackType: 'abuse', reportedBy: null }, 7)

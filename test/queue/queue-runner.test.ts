@@ -4,7 +4,7 @@ import { startDelivery } from '../../src/delivery/delivery-threads.ts'
 import { Health } from '../../src/health.ts'
 import { silentLog } from '../../src/log.ts'
 import { metricsOf } from '../../src/metrics/metrics.ts'
-import type { DispatchParts } from '../../src/queue/dispatch.ts'
+import type { DispatchServices } from '../../src/queue/dispatch.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import type { NewRecipient } from '../../src/queue/queue-store.ts'
 import type { Database } from '../../src/store/database.ts'
@@ -12,7 +12,7 @@ import type { SuppressionPolicy } from '../../src/suppression/suppression-policy
 import { erasedAddress } from '../support/erased-address.ts'
 import { startFakeDns } from '../support/fake-dns.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
-import { plainFrame } from '../support/plain-frame.ts'
+import { plainEnvelope } from '../support/plain-envelope.ts'
 import { insertAccount, insertQueued, type Message } from '../support/queued-mail.ts'
 import { settableClock, type SettableClock } from '../support/settable-clock.ts'
 import { suppressAtOnce } from '../support/suppress-at-once.ts'
@@ -22,10 +22,10 @@ const minute = 60_000
 const hour = 60 * minute
 /** More than one destination, and new mail for it, may have in hand. */
 const many = 150
-const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: null, text: 'Ok' } }
+const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedStatus: null, text: 'Ok' } }
 const later: Outcome = {
   type: 'deferred',
-  reply: { code: 451, enhancedCode: '4.7.1', text: '4.7.1 Later' },
+  reply: { code: 451, enhancedStatus: '4.7.1', text: '4.7.1 Later' },
   category: 'other',
   reason: '451 4.7.1 Later',
 }
@@ -42,13 +42,13 @@ beforeEach(async () => {
 })
 
 /** What the parts around the queue do; those that are given may throw. */
-interface Around extends Partial<Pick<DispatchParts, 'frameFor' | 'deliver' | 'random'>> {
+interface Around extends Partial<Pick<DispatchServices, 'envelopeFor' | 'deliver' | 'random'>> {
   isSuspended?: (accountId: string) => boolean
   suppressionPolicyFor?: (accountId: string) => SuppressionPolicy
 }
 
 async function startQueue(around: Around = {}): Promise<QueueRunner> {
-  const { suppressionPolicyFor = () => suppressAtOnce, ...parts } = around
+  const { suppressionPolicyFor = () => suppressAtOnce, ...services } = around
   const queue = new QueueRunner(
     {
       db,
@@ -56,14 +56,14 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
       log: silentLog,
       metrics: metricsOf(),
       health: new Health({ clock, log: silentLog }),
-      frameFor: () => plainFrame,
+      envelopeFor: () => plainEnvelope,
       deliver: resultsOf(() => taken),
       isResolverSuspect: () => false,
       isSuspended: () => false,
       erasedAddress,
 
       random: () => 0,
-      ...parts,
+      ...services,
     },
     { retrySchedule: [minute], viaSmarthost: false, suppressionPolicyFor: (accountId) => suppressionPolicyFor(accountId) },
   )
@@ -108,14 +108,14 @@ test.each<[string, (isFaulty: () => boolean) => Around, string]>([
   [
     'its frame cannot be made',
     (isFaulty) => ({
-      frameFor: () => (isFaulty() ? fail() : plainFrame),
+      envelopeFor: () => (isFaulty() ? fail() : plainEnvelope),
     }),
     'deferred',
   ],
   [
     'the frame of its recipients cannot be made',
     (isFaulty) => ({
-      frameFor: () => ({ ...plainFrame, frameOf: () => (isFaulty() ? fail() : { reversePath: '', traceFields: '', fields: [] }) }),
+      envelopeFor: () => ({ ...plainEnvelope, envelopeOf: () => (isFaulty() ? fail() : { reversePath: '', traceFields: '', fields: [] }) }),
     }),
     'deferred',
   ],

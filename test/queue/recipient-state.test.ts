@@ -4,7 +4,7 @@ import { moveAfter, moveExpired, moveSuppressed } from '../../src/queue/recipien
 
 const now = Date.UTC(2026, 10, 21, 6)
 const context = { now, retryAt: now + 60_000, viaSmarthost: false }
-const reply = (code: number, enhancedCode: string | null, text: string) => ({ code, enhancedCode, text })
+const reply = (code: number, enhancedStatus: string | null, text: string) => ({ code, enhancedStatus, text })
 
 const delivered: Outcome = { type: 'delivered', reply: reply(250, '2.0.0', '2.0.0 Ok') }
 const deferred: Outcome = {

@@ -85,7 +85,7 @@ describe('what the DNS alone says', () => {
 
 test('anything else is left as it is, and begins the time anew', () => {
   for (const outcome of [
-    { type: 'delivered', reply: { code: 250, enhancedCode: null, text: 'Ok' } },
+    { type: 'delivered', reply: { code: 250, enhancedStatus: null, text: 'Ok' } },
     { type: 'deferred', reply: null, category: 'timeout', reason: '4.4.3 no name server could tell' },
     { ...gone, isAbsence: false },
   ] satisfies Outcome[]) {

@@ -11,10 +11,10 @@ import { testDatabase } from '../support/test-database.ts'
 const minute = 60_000
 const now = Date.UTC(2026, 10, 21, 6)
 const owner = 'boot_1'
-const delivered: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: '2.0.0', text: '2.0.0 Ok' } }
+const delivered: Outcome = { type: 'delivered', reply: { code: 250, enhancedStatus: '2.0.0', text: '2.0.0 Ok' } }
 const deferred: Outcome = {
   type: 'deferred',
-  reply: { code: 451, enhancedCode: '4.7.1', text: '4.7.1 Later' },
+  reply: { code: 451, enhancedStatus: '4.7.1', text: '4.7.1 Later' },
   category: 'policy',
   reason: '451 4.7.1 Later',
 }
@@ -22,7 +22,7 @@ const unknown: Outcome = {
   type: 'bounced',
   hard: true,
   category: 'invalid_recipient',
-  reply: { code: 550, enhancedCode: '5.1.1', text: '5.1.1 Unknown' },
+  reply: { code: 550, enhancedStatus: '5.1.1', text: '5.1.1 Unknown' },
   reason: '550 5.1.1 Unknown',
 }
 const context = {

@@ -10,7 +10,7 @@ const envelope = { from: 'app@sender.example', to: ['delivered@simulator.test'] 
 async function start(settings: Record<string, string> = {}): Promise<TestRelay & { operator: string }> {
   const relay = await startTestRelay(settings)
   onTestFinished(() => relay.stop())
-  const { accounts, apiKeys } = relay.relay.parts
+  const { accounts, apiKeys } = relay.relay.services
   const { id } = await accounts.create('host', 'free')
   const { token } = await apiKeys.create({ accountId: id, name: 'operator', permission: 'operator' })
   return Object.assign(relay, { operator: token })
@@ -22,11 +22,11 @@ async function openSession(relay: TestRelay, token: string): Promise<SmtpClient>
   return client
 }
 
-const command = (relay: TestRelay, ...argv: string[]) => runCommand({ argv, cwd: '/' }, relay.relay.parts)
+const command = (relay: TestRelay, ...argv: string[]) => runCommand({ argv, cwd: '/' }, relay.relay.services)
 
 test('suspending an account stops its mail at every door at once, in open SMTP sessions too, and reading goes on', async () => {
   const relay = await start()
-  const { id } = relay.relay.parts.accounts.getAccount('test')
+  const { id } = relay.relay.services.accounts.getAccount('test')
   const setStatus = async (status: string) => {
     const answer = await relay.call('PATCH', `/api/accounts/${id}`, { status }, { authorization: `Bearer ${relay.operator}` })
     expect(answer).toMatchObject({ status: 200, body: { status } })
@@ -69,9 +69,9 @@ test('an open SMTP session ends with the token it was begun with', async () => {
 test('the set-up link is printed anew at each start until somebody has used it', async () => {
   const relay = await start()
   const linkIn = (text: string) => /http:\/\/localhost:\d+(\/setup\/[\w-]+)/.exec(text)?.[1] ?? ''
-  const first = linkIn(await welcome(relay.relay.parts))
+  const first = linkIn(await welcome(relay.relay.services))
   await relay.restart()
-  const second = linkIn(await welcome(relay.relay.parts))
+  const second = linkIn(await welcome(relay.relay.services))
   const statusOf = async (path: string) => (await fetch(relay.baseUrl + path)).status
   expect([await statusOf(first), await statusOf(second)]).toEqual([404, 200])
   const done = await fetch(relay.baseUrl + second, {
@@ -81,7 +81,7 @@ test('the set-up link is printed anew at each start until somebody has used it',
   expect(done.status).toBe(200)
   const cookie = done.headers.get('set-cookie')?.split(';')[0] ?? ''
   await relay.restart()
-  expect(await welcome(relay.relay.parts)).toBe('')
+  expect(await welcome(relay.relay.services)).toBe('')
   const exchanged = await fetch(`${relay.baseUrl}/session/token`, { method: 'POST', headers: { cookie } })
   const { token } = (await exchanged.json()) as { token: string }
   const { body } = await relay.call('GET', '/api/accounts', undefined, { authorization: `Bearer ${token}` })
@@ -102,14 +102,14 @@ test('what commands change is on record, without what was given', async () => {
     return body.data as Record<string, unknown>[]
   }
   const { stdout: token } = await command(relay, 'key', 'create', '--account', 'test', '--name', 'confidential')
-  const key = relay.relay.parts.apiKeys.authenticate(token.trim())
+  const key = relay.relay.services.apiKeys.authenticate(token.trim())
   const { stdout: rotated } = await command(relay, 'key', 'rotate', 'id' in key ? key.id : '')
   await command(relay, 'key', 'list', '--account', 'test')
   await command(relay, 'account', 'suspend', 'test')
   await command(relay, 'account', 'suspend', 'nobody')
   const { stdout: link } = await command(relay, 'user', 'invite', 'ann@test.example', '--account', 'test', '--role', 'admin')
   const told = await audit()
-  const { id } = relay.relay.parts.accounts.getAccount('test')
+  const { id } = relay.relay.services.accounts.getAccount('test')
   expect(told.map(({ action, account_id, object_id, fields, address }) => [action, account_id, object_id, fields, address])).toEqual([
     ['user invite', id, expect.stringMatching(/^usr_/), ['role'], null],
     ['account suspend', id, id, [], null],

@@ -41,7 +41,7 @@ test('what a provider takes and refuses counts for it, and a late verdict change
   await expect.poll(async () => (await relay.events(id)).includes('email.clicked')).toBe(true)
   const clicks = 'metrics=clicked,bot_clicked,unique_opened,unique_clicked'
   expect((await read(`?${clicks}`)).totals).toEqual({ clicked: 1, bot_clicked: 0, unique_opened: 1, unique_clicked: 1 })
-  const { db, accounts } = relay.relay.parts
+  const { db, accounts } = relay.relay.services
   const [click] = await db.read<{ id: string; recipient_id: string }>(
     "select id, recipient_id from event where message_id = :id and type = 'email.clicked'",
     { id },

@@ -100,7 +100,7 @@ function summaryOf(succeeded: Map<string, number>, statuses: Map<number, number>
 
 /** Somebody of every permission, what there is from the beginning, and what can be made and known of it. */
 async function prepare(relay: TestRelay, document: OpenApiDocument, check: AnswerCheck) {
-  const { accounts, apiKeys, sendingDomains } = relay.relay.parts
+  const { accounts, apiKeys, sendingDomains } = relay.relay.services
   const account = accounts.findAccount('test')!.id
   const tokenWith = async (permission: Permission, sandbox = false) =>
     (await apiKeys.create({ accountId: account, name: 'generated', permission, sandbox })).token
@@ -119,7 +119,7 @@ async function prepare(relay: TestRelay, document: OpenApiDocument, check: Answe
 
   const domains = sendingDomains.list(account).flatMap(({ id, name }) => [id, name])
   const known = new KnownPaths(document, [account, template, ...apiKeys.list(account).map(({ id }) => id), ...domains])
-  const reportId = await keepReport(relay.relay.parts, account)
+  const reportId = await keepReport(relay.relay.services, account)
   const objects = await makeObjects(call, {
     accountId: account,
     domain: 'sender.example',

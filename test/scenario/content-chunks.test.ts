@@ -17,7 +17,7 @@ let failed: string
 
 beforeAll(async () => {
   relay = await startTestRelay()
-  const { db: store, accounts, apiKeys, sendingDomains } = relay.relay.parts
+  const { db: store, accounts, apiKeys, sendingDomains } = relay.relay.services
   const accountId = accounts.findAccount('test')?.id ?? ''
   const { id: domainId } = await sendingDomains.add(accountId, 'other.example')
   foreign = (await apiKeys.create({ accountId, name: 'foreign', permission: 'sending_access', domainId })).token
@@ -209,7 +209,7 @@ test('what a crash left of a message is gone after the next start, and nothing e
     await db.write(Array.from({ length: 100 }, (_, number) => chunk(number)))
   }
   await relay.restart()
-  db = relay.relay.parts.db
+  db = relay.relay.services.db
   write = db.write
   expect(await stored()).toEqual(before)
 })

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => relay.stop())
 
-const inData = (name: string): string => join(relay.relay.parts.config.dataDir, name)
+const inData = (name: string): string => join(relay.relay.services.config.dataDir, name)
 const health = async (): Promise<unknown> => {
   const { status, body } = await relay.call('GET', '/healthz')
   return [status, ...body.faults.map(({ name }: { name: string }) => name)]
@@ -74,7 +74,7 @@ test('lists are answered by a thread that has been there since the start, when n
     const config = loadConfig({ env: { STERNA_DATA_DIR: given, STERNA_HOSTNAME: 'relay.example', STERNA_DNS_SERVERS: '127.0.0.1:1', ...listen } })
     const relay = await startRelay(config, { clock: systemClock, log: silentLog, onFatal: () => console.log('fatal'), version: 'test' })
     try { for (;;) openSync(given) } catch {}
-    console.log((await relay.parts.db.report('select count(*) as accounts from account')).length)
+    console.log((await relay.services.db.slowRead('select count(*) as accounts from account')).length)
     await relay.stop()`
   const { stdout, stderr } = inOtherProcess(script, testDirectory(), { files: 256 })
   expect({ stdout, stderr }).toEqual({ stdout: '1\n', stderr: '' })

@@ -148,7 +148,7 @@ describe('a later attempt succeeds', () => {
     relay.dns.zone[domain] = { mx: [[10, mx.name]] }
     // The resolver remembers a SERVFAIL for some seconds, a new one knows nothing of it.
     await relay.restart()
-    await relay.relay.parts.queueAdmin.retry(life.id)
+    await relay.relay.services.queueAdmin.retry(life.id)
     await (await life.reaches('delivered')).endsOnce()
   })
 })
@@ -173,9 +173,9 @@ describe('a permanent answer ends it', () => {
     const life = await (await sendTo(`ann@${domainWith({ mx: [[0, '.']] })}`)).reaches('bounced')
     await life.endsOnce()
     expect(await life.bounce()).toMatchObject({ bounce_type: 'hard', enhanced_status: '5.1.10' })
-    expect(await relay.relay.parts.db.read('select address from suppression where address = :address', { address: life.address })).toEqual(
-      [],
-    )
+    expect(
+      await relay.relay.services.db.read('select address from suppression where address = :address', { address: life.address }),
+    ).toEqual([])
   })
 
   test.each<[string, FakeEntry, Record<string, unknown>]>([
@@ -265,7 +265,7 @@ describe('TLS', () => {
   })
 
   test('mail that demands TLS waits where TLS breaks off, however long', async () => {
-    const { sendingDomains } = relay.relay.parts
+    const { sendingDomains } = relay.relay.services
     const [domain] = sendingDomains.find('sender.example')
     const id = domain?.id ?? ''
     await sendingDomains.update(id, { tls: 'enforced' })

@@ -31,7 +31,7 @@ async function deliver(mail: Buffer, to = 'dmarc-reports@send.sender.example'): 
 
 /** What became of all mail that has come in, the newest last. */
 async function results(): Promise<unknown[]> {
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   await expect.poll(() => db.read("select id from incoming_report where state = 'received'")).toEqual([])
   return (await db.read('select result from incoming_report order by id')).map(({ result }) => result)
 }
@@ -70,7 +70,7 @@ test('reports of eight days make the domain ready for a stricter policy', async 
   await expect
     .poll(dmarcRecord, { timeout: 30_000 })
     .toMatchObject({ status: 'verified', value: 'v=DMARC1; p=none; rua=mailto:dmarc-reports@send.sender.example' })
-  const [key] = relay.relay.parts.sendingDomains.find('sender.example')[0]!.keys
+  const [key] = relay.relay.services.sendingDomains.find('sender.example')[0]!.keys
   const selector = key!.selector
   const rows = [
     { sourceIp: '192.0.2.25', messages: 20, dkimAligned: true, spfAligned: true, selector },
@@ -166,7 +166,7 @@ test('TLS reports, sent to whichever address', async () => {
 })
 
 test('of two mails with one report that are decided on at once, one is refused and then finds the other', async () => {
-  const { db, sendingDomains } = relay.relay.parts
+  const { db, sendingDomains } = relay.relay.services
   const report: DomainReport = {
     kind: 'dmarc',
     reporter: 'receiver.example',
@@ -256,7 +256,7 @@ test('one report is read by itself, with its rows by page, and under no domain b
   expect((await get(`reports/${tls.id}/rows?limit=1`)).data[0]).toMatchObject({ object: 'tls_row', place: 0, sessions: expect.any(Number) })
 
   const other = await relay.call('POST', '/api/domains', { name: 'other.example' })
-  await relay.relay.parts.sendingDomains.verifyManually(other.body.id)
+  await relay.relay.services.sendingDomains.verifyManually(other.body.id)
   for (const path of [
     `other.example/reports/${report.id}`,
     `other.example/reports/${report.id}/rows`,
@@ -269,7 +269,7 @@ test('one report is read by itself, with its rows by page, and under no domain b
 
 /** What an operator is told to be wrong with the mail that came in last. */
 async function lastFault(): Promise<unknown> {
-  const { accounts, apiKeys } = relay.relay.parts
+  const { accounts, apiKeys } = relay.relay.services
   const { token } = await apiKeys.create({ accountId: accounts.getAccount('test').id, name: 'operator', permission: 'operator' })
   const ask = async (path: string) =>
     (await relay.call('GET', `/api/feedback${path}`, undefined, { authorization: `Bearer ${token}` })).body
@@ -312,7 +312,7 @@ describe('what is no report of ours changes nothing, and an operator sees why', 
 })
 
 test('a flood of reports about a domain fills neither the disk nor the day', async () => {
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   const rows = Array.from({ length: 900 }, (_, i) => ({
     sourceIp: `10.1.${i >> 8}.${i & 255}`,
     messages: 1,
@@ -331,7 +331,7 @@ test('a flood of reports about a domain fills neither the disk nor the day', asy
 })
 
 test('accounts see the reports about their own verified domains, from the time when they added them', async () => {
-  const { accounts, apiKeys, sendingDomains } = relay.relay.parts
+  const { accounts, apiKeys, sendingDomains } = relay.relay.services
   const other = await accounts.create('other', 'enterprise')
   const { token } = await apiKeys.create({ accountId: other.id, name: 'other', permission: 'read_access' })
   const authorization = `Bearer ${token}`

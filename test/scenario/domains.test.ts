@@ -30,7 +30,7 @@ async function publish(relay: TestRelay, name: string): Promise<void> {
 
 test('mail that was accepted from a domain leaves signed after the domain is removed, and nothing else does', async () => {
   const { mx, relay } = await start()
-  const { apiKeys, sendingDomains } = relay.relay.parts
+  const { apiKeys, sendingDomains } = relay.relay.services
   const [domain] = sendingDomains.find('sender.example')
   const limited = await apiKeys.create({
     accountId: domain?.accountId ?? '',
@@ -49,27 +49,27 @@ test('mail that was accepted from a domain leaves signed after the domain is rem
   expect((await relay.call('POST', '/api/send', email('app@sender.example'))).body.name).toBe('domain_not_verified')
   expect((await asLimited(email('app@sender.example'))).status).toBe(403)
   await relay.restart()
-  await relay.relay.parts.sendingDomains.forgetOld()
+  await relay.relay.services.sendingDomains.forgetOld()
   delete mx.on.rcpt
   relay.clock.advance(2 * hour)
   const [, late] = await mx.waitForMessages(2)
   expect(late?.data.toString()).toMatch(/^X-Sterna-Ref: .*\r\nDKIM-Signature: v=1; a=rsa-sha256; c=relaxed\/relaxed; d=sender\.example;/)
   await expect.poll(async () => (await relay.recipients(id))['bob@rcpt.example']?.status).toBe('delivered')
   relay.clock.advance(hour)
-  await relay.relay.parts.sendingDomains.forgetOld()
-  expect(relay.relay.parts.sendingDomains.senderDomain(domain?.id ?? '')).toBeNull()
+  await relay.relay.services.sendingDomains.forgetOld()
+  expect(relay.relay.services.sendingDomains.senderDomain(domain?.id ?? '')).toBeNull()
 
   // The same name is another domain now, and the limited key has no part in it.
   const { body: again } = await relay.call('POST', '/api/domains', { name: 'sender.example' })
   await publish(relay, 'sender.example')
-  await relay.relay.parts.sendingDomains.verify(again.id)
+  await relay.relay.services.sendingDomains.verify(again.id)
   expect((await relay.call('POST', '/api/send', email('app@sender.example'))).status).toBe(200)
   expect((await asLimited(email('app@sender.example'))).body.name).toBe('restricted_api_key')
 })
 
 test('a domain that is published late verifies by itself, and one that lost its records fails after three days', async () => {
   const { relay } = await start()
-  const { sendingDomains } = relay.relay.parts
+  const { sendingDomains } = relay.relay.services
   const recheckAfter = (ms: number): Promise<number> => {
     relay.clock.advance(ms)
     return sendingDomains.recheckDue()
@@ -92,11 +92,11 @@ test('a domain that is published late verifies by itself, and one that lost its 
   await relay.restart()
   for (let waited = 6 * hour; waited < 72 * hour; waited += 6 * hour) {
     relay.clock.advance(6 * hour)
-    await relay.relay.parts.sendingDomains.recheckDue()
+    await relay.relay.services.sendingDomains.recheckDue()
     expect(await status()).toBe('verified')
   }
   relay.clock.advance(6 * hour)
-  await relay.relay.parts.sendingDomains.recheckDue()
+  await relay.relay.services.sendingDomains.recheckDue()
   expect(await status()).toBe('failed')
   const { body } = await relay.call('GET', '/api/domains/shop.example')
   expect(body.records.map((record: { status: string }) => record.status)).toEqual(['verified', 'verified', 'failed', 'failed', 'verified'])

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { runCommand } from '../../src/command/command-line.ts'
-import { openCommandParts } from '../../src/command/open-command-parts.ts'
+import { openCommandServices } from '../../src/command/open-command-services.ts'
 import { columnsIn, storedTables } from '../../src/erasure/stored-data.ts'
 import { silentLog } from '../../src/log.ts'
 import { Retention } from '../../src/message/retention.ts'
@@ -51,14 +51,15 @@ async function erase(relay: TestRelay, email: string): Promise<any> {
   return erasure
 }
 
-const traces = ({ relay }: TestRelay, texts: string[]): Promise<string[]> => tracesIn(relay.parts.config.dataDir, relay.parts.db, texts)
+const traces = ({ relay }: TestRelay, texts: string[]): Promise<string[]> =>
+  tracesIn(relay.services.config.dataDir, relay.services.db, texts)
 
 /** Nothing is in hand, and webhooks have all events. */
 const isQuiet = ({ relay, clock }: TestRelay): Promise<void> =>
   expect
     .poll(
       () =>
-        relay.parts.db.read(
+        relay.services.db.read(
           `select id from recipient where owner is not null
          union all select id from webhook_delivery where state = 'attempting' or next_attempt_at <= :now
          union all select name from cursor where name = 'webhook' and position < (select max(seq) from event)
@@ -70,7 +71,7 @@ const isQuiet = ({ relay, clock }: TestRelay): Promise<void> =>
     .toEqual([])
 
 const settled = ({ relay }: TestRelay): Promise<void> =>
-  expect.poll(() => relay.parts.db.read("select id from incoming_report where state = 'received'")).toEqual([])
+  expect.poll(() => relay.services.db.read("select id from incoming_report where state = 'received'")).toEqual([])
 
 test('after an erasure neither the database nor its log nor a backup has a fragment of the address or of what was sent to it', async () => {
   const { relay, mx } = await startRelay()
@@ -111,7 +112,7 @@ test('after an erasure neither the database nor its log nor a backup has a fragm
     'Words by SMTP',
   ]
   // Of most of her mail the entries for searches are there, of the last not yet.
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   await searchIndex({ db, log: silentLog }).keepUp()
   const last = await relay.send(ann, { ...later, text: 'Words to come' })
   expect((await traces(relay, hers)).length).toBeGreaterThanOrEqual(2 * hers.length)
@@ -138,7 +139,7 @@ test('after an erasure neither the database nor its log nor a backup has a fragm
   await settled(relay)
   await erase(relay, ann)
   expect(await traces(relay, ['Words of hers', ann])).toHaveLength(4)
-  const everywhere = await runCommand({ argv: ['erase', ann], cwd: '/' }, relay.relay.parts)
+  const everywhere = await runCommand({ argv: ['erase', ann], cwd: '/' }, relay.relay.services)
   expect(everywhere.stdout).toMatch(/^contents +1$/m)
   expect(await traces(relay, ['Words of hers', ann])).toEqual([])
 
@@ -164,7 +165,7 @@ test('after an erasure neither the database nor its log nor a backup has a fragm
     composeDsn({ recipient: ann, diagnostic: `550 5.1.1 <${ann}> unknown`, original: `X-Original: ${ann}` }),
   ])
   await settled(relay)
-  await new Upkeep(relay.relay.parts.db.upkeep).overwriteAll()
+  await new Upkeep(relay.relay.services.db.upkeep).overwriteAll()
   expect(await traces(relay, [ann])).toEqual([])
   // A second time there is nothing left to erase.
   expect(Object.values((await erase(relay, ann)).erased as Record<string, number>).every((count) => count === 0)).toBe(true)
@@ -172,12 +173,12 @@ test('after an erasure neither the database nor its log nor a backup has a fragm
 
 test('what retention has removed can be read nowhere, and the file gets smaller', async () => {
   const { relay } = await startRelay()
-  const { db, clock } = { ...relay.relay.parts, clock: relay.clock }
+  const { db, clock } = { ...relay.relay.services, clock: relay.clock }
   const recipients = Array.from({ length: 24 }, (_, n) => `person-${n}x@rcpt.example`)
   for (const to of recipients) await relay.send(to, { subject: `Subject of ${to}`, text: `Words for ${to}. `.repeat(10_000) })
   await isQuiet(relay)
   await db.upkeep.emptyLog()
-  const { dataDir } = relay.relay.parts.config
+  const { dataDir } = relay.relay.services.config
   const size = statSync(databaseFile(dataDir)).size
   clock.advance(100 * 24 * hour)
   const last = await relay.send('bob@rcpt.example')
@@ -197,7 +198,7 @@ test('what retention has removed can be read nowhere, and the file gets smaller'
 
 test('a suppression holds without the address: when mail is accepted, when it is due, when a list is imported', async () => {
   const { relay } = await startRelay()
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   await relay.call('POST', '/api/suppressions', { email: ann, reason: `She asked us: ${ann}` })
   await erase(relay, ann)
   expect(await traces(relay, [ann])).toEqual([])
@@ -233,20 +234,20 @@ test('content that others wait for stays until they have it, shown to nobody', a
   await reaches(relay, id, ann, 'delivered')
   expect((await erase(relay, ann)).erased).toMatchObject({ contents: 0, contents_waiting: 1 })
   expect((await relay.call('GET', `/api/emails/${id}`)).body).toMatchObject({ text: null })
-  const { erasures } = relay.relay.parts
+  const { erasures } = relay.relay.services
   await erasures.resume()
   expect(await traces(relay, ['Words for both'])).not.toEqual([])
   relay.clock.advance(72 * hour)
   await reaches(relay, id, 'later@rcpt.example', 'bounced')
   await erasures.resume()
-  await relay.relay.parts.db.upkeep.emptyLog()
+  await relay.relay.services.db.upkeep.emptyLog()
   expect(await traces(relay, ['Words for both', ann])).toEqual([])
   expect(mx.messages).toHaveLength(1)
 })
 
 test('of one account: others keep what they have, and a sandbox key erases in the sandbox alone', async () => {
   const { relay } = await startRelay()
-  const { accounts, apiKeys, sendingDomains } = relay.relay.parts
+  const { accounts, apiKeys, sendingDomains } = relay.relay.services
   const other = await accounts.create('other', 'enterprise')
   await sendingDomains.verifyManually((await sendingDomains.add(other.id, 'other.example')).id)
   const keyOf = async (accountId: string, sandbox = false) => ({
@@ -260,7 +261,7 @@ test('of one account: others keep what they have, and a sandbox key erases in th
   const live = await relay.send('delivered@simulator.test')
   await isQuiet(relay)
   const { body } = await relay.call('POST', '/api/erasures', { email: 'delivered@simulator.test' }, inSandbox)
-  const { erasures, db } = relay.relay.parts
+  const { erasures, db } = relay.relay.services
   await erasures.finished(body.id)
   const addressed = async (id: string) =>
     (await db.read<{ forward_path: string }>('select forward_path from recipient where message_id = :id', { id }))[0]!.forward_path
@@ -279,15 +280,15 @@ test('an erasure that was cut off goes on after the next start, and mail in hand
   const ids = [await relay.send(ann, { text: 'Words for somebody' }), await relay.send(ann)]
   for (const id of ids) await reaches(relay, id, ann, 'delivered')
   await isQuiet(relay)
-  const { erasures, db } = relay.relay.parts
+  const { erasures, db } = relay.relay.services
   // As where the process ended: nobody works on it, and half of it is done.
   await db.write([{ sql: "update recipient set owner = 'boot_1' where message_id = :id", params: { id: ids[1]! } }])
   const { body } = await relay.call('POST', '/api/erasures', { email: ann })
   await expect.poll(() => db.read("select id from recipient where forward_path like '%@erased.invalid'")).toHaveLength(1)
   expect((await erasures.find(body.id, null))?.finishedAt).toBe(null)
   await relay.restart()
-  await relay.relay.parts.erasures.resume()
-  await relay.relay.parts.erasures.finished(body.id)
+  await relay.relay.services.erasures.resume()
+  await relay.relay.services.erasures.finished(body.id)
   expect((await relay.call('GET', `/api/erasures/${body.id}`)).body).toMatchObject({ status: 'done', erased: { recipients: 2 } })
   expect(await traces(relay, [ann, 'Words for somebody'])).toEqual([])
   expect(mx.messages).toHaveLength(2)
@@ -295,18 +296,18 @@ test('an erasure that was cut off goes on after the next start, and mail in hand
 
 test('a relay that has done everything forgets everybody it has written to', async () => {
   const { relay } = await livedRelay()
-  const { parts, close } = await openCommandParts(relay.parts.config, silentLog)
+  const { services, close } = await openCommandServices(relay.services.config, silentLog)
   onTestFinished(close)
-  const rows = await parts.db.report<{ address: string }>(
+  const rows = await services.db.slowRead<{ address: string }>(
     'select distinct forward_path as address from recipient union select address from suppression',
   )
   const addresses = rows.map(({ address }) => address).filter((address) => address.endsWith('@rcpt.example'))
   expect(addresses.length).toBeGreaterThan(3)
-  expect(await tracesIn(parts.config.dataDir, parts.db, addresses)).toHaveLength(2 * addresses.length)
-  expect(await columnsWith(parts.db, addresses)).toEqual([])
-  for (const address of addresses) expect((await runCommand({ argv: ['erase', address], cwd: '/' }, parts)).exitCode).toBe(0)
-  expect(await tracesIn(parts.config.dataDir, parts.db, addresses)).toEqual([])
-  const [change] = await parts.db.report("select * from audit where operation = 'erase' order by id desc limit 1")
+  expect(await tracesIn(services.config.dataDir, services.db, addresses)).toHaveLength(2 * addresses.length)
+  expect(await columnsWith(services.db, addresses)).toEqual([])
+  for (const address of addresses) expect((await runCommand({ argv: ['erase', address], cwd: '/' }, services)).exitCode).toBe(0)
+  expect(await tracesIn(services.config.dataDir, services.db, addresses)).toEqual([])
+  const [change] = await services.db.slowRead("select * from audit where operation = 'erase' order by id desc limit 1")
   expect(change).toMatchObject({ actor_type: 'command', object_id: expect.stringMatching(/^era_/), fields: '' })
 }, 120_000)
 
@@ -315,7 +316,7 @@ async function columnsWith(db: Database, addresses: string[]): Promise<string[]>
   const found = new Set<string>()
   for (const [table, { users, none }] of Object.entries(storedTables)) {
     for (const column of [users, none].flatMap(columnsIn)) {
-      for (const { value } of await db.report(`select ${column} as value from ${table}`)) {
+      for (const { value } of await db.slowRead(`select ${column} as value from ${table}`)) {
         const text = value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value)
         if (addresses.some((address) => text.toLowerCase().includes(address.toLowerCase()))) found.add(`${table}.${column}: ${text}`)
       }

@@ -57,7 +57,7 @@ interface Shown {
 
 /** What the operator sees of the newest reports, the oldest first. */
 async function shown(count: number): Promise<Shown[]> {
-  const rows = await relay.relay.parts.db.read<{ id: string; state: string }>('select id, state from incoming_report order by id')
+  const rows = await relay.relay.services.db.read<{ id: string; state: string }>('select id, state from incoming_report order by id')
   expect(rows.every(({ state }) => state === 'done')).toBe(true)
   const { data } = await operator('GET', `/api/feedback?limit=${count}`)
   return data.toReversed()
@@ -66,8 +66,8 @@ async function shown(count: number): Promise<Shown[]> {
 let operatorToken = ''
 async function operator(method: string, path: string, sent?: unknown): Promise<any> {
   operatorToken ||= (
-    await relay.relay.parts.apiKeys.create({
-      accountId: relay.relay.parts.accounts.getAccount('test').id,
+    await relay.relay.services.apiKeys.create({
+      accountId: relay.relay.services.accounts.getAccount('test').id,
       name: 'op',
       permission: 'operator',
     })
@@ -78,12 +78,12 @@ async function operator(method: string, path: string, sent?: unknown): Promise<a
 }
 
 async function command(...argv: string[]): Promise<string> {
-  const { stdout, stderr, exitCode } = await runCommand({ argv, cwd: '/' }, relay.relay.parts)
+  const { stdout, stderr, exitCode } = await runCommand({ argv, cwd: '/' }, relay.relay.services)
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 })
   return stdout
 }
 
-const settled = () => expect.poll(() => relay.relay.parts.db.read("select id from incoming_report where state = 'received'")).toEqual([])
+const settled = () => expect.poll(() => relay.relay.services.db.read("select id from incoming_report where state = 'received'")).toEqual([])
 
 const suppressionOf = async (address = ann): Promise<{ origin: string; source_id: string; reason: string } | null> => {
   const { status: code, body } = await relay.call('GET', `/api/suppressions/${encodeURIComponent(address)}`)
@@ -140,7 +140,7 @@ describe('a report that mail did not arrive after all', () => {
     const { body } = await relay.call('GET', '/api/suppressions?limit=100')
     expect(body.data.filter(({ email }: { email: string }) => email === ann)).toHaveLength(1)
     await expect.poll(() => receiver.posts.length).toBe(1)
-    const results = await relay.relay.parts.db.read(
+    const results = await relay.relay.services.db.read(
       'select result, count(*) as count from incoming_report where message_id = :id group by result',
       { id },
     )
@@ -184,7 +184,7 @@ describe('a suppression that a report leads to', () => {
   })
 
   test('is made as the account is set', async () => {
-    const path = `/api/accounts/${relay.relay.parts.accounts.getAccount('test').id}/suppression-policy`
+    const path = `/api/accounts/${relay.relay.services.accounts.getAccount('test').id}/suppression-policy`
     expect(await operator('PATCH', path, { hard_bounces: false })).toMatchObject({
       hard_bounces: false,
       complaints: true,
@@ -360,7 +360,7 @@ test('where the sources of complaints are set, those of others are kept and chan
   const { data, mailFrom } = mx.messages.findLast(({ rcptTo }) => rcptTo[0] === ann)!
   for (const to of ['fbl@relay.example', mailFrom])
     await returnMail(particular.returnPathPort, to, [composeComplaint({ original: data.toString('utf8') })])
-  const { db } = particular.relay.parts
+  const { db } = particular.relay.services
   await expect
     .poll(() => db.read('select result from incoming_report'))
     .toEqual([{ result: 'source_not_believed' }, { result: 'source_not_believed' }])

@@ -30,10 +30,10 @@ const numbers = (count: number): number[] => Array.from({ length: count }, (_, n
 /** At hosts other than the healthy one. */
 const attemptsOf = async ({ relay }: TestRelay): Promise<number> => {
   const counted = `select count(*) as n from attempt a join recipient r on r.id = a.recipient_id where r.destination <> 'rcpt.example'`
-  return (await relay.parts.db.read<{ n: number }>(counted))[0]?.n ?? 0
+  return (await relay.services.db.read<{ n: number }>(counted))[0]?.n ?? 0
 }
 const inHand = async ({ relay }: TestRelay): Promise<number> =>
-  (await relay.parts.db.read<{ n: number }>('select count(*) as n from recipient where owner is not null'))[0]?.n ?? 0
+  (await relay.services.db.read<{ n: number }>('select count(*) as n from recipient where owner is not null'))[0]?.n ?? 0
 
 test('mail of 20 MB to hosts that hang, at whatever phase, or take it slowly holds up no other mail', { timeout: 60_000 }, async () => {
   const healthy = await startFakeMx({ host: '127.0.2.50' })
@@ -124,7 +124,7 @@ test('a host that is down rests, is probed by one message, and wakes all that wa
   expect(await attemptsOf(relay)).toBe(before + 1)
   expect(mx.sessions.length).toBeLessThan(50)
   // An operator need not wait.
-  await relay.relay.parts.queueAdmin.retry('one.example')
+  await relay.relay.services.queueAdmin.retry('one.example')
   await expect.poll(() => attemptsOf(relay)).toBe(before + 2)
 
   // Fresh mail waits with the others.
@@ -132,7 +132,7 @@ test('a host that is down rests, is probed by one message, and wakes all that wa
   mx.on = {}
   relay.clock.advance(30_000)
   const isDone = async (): Promise<boolean> => {
-    const waiting = await relay.relay.parts.db.read<{ n: number }>("select count(*) as n from recipient where state = 'queued'")
+    const waiting = await relay.relay.services.db.read<{ n: number }>("select count(*) as n from recipient where state = 'queued'")
     return waiting[0]?.n === 0
   }
   await expect.poll(isDone).toBe(true)

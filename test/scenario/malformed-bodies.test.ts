@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { apiOperations, type ApiParts } from '../../src/http/api/operations.ts'
+import { apiOperations, type ApiServices } from '../../src/http/api/operations.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 let relay: TestRelay
@@ -9,7 +9,7 @@ let rowsBefore: unknown
 
 beforeAll(async () => {
   relay = await startTestRelay({ plans: 'enterprise=10000000' })
-  const { accounts, apiKeys } = relay.relay.parts
+  const { accounts, apiKeys } = relay.relay.services
   token = (await apiKeys.create({ accountId: accounts.findAccount('test')!.id, name: 'test', permission: 'operator' })).token
   rowsBefore = await rows()
 })
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 /** How many rows the tables have that something could have been made in. */
 async function rows(): Promise<unknown> {
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   return Promise.all([
     db.read('select count(*) as n from message'),
     db.read('select count(*) as n from webhook'),
@@ -76,7 +76,7 @@ function send(
   })
 }
 
-const endpoints = apiOperations({} as ApiParts).filter(
+const endpoints = apiOperations({} as ApiServices).filter(
   ({ path, body }) => path.startsWith('/api/') && body && (body.mediaType ?? 'application/json') === 'application/json',
 )
 

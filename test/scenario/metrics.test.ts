@@ -36,7 +36,7 @@ async function startRelay(settings: Record<string, string> = {}): Promise<void> 
     },
   )
   onTestFinished(() => relay.stop())
-  const { accounts, apiKeys } = relay.relay.parts
+  const { accounts, apiKeys } = relay.relay.services
   const accountId = accounts.getAccount('test').id
   const key = async (permission: 'metrics' | 'operator' | 'full_access', sandbox = false) =>
     (await apiKeys.create({ accountId, name: 'test', permission, sandbox })).token
@@ -133,8 +133,8 @@ test('mail that is overdue, held and in fault is seen', async () => {
   await startRelay()
   const held = await relay.send('later@rcpt.example')
   await expect.poll(async () => (await relay.recipients(held))['later@rcpt.example']?.status).toBe('deferred')
-  await relay.relay.parts.queueAdmin.hold(held)
-  relay.relay.parts.health.report('disk_full')
+  await relay.relay.services.queueAdmin.hold(held)
+  relay.relay.services.health.report('disk_full')
   relay.clock.advance(goodForMs)
   const metrics = await scrape()
   expect(valueOf(metrics, 'sterna_queue_recipients', { state: 'held' })).toBe(1)

@@ -93,7 +93,7 @@ const reaches = (id: string, address: string, state: string): Promise<void> =>
 
 /** The log has been read up to its end. */
 async function allTold(): Promise<void> {
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   const unread = `select 1 from cursor where name = 'notice' and position < (select max(seq) from event where sandbox = 0)`
   const underWay = `select 1 from recipient where account_id = 'acc_00000000000000000000000000' and due_at is not null`
   await expect.poll(() => db.read(`${unread} union all ${underWay}`)).toEqual([])
@@ -180,14 +180,14 @@ describe('an account that wants them', () => {
   })
 
   test('gets none where the domain of the reverse-path is no longer its own', async () => {
-    const { sendingDomains, accounts } = relay.relay.parts
+    const { sendingDomains, accounts } = relay.relay.services
     const domain = await sendingDomains.add(accounts.getAccount('test').id, 'brief.example')
     await sendingDomains.verifyManually(domain.id)
     relay.dns.zone['brief.example'] = { mx: [[10, 'mx.sender.example']] }
     const id = await submit({ from: 'bounces@brief.example', to: { 'later@rcpt.example': '' } })
     await reaches(id, 'later@rcpt.example', 'deferred')
     await sendingDomains.remove(domain.id)
-    await relay.relay.parts.queueAdmin.bounce('rcpt.example')
+    await relay.relay.services.queueAdmin.bounce('rcpt.example')
     await reaches(id, 'later@rcpt.example', 'bounced')
     await allTold()
     expect(inbox.messages).toEqual([])
@@ -206,7 +206,7 @@ describe('an account that wants them', () => {
   test('is warned once of a delay, and told when it was in vain', async () => {
     const id = await submit({ to: { 'later@rcpt.example': ' NOTIFY=FAILURE,DELAY', 'later2@rcpt.example': ' NOTIFY=FAILURE' } })
     await reaches(id, 'later@rcpt.example', 'deferred')
-    const { db } = relay.relay.parts
+    const { db } = relay.relay.services
     await expect
       .poll(() => db.read('select 1 from notice where message_id = :id and due_at is not null', { id }), { timeout: 30_000 })
       .toHaveLength(1)
@@ -237,7 +237,7 @@ describe('an account that wants them', () => {
   })
 
   test('is not warned of a delay that ended well, nor when it wants no notices any more', async () => {
-    const { db } = relay.relay.parts
+    const { db } = relay.relay.services
     const planned = (id: string) => db.read('select due_at from notice where message_id = :id', { id })
     const delayedMail = async (to: string): Promise<string> => {
       const id = await submit({ to: { [to]: ' NOTIFY=DELAY' } })
@@ -255,7 +255,7 @@ describe('an account that wants them', () => {
     expect(inbox.messages).toEqual([])
     // It may be tried just now.
     const bounce = () =>
-      relay.relay.parts.queueAdmin.bounce('rcpt.example').then(
+      relay.relay.services.queueAdmin.bounce('rcpt.example').then(
         ({ recipients }) => recipients,
         () => 0,
       )
@@ -265,7 +265,7 @@ describe('an account that wants them', () => {
   })
 
   test('gets none in the sandbox', async () => {
-    const { apiKeys, accounts, db } = relay.relay.parts
+    const { apiKeys, accounts, db } = relay.relay.services
     const { token } = await apiKeys.create({
       accountId: accounts.getAccount('test').id,
       name: 'sandbox',
@@ -287,7 +287,7 @@ describe('an account that wants them', () => {
     const to = gone()
     const id = await submit({ to: { [to]: '' } })
     await reaches(id, to, 'bounced')
-    const { db } = relay.relay.parts
+    const { db } = relay.relay.services
     await expect.poll(() => db.read('select 1 from notice where message_id = :id', { id })).toHaveLength(1)
     // As if it had ended after the notice was accepted and before the cursor moved.
     await db.write([{ sql: `update cursor set position = 0 where name = 'notice'` }])
@@ -358,7 +358,7 @@ Diagnostic-Code: smtp; 552 5.2.2 Mailbox full
     const [byHttp, unwanted, wanted] = [gone(), gone(), gone()]
     await reaches(await relay.send(byHttp), byHttp, 'bounced')
     await allTold()
-    const { exitCode } = await runCommand({ argv: ['account', 'notices', 'test', 'off'], cwd: '/' }, relay.relay.parts)
+    const { exitCode } = await runCommand({ argv: ['account', 'notices', 'test', 'off'], cwd: '/' }, relay.relay.services)
     expect(exitCode).toBe(0)
     await reaches(await submit({ to: { [unwanted]: '' } }), unwanted, 'bounced')
     await turnNotices(true)
@@ -371,7 +371,7 @@ Diagnostic-Code: smtp; 552 5.2.2 Mailbox full
 test('a notice that cannot be delivered is dropped, and suppresses nobody', async () => {
   inbox.on.rcpt = () => '550 5.1.1 No such user'
   await submit({ to: { [gone()]: '' } })
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   const failed = `select 1 from recipient where account_id = 'acc_00000000000000000000000000' and state = 'bounced'`
   await expect.poll(() => db.read(failed)).toHaveLength(1)
   await allTold()
@@ -390,7 +390,7 @@ test('mail that goes on by a smarthost is handed on, not delivered, also where t
   const smarthost = await startFakeMx({ host: '127.0.3.7', on: { rcpt } })
   const other = await startTestRelay({ delivery_smarthost: `127.0.3.7:${smarthost.port}` })
   try {
-    await other.relay.parts.accounts.change('test', { deliveryNotices: true })
+    await other.relay.services.accounts.change('test', { deliveryNotices: true })
     const id = await submit({ to: { 'ann@rcpt.example': ' NOTIFY=SUCCESS' } }, other)
     await expect.poll(async () => (await other.recipients(id))['ann@rcpt.example']?.status).toBe('deferred')
     other.clock.advance(70_000)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { apiOperations, type ApiParts } from '../../src/http/api/operations.ts'
+import { apiOperations, type ApiServices } from '../../src/http/api/operations.ts'
 import { refusalsOf } from '../../src/http/operation-refusals.ts'
 import { needsKey, type Operation } from '../../src/http/operation.ts'
 import { servedAnswerCheck, type AnswerCheck } from '../support/answer-check.ts'
@@ -8,7 +8,7 @@ import { keepReport } from '../support/keep-report.ts'
 import { makeObjects, pathTo } from '../support/owned-objects.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
-const operations = apiOperations({} as ApiParts).filter(needsKey)
+const operations = apiOperations({} as ApiServices).filter(needsKey)
 const paths = operations.flatMap((declared) =>
   [declared.path, ...(declared.aliases ?? [])].map((path) => ({ declared, path, name: `${declared.method} ${path}` })),
 )
@@ -23,10 +23,10 @@ beforeAll(async () => {
   relay = await startTestRelay({ plans: 'enterprise=10000000', http_failed_authentications_per_minute: '0' })
   check = await servedAnswerCheck(relay.baseUrl)
   callers = await makeCallers(relay)
-  const { accounts, people } = relay.relay.parts
+  const { accounts, people } = relay.relay.services
   const own = accounts.findAccount('test')!.id
   const userId = people.users.list(own).find(({ role }) => role === 'member')!.id
-  const reportId = await keepReport(relay.relay.parts, own)
+  const reportId = await keepReport(relay.relay.services, own)
   objects = await makeObjects((method, path, body) => relay.call(method, path, body), {
     accountId: own,
     domain: 'sender.example',

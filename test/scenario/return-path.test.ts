@@ -28,7 +28,7 @@ async function greet(): Promise<SmtpClient> {
 
 const question = 'From: Ann <ann@forged.example>\r\nSubject: A question\r\n\r\nWhy do you write to me?'
 const mailTo = (address: string) => mx.messages.filter(({ rcptTo }) => rcptTo.includes(address))
-const waiting = () => relay.relay.parts.db.read("select id from incoming_report where state = 'received'")
+const waiting = () => relay.relay.services.db.read("select id from incoming_report where state = 'received'")
 
 test('the reverse-path of a message takes what comes back of it, before and after a restart, and no other address does', async () => {
   const id = await relay.send('ann@rcpt.example')
@@ -47,7 +47,7 @@ test('the reverse-path of a message takes what comes back of it, before and afte
     expect((await client.send(question, { from: '', to: [to] })).code).toBe(250)
     client.close()
     await expect.poll(waiting).toEqual([])
-    const rows = await relay.relay.parts.db.read("select message_id, result from incoming_report where purpose = 'bounce' order by id")
+    const rows = await relay.relay.services.db.read("select message_id, result from incoming_report where purpose = 'bounce' order by id")
     // It is no report of a bounce, so nothing comes of it.
     expect(rows.at(-1)).toEqual({ message_id: id, result: 'no_report' })
     expect(rows).toHaveLength(round + 1)
@@ -71,7 +71,7 @@ test('the operator gets the mail for postmaster as it came, within mail of ours,
   expect((await client.send(forwarded!.data, { from: '', to: ['abuse@send.sender.example'] })).code).toBe(250)
   await expect.poll(waiting).toEqual([])
   expect(mailTo('me@operator.example')).toHaveLength(1)
-  const rows = await relay.relay.parts.db.read(
+  const rows = await relay.relay.services.db.read(
     "select purpose, result from incoming_report where purpose in ('postmaster', 'abuse') order by id",
   )
   expect(rows).toEqual([

@@ -47,13 +47,14 @@ const reaches = (id: string, state: string): Promise<void> => expect.poll(async 
 async function deliver(fields: Record<string, unknown> = {}, auth: Record<string, string> = {}): Promise<Delivered> {
   const email = { from: 'app@sender.example', to: ann, subject: 'Hello', html: '<p>Hello</p>', ...fields }
   const { body } = await relay.call('POST', '/api/send', email, auth)
-  const taken = () => relay.relay.parts.db.read("select id from recipient where message_id = :id and state = 'delivered'", { id: body.id })
+  const taken = () =>
+    relay.relay.services.db.read("select id from recipient where message_id = :id and state = 'delivered'", { id: body.id })
   await expect.poll(taken).toHaveLength(1)
   const { mailFrom, data } = mx.messages.findLast(({ rcptTo }) => rcptTo[0] === ann)!
   return { id: body.id, returnPath: mailFrom, data }
 }
 
-const settled = () => expect.poll(() => relay.relay.parts.db.read("select id from incoming_report where state = 'received'")).toEqual([])
+const settled = () => expect.poll(() => relay.relay.services.db.read("select id from incoming_report where state = 'received'")).toEqual([])
 
 const inWords = { status: '5.0.0', diagnostic: '550 No such user here' }
 
@@ -91,7 +92,7 @@ const suppression = async (auth: Record<string, string> = {}): Promise<{ origin:
 const bounceOf = async (id: string): Promise<Record<string, unknown>> =>
   (await relay.call('GET', `/api/events?email_id=${id}&type=email.bounced`)).body.data[0].data
 
-const indexed = () => searchIndex({ db: relay.relay.parts.db, log: silentLog }).keepUp()
+const indexed = () => searchIndex({ db: relay.relay.services.db, log: silentLog }).keepUp()
 
 test.each([
   ['two reports', fails, fails],
@@ -200,7 +201,7 @@ test.each([
   await fails()
   relay.clock.advance(day)
   await fetch(relay.baseUrl + url, { headers, redirect: 'manual' })
-  const hits = () => relay.relay.parts.db.read('select bot from hit where message_id = :id', { id })
+  const hits = () => relay.relay.services.db.read('select bot from hit where message_id = :id', { id })
   await expect.poll(hits).toEqual([{ bot: isSuppressed ? 1 : 0 }])
   relay.clock.advance(day)
   await fails()
@@ -208,7 +209,7 @@ test.each([
 })
 
 test('what another account was told counts for that one alone', async () => {
-  const { accounts, apiKeys, sendingDomains } = relay.relay.parts
+  const { accounts, apiKeys, sendingDomains } = relay.relay.services
   const other = await accounts.create('other', 'enterprise')
   const domain = await sendingDomains.add(other.id, 'other.example')
   await sendingDomains.verifyManually(domain.id)
@@ -221,7 +222,7 @@ test('what another account was told counts for that one alone', async () => {
 })
 
 test('nothing is counted where the account does not suppress by hard bounces, nor of an address that mail was forwarded to', async () => {
-  const { accounts, apiKeys } = relay.relay.parts
+  const { accounts, apiKeys } = relay.relay.services
   const { id } = accounts.getAccount('test')
   const { token } = await apiKeys.create({ accountId: id, name: 'op', permission: 'operator' })
   const policy = (hard_bounces: boolean | null) =>
@@ -257,12 +258,12 @@ test('whoever removes the suppression begins anew, and erasing forgets the first
   expect(await suppression()).toBeNull()
 
   const { body } = await relay.call('POST', '/api/erasures', { email: ann })
-  await relay.relay.parts.erasures.finished(body.id)
+  await relay.relay.services.erasures.finished(body.id)
   relay.clock.advance(day)
   await fails()
   expect(await suppression()).toBeNull()
   // What comes back of mail from before counts for nobody.
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   const now = () =>
     db.read<{ forward_path: string; state: string }>('select forward_path, state from recipient where message_id = :id', { id: before.id })
   const [erased] = await now()

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { apiOperations, type ApiParts } from '../../src/http/api/operations.ts'
+import { apiOperations, type ApiServices } from '../../src/http/api/operations.ts'
 import type { OpenApiDocument } from '../../src/http/openapi.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import type { Row } from '../../src/store/database.ts'
@@ -8,7 +8,7 @@ import { makeObjects, pathTo, type Call } from '../support/owned-objects.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
-const operations = apiOperations({} as ApiParts).filter(({ path }) => path.startsWith('/api/'))
+const operations = apiOperations({} as ApiServices).filter(({ path }) => path.startsWith('/api/'))
 const writing = operations.filter(({ method }) => method !== 'GET')
 
 /** What sandbox keys need. Whoever adds to this shows below that it changes nothing live. */
@@ -74,7 +74,7 @@ let sandboxObjects: Record<string, string>
 
 beforeAll(async () => {
   relay = await startTestRelay()
-  const { accounts, apiKeys, people } = relay.relay.parts
+  const { accounts, apiKeys, people } = relay.relay.services
   const own = accounts.findAccount('test')!.id
   const token = async (permission: 'full_access' | 'operator') =>
     (await apiKeys.create({ accountId: own, name: permission, permission, sandbox: true })).token
@@ -92,7 +92,7 @@ beforeAll(async () => {
     accountId: own,
     domain: 'sender.example',
     userId: people.users.list(own)[0]!.id,
-    reportId: await keepReport(relay.relay.parts, own),
+    reportId: await keepReport(relay.relay.services, own),
   }
   liveObjects = await makeObjects(relay.call, about)
   await relay.call('POST', '/api/templates', { name: 'Shared', alias: 'shared', subject: 'Hello', html: '<p>Hello</p>' })
@@ -146,7 +146,7 @@ async function makeSandboxObjects(): Promise<Record<string, string>> {
 
 /** Every live row, by its table. */
 async function liveRows(): Promise<Record<string, Row[]>> {
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   const columns = await db.read<{ name: string; columns: string }>(
     `select s.name, group_concat(i.name) as columns from sqlite_schema s join pragma_table_info(s.name) i
       where s.type = 'table' and s.name not like 'sqlite_%' group by s.name`,
@@ -162,7 +162,7 @@ async function liveRows(): Promise<Record<string, Row[]>> {
 }
 
 const isQuiet = async (): Promise<void> => {
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   await expect
     .poll(() => db.read('select id from recipient where owner is not null or due_at is not null'), { timeout: 30_000 })
     .toEqual([])
@@ -257,7 +257,7 @@ test('a sandbox key works in the sandbox', async () => {
   await done('PATCH', `/api/webhooks/${webhook}`, { status: 'disabled' })
   await done('DELETE', `/api/webhooks/${webhook}`)
   const { id: made } = await done('POST', '/api/api-keys', { name: 'another', sandbox: false })
-  expect(relay.relay.parts.apiKeys.get(made)).toMatchObject({ sandbox: true, confined: true })
+  expect(relay.relay.services.apiKeys.get(made)).toMatchObject({ sandbox: true, confined: true })
   await done('POST', `/api/api-keys/${made}/rotate`, {})
   await done('DELETE', `/api/api-keys/${made}`)
   await done('POST', '/api/templates/shared/render', {})
@@ -281,7 +281,7 @@ test('what is in the sandbox does not exist for a live key', async () => {
 })
 
 test('a rehearsal by SMTP keeps no live mail from being sent', async () => {
-  const { accounts, apiKeys, db } = relay.relay.parts
+  const { accounts, apiKeys, db } = relay.relay.services
   const { token: rehearsing } = await apiKeys.create({
     accountId: accounts.findAccount('test')!.id,
     name: 'smtp',

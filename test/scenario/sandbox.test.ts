@@ -5,7 +5,7 @@ import { startTestRelay } from '../support/start-relay.ts'
 test('on a server in sandbox mode a live key sets it up, and a sandbox key neither does nor gets at live keys', async () => {
   const relay = await startTestRelay({ mode: 'sandbox' })
   onTestFinished(() => relay.stop())
-  const { accounts, apiKeys } = relay.relay.parts
+  const { accounts, apiKeys } = relay.relay.services
   const accountId = accounts.findAccount('test')?.id ?? ''
   const { token } = await apiKeys.create({ accountId, name: 'rehearsing', permission: 'full_access', sandbox: true })
   const template = { name: 'Welcome', alias: 'welcome', subject: 'Hello', html: '<p>Hello</p>' }

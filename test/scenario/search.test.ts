@@ -6,7 +6,7 @@ import { startTestRelay } from '../support/start-relay.ts'
 test('mail is found by recipient, author, status and events at once, and after the log was read for searches', async () => {
   const relay = await startTestRelay()
   onTestFinished(() => relay.stop())
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   const ids = async (query: string): Promise<string[]> =>
     (await relay.call('GET', `/api/emails?${query}`)).body.data.map(({ id }: { id: string }) => id)
   const types = async (query: string): Promise<string[]> =>

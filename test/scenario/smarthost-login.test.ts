@@ -94,7 +94,7 @@ describe('mail leaves by a smarthost that wants a login', () => {
     expect(body.data[0].transcript.map(({ line }: { line: string }) => line)).toEqual(
       expect.arrayContaining(['AUTH PLAIN', '235 2.7.0 Welcome']),
     )
-    const { accounts, apiKeys } = relay.relay.parts
+    const { accounts, apiKeys } = relay.relay.services
     const { token } = await apiKeys.create({ accountId: accounts.getAccount('test').id, name: 'operator', permission: 'operator' })
     const settings = await relay.call('GET', '/api/settings', undefined, { authorization: `Bearer ${token}` })
     const value = settings.body.data.find(({ name }: { name: string }) => name === 'delivery.smarthost_password').value

@@ -17,7 +17,7 @@ test('a queue in which nothing moves any more is told by /healthz and the log, o
     const response = await fetch(`${relay.baseUrl}/healthz`)
     return { status: response.status, faults: ((await response.json()) as { faults: { name: string }[] }).faults.map(({ name }) => name) }
   }
-  const { accounts, apiKeys, queueAdmin } = relay.relay.parts
+  const { accounts, apiKeys, queueAdmin } = relay.relay.services
   const { token } = await apiKeys.create({ accountId: accounts.getAccount('test').id, name: 'operator', permission: 'operator' })
   const overdue = async () => (await relay.call('GET', '/api/queue', undefined, { authorization: `Bearer ${token}` })).body.overdue_seconds
   const isOver = Promise.withResolvers<void>()

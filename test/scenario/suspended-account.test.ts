@@ -9,7 +9,7 @@ async function start() {
   onTestFinished(() => mx.close())
   const relay = await startTestRelay({ delivery_port: String(mx.port) }, { 'rcpt.example': { a: ['127.0.0.2'] } })
   onTestFinished(() => relay.stop())
-  const { accounts, apiKeys } = relay.relay.parts
+  const { accounts, apiKeys } = relay.relay.services
   const host = await accounts.create('host', 'free')
   const { token } = await apiKeys.create({ accountId: host.id, name: 'operator', permission: 'operator' })
   const { id } = accounts.getAccount('test')
@@ -38,7 +38,7 @@ test('scheduled mail of a suspended account is held when it is due, and goes onc
   await relay.restart()
   relay.clock.advance(6 * hour)
   await expect
-    .poll(() => relay.relay.parts.db.read<{ due_at: number }>(`select due_at from recipient where forward_path = 'soon0@rcpt.example'`))
+    .poll(() => relay.relay.services.db.read<{ due_at: number }>(`select due_at from recipient where forward_path = 'soon0@rcpt.example'`))
     .toSatisfy(([row]: { due_at: number }[]) => (row?.due_at ?? 0) > relay.clock.now())
   expect(mx.messages).toEqual([])
   expect(await relay.events(first)).toEqual(['email.queued'])
@@ -74,7 +74,7 @@ test('what is held for a suspended account expires in its time, and can be cance
   })
   await setStatus('active')
   relay.clock.advance(2 * hour)
-  await expect.poll(() => relay.relay.parts.db.read('select id from recipient where due_at is not null')).toEqual([])
+  await expect.poll(() => relay.relay.services.db.read('select id from recipient where due_at is not null')).toEqual([])
   expect([await statusOf(expiring), await statusOf(canceled), mx.messages]).toEqual(['bounced', 'canceled', []])
 })
 

@@ -20,7 +20,7 @@ beforeAll(async () => {
       'mx.sender.example': { a: ['127.0.3.4'] },
     },
   )
-  await relay.relay.parts.accounts.change('test', { deliveryNotices: true })
+  await relay.relay.services.accounts.change('test', { deliveryNotices: true })
 })
 
 afterAll(async () => {
@@ -29,7 +29,7 @@ afterAll(async () => {
 })
 
 async function command(...argv: string[]): Promise<{ stdout: string; stderr: string; exitCode: number }> {
-  return runCommand({ argv, cwd: '/' }, relay.relay.parts)
+  return runCommand({ argv, cwd: '/' }, relay.relay.services)
 }
 
 /** Has a notice sent: the server's own mail as it comes about. */
@@ -44,7 +44,7 @@ async function notice(): Promise<string> {
 }
 
 const operatorToken = async (): Promise<string> => {
-  const { apiKeys, accounts } = relay.relay.parts
+  const { apiKeys, accounts } = relay.relay.services
   return (await apiKeys.create({ accountId: accounts.getAccount('test').id, name: 'operator', permission: 'operator' })).token
 }
 

@@ -12,7 +12,7 @@ test('what is pushed and published beside a running server is sent from the next
   const push = async (html: string): Promise<void> => {
     writeFileSync(join(directory, 'news.html'), html)
     const argv = ['template', 'push', 'news.html', 'frame.html', '--account', 'test', '--publish']
-    expect(await runCommand({ argv, cwd: directory }, relay.relay.parts)).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(await runCommand({ argv, cwd: directory }, relay.relay.services)).toMatchObject({ exitCode: 0, stderr: '' })
   }
   const sent = async (): Promise<string> => {
     const email = { from: 'app@sender.example', to: 'delivered@simulator.test', template: { id: 'news', variables: { name: 'Ann' } } }

@@ -12,7 +12,7 @@ test('mail that cannot be signed because its key cannot be opened waits, and kee
   const zone = Object.fromEntries(names.map((name) => [name, { mx: [[10, 'mx.hosts.example']] as [number, string][], ttl: 60 }]))
   const relay = await startTestRelay({ delivery_port: String(mx.port) }, { ...zone, 'mx.hosts.example': { a: [mx.host], ttl: 60 } })
   onTestFinished(() => relay.stop())
-  const { db, accounts, sendingDomains, apiKeys } = relay.relay.parts
+  const { db, accounts, sendingDomains, apiKeys } = relay.relay.services
   const other = await accounts.create('other', 'enterprise')
   const domain = await sendingDomains.add(other.id, 'other.example')
   await sendingDomains.verifyManually(domain.id)
@@ -42,7 +42,7 @@ test('mail that cannot be signed because its key cannot be opened waits, and kee
     ids.push(...body.data.map(({ id }: { id: string }) => id))
   }
   const untried = `select count(*) as n from recipient where account_id = :id and (state <> 'deferred' or attempts <> 1 or owner is not null)`
-  const count = async (sql: string) => (await relay.relay.parts.db.read<{ n: number }>(sql, { id: other.id }))[0]?.n
+  const count = async (sql: string) => (await relay.relay.services.db.read<{ n: number }>(sql, { id: other.id }))[0]?.n
   await expect.poll(() => count(untried)).toBe(0)
   const { body } = await relay.call('GET', `/api/emails/${ids[0]}/attempts`, undefined, asOther)
   expect(body.data).toMatchObject([
@@ -60,7 +60,7 @@ test('mail that cannot be signed because its key cannot be opened waits, and kee
   expect((await fetch(`${relay.baseUrl}/healthz`)).status).toBe(200)
 
   // The right key is brought back.
-  await relay.relay.parts.db.write(
+  await relay.relay.services.db.write(
     sealed.map(({ id, private_key: key }) => ({ sql: 'update dkim_key set private_key = :key where id = :id', params: { id, key } })),
   )
   await relay.restart()

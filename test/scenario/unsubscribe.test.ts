@@ -231,7 +231,7 @@ describe('one click', () => {
     const id = await relay.send(ann, { unsubscribe: true })
     const { path } = waysIn(await arrived(ann))
     await expect.poll(() => stateOf(id, ann)).toBe('delivered')
-    const { db } = relay.relay.parts
+    const { db } = relay.relay.services
     await db.write(
       ['event', 'attempt', 'content', 'recipient'].map((table) => ({ sql: `delete from ${table} where message_id = :id`, params: { id } })),
     )
@@ -339,7 +339,7 @@ describe('in the sandbox', () => {
   }
 
   test('whoever unsubscribes gets live mail all the same, and the other way round', async () => {
-    const { accounts, apiKeys } = relay.relay.parts
+    const { accounts, apiKeys } = relay.relay.services
     const { token: sandboxKey } = await apiKeys.create({
       accountId: accounts.getAccount('test').id,
       name: 'sandbox',

@@ -34,7 +34,7 @@ async function nameServer(zone: FakeZone, otherwise: () => FakeEntry | undefined
 
 /** Of all recipients: how many are in each state. */
 async function states({ relay }: TestRelay): Promise<Record<string, number>> {
-  const rows = await relay.parts.db.read<{ state: string; recipients: number }>(
+  const rows = await relay.services.db.read<{ state: string; recipients: number }>(
     'select state, count(*) as recipients from recipient group by state',
   )
   return Object.fromEntries(rows.map(({ state, recipients }) => [state, recipients]))
@@ -45,10 +45,12 @@ const become = (relay: TestRelay, expected: Record<string, number>): Promise<voi
 /** All that is not delivered has been tried so often, and is in nobody's hand. */
 const tried = (relay: TestRelay, attempts: number): Promise<void> =>
   expect
-    .poll(() => relay.relay.parts.db.read(`select distinct attempts, owner from recipient where state <> 'delivered'`), { timeout: 30_000 })
+    .poll(() => relay.relay.services.db.read(`select distinct attempts, owner from recipient where state <> 'delivered'`), {
+      timeout: 30_000,
+    })
     .toEqual([{ attempts, owner: null }])
 
-const suppressed = ({ relay }: TestRelay): Promise<unknown[]> => relay.parts.db.read('select address from suppression')
+const suppressed = ({ relay }: TestRelay): Promise<unknown[]> => relay.services.db.read('select address from suppression')
 const faults = async (relay: TestRelay): Promise<string[]> =>
   (await relay.call('GET', '/healthz')).body.faults.map(({ name }: { name: string }) => name)
 const sendToAll = (relay: TestRelay, names: string[]): Promise<string[]> => Promise.all(names.map((name) => relay.send(`ann@${name}`)))
@@ -118,7 +120,7 @@ test('a domain that does not exist is looked up twice, a quarter of an hour apar
   )
   // Whoever has it tried sooner finds nothing out.
   relay.clock.advance(10 * minute)
-  await relay.relay.parts.queueAdmin.retry('dead.example')
+  await relay.relay.services.queueAdmin.retry('dead.example')
   await expect.poll(async () => (await relay.recipients(id))['ann@dead.example']?.attempts).toBe(2)
   await become(relay, { deferred: 1 })
   relay.clock.advance(secondLook - 10 * minute)
@@ -202,7 +204,7 @@ test('name servers that do not find the sender either are not believed about a r
     if (type === 'TXT') entry.txt = [...(entry.txt ?? []), value]
     if (type === 'MX') entry.mx = [[priority, value]]
   }
-  await relay.relay.parts.sendingDomains.verify(body.id)
+  await relay.relay.services.sendingDomains.verify(body.id)
   const right = { ...relay.dns.zone }
   for (const name of Object.keys(right)) relay.dns.zone[name] = 'nxdomain'
   const id = await relay.send('ann@live.example')

@@ -33,14 +33,14 @@ const passing = new Set(['found', 'candidate', 'queued', 'cursor', 'search_part'
 async function pathsOf(lists: (db: Database) => Promise<unknown>): Promise<string[]> {
   const db = await testDatabase()
   const paths = new Set<string>()
-  const report = async <R extends Row>(sql: string, params: Parameters<Database['report']>[1]): Promise<R[]> => {
-    for (const { detail } of await db.report<{ detail: string }>(`explain query plan ${sql}`, params)) {
+  const slowRead = async <R extends Row>(sql: string, params: Parameters<Database['slowRead']>[1]): Promise<R[]> => {
+    for (const { detail } of await db.slowRead<{ detail: string }>(`explain query plan ${sql}`, params)) {
       const [, how, table = '', path] = /^(SEARCH|SCAN) (\w+)(?: EXISTS)?(?: USING (?:COVERING )?(?:INDEX )?(.+))?$/.exec(detail) ?? []
       if (how && !passing.has(table)) paths.add(how === 'SCAN' ? `${table}: all of ${path ?? 'it'}` : `${table}: ${path ?? 'its end'}`)
     }
-    return db.report<R>(sql, params)
+    return db.slowRead<R>(sql, params)
   }
-  await lists({ ...db, report })
+  await lists({ ...db, slowRead })
   return [...paths].toSorted()
 }
 

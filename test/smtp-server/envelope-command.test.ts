@@ -14,13 +14,13 @@ test.each([
   ['MAIL FROM:<> RET=hdrs ENVID=a+2Bb', { ...plain, reversePath: null, ret: 'hdrs', envid: 'a+2Bb' }],
   ['MAIL FROM:<me@example.com> SIZE=1000 BODY=8BITMIME SMTPUTF8 AUTH=<>', { ...plain, size: 1000, smtputf8: true }],
   ['MAIL FROM:<mé@bücher.example> SMTPUTF8', { ...plain, reversePath: 'mé@xn--bcher-kva.example', smtputf8: true }],
-  ['MAIL FROM:<"a>b"@example.com>', { enhancedCode: '5.1.7' }],
-  ['MAIL FROM:<mé@example.com>', { enhancedCode: '5.6.7' }],
-  ['MAIL FROM:<me@bücher.example>', { enhancedCode: '5.6.7' }],
-  ['MAIL FROM:me@example.com', { code: 501, enhancedCode: '5.1.7' }],
+  ['MAIL FROM:<"a>b"@example.com>', { enhancedStatus: '5.1.7' }],
+  ['MAIL FROM:<mé@example.com>', { enhancedStatus: '5.6.7' }],
+  ['MAIL FROM:<me@bücher.example>', { enhancedStatus: '5.6.7' }],
+  ['MAIL FROM:me@example.com', { code: 501, enhancedStatus: '5.1.7' }],
   ['MAIL FROM:<@relay.example:me@example.com>', { code: 553 }],
   ['MAIL FROM:<me@[192.0.2.1]>', { code: 553 }],
-  ['MAIL FROM:<me@example.com> SIZE=x', { code: 501, enhancedCode: '5.5.4' }],
+  ['MAIL FROM:<me@example.com> SIZE=x', { code: 501, enhancedStatus: '5.5.4' }],
   ['MAIL FROM:<me@example.com> SIZE', { code: 501 }],
   ['MAIL FROM:<me@example.com> BODY=BINARYMIME', { code: 501 }],
   ['MAIL FROM:<me@example.com> SMTPUTF8=1', { code: 501 }],
@@ -29,7 +29,7 @@ test.each([
   ['MAIL FROM:<me@example.com> ENVID=a+0D+0Ab', { code: 501 }],
   [`MAIL FROM:<me@example.com> ENVID=${'a'.repeat(101)}`, { code: 501 }],
   ['MAIL FROM:<me@example.com>SIZE=1', { code: 501 }],
-  ['MAIL FROM:<me@example.com> X-PLAIN=1', { code: 555, enhancedCode: '5.5.4' }],
+  ['MAIL FROM:<me@example.com> X-PLAIN=1', { code: 555, enhancedStatus: '5.5.4' }],
   ['MAIL FROM:<me@example.com> REQUIRETLS', { code: 555 }],
   ['MAIL FROM:', { code: 501 }],
   ['MAIL <me@example.com>', { code: 501 }],
@@ -45,7 +45,7 @@ test.each([
   ],
   ['RCPT TO:<you@example.net> NOTIFY=NEVER', { ...rcpt, notify: 'NEVER' }],
   ['RCPT TO:<"odd,one"@example.net>', { ...rcpt, forwardPath: '"odd,one"@example.net' }],
-  ['RCPT TO:<>', { code: 553, enhancedCode: '5.1.3' }],
+  ['RCPT TO:<>', { code: 553, enhancedStatus: '5.1.3' }],
   ['RCPT TO:<postmaster>', { code: 553 }],
   ['RCPT TO:<you@example.net> NOTIFY=NEVER,FAILURE', { code: 501 }],
   ['RCPT TO:<you@example.net> NOTIFY', { code: 501 }],
@@ -78,7 +78,7 @@ test.each([
 })
 
 test('international addresses need SMTPUTF8, and bytes that are no UTF-8 are refused', () => {
-  expect(rcptOf('RCPT TO:<yöu@example.net>')).toMatchObject({ enhancedCode: '5.6.7' })
+  expect(rcptOf('RCPT TO:<yöu@example.net>')).toMatchObject({ enhancedStatus: '5.6.7' })
   expect(rcptOf('RCPT TO:<yöu@example.net> ORCPT=utf-8;yöu@example.net', true)).toMatchObject({ forwardPath: 'yöu@example.net' })
   expect(parseRcptCommand(Buffer.from('RCPT TO:<y\xf6u@example.net>', 'latin1'), { ...plain, smtputf8: true })).toMatchObject({ code: 501 })
 })

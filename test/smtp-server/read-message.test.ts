@@ -23,7 +23,7 @@ async function read(pieces: Buffer[], maxMessageBytes = 1_000_000) {
     const { hasEightBitBody } = await done
     return { header, message: Buffer.concat(collector.finish().pending).toString('latin1'), hasEightBitBody }
   } catch (error) {
-    if (error instanceof SmtpRefusal) return error.reply.enhancedCode
+    if (error instanceof SmtpRefusal) return error.reply.enhancedStatus
     throw error
   }
 }

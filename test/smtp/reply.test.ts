@@ -17,22 +17,22 @@ const read = (...chunks: (string | Buffer)[]): unknown[] => {
 
 describe('replies that servers send', () => {
   it.each([
-    ['250 2.1.5 Ok\r\n', { code: 250, enhancedCode: '2.1.5', text: '2.1.5 Ok' }],
-    ['550 No such user\r\n', { code: 550, enhancedCode: null, text: 'No such user' }],
-    ['250\r\n', { code: 250, enhancedCode: null, text: '' }],
-    ['250 \n', { code: 250, enhancedCode: null, text: '' }],
+    ['250 2.1.5 Ok\r\n', { code: 250, enhancedStatus: '2.1.5', text: '2.1.5 Ok' }],
+    ['550 No such user\r\n', { code: 550, enhancedStatus: null, text: 'No such user' }],
+    ['250\r\n', { code: 250, enhancedStatus: null, text: '' }],
+    ['250 \n', { code: 250, enhancedStatus: null, text: '' }],
     [
       '550-5.1.1 The account\r\n550 5.1.1 does not exist\r\n',
-      { code: 550, enhancedCode: '5.1.1', text: '5.1.1 The account\n5.1.1 does not exist' },
+      { code: 550, enhancedStatus: '5.1.1', text: '5.1.1 The account\n5.1.1 does not exist' },
     ],
     // A bare line feed ends a line too.
-    ['250-mx.test\n250 SIZE\r\n', { code: 250, enhancedCode: null, text: 'mx.test\nSIZE' }],
+    ['250-mx.test\n250 SIZE\r\n', { code: 250, enhancedStatus: null, text: 'mx.test\nSIZE' }],
     // The enhanced code must be of the reply's class.
-    ['450 5.1.1 mixed up\r\n', { code: 450, enhancedCode: null, text: '5.1.1 mixed up' }],
-    ['550 5.1.1: colon\r\n', { code: 550, enhancedCode: null, text: '5.1.1: colon' }],
-    ['550 5.1.1\r\n', { code: 550, enhancedCode: '5.1.1', text: '5.1.1' }],
-    ['250 a\0b\x1b[1mc\td\r\n', { code: 250, enhancedCode: null, text: 'a?b?[1mc\td' }],
-    ['550 5.1.1 Empfänger unbekannt\r\n', { code: 550, enhancedCode: '5.1.1', text: '5.1.1 Empfänger unbekannt' }],
+    ['450 5.1.1 mixed up\r\n', { code: 450, enhancedStatus: null, text: '5.1.1 mixed up' }],
+    ['550 5.1.1: colon\r\n', { code: 550, enhancedStatus: null, text: '5.1.1: colon' }],
+    ['550 5.1.1\r\n', { code: 550, enhancedStatus: '5.1.1', text: '5.1.1' }],
+    ['250 a\0b\x1b[1mc\td\r\n', { code: 250, enhancedStatus: null, text: 'a?b?[1mc\td' }],
+    ['550 5.1.1 Empfänger unbekannt\r\n', { code: 550, enhancedStatus: '5.1.1', text: '5.1.1 Empfänger unbekannt' }],
   ])('%j', (bytes, reply) => expect(read(bytes)).toEqual([reply]))
 
   it('reads them however they are cut', () => {
@@ -50,8 +50,8 @@ describe('replies that servers send', () => {
   })
 
   it('writes a reply on one line', () => {
-    expect(formatReply({ code: 550, enhancedCode: '5.1.1', text: '5.1.1 a\n5.1.1 b' })).toBe('550 5.1.1 a 5.1.1 b')
-    expect(formatReply({ code: 250, enhancedCode: null, text: '' })).toBe('250')
+    expect(formatReply({ code: 550, enhancedStatus: '5.1.1', text: '5.1.1 a\n5.1.1 b' })).toBe('550 5.1.1 a 5.1.1 b')
+    expect(formatReply({ code: 250, enhancedStatus: null, text: '' })).toBe('250')
   })
 })
 

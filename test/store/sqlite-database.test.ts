@@ -107,7 +107,7 @@ test('a read sees what was written before it, and gives blobs back as they were'
     },
   ])
   expect(written).toEqual({ rows: [{ chunk: 0 }], changes: 1 })
-  for (const read of [db.read, db.report]) {
+  for (const read of [db.read, db.slowRead]) {
     const [row] = await read<{ bytes: Uint8Array }>('select bytes from content where message_id = :id', { id: 'em_1' })
     expect(row?.bytes.buffer).toBeInstanceOf(SharedArrayBuffer)
     expect(Buffer.compare(Buffer.from(row?.bytes ?? []), Buffer.from(bytes))).toBe(0)
@@ -212,11 +212,11 @@ test('the thread for reports that cannot start fails its report alone, and start
     try { for (;;) held.push(openSync(given)) } catch {}
     for (const left of [0, 6, 12, 18]) {
       for (const file of held.splice(0, left)) closeSync(file)
-      await db.report('select 1 as one').then(() => {}, () => console.log('refused'))
+      await db.slowRead('select 1 as one').then(() => {}, () => console.log('refused'))
     }
     await db.write([{ sql: "insert into cursor (name, position) values ('a', 1)" }])
     for (const file of held) closeSync(file)
-    console.log((await db.report('select name from cursor'))[0].name)
+    console.log((await db.slowRead('select name from cursor'))[0].name)
     await db.close()`
   const { stdout, stderr } = inOtherProcess(script, testDirectory(), { files: 128 })
   expect(stderr).toBe('')
@@ -232,7 +232,7 @@ test('what does not fit into the cache goes into memory, so no temporary file ne
     const put = (chunk) => ({ sql: 'insert into content (message_id, chunk, bytes) values (:id, :chunk, :bytes)', params: { id: 'm', chunk, bytes: new Uint8Array(60_000) } })
     await db.write(Array.from({ length: 200 }, (_, chunk) => put(chunk)))
     const sort = 'select chunk, bytes from content order by bytes desc, chunk'
-    await db.report(sort)
+    await db.slowRead(sort)
     const careless = new Sqlite(given + '/sterna.db')
     careless.pragma('cache_size = -4000')
     careless.prepare(sort).all()
@@ -241,7 +241,7 @@ test('what does not fit into the cache goes into memory, so no temporary file ne
     const update = { sql: 'update content set bytes = :bytes', params: { bytes: new Uint8Array(60_000).fill(1) } }
     const written = await Promise.allSettled([db.write([put(0)]), db.write([update]), db.write([update])])
     console.log(written.map(({ status }) => status).join())
-    console.log((await db.report(sort)).length)
+    console.log((await db.slowRead(sort)).length)
     try { careless.prepare(sort).all() } catch (error) { console.log(error.code) }
     await db.close()`
   const { stdout, stderr } = inOtherProcess(script, testDirectory(), { files: 128 })

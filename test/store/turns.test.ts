@@ -37,7 +37,7 @@ test('however many reports an account asks for at once, that of another comes af
   const db = await testDatabase()
   const answered: string[] = []
   const ask = async (accountId: string, sql: string): Promise<void> => {
-    await db.report(sql, { accountId })
+    await db.slowRead(sql, { accountId })
     answered.push(accountId)
   }
   const long = `with recursive n (i) as (select 1 union all select i + 1 from n where i < 100000) select count(*) as found from n where :accountId <> ''`

@@ -5,7 +5,7 @@ import { silentLog } from '../../src/log.ts'
 import { metricsOf } from '../../src/metrics/metrics.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import type { Database } from '../../src/store/database.ts'
-import { accept, type AcceptParts } from '../../src/submission/accept.ts'
+import { accept, type AcceptServices } from '../../src/submission/accept.ts'
 import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
 import { Uploads } from '../../src/submission/upload.ts'
 import { settableClock } from '../support/settable-clock.ts'
@@ -13,16 +13,16 @@ import { contentOf, submissionTo } from '../support/submission-fixture.ts'
 import { suppressAtOnce } from '../support/suppress-at-once.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { erasedAddress } from '../support/erased-address.ts'
-import { plainFrame } from '../support/plain-frame.ts'
+import { plainEnvelope } from '../support/plain-envelope.ts'
 
 const minute = 60_000
-const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: null, text: 'Ok' } }
-const busy: Outcome = { type: 'deferred', reply: { code: 451, enhancedCode: null, text: 'Busy' }, category: 'other', reason: '451 Busy' }
+const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedStatus: null, text: 'Ok' } }
+const busy: Outcome = { type: 'deferred', reply: { code: 451, enhancedStatus: null, text: 'Busy' }, category: 'other', reason: '451 Busy' }
 
 interface Relay {
   db: Database
   clock: ReturnType<typeof settableClock>
-  parts: AcceptParts
+  services: AcceptServices
   jobs: DeliveryJob[]
   /** What the next attempts come to, by forward-path; others are taken. */
   outcomes: Map<string, Outcome[]>
@@ -76,14 +76,14 @@ async function startQueue(db: Database): Promise<Relay> {
         isSuspended: () => false,
 
         random: () => 0,
-        frameFor: ({ firstDueAt }) => ({
-          ...plainFrame,
+        envelopeFor: ({ firstDueAt }) => ({
+          ...plainEnvelope,
           frameOf: () => ({ reversePath: `b${firstDueAt}@relay.example`, traceFields: '', fields: [] }),
         }),
       },
       { retrySchedule: [minute, 5 * minute], viaSmarthost: false, suppressionPolicyFor: () => suppressAtOnce },
     )
-  const parts: AcceptParts = {
+  const services: AcceptServices = {
     db,
     clock,
     erasedAddress,
@@ -99,12 +99,12 @@ async function startQueue(db: Database): Promise<Relay> {
 
     giveUpAfterMs: 48 * 60 * minute,
   }
-  await parts.queue.start()
-  onTestFinished(() => parts.queue.stop(5_000))
+  await services.queue.start()
+  onTestFinished(() => services.queue.stop(5_000))
   return {
     db,
     clock,
-    parts,
+    services,
     jobs,
     outcomes,
     async states() {
@@ -118,14 +118,14 @@ async function startQueue(db: Database): Promise<Relay> {
       await expect.poll(async () => db.read('select id from recipient where owner is not null')).toEqual([])
     },
     async restart() {
-      await parts.queue.stop(5_000)
-      parts.queue = newQueue()
-      await parts.queue.start()
+      await services.queue.stop(5_000)
+      services.queue = newQueue()
+      await services.queue.start()
     },
   }
 }
 
-const send = (addresses: string[], changes = {}) => accept(submissionTo(addresses, changes), relay.parts)
+const send = (addresses: string[], changes = {}) => accept(submissionTo(addresses, changes), relay.services)
 
 test('an accepted message is delivered from memory, and every step is on record', async () => {
   const accepted = await send(['ann@rcpt.example'])
@@ -202,7 +202,7 @@ test('a hard bounce is not written to again, also not by what waits already', as
     hard: true,
     category: 'invalid_recipient',
     reason: '550 5.1.1 Unknown',
-    reply: { code: 550, enhancedCode: '5.1.1', text: '5.1.1 Unknown' },
+    reply: { code: 550, enhancedStatus: '5.1.1', text: '5.1.1 Unknown' },
   }
   relay.outcomes.set('Gone@rcpt.example', [unknown])
   await send(['gone@rcpt.example'], { options: { scheduledAt: relay.clock.now() + minute } })

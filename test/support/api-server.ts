@@ -6,12 +6,12 @@ import type { Operation } from '../../src/http/operation.ts'
 import { RateLimit } from '../../src/http/rate-limit.ts'
 import { openApiDocument } from '../../src/http/openapi.ts'
 import { serverOperations } from '../../src/http/server-operations.ts'
-import { startHttpServer, type HttpServer, type HttpServerParts } from '../../src/http/server.ts'
+import { startHttpServer, type HttpServer, type HttpServerServices } from '../../src/http/server.ts'
 import { minuteMs, RateLimiter } from '../../src/rate-limiter.ts'
 import { answerCheck } from './answer-check.ts'
 import { testCore, type TestCore } from './test-core.ts'
 
-export interface ApiParts extends TestCore {
+export interface ApiServices extends TestCore {
   sessions: Sessions
 }
 
@@ -23,7 +23,7 @@ export interface ApiAnswer {
   text: string
 }
 
-export interface ApiServer extends ApiParts {
+export interface ApiServer extends ApiServices {
   server: HttpServer
   url: string
   /** Makes a key of the account `acme`, made when first needed, or of another. */
@@ -40,20 +40,20 @@ export interface RequestOptions {
 
 /** A listening HTTP server over a real store; all of it ends with the test. */
 export async function startApiServer(
-  operations: (parts: ApiParts) => Operation[],
-  overrides: Partial<HttpServerParts> = {},
+  operations: (services: ApiServices) => Operation[],
+  overrides: Partial<HttpServerServices> = {},
 ): Promise<ApiServer> {
   const core = await testCore()
   const { accounts, apiKeys, clock, people } = core
-  const parts: ApiParts = { sessions: people.sessions, ...core }
-  const declared = operations(parts)
+  const services: ApiServices = { sessions: people.sessions, ...core }
+  const declared = operations(services)
   const about = { version: '1.2.3', baseUrl: 'https://mail.example.com', docs: true, health: { faults: [] } }
   const check = answerCheck(openApiDocument([...declared, ...serverOperations(about, () => [])], about))
   const server = await startHttpServer({
-    ...parts,
+    ...services,
     ...about,
-    trackingDoor: { answer: () => false },
-    rateLimit: new RateLimit(parts, { plans: { free: 100_000 }, defaultPlan: 'free' }),
+    trackingResponder: { answer: () => false },
+    rateLimit: new RateLimit(services, { plans: { free: 100_000 }, defaultPlan: 'free' }),
     failedAuthentications: new RateLimiter(clock, { limit: 0, windowMs: minuteMs }),
     listen: [{ host: '127.0.0.1', port: 0 }],
     tlsListen: [],
@@ -66,7 +66,7 @@ export async function startApiServer(
   onTestFinished(() => server.stop(0))
   const url = `http://127.0.0.1:${(server.addresses[0] as AddressInfo).port}`
   return {
-    ...parts,
+    ...services,
     server,
     url,
     async token({ account = 'acme', ...wanted } = {}) {

@@ -24,7 +24,7 @@ const everything: Right[] = [...administration, 'operator', 'metrics']
 
 /** Everybody who may come to the account `test` of a relay, and those of two others. */
 export async function makeCallers(relay: TestRelay): Promise<Caller[]> {
-  const { accounts, apiKeys, sendingDomains } = relay.relay.parts
+  const { accounts, apiKeys, sendingDomains } = relay.relay.services
   const own = accounts.findAccount('test')!.id
   const other = (await accounts.create('other', 'enterprise')).id
   const suspended = (await accounts.create('suspended', 'enterprise')).id
@@ -87,7 +87,7 @@ async function user(
   rights: Right[],
   wanted: { role: 'owner' | 'admin' | 'member' | 'viewer'; operator?: boolean; accountId: string },
 ): Promise<Caller> {
-  const { users, sessions } = relay.relay.parts.people
+  const { users, sessions } = relay.relay.services.people
   const email = `${name.replaceAll(' ', '.')}@users.example`
   const invited = await users.invite({ operator: false, ...wanted, email })
   const taken = await users.takeInvitation(invited.token, 'a long enough password 1')

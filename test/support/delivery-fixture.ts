@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest'
 import type { Attempt, ContentSupply, DeliveryJob, Postponed, TranscriptLine } from '../../src/delivery/attempt.ts'
 import { ConnectionPool, type PoolLimits } from '../../src/delivery/connection-pool.ts'
 import { ContentRequests } from '../../src/delivery/content-requests.ts'
-import { deliver, type DeliverParts } from '../../src/delivery/deliver.ts'
+import { deliver, type DeliverServices } from '../../src/delivery/deliver.ts'
 import { standardTimeouts, type DeliveryTimeouts } from '../../src/delivery/delivery-timeouts.ts'
 import type { LookUp } from '../../src/delivery/find-route.ts'
 import { HostHealth } from '../../src/delivery/host-health.ts'
@@ -66,7 +66,7 @@ export async function testMx(options: FakeMxOptions = {}): Promise<FakeMx> {
 }
 
 export interface TestDelivery {
-  parts: DeliverParts
+  services: DeliverServices
   /** What was noted of the name servers. */
   lookUps: LookUp[]
   /** Every result, in order. */
@@ -106,7 +106,7 @@ export function testDelivery(
     pool.stop()
     pool.destroy()
   })
-  const parts: DeliverParts = {
+  const services: DeliverServices = {
     route: {
       resolver,
       guard: { allowPrivateAddresses: true, ownListeners: [], interfaceAddresses: [] },
@@ -133,11 +133,11 @@ export function testDelivery(
   }
   const run = async (job = jobOf()): Promise<(Attempt | Postponed)[]> => {
     const results: (Attempt | Postponed)[] = []
-    await deliver(job, (result) => results.push(result), parts)
+    await deliver(job, (result) => results.push(result), services)
     return results
   }
   return {
-    parts,
+    services,
     lookUps,
     deliver: run,
     async attempt(job) {

@@ -10,7 +10,7 @@ const day = 86_400_000
 
 /** Receivers report about the relay's domain, and this is read, and swept out when it is old. */
 export async function hearOfDomains(relay: TestRelay): Promise<void> {
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   const midnight = Math.floor(relay.clock.now() / day) * day
   const tls = JSON.parse(readFileSync(join(import.meta.dirname, '../fixtures/tls/failures.json'), 'utf8'))
   tls['date-range'] = { 'start-datetime': new Date(midnight - day).toISOString(), 'end-datetime': new Date(midnight).toISOString() }

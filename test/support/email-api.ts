@@ -2,7 +2,7 @@ import { expect, onTestFinished } from 'vitest'
 import type { Attempt, Outcome, Postponed, DeliveryJob } from '../../src/delivery/attempt.ts'
 import { EmailComposer } from '../../src/http/api/email-composer.ts'
 import { emailOperations } from '../../src/http/api/email-operations.ts'
-import type { SendParts } from '../../src/http/api/send-emails.ts'
+import type { SendServices } from '../../src/http/api/send-emails.ts'
 import { templateOperations } from '../../src/http/api/template-operations.ts'
 import { BodyRoom } from '../../src/http/body-room.ts'
 import type { Operation } from '../../src/http/operation.ts'
@@ -12,15 +12,15 @@ import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import { WaitingMail } from '../../src/queue/waiting-mail.ts'
 import { openIntake, type Intake } from '../../src/submission/intake.ts'
 import { Uploads } from '../../src/submission/upload.ts'
-import { startApiServer, type ApiAnswer, type ApiParts, type ApiServer, type RequestOptions } from './api-server.ts'
+import { startApiServer, type ApiAnswer, type ApiServices, type ApiServer, type RequestOptions } from './api-server.ts'
 import { erasedAddress } from './erased-address.ts'
 import { fileMessageParser } from './file-message-parser.ts'
-import { plainFrame } from './plain-frame.ts'
-import { unsubscribeFrame } from './submission-fixture.ts'
+import { plainEnvelope } from './plain-envelope.ts'
+import { unsubscribeContext } from './submission-fixture.ts'
 import { suppressAtOnce } from './suppress-at-once.ts'
 
 const minute = 60_000
-const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedCode: '2.0.0', text: 'Ok' } }
+const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedStatus: '2.0.0', text: 'Ok' } }
 
 /** The id of `sender.example`. */
 export const senderDomainId = `dom_${'0'.repeat(26)}`
@@ -46,23 +46,23 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
   const outcomes = new Map<string, Outcome[]>()
   const delivered: DeliveryJob[] = []
   let queue: QueueRunner | undefined
-  const operations = (parts: ApiParts): Operation[] => {
-    const { db, clock, templates } = parts
-    const runner = (queue = queueFor(parts, outcomes, delivered, options.hold))
-    const intake = intakeOf(parts, runner)
+  const operations = (services: ApiServices): Operation[] => {
+    const { db, clock, templates } = services
+    const runner = (queue = queueFor(services, outcomes, delivered, options.hold))
+    const intake = intakeOf(services, runner)
     const messageSizeLimit = options.messageSizeLimit ?? 25 * 1024 * 1024
-    const composer = new EmailComposer({ clock, templates: templates.live, messageSizeLimit, unsubscribe: unsubscribeFrame })
+    const composer = new EmailComposer({ clock, templates: templates.live, messageSizeLimit, unsubscribe: unsubscribeContext })
     onTestFinished(() => composer.stop())
-    const send: SendParts = { composer, accept: intake.accept, acceptBatch: intake.acceptBatch }
+    const send: SendServices = { composer, accept: intake.accept, acceptBatch: intake.acceptBatch }
     const emails = emailOperations({
-      ...parts,
+      ...services,
       ...send,
       messageParser: fileMessageParser(),
       baseUrl: 'https://mail.example.com',
       bodyRoom: new BodyRoom(),
       resend: intake.resend,
       messages: new MessageReader(db),
-      isSuspended: (accountId) => parts.accounts.isSuspended(accountId),
+      isSuspended: (accountId) => services.accounts.isSuspended(accountId),
       waitingMail: new WaitingMail({ db, clock, noteWaiting: (name, dueAt) => runner.noteWaiting(name, dueAt) }),
     })
     return [...emails, ...templateOperations({ ...send, templates })]
@@ -84,7 +84,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
   }
 }
 
-const intakeOf = ({ db, clock, accounts, metrics }: ApiParts, queue: QueueRunner): Intake =>
+const intakeOf = ({ db, clock, accounts, metrics }: ApiServices, queue: QueueRunner): Intake =>
   openIntake({
     db,
     clock,
@@ -99,7 +99,7 @@ const intakeOf = ({ db, clock, accounts, metrics }: ApiParts, queue: QueueRunner
   })
 
 const queueFor = (
-  { db, clock, health, metrics }: ApiParts,
+  { db, clock, health, metrics }: ApiServices,
   outcomes: Map<string, Outcome[]>,
   delivered: DeliveryJob[],
   hold = async () => {},
@@ -116,7 +116,10 @@ const queueFor = (
       health,
 
       random: () => 0,
-      frameFor: () => ({ ...plainFrame, frameOf: ({ id }) => ({ reversePath: `b${id}@relay.example`, traceFields: '', fields: [] }) }),
+      envelopeFor: () => ({
+        ...plainEnvelope,
+        envelopeOf: ({ id }) => ({ reversePath: `b${id}@relay.example`, traceFields: '', fields: [] }),
+      }),
       async deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void) {
         delivered.push(job)
         await hold()

@@ -10,8 +10,8 @@ const erin = 'erin@rcpt.example'
 
 /** Somebody gets mail of every kind, is named wherever one can be named, and is forgotten: in the account, then everywhere. */
 export async function forgetRecipient(relay: TestRelay, mx: FakeMx, isQuiet: () => Promise<void>): Promise<void> {
-  const { parts } = relay.relay
-  const { db } = parts
+  const { services } = relay.relay
+  const { db } = services
   const call = async (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<any> => {
     const answer = await relay.call(method, path, body, headers)
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
@@ -45,7 +45,7 @@ export async function forgetRecipient(relay: TestRelay, mx: FakeMx, isQuiet: () 
 
   const erase = async (email: string): Promise<string> => {
     const { id } = await call('POST', '/api/erasures', { email })
-    await parts.erasures.finished(id)
+    await services.erasures.finished(id)
     return id
   }
   const first = await erase(erin)
@@ -55,15 +55,15 @@ export async function forgetRecipient(relay: TestRelay, mx: FakeMx, isQuiet: () 
   await erase(`gone-${erin}`)
   await call('DELETE', `/api/webhooks/${webhookId}`)
   const last = (
-    await parts.erasures.begin({ address: erin, localPart: 'erin', domain: 'rcpt.example' }, { accountId: null, sandboxOnly: false })
+    await services.erasures.begin({ address: erin, localPart: 'erin', domain: 'rcpt.example' }, { accountId: null, sandboxOnly: false })
   ).id
-  await parts.erasures.finished(last)
+  await services.erasures.finished(last)
   await call('GET', `/api/erasures/${first}`)
   for (const query of ['', `?after=${last}`, `?before=${first}`]) await call('GET', `/api/erasures${query}`)
-  await parts.queueAdmin.bounce('rcpt.example')
-  await parts.erasures.resume()
+  await services.queueAdmin.bounce('rcpt.example')
+  await services.erasures.resume()
   await call('PATCH', '/api/account', { delivery_notices: false })
-  await parts.erasures.sweep(relay.clock.now() - 1)
+  await services.erasures.sweep(relay.clock.now() - 1)
 }
 
 async function submit(relay: TestRelay, to: string[]): Promise<void> {

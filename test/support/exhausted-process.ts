@@ -11,7 +11,7 @@ import { trustContext } from '../../src/delivery/tls-policy.ts'
 import { TlsTroubles } from '../../src/delivery/tls-trouble.ts'
 import { fakeResolver } from './fake-resolver.ts'
 
-const parts = {
+const services = {
   route: {
     resolver: fakeResolver({ 'example.com': { a: ['127.0.0.1'] } }),
     guard: { allowPrivateAddresses: true, ownListeners: [], interfaceAddresses: [] },
@@ -60,7 +60,7 @@ const job = {
 
 async function outcomes(): Promise<string[]> {
   const results: string[] = []
-  await deliver(job, (result) => results.push('postponed' in result ? 'postponed' : result.outcome.type), parts)
+  await deliver(job, (result) => results.push('postponed' in result ? 'postponed' : result.outcome.type), services)
   return results
 }
 
@@ -73,4 +73,4 @@ try {
 const exhausted = await outcomes()
 for (const file of taken) closeSync(file)
 process.stdout.write(JSON.stringify({ exhausted, afterwards: await outcomes() }))
-parts.pool.stop()
+services.pool.stop()

@@ -8,7 +8,7 @@ const day = 86_400_000
 
 /** Reports about single emails come back, are settled and looked at; accounts differ in what follows of them. */
 export async function hearOfMail(relay: TestRelay, mx: FakeMx): Promise<void> {
-  const { db, accounts, apiKeys } = relay.relay.parts
+  const { db, accounts, apiKeys } = relay.relay.services
   const account = accounts.getAccount('test')
   const { token } = await apiKeys.create({ accountId: account.id, name: 'reports', permission: 'operator' })
   const operator = async (method: string, path: string, body?: unknown): Promise<any> => {

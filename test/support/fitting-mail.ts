@@ -1,9 +1,9 @@
-import { inTheEnd, type Fitting, type MakerParts, type Makers } from './fitting.ts'
+import { inTheEnd, type Fitting, type MakerServices, type Makers } from './fitting.ts'
 import { made } from './owned-objects.ts'
 import { startReceiver, status } from './webhook-receiver.ts'
 
 /** Emails in the state that a change of them needs. */
-export function emails({ relay, call, next }: MakerParts): Makers {
+export function emails({ relay, call, next }: MakerServices): Makers {
   const send = async (fields: Record<string, unknown>): Promise<string> =>
     (
       await made(call, '/api/emails', {
@@ -29,7 +29,7 @@ export function emails({ relay, call, next }: MakerParts): Makers {
 }
 
 /** Templates that were published. */
-export function templates({ call, next }: MakerParts): Makers {
+export function templates({ call, next }: MakerServices): Makers {
   const published = async (): Promise<Fitting> => {
     const answer = await call('POST', '/api/templates', {
       name: `Published ${next()}`,
@@ -47,7 +47,7 @@ export function templates({ call, next }: MakerParts): Makers {
 }
 
 /** Live mail to a destination whose servers cannot be looked up. */
-export function queues({ relay, call, next }: MakerParts): Makers {
+export function queues({ relay, call, next }: MakerServices): Makers {
   const waiting = async (): Promise<Fitting> => {
     const domain = `waiting${next()}.example`
     relay.dns.zone[domain] = 'servfail'
@@ -74,7 +74,7 @@ const untilSo = (isSo: () => Promise<boolean>): Promise<void> =>
   })
 
 /** A webhook that takes what it is sent: of the same event one delivery after the other, each of them ended. */
-export function webhooks({ call, keep, next }: MakerParts): Makers {
+export function webhooks({ call, keep, next }: MakerServices): Makers {
   let webhook: Promise<string> | undefined
   const make = async (): Promise<string> => {
     const receiver = await startReceiver(status(200))

@@ -1,4 +1,4 @@
-import { exampleOf, type Fitting, type MakerParts, type Makers } from './fitting.ts'
+import { exampleOf, type Fitting, type MakerServices, type Makers } from './fitting.ts'
 import { emails, queues, templates, webhooks } from './fitting-mail.ts'
 import { links, sessions } from './fitting-people.ts'
 import type { Call } from './owned-objects.ts'
@@ -21,19 +21,19 @@ const inside = (makers: Makers, template: string): Makers[string] | undefined =>
  * What makes that which a request to an endpoint of the document is to find, in the state that the endpoint needs;
  * undefined where there is nothing to make.
  */
-export function fittingObjects(given: Omit<MakerParts, 'next'>): (method: string, template: string) => FittingMaker | undefined {
+export function fittingObjects(given: Omit<MakerServices, 'next'>): (method: string, template: string) => FittingMaker | undefined {
   let count = 0
-  const parts = { ...given, next: () => ++count }
+  const services = { ...given, next: () => ++count }
   const special: Makers = {
-    ...emails(parts),
-    ...templates(parts),
-    ...queues(parts),
-    ...webhooks(parts),
-    ...links(parts),
-    ...sessions(parts),
-    ...examples(parts),
+    ...emails(services),
+    ...templates(services),
+    ...queues(services),
+    ...webhooks(services),
+    ...links(services),
+    ...sessions(services),
+    ...examples(services),
   }
-  const any = everything(parts)
+  const any = everything(services)
   return (method, template) => {
     const make = special[`${method} ${template}`] ?? inside(special, template)
     if (make) return { share: 85, make }
@@ -44,7 +44,7 @@ export function fittingObjects(given: Omit<MakerParts, 'next'>): (method: string
 }
 
 /** Something new of each kind, since others change and remove what there is. */
-function everything({ call, next }: MakerParts): Makers {
+function everything({ call, next }: MakerServices): Makers {
   const bodies: Record<string, (number: number) => unknown> = {
     '/api/accounts/{id}': (number) => ({ name: `account ${number}` }),
     '/api/api-keys/{id}': (number) => ({ name: `key ${number}` }),
@@ -77,7 +77,7 @@ function everything({ call, next }: MakerParts): Makers {
 }
 
 /** What the document's examples make is there once. */
-function examples({ call, document }: MakerParts): Makers {
+function examples({ call, document }: MakerServices): Makers {
   const { name } = exampleOf(document, '/api/domains') as { name: string }
   const { alias } = exampleOf(document, '/api/templates') as { alias: string }
   const without = (path: string) => async (): Promise<Fitting> => {

@@ -4,12 +4,12 @@ import { deleteUser } from '../../src/account/user-changes.ts'
 import type { StoredUser } from '../../src/account/user.ts'
 import { sessionCookie } from '../../src/http/session-cookie.ts'
 import { fromBase32 } from './base32.ts'
-import { exampleOf, type MakerParts, type Makers } from './fitting.ts'
+import { exampleOf, type MakerServices, type Makers } from './fitting.ts'
 import { made } from './owned-objects.ts'
 
 /** Links as people get them, in a mail or from somebody else. */
-export function links({ relay, call, next }: MakerParts): Makers {
-  const { db, people } = relay.relay.parts
+export function links({ relay, call, next }: MakerServices): Makers {
+  const { db, people } = relay.relay.services
   return {
     '/setup/{token}': async () => {
       // The link of the first day works until somebody owns the server.
@@ -42,8 +42,8 @@ export function links({ relay, call, next }: MakerParts): Makers {
 }
 
 /** Somebody who is logged in; the password is that of the document's example. */
-export function sessions({ relay, next, document }: MakerParts): Makers {
-  const { accounts, clock, config, people } = relay.relay.parts
+export function sessions({ relay, next, document }: MakerServices): Makers {
+  const { accounts, clock, config, people } = relay.relay.services
   const { users } = people
   const shown = exampleOf(document, '/session') as { email: string; password: string }
   const accountId = accounts.findAccount('test')!.id

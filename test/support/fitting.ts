@@ -14,7 +14,7 @@ export interface Fitting {
 /** What makes it, by the path of the document, or by the method and the path. */
 export type Makers = Record<string, () => Promise<Fitting>>
 
-export interface MakerParts {
+export interface MakerServices {
   relay: TestRelay
   /** As an operator with a live key. */
   call: Call

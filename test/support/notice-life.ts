@@ -6,7 +6,7 @@ const hour = 3_600_000
 
 /** Those who submit by SMTP are told what became of it: a failure, and a delay, of which one is over before its time. */
 export async function tellSubmitters(relay: TestRelay, isQuiet: () => Promise<void>): Promise<void> {
-  const { db, queueAdmin } = relay.relay.parts
+  const { db, queueAdmin } = relay.relay.services
   const gives = (sql: string, wanted: object[]) => expect.poll(() => db.read(sql)).toEqual(wanted)
   const allTold = async (): Promise<void> => {
     await gives(`select name from cursor where name = 'notice' and position < (select max(seq) from event)`, [])

@@ -28,11 +28,11 @@ export interface PeopleApi extends ApiServer {
 /** The endpoints for accounts, keys, users and sessions, over a real store. */
 export async function startPeopleApi(baseUrl = 'https://mail.example.com'): Promise<PeopleApi> {
   let webhooks: WebhookList | undefined
-  const api = await startApiServer((parts) => {
-    webhooks = new WebhookList({ ...parts, onEnabled: () => {} }, { allowHttp: true })
-    const entry = new SessionEntry({ baseUrl, sessions: parts.people.sessions, audit: parts.audit })
-    const removal = { ...parts, webhooks }
-    const all = { ...parts, ...parts.people, refusedLogins: new RefusedLogins(parts.log), entry, baseUrl, plans, removal }
+  const api = await startApiServer((services) => {
+    webhooks = new WebhookList({ ...services, onEnabled: () => {} }, { allowHttp: true })
+    const entry = new SessionEntry({ baseUrl, sessions: services.people.sessions, audit: services.audit })
+    const removal = { ...services, webhooks }
+    const all = { ...services, ...services.people, refusedLogins: new RefusedLogins(services.log), entry, baseUrl, plans, removal }
     const resources = [
       apiKeyOperations,
       accountOperations,

@@ -27,7 +27,7 @@ async function submit(relay: TestRelay, link: string, form: Record<string, strin
 
 /** Whoever is the first makes himself known, lets others in, and looks after keys; `command` runs a command of the server. */
 export async function keepPeople(relay: TestRelay, command: (...argv: string[]) => Promise<string>): Promise<void> {
-  const { people, config } = relay.relay.parts
+  const { people, config } = relay.relay.services
   await people.setupLink.renew()
   const link = `${config.baseUrl}/setup/${await people.setupLink.renew()}`
   await fetch(relay.baseUrl + new URL(link).pathname)
@@ -82,5 +82,5 @@ async function readAudit(relay: TestRelay, token: string): Promise<void> {
   const when = 'since=2026-01-01T00:00:00Z&until=2027-01-01T00:00:00Z'
   const filters = [`account_id=${newest.account_id}`, `actor=${newest.actor.id}`, 'actor=command', 'action=users.delete', when]
   for (const query of [...filters, `after=${newest.id}`, `before=${older.id}`]) await ask(relay, 'GET', `/api/audit?${query}`, { token })
-  await relay.relay.parts.audit.sweep(relay.clock.now() - 1)
+  await relay.relay.services.audit.sweep(relay.clock.now() - 1)
 }

@@ -88,7 +88,7 @@ export async function livedRelay(): Promise<TestRelay> {
 }
 
 async function command(relay: TestRelay, ...argv: string[]): Promise<string> {
-  const { stdout, stderr, exitCode } = await runCommand({ argv, cwd: '/' }, relay.relay.parts)
+  const { stdout, stderr, exitCode } = await runCommand({ argv, cwd: '/' }, relay.relay.services)
   if (exitCode !== 0) throw new Error(`sterna ${argv.join(' ')}: ${stderr}`)
   return stdout
 }
@@ -104,7 +104,7 @@ const reaches = (relay: TestRelay, id: string, address: string, state: string): 
 
 /** Nothing is in hand, neither mail nor a post, and webhooks have all events. */
 async function isQuiet(relay: TestRelay): Promise<void> {
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   const busy = `select id from recipient where owner is not null
                  union all select id from webhook_delivery where state = 'attempting' or next_attempt_at <= :now
                  union all select name from cursor where name not in ('analytics', 'notice', 'search') and position < (select max(seq) from event)`
@@ -131,7 +131,7 @@ async function addWebhooks(relay: TestRelay, good: WebhookReceiver, bad: Webhook
 }
 
 async function keepAccounts(relay: TestRelay): Promise<void> {
-  const { accounts, apiKeys } = relay.relay.parts
+  const { accounts, apiKeys } = relay.relay.services
   await command(relay, 'account', 'suspend', 'other')
   await command(relay, 'account', 'resume', 'other')
   await accounts.change('other', { plan: 'enterprise' })
@@ -229,7 +229,7 @@ async function sendBySmtp(relay: TestRelay): Promise<void> {
 
 async function runQueue(relay: TestRelay): Promise<void> {
   const { clock, relay: running } = relay
-  const { db, queueAdmin } = running.parts
+  const { db, queueAdmin } = running.services
   const in2Minutes = { scheduled_at: new Date(clock.now() + 2 * minute).toISOString() }
   const waiting = await relay.send('gone@rcpt.example', in2Minutes)
   const lost = await relay.send('lost@rcpt.example', in2Minutes)
@@ -352,7 +352,7 @@ async function lookAfterWebhooks(relay: TestRelay, webhooks: { goodId: string; b
   await call(relay, 'DELETE', failing)
   for (const query of ['', `?after=${goodId}`, `?before=${goodId}`]) await call(relay, 'GET', `/api/webhooks${query}`)
   // Needed only where a webhook is disabled between the claim of a delivery and its post.
-  await relay.relay.parts.db.write([cancelClaimed(first.id)])
+  await relay.relay.services.db.write([cancelClaimed(first.id)])
 }
 
 /** What an operator sees and does, and what was counted meanwhile. */
@@ -384,7 +384,7 @@ async function operate(relay: TestRelay): Promise<void> {
 }
 
 const searchAll = ({ relay }: TestRelay, webhookId: string): Promise<void> =>
-  search(relay.parts.db, { accountId: relay.parts.accounts.getAccount('test').id, webhookId })
+  search(relay.services.db, { accountId: relay.services.accounts.getAccount('test').id, webhookId })
 
 /** The past is swept out, and life goes on. */
 async function growOld(relay: TestRelay): Promise<void> {
@@ -394,8 +394,8 @@ async function growOld(relay: TestRelay): Promise<void> {
   const email = { from: 'app@sender.example', to: 'ann@rcpt.example', subject: 'Again', html: '<p>once more</p>' }
   const { body } = await relay.call('POST', '/api/send', email, { 'idempotency-key': 'same' })
   await reaches(relay, body.id, 'ann@rcpt.example', 'delivered')
-  await running.parts.sendingDomains.forgetOld()
-  await new Retention(running.parts.db, { contentMs: day, eventMs: 5 * day }).sweep(clock.now())
+  await running.services.sendingDomains.forgetOld()
+  await new Retention(running.services.db, { contentMs: day, eventMs: 5 * day }).sweep(clock.now())
   await relay.send(['delivered@simulator.test', 'gone@rcpt.example', 'later@rcpt.example'], { tags: { kind: 'last' } })
   await isQuiet(relay)
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { OpenApiDocument } from '../../src/http/openapi.ts'
-import { doorBodies } from './door-bodies.ts'
+import { compatBodies } from './compat-bodies.ts'
 import { contentTypeOf } from './encoded-body.ts'
 import { hostileValue, mutated } from './hostile-value.ts'
 import { fromSchema, knownId, overlaid } from './schema-arbitrary.ts'
@@ -105,7 +105,7 @@ export function requestsTo(document: OpenApiDocument, template: string, method: 
   const inQuery = parameters.filter((parameter) => parameter.in === 'query')
   const content = (declared.requestBody as { content?: Record<string, { schema: Json; example?: unknown }> } | undefined)?.content ?? {}
   const [mediaType = 'application/json', given] = Object.entries(content)[0] ?? []
-  const { schema, example } = doorBodies[template] ?? given ?? { schema: undefined, example: undefined }
+  const { schema, example } = compatBodies[template] ?? given ?? { schema: undefined, example: undefined }
   const names = inQuery.map(({ name }) => name)
   const demanded = inQuery.filter(({ name, required }) => required || oneOf[template] === name).map(({ name }) => name)
   return fc.record({

@@ -9,7 +9,7 @@ const day = 86_400_000
 
 /** Mail comes in by the return path, makes room for other mail, and is swept out when it is old. */
 export async function hearBack(relay: TestRelay): Promise<void> {
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   const client = await SmtpClient.connect(relay.returnPathPort)
   await client.command('EHLO mx.rcpt.example')
   for (const to of [['postmaster@relay.example', 'abuse@relay.example'], ['fbl@relay.example']]) {

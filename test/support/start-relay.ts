@@ -64,7 +64,7 @@ export async function startTestRelay(
   }
   const start = () => startRelay(config, { clock, log: silentLog, onFatal: fail, version: 'test', ...outside })
   const first = await start()
-  const { accounts, apiKeys, sendingDomains } = first.parts
+  const { accounts, apiKeys, sendingDomains } = first.services
   const account = await accounts.create('test', 'enterprise')
   const domain = await sendingDomains.add(account.id, 'sender.example')
   await sendingDomains.verifyManually(domain.id)

@@ -31,9 +31,9 @@ export function statementRecorder(): StatementRecorder {
         executed.push([{ sql, params, rows }])
         return rows
       },
-      report(sql, params) {
+      slowRead(sql, params) {
         statements.add(sql)
-        return db.report(sql, params)
+        return db.slowRead(sql, params)
       },
       async write(batch, options) {
         for (const { sql } of batch) statements.add(sql)

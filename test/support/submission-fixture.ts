@@ -4,7 +4,7 @@ import { envelopeTo, recipientTo, type Envelope } from '../../src/message/envelo
 import type { HeaderSummary } from '../../src/message/header-summary.ts'
 import { defaultOptions, type SendOptions } from '../../src/message/send-options.ts'
 import type { Submission } from '../../src/message/submission.ts'
-import { unsubscribeKeys, type UnsubscribeFrame } from '../../src/suppression/unsubscribe-token.ts'
+import { unsubscribeKeys, type UnsubscribeContext } from '../../src/suppression/unsubscribe-token.ts'
 
 /** The chunks of a small message. */
 export function contentOf(text: string): Content {
@@ -50,4 +50,7 @@ export const submissionTo = (addresses: string[], { envelope, header, options, .
 })
 
 /** Links of `https://mail.example.com`. */
-export const unsubscribeFrame: UnsubscribeFrame = { keys: unsubscribeKeys(() => Buffer.alloc(32, 7)), baseUrl: 'https://mail.example.com' }
+export const unsubscribeContext: UnsubscribeContext = {
+  keys: unsubscribeKeys(() => Buffer.alloc(32, 7)),
+  baseUrl: 'https://mail.example.com',
+}

@@ -26,7 +26,7 @@ export async function testDatabase(): Promise<Database> {
   const whileOpen = <T>(use: () => Promise<T>): Promise<T> => (closed ? Promise.reject(new Error('the store is closed')) : use())
   const lent: Database = {
     read: (sql, params) => whileOpen(() => db.read(sql, params)),
-    report: (sql, params) => whileOpen(() => db.report(sql, params)),
+    slowRead: (sql, params) => whileOpen(() => db.slowRead(sql, params)),
     write: (batch, options) => whileOpen(() => db.write(batch, options)),
     backup: (file) => whileOpen(() => db.backup(file)),
     onInsert(table, heard) {

@@ -24,7 +24,7 @@ export async function readMail(relay: TestRelay, mx: FakeMx): Promise<void> {
     const path = new RegExp(`https?://[^/]+(/t/${kind}/[\\w/-]+)`).exec(arrived)?.[1] ?? ''
     await fetch(relay.baseUrl + path, { headers: browser, redirect: 'manual' })
   }
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   const hits = (): Promise<unknown[]> => db.read('select type, bot, event_id from hit where event_id is not null')
   await follow('o')
   await follow('c')

@@ -5,7 +5,7 @@ import type { TestRelay } from './start-relay.ts'
 
 /** Recipients unsubscribe, by the link and by mail, each twice; a third gets nothing from the start. */
 export async function unsubscribe(relay: TestRelay, mx: FakeMx): Promise<void> {
-  const { db } = relay.relay.parts
+  const { db } = relay.relay.services
   const byLink = await fieldOf(relay, mx, 'link@rcpt.example')
   const path = /<https?:\/\/[^/>]+(\/u\/[\w-]+)>/.exec(byLink)?.[1] ?? ''
   for (let i = 0; i < 2; i++) {

@@ -19,7 +19,7 @@ beforeEach(() => db.write([{ sql: 'delete from suppression' }, { sql: 'delete fr
 
 let mails = 0
 const mail = (recipientId = `rcp_${++mails}`) => ({ address: ann, messageId: 'em_1', recipientId })
-const full: FinalFailure = { hard: false, category: 'mailbox_full', smtpCode: 552, enhancedCode: '5.2.2', reason: 'so it was told' }
+const full: FinalFailure = { hard: false, category: 'mailbox_full', smtpCode: 552, enhancedStatus: '5.2.2', reason: 'so it was told' }
 const bounce = (policy: typeof suppressAtOnce, bounced: Partial<FinalFailure> & { recipientId?: string } = {}) => {
   const { recipientId, ...failure } = bounced
   return db.write(suppressAfterBounce(scope, { ...mail(recipientId), ...full, ...failure }, policy, clock.now()))
@@ -45,10 +45,10 @@ test('as it is unless somebody changes it, hard bounces and complaints suppress,
 })
 
 test.each<[string, Partial<FinalFailure>]>([
-  ['no such domain, as we saw', { category: 'domain_not_found', smtpCode: null, enhancedCode: '5.1.2' }],
-  ['no such domain, as another system reports', { category: 'domain_not_found', smtpCode: 550, enhancedCode: '5.4.4' }],
-  ['a null MX, as we saw', { category: 'invalid_recipient', smtpCode: null, enhancedCode: '5.1.10' }],
-  ['a null MX, as another system says', { category: 'invalid_recipient', smtpCode: 556, enhancedCode: null }],
+  ['no such domain, as we saw', { category: 'domain_not_found', smtpCode: null, enhancedStatus: '5.1.2' }],
+  ['no such domain, as another system reports', { category: 'domain_not_found', smtpCode: 550, enhancedStatus: '5.4.4' }],
+  ['a null MX, as we saw', { category: 'invalid_recipient', smtpCode: null, enhancedStatus: '5.1.10' }],
+  ['a null MX, as another system says', { category: 'invalid_recipient', smtpCode: 556, enhancedStatus: null }],
 ])('a hard bounce for %s suppresses nobody: the DNS may be wrong', async (_, failure) => {
   await bounce(suppressAtOnce, { hard: true, ...failure })
   expect(await isSuppressed()).toBe(false)
@@ -96,8 +96,8 @@ describe('where three soft bounces suppress', () => {
 
   test.each<[string, Partial<FinalFailure>]>([
     ['no such domain', { category: 'domain_not_found' }],
-    ['mail that ran out of time while the DNS gave no answer', { category: 'expired', smtpCode: null, enhancedCode: '4.4.3' }],
-    ['mail that ran out of time while its domain was missing', { category: 'expired', smtpCode: null, enhancedCode: '4.1.2' }],
+    ['mail that ran out of time while the DNS gave no answer', { category: 'expired', smtpCode: null, enhancedStatus: '4.4.3' }],
+    ['mail that ran out of time while its domain was missing', { category: 'expired', smtpCode: null, enhancedStatus: '4.1.2' }],
   ])('those of %s do not count: the DNS may be wrong', async (_, failure) => {
     for (const _time of [1, 2, 3]) await bounce(third, failure)
     expect(await isSuppressed()).toBe(false)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { removeAccount, type AccountRemovalParts } from '../../account-removal.ts'
+import { removeAccount, type AccountRemovalServices } from '../../account-removal.ts'
 import type { Account, Accounts } from '../../account/accounts.ts'
 import { checkedPlan, type Plans } from '../../account/plan.ts'
 import { SternaError } from '../../errors.ts'
@@ -9,10 +9,10 @@ import { operation, type Operation } from '../operation.ts'
 import { pageFrom } from '../page.ts'
 import { deletedAnswer, resource, time } from '../resource.ts'
 
-export interface AccountParts {
+export interface AccountServices {
   accounts: Accounts
   plans: { byName: Plans; standard: string }
-  removal: AccountRemovalParts
+  removal: AccountRemovalServices
 }
 
 const accountResource = resource<Account & { limit: number }>('Account')({
@@ -45,9 +45,12 @@ const accountChanges = z.object({
 const ownAccountChanges = z.object({ delivery_notices: deliveryNotices })
 
 /** `/api/account`, and for operators `/api/accounts`. */
-export const accountOperations = (parts: AccountParts): Operation[] => [...ownAccountOperations(parts), ...everyAccountOperations(parts)]
+export const accountOperations = (services: AccountServices): Operation[] => [
+  ...ownAccountOperations(services),
+  ...everyAccountOperations(services),
+]
 
-const ownAccountOperations = (parts: AccountParts): Operation[] => [
+const ownAccountOperations = (services: AccountServices): Operation[] => [
   operation({
     id: 'account.get',
     method: 'GET',
@@ -56,7 +59,7 @@ const ownAccountOperations = (parts: AccountParts): Operation[] => [
     summary: 'Read the account that the key belongs to',
     permission: null,
     answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
-    handle: (ctx) => accountObject(parts.accounts.getAccount(ctx.state.submitter.accountId), parts),
+    handle: (ctx) => accountObject(services.accounts.getAccount(ctx.state.submitter.accountId), services),
   }),
   operation({
     id: 'account.update',
@@ -67,20 +70,21 @@ const ownAccountOperations = (parts: AccountParts): Operation[] => [
     permission: 'full_access',
     body: { schema: ownAccountChanges, example: { delivery_notices: true } },
     answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
-    handle: async (ctx, { body }) => accountObject(await parts.accounts.change(ctx.state.submitter.accountId, changesIn(body)), parts),
+    handle: async (ctx, { body }) =>
+      accountObject(await services.accounts.change(ctx.state.submitter.accountId, changesIn(body)), services),
   }),
 ]
 
-const everyAccountOperations = (parts: AccountParts): Operation[] => [
+const everyAccountOperations = (services: AccountServices): Operation[] => [
   listOperation({
     id: 'accounts.list',
     path: '/api/accounts',
     tag: 'Accounts',
     summary: 'List accounts',
     permission: 'operator',
-    of: { schema: accountResource.schema, answer: (account: Account) => accountObject(account, parts) },
+    of: { schema: accountResource.schema, answer: (account: Account) => accountObject(account, services) },
     answer: 'The accounts, the newest first.',
-    rows: (_, page) => pageFrom(parts.accounts.list(), page),
+    rows: (_, page) => pageFrom(services.accounts.list(), page),
   }),
   operation({
     id: 'accounts.create',
@@ -93,14 +97,14 @@ const everyAccountOperations = (parts: AccountParts): Operation[] => [
     answers: [{ status: 201, description: 'The account.', schema: accountResource.schema }],
     refuses: ['account_exists'],
     handle: async (_, { body }) => {
-      const plan = checkedPlan(body.plan ?? parts.plans.standard, parts.plans.byName)
-      return accountObject(await parts.accounts.create(body.name, plan), parts)
+      const plan = checkedPlan(body.plan ?? services.plans.standard, services.plans.byName)
+      return accountObject(await services.accounts.create(body.name, plan), services)
     },
   }),
-  ...oneAccountOperations(parts),
+  ...oneAccountOperations(services),
 ]
 
-const oneAccountOperations = (parts: AccountParts): Operation[] => [
+const oneAccountOperations = (services: AccountServices): Operation[] => [
   operation({
     id: 'accounts.get',
     method: 'GET',
@@ -109,7 +113,7 @@ const oneAccountOperations = (parts: AccountParts): Operation[] => [
     summary: 'Read an account',
     permission: 'operator',
     answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
-    handle: (ctx) => accountObject(accountOf(ctx, parts), parts),
+    handle: (ctx) => accountObject(accountOf(ctx, services), services),
   }),
   operation({
     id: 'accounts.update',
@@ -122,9 +126,9 @@ const oneAccountOperations = (parts: AccountParts): Operation[] => [
     body: { schema: accountChanges, example: { status: 'suspended' } },
     answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
     handle: async (ctx, { body }) => {
-      const { id } = accountOf(ctx, parts)
-      if (body.plan !== undefined) checkedPlan(body.plan, parts.plans.byName)
-      return accountObject(await parts.accounts.change(id, changesIn(body)), parts)
+      const { id } = accountOf(ctx, services)
+      if (body.plan !== undefined) checkedPlan(body.plan, services.plans.byName)
+      return accountObject(await services.accounts.change(id, changesIn(body)), services)
     },
   }),
   operation({
@@ -139,9 +143,9 @@ const oneAccountOperations = (parts: AccountParts): Operation[] => [
     answers: [{ status: 200, description: 'It is deleted.', schema: deleted }],
     refuses: ['invalid_state'],
     handle: async (ctx) => {
-      const { id } = accountOf(ctx, parts)
+      const { id } = accountOf(ctx, services)
       if (id === ctx.state.submitter.accountId) throw new SternaError('invalid_state', 'This is the account that you are in.')
-      await removeAccount(id, parts.removal)
+      await removeAccount(id, services.removal)
       return { object: 'account' as const, id, deleted: true as const }
     },
   }),
@@ -151,7 +155,7 @@ const oneAccountOperations = (parts: AccountParts): Operation[] => [
  * The account that the path names.
  * @throws SternaError `not_found`
  */
-export function accountOf(ctx: ApiContext, { accounts }: Pick<AccountParts, 'accounts'>): Account {
+export function accountOf(ctx: ApiContext, { accounts }: Pick<AccountServices, 'accounts'>): Account {
   const account = accounts.accountFor(ctx.params['id'] ?? '')
   if (account) return account
   throw new SternaError('not_found', 'There is no such account.')
@@ -162,5 +166,5 @@ const changesIn = ({ delivery_notices: deliveryNotices, ...others }: z.output<ty
 const windowSeconds = 60
 
 /** As the limiter does for an account whose plan is not among the settings any more. */
-const accountObject = (account: Account, { plans: { byName, standard } }: AccountParts) =>
+const accountObject = (account: Account, { plans: { byName, standard } }: AccountServices) =>
   accountResource.answer({ ...account, limit: byName[account.plan] ?? byName[standard] ?? 0 })

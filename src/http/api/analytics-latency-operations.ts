@@ -4,7 +4,7 @@ import { granularities } from '../../analytics/period.ts'
 import { readReport } from '../../analytics/report.ts'
 import { operation, type Operation } from '../operation.ts'
 import { timeAnswer } from '../time-field.ts'
-import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf, type AnalyticsParts } from './analytics-query.ts'
+import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf, type AnalyticsServices } from './analytics-query.ts'
 
 const dimensions = ['period', 'domain', 'provider'] as const
 
@@ -50,7 +50,7 @@ const timesIn = (counts: readonly number[]) => ({
 })
 
 /** `/api/analytics/latency` */
-export const latencyOperation = (parts: AnalyticsParts): Operation =>
+export const latencyOperation = (services: AnalyticsServices): Operation =>
   operation({
     id: 'analytics.latency',
     method: 'GET',
@@ -73,13 +73,13 @@ export const latencyOperation = (parts: AnalyticsParts): Operation =>
     answers: [{ status: 200, description: 'The times.', schema: latencyAnswer }],
     handle: async (ctx, { query: asked }) => {
       const { accountId } = ctx.state.submitter
-      const now = parts.clock.now()
+      const now = services.clock.now()
       const by = asked.dimensions ?? ['provider' as const]
       const request = reportRequest(accountId, asked, { dimensions: by, now })
-      await parts.rollup.catchUp()
-      const report = await readReport(parts.db, { name: 'rollup_latency', columns: latencyColumns }, request)
+      await services.rollup.catchUp()
+      const report = await readReport(services.db, { name: 'rollup_latency', columns: latencyColumns }, request)
       if (!report) throw tooManyRows()
-      const domains = by.includes('domain') ? await namesOf(parts.db, 'domain', accountId) : new Map<string, string>()
+      const domains = by.includes('domain') ? await namesOf(services.db, 'domain', accountId) : new Map<string, string>()
       return {
         object: 'latency' as const,
         ...timesOf(request, asked, now),

@@ -3,7 +3,7 @@ import { linksOfEmail, linksOfTemplate } from '../../analytics/link-report.ts'
 import { SternaError } from '../../errors.ts'
 import { operation, type Operation } from '../operation.ts'
 import { textParameter } from '../query.ts'
-import { rangeOf, timeQuery, type AnalyticsParts } from './analytics-query.ts'
+import { rangeOf, timeQuery, type AnalyticsServices } from './analytics-query.ts'
 
 const linkColumns = {
   link: z.string(),
@@ -30,7 +30,7 @@ const query = {
 }
 
 /** `/api/analytics/links` */
-export const linksOperation = (parts: AnalyticsParts): Operation =>
+export const linksOperation = (services: AnalyticsServices): Operation =>
   operation({
     id: 'analytics.links',
     method: 'GET',
@@ -48,15 +48,15 @@ export const linksOperation = (parts: AnalyticsParts): Operation =>
       const { email_id: messageId, template_id: templateId } = asked
       if (messageId !== null && templateId === null) {
         const isTheirs = 'select id from message where id = :messageId and account_id = :accountId and sandbox = :sandbox'
-        const found = await parts.db.report(isTheirs, { messageId, accountId, sandbox: sandbox ? 1 : 0 })
+        const found = await services.db.slowRead(isTheirs, { messageId, accountId, sandbox: sandbox ? 1 : 0 })
         if (found.length === 0) throw new SternaError('not_found', 'There is no such email, or it is no longer kept.')
-        return { object: 'list' as const, data: await linksOfEmail(parts.db, accountId, messageId) }
+        return { object: 'list' as const, data: await linksOfEmail(services.db, accountId, messageId) }
       }
       if (templateId === null || messageId !== null) {
         throw new SternaError('invalid_parameter', 'Give one of the parameters email_id and template_id.')
       }
-      await parts.rollup.catchUp()
-      const data = await linksOfTemplate(parts.db, { accountId, templateId, ...rangeOf(asked, parts.clock.now()) })
+      await services.rollup.catchUp()
+      const data = await linksOfTemplate(services.db, { accountId, templateId, ...rangeOf(asked, services.clock.now()) })
       return { object: 'list' as const, data }
     },
   })

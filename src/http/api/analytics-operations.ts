@@ -7,7 +7,7 @@ import { operation, type Operation } from '../operation.ts'
 import { timeAnswer } from '../time-field.ts'
 import { latencyOperation } from './analytics-latency-operations.ts'
 import { linksOperation } from './analytics-link-operations.ts'
-import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf, type AnalyticsParts } from './analytics-query.ts'
+import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf, type AnalyticsServices } from './analytics-query.ts'
 
 const query = {
   ...reportQuery,
@@ -78,7 +78,7 @@ const metricsAnswer = z
   .meta({ id: 'Metrics' })
 
 /** `/api/analytics`. Its second path must stand before `/api/emails/{id}`. */
-export const analyticsOperations = (parts: AnalyticsParts): Operation[] => [
+export const analyticsOperations = (services: AnalyticsServices): Operation[] => [
   operation({
     id: 'analytics.read',
     method: 'GET',
@@ -101,15 +101,15 @@ export const analyticsOperations = (parts: AnalyticsParts): Operation[] => [
     answers: [{ status: 200, description: 'The counts.', schema: metricsAnswer }],
     handle: async (ctx, { query: asked }) => {
       const { accountId } = ctx.state.submitter
-      const now = parts.clock.now()
+      const now = services.clock.now()
       const by = asked.dimensions ?? []
       const request = reportRequest(accountId, asked, { dimensions: by, now })
-      await parts.rollup.catchUp()
-      const report = await readReport(parts.db, { name: 'rollup', columns: countedMetrics }, request)
+      await services.rollup.catchUp()
+      const report = await readReport(services.db, { name: 'rollup', columns: countedMetrics }, request)
       if (!report) throw tooManyRows()
       const wanted = asked.metrics ?? [...metrics]
-      const domains = by.includes('domain') ? await namesOf(parts.db, 'domain', accountId) : none
-      const templates = by.includes('template') ? await namesOf(parts.db, 'template', accountId) : none
+      const domains = by.includes('domain') ? await namesOf(services.db, 'domain', accountId) : none
+      const templates = by.includes('template') ? await namesOf(services.db, 'template', accountId) : none
       const data = report.rows.map((row) => ({ ...rowName(row, by, { domains, templates }), ...chosen(row.counts, wanted) }))
       return {
         object: 'metrics' as const,
@@ -122,8 +122,8 @@ export const analyticsOperations = (parts: AnalyticsParts): Operation[] => [
       }
     },
   }),
-  latencyOperation(parts),
-  linksOperation(parts),
+  latencyOperation(services),
+  linksOperation(services),
 ]
 
 const none: ReadonlyMap<string, string> = new Map()

@@ -10,7 +10,7 @@ import type { Database } from '../../store/database.ts'
 import { formatParameter } from '../csv.ts'
 import { choiceParameter, listParameter, textParameter } from '../query.ts'
 
-export interface AnalyticsParts {
+export interface AnalyticsServices {
   db: Database
   clock: Clock
   rollup: Pick<LogReader, 'catchUp'>
@@ -117,11 +117,15 @@ export const timesOf = ({ from, to }: { from: number; to: number }, asked: Asked
 })
 
 /** The names of what is there of an account, by id. */
-export async function namesOf(db: Pick<Database, 'report'>, what: 'domain' | 'template', accountId: string): Promise<Map<string, string>> {
+export async function namesOf(
+  db: Pick<Database, 'slowRead'>,
+  what: 'domain' | 'template',
+  accountId: string,
+): Promise<Map<string, string>> {
   const sql =
     what === 'domain'
       ? 'select id, name from domain where account_id = :accountId and removed_at is null'
       : 'select id, name from template where account_id = :accountId'
-  const rows = await db.report<{ id: string; name: string }>(sql, { accountId })
+  const rows = await db.slowRead<{ id: string; name: string }>(sql, { accountId })
   return new Map(rows.map(({ id, name }) => [id, name]))
 }

@@ -12,7 +12,7 @@ import { pageFrom } from '../page.ts'
 import { deletedAnswer, referenceTo, resource, time, timeOrNull } from '../resource.ts'
 import { timeAnswer, timeField } from '../time-field.ts'
 
-export interface ApiKeyParts {
+export interface ApiKeyServices {
   apiKeys: ApiKeys
   sendingDomains: Pick<SendingDomains, 'get'>
 }
@@ -55,7 +55,7 @@ const rotation = z.object({
 })
 
 /** `/api/api-keys`. A sandbox key sees and makes sandbox keys only. */
-export const apiKeyOperations = (parts: ApiKeyParts): Operation[] => [
+export const apiKeyOperations = (services: ApiKeyServices): Operation[] => [
   operation({
     id: 'api_keys.create',
     method: 'POST',
@@ -73,13 +73,13 @@ export const apiKeyOperations = (parts: ApiKeyParts): Operation[] => [
       const { accountId, confined } = ctx.state.submitter
       const permission = body.permission ?? (body.domain_id ? 'sending_access' : 'full_access')
       if (permission === 'operator' || permission === 'metrics') requirePermission(ctx, 'operator')
-      const expiresAt = body.expires_at ?? ownExpiry(ctx, parts)
-      requireExpiry(ctx, expiresAt, parts)
-      const made = await parts.apiKeys.create({
+      const expiresAt = body.expires_at ?? ownExpiry(ctx, services)
+      requireExpiry(ctx, expiresAt, services)
+      const made = await services.apiKeys.create({
         accountId,
         name: body.name,
         permission,
-        domainId: body.domain_id ? ownDomain(parts, accountId, body.domain_id) : null,
+        domainId: body.domain_id ? ownDomain(services, accountId, body.domain_id) : null,
         sandbox: confined || body.sandbox === true,
         expiresAt,
       })
@@ -96,14 +96,14 @@ export const apiKeyOperations = (parts: ApiKeyParts): Operation[] => [
     answer: 'The keys in force, the newest first.',
     rows: (ctx, page) => {
       const { accountId, confined } = ctx.state.submitter
-      const seen = parts.apiKeys.list(accountId).filter((key) => key.confined || !confined)
+      const seen = services.apiKeys.list(accountId).filter((key) => key.confined || !confined)
       return pageFrom(seen, page)
     },
   }),
-  ...oneKeyOperations(parts),
+  ...oneKeyOperations(services),
 ]
 
-const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
+const oneKeyOperations = (services: ApiKeyServices): Operation[] => [
   operation({
     id: 'api_keys.update',
     method: 'PATCH',
@@ -115,8 +115,8 @@ const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
     body: { schema: z.object({ name: keyName }), example: { name: 'shop' } },
     answers: [{ status: 200, description: 'The key.', schema: reference.meta({ id: 'ApiKeyReference' }) }],
     handle: async (ctx, { body }) => {
-      const { id } = keyOf(ctx, parts)
-      await parts.apiKeys.rename(id, body.name)
+      const { id } = keyOf(ctx, services)
+      await services.apiKeys.rename(id, body.name)
       return { object: 'api_key' as const, id }
     },
   }),
@@ -140,9 +140,9 @@ const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
     ],
     refuses: ['rotation_in_progress'],
     handle: async (ctx, { body }) => {
-      const { id, expiresAt } = keyOf(ctx, parts)
-      requireExpiry(ctx, expiresAt, parts)
-      const rotated = await parts.apiKeys.rotate(id, { overlapMs: body.overlap_seconds * 1000, force: body.force })
+      const { id, expiresAt } = keyOf(ctx, services)
+      requireExpiry(ctx, expiresAt, services)
+      const rotated = await services.apiKeys.rotate(id, { overlapMs: body.overlap_seconds * 1000, force: body.force })
       const previous = isoTime(rotated.previousExpiresAt)
       return { object: 'api_key' as const, id, token: rotated.token, previous_expires_at: previous }
     },
@@ -164,8 +164,8 @@ const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
       },
     ],
     handle: async (ctx) => {
-      const { id } = keyOf(ctx, parts)
-      await parts.apiKeys.revoke(id)
+      const { id } = keyOf(ctx, services)
+      await services.apiKeys.revoke(id)
       return { object: 'api_key' as const, id, deleted: true as const }
     },
   }),
@@ -175,7 +175,7 @@ const oneKeyOperations = (parts: ApiKeyParts): Operation[] => [
  * The key of the path, as far as the request's holder sees it and holds as much.
  * @throws SternaError `not_found`, `restricted_api_key`
  */
-function keyOf(ctx: ApiContext, { apiKeys }: ApiKeyParts): ApiKey {
+function keyOf(ctx: ApiContext, { apiKeys }: ApiKeyServices): ApiKey {
   const { accountId, confined } = ctx.state.submitter
   const key = apiKeys.list(accountId).find(({ id }) => id === ctx.params['id'])
   if (!key || (confined && !key.confined)) throw new SternaError('not_found', 'This account has no such API key.')
@@ -184,7 +184,7 @@ function keyOf(ctx: ApiContext, { apiKeys }: ApiKeyParts): ApiKey {
 }
 
 /** When the key of the request expires; null where it never does, or a user asks. */
-const ownExpiry = (ctx: ApiContext, { apiKeys }: ApiKeyParts): number | null => {
+const ownExpiry = (ctx: ApiContext, { apiKeys }: ApiKeyServices): number | null => {
   const { actor } = ctx.state.submitter
   return actor.type === 'key' && actor.id !== null ? apiKeys.get(actor.id).expiresAt : null
 }
@@ -193,13 +193,13 @@ const ownExpiry = (ctx: ApiContext, { apiKeys }: ApiKeyParts): number | null => 
  * Demands that a key whose token is given out lasts no longer than the one that asks for it.
  * @throws SternaError `restricted_api_key`
  */
-function requireExpiry(ctx: ApiContext, expiresAt: number | null, parts: ApiKeyParts): void {
-  const own = ownExpiry(ctx, parts)
+function requireExpiry(ctx: ApiContext, expiresAt: number | null, services: ApiKeyServices): void {
+  const own = ownExpiry(ctx, services)
   if (own === null || (expiresAt !== null && expiresAt <= own)) return
   throw new SternaError('restricted_api_key', 'This API key may not do this: it expires before the key that it would give out.')
 }
 
-function ownDomain({ sendingDomains }: ApiKeyParts, accountId: string, idOrName: string): string {
+function ownDomain({ sendingDomains }: ApiKeyServices, accountId: string, idOrName: string): string {
   try {
     return sendingDomains.get(accountId, idOrName).id
   } catch (error) {

@@ -2,7 +2,7 @@ import { SternaError, type FieldFault, type ErrorCode } from '../../errors.ts'
 import type { Idempotency, Submission } from '../../message/submission.ts'
 import type { LiveTemplate } from '../../template/live-templates.ts'
 import type { ComposedBatch, EmailRequest } from './email-request.ts'
-import type { EmailFrame } from './email-submission.ts'
+import type { EmailContext } from './email-submission.ts'
 
 /** What the composer thread is asked. */
 export interface ComposeJob {
@@ -11,7 +11,7 @@ export interface ComposeJob {
   /** Bytes are JSON; they lose the name of their class on the way. */
   source: Uint8Array | object
   request: EmailRequest
-  frame: EmailFrame
+  context: EmailContext
 }
 
 /** Errors keep their kind across the thread border; `failure` is our own fault. */

@@ -13,7 +13,7 @@ import {
   type TemplateAnswer,
   type TemplateQuestion,
 } from './composer-messages.ts'
-import { batchFrom, submissionFrom, type RequestFrame } from './email-request.ts'
+import { batchFrom, submissionFrom, type RequestContext } from './email-request.ts'
 import type { FoundTemplate } from './email-template.ts'
 
 const port = parentPort as MessagePort
@@ -26,12 +26,12 @@ port.on('message', (message: ComposeJob | TemplateAnswer) => {
   else takeTemplate(message)
 })
 
-async function answerTo({ what, source, request, frame: posted }: ComposeJob): Promise<ComposeAnswer> {
+async function answerTo({ what, source, request, context: posted }: ComposeJob): Promise<ComposeAnswer> {
   const given = source instanceof Uint8Array ? Buffer.from(source.buffer, source.byteOffset, source.byteLength) : source
-  const frame: RequestFrame = { ...posted, findTemplate: templateFinder(), renderRoom: null }
+  const context: RequestContext = { ...posted, findTemplate: templateFinder(), renderRoom: null }
   try {
-    if (what === 'one') return { submission: await submissionFrom(given, request, frame) }
-    return postedBatch(await batchFrom(given, request, frame))
+    if (what === 'one') return { submission: await submissionFrom(given, request, context) }
+    return postedBatch(await batchFrom(given, request, context))
   } catch (error) {
     if (!(error instanceof SternaError)) return { failure: error instanceof Error ? String(error.stack) : String(error) }
     return { refusal: refusalOf(error) }
@@ -39,7 +39,7 @@ async function answerTo({ what, source, request, frame: posted }: ComposeJob): P
 }
 
 /** Asks the main thread, for each template of the job once. */
-function templateFinder(): RequestFrame['findTemplate'] {
+function templateFinder(): RequestContext['findTemplate'] {
   const found = new Map<string, Promise<FoundTemplate>>()
   return (accountId, idOrAlias) => {
     const known = found.get(idOrAlias) ?? askForTemplate({ wanted: { accountId, idOrAlias } })

@@ -5,7 +5,7 @@ import { isoTime } from '../../iso-time.ts'
 import { type Operation, operation } from '../operation.ts'
 import { timeAnswer } from '../time-field.ts'
 
-export interface DoctorOperationsParts {
+export interface DoctorOperationsServices {
   clock: Clock
   /** Looks at everything; takes up to half a minute. */
   examineServer(): Promise<Finding[]>
@@ -28,7 +28,7 @@ const report = z.object({
 })
 
 /** `/api/doctor` */
-export function doctorOperations(parts: DoctorOperationsParts): Operation[] {
+export function doctorOperations(services: DoctorOperationsServices): Operation[] {
   return [
     operation({
       id: 'doctor.examine',
@@ -42,8 +42,8 @@ export function doctorOperations(parts: DoctorOperationsParts): Operation[] {
       permission: 'operator',
       answers: [{ status: 200, description: 'What was found.', schema: report }],
       handle: async () => {
-        const findings = await parts.examineServer()
-        return { object: 'doctor' as const, status: worstOf(findings), checked_at: isoTime(parts.clock.now()), findings }
+        const findings = await services.examineServer()
+        return { object: 'doctor' as const, status: worstOf(findings), checked_at: isoTime(services.clock.now()), findings }
       },
     }),
   ]

@@ -8,19 +8,19 @@ import { type Operation, operation } from '../operation.ts'
 import { pageFrom } from '../page.ts'
 import { domainChanges, domainReference, domainSchema, newDomain, rotation } from './domain-schema.ts'
 
-interface DomainOperationsParts {
+interface DomainOperationsServices {
   sendingDomains: SendingDomains
 }
 
 /** `/api/domains` */
-export function domainOperations(parts: DomainOperationsParts): Operation[] {
-  return [...resourceOperations(parts), ...checkOperations(parts)]
+export function domainOperations(services: DomainOperationsServices): Operation[] {
+  return [...resourceOperations(services), ...checkOperations(services)]
 }
 
 const tag = 'Domains'
 const path = '/api/domains/{idOrName}'
 
-function resourceOperations(parts: DomainOperationsParts): Operation[] {
+function resourceOperations(services: DomainOperationsServices): Operation[] {
   return [
     operation({
       id: 'domains.create',
@@ -34,12 +34,12 @@ function resourceOperations(parts: DomainOperationsParts): Operation[] {
       answers: [{ status: 201, description: 'The domain with the DNS records to publish.', schema: domainSchema }],
       refuses: ['domain_exists'],
       handle: async (ctx, { body }) => {
-        const domain = await parts.sendingDomains.add(ctx.state.submitter.accountId, body.name, {
+        const domain = await services.sendingDomains.add(ctx.state.submitter.accountId, body.name, {
           returnPathLabel: body.custom_return_path,
           ...settingsIn(body),
           ...keyWishesIn(body),
         })
-        return objectOf(parts, domain)
+        return objectOf(services, domain)
       },
     }),
     listOperation({
@@ -48,9 +48,9 @@ function resourceOperations(parts: DomainOperationsParts): Operation[] {
       tag,
       summary: 'List domains',
       permission: 'read_access',
-      of: { schema: domainSchema, answer: (domain: Domain) => objectOf(parts, domain) },
+      of: { schema: domainSchema, answer: (domain: Domain) => objectOf(services, domain) },
       answer: 'A page of domains, the newest first.',
-      rows: (ctx, page) => pageFrom(parts.sendingDomains.list(ctx.state.submitter.accountId), page),
+      rows: (ctx, page) => pageFrom(services.sendingDomains.list(ctx.state.submitter.accountId), page),
     }),
     operation({
       id: 'domains.get',
@@ -60,7 +60,7 @@ function resourceOperations(parts: DomainOperationsParts): Operation[] {
       summary: 'Retrieve a domain',
       permission: 'read_access',
       answers: [{ status: 200, description: 'The domain.', schema: domainSchema }],
-      handle: (ctx) => objectOf(parts, domainIn(ctx, parts)),
+      handle: (ctx) => objectOf(services, domainIn(ctx, services)),
     }),
     operation({
       id: 'domains.update',
@@ -72,7 +72,7 @@ function resourceOperations(parts: DomainOperationsParts): Operation[] {
       body: { schema: domainChanges, example: { tls: 'enforced' } },
       answers: [{ status: 200, description: 'It is changed.', schema: domainReference }],
       handle: async (ctx, { body }) => {
-        const { id } = await parts.sendingDomains.update(domainIn(ctx, parts).id, settingsIn(body))
+        const { id } = await services.sendingDomains.update(domainIn(ctx, services).id, settingsIn(body))
         return { object: 'domain' as const, id }
       },
     }),
@@ -88,15 +88,15 @@ function resourceOperations(parts: DomainOperationsParts): Operation[] {
       permission: 'full_access',
       answers: [{ status: 200, description: 'It is removed.', schema: domainReference.extend({ deleted: z.literal(true) }) }],
       handle: async (ctx) => {
-        const { id } = domainIn(ctx, parts)
-        await parts.sendingDomains.remove(id)
+        const { id } = domainIn(ctx, services)
+        await services.sendingDomains.remove(id)
         return { object: 'domain' as const, id, deleted: true as const }
       },
     }),
   ]
 }
 
-function checkOperations(parts: DomainOperationsParts): Operation[] {
+function checkOperations(services: DomainOperationsServices): Operation[] {
   return [
     operation({
       id: 'domains.verify',
@@ -109,8 +109,8 @@ function checkOperations(parts: DomainOperationsParts): Operation[] {
       body: { schema: z.object({}), optional: true },
       answers: [{ status: 200, description: 'The check has begun.', schema: domainReference }],
       handle: async (ctx) => {
-        const { id } = domainIn(ctx, parts)
-        await parts.sendingDomains.beginVerification(id)
+        const { id } = domainIn(ctx, services)
+        await services.sendingDomains.beginVerification(id)
         return { object: 'domain' as const, id }
       },
     }),
@@ -129,17 +129,17 @@ function checkOperations(parts: DomainOperationsParts): Operation[] {
       refuses: ['rotation_in_progress'],
       handle: async (ctx, { body }) => {
         const wanted = { ...keyWishesIn(body), force: body.force ?? false }
-        return objectOf(parts, await parts.sendingDomains.rotateKeys(domainIn(ctx, parts).id, wanted))
+        return objectOf(services, await services.sendingDomains.rotateKeys(domainIn(ctx, services).id, wanted))
       },
     }),
   ]
 }
 
 /** Of the caller's own account; of anybody else's as if it did not exist. */
-export const domainIn = (ctx: ApiContext, { sendingDomains }: DomainOperationsParts): Domain =>
+export const domainIn = (ctx: ApiContext, { sendingDomains }: DomainOperationsServices): Domain =>
   sendingDomains.get(ctx.state.submitter.accountId, ctx.params['idOrName'] ?? '')
 
-const objectOf = ({ sendingDomains }: DomainOperationsParts, domain: Domain): DomainObject => sendingDomains.toObject(domain)
+const objectOf = ({ sendingDomains }: DomainOperationsServices, domain: Domain): DomainObject => sendingDomains.toObject(domain)
 
 type Settings = Pick<
   z.output<typeof newDomain>,

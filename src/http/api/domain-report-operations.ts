@@ -22,7 +22,7 @@ import {
 } from './domain-report-resource.ts'
 import { dmarcSummaryObject, tlsSummaryObject } from './domain-report-summary-answers.ts'
 
-export interface DomainReportParts {
+export interface DomainReportServices {
   db: Database
   clock: Clock
   sendingDomains: SendingDomains
@@ -35,7 +35,7 @@ const tag = 'Domains'
 const standardPeriodMs = 30 * 86_400_000
 
 /** What receivers report about a domain. */
-export const domainReportOperations = (parts: DomainReportParts): Operation[] => [
+export const domainReportOperations = (services: DomainReportServices): Operation[] => [
   operation({
     id: 'domains.reports',
     method: 'GET',
@@ -51,7 +51,11 @@ export const domainReportOperations = (parts: DomainReportParts): Operation[] =>
     handle: async (ctx, { query }) => {
       const { kind, since, until, ...asked } = query
       const page = pageOf(asked)
-      return listBody(await listDomainReports(parts.db, domainIn(ctx, parts), { kind, since, until }, page), page, domainReport.answer)
+      return listBody(
+        await listDomainReports(services.db, domainIn(ctx, services), { kind, since, until }, page),
+        page,
+        domainReport.answer,
+      )
     },
   }),
   operation({
@@ -62,7 +66,7 @@ export const domainReportOperations = (parts: DomainReportParts): Operation[] =>
     summary: 'Read one report about a domain',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The report, without its rows.', schema: domainReport.schema }],
-    handle: async (ctx) => domainReport.answer(await reportIn(ctx, parts)),
+    handle: async (ctx) => domainReport.answer(await reportIn(ctx, services)),
   }),
   operation({
     id: 'domains.report_rows',
@@ -76,9 +80,9 @@ export const domainReportOperations = (parts: DomainReportParts): Operation[] =>
     answers: [{ status: 200, description: 'A page of rows.', schema: listOf(domainReportRow) }],
     handle: async (ctx, { query }) => {
       const page = pageOf(query)
-      const { id, kind } = await reportIn(ctx, parts)
-      if (kind === 'dmarc') return listBody(await readDmarcRows(parts.db, id, page), page, dmarcRow.answer)
-      return listBody(await readTlsRows(parts.db, id, page), page, tlsRow.answer)
+      const { id, kind } = await reportIn(ctx, services)
+      if (kind === 'dmarc') return listBody(await readDmarcRows(services.db, id, page), page, dmarcRow.answer)
+      return listBody(await readTlsRows(services.db, id, page), page, tlsRow.answer)
     },
   }),
   operation({
@@ -92,10 +96,10 @@ export const domainReportOperations = (parts: DomainReportParts): Operation[] =>
     query: periodParameters,
     answers: [{ status: 200, description: 'The summary.', schema: dmarcSummaryAnswer }],
     handle: async (ctx, { query }) => {
-      const domain = domainIn(ctx, parts)
-      const period = periodOf(query, parts.clock.now())
-      const [summary, ownAddresses] = await Promise.all([readDmarcSummary(parts.db, domain, period), parts.ownAddresses()])
-      return dmarcSummaryObject(domain, period, summary, { ownAddresses, firstRecord: parts.sendingDomains.firstDmarcRecord(domain) })
+      const domain = domainIn(ctx, services)
+      const period = periodOf(query, services.clock.now())
+      const [summary, ownAddresses] = await Promise.all([readDmarcSummary(services.db, domain, period), services.ownAddresses()])
+      return dmarcSummaryObject(domain, period, summary, { ownAddresses, firstRecord: services.sendingDomains.firstDmarcRecord(domain) })
     },
   }),
   operation({
@@ -109,16 +113,21 @@ export const domainReportOperations = (parts: DomainReportParts): Operation[] =>
     query: periodParameters,
     answers: [{ status: 200, description: 'The summary.', schema: tlsSummaryAnswer }],
     handle: async (ctx, { query }) => {
-      const domain = domainIn(ctx, parts)
-      const period = periodOf(query, parts.clock.now())
-      return tlsSummaryObject(domain, period, await readTlsSummary(parts.db, domain, period), parts.sendingDomains.tlsReportRecord(domain))
+      const domain = domainIn(ctx, services)
+      const period = periodOf(query, services.clock.now())
+      return tlsSummaryObject(
+        domain,
+        period,
+        await readTlsSummary(services.db, domain, period),
+        services.sendingDomains.tlsReportRecord(domain),
+      )
     },
   }),
 ]
 
 /** @throws SternaError `not_found` where the domain's account sees no such report */
-async function reportIn(ctx: ApiContext, parts: DomainReportParts): Promise<DomainReportRow> {
-  const report = await findDomainReport(parts.db, domainIn(ctx, parts), ctx.params['id'] ?? '')
+async function reportIn(ctx: ApiContext, services: DomainReportServices): Promise<DomainReportRow> {
+  const report = await findDomainReport(services.db, domainIn(ctx, services), ctx.params['id'] ?? '')
   if (!report) throw new SternaError('not_found', 'There is no such report.')
   return report
 }

@@ -8,7 +8,7 @@ import { listOf } from '../page.ts'
 import { findMessage } from './email-reading-operations.ts'
 import { attachmentAnswer } from './email-resource.ts'
 
-export interface EmailAttachmentParts {
+export interface EmailAttachmentServices {
   messages: MessageReader
   messageParser: MessageParser
   /** This server's URL for the outside, without a final slash. */
@@ -16,7 +16,7 @@ export interface EmailAttachmentParts {
 }
 
 /** The files in an email, read out of the stored message in the parser's process. */
-export const emailAttachmentOperations = (parts: EmailAttachmentParts): Operation[] => [
+export const emailAttachmentOperations = (services: EmailAttachmentServices): Operation[] => [
   operation({
     id: 'emails.attachments',
     method: 'GET',
@@ -28,12 +28,12 @@ export const emailAttachmentOperations = (parts: EmailAttachmentParts): Operatio
     answers: [{ status: 200, description: 'The attachments.', schema: listOf(attachmentAnswer) }],
     refuses: ['invalid_message'],
     handle: async (ctx) => {
-      const message = await findMessage(ctx, parts.messages)
-      const attachments = await attachmentsOf(message, parts)
+      const message = await findMessage(ctx, services.messages)
+      const attachments = await attachmentsOf(message, services)
       return {
         object: 'list' as const,
         has_more: false,
-        data: attachments.map((attachment, place) => attachmentObject(attachment, { message, place }, parts)),
+        data: attachments.map((attachment, place) => attachmentObject(attachment, { message, place }, services)),
       }
     },
   }),
@@ -47,11 +47,11 @@ export const emailAttachmentOperations = (parts: EmailAttachmentParts): Operatio
     answers: [{ status: 200, description: 'The attachment without its content.', schema: attachmentAnswer }],
     refuses: ['invalid_message'],
     handle: async (ctx) => {
-      const message = await findMessage(ctx, parts.messages)
+      const message = await findMessage(ctx, services.messages)
       const place = placeOf(ctx)
-      const attachment = (await attachmentsOf(message, parts))[place]
+      const attachment = (await attachmentsOf(message, services))[place]
       if (!attachment) throw noAttachment()
-      return attachmentObject(attachment, { message, place }, parts)
+      return attachmentObject(attachment, { message, place }, services)
     },
   }),
   operation({
@@ -71,11 +71,11 @@ export const emailAttachmentOperations = (parts: EmailAttachmentParts): Operatio
     ],
     refuses: ['invalid_message'],
     handle: async (ctx) => {
-      const { id } = await findMessage(ctx, parts.messages)
+      const { id } = await findMessage(ctx, services.messages)
       const place = placeOf(ctx)
-      const load = () => parts.messages.content(id)
-      const parsed = await parts.messageParser.parse(load)
-      const pieces = parsed?.attachments[place] ? await parts.messageParser.attachment(load, place) : null
+      const load = () => services.messages.content(id)
+      const parsed = await services.messageParser.parse(load)
+      const pieces = parsed?.attachments[place] ? await services.messageParser.attachment(load, place) : null
       if (pieces === null) throw noAttachment()
       sendAsFile(ctx, parsed?.attachments[place]?.filename ?? null)
       return Buffer.concat(pieces)
@@ -83,14 +83,14 @@ export const emailAttachmentOperations = (parts: EmailAttachmentParts): Operatio
   }),
 ]
 
-async function attachmentsOf({ id }: MessageRow, { messages, messageParser }: EmailAttachmentParts): Promise<ParsedAttachment[]> {
+async function attachmentsOf({ id }: MessageRow, { messages, messageParser }: EmailAttachmentServices): Promise<ParsedAttachment[]> {
   return (await messageParser.parse(() => messages.content(id)))?.attachments ?? []
 }
 
 const attachmentObject = (
   attachment: ParsedAttachment,
   { message, place }: { message: MessageRow; place: number },
-  { baseUrl }: EmailAttachmentParts,
+  { baseUrl }: EmailAttachmentServices,
 ) => ({
   object: 'attachment' as const,
   id: String(place + 1),

@@ -16,7 +16,7 @@ import { findMessage } from './email-reading-operations.ts'
 import { changedEmailAnswer, sentEmail } from './email-resource.ts'
 import { idempotencyKeyOf, marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
 
-export interface EmailChangeParts {
+export interface EmailChangeServices {
   clock: Clock
   messages: MessageReader
   waitingMail: WaitingMail
@@ -29,7 +29,7 @@ const rescheduleRequest = z.object({
 })
 
 /** What can be done with an email under `/api/emails` once it was taken. */
-export const emailChangeOperations = (parts: EmailChangeParts): Operation[] => [
+export const emailChangeOperations = (services: EmailChangeServices): Operation[] => [
   operation({
     id: 'emails.update',
     method: 'PATCH',
@@ -42,10 +42,10 @@ export const emailChangeOperations = (parts: EmailChangeParts): Operation[] => [
     answers: [{ status: 200, description: 'The email has the new time.', schema: changedEmailAnswer }],
     refuses: ['invalid_state', 'account_suspended'],
     handle: async (ctx, { body }) => {
-      const { id } = await findOwnMessage(ctx, parts.messages)
+      const { id } = await findOwnMessage(ctx, services.messages)
       // A time gone by would send it.
-      if (parts.isSuspended(ctx.state.submitter.accountId)) throw accountSuspended()
-      await parts.waitingMail.reschedule(id, scheduleOf(body.scheduled_at, parts.clock.now()))
+      if (services.isSuspended(ctx.state.submitter.accountId)) throw accountSuspended()
+      await services.waitingMail.reschedule(id, scheduleOf(body.scheduled_at, services.clock.now()))
       return { object: 'email' as const, id }
     },
   }),
@@ -62,9 +62,9 @@ export const emailChangeOperations = (parts: EmailChangeParts): Operation[] => [
     answers: [{ status: 200, description: 'The email is canceled for all of its recipients.', schema: changedEmailAnswer }],
     refuses: ['invalid_state'],
     handle: async (ctx) => {
-      const { id, subject } = await findOwnMessage(ctx, parts.messages)
+      const { id, subject } = await findOwnMessage(ctx, services.messages)
       const { accountId, sandbox } = ctx.state.submitter
-      await parts.waitingMail.cancel({ id, subject, accountId, sandbox })
+      await services.waitingMail.cancel({ id, subject, accountId, sandbox })
       return { object: 'email' as const, id }
     },
   }),
@@ -82,8 +82,8 @@ export const emailChangeOperations = (parts: EmailChangeParts): Operation[] => [
     refuses: ['invalid_state', ...sendingRefusals],
     handle: async (ctx) => {
       const idempotency = resendIdempotency(ctx)
-      const { id } = await findMessage(ctx, parts.messages)
-      return sentEmail.answer(marked(ctx, await parts.resend(id, { submitter: submitterOf(ctx), idempotency })))
+      const { id } = await findMessage(ctx, services.messages)
+      return sentEmail.answer(marked(ctx, await services.resend(id, { submitter: submitterOf(ctx), idempotency })))
     },
   }),
 ]

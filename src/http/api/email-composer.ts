@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts'
 import { SternaError } from '../../errors.ts'
 import type { Submission } from '../../message/submission.ts'
 import { noteShared } from '../../shared-memory.ts'
-import type { UnsubscribeFrame } from '../../suppression/unsubscribe-token.ts'
+import type { UnsubscribeContext } from '../../suppression/unsubscribe-token.ts'
 import type { LiveTemplates } from '../../template/live-templates.ts'
 import { RenderBudget } from '../../template/render-budget.ts'
 import { smallBody } from '../body-room.ts'
@@ -16,16 +16,16 @@ import {
   type TemplateAnswer,
   type TemplateQuestion,
 } from './composer-messages.ts'
-import { batchFrom, submissionFrom, type ComposedBatch, type EmailRequest, type EmailSource, type RequestFrame } from './email-request.ts'
+import { batchFrom, submissionFrom, type ComposedBatch, type EmailRequest, type EmailSource, type RequestContext } from './email-request.ts'
 import { TooMuchHere } from './email-template.ts'
 import { isSmall } from './small-source.ts'
 
-interface ComposerParts {
+interface ComposerServices {
   clock: Clock
   templates: Pick<LiveTemplates, 'get'>
   /** bytes; the setting `message_size_limit` */
   messageSizeLimit: number
-  unsubscribe: UnsubscribeFrame
+  unsubscribe: UnsubscribeContext
 }
 
 interface Waiting {
@@ -44,15 +44,15 @@ const smallRendering = { length: smallBody, steps: 10_000 }
  * because 25 MB of attachments or 5 MiB of html keep one busy for longer than connections may wait.
  */
 export class EmailComposer {
-  readonly #parts: ComposerParts
+  readonly #services: ComposerServices
   readonly #waiting: Waiting[] = []
   #current: Waiting | null = null
   #thread: Worker | null = null
   #idleTimer: NodeJS.Timeout | undefined
   #isStopped = false
 
-  constructor(parts: ComposerParts) {
-    this.#parts = parts
+  constructor(services: ComposerServices) {
+    this.#services = services
   }
 
   /**
@@ -60,8 +60,8 @@ export class EmailComposer {
    * @throws SternaError where it is refused; `service_unavailable` after `stop`
    */
   submissionFrom(source: EmailSource, request: EmailRequest): Promise<Submission> {
-    const job: ComposeJob = { what: 'one', source, request, frame: this.#frame() }
-    return this.#compose(job, (frame) => submissionFrom(source, request, frame))
+    const job: ComposeJob = { what: 'one', source, request, context: this.#context() }
+    return this.#compose(job, (context) => submissionFrom(source, request, context))
   }
 
   /**
@@ -69,8 +69,8 @@ export class EmailComposer {
    * @throws SternaError where the list as a whole is refused; `service_unavailable` after `stop`
    */
   batchFrom(source: EmailSource, request: EmailRequest): Promise<ComposedBatch> {
-    const job: ComposeJob = { what: 'batch', source, request, frame: this.#frame() }
-    return this.#compose(job, (frame) => batchFrom(source, request, frame))
+    const job: ComposeJob = { what: 'batch', source, request, context: this.#context() }
+    return this.#compose(job, (context) => batchFrom(source, request, context))
   }
 
   /** Ends the thread; what waits is refused. */
@@ -80,18 +80,22 @@ export class EmailComposer {
     await this.#end(stopping())
   }
 
-  #frame(): ComposeJob['frame'] {
-    const { clock, messageSizeLimit, unsubscribe } = this.#parts
+  #context(): ComposeJob['context'] {
+    const { clock, messageSizeLimit, unsubscribe } = this.#services
     return { now: clock.now(), messageSizeLimit, unsubscribe }
   }
 
   /** Here, or on the thread where that would take long: a small request may name a large template. */
-  async #compose<T extends Submission | ComposedBatch>(job: ComposeJob, here: (frame: RequestFrame) => Promise<T>): Promise<T> {
+  async #compose<T extends Submission | ComposedBatch>(job: ComposeJob, here: (context: RequestContext) => Promise<T>): Promise<T> {
     if (isSmall(job.source as EmailSource)) {
-      const { templates } = this.#parts
-      const frame = { ...job.frame, findTemplate: templates.get.bind(templates), renderRoom: new RenderBudget({ limits: smallRendering }) }
+      const { templates } = this.#services
+      const context = {
+        ...job.context,
+        findTemplate: templates.get.bind(templates),
+        renderRoom: new RenderBudget({ limits: smallRendering }),
+      }
       try {
-        return await here(frame)
+        return await here(context)
       } catch (error) {
         if (!(error instanceof TooMuchHere)) throw error
       }
@@ -140,7 +144,7 @@ export class EmailComposer {
   }
 
   async #tellTemplate(thread: Worker, { wanted: { accountId, idOrAlias } }: TemplateQuestion): Promise<void> {
-    const answer = await this.#parts.templates.get(accountId, idOrAlias).then(
+    const answer = await this.#services.templates.get(accountId, idOrAlias).then(
       ({ template }): TemplateAnswer => ({ template }),
       (error: unknown): TemplateAnswer => (error instanceof SternaError ? { refusal: refusalOf(error) } : { failure: String(error) }),
     )

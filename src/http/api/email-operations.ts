@@ -1,15 +1,15 @@
 import type { Operation } from '../operation.ts'
-import { emailAttachmentOperations, type EmailAttachmentParts } from './email-attachment-operations.ts'
-import { emailChangeOperations, type EmailChangeParts } from './email-change-operations.ts'
-import { emailReadingOperations, type EmailReadingParts } from './email-reading-operations.ts'
-import { emailSendingOperations, type EmailSendingParts } from './email-sending-operations.ts'
+import { emailAttachmentOperations, type EmailAttachmentServices } from './email-attachment-operations.ts'
+import { emailChangeOperations, type EmailChangeServices } from './email-change-operations.ts'
+import { emailReadingOperations, type EmailReadingServices } from './email-reading-operations.ts'
+import { emailSendingOperations, type EmailSendingServices } from './email-sending-operations.ts'
 
-export type EmailParts = EmailSendingParts & EmailReadingParts & EmailChangeParts & EmailAttachmentParts
+export type EmailServices = EmailSendingServices & EmailReadingServices & EmailChangeServices & EmailAttachmentServices
 
 /** `/api/emails` and `/api/send`. */
-export const emailOperations = (parts: EmailParts): Operation[] => [
-  ...emailSendingOperations(parts),
-  ...emailReadingOperations(parts),
-  ...emailChangeOperations(parts),
-  ...emailAttachmentOperations(parts),
+export const emailOperations = (services: EmailServices): Operation[] => [
+  ...emailSendingOperations(services),
+  ...emailReadingOperations(services),
+  ...emailChangeOperations(services),
+  ...emailAttachmentOperations(services),
 ]

@@ -15,7 +15,7 @@ import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, timeParameter } from '../query.ts'
 import { attemptResource, emailItem, emailResource, eventObject } from './email-resource.ts'
 
-export interface EmailReadingParts {
+export interface EmailReadingServices {
   messages: MessageReader
   messageParser: MessageParser
   log: Log
@@ -51,7 +51,7 @@ const filterParameters = {
 }
 
 /** What is told of emails under `/api/emails`. */
-export const emailReadingOperations = (parts: EmailReadingParts): Operation[] => [
+export const emailReadingOperations = (services: EmailReadingServices): Operation[] => [
   operation({
     id: 'emails.list',
     method: 'GET',
@@ -65,8 +65,8 @@ export const emailReadingOperations = (parts: EmailReadingParts): Operation[] =>
       const { domain_id: domainId, limit, after, before, ...rest } = query
       const page = pageOf({ limit, after, before })
       const filter: MessageFilter = { domainId, ...rest }
-      const rows = await parts.messages.list(ctx.state.submitter, filter, page)
-      const related = await relatedTo(parts.messages, rows.slice(0, page.limit))
+      const rows = await services.messages.list(ctx.state.submitter, filter, page)
+      const related = await relatedTo(services.messages, rows.slice(0, page.limit))
       return listBody(rows, page, (row) => emailItem.answer({ message: row, ...related(row.id) }))
     },
   }),
@@ -79,8 +79,8 @@ export const emailReadingOperations = (parts: EmailReadingParts): Operation[] =>
     permission: 'read_access',
     answers: [{ status: 200, description: 'The email, and what became of it for each recipient.', schema: emailResource.schema }],
     handle: async (ctx) => {
-      const message = await findMessage(ctx, parts.messages)
-      const [related, bodies] = await Promise.all([relatedTo(parts.messages, [message]), bodiesOf(message.id, parts)])
+      const message = await findMessage(ctx, services.messages)
+      const [related, bodies] = await Promise.all([relatedTo(services.messages, [message]), bodiesOf(message.id, services)])
       return emailResource.answer({ message, ...related(message.id), bodies })
     },
   }),
@@ -94,8 +94,8 @@ export const emailReadingOperations = (parts: EmailReadingParts): Operation[] =>
     of: attemptResource,
     answer: 'The attempts, the newest first.',
     rows: async (ctx, page) => {
-      const { id } = await findMessage(ctx, parts.messages)
-      return parts.messages.attempts(id, page)
+      const { id } = await findMessage(ctx, services.messages)
+      return services.messages.attempts(id, page)
     },
   }),
   listOperation({
@@ -108,9 +108,9 @@ export const emailReadingOperations = (parts: EmailReadingParts): Operation[] =>
     of: { schema: eventSchema, answer: eventObject },
     answer: 'The events, the newest first.',
     rows: async (ctx, page) => {
-      const { id } = await findMessage(ctx, parts.messages)
-      const [after, before] = await Promise.all([page.after, page.before].map((edge) => placeOf(edge, id, parts.messages)))
-      return parts.messages.events(id, { limit: page.limit, after: after ?? null, before: before ?? null })
+      const { id } = await findMessage(ctx, services.messages)
+      const [after, before] = await Promise.all([page.after, page.before].map((edge) => placeOf(edge, id, services.messages)))
+      return services.messages.events(id, { limit: page.limit, after: after ?? null, before: before ?? null })
     },
   }),
 ]
@@ -126,7 +126,7 @@ export async function findMessage(ctx: ApiContext, messages: MessageReader): Pro
 }
 
 /** What was sent is read out of the stored message: there is no second copy of it that could differ. */
-async function bodiesOf(messageId: string, { messages, messageParser, log }: EmailReadingParts) {
+async function bodiesOf(messageId: string, { messages, messageParser, log }: EmailReadingServices) {
   const none = { html: null, text: null }
   const parsed = await messageParser
     .parse(() => messages.content(messageId))

@@ -5,7 +5,7 @@ import { bodyLimit, parseJson } from '../json-body.ts'
 import { validate } from '../validate.ts'
 import { emailsOf } from './email-list.ts'
 import { emailSchema, strictEmailSchema } from './email-schema.ts'
-import { submissionFor, type EmailFrame } from './email-submission.ts'
+import { submissionFor, type EmailContext } from './email-submission.ts'
 import { withTemplate, type TemplateSource } from './email-template.ts'
 
 /** What a request to send says beside its emails. */
@@ -17,11 +17,11 @@ export interface EmailRequest {
   idempotencyKey: string | null
 }
 
-/** JSON as `jsonBytes` has read it, or what a door made of something else. */
+/** JSON as `jsonBytes` has read it, or an object that a compat API built. */
 export type EmailSource = Buffer | object
 
 /** What the emails of a request take from the server. */
-export interface RequestFrame extends EmailFrame, TemplateSource {}
+export interface RequestContext extends EmailContext, TemplateSource {}
 
 /** Several emails of one request, those that are refused at their places. */
 export interface ComposedBatch {
@@ -33,19 +33,19 @@ export interface ComposedBatch {
  * The submission that a request to send makes, its message composed. It takes as long as the email is large.
  * @throws SternaError where the email is refused
  */
-export function submissionFrom(source: EmailSource, request: EmailRequest, frame: RequestFrame): Promise<Submission> {
-  return submissionOf(valueOf(source), { request, idempotency: idempotencyOf(source, 'send', request) }, frame)
+export function submissionFrom(source: EmailSource, request: EmailRequest, context: RequestContext): Promise<Submission> {
+  return submissionOf(valueOf(source), { request, idempotency: idempotencyOf(source, 'send', request) }, context)
 }
 
 /**
  * The same for a list of emails. What one of them is refused for stands at its place.
  * @throws SternaError `invalid_json`, `validation_error`, `payload_too_large` where the list as a whole is refused
  */
-export async function batchFrom(source: EmailSource, request: EmailRequest, frame: RequestFrame): Promise<ComposedBatch> {
+export async function batchFrom(source: EmailSource, request: EmailRequest, context: RequestContext): Promise<ComposedBatch> {
   const items: ComposedBatch['items'] = []
   let size = 0
   for (const email of emailsOf(valueOf(source))) {
-    const item = await submissionOf(email, { request, idempotency: null }, frame).catch(refusalIn)
+    const item = await submissionOf(email, { request, idempotency: null }, context).catch(refusalIn)
     if (!(item instanceof SternaError)) size += item.content.size
     if (size > largestBatch) throw batchTooLarge()
     items.push(item)
@@ -70,11 +70,11 @@ function refusalIn(error: unknown): SternaError {
 async function submissionOf(
   email: unknown,
   { request, idempotency }: { request: EmailRequest; idempotency: Idempotency | null },
-  frame: RequestFrame,
+  context: RequestContext,
 ): Promise<Submission> {
   const { submitter, source, isStrict } = request
   const given = validate(isStrict ? strictEmailSchema : emailSchema, email)
-  return submissionFor(await withTemplate(given, submitter.accountId, frame), { submitter, source, idempotency }, frame)
+  return submissionFor(await withTemplate(given, submitter.accountId, context), { submitter, source, idempotency }, context)
 }
 
 const valueOf = (source: EmailSource): unknown => (Buffer.isBuffer(source) ? parseJson(source) : source)
@@ -83,12 +83,12 @@ const valueOf = (source: EmailSource): unknown => (Buffer.isBuffer(source) ? par
 function idempotencyOf(
   source: EmailSource,
   operation: string,
-  { submitter, source: door, idempotencyKey: key }: EmailRequest,
+  { submitter, source: via, idempotencyKey: key }: EmailRequest,
 ): Idempotency | null {
   if (key === null) return null
   const compared = Buffer.isBuffer(source) ? source : JSON.stringify(source)
   return {
-    operation: `${submitter.sandbox ? 'sandbox-' : ''}${door === 'compat' ? 'compat-' : ''}${operation}`,
+    operation: `${submitter.sandbox ? 'sandbox-' : ''}${via === 'compat' ? 'compat-' : ''}${operation}`,
     key,
     fingerprint: createHash('sha256').update(compared).digest('hex'),
   }

@@ -59,13 +59,13 @@ export const sentBatchAnswer = z
   .meta({ id: 'SentBatch' })
 
 /** A message with what belongs to it beside its own row. */
-interface EmailParts {
+interface EmailServices {
   message: MessageRow
   recipients: RecipientRow[]
   newestEvent: NewestEvent | undefined
 }
 
-const statusOf = ({ recipients }: EmailParts) => deriveStatus(recipients.map(({ state }) => state))
+const statusOf = ({ recipients }: EmailServices) => deriveStatus(recipients.map(({ state }) => state))
 
 /** A list in JSON; null where it is empty. */
 const listOrNull = (json: string): string[] | null => orNull(JSON.parse(json) as string[])
@@ -73,7 +73,7 @@ const listOrNull = (json: string): string[] | null => orNull(JSON.parse(json) as
 const orNull = <T>(list: T[]): T[] | null => (list.length === 0 ? null : list)
 
 /** An email in a list. */
-export const emailItem = resource<EmailParts>('EmailItem')({
+export const emailItem = resource<EmailServices>('EmailItem')({
   object: 'email',
   id: [z.string(), ({ message }) => message.id],
   message_id: [z.string().describe('The Message-ID field, with its angle brackets.'), ({ message }) => message.message_id_header],
@@ -122,7 +122,7 @@ const emailRecipient = resource<RecipientRow>('EmailRecipient')({
 const noTracking = { opens: false, clicks: false, anonymous: false }
 
 /** An email with all that is known of it. */
-export const emailResource = resource<EmailParts & { bodies: { html: string | null; text: string | null } }>('Email')({
+export const emailResource = resource<EmailServices & { bodies: { html: string | null; text: string | null } }>('Email')({
   ...emailItem.fields,
   html: [z.string().nullable().describe('Null where there is none, and once the content is no longer kept.'), ({ bodies }) => bodies.html],
   text: [z.string().nullable().describe('As `html`.'), ({ bodies }) => bodies.text],

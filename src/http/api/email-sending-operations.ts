@@ -10,9 +10,9 @@ import { mostEmails } from './email-list.ts'
 import type { EmailRequest } from './email-request.ts'
 import { sentBatchAnswer, sentBatchObject, sentEmail } from './email-resource.ts'
 import { emailSchema } from './email-schema.ts'
-import { sendBatch, sendEmail, type SendParts } from './send-emails.ts'
+import { sendBatch, sendEmail, type SendServices } from './send-emails.ts'
 
-export interface EmailSendingParts extends SendParts {
+export interface EmailSendingServices extends SendServices {
   bodyRoom: BodyRoom
 }
 
@@ -47,7 +47,7 @@ const emailRefusals = [
 const example = { from: 'App <app@example.com>', to: 'user@example.net', subject: 'Hello', html: '<p>Hello</p>' }
 
 /** The ways to send emails under `/api`. */
-export const emailSendingOperations = (parts: EmailSendingParts): Operation[] => [
+export const emailSendingOperations = (services: EmailSendingServices): Operation[] => [
   operation({
     id: 'emails.send',
     method: 'POST',
@@ -64,7 +64,9 @@ export const emailSendingOperations = (parts: EmailSendingParts): Operation[] =>
     answers: [{ status: 200, description: 'The email is queued.', schema: sentEmail.schema }],
     refuses: emailRefusals,
     handle: async (ctx, { query }) =>
-      sentEmail.answer(marked(ctx, await withBody(ctx, parts.bodyRoom, (body) => sendEmail(body, requestOf(ctx, query.strict), parts)))),
+      sentEmail.answer(
+        marked(ctx, await withBody(ctx, services.bodyRoom, (body) => sendEmail(body, requestOf(ctx, query.strict), services))),
+      ),
   }),
   operation({
     id: 'emails.send_batch',
@@ -81,8 +83,8 @@ export const emailSendingOperations = (parts: EmailSendingParts): Operation[] =>
     refuses: emailRefusals,
     handle: async (ctx, { query }) => {
       const mode = batchMode(ctx)
-      const send = (body: Buffer) => sendBatch(body, { ...requestOf(ctx, query.strict), mode }, parts)
-      return sentBatchObject(marked(ctx, await withBody(ctx, parts.bodyRoom, send)), mode)
+      const send = (body: Buffer) => sendBatch(body, { ...requestOf(ctx, query.strict), mode }, services)
+      return sentBatchObject(marked(ctx, await withBody(ctx, services.bodyRoom, send)), mode)
     },
   }),
 ]

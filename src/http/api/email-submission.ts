@@ -6,19 +6,19 @@ import { toContent } from '../../message/content.ts'
 import { envelopeTo, recipientTo, type EnvelopeRecipient } from '../../message/envelope.ts'
 import type { Submission } from '../../message/submission.ts'
 import { displayNameFault, parseAddress, parseMailbox, type Mailbox, type ParsedMailbox } from '../../smtp/address.ts'
-import type { UnsubscribeFrame } from '../../suppression/unsubscribe-token.ts'
+import type { UnsubscribeContext } from '../../suppression/unsubscribe-token.ts'
 import { refusal } from '../validate.ts'
 import { optionsOf, type MailboxInput } from './email-schema.ts'
 import type { CompleteEmail } from './email-template.ts'
 import { withUnsubscribeLink } from './unsubscribe-link.ts'
 
 /** What composing an email needs from the server. */
-export interface EmailFrame {
+export interface EmailContext {
   /** Epoch, ms. */
   now: number
   /** bytes */
   messageSizeLimit: number
-  unsubscribe: UnsubscribeFrame
+  unsubscribe: UnsubscribeContext
 }
 
 /** to, cc and bcc combined */
@@ -34,7 +34,7 @@ type Fault = Parameters<typeof refusal>[0][number]
 export async function submissionFor(
   email: CompleteEmail,
   by: Pick<Submission, 'submitter' | 'source' | 'idempotency'>,
-  { now, messageSizeLimit, unsubscribe }: EmailFrame,
+  { now, messageSizeLimit, unsubscribe }: EmailContext,
 ): Promise<Submission> {
   const faults: Fault[] = []
   const mailboxes = readMailboxes(email, faults)

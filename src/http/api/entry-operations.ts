@@ -8,7 +8,7 @@ import { formBody } from '../form-body.ts'
 import { operation, type Operation } from '../operation.ts'
 import type { SessionEntry } from '../session-entry.ts'
 
-interface EntryParts {
+interface EntryServices {
   people: People
   entry: SessionEntry
 }
@@ -29,35 +29,35 @@ const formSchema = z.object({ email: z.string(), password: z.string() })
 const mediaType = 'text/html'
 
 /** `/setup/…` and `/invite/…`: the pages behind the links that let people in. */
-export const entryOperations = (parts: EntryParts): Operation[] => [
-  ...linkOperations(parts, {
+export const entryOperations = (services: EntryServices): Operation[] => [
+  ...linkOperations(services, {
     id: 'setup',
     path: '/setup/{token}',
     summary: 'the first owner',
     async page(token) {
-      parts.people.setupLink.check(token)
+      services.people.setupLink.check(token)
       const text = 'You become the owner of the first account and the operator of this server.'
       return { title: 'Set up Sterna', text, form: { button: 'Begin', email: null } }
     },
-    use: (token, form) => parts.people.setupLink.use(token, form),
+    use: (token, form) => services.people.setupLink.use(token, form),
   }),
-  ...linkOperations(parts, {
+  ...linkOperations(services, {
     id: 'invite',
     path: '/invite/{token}',
     summary: 'an invited user',
     async page(token) {
-      const { email } = parts.people.users.invited(token)
+      const { email } = services.people.users.invited(token)
       return { title: 'Welcome to Sterna', text: 'Choose the password that you will log in with.', form: { button: 'Set password', email } }
     },
     async use(token, { password }) {
-      const user = await parts.people.users.takeInvitation(token, password)
-      await parts.people.sessions.endAll(user.id)
+      const user = await services.people.users.takeInvitation(token, password)
+      await services.people.sessions.endAll(user.id)
       return user
     },
   }),
 ]
 
-function linkOperations({ entry }: EntryParts, link: EntryLink): Operation[] {
+function linkOperations({ entry }: EntryServices, link: EntryLink): Operation[] {
   const shared = { path: link.path, tag: 'Session', permission: null } as const
   return [
     operation({

@@ -8,7 +8,7 @@ import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { resource, time, timeOrNull } from '../resource.ts'
 
-export interface ErasureParts {
+export interface ErasureServices {
   erasures: Erasures
 }
 
@@ -39,7 +39,7 @@ suppress. With a sandbox key it is about the sandbox alone. The answer comes at 
 Backups are not touched.`
 
 /** `/api/erasures` */
-export const erasureOperations = (parts: ErasureParts): Operation[] => [
+export const erasureOperations = (services: ErasureServices): Operation[] => [
   operation({
     id: 'erasures.create',
     method: 'POST',
@@ -54,7 +54,7 @@ export const erasureOperations = (parts: ErasureParts): Operation[] => [
     handle: async (ctx, { body: { email, everywhere = false } }) => {
       if (everywhere) requirePermission(ctx, 'operator')
       const { accountId, sandbox } = ctx.state.submitter
-      return erasure.answer(await parts.erasures.begin(email, { accountId: everywhere ? null : accountId, sandboxOnly: sandbox }))
+      return erasure.answer(await services.erasures.begin(email, { accountId: everywhere ? null : accountId, sandboxOnly: sandbox }))
     },
   }),
   listOperation({
@@ -66,7 +66,7 @@ export const erasureOperations = (parts: ErasureParts): Operation[] => [
     permission: 'full_access',
     of: erasure,
     answer: 'A page, newest first.',
-    rows: (ctx, page) => parts.erasures.page(visibleAccount(ctx), page),
+    rows: (ctx, page) => services.erasures.page(visibleAccount(ctx), page),
   }),
   operation({
     id: 'erasures.get',
@@ -77,7 +77,7 @@ export const erasureOperations = (parts: ErasureParts): Operation[] => [
     permission: 'full_access',
     answers: [{ status: 200, description: 'What has been erased so far.', schema: erasure.schema }],
     handle: async (ctx) => {
-      const found = await parts.erasures.find(ctx.params['id'] ?? '', visibleAccount(ctx))
+      const found = await services.erasures.find(ctx.params['id'] ?? '', visibleAccount(ctx))
       if (found) return erasure.answer(found)
       throw new SternaError('not_found', 'There is no such erasure.')
     },

@@ -6,7 +6,7 @@ import type { FeedPage } from '../../event/event-search.ts'
 import { publicEventTypes } from '../../event/event-type.ts'
 import { isoTime } from '../../iso-time.ts'
 import type { ApiContext } from '../api-state.ts'
-import { authenticate, type AuthenticateParts } from '../authenticate.ts'
+import { authenticate, type AuthenticateServices } from '../authenticate.ts'
 import { webhookBodies } from '../event-schema.ts'
 import type { EventStream } from '../event-stream.ts'
 import type { EventStreams } from '../event-streams.ts'
@@ -14,7 +14,7 @@ import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, textParameter, timeParameter } from '../query.ts'
 
-interface EventParts extends AuthenticateParts {
+interface EventServices extends AuthenticateServices {
   eventFeed: EventFeed
   eventStreams: EventStreams
 }
@@ -27,9 +27,13 @@ const orderParameter = choiceParameter(['asc', 'desc']).meta({
 })
 
 /** `/api/events` */
-export const eventOperations = (parts: EventParts): Operation[] => [listOperation(parts), streamOperation(parts), getOperation(parts)]
+export const eventOperations = (services: EventServices): Operation[] => [
+  listOperation(services),
+  streamOperation(services),
+  getOperation(services),
+]
 
-const listOperation = (parts: EventParts): Operation =>
+const listOperation = (services: EventServices): Operation =>
   operation({
     id: 'events.list',
     method: 'GET',
@@ -57,16 +61,16 @@ const listOperation = (parts: EventParts): Operation =>
       const page: FeedPage = {
         limit,
         order: query.order ?? 'desc',
-        after: await placeOf(parts, scope, after),
-        before: await placeOf(parts, scope, before),
+        after: await placeOf(services, scope, after),
+        before: await placeOf(services, scope, before),
       }
       const { type, to, since, until } = query
-      const rows = await parts.eventFeed.page(scope, page, { type, messageId: query.email_id, to, since, until })
+      const rows = await services.eventFeed.page(scope, page, { type, messageId: query.email_id, to, since, until })
       return listBody(rows, { limit, after, before }, eventObject)
     },
   })
 
-const getOperation = (parts: EventParts): Operation =>
+const getOperation = (services: EventServices): Operation =>
   operation({
     id: 'events.get',
     method: 'GET',
@@ -76,13 +80,13 @@ const getOperation = (parts: EventParts): Operation =>
     permission: 'read_access',
     answers: [{ status: 200, description: 'The event.', schema: eventAnswer }],
     handle: async (ctx) => {
-      const row = await parts.eventFeed.find(ctx.state.submitter, ctx.params.id ?? '')
+      const row = await services.eventFeed.find(ctx.state.submitter, ctx.params.id ?? '')
       if (!row) throw new SternaError('not_found', 'There is no event with this id, or no longer.')
       return eventObject(row)
     },
   })
 
-const streamOperation = (parts: EventParts): Operation =>
+const streamOperation = (services: EventServices): Operation =>
   operation({
     id: 'events.stream',
     method: 'GET',
@@ -100,8 +104,8 @@ const streamOperation = (parts: EventParts): Operation =>
       const { accountId, sandbox } = ctx.state.submitter
       const scope = { accountId, sandbox }
       const lastId = ctx.get('Last-Event-ID') || query.after
-      const after = (await placeOf(parts, scope, lastId)) ?? (await parts.eventFeed.end())
-      answerWith(ctx, await parts.eventStreams.open({ scope, after, isAllowed: () => isInForce(ctx, parts) }))
+      const after = (await placeOf(services, scope, lastId)) ?? (await services.eventFeed.end())
+      answerWith(ctx, await services.eventStreams.open({ scope, after, isAllowed: () => isInForce(ctx, services) }))
     },
   })
 
@@ -125,9 +129,9 @@ function answerWith(ctx: ApiContext, stream: EventStream): void {
 }
 
 /** Whether what the request was authenticated by still is what it was. */
-function isInForce(ctx: ApiContext, parts: EventParts): boolean {
+function isInForce(ctx: ApiContext, services: EventServices): boolean {
   try {
-    authenticate(ctx, parts)
+    authenticate(ctx, services)
     return true
   } catch (error) {
     if (error instanceof SternaError) return false
@@ -135,7 +139,7 @@ function isInForce(ctx: ApiContext, parts: EventParts): boolean {
   }
 }
 
-async function placeOf({ eventFeed }: EventParts, scope: AccountScope, id: string | null): Promise<number | null> {
+async function placeOf({ eventFeed }: EventServices, scope: AccountScope, id: string | null): Promise<number | null> {
   if (id === null) return null
   const place = await eventFeed.placeOf(scope, id)
   if (place !== undefined) return place

@@ -210,4 +210,4 @@ const fits = (pattern: RegExp | undefined, text: string | null): boolean => patt
 
 /** As it is judged when it comes to an end, at whatever phase it was said. */
 const categoryOf = ({ smtpCode, enhancedStatus, reply }: AttemptFacts): BounceCategory =>
-  classifyRefusal({ code: smtpCode, enhancedCode: enhancedStatus, text: reply ?? '', remoteHost: null, phase: 'report' }).category
+  classifyRefusal({ code: smtpCode, enhancedStatus: enhancedStatus, text: reply ?? '', remoteHost: null, phase: 'report' }).category

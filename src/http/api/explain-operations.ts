@@ -8,7 +8,7 @@ import { textParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
 import { queueDestination } from './queue-operations.ts'
 
-export interface ExplainOperationParts {
+export interface ExplainOperationServices {
   explain(address: Address): Promise<Explanation>
 }
 
@@ -46,7 +46,7 @@ const explanation = z
   .meta({ id: 'Explanation' })
 
 /** `/api/explain` */
-export const explainOperations = (parts: ExplainOperationParts): Operation[] => [
+export const explainOperations = (services: ExplainOperationServices): Operation[] => [
   operation({
     id: 'explain.address',
     method: 'GET',
@@ -60,7 +60,7 @@ export const explainOperations = (parts: ExplainOperationParts): Operation[] => 
     handle: async (_, { query: { to } }) => {
       const parsed = parseAddress(to ?? '')
       if (!parsed.ok) throw new SternaError('invalid_parameter', `The parameter to must be an address. ${parsed.fault}`)
-      const { next, reason, hosts, viaSmarthost, tlsEnforcedBy, suppressions, queue } = await parts.explain(parsed)
+      const { next, reason, hosts, viaSmarthost, tlsEnforcedBy, suppressions, queue } = await services.explain(parsed)
       return {
         object: 'explanation' as const,
         to: parsed.address,

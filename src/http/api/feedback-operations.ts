@@ -8,13 +8,13 @@ import { operation, type Operation } from '../operation.ts'
 import { choiceParameter, textParameter } from '../query.ts'
 import { feedbackReport, feedbackReportDetail } from './feedback-resource.ts'
 
-export interface FeedbackOperationParts {
+export interface FeedbackOperationServices {
   reportList: ReportList
   reports: Pick<IncomingReports, 'content'>
 }
 
 /** `/api/feedback`: what came back by mail, and what came of it. */
-export const feedbackOperations = (parts: FeedbackOperationParts): Operation[] => [
+export const feedbackOperations = (services: FeedbackOperationServices): Operation[] => [
   listOperation({
     id: 'feedback.list',
     path: '/api/feedback',
@@ -32,7 +32,7 @@ export const feedbackOperations = (parts: FeedbackOperationParts): Operation[] =
     answer: 'A page, newest first.',
     rows: async (ctx, page, query) => {
       const { purpose, result, email_id: messageId } = query
-      const rows = await parts.reportList.page({ accountId: visibleAccount(ctx), purpose, result, messageId }, page)
+      const rows = await services.reportList.page({ accountId: visibleAccount(ctx), purpose, result, messageId }, page)
       return rows
     },
   }),
@@ -44,7 +44,7 @@ export const feedbackOperations = (parts: FeedbackOperationParts): Operation[] =
     summary: 'Read what came back by mail, and what it says',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The report.', schema: feedbackReportDetail.schema }],
-    handle: async (ctx) => feedbackReportDetail.answer(await findReport(ctx, parts)),
+    handle: async (ctx) => feedbackReportDetail.answer(await findReport(ctx, services)),
   }),
   operation({
     id: 'feedback.content',
@@ -57,8 +57,8 @@ export const feedbackOperations = (parts: FeedbackOperationParts): Operation[] =
       { status: 200, description: 'The message, as a file to be kept and not to be shown.', schema: null, mediaType: 'message/rfc822' },
     ],
     handle: async (ctx) => {
-      const { id } = await findReport(ctx, parts)
-      const content = await parts.reports.content(id)
+      const { id } = await findReport(ctx, services)
+      const content = await services.reports.content(id)
       if (!content) throw new SternaError('not_found', 'The content of this report is no longer kept.')
       ctx.set({
         'Content-Type': 'message/rfc822',
@@ -71,7 +71,7 @@ export const feedbackOperations = (parts: FeedbackOperationParts): Operation[] =
   }),
 ]
 
-async function findReport(ctx: ApiContext, { reportList }: FeedbackOperationParts): Promise<ReportListRow> {
+async function findReport(ctx: ApiContext, { reportList }: FeedbackOperationServices): Promise<ReportListRow> {
   const row = await reportList.find(ctx.params['id'] ?? '', visibleAccount(ctx))
   if (row) return row
   throw new SternaError('not_found', 'There is no such report.')

@@ -3,13 +3,13 @@ import { expositionType } from '../../metrics/exposition.ts'
 import type { MetricsPage } from '../../metrics/metrics-page.ts'
 import { operation, type Operation } from '../operation.ts'
 
-export interface MetricsParts {
+export interface MetricsServices {
   metricsPage: Pick<MetricsPage, 'text'>
   version: string
 }
 
 /** `/metrics`, for Prometheus. */
-export const metricsOperations = (parts: MetricsParts): Operation[] => [
+export const metricsOperations = (services: MetricsServices): Operation[] => [
   operation({
     id: 'metrics.get',
     method: 'GET',
@@ -24,7 +24,7 @@ export const metricsOperations = (parts: MetricsParts): Operation[] => [
     handle: async (ctx) => {
       if (ctx.state.submitter.confined)
         throw new SternaError('restricted_api_key', 'The metrics are of live mail: use a live key with the permission metrics.')
-      const text = await parts.metricsPage.text(parts.version)
+      const text = await services.metricsPage.text(services.version)
       ctx.set({ 'Content-Type': expositionType, 'Cache-Control': 'no-store' })
       ctx.status = 200
       ctx.body = text

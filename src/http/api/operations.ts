@@ -7,56 +7,56 @@ import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
 import type { SuppressionEntries } from '../../suppression/suppression-entries.ts'
 import type { TemplateList } from '../../template/template-list.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
-import type { AuthenticateParts } from '../authenticate.ts'
+import type { AuthenticateServices } from '../authenticate.ts'
 import type { EventStreams } from '../event-streams.ts'
 import type { Operation } from '../operation.ts'
-import { accountOperations, type AccountParts } from './account-operations.ts'
+import { accountOperations, type AccountServices } from './account-operations.ts'
 import { analyticsOperations } from './analytics-operations.ts'
-import type { AnalyticsParts } from './analytics-query.ts'
-import { apiKeyOperations, type ApiKeyParts } from './api-key-operations.ts'
+import type { AnalyticsServices } from './analytics-query.ts'
+import { apiKeyOperations, type ApiKeyServices } from './api-key-operations.ts'
 import { auditOperations } from './audit-operations.ts'
-import { doctorOperations, type DoctorOperationsParts } from './doctor-operations.ts'
+import { doctorOperations, type DoctorOperationsServices } from './doctor-operations.ts'
 import { domainOperations } from './domain-operations.ts'
-import { domainReportOperations, type DomainReportParts } from './domain-report-operations.ts'
-import { emailOperations, type EmailParts } from './email-operations.ts'
+import { domainReportOperations, type DomainReportServices } from './domain-report-operations.ts'
+import { emailOperations, type EmailServices } from './email-operations.ts'
 import { entryOperations } from './entry-operations.ts'
-import { erasureOperations, type ErasureParts } from './erasure-operations.ts'
+import { erasureOperations, type ErasureServices } from './erasure-operations.ts'
 import { eventOperations } from './event-operations.ts'
-import { explainOperations, type ExplainOperationParts } from './explain-operations.ts'
-import { feedbackOperations, type FeedbackOperationParts } from './feedback-operations.ts'
-import { metricsOperations, type MetricsParts } from './metrics-operations.ts'
-import { passwordOperations, type PasswordParts } from './password-operations.ts'
-import { queueOperations, type QueueParts } from './queue-operations.ts'
+import { explainOperations, type ExplainOperationServices } from './explain-operations.ts'
+import { feedbackOperations, type FeedbackOperationServices } from './feedback-operations.ts'
+import { metricsOperations, type MetricsServices } from './metrics-operations.ts'
+import { passwordOperations, type PasswordServices } from './password-operations.ts'
+import { queueOperations, type QueueServices } from './queue-operations.ts'
 import { serverDomainOperations } from './server-domain-operations.ts'
-import { sessionOperations, type SessionParts } from './session-operations.ts'
+import { sessionOperations, type SessionServices } from './session-operations.ts'
 import { settingOperations } from './setting-operations.ts'
 import { suppressionOperations } from './suppression-operations.ts'
-import { suppressionPolicyOperations, type SuppressionPolicyParts } from './suppression-policy-operations.ts'
+import { suppressionPolicyOperations, type SuppressionPolicyServices } from './suppression-policy-operations.ts'
 import { templateOperations } from './template-operations.ts'
-import { unsubscribeOperations, type UnsubscribeParts } from './unsubscribe-operations.ts'
-import { userOperations, type UserParts } from './user-operations.ts'
+import { unsubscribeOperations, type UnsubscribeServices } from './unsubscribe-operations.ts'
+import { userOperations, type UserServices } from './user-operations.ts'
 import { webhookOperations } from './webhook-operations.ts'
 
 /** What the endpoints of the API need, each resource its own. */
-export interface ApiParts
+export interface ApiServices
   extends
-    AnalyticsParts,
-    AuthenticateParts,
-    DoctorOperationsParts,
-    DomainReportParts,
-    EmailParts,
-    ErasureParts,
-    ExplainOperationParts,
-    FeedbackOperationParts,
-    MetricsParts,
-    QueueParts,
-    AccountParts,
-    ApiKeyParts,
-    PasswordParts,
-    SessionParts,
-    SuppressionPolicyParts,
-    UnsubscribeParts,
-    UserParts {
+    AnalyticsServices,
+    AuthenticateServices,
+    DoctorOperationsServices,
+    DomainReportServices,
+    EmailServices,
+    ErasureServices,
+    ExplainOperationServices,
+    FeedbackOperationServices,
+    MetricsServices,
+    QueueServices,
+    AccountServices,
+    ApiKeyServices,
+    PasswordServices,
+    SessionServices,
+    SuppressionPolicyServices,
+    UnsubscribeServices,
+    UserServices {
   apiKeys: ApiKeys
   audit: AuditLog
   config: Config
@@ -73,33 +73,33 @@ export interface ApiParts
  * Every endpoint of the API. The parts are first touched when a request comes, so that the OpenAPI document can be made
  * without a server.
  */
-export function apiOperations(parts: ApiParts): Operation[] {
+export function apiOperations(services: ApiServices): Operation[] {
   return [
     // `/api/emails/metrics` stands before `/api/emails/{id}`.
-    ...analyticsOperations(parts),
-    ...emailOperations(parts),
-    ...domainOperations(parts),
-    ...domainReportOperations(parts),
-    ...templateOperations(parts),
-    ...webhookOperations(parts),
-    ...suppressionOperations(parts),
-    ...erasureOperations(parts),
-    ...feedbackOperations(parts),
-    ...eventOperations(parts),
-    ...apiKeyOperations(parts),
-    ...accountOperations(parts),
-    ...suppressionPolicyOperations(parts),
-    ...userOperations(parts),
-    ...auditOperations(parts),
-    ...queueOperations(parts),
-    ...explainOperations(parts),
-    ...settingOperations(parts),
-    ...serverDomainOperations(parts),
-    ...doctorOperations(parts),
-    ...metricsOperations(parts),
-    ...sessionOperations(parts),
-    ...passwordOperations(parts),
-    ...entryOperations(parts),
-    ...unsubscribeOperations(parts),
+    ...analyticsOperations(services),
+    ...emailOperations(services),
+    ...domainOperations(services),
+    ...domainReportOperations(services),
+    ...templateOperations(services),
+    ...webhookOperations(services),
+    ...suppressionOperations(services),
+    ...erasureOperations(services),
+    ...feedbackOperations(services),
+    ...eventOperations(services),
+    ...apiKeyOperations(services),
+    ...accountOperations(services),
+    ...suppressionPolicyOperations(services),
+    ...userOperations(services),
+    ...auditOperations(services),
+    ...queueOperations(services),
+    ...explainOperations(services),
+    ...settingOperations(services),
+    ...serverDomainOperations(services),
+    ...doctorOperations(services),
+    ...metricsOperations(services),
+    ...sessionOperations(services),
+    ...passwordOperations(services),
+    ...entryOperations(services),
+    ...unsubscribeOperations(services),
   ]
 }

@@ -5,7 +5,7 @@ import { operation, type Operation } from '../operation.ts'
 import type { SessionEntry } from '../session-entry.ts'
 import { userResource } from './user-operations.ts'
 
-export interface PasswordParts {
+export interface PasswordServices {
   people: People
   entry: SessionEntry
 }
@@ -26,7 +26,7 @@ const shared = { method: 'POST', tag: 'Session', permission: null } as const
 const refuses = ['invalid_session', 'foreign_origin', 'invalid_credentials', 'rate_limit_exceeded', 'service_unavailable'] as const
 
 /** What people change about how they log in. */
-export const passwordOperations = ({ people, entry }: PasswordParts): Operation[] => [
+export const passwordOperations = ({ people, entry }: PasswordServices): Operation[] => [
   operation({
     ...shared,
     id: 'session.password',

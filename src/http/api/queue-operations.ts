@@ -12,7 +12,7 @@ import { textParameter } from '../query.ts'
 import { flag, resource, time, timeOrNull } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
 
-export interface QueueParts {
+export interface QueueServices {
   queueAdmin: QueueAdmin
   queue: Pick<QueueRunner, 'overdueMs'>
 }
@@ -56,9 +56,9 @@ const changeAnswer = z
   .meta({ id: 'QueueChange' })
 
 /** `/api/queue`: what waits, by the domain that it waits for. */
-export const queueOperations = (parts: QueueParts): Operation[] => [...readOperations(parts), ...changeOperations(parts)]
+export const queueOperations = (services: QueueServices): Operation[] => [...readOperations(services), ...changeOperations(services)]
 
-const readOperations = (parts: QueueParts): Operation[] => [
+const readOperations = (services: QueueServices): Operation[] => [
   operation({
     id: 'queue.list',
     method: 'GET',
@@ -74,8 +74,8 @@ const readOperations = (parts: QueueParts): Operation[] => [
     answers: [{ status: 200, description: 'The destinations by name.', schema: overviewAnswer }],
     handle: async (_, { query }) => {
       const page = pageOf(query)
-      const list = listBody(await parts.queueAdmin.page(page), page, queueDestination.answer)
-      return { ...list, overdue_seconds: Math.floor(parts.queue.overdueMs / 1000) }
+      const list = listBody(await services.queueAdmin.page(page), page, queueDestination.answer)
+      return { ...list, overdue_seconds: Math.floor(services.queue.overdueMs / 1000) }
     },
   }),
   operation({
@@ -88,9 +88,9 @@ const readOperations = (parts: QueueParts): Operation[] => [
     answers: [{ status: 200, description: 'The destination with its first recipients.', schema: detailAnswer }],
     handle: async (ctx) => {
       const domain = domainIn(ctx)
-      const queue = await parts.queueAdmin.destination(domain)
+      const queue = await services.queueAdmin.destination(domain)
       if (!queue) throw new SternaError('not_found', `Nothing waits for "${domain}".`)
-      const recipients = await parts.queueAdmin.show(domain)
+      const recipients = await services.queueAdmin.show(domain)
       return { ...queueDestination.answer(queue), recipients: recipients.map(queuedRecipient.answer) }
     },
   }),
@@ -102,7 +102,7 @@ const changes = [
   ['retry', 'Try what waits at once', 'What is held or scheduled for later excepted.'],
 ] as const
 
-const changeOperations = (parts: QueueParts): Operation[] => [
+const changeOperations = (services: QueueServices): Operation[] => [
   ...changes.map(([verb, summary, description]) =>
     operation({
       id: `queue.${verb}`,
@@ -116,7 +116,7 @@ const changeOperations = (parts: QueueParts): Operation[] => [
       refuses: ['invalid_state'],
       handle: async (ctx) => {
         const destination = domainIn(ctx)
-        return { object: 'queue_change' as const, destination, recipients: await parts.queueAdmin[verb](destination) }
+        return { object: 'queue_change' as const, destination, recipients: await services.queueAdmin[verb](destination) }
       },
     }),
   ),
@@ -139,7 +139,7 @@ const changeOperations = (parts: QueueParts): Operation[] => [
     ],
     handle: async (ctx) => {
       const destination = domainIn(ctx)
-      const { recipients, hasMore } = await parts.queueAdmin.bounce(destination)
+      const { recipients, hasMore } = await services.queueAdmin.bounce(destination)
       return { object: 'queue_change' as const, destination, recipients, has_more: hasMore }
     },
   }),

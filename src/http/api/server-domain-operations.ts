@@ -3,12 +3,12 @@ import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
 import { type Operation, operation } from '../operation.ts'
 import { domainSchema } from './domain-schema.ts'
 
-interface ServerDomainParts {
+interface ServerDomainServices {
   sendingDomains: SendingDomains
 }
 
 /** `/api/server/domain` */
-export const serverDomainOperations = ({ sendingDomains }: ServerDomainParts): Operation[] => [
+export const serverDomainOperations = ({ sendingDomains }: ServerDomainServices): Operation[] => [
   operation({
     id: 'server.domain',
     method: 'GET',

@@ -13,7 +13,7 @@ import type { SessionEntry } from '../session-entry.ts'
 import { timeAnswer } from '../time-field.ts'
 import { userResource } from './user-operations.ts'
 
-export interface SessionParts {
+export interface SessionServices {
   refusedLogins: Pick<RefusedLogins, 'note'>
   login: Login
   sessions: Sessions
@@ -56,7 +56,7 @@ const shared = { tag: 'Session', permission: null } as const
  * `/session`: how people log in. The cookie of a session is taken here alone; the API takes the tokens that it is
  * exchanged for.
  */
-export const sessionOperations = (parts: SessionParts): Operation[] => [
+export const sessionOperations = (services: SessionServices): Operation[] => [
   operation({
     ...shared,
     id: 'session.create',
@@ -68,7 +68,7 @@ export const sessionOperations = (parts: SessionParts): Operation[] => [
     answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
     refuses: ['invalid_credentials', 'invalid_session', 'second_factor_required', 'foreign_origin', 'rate_limit_exceeded'],
     handle: async (ctx, { body }) => {
-      const { entry, login, refusedLogins } = parts
+      const { entry, login, refusedLogins } = services
       entry.checkOrigin(ctx)
       ctx.set('Cache-Control', 'no-store')
       const { clientAddress: address, requestId } = ctx.state
@@ -91,7 +91,7 @@ export const sessionOperations = (parts: SessionParts): Operation[] => [
     answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
     refuses: ['invalid_session'],
     handle: (ctx) => {
-      const { session, user } = parts.entry.current(ctx)
+      const { session, user } = services.entry.current(ctx)
       return sessionResource.answer({ ...session, user })
     },
   }),
@@ -106,16 +106,16 @@ export const sessionOperations = (parts: SessionParts): Operation[] => [
     answers: [{ status: 200, description: 'The token.', schema: tokenAnswer }],
     refuses: ['invalid_session', 'foreign_origin'],
     handle: async (ctx, { body }) => {
-      parts.entry.checkOrigin(ctx)
-      const { session } = parts.entry.current(ctx)
-      const { token, sandbox, expiresAt } = await parts.sessions.exchange(session, body)
+      services.entry.checkOrigin(ctx)
+      const { session } = services.entry.current(ctx)
+      const { token, sandbox, expiresAt } = await services.sessions.exchange(session, body)
       return { object: 'session_token' as const, token, sandbox, expires_at: isoTime(expiresAt) }
     },
   }),
-  ...endingOperations(parts),
+  ...endingOperations(services),
 ]
 
-const endingOperations = (parts: SessionParts): Operation[] => [
+const endingOperations = (services: SessionServices): Operation[] => [
   operation({
     ...shared,
     id: 'session.delete',
@@ -126,10 +126,10 @@ const endingOperations = (parts: SessionParts): Operation[] => [
     answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
     refuses: ['invalid_session', 'foreign_origin'],
     handle: async (ctx) => {
-      parts.entry.checkOrigin(ctx)
-      const { session, user } = parts.entry.current(ctx)
-      await parts.entry.end(ctx, session)
-      await parts.entry.record(ctx, user, { operation: 'session.delete', objectId: session.id })
+      services.entry.checkOrigin(ctx)
+      const { session, user } = services.entry.current(ctx)
+      await services.entry.end(ctx, session)
+      await services.entry.record(ctx, user, { operation: 'session.delete', objectId: session.id })
       return { object: 'session' as const, id: session.id, deleted: true as const }
     },
   }),
@@ -142,8 +142,8 @@ const endingOperations = (parts: SessionParts): Operation[] => [
     answers: [{ status: 200, description: 'All of them, the oldest first.', schema: listOf(sessionItem.schema) }],
     refuses: ['invalid_session'],
     handle: (ctx) => {
-      const { session: own, user } = parts.entry.current(ctx)
-      const data = parts.sessions.list(user.id).map((session) => sessionItem.answer({ ...session, current: session.id === own.id }))
+      const { session: own, user } = services.entry.current(ctx)
+      const data = services.sessions.list(user.id).map((session) => sessionItem.answer({ ...session, current: session.id === own.id }))
       return { object: 'list' as const, has_more: false, data }
     },
   }),
@@ -156,12 +156,12 @@ const endingOperations = (parts: SessionParts): Operation[] => [
     answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
     refuses: ['invalid_session', 'foreign_origin', 'not_found'],
     handle: async (ctx) => {
-      parts.entry.checkOrigin(ctx)
-      const { user } = parts.entry.current(ctx)
-      const session = parts.sessions.list(user.id).find(({ id }) => id === ctx.params['id'])
+      services.entry.checkOrigin(ctx)
+      const { user } = services.entry.current(ctx)
+      const session = services.sessions.list(user.id).find(({ id }) => id === ctx.params['id'])
       if (!session) throw new SternaError('not_found', 'You have no such session.')
-      await parts.sessions.end(session.id)
-      await parts.entry.record(ctx, user, { operation: 'session.revoke', objectId: session.id })
+      await services.sessions.end(session.id)
+      await services.entry.record(ctx, user, { operation: 'session.revoke', objectId: session.id })
       return { object: 'session' as const, id: session.id, deleted: true as const }
     },
   }),

@@ -17,7 +17,7 @@ const settingAnswer = z
   .meta({ id: 'Setting' })
 
 /** `/api/settings`. The one that may hold a secret is not shown; keys and certificates are files that settings name. */
-export const settingOperations = (parts: { config: Config }): Operation[] => [
+export const settingOperations = (services: { config: Config }): Operation[] => [
   operation({
     id: 'settings.list',
     method: 'GET',
@@ -30,12 +30,12 @@ export const settingOperations = (parts: { config: Config }): Operation[] => [
       object: 'list' as const,
       has_more: false,
       data: settingNames.map((name) => {
-        const place = parts.config.origins.get(name) ?? null
+        const place = services.config.origins.get(name) ?? null
         return {
           object: 'setting' as const,
           name,
           environment_name: environmentNameOf(name),
-          value: settingValue(parts.config, name),
+          value: settingValue(services.config, name),
           type: settings[name].type.title,
           origin: place === null ? ('default' as const) : place === environmentNameOf(name) ? ('environment' as const) : ('file' as const),
           place,

@@ -10,7 +10,7 @@ import { choiceParameter } from '../query.ts'
 import { referenceTo, resource, time, timeOrNull } from '../resource.ts'
 import type { CheckParams } from '../validate.ts'
 
-interface SuppressionParts {
+interface SuppressionServices {
   suppressions: SuppressionEntries
 }
 
@@ -59,13 +59,13 @@ const references = z.object({ data: z.array(reference) }).meta({ id: 'Suppressio
 const removed = reference.extend({ deleted: z.boolean() }).meta({ id: 'RemovedSuppression' })
 
 /** `/api/suppressions` */
-export const suppressionOperations = (parts: SuppressionParts): Operation[] => [
-  ...additionOperations(parts),
-  ...readingOperations(parts),
-  ...removalOperations(parts),
+export const suppressionOperations = (services: SuppressionServices): Operation[] => [
+  ...additionOperations(services),
+  ...readingOperations(services),
+  ...removalOperations(services),
 ]
 
-const additionOperations = (parts: SuppressionParts): Operation[] => [
+const additionOperations = (services: SuppressionServices): Operation[] => [
   operation({
     id: 'suppressions.create',
     method: 'POST',
@@ -81,7 +81,7 @@ const additionOperations = (parts: SuppressionParts): Operation[] => [
     ],
     handle: async (ctx, { body }) => {
       const wanted = body.emails ?? [body.email!]
-      const data = (await parts.suppressions.add(ctx.state.submitter, wanted, body.reason ?? null)).map(referenceOf)
+      const data = (await services.suppressions.add(ctx.state.submitter, wanted, body.reason ?? null)).map(referenceOf)
       return body.emails ? { data } : data[0]!
     },
   }),
@@ -96,12 +96,12 @@ const additionOperations = (parts: SuppressionParts): Operation[] => [
     body: { schema: batchAdditionRequest, example: { emails: ['ann@example.com', 'bob@example.com'] } },
     answers: [{ status: 201, description: 'An entry for each address, in the same order.', schema: references }],
     handle: async (ctx, { body }) => ({
-      data: (await parts.suppressions.add(ctx.state.submitter, body.emails, body.reason ?? null)).map(referenceOf),
+      data: (await services.suppressions.add(ctx.state.submitter, body.emails, body.reason ?? null)).map(referenceOf),
     }),
   }),
 ]
 
-const readingOperations = (parts: SuppressionParts): Operation[] => [
+const readingOperations = (services: SuppressionServices): Operation[] => [
   listOperation({
     id: 'suppressions.list',
     path: '/api/suppressions',
@@ -111,7 +111,7 @@ const readingOperations = (parts: SuppressionParts): Operation[] => [
     query: { origin: choiceParameter(suppressionOrigins) },
     of: suppression,
     answer: 'A page, newest first.',
-    rows: (ctx, page, query) => parts.suppressions.page(ctx.state.submitter, query.origin, page),
+    rows: (ctx, page, query) => services.suppressions.page(ctx.state.submitter, query.origin, page),
   }),
   operation({
     id: 'suppressions.get',
@@ -123,14 +123,14 @@ const readingOperations = (parts: SuppressionParts): Operation[] => [
     permission: 'read_access',
     answers: [{ status: 200, description: 'The entry.', schema: suppression.schema }],
     handle: async (ctx) => {
-      const row = await parts.suppressions.find(ctx.state.submitter, ctx.params.idOrEmail ?? '')
+      const row = await services.suppressions.find(ctx.state.submitter, ctx.params.idOrEmail ?? '')
       if (!row) throw notListed()
       return suppression.answer(row)
     },
   }),
 ]
 
-const removalOperations = (parts: SuppressionParts): Operation[] => [
+const removalOperations = (services: SuppressionServices): Operation[] => [
   operation({
     id: 'suppressions.delete',
     method: 'DELETE',
@@ -142,7 +142,7 @@ const removalOperations = (parts: SuppressionParts): Operation[] => [
     sandbox: true,
     answers: [{ status: 200, description: 'It is removed.', schema: removed }],
     handle: async (ctx) => {
-      const id = await parts.suppressions.remove(ctx.state.submitter, ctx.params.idOrEmail ?? '')
+      const id = await services.suppressions.remove(ctx.state.submitter, ctx.params.idOrEmail ?? '')
       if (id === undefined) throw notListed()
       return removedObject(id)
     },
@@ -159,7 +159,7 @@ const removalOperations = (parts: SuppressionParts): Operation[] => [
     body: { schema: batchRemovalRequest, example: { emails: ['ann@example.com'] } },
     answers: [{ status: 200, description: 'Every entry that was removed.', schema: z.object({ data: z.array(removed) }) }],
     handle: async (ctx, { body }) => ({
-      data: (await parts.suppressions.removeAll(ctx.state.submitter, body.emails ?? body.ids!.filter((id) => isId('sup', id)))).map(
+      data: (await services.suppressions.removeAll(ctx.state.submitter, body.emails ?? body.ids!.filter((id) => isId('sup', id)))).map(
         removedObject,
       ),
     }),

@@ -7,7 +7,7 @@ import { operation, type Operation } from '../operation.ts'
 import { resource } from '../resource.ts'
 import { accountOf } from './account-operations.ts'
 
-export interface SuppressionPolicyParts {
+export interface SuppressionPolicyServices {
   accounts: Accounts
   suppressionPolicies: SuppressionPolicies
 }
@@ -43,7 +43,7 @@ const policyChanges = z.object({
 })
 
 /** `/api/accounts/{id}/suppression-policy`: what an account has in place of the settings. */
-export const suppressionPolicyOperations = (parts: SuppressionPolicyParts): Operation[] => [
+export const suppressionPolicyOperations = (services: SuppressionPolicyServices): Operation[] => [
   operation({
     id: 'suppression_policy.get',
     method: 'GET',
@@ -52,7 +52,7 @@ export const suppressionPolicyOperations = (parts: SuppressionPolicyParts): Oper
     summary: 'Read what puts an address on the suppression list of an account',
     permission: 'operator',
     answers: [{ status: 200, description: 'What holds for the account.', schema: suppressionPolicy.schema }],
-    handle: (ctx) => policyObject(accountOf(ctx, parts).id, parts),
+    handle: (ctx) => policyObject(accountOf(ctx, services).id, services),
   }),
   operation({
     id: 'suppression_policy.update',
@@ -65,9 +65,9 @@ export const suppressionPolicyOperations = (parts: SuppressionPolicyParts): Oper
     body: { schema: policyChanges, example: { soft_bounces: 5, expiry_seconds: 7_776_000 } },
     answers: [{ status: 200, description: 'What holds for the account.', schema: suppressionPolicy.schema }],
     handle: async (ctx, { body }) => {
-      const { id: accountId } = accountOf(ctx, parts)
-      await parts.suppressionPolicies.change(accountId, changesIn(body))
-      return policyObject(accountId, parts)
+      const { id: accountId } = accountOf(ctx, services)
+      await services.suppressionPolicies.change(accountId, changesIn(body))
+      return policyObject(accountId, services)
     },
   }),
 ]
@@ -80,5 +80,5 @@ const changesIn = ({ hard_bounces, complaints, soft_bounces, expiry_seconds }: z
     expiry: typeof expiry_seconds === 'number' ? expiry_seconds * 1000 : expiry_seconds,
   })
 
-const policyObject = (accountId: string, { suppressionPolicies }: SuppressionPolicyParts) =>
+const policyObject = (accountId: string, { suppressionPolicies }: SuppressionPolicyServices) =>
   suppressionPolicy.answer({ accountId, ...suppressionPolicies.policyFor(accountId) })

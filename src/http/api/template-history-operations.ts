@@ -18,7 +18,7 @@ import {
   templateVersionItem,
 } from './template-version-resource.ts'
 
-interface HistoryParts {
+interface HistoryServices {
   templates: TemplateList
 }
 
@@ -28,7 +28,7 @@ const tag = 'Templates'
 const bodyLimit = 512 * 1024
 
 /** Publishing, and what was published of a template. */
-export const templateHistoryOperations = ({ templates }: HistoryParts): Operation[] => [
+export const templateHistoryOperations = ({ templates }: HistoryServices): Operation[] => [
   operation({
     id: 'templates.publish',
     method: 'POST',

@@ -8,19 +8,19 @@ import { operation, type Operation } from '../operation.ts'
 import { named, templateHistoryOperations } from './template-history-operations.ts'
 import { deletedTemplate, renderedAnswer, templateItem, templateReference, templateResource } from './template-resource.ts'
 import { changedTemplateFields, newTemplateFields, newTemplateSchema, renderSchema, templateChangesSchema } from './template-schema.ts'
-import { templateTestOperations, type TemplateTestParts } from './template-test-operations.ts'
+import { templateTestOperations, type TemplateTestServices } from './template-test-operations.ts'
 
-export interface TemplateParts extends TemplateTestParts {
+export interface TemplateServices extends TemplateTestServices {
   templates: TemplateList
 }
 
 /** `/api/templates`; both modes of an account have the same. */
-export const templateOperations = (parts: TemplateParts): Operation[] => [
-  ...readingOperations(parts),
-  ...editingOperations(parts),
-  ...copyingOperations(parts),
-  ...templateHistoryOperations(parts),
-  ...templateTestOperations(parts),
+export const templateOperations = (services: TemplateServices): Operation[] => [
+  ...readingOperations(services),
+  ...editingOperations(services),
+  ...copyingOperations(services),
+  ...templateHistoryOperations(services),
+  ...templateTestOperations(services),
 ]
 
 const path = '/api/templates/{idOrAlias}'
@@ -33,7 +33,7 @@ const variablesLimit = 512 * 1024
 
 const referenceTo = ({ id }: Template) => ({ object: 'template' as const, id })
 
-const readingOperations = (parts: TemplateParts): Operation[] => [
+const readingOperations = (services: TemplateServices): Operation[] => [
   listOperation({
     id: 'templates.list',
     path: '/api/templates',
@@ -42,7 +42,7 @@ const readingOperations = (parts: TemplateParts): Operation[] => [
     permission: 'read_access',
     of: templateItem,
     answer: 'A page, newest first.',
-    rows: (ctx, page) => parts.templates.page(ctx.state.submitter.accountId, page),
+    rows: (ctx, page) => services.templates.page(ctx.state.submitter.accountId, page),
   }),
   operation({
     id: 'templates.get',
@@ -53,7 +53,7 @@ const readingOperations = (parts: TemplateParts): Operation[] => [
     description: 'By its id or its alias, with its newest version: the draft, while it differs from what is sent.',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The template.', schema: templateResource.schema }],
-    handle: async (ctx) => templateResource.answer(await parts.templates.get(...named(ctx))),
+    handle: async (ctx) => templateResource.answer(await services.templates.get(...named(ctx))),
   }),
   operation({
     id: 'templates.render',
@@ -69,14 +69,14 @@ const readingOperations = (parts: TemplateParts): Operation[] => [
     body: { schema: renderSchema, optional: true, limit: variablesLimit, example: { variables: { name: 'Ann' } } },
     answers: [{ status: 200, description: 'What an email with these variables would hold.', schema: renderedAnswer }],
     handle: async (ctx, { body }) => {
-      const template = await parts.templates.get(...named(ctx))
-      const content = asSent(template, (await parts.templates.versions.resolve(template, template)).sent)
+      const template = await services.templates.get(...named(ctx))
+      const content = asSent(template, (await services.templates.versions.resolve(template, template)).sent)
       return renderTemplate({ parsed: parseContent(content), variables: content.variables }, body.variables ?? {}, { field: 'variables' })
     },
   }),
 ]
 
-const editingOperations = (parts: TemplateParts): Operation[] => [
+const editingOperations = (services: TemplateServices): Operation[] => [
   operation({
     id: 'templates.create',
     method: 'POST',
@@ -98,7 +98,7 @@ const editingOperations = (parts: TemplateParts): Operation[] => [
     },
     answers: [{ status: 201, description: 'It is saved.', schema: templateReference }],
     refuses: ['alias_taken'],
-    handle: async (ctx, { body }) => referenceTo(await parts.templates.create(ctx.state.submitter.accountId, newTemplateFields(body))),
+    handle: async (ctx, { body }) => referenceTo(await services.templates.create(ctx.state.submitter.accountId, newTemplateFields(body))),
   }),
   operation({
     id: 'templates.update',
@@ -112,7 +112,7 @@ const editingOperations = (parts: TemplateParts): Operation[] => [
     body: { schema: templateChangesSchema, limit: contentLimit, example: { subject: 'Welcome to Example, {{name}}' } },
     answers: [{ status: 200, description: 'It is saved.', schema: templateReference }],
     refuses: ['alias_taken'],
-    handle: async (ctx, { body }) => referenceTo(await parts.templates.change(...named(ctx), changedTemplateFields(body))),
+    handle: async (ctx, { body }) => referenceTo(await services.templates.change(...named(ctx), changedTemplateFields(body))),
   }),
   operation({
     id: 'templates.delete',
@@ -125,11 +125,11 @@ const editingOperations = (parts: TemplateParts): Operation[] => [
       'as a layout or partial.',
     permission: 'full_access',
     answers: [{ status: 200, description: 'It is deleted.', schema: deletedTemplate }],
-    handle: async (ctx) => ({ ...referenceTo(await parts.templates.remove(...named(ctx))), deleted: true }),
+    handle: async (ctx) => ({ ...referenceTo(await services.templates.remove(...named(ctx))), deleted: true }),
   }),
 ]
 
-const copyingOperations = (parts: TemplateParts): Operation[] => [
+const copyingOperations = (services: TemplateServices): Operation[] => [
   operation({
     id: 'templates.duplicate',
     method: 'POST',
@@ -140,6 +140,6 @@ const copyingOperations = (parts: TemplateParts): Operation[] => [
     permission: 'full_access',
     answers: [{ status: 201, description: 'The copy.', schema: templateReference }],
     refuses: ['validation_error'],
-    handle: async (ctx) => referenceTo(await parts.templates.duplicate(...named(ctx))),
+    handle: async (ctx) => referenceTo(await services.templates.duplicate(...named(ctx))),
   }),
 ]

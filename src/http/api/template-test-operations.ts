@@ -5,11 +5,11 @@ import type { TemplateList } from '../../template/template-list.ts'
 import { operation, type Operation } from '../operation.ts'
 import { sentEmail } from './email-resource.ts'
 import { idempotencyKeyOf, marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
-import { sendEmail, type SendParts } from './send-emails.ts'
+import { sendEmail, type SendServices } from './send-emails.ts'
 import { testSchema } from './template-schema.ts'
 import { linkVariable } from './unsubscribe-link.ts'
 
-export interface TemplateTestParts extends SendParts {
+export interface TemplateTestServices extends SendServices {
   templates: TemplateList
 }
 
@@ -20,7 +20,7 @@ const bodyLimit = 512 * 1024
 const testTag = 'template_test'
 
 /** A template sent to somebody who wants to see it. */
-export const templateTestOperations = (parts: TemplateTestParts): Operation[] => [
+export const templateTestOperations = (services: TemplateTestServices): Operation[] => [
   operation({
     id: 'templates.test',
     method: 'POST',
@@ -40,8 +40,8 @@ export const templateTestOperations = (parts: TemplateTestParts): Operation[] =>
     answers: [{ status: 200, description: 'The email is queued.', schema: sentEmail.schema }],
     refuses: [...sendingRefusals, 'invalid_from_address', 'template_not_published', 'missing_template_variable'],
     handle: async (ctx, { body }) => {
-      const { versions } = parts.templates
-      const template = await parts.templates.get(ctx.state.submitter.accountId, ctx.params.idOrAlias ?? '')
+      const { versions } = services.templates
+      const template = await services.templates.get(ctx.state.submitter.accountId, ctx.params.idOrAlias ?? '')
       const version = body.version === 'published' ? await versions.live(template) : null
       const content = version ? asSent(version, version.sent) : asSent(template, (await versions.resolve(template, template)).sent)
       const parsed = { ...parseContent(content), ...(body.subject ? { subject: null } : {}) }
@@ -58,7 +58,7 @@ export const templateTestOperations = (parts: TemplateTestParts): Operation[] =>
         unsubscribe: body.unsubscribe,
       }
       const request = { submitter: submitterOf(ctx), source: 'api' as const, isStrict: false, idempotencyKey: idempotencyKeyOf(ctx) }
-      return sentEmail.answer(marked(ctx, await sendEmail(email, request, parts)))
+      return sentEmail.answer(marked(ctx, await sendEmail(email, request, services)))
     },
   }),
 ]

@@ -1,6 +1,6 @@
 import type { AccountScope } from '../../account/account-scope.ts'
 import type { EnvelopeRecipient } from '../../message/envelope.ts'
-import { unsubscribeUrl, type UnsubscribeFrame } from '../../suppression/unsubscribe-token.ts'
+import { unsubscribeUrl, type UnsubscribeContext } from '../../suppression/unsubscribe-token.ts'
 import { refusal } from '../validate.ts'
 
 /** The message that a link is for. */
@@ -26,7 +26,7 @@ export const linkVariable = { unsubscribe_url: '{{unsubscribe_url}}' }
  * The email with the link to unsubscribe where its bodies have `{{unsubscribe_url}}`: the same as in its header.
  * @throws SternaError `validation_error` where it has several recipients, each of whom would need another, or too many links
  */
-export function withUnsubscribeLink<E extends Bodies>(email: E, message: LinkedMessage, frame: UnsubscribeFrame): E {
+export function withUnsubscribeLink<E extends Bodies>(email: E, message: LinkedMessage, context: UnsubscribeContext): E {
   const { accountId, sandbox, messageId, topic, recipients } = message
   const [only, ...others] = recipients
   const filled = (field: 'html' | 'text'): string | null | undefined => {
@@ -36,7 +36,7 @@ export function withUnsubscribeLink<E extends Bodies>(email: E, message: LinkedM
     if (!only || others.length > 0)
       throw fault(field, 'holds {{unsubscribe_url}}, which differs by recipient: send the email to each one by itself')
     if (links > mostLinks) throw fault(field, `holds {{unsubscribe_url}} more than ${mostLinks} times`)
-    const url = unsubscribeUrl({ accountId, sandbox, messageId, topic, address: only.forwardPath }, frame)
+    const url = unsubscribeUrl({ accountId, sandbox, messageId, topic, address: only.forwardPath }, context)
     return text?.replaceAll(placeholder, () => url)
   }
   return { ...email, html: filled('html'), text: filled('text') }

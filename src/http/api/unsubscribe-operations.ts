@@ -9,7 +9,7 @@ import { answerEntryPage, refuseOnPage, type EntryPage } from '../entry-page.ts'
 import { operation, type Operation } from '../operation.ts'
 import { unsubscribeButton, unsubscribeForm } from '../unsubscribe-form.ts'
 
-export interface UnsubscribeParts {
+export interface UnsubscribeServices {
   unsubscribeLinks: UnsubscribeLinks
   /** By client network, for links that are right; wrong ones cost next to nothing. */
   unsubscribeLimit: RateLimiter
@@ -25,7 +25,7 @@ const body = {
 } as const
 
 /** `/u/…`: where the links of List-Unsubscribe fields lead. Programs that look at links change nothing by it. */
-export const unsubscribeOperations = (parts: UnsubscribeParts): Operation[] => [
+export const unsubscribeOperations = (services: UnsubscribeServices): Operation[] => [
   operation({
     ...shared,
     id: 'unsubscribe.page',
@@ -37,7 +37,7 @@ export const unsubscribeOperations = (parts: UnsubscribeParts): Operation[] => [
       { status: 404, description: 'A page that says that the link is none of this server.', schema: null, mediaType },
     ],
     handle: (ctx) => {
-      const target = targetOf(ctx, parts)
+      const target = targetOf(ctx, services)
       if (target) answerEntryPage(ctx, 200, questionTo(target))
       else answerUnknown(ctx)
     },
@@ -59,13 +59,13 @@ export const unsubscribeOperations = (parts: UnsubscribeParts): Operation[] => [
       { status: 429, description: 'Too many from one address; Retry-After says when to come again.', schema: null, mediaType },
     ],
     handle: async (ctx) => {
-      const target = targetOf(ctx, parts)
+      const target = targetOf(ctx, services)
       if (!target) return answerUnknown(ctx)
       try {
         const method = await unsubscribeForm(ctx)
         if (method === null) throw new SternaError('validation_error', 'Nothing has been changed yet: please press the button.')
-        limitNetwork(ctx, parts.unsubscribeLimit)
-        await parts.unsubscribeLinks.use(target, method)
+        limitNetwork(ctx, services.unsubscribeLimit)
+        await services.unsubscribeLinks.use(target, method)
         answerEntryPage(ctx, 200, answerTo(target))
       } catch (error) {
         if (!(error instanceof SternaError)) throw error
@@ -75,7 +75,7 @@ export const unsubscribeOperations = (parts: UnsubscribeParts): Operation[] => [
   }),
 ]
 
-const targetOf = (ctx: ApiContext, { unsubscribeLinks }: UnsubscribeParts): UnsubscribeTarget | null =>
+const targetOf = (ctx: ApiContext, { unsubscribeLinks }: UnsubscribeServices): UnsubscribeTarget | null =>
   unsubscribeLinks.read(ctx.params['token'] ?? '')
 
 function limitNetwork(ctx: ApiContext, limiter: RateLimiter): void {

@@ -13,7 +13,7 @@ import { textParameter } from '../query.ts'
 import { deletedAnswer, resource, time, timeOrNull } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
 
-export interface UserParts {
+export interface UserServices {
   users: Users
   sessions: Pick<Sessions, 'endAll'>
   baseUrl: string
@@ -55,7 +55,7 @@ const shared = { tag: 'Users', permission: 'user_management' } as const
  * `/api/users`: who logs in. No key of an account manages its people, so that a key that has leaked cannot make itself
  * at home: it takes somebody who is logged in, or an operator.
  */
-export const userOperations = (parts: UserParts): Operation[] => [
+export const userOperations = (services: UserServices): Operation[] => [
   listOperation({
     ...shared,
     id: 'users.list',
@@ -65,7 +65,7 @@ export const userOperations = (parts: UserParts): Operation[] => [
     of: userResource,
     answer: 'The users, the newest first.',
     rows: (ctx, page, query) => {
-      const seen = parts.users.list(query.account_id ?? undefined).filter((user) => isSeen(ctx, user))
+      const seen = services.users.list(query.account_id ?? undefined).filter((user) => isSeen(ctx, user))
       return pageFrom(seen, page)
     },
   }),
@@ -81,15 +81,15 @@ export const userOperations = (parts: UserParts): Operation[] => [
     handle: async (ctx, { body }) => {
       const { accountId } = ctx.state.submitter
       if (body.account_id !== undefined && body.account_id !== accountId && !mayDo(ctx, 'operator')) throw noUser()
-      checkGrant(ctx, body, parts)
+      checkGrant(ctx, body, services)
       const wanted = { email: body.email, role: body.role, operator: body.operator, accountId: body.account_id ?? accountId }
-      return invitedObject(await parts.users.invite(wanted), parts)
+      return invitedObject(await services.users.invite(wanted), services)
     },
   }),
-  ...oneUserOperations(parts),
+  ...oneUserOperations(services),
 ]
 
-const oneUserOperations = (parts: UserParts): Operation[] => [
+const oneUserOperations = (services: UserServices): Operation[] => [
   operation({
     ...shared,
     id: 'users.update',
@@ -101,9 +101,9 @@ const oneUserOperations = (parts: UserParts): Operation[] => [
     answers: [{ status: 200, description: 'The user.', schema: userResource.schema }],
     refuses: ['invalid_state'],
     handle: async (ctx, { body }) => {
-      const user = userOf(ctx, parts)
-      checkGrant(ctx, body, parts)
-      return userResource.answer(await parts.users.change(user.id, body))
+      const user = userOf(ctx, services)
+      checkGrant(ctx, body, services)
+      return userResource.answer(await services.users.change(user.id, body))
     },
   }),
   operation({
@@ -116,7 +116,7 @@ const oneUserOperations = (parts: UserParts): Operation[] => [
       'A new link in place of the one before. For somebody who is lost without password or second factor too: ' +
       'the old ones, and all sessions, end when it is used.',
     answers: [{ status: 200, description: 'The user, with the link to pass on.', schema: invitedUser.schema }],
-    handle: async (ctx) => invitedObject(await parts.users.inviteAgain(userOf(ctx, parts).id), parts),
+    handle: async (ctx) => invitedObject(await services.users.inviteAgain(userOf(ctx, services).id), services),
   }),
   operation({
     ...shared,
@@ -128,9 +128,9 @@ const oneUserOperations = (parts: UserParts): Operation[] => [
     answers: [{ status: 200, description: 'The user is gone.', schema: deleted }],
     refuses: ['invalid_state'],
     handle: async (ctx) => {
-      const { id } = userOf(ctx, parts)
-      await parts.users.remove(id)
-      await parts.sessions.endAll(id)
+      const { id } = userOf(ctx, services)
+      await services.users.remove(id)
+      await services.sessions.endAll(id)
       return { object: 'user' as const, id, deleted: true as const }
     },
   }),
@@ -145,10 +145,10 @@ const noUser = (): SternaError => new SternaError('not_found', 'There is no such
  * operators that of operators.
  * @throws SternaError `not_found`, `restricted_api_key`
  */
-function userOf(ctx: ApiContext, parts: UserParts): User {
-  const user = parts.users.find(ctx.params['id'] ?? '')
+function userOf(ctx: ApiContext, services: UserServices): User {
+  const user = services.users.find(ctx.params['id'] ?? '')
   if (!user || !isSeen(ctx, user)) throw noUser()
-  checkGrant(ctx, user, parts)
+  checkGrant(ctx, user, services)
   return user
 }
 
@@ -156,7 +156,7 @@ function userOf(ctx: ApiContext, parts: UserParts): User {
 function checkGrant(
   ctx: ApiContext,
   { role, operator }: { role?: Role | undefined; operator?: boolean | undefined },
-  { users }: UserParts,
+  { users }: UserServices,
 ): void {
   if (mayDo(ctx, 'operator')) return
   const self = users.find(ctx.state.submitter.actor.id ?? '')
@@ -164,5 +164,5 @@ function checkGrant(
   if (role === 'owner' && self?.role !== 'owner') throw new SternaError('restricted_api_key', 'Only an owner decides about owners.')
 }
 
-const invitedObject = ({ user, token }: { user: User; token: string }, { baseUrl }: UserParts) =>
+const invitedObject = ({ user, token }: { user: User; token: string }, { baseUrl }: UserServices) =>
   invitedUser.answer({ ...user, url: `${baseUrl}/invite/${token}` })

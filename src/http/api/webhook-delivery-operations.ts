@@ -37,7 +37,7 @@ const detailsOf = async (delivery: DeliveryRow, history: DeliveryHistory) =>
   postedDetails.answer({ delivery, attempts: await history.attempts(delivery.id) })
 
 /** What was posted to a webhook, by delivery and by event. */
-export const webhookDeliveryOperations = (parts: { webhooks: Webhooks }): Operation[] => [
+export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Operation[] => [
   listOperation({
     id: 'webhooks.deliveries.list',
     path: '/api/webhooks/{id}/deliveries',
@@ -47,7 +47,7 @@ export const webhookDeliveryOperations = (parts: { webhooks: Webhooks }): Operat
     query: { ...filters },
     of: webhookDelivery,
     answer: 'The deliveries, the newest first.',
-    rows: (ctx, page, query) => parts.webhooks.history.deliveries(webhookOf(ctx, parts).id, filterOf(query), page),
+    rows: (ctx, page, query) => services.webhooks.history.deliveries(webhookOf(ctx, services).id, filterOf(query), page),
   }),
   operation({
     id: 'webhooks.deliveries.get',
@@ -58,8 +58,8 @@ export const webhookDeliveryOperations = (parts: { webhooks: Webhooks }): Operat
     permission: 'read_access',
     answers: [{ status: 200, description: 'The delivery.', schema: deliveryDetail }],
     handle: async (ctx) => {
-      const { history } = parts.webhooks
-      const delivery = await history.getDelivery(webhookOf(ctx, parts).id, param(ctx, 'delivery_id'))
+      const { history } = services.webhooks
+      const delivery = await history.getDelivery(webhookOf(ctx, services).id, param(ctx, 'delivery_id'))
       return { ...webhookDelivery.answer(delivery), ...(await detailsOf(delivery, history)) }
     },
   }),
@@ -73,7 +73,7 @@ export const webhookDeliveryOperations = (parts: { webhooks: Webhooks }): Operat
     query: { ...filters },
     of: webhookEvent,
     answer: 'The events, the newest first.',
-    rows: (ctx, page, query) => parts.webhooks.history.events(webhookOf(ctx, parts).id, filterOf(query), page),
+    rows: (ctx, page, query) => services.webhooks.history.events(webhookOf(ctx, services).id, filterOf(query), page),
   }),
   operation({
     id: 'webhooks.events.get',
@@ -84,8 +84,8 @@ export const webhookDeliveryOperations = (parts: { webhooks: Webhooks }): Operat
     permission: 'read_access',
     answers: [{ status: 200, description: 'The event.', schema: eventDetail }],
     handle: async (ctx) => {
-      const { history } = parts.webhooks
-      const delivery = await history.getEventDelivery(webhookOf(ctx, parts).id, param(ctx, 'event_id'))
+      const { history } = services.webhooks
+      const delivery = await history.getEventDelivery(webhookOf(ctx, services).id, param(ctx, 'event_id'))
       return { object: 'webhook_event' as const, ...webhookEvent.answer(delivery), ...(await detailsOf(delivery, history)) }
     },
   }),
@@ -99,8 +99,8 @@ export const webhookDeliveryOperations = (parts: { webhooks: Webhooks }): Operat
     query: pageParameters,
     answers: [{ status: 200, description: 'The attempts of all its deliveries, the newest first.', schema: listOf(webhookAttempt.schema) }],
     handle: async (ctx, { query }) => {
-      const { history } = parts.webhooks
-      const { id } = webhookOf(ctx, parts)
+      const { history } = services.webhooks
+      const { id } = webhookOf(ctx, services)
       const page = pageOf(query)
       const { event_id: eventId } = await history.getEventDelivery(id, param(ctx, 'event_id'))
       return listBody(await history.eventAttempts(id, eventId, page), page, webhookAttempt.answer)
@@ -123,11 +123,11 @@ const replayAnswer = z
   .meta({ id: 'WebhookReplay' })
 
 /** Posting again what was posted already. */
-export function webhookReplayOperations(parts: { webhooks: Webhooks }): Operation[] {
+export function webhookReplayOperations(services: { webhooks: Webhooks }): Operation[] {
   const replay = async (webhook: Webhook, delivery: DeliveryRow) => ({
     object: 'webhook_event' as const,
     id: delivery.event_id,
-    delivery_id: await parts.webhooks.history.replay(webhook, delivery),
+    delivery_id: await services.webhooks.history.replay(webhook, delivery),
   })
   const same = 'The same event id and bytes with a new signature, and the whole retry schedule from its beginning.'
   return [
@@ -143,8 +143,8 @@ export function webhookReplayOperations(parts: { webhooks: Webhooks }): Operatio
       answers: [{ status: 200, description: 'A new delivery waits to be posted.', schema: replayAnswer }],
       refuses: ['invalid_state'],
       handle: async (ctx) => {
-        const webhook = webhookOf(ctx, parts)
-        return replay(webhook, await parts.webhooks.history.getDelivery(webhook.id, param(ctx, 'delivery_id')))
+        const webhook = webhookOf(ctx, services)
+        return replay(webhook, await services.webhooks.history.getDelivery(webhook.id, param(ctx, 'delivery_id')))
       },
     }),
     operation({
@@ -159,8 +159,8 @@ export function webhookReplayOperations(parts: { webhooks: Webhooks }): Operatio
       answers: [{ status: 200, description: 'A new delivery waits to be posted.', schema: replayAnswer }],
       refuses: ['invalid_state'],
       handle: async (ctx) => {
-        const webhook = webhookOf(ctx, parts)
-        return replay(webhook, await parts.webhooks.history.getEventDelivery(webhook.id, param(ctx, 'event_id')))
+        const webhook = webhookOf(ctx, services)
+        return replay(webhook, await services.webhooks.history.getEventDelivery(webhook.id, param(ctx, 'event_id')))
       },
     }),
     operation({
@@ -181,7 +181,7 @@ export function webhookReplayOperations(parts: { webhooks: Webhooks }): Operatio
       ],
       refuses: ['invalid_state'],
       handle: async (ctx, { body: { since, until = Number.MAX_SAFE_INTEGER, status } }) => {
-        const count = await parts.webhooks.history.replayAll(webhookOf(ctx, parts), { state: status, since, until })
+        const count = await services.webhooks.history.replayAll(webhookOf(ctx, services), { state: status, since, until })
         return { object: 'replay' as const, count }
       },
     }),

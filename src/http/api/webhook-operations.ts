@@ -13,19 +13,19 @@ import { webhookDeliveryOperations, webhookOf, webhookReplayOperations } from '.
 import { webhookResource, webhookWithSecret } from './webhook-resource.ts'
 import { rotationRequest, testRequest, webhookChanges, webhookRequest } from './webhook-schema.ts'
 
-interface WebhookParts {
+interface WebhookServices {
   webhooks: Webhooks
 }
 
 /** `/api/webhooks` with their deliveries. */
-export const webhookOperations = (parts: WebhookParts): Operation[] => [
-  ...endpointOperations(parts),
-  ...secretOperations(parts),
-  ...webhookDeliveryOperations(parts),
-  ...webhookReplayOperations(parts),
+export const webhookOperations = (services: WebhookServices): Operation[] => [
+  ...endpointOperations(services),
+  ...secretOperations(services),
+  ...webhookDeliveryOperations(services),
+  ...webhookReplayOperations(services),
 ]
 
-const endpointOperations = (parts: WebhookParts): Operation[] => [
+const endpointOperations = (services: WebhookServices): Operation[] => [
   operation({
     id: 'webhooks.create',
     method: 'POST',
@@ -44,7 +44,7 @@ const endpointOperations = (parts: WebhookParts): Operation[] => [
       const given = { events: subscribedEvents(null), ...webhookChanges(body) }
       if (given.url === undefined) throw missingUrl()
       const defaults = { description: null, payload: 'standard', includeBots: false, status: 'enabled' } as const
-      const webhook = await parts.webhooks.list.create(ctx.state.submitter, { ...defaults, ...given, url: given.url })
+      const webhook = await services.webhooks.list.create(ctx.state.submitter, { ...defaults, ...given, url: given.url })
       return webhookWithSecret.answer(webhook)
     },
   }),
@@ -56,7 +56,7 @@ const endpointOperations = (parts: WebhookParts): Operation[] => [
     permission: 'read_access',
     of: webhookResource,
     answer: 'The webhooks, the newest first.',
-    rows: (ctx, page) => parts.webhooks.list.page(ctx.state.submitter, page),
+    rows: (ctx, page) => services.webhooks.list.page(ctx.state.submitter, page),
   }),
   operation({
     id: 'webhooks.get',
@@ -68,7 +68,7 @@ const endpointOperations = (parts: WebhookParts): Operation[] => [
     permission: 'read_access',
     answers: [{ status: 200, description: 'The webhook.', schema: z.union([webhookWithSecret.schema, webhookResource.schema]) }],
     handle: (ctx) => {
-      const webhook = webhookOf(ctx, parts)
+      const webhook = webhookOf(ctx, services)
       return (maySeeSecret(ctx) ? webhookWithSecret : webhookResource).answer(webhook)
     },
   }),
@@ -85,8 +85,8 @@ const endpointOperations = (parts: WebhookParts): Operation[] => [
     answers: [{ status: 200, description: 'The webhook.', schema: webhookResource.schema }],
     refuses: ['invalid_event_type'],
     handle: async (ctx, { body }) => {
-      const { id } = webhookOf(ctx, parts)
-      return webhookResource.answer(await parts.webhooks.list.change(ctx.state.submitter, id, webhookChanges(body)))
+      const { id } = webhookOf(ctx, services)
+      return webhookResource.answer(await services.webhooks.list.change(ctx.state.submitter, id, webhookChanges(body)))
     },
   }),
   operation({
@@ -106,14 +106,14 @@ const endpointOperations = (parts: WebhookParts): Operation[] => [
       },
     ],
     handle: async (ctx) => {
-      const { id } = webhookOf(ctx, parts)
-      await parts.webhooks.list.remove(ctx.state.submitter, id)
+      const { id } = webhookOf(ctx, services)
+      await services.webhooks.list.remove(ctx.state.submitter, id)
       return { object: 'webhook' as const, id, deleted: true as const }
     },
   }),
 ]
 
-const secretOperations = (parts: WebhookParts): Operation[] => [
+const secretOperations = (services: WebhookServices): Operation[] => [
   operation({
     id: 'webhooks.rotateSecret',
     method: 'POST',
@@ -140,8 +140,8 @@ const secretOperations = (parts: WebhookParts): Operation[] => [
     ],
     refuses: ['rotation_in_progress'],
     handle: async (ctx, { body: { overlap_seconds: seconds, force } }) => {
-      const { id } = webhookOf(ctx, parts)
-      const rotated = await parts.webhooks.list.rotateSecret(ctx.state.submitter, id, { overlapMs: seconds * 1000, force })
+      const { id } = webhookOf(ctx, services)
+      const rotated = await services.webhooks.list.rotateSecret(ctx.state.submitter, id, { overlapMs: seconds * 1000, force })
       const { secret, previousExpiresAt } = rotated
       return {
         object: 'webhook' as const,
@@ -179,7 +179,7 @@ const secretOperations = (parts: WebhookParts): Operation[] => [
     ],
     refuses: ['invalid_event_type'],
     handle: async (ctx, { body: { type } }) => {
-      const result = await parts.webhooks.sendSample(webhookOf(ctx, parts), type)
+      const result = await services.webhooks.sendSample(webhookOf(ctx, services), type)
       return {
         object: 'webhook_test' as const,
         delivered: isSuccess(result),

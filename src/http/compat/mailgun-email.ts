@@ -11,7 +11,7 @@ import {
   faultAt,
   mailboxList,
   renamed,
-  type DoorFault,
+  type CompatFault,
   type NativeAttachment,
   type NativeEmail,
   type NativeMailbox,
@@ -44,7 +44,7 @@ const knownPrefix = /^(?:[ohv]):./
  *   than the request
  */
 export function fromMailgun(form: Form, domain: string): MailgunRequest {
-  const faults: DoorFault[] = []
+  const faults: CompatFault[] = []
   checkNames(form, faults)
   const options = mailgunOptions(form, faults)
   const email: NativeEmail = {
@@ -77,7 +77,7 @@ export function isAtDomain(address: string, domain: string): boolean {
   return own === parsed.domain || own.endsWith(`.${parsed.domain}`)
 }
 
-function checkNames({ fields, files: given }: Form, faults: DoorFault[]): void {
+function checkNames({ fields, files: given }: Form, faults: CompatFault[]): void {
   for (const [name] of fields) {
     if (!known.has(name) && !knownPrefix.test(name)) faults.push({ ...unknown(name), error: 'unsupported_field' })
   }
@@ -87,12 +87,12 @@ function checkNames({ fields, files: given }: Form, faults: DoorFault[]): void {
   }
 }
 
-const unknown = (name: string): DoorFault =>
+const unknown = (name: string): CompatFault =>
   name === 'attachment' || name === 'inline'
     ? faultAt(name, 'invalid_type', `The parameter ${name} must be a file: give it a file name.`)
     : faultAt(name, 'unknown_field', `The parameter ${name} is not supported.`)
 
-function addresses(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'from' | 'to' | 'cc' | 'bcc'> {
+function addresses(form: Form, faults: CompatFault[]): Pick<NativeEmail, 'from' | 'to' | 'cc' | 'bcc'> {
   const list = (name: string): NativeMailbox[] => {
     const texts = valuesOf(form, name).filter((text) => text !== '')
     if (texts.reduce((length, text) => length + text.length, 0) <= longestList)
@@ -109,7 +109,7 @@ function addresses(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'from' | 
   return { from: authors[0], to, ...(cc.length > 0 ? { cc } : {}), ...(bcc.length > 0 ? { bcc } : {}) }
 }
 
-function contents(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'subject' | 'html' | 'text' | 'template'> {
+function contents(form: Form, faults: CompatFault[]): Pick<NativeEmail, 'subject' | 'html' | 'text' | 'template'> {
   const [subject, html, text, id] = ['subject', 'html', 'text', 'template'].map((name) => singleValue(form, name, faults))
   // What is longer need not be looked at to be refused.
   for (const [name, body] of [
@@ -129,7 +129,7 @@ function contents(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'subject' 
   }
 }
 
-function files(given: FormFile[], faults: DoorFault[]): Pick<NativeEmail, 'attachments'> {
+function files(given: FormFile[], faults: CompatFault[]): Pick<NativeEmail, 'attachments'> {
   if (given.length === 0) return {}
   const names = given.filter(({ field }) => field === 'inline').map(({ filename }) => filename)
   if (new Set(names).size < names.length) faults.push(faultAt('inline', 'invalid_value', 'Two inline files have the same name.'))
@@ -144,7 +144,7 @@ const attachmentOf = ({ field, filename, contentType, content }: FormFile): Nati
   ...(field === 'inline' ? { content_id: filename } : {}),
 })
 
-function headersOf(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'headers' | 'reply_to'> {
+function headersOf(form: Form, faults: CompatFault[]): Pick<NativeEmail, 'headers' | 'reply_to'> {
   const headers: [name: string, value: string][] = []
   const seen = new Set<string>()
   let replyTo: NativeMailbox[] | undefined
@@ -159,7 +159,7 @@ function headersOf(form: Form, faults: DoorFault[]): Pick<NativeEmail, 'headers'
 }
 
 function copies(email: NativeEmail, variables: Record<string, unknown>): NativeEmail[] {
-  const faults: DoorFault[] = []
+  const faults: CompatFault[] = []
   if (email.cc ?? email.bcc) {
     faults.push(
       faultAt('recipient-variables', 'unsupported_field', 'The parameters cc and bcc are not supported with recipient-variables.'),

@@ -9,10 +9,10 @@ import { refusal } from '../validate.ts'
 import { valuesOf, type Form } from './form-fields.ts'
 import { isAtDomain } from './mailgun-email.ts'
 import { mailgunOptions, type MailgunOptions } from './mailgun-options.ts'
-import { mimeSubmission, type RawMessage, type RawMessageFrame } from './mime-submission.ts'
-import { faultAt, mailboxList, type DoorFault } from './native-email.ts'
+import { mimeSubmission, type RawMessage, type RawMessageContext } from './mime-submission.ts'
+import { faultAt, mailboxList, type CompatFault } from './native-email.ts'
 
-export interface MimeParts extends Pick<RawMessageFrame, 'hostname' | 'messageSizeLimit'> {
+export interface MimeServices extends Pick<RawMessageContext, 'hostname' | 'messageSizeLimit'> {
   clock: Clock
   accept: Accept
   /** Whether Received tells who the client is. */
@@ -33,7 +33,7 @@ interface At {
  * in the message.
  * @throws SternaError where it is refused; nothing was accepted
  */
-export async function sendMime(form: Form, { domain, request, clientAddress }: At, parts: MimeParts): Promise<Accepted> {
+export async function sendMime(form: Form, { domain, request, clientAddress }: At, services: MimeServices): Promise<Accepted> {
   const { content, recipients, options } = readMime(form)
   const submitter = options.isTest ? { ...request.submitter, sandbox: true } : request.submitter
   const message: RawMessage = {
@@ -42,15 +42,15 @@ export async function sendMime(form: Form, { domain, request, clientAddress }: A
     options,
     submitter,
     idempotencyKey: request.idempotencyKey,
-    clientAddress: parts.traceClients ? clientAddress : null,
+    clientAddress: services.traceClients ? clientAddress : null,
   }
-  const submission = await mimeSubmission(message, { ...parts, now: parts.clock.now() })
+  const submission = await mimeSubmission(message, { ...services, now: services.clock.now() })
   checkAuthors(submission, domain)
-  return parts.accept(submission)
+  return services.accept(submission)
 }
 
 function readMime(form: Form): { content: Buffer; recipients: string[]; options: MailgunOptions } {
-  const faults: DoorFault[] = []
+  const faults: CompatFault[] = []
   for (const [name] of form.fields) {
     if (!known.has(name) && !/^[ov]:./.test(name)) {
       faults.push({
@@ -75,7 +75,7 @@ function readMime(form: Form): { content: Buffer; recipients: string[]; options:
   return { content, recipients, options }
 }
 
-function recipientsIn(form: Form, faults: DoorFault[]): string[] {
+function recipientsIn(form: Form, faults: CompatFault[]): string[] {
   const recipients = ['to', 'cc', 'bcc'].flatMap((name) =>
     valuesOf(form, name).flatMap((text) => (text === '' ? [] : mailboxList(text, name, faults).map(({ email }) => email))),
   )

@@ -1,7 +1,7 @@
 import { isoTime } from '../../iso-time.ts'
 import { JsonShape } from '../../json-shape.ts'
 import { prefixed, valuesOf, type Form } from './form-fields.ts'
-import { faultAt, labelTag, type DoorFault, type NativeEmail } from './native-email.ts'
+import { faultAt, labelTag, type CompatFault, type NativeEmail } from './native-email.ts'
 import { parseDeliveryTime } from './parse-delivery-time.ts'
 
 /** What the fields `o:…` and `v:…` ask for. */
@@ -29,7 +29,7 @@ const fixed: Record<string, { test: (text: string) => boolean; message: string }
 const repeatable = new Set(['tag'])
 
 /** Reads the fields `o:…` and `v:…`. What they ask for and cannot have is added to `faults`. */
-export function mailgunOptions(form: Form, faults: DoorFault[]): MailgunOptions {
+export function mailgunOptions(form: Form, faults: CompatFault[]): MailgunOptions {
   const options: MailgunOptions = { tags: [], metadata: {}, scheduledAt: undefined, tracking: undefined, isTest: false }
   const seen = new Set<string>()
   for (const [name, value] of prefixed(form, 'o:')) {
@@ -77,7 +77,7 @@ function trackingWith(given: NativeEmail['tracking'], name: string, on: boolean)
   return name === 'tracking-clicks' ? { ...given, clicks: on } : { opens: on, clicks: on, ...given }
 }
 
-function metadataOf(form: Form, faults: DoorFault[]): Record<string, string> {
+function metadataOf(form: Form, faults: CompatFault[]): Record<string, string> {
   const given = prefixed(form, 'v:')
   const metadata = Object.fromEntries(given)
   if (Object.keys(metadata).length < given.length) faults.push(faultAt('v:', 'invalid_value', 'A parameter v: is given twice.'))
@@ -85,7 +85,7 @@ function metadataOf(form: Form, faults: DoorFault[]): Record<string, string> {
 }
 
 /** The value of a field that may be there once. */
-export function singleValue(form: Form, name: string, faults: DoorFault[]): string | undefined {
+export function singleValue(form: Form, name: string, faults: CompatFault[]): string | undefined {
   const [value, second] = valuesOf(form, name)
   if (second !== undefined) faults.push(faultAt(name, 'invalid_value', `The parameter ${name} is given twice.`))
   return value
@@ -95,7 +95,7 @@ export function singleValue(form: Form, name: string, faults: DoorFault[]): stri
 const longestJson = 2 * 1024 * 1024
 
 /** A field that holds a JSON object. Its size and shape are looked at first, as those of a request in JSON are. */
-export function jsonObject(form: Form, name: string, faults: DoorFault[]): Record<string, unknown> | undefined {
+export function jsonObject(form: Form, name: string, faults: CompatFault[]): Record<string, unknown> | undefined {
   const text = singleValue(form, name, faults)
   if (text === undefined || text === '') return undefined
   if (text.length > longestJson || new JsonShape().add(Buffer.from(text)) !== null) {

@@ -2,19 +2,19 @@ import { SternaError } from '../../errors.ts'
 import type { Submitter } from '../../message/submission.ts'
 import { parseDomain } from '../../smtp/domain-name.ts'
 import type { Accepted } from '../../submission/admission.ts'
-import type { AuthoriseParts } from '../../submission/authorise.ts'
+import type { AuthoriseServices } from '../../submission/authorise.ts'
 import type { ApiContext } from '../api-state.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { sendBatch, sendEmail } from '../api/send-emails.ts'
 import { recordSchema } from '../openapi-schema.ts'
 import type { Problem } from '../problem.ts'
-import { renamedFields, tellIds, type CompatDoor, type DoorParts } from './compat-door.ts'
+import { renamedFields, tellIds, type CompatApi, type CompatServices } from './compat-api.ts'
 import { fromMailgun, mailgunField } from './mailgun-email.ts'
-import { sendMime, type MimeParts } from './mailgun-mime.ts'
+import { sendMime, type MimeServices } from './mailgun-mime.ts'
 import { readForm } from './read-form.ts'
 
-interface MailgunParts extends DoorParts, MimeParts {
-  verifiedDomainFor: AuthoriseParts['verifiedDomainFor']
+interface MailgunServices extends CompatServices, MimeServices {
+  verifiedDomainFor: AuthoriseServices['verifiedDomainFor']
 }
 
 /**
@@ -22,7 +22,7 @@ interface MailgunParts extends DoorParts, MimeParts {
  * and From is at it or below it. The `id` that is answered is the Message-ID; ours is in `X-Message-Id`. With
  * `o:testmode` the email goes through everything as with a sandbox key, and stays in the sandbox.
  */
-export const mailgunDoor = (parts: MailgunParts): CompatDoor => ({
+export const mailgunApi = (services: MailgunServices): CompatApi => ({
   prefix: '/compat/mailgun',
   service: 'Mailgun',
   security: { type: 'http', scheme: 'basic', description: 'The user `api` with an API key as password, as the Mailgun client sends it.' },
@@ -31,10 +31,10 @@ export const mailgunDoor = (parts: MailgunParts): CompatDoor => ({
   mediaType: 'multipart/form-data',
   refusalForm,
   refusal: recordSchema({ message: text }),
-  bodyRoom: parts.bodyRoom,
+  bodyRoom: services.bodyRoom,
   routes: [
-    { path: '/v3/{domain}/messages', answers: { 200: accepted }, send: (ctx, request) => sendMessages(ctx, request, parts) },
-    { path: '/v3/{domain}/messages.mime', answers: { 200: accepted }, send: (ctx, request) => sendMessage(ctx, request, parts) },
+    { path: '/v3/{domain}/messages', answers: { 200: accepted }, send: (ctx, request) => sendMessages(ctx, request, services) },
+    { path: '/v3/{domain}/messages.mime', answers: { 200: accepted }, send: (ctx, request) => sendMessage(ctx, request, services) },
   ],
 })
 
@@ -49,25 +49,25 @@ function passwordOf(field: string | undefined): string | null {
   return password || null
 }
 
-async function sendMessages(ctx: ApiContext, given: EmailRequest, parts: MailgunParts): Promise<void> {
-  const domain = domainIn(ctx, given.submitter, parts)
+async function sendMessages(ctx: ApiContext, given: EmailRequest, services: MailgunServices): Promise<void> {
+  const domain = domainIn(ctx, given.submitter, services)
   const { emails, isTest } = fromMailgun(await readForm(ctx.req), domain)
   const request = isTest ? { ...given, submitter: { ...given.submitter, sandbox: true } } : given
   const [first, second] = emails
   if (first && !second) {
-    const accepted = await sendEmail(first, request, parts)
+    const accepted = await sendEmail(first, request, services)
     tellIds(ctx, [accepted], accepted)
     ctx.body = queued(accepted)
   } else {
-    const batch = await sendBatch(emails, { ...request, mode: 'strict' }, parts)
+    const batch = await sendBatch(emails, { ...request, mode: 'strict' }, services)
     tellIds(ctx, batch.emails, batch)
     ctx.body = queued(batch.emails[0] as Accepted)
   }
 }
 
-async function sendMessage(ctx: ApiContext, request: EmailRequest, parts: MailgunParts): Promise<void> {
-  const domain = domainIn(ctx, request.submitter, parts)
-  const sent = await sendMime(await readForm(ctx.req), { domain, request, clientAddress: ctx.state.clientAddress }, parts)
+async function sendMessage(ctx: ApiContext, request: EmailRequest, services: MailgunServices): Promise<void> {
+  const domain = domainIn(ctx, request.submitter, services)
+  const sent = await sendMime(await readForm(ctx.req), { domain, request, clientAddress: ctx.state.clientAddress }, services)
   tellIds(ctx, [sent], sent)
   ctx.body = queued(sent)
 }
@@ -75,7 +75,7 @@ async function sendMessage(ctx: ApiContext, request: EmailRequest, parts: Mailgu
 const queued = ({ messageIdHeader }: Accepted) => ({ id: messageIdHeader, message: 'Queued. Thank you.' })
 
 /** The domain in the path; the sandbox needs none that is verified. */
-function domainIn(ctx: ApiContext, { accountId, sandbox }: Submitter, { verifiedDomainFor }: MailgunParts): string {
+function domainIn(ctx: ApiContext, { accountId, sandbox }: Submitter, { verifiedDomainFor }: MailgunServices): string {
   const name = ctx.params.domain ?? ''
   const parsed = parseDomain(name)
   if (parsed.ok && (sandbox || verifiedDomainFor(accountId, parsed.domain))) return parsed.domain
@@ -86,7 +86,7 @@ function domainIn(ctx: ApiContext, { accountId, sandbox }: Submitter, { verified
 }
 
 /** Mailgun says 400 to what is wrong with a message. A batch names the email in its message already. */
-function refusalForm({ status, message }: Problem): ReturnType<CompatDoor['refusalForm']> {
+function refusalForm({ status, message }: Problem): ReturnType<CompatApi['refusalForm']> {
   const headers = status === 401 ? { 'WWW-Authenticate': 'Basic realm="API key"' } : {}
   return { status: status === 422 ? 400 : status, body: { message: renamedFields(message, mailgunField) }, headers }
 }

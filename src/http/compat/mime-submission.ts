@@ -26,7 +26,7 @@ export interface RawMessage {
   clientAddress: string | null
 }
 
-export interface RawMessageFrame {
+export interface RawMessageContext {
   /** Epoch, ms. */
   now: number
   hostname: string
@@ -39,8 +39,8 @@ export interface RawMessageFrame {
  * tracking and time in the form are added to those in the header.
  * @throws SternaError `invalid_message`, `payload_too_large`, `validation_error`
  */
-export async function mimeSubmission(message: RawMessage, frame: RawMessageFrame): Promise<Submission> {
-  const id = newId('em', frame.now)
+export async function mimeSubmission(message: RawMessage, context: RawMessageContext): Promise<Submission> {
+  const id = newId('em', context.now)
   const incoming = {
     id,
     source: 'compat' as const,
@@ -50,11 +50,11 @@ export async function mimeSubmission(message: RawMessage, frame: RawMessageFrame
     stream: Readable.from(withCrlf(message.content)),
   }
   const { submission } = await readSubmission(incoming, new ContentCollector(null), {
-    clock: { now: () => frame.now },
-    maxMessageBytes: frame.messageSizeLimit,
-    traceField: () => traceField(message.clientAddress, id, frame),
+    clock: { now: () => context.now },
+    maxMessageBytes: context.messageSizeLimit,
+    traceField: () => traceField(message.clientAddress, id, context),
   }).catch(refusalOf)
-  return { ...submission, options: optionsOf(submission.options, message.options, frame.now), idempotency: idempotencyOf(message) }
+  return { ...submission, options: optionsOf(submission.options, message.options, context.now), idempotency: idempotencyOf(message) }
 }
 
 function refusalOf(error: unknown): never {
@@ -63,7 +63,7 @@ function refusalOf(error: unknown): never {
 }
 
 /** RFC 5321 4.4; the protocol is that of RFC 3848's registry for mail that came over HTTP. */
-function traceField(clientAddress: string | null, id: string, { hostname, now }: RawMessageFrame): string {
+function traceField(clientAddress: string | null, id: string, { hostname, now }: RawMessageContext): string {
   const literal = clientAddress?.includes(':') ? `IPv6:${clientAddress}` : clientAddress
   const from = literal === null ? '' : `from [${literal}]\r\n `
   return `Received: ${from}by ${hostname} with HTTP id ${id};\r\n ${formatDate(now)}`

@@ -2,7 +2,7 @@ import { SternaError, type ErrorCode, type FieldFault } from '../../errors.ts'
 import { parseMailboxList } from '../../smtp/address.ts'
 import { bodyLimit } from '../json-body.ts'
 
-/** An email as `POST /api/emails` takes it: what every door makes of what it is sent. */
+/** An email as `POST /api/emails` takes it: every compat API translates its requests to this. */
 export interface NativeEmail {
   from: NativeMailbox | undefined
   to: NativeMailbox[]
@@ -35,10 +35,10 @@ export interface NativeAttachment {
   content_id?: string
 }
 
-/** A fault in words of the service whose door this is. */
-export type DoorFault = FieldFault & { error?: ErrorCode | undefined }
+/** A fault, in the words of the service whose API this is. */
+export type CompatFault = FieldFault & { error?: ErrorCode | undefined }
 
-export const faultAt = (field: string, code: string, message: string): DoorFault => ({ field, code, message, help: null })
+export const faultAt = (field: string, code: string, message: string): CompatFault => ({ field, code, message, help: null })
 
 /** Names of our fields and what another service calls them; the first that fits counts. */
 export type Renames = readonly (readonly [pattern: RegExp, name: string])[]
@@ -53,7 +53,7 @@ export function renamed(field: string, renames: Renames): string {
 export const labelTag = (label: string): { name: string; value: string } => ({ name: label, value: 'true' })
 
 /** A list with commas as header fields have it; what is wrong with it is added to `faults`. */
-export function mailboxList(text: string, field: string, faults: DoorFault[]): NativeMailbox[] {
+export function mailboxList(text: string, field: string, faults: CompatFault[]): NativeMailbox[] {
   const parsed = parseMailboxList(text, 'strict')
   if (parsed.ok) return parsed.mailboxes.map(({ address, name }) => ({ email: address, name }))
   const error: ErrorCode | undefined = field.toLowerCase() === 'from' ? 'invalid_from_address' : undefined

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { refusal, validate } from '../validate.ts'
-import { harmless, isNothing, listOf, recordOf } from './door-schema.ts'
+import { harmless, isNothing, listOf, recordOf } from './compat-schema.ts'
 import {
   faultAt,
   labelTag,
   mailboxList,
   renamed,
-  type DoorFault,
+  type CompatFault,
   type NativeAttachment,
   type NativeEmail,
   type Renames,
@@ -86,7 +86,7 @@ export function fromPostmarkTemplate(body: unknown): NativeEmail {
 }
 
 function commonFields(given: Common): NativeEmail {
-  const faults: DoorFault[] = []
+  const faults: CompatFault[] = []
   const list = (text: string | null | undefined, field: string) => (text ? mailboxList(text, field, faults) : undefined)
   const from = list(given.From, 'From') ?? []
   const recipients = { to: list(given.To, 'To') ?? [], cc: list(given.Cc, 'Cc'), bcc: list(given.Bcc, 'Bcc') }
@@ -112,7 +112,7 @@ function commonFields(given: Common): NativeEmail {
   }
 }
 
-function headersOf(given: { Name: string; Value: string }[], faults: DoorFault[]): Record<string, string> | undefined {
+function headersOf(given: { Name: string; Value: string }[], faults: CompatFault[]): Record<string, string> | undefined {
   const seen = new Set<string>()
   for (const [place, { Name: name }] of given.entries()) {
     if (seen.has(name.toLowerCase()))

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../errors.ts'
 import type { Problem } from '../problem.ts'
-import { renamedFields, type CompatDoor } from './compat-door.ts'
+import { renamedFields, type CompatApi } from './compat-api.ts'
 import { postmarkField } from './postmark-email.ts'
 
 /** Postmark's code for a refusal; 300, an invalid email request, where there is none of its own. */
@@ -40,7 +40,7 @@ export const postmarkError = ({ code, message }: { code: ErrorCode; message: str
 })
 
 /** A refusal of the whole request. */
-export function postmarkRefusal(problem: Problem): ReturnType<CompatDoor['refusalForm']> {
+export function postmarkRefusal(problem: Problem): ReturnType<CompatApi['refusalForm']> {
   const { name: code, message } = problem
   return { status: code === 'restricted_api_key' ? 401 : statusOf(problem.status), body: postmarkError({ code, message }) }
 }

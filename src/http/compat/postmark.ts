@@ -7,7 +7,7 @@ import type { EmailRequest } from '../api/email-request.ts'
 import { sendBatch, sendEmail } from '../api/send-emails.ts'
 import { recordSchema } from '../openapi-schema.ts'
 import { problemOf } from '../problem.ts'
-import { doorJson, tellIds, type CompatDoor, type DoorParts, type DoorRoute } from './compat-door.ts'
+import { compatJson, tellIds, type CompatApi, type CompatServices, type CompatRoute } from './compat-api.ts'
 import type { NativeEmail, NativeMailbox } from './native-email.ts'
 import { fromPostmark, fromPostmarkTemplate } from './postmark-email.ts'
 import { inactiveRecipients, postmarkError, postmarkRefusal, type PostmarkAnswer } from './postmark-refusal.ts'
@@ -22,16 +22,16 @@ const mostMessages = 500
  * id. An email whose recipients are all suppressed is answered 406 (and on record as suppressed); where only some are,
  * the message beside the `ErrorCode` 0 names them. Of a batch each email has its own answer.
  */
-export const postmarkDoor = (parts: DoorParts): CompatDoor => {
-  const one = (path: string, translate: Translate): DoorRoute => ({
+export const postmarkApi = (services: CompatServices): CompatApi => {
+  const one = (path: string, translate: Translate): CompatRoute => ({
     path,
     answers: { 200: answerSchema },
-    send: (ctx, request) => sendOne(ctx, { translate, request }, parts),
+    send: (ctx, request) => sendOne(ctx, { translate, request }, services),
   })
-  const many = (path: string, translate: Translate): DoorRoute => ({
+  const many = (path: string, translate: Translate): CompatRoute => ({
     path,
     answers: { 200: { type: 'array', items: answerSchema } },
-    send: (ctx, request) => sendMany(ctx, { translate, request }, parts),
+    send: (ctx, request) => sendMany(ctx, { translate, request }, services),
   })
   return {
     prefix: '/compat/postmark',
@@ -47,7 +47,7 @@ export const postmarkDoor = (parts: DoorParts): CompatDoor => {
     mediaType: 'application/json',
     refusalForm: postmarkRefusal,
     refusal: answerSchema,
-    bodyRoom: parts.bodyRoom,
+    bodyRoom: services.bodyRoom,
     routes: [
       one('/email', fromPostmark),
       one('/email/withTemplate', fromPostmarkTemplate),
@@ -64,24 +64,24 @@ interface Asked {
   request: EmailRequest
 }
 
-async function sendOne(ctx: ApiContext, { translate, request }: Asked, parts: DoorParts): Promise<void> {
-  const email = translate(await doorJson(ctx))
-  const accepted = await sendEmail(email, request, parts)
+async function sendOne(ctx: ApiContext, { translate, request }: Asked, services: CompatServices): Promise<void> {
+  const email = translate(await compatJson(ctx))
+  const accepted = await sendEmail(email, request, services)
   const answer = answerFor(email, accepted)
   tellIds(ctx, [accepted], accepted)
   ctx.status = answer.ErrorCode === 0 ? 200 : 422
   ctx.body = answer
 }
 
-async function sendMany(ctx: ApiContext, { translate, request }: Asked, parts: DoorParts): Promise<void> {
-  const translated = messagesIn(await doorJson(ctx)).map((message) => translatedOrRefused(message, translate))
+async function sendMany(ctx: ApiContext, { translate, request }: Asked, services: CompatServices): Promise<void> {
+  const translated = messagesIn(await compatJson(ctx)).map((message) => translatedOrRefused(message, translate))
   if (request.idempotencyKey !== null && translated.length > mostEmails) {
     throw new SternaError('validation_error', `With an Idempotency-Key a batch has at most ${mostEmails} messages.`)
   }
   const answers: PostmarkAnswer[] = []
   for (let start = 0; start < translated.length; start += mostEmails) {
     const turn = translated.slice(start, start + mostEmails)
-    const { replayed, some } = await sendSome(turn, request, parts).catch((error: unknown) => refusedAfter(answers, turn, error))
+    const { replayed, some } = await sendSome(turn, request, services).catch((error: unknown) => refusedAfter(answers, turn, error))
     tellIds(ctx, [], { replayed })
     answers.push(...some)
   }
@@ -117,11 +117,11 @@ function translatedOrRefused(message: unknown, translate: Translate): NativeEmai
 async function sendSome(
   translated: (NativeEmail | SternaError)[],
   request: EmailRequest,
-  parts: DoorParts,
+  services: CompatServices,
 ): Promise<{ some: PostmarkAnswer[]; replayed: boolean }> {
   const emails = translated.filter((one): one is NativeEmail => !(one instanceof SternaError))
   if (emails.length === 0) return { some: translated.map((one) => postmarkError(one as SternaError)), replayed: false }
-  const { emails: accepted, errors, replayed } = await sendBatch(emails, { ...request, mode: 'permissive' }, parts)
+  const { emails: accepted, errors, replayed } = await sendBatch(emails, { ...request, mode: 'permissive' }, services)
   const refused = new Map(errors.map((error) => [error.index, error]))
   const taken = accepted.values()
   const answers = emails.map((email, place) => {

@@ -1,4 +1,4 @@
-import { faultAt, type DoorFault, type NativeEmail, type NativeMailbox } from './native-email.ts'
+import { faultAt, type CompatFault, type NativeEmail, type NativeMailbox } from './native-email.ts'
 import { areTooMuch, mostKeys, substitute, type ReplacementBudget } from './substitute.ts'
 
 const field = 'recipient-variables'
@@ -14,7 +14,7 @@ const foreign = /%(?:recipient|recipient_fname|recipient_lname|unique|(?:tag_|ma
 export function personalized(
   email: NativeEmail,
   { recipient, variables, budget }: { recipient: NativeMailbox; variables: unknown; budget: ReplacementBudget },
-  faults: DoorFault[],
+  faults: CompatFault[],
 ): NativeEmail | undefined {
   const own = typeof variables === 'object' && variables !== null ? (variables as Record<string, unknown>) : {}
   const values = new Map([
@@ -48,7 +48,7 @@ export function personalized(
 }
 
 /** Adds a fault where the email relies on text of its service that nobody fills in here. */
-export function checkPlaceholders(email: NativeEmail, faults: DoorFault[]): void {
+export function checkPlaceholders(email: NativeEmail, faults: CompatFault[]): void {
   for (const name of ['subject', 'html', 'text'] as const) {
     const found = foreign.exec(email[name] ?? '')?.[0]
     if (found !== undefined) {
@@ -74,12 +74,12 @@ function mapTexts(value: unknown, change: (text: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, mapTexts(one, change)]))
 }
 
-const tooLong = (): DoorFault => faultAt(field, 'too_long', `The email is too long with its ${field}.`)
-const tooMany = (address: string): DoorFault =>
+const tooLong = (): CompatFault => faultAt(field, 'too_long', `The email is too long with its ${field}.`)
+const tooMany = (address: string): CompatFault =>
   faultAt(
     field,
     'too_many',
     `The parameter ${field} has more than ${mostKeys - 2} variables for ${address}, or one whose name is too long.`,
   )
-const missing = (name: string, address: string): DoorFault =>
+const missing = (name: string, address: string): CompatFault =>
   faultAt(field, 'missing', `The parameter ${field} has no ${name} for ${address}.`)

@@ -1,12 +1,12 @@
 import { isoTime } from '../../iso-time.ts'
 import { refusal, validate } from '../validate.ts'
-import { isNothing } from './door-schema.ts'
+import { isNothing } from './compat-schema.ts'
 import {
   FanOut,
   faultAt,
   labelTag,
   renamed,
-  type DoorFault,
+  type CompatFault,
   type NativeAttachment,
   type NativeEmail,
   type Renames,
@@ -38,7 +38,7 @@ interface SendGridRequest {
  */
 export function fromSendGrid(body: unknown): SendGridRequest {
   const request = validate(sendGridSchema, body)
-  const faults: DoorFault[] = []
+  const faults: CompatFault[] = []
   const shared = sharedFields(request, faults)
   const fanOut = new FanOut()
   const emails: NativeEmail[] = []
@@ -57,7 +57,7 @@ export function fromSendGrid(body: unknown): SendGridRequest {
 /** What the emails of a request have in common. */
 function sharedFields(
   request: SendGridBody,
-  faults: DoorFault[],
+  faults: CompatFault[],
 ): Pick<NativeEmail, 'attachments' | 'tags' | 'tracking' | 'unsubscribe' | 'reply_to'> {
   const { asm, attachments, categories, tracking_settings: tracking, reply_to: one, reply_to_list: list } = request
   if (one && list) faults.push(faultAt('reply_to_list', 'invalid_value', 'Give either `reply_to` or `reply_to_list`, not both.'))
@@ -118,7 +118,7 @@ interface At {
 }
 
 /** Subject and bodies with their substitutions, or the template with its variables. */
-function contents({ request, one, place, budget }: At, faults: DoorFault[]): Pick<NativeEmail, 'subject' | 'html' | 'text' | 'template'> {
+function contents({ request, one, place, budget }: At, faults: CompatFault[]): Pick<NativeEmail, 'subject' | 'html' | 'text' | 'template'> {
   const values = new Map(Object.entries(one.substitutions ?? {}).map(([key, value]) => [key, String(value)]))
   if (areTooMuch([...values.keys()])) {
     const field = `personalizations.${place}.substitutions`
@@ -142,7 +142,7 @@ function contents({ request, one, place, budget }: At, faults: DoorFault[]): Pic
 }
 
 /** In a template every `{{name}}` is a variable, so another kind of substitution could not be made. */
-function variablesOf(one: Personalization, place: number, faults: DoorFault[]): Record<string, unknown> {
+function variablesOf(one: Personalization, place: number, faults: CompatFault[]): Record<string, unknown> {
   const variables: [string, unknown][] = []
   for (const [key, value] of Object.entries(one.substitutions ?? {})) {
     const name = /^\{\{ *([A-Za-z_][A-Za-z0-9_]*) *\}\}$/.exec(key)?.[1]
@@ -164,7 +164,7 @@ const otherLink = /<%asm_[a-z_]{1,50}%>/
 function bodies(
   { content, asm }: SendGridBody,
   { values, budget }: { values: Map<string, string>; budget: ReplacementBudget },
-  faults: DoorFault[],
+  faults: CompatFault[],
 ): Pick<NativeEmail, 'html' | 'text'> {
   const found: Pick<NativeEmail, 'html' | 'text'> = {}
   for (const [place, { type, value }] of (content ?? []).entries()) {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { harmless, isNothing, isTurnedOff, listOf, recordOf } from './door-schema.ts'
+import { harmless, isNothing, isTurnedOff, listOf, recordOf } from './compat-schema.ts'
 
 const mailbox = z.strictObject({ email: z.string(), name: z.string().nullish() })
 const unixTime = z.int().min(0).max(99_999_999_999)

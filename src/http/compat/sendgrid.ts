@@ -5,7 +5,7 @@ import { checkEmail, sendBatch, sendEmail } from '../api/send-emails.ts'
 import { bearerToken } from '../authenticate.ts'
 import { recordSchema } from '../openapi-schema.ts'
 import type { Problem } from '../problem.ts'
-import { doorJson, renamedFields, tellIds, type CompatDoor, type DoorParts } from './compat-door.ts'
+import { compatJson, renamedFields, tellIds, type CompatApi, type CompatServices } from './compat-api.ts'
 import type { NativeEmail } from './native-email.ts'
 import { fromSendGrid, sendGridField } from './sendgrid-email.ts'
 
@@ -17,7 +17,7 @@ const textOrNull = { type: ['string', 'null'] }
  * personalizations are several emails, all accepted or none. With `sandbox_mode` the answer is 200, and nothing is. An
  * `Idempotency-Key` of the request counts for nothing: the client sends the header fields of the email there too.
  */
-export const sendGridDoor = (parts: DoorParts): CompatDoor => ({
+export const sendGridApi = (services: CompatServices): CompatApi => ({
   prefix: '/compat/sendgrid',
   tokenOf: (ctx) => bearerToken(ctx.req.headers.authorization),
   service: 'SendGrid',
@@ -26,24 +26,24 @@ export const sendGridDoor = (parts: DoorParts): CompatDoor => ({
   mediaType: 'application/json',
   refusalForm,
   refusal: recordSchema({ errors: { type: 'array', items: recordSchema({ message: text, field: textOrNull, help: textOrNull }) } }),
-  bodyRoom: parts.bodyRoom,
-  routes: [{ path: '/v3/mail/send', answers: { 202: null, 200: null }, send: (ctx, request) => send(ctx, request, parts) }],
+  bodyRoom: services.bodyRoom,
+  routes: [{ path: '/v3/mail/send', answers: { 202: null, 200: null }, send: (ctx, request) => send(ctx, request, services) }],
 })
 
-async function send(ctx: ApiContext, request: EmailRequest, parts: DoorParts): Promise<void> {
-  const { emails, validatesOnly } = fromSendGrid(await doorJson(ctx))
+async function send(ctx: ApiContext, request: EmailRequest, services: CompatServices): Promise<void> {
+  const { emails, validatesOnly } = fromSendGrid(await compatJson(ctx))
   if (validatesOnly) {
-    for (const email of emails) await checkEmail(email, request, parts)
+    for (const email of emails) await checkEmail(email, request, services)
     return answerEmpty(ctx, 200)
   }
-  tellIds(ctx, await sendAll(emails, request, parts), { replayed: false })
+  tellIds(ctx, await sendAll(emails, request, services), { replayed: false })
   answerEmpty(ctx, 202)
 }
 
-async function sendAll(emails: NativeEmail[], request: EmailRequest, parts: DoorParts) {
+async function sendAll(emails: NativeEmail[], request: EmailRequest, services: CompatServices) {
   const [first, second] = emails
-  if (first && !second) return [await sendEmail(first, request, parts)]
-  return (await sendBatch(emails, { ...request, mode: 'strict' }, parts)).emails
+  if (first && !second) return [await sendEmail(first, request, services)]
+  return (await sendBatch(emails, { ...request, mode: 'strict' }, services)).emails
 }
 
 function answerEmpty(ctx: ApiContext, status: number): void {
@@ -53,7 +53,7 @@ function answerEmpty(ctx: ApiContext, status: number): void {
 }
 
 /** SendGrid answers 400 to what is wrong with an email. */
-function refusalForm(problem: Problem, requestId: string): ReturnType<CompatDoor['refusalForm']> {
+function refusalForm(problem: Problem, requestId: string): ReturnType<CompatApi['refusalForm']> {
   const errors = problem.faults?.map(errorOf) ?? [
     { message: problem.message, field: problem.name === 'domain_not_verified' ? 'from' : null, help: null },
   ]

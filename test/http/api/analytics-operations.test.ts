@@ -11,7 +11,7 @@ import { logOf, startCountedStore, start, writeLog, type Told } from '../../supp
 const hour = 3_600_000
 
 async function startApi() {
-  const api = await startApiServer((parts) => analyticsOperations({ ...parts, rollup: analyticsReader(parts) }))
+  const api = await startApiServer((services) => analyticsOperations({ ...services, rollup: analyticsReader(services) }))
   const token = await api.token()
   const { id: accountId } = api.accounts.getAccount('acme')
   /** As it stands in the log once a message of the domain was sent. */
@@ -121,7 +121,7 @@ test.each([
 
 /** Mail of an account in October: what happened at the time that the mail of the support file has. */
 async function startCountedApi() {
-  const api = await startApiServer((parts) => analyticsOperations({ ...parts, rollup: analyticsReader(parts) }))
+  const api = await startApiServer((services) => analyticsOperations({ ...services, rollup: analyticsReader(services) }))
   await startCountedStore(api.db)
   await api.accounts.load()
   const token = await api.token({ account: 'acc_one' })

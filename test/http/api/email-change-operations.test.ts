@@ -6,10 +6,10 @@ import { senderDomainId, startEmailApi, type EmailApi } from '../../support/emai
 
 const plain = { from: 'App <app@sender.example>', to: 'user@recipient.example', subject: 'Hello', html: '<p>Hi</p>' }
 const hour = 3_600_000
-const busy: Outcome = { type: 'deferred', reply: { code: 451, enhancedCode: null, text: 'Busy' }, category: 'other', reason: '451 Busy' }
+const busy: Outcome = { type: 'deferred', reply: { code: 451, enhancedStatus: null, text: 'Busy' }, category: 'other', reason: '451 Busy' }
 const refused: Outcome = {
   type: 'bounced',
-  reply: { code: 554, enhancedCode: '5.7.1', text: 'No' },
+  reply: { code: 554, enhancedStatus: '5.7.1', text: 'No' },
   hard: false,
   category: 'policy',
   reason: '554 5.7.1 No',

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { EmailComposer } from '../../../src/http/api/email-composer.ts'
 import { LiveTemplates } from '../../../src/template/live-templates.ts'
 import { settableClock } from '../../support/settable-clock.ts'
-import { unsubscribeFrame } from '../../support/submission-fixture.ts'
+import { unsubscribeContext } from '../../support/submission-fixture.ts'
 
 const submitter = { accountId: 'acc_1', domainId: null, sandbox: false }
 const request = { submitter, source: 'api' as const, isStrict: true, idempotencyKey: 'k' }
@@ -18,7 +18,7 @@ function startComposer(messageSizeLimit = 25 * 1024 * 1024): EmailComposer {
     clock: settableClock(),
     templates: new LiveTemplates({ read: async () => [] }),
     messageSizeLimit,
-    unsubscribe: unsubscribeFrame,
+    unsubscribe: unsubscribeContext,
   })
   onTestFinished(() => composer.stop())
   return composer

@@ -8,13 +8,13 @@ import { senderDomainId, startEmailApi, type EmailApi } from '../../support/emai
 const plain = { from: 'App <app@sender.example>', to: 'user@recipient.example', subject: 'Hello', html: '<p>Hi</p>' }
 const busy: Outcome = {
   type: 'deferred',
-  reply: { code: 451, enhancedCode: '4.7.1', text: 'Greylisted' },
+  reply: { code: 451, enhancedStatus: '4.7.1', text: 'Greylisted' },
   category: 'other',
   reason: '451 4.7.1 Greylisted',
 }
 const unknown: Outcome = {
   type: 'bounced',
-  reply: { code: 550, enhancedCode: '5.1.1', text: 'No such user' },
+  reply: { code: 550, enhancedStatus: '5.1.1', text: 'No such user' },
   hard: true,
   category: 'invalid_recipient',
   reason: '550 5.1.1 No such user',

@@ -11,12 +11,12 @@ import { startApiServer } from '../../support/api-server.ts'
 
 async function startApi() {
   const made: { streams?: EventStreams } = {}
-  const api = await startApiServer((parts) => {
-    const eventFeed = new EventFeed(parts.db)
-    const follower = new EventFollower({ db: parts.db, log: silentLog })
-    const eventStreams = new EventStreams({ feed: eventFeed, follower, clock: parts.clock })
+  const api = await startApiServer((services) => {
+    const eventFeed = new EventFeed(services.db)
+    const follower = new EventFollower({ db: services.db, log: silentLog })
+    const eventStreams = new EventStreams({ feed: eventFeed, follower, clock: services.clock })
     Object.assign(made, { streams: eventStreams })
-    return eventOperations({ ...parts, eventFeed, eventStreams })
+    return eventOperations({ ...services, eventFeed, eventStreams })
   })
   const { streams } = made as Required<typeof made>
   onTestFinished(() => streams.stop())

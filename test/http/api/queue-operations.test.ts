@@ -8,7 +8,7 @@ import { newId } from '../../../src/id.ts'
 import { QueueAdmin } from '../../../src/queue/queue-admin.ts'
 import { insertRecipient } from '../../../src/queue/queue-store.ts'
 import { insertSuppression } from '../../../src/suppression/insert-suppression.ts'
-import { startApiServer, type ApiParts } from '../../support/api-server.ts'
+import { startApiServer, type ApiServices } from '../../support/api-server.ts'
 import { erasedAddress } from '../../support/erased-address.ts'
 import { fakeResolver } from '../../support/fake-resolver.ts'
 
@@ -24,13 +24,13 @@ const guard = { allowPrivateAddresses: true, ownListeners: [], interfaceAddresse
 const route = { resolver, guard, ownNames: [], port: 25, smarthost: null, random: Math.random }
 
 async function startApi() {
-  const api = await startApiServer((parts: ApiParts) => {
-    const queueAdmin = new QueueAdmin({ ...parts, noteWaiting: () => {}, tryNow: () => {} })
+  const api = await startApiServer((services: ApiServices) => {
+    const queueAdmin = new QueueAdmin({ ...services, noteWaiting: () => {}, tryNow: () => {} })
     return [
       ...queueOperations({ queueAdmin, queue: { overdueMs: 61_500 } }),
       ...settingOperations({ config }),
       ...explainOperations({
-        explain: (address) => explainAddress(address, { db: parts.db, clock: parts.clock, queueAdmin, route, erasedAddress }),
+        explain: (address) => explainAddress(address, { db: services.db, clock: services.clock, queueAdmin, route, erasedAddress }),
       }),
     ]
   })

@@ -5,7 +5,7 @@ import { SuppressionEntries } from '../../../src/suppression/suppression-entries
 import { startApiServer } from '../../support/api-server.ts'
 
 async function startApi() {
-  const api = await startApiServer((parts) => suppressionOperations({ suppressions: new SuppressionEntries(parts) }))
+  const api = await startApiServer((services) => suppressionOperations({ suppressions: new SuppressionEntries(services) }))
   const token = await api.token()
   const { id: accountId } = api.accounts.getAccount('acme')
   const call = (method: string, path: string, body?: unknown, key = token) =>

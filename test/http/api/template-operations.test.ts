@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { templateOperations, type TemplateParts } from '../../../src/http/api/template-operations.ts'
+import { templateOperations, type TemplateServices } from '../../../src/http/api/template-operations.ts'
 import { startApiServer } from '../../support/api-server.ts'
 
 async function startApi() {
-  const api = await startApiServer((parts) => templateOperations({ templates: parts.templates } as TemplateParts))
+  const api = await startApiServer((services) => templateOperations({ templates: services.templates } as TemplateServices))
   const apiToken = await api.token()
   const call = (method: string, path: string, body?: unknown, token = apiToken) =>
     api.request(method, `/api${path}`, { token, ...(body === undefined ? {} : { body }) })

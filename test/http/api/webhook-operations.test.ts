@@ -7,8 +7,8 @@ import { startApiServer } from '../../support/api-server.ts'
 import { startReceiver, status } from '../../support/webhook-receiver.ts'
 
 async function startApi() {
-  const parts = {} as { webhooks: Webhooks }
-  const api = await startApiServer(() => webhookOperations(parts))
+  const services = {} as { webhooks: Webhooks }
+  const api = await startApiServer(() => webhookOperations(services))
   const webhooks = await openWebhooks(api, {
     allowHttp: true,
     allowPrivateAddresses: true,
@@ -16,7 +16,7 @@ async function startApi() {
     retrySchedule: [60_000],
     disableAfterMs: null,
   })
-  parts.webhooks = webhooks
+  services.webhooks = webhooks
   onTestFinished(() => webhooks.stop(0))
   const token = await api.token()
   const call = (method: string, path: string, body?: unknown, key = token) =>

@@ -200,7 +200,7 @@ test('of a raw message that is refused nothing is left', async () => {
   expect(await refusal(messages.create(domain, { to: hello.to, message: large('app@sender.example', 60_000) }))).toMatchObject({
     status: 413,
   })
-  expect(await relay.relay.parts.db.read('select message_id from content')).toEqual([])
+  expect(await relay.relay.services.db.read('select message_id from content')).toEqual([])
 })
 
 test('refusals come as the details that the client shows', async () => {

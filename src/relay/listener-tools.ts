@@ -8,8 +8,8 @@ import { loadOrMakeCertificate, type Certificate } from '../smtp-server/self-sig
 import { unsubscribeKeys } from '../suppression/unsubscribe-token.ts'
 import type { Stop } from './stop.ts'
 
-/** What the doors need and nobody else does. */
-export interface DoorTools {
+/** What only the listeners need. */
+export interface ListenerTools {
   messageParser: MessageParser
   composer: EmailComposer
   rateLimit: RateLimit
@@ -17,7 +17,7 @@ export interface DoorTools {
   tls: Certificate
 }
 
-export async function startTools(core: Core, stops: Stop[]): Promise<DoorTools> {
+export async function startTools(core: Core, stops: Stop[]): Promise<ListenerTools> {
   const { clock, config, log, secrets, templates } = core
   const messageParser = startMessageParser()
   stops.push(() => messageParser.stop())

@@ -4,14 +4,14 @@ import { Erasures } from '../erasure/erasures.ts'
 import type { Log } from '../log.ts'
 import { QueueAdmin } from '../queue/queue-admin.ts'
 import { WebhookList } from '../webhook/webhook-list.ts'
-import { commandPartsOf, type CommandParts } from './command-parts.ts'
+import { commandPartsOf, type CommandServices } from './command-services.ts'
 import { openCore } from '../core.ts'
 
 /**
  * Opens the data directory for a command while no server uses it.
  * @throws SternaError `configuration` if another process holds it, or the key file is not the one it was created with
  */
-export async function openCommandParts(config: Config, log: Log): Promise<{ parts: CommandParts; close(): Promise<void> }> {
+export async function openCommandServices(config: Config, log: Log): Promise<{ services: CommandServices; close(): Promise<void> }> {
   const onFatal = (error: Error): void => log.error({ error }, 'the store has failed')
   const core = await openCore(config, { clock: systemClock, log, onFatal })
   const { db, clock, secrets, close } = core
@@ -20,7 +20,7 @@ export async function openCommandParts(config: Config, log: Log): Promise<{ part
     await webhooks.load()
     const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: () => {}, tryNow: () => {} })
     const erasures = new Erasures(core, { isAlone: true })
-    return { parts: commandPartsOf(core, { webhooks, queueAdmin, erasures }), close }
+    return { services: commandPartsOf(core, { webhooks, queueAdmin, erasures }), close }
   } catch (error) {
     await close()
     throw error

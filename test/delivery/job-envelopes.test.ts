@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { systemAccountId } from '../../src/account/system-account.ts'
-import { JobFrames } from '../../src/delivery/job-frames.ts'
+import { JobEnvelopes } from '../../src/delivery/job-envelopes.ts'
 import { MessageIdentity } from '../../src/delivery/message-identity.ts'
 import type { SenderDomain } from '../../src/sending-domain/domain-memory.ts'
 import { unsubscribeKeys } from '../../src/suppression/unsubscribe-token.ts'
@@ -31,10 +31,10 @@ const message = {
 }
 const recipient = { id: `rcp_${'3'.repeat(26)}`, forwardPath: 'ann@rcpt.example' }
 
-function openFrames() {
+function openEnvelopes() {
   const told: string[] = []
   let keyGone = (_id: string): void => {}
-  const frames = new JobFrames({
+  const frames = new JobEnvelopes({
     identity: new MessageIdentity({
       tokenKey: Buffer.alloc(32, 7),
       feedbackSender: 'relay',
@@ -60,42 +60,42 @@ function openFrames() {
 }
 
 test('a message leaves under the return path of its domain, by which it is known again', () => {
-  const frame = openFrames().frames.frameFor(message)
+  const frame = openEnvelopes().frames.envelopeFor(message)
   expect(frame).toMatchObject({
     signingKeys: domain.signingKeys,
     tls: 'enforced',
     knownName: 'send.sender.example',
     fields: [{ text: expect.stringContaining('Feedback-ID: ') }],
   })
-  expect(frame?.frameOf(recipient)).toMatchObject({
+  expect(frame?.envelopeOf(recipient)).toMatchObject({
     reversePath: expect.stringMatching(/^b\w{46}@send\.sender\.example$/),
     traceFields: expect.stringMatching(/^X-Sterna-Ref: r\w{46}\r\n$/),
   })
 })
 
 test('delivery is given each key once, and told when it is gone', () => {
-  const { frames, told, keyGone } = openFrames()
-  frames.frameFor(message)
-  frames.frameFor(message)
+  const { frames, told, keyGone } = openEnvelopes()
+  frames.envelopeFor(message)
+  frames.envelopeFor(message)
   keyGone('key_1')
   keyGone('key_1')
-  frames.frameFor(message)
+  frames.envelopeFor(message)
   expect(told).toEqual(['add key_1 key_1', 'drop key_1', 'add key_1 key_1'])
 })
 
 test('mail whose domain is gone waits', () => {
-  const { frames } = openFrames()
-  expect(frames.frameFor({ ...message, domainId: 'dom_2' })).toBeNull()
-  expect(frames.frameFor({ ...message, domainId: null })).toBeNull()
+  const { frames } = openEnvelopes()
+  expect(frames.envelopeFor({ ...message, domainId: 'dom_2' })).toBeNull()
+  expect(frames.envelopeFor({ ...message, domainId: null })).toBeNull()
 })
 
 test('mail of the server itself leaves without a trace of its recipient, signed or not', () => {
-  const { frames } = openFrames()
+  const { frames } = openEnvelopes()
   const own = { ...message, accountId: systemAccountId }
   const anonymous = { reversePath: '', traceFields: '', fields: [] }
   for (const domainId of ['dom_1', 'dom_2', null]) {
-    const frame = frames.frameFor({ ...own, domainId })
+    const frame = frames.envelopeFor({ ...own, domainId })
     expect(frame).toMatchObject({ signingKeys: domainId === 'dom_1' ? domain.signingKeys : [], fields: [] })
-    expect(frame?.frameOf(recipient)).toEqual(anonymous)
+    expect(frame?.envelopeOf(recipient)).toEqual(anonymous)
   }
 })

@@ -7,8 +7,8 @@ import { CertificateRenewal } from '../smtp-server/certificate-renewal.ts'
 import type { SmtpServer } from '../smtp-server/open-smtp-ports.ts'
 import { startSubmissionServer } from '../submission/submission-server.ts'
 import type { Certificate } from '../smtp-server/self-signed-certificate.ts'
-import { certificateFor, startTools, type DoorTools } from './door-tools.ts'
-import { openHttp } from './http-door.ts'
+import { certificateFor, startTools, type ListenerTools } from './listener-tools.ts'
+import { openHttp } from './http-listener.ts'
 import type { Services } from './services.ts'
 import type { Stop } from './stop.ts'
 
@@ -16,32 +16,32 @@ import type { Stop } from './stop.ts'
 const graceMs = 3_000
 
 /** Where the relay listens. */
-export interface DoorAddresses {
+export interface ListenAddresses {
   http: AddressInfo[]
   submission: AddressInfo[]
   returnPath: AddressInfo[]
   metrics: AddressInfo[]
 }
 
-export interface Doors {
-  addresses: DoorAddresses
+export interface Listeners {
+  addresses: ListenAddresses
   certificate: CertificateRenewal
   refusedLogins: RefusedLogins
 }
 
 /** Opens SMTP submission, the return path and HTTP. */
-export async function openDoors(services: Services, stops: Stop[]): Promise<Doors> {
+export async function openListeners(services: Services, stops: Stop[]): Promise<Listeners> {
   const { core, certified } = services
   const tools = await startTools(core, stops)
   const { tls, refusedLogins } = tools
-  const doors: { useCertificate(tls: Certificate): void; stop(graceMs: number): Promise<void> }[] = []
-  stops.push(() => Promise.all(doors.map((door) => door.stop(graceMs))))
+  const listeners: { useCertificate(tls: Certificate): void; stop(graceMs: number): Promise<void> }[] = []
+  stops.push(() => Promise.all(listeners.map((listener) => listener.stop(graceMs))))
   const submission = await openSubmission(services, tools)
-  doors.push(submission)
+  listeners.push(submission)
   const returnPath = await openReturnPath(services, tools)
-  doors.push(returnPath)
+  listeners.push(returnPath)
   const http = await openHttp(services, tools, stops)
-  doors.push(http)
+  listeners.push(http)
   certified.useCertificate(tls)
   core.metricsPage.add(connectionFigures(core.metrics, { http, submission, return_path: returnPath }))
   const metrics = await openMetrics(services)
@@ -49,7 +49,7 @@ export async function openDoors(services: Services, stops: Stop[]): Promise<Door
   const certificate = new CertificateRenewal(tls, {
     load: () => certificateFor(core),
     use(renewed) {
-      for (const door of [...doors, certified]) door.useCertificate(renewed)
+      for (const listener of [...listeners, certified]) listener.useCertificate(renewed)
     },
     log: core.log,
   })
@@ -65,7 +65,7 @@ const openMetrics = ({ core: { config, log, metricsPage }, version }: Services):
     text: () => metricsPage.text(version),
   })
 
-function openSubmission({ core, intake, space, shares }: Services, { tls, refusedLogins }: DoorTools): Promise<SmtpServer> {
+function openSubmission({ core, intake, space, shares }: Services, { tls, refusedLogins }: ListenerTools): Promise<SmtpServer> {
   const { config, clock, log, metrics, apiKeys } = core
   return startSubmissionServer(
     { clock, log, metrics, tls, space, accept: intake.accept, apiKeys, refusedLogins },
@@ -79,11 +79,11 @@ function openSubmission({ core, intake, space, shares }: Services, { tls, refuse
   )
 }
 
-function openReturnPath({ core, space, reports, shares }: Services, { tls }: DoorTools): Promise<SmtpServer> {
+function openReturnPath({ core, space, reports, shares }: Services, { tls }: ListenerTools): Promise<SmtpServer> {
   const { config, clock, log, metrics, secrets, sendingDomains } = core
   const ownNames = new Set([config.hostname, config.returnPath.domain])
   const isOurs = (domain: string): boolean => ownNames.has(domain) || sendingDomains.isReturnPath(domain)
-  const parts = { clock, log, metrics, tls, space, reports, isOurs, tokenKey: secrets.deriveKey('verp') }
+  const services = { clock, log, metrics, tls, space, reports, isOurs, tokenKey: secrets.deriveKey('verp') }
   const { hostname, trustedProxies } = config
-  return startReturnPathServer(parts, { hostname, maxConnections: shares.returnPath, trustedProxies, ...config.returnPath })
+  return startReturnPathServer(services, { hostname, maxConnections: shares.returnPath, trustedProxies, ...config.returnPath })
 }

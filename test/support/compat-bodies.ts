@@ -1,6 +1,6 @@
 type Json = Record<string, unknown>
 
-interface DoorBody {
+interface CompatBody {
   schema: Json
   example: unknown
 }
@@ -29,7 +29,7 @@ const personalization = fields(
   },
   'to',
 )
-const sendGrid: DoorBody = {
+const sendGrid: CompatBody = {
   schema: fields(
     {
       personalizations: list(personalization, { minItems: 1 }),
@@ -80,11 +80,11 @@ const postmarkFields: Json = {
   Attachments: list(fields({ Name: text, Content: text, ContentType: text, ContentID: text }, 'Name', 'Content')),
   MessageStream: { enum: ['outbound'] },
 }
-const postmarkEmail: DoorBody = {
+const postmarkEmail: CompatBody = {
   schema: fields({ ...postmarkFields, Subject: text, HtmlBody: text, TextBody: text }, 'From', 'To', 'TextBody'),
   example: { From: 'App <app@sender.example>', To: 'user@example.net', Subject: 'Hello', HtmlBody: '<p>Hello</p>' },
 }
-const postmarkTemplated: DoorBody = {
+const postmarkTemplated: CompatBody = {
   schema: fields(
     { ...postmarkFields, TemplateId: text, TemplateAlias: text, TemplateModel: variables, InlineCss: flag },
     'From',
@@ -94,8 +94,8 @@ const postmarkTemplated: DoorBody = {
   ),
   example: { From: 'App <app@sender.example>', To: 'user@example.net', TemplateAlias: '<own template>', TemplateModel: { name: 'Ann' } },
 }
-const batchOf = ({ schema, example }: DoorBody): DoorBody => ({ schema: list(schema, { minItems: 1 }), example: [example, example] })
-const templatedBatchOf = ({ schema, example }: DoorBody): DoorBody => ({
+const batchOf = ({ schema, example }: CompatBody): CompatBody => ({ schema: list(schema, { minItems: 1 }), example: [example, example] })
+const templatedBatchOf = ({ schema, example }: CompatBody): CompatBody => ({
   schema: fields({ Messages: list(schema, { minItems: 1 }) }, 'Messages'),
   example: { Messages: [example] },
 })
@@ -108,7 +108,7 @@ const mailgunOptions: Json = {
   'o:deliverytime': text,
   'v:order': text,
 }
-const mailgunEmail: DoorBody = {
+const mailgunEmail: CompatBody = {
   schema: fields(
     {
       from: text,
@@ -135,7 +135,7 @@ const mailgunEmail: DoorBody = {
   ),
   example: { from: 'App <app@sender.example>', to: 'user@example.net', subject: 'Hello', text: 'Hello' },
 }
-const mailgunMime: DoorBody = {
+const mailgunMime: CompatBody = {
   schema: fields({ to: text, message: file, ...mailgunOptions }, 'to', 'message'),
   example: {
     to: 'user@example.net',
@@ -144,7 +144,7 @@ const mailgunMime: DoorBody = {
 }
 
 /** What our document leaves to the documentation of other services: the bodies that their clients send, by path. */
-export const doorBodies: Record<string, DoorBody> = {
+export const compatBodies: Record<string, CompatBody> = {
   '/compat/sendgrid/v3/mail/send': sendGrid,
   '/compat/postmark/email': postmarkEmail,
   '/compat/postmark/email/batch': batchOf(postmarkEmail),

@@ -1,4 +1,4 @@
-import type { CompatDoor, DoorRoute } from './compat/compat-door.ts'
+import type { CompatApi, CompatRoute } from './compat/compat-api.ts'
 import { headerReferences } from './openapi-headers.ts'
 import type { JsonSchema } from './openapi-schema.ts'
 
@@ -10,20 +10,20 @@ const parameter = {
   schema: { type: 'string' },
 }
 
-const schemeOf = ({ prefix, security }: CompatDoor): string => (security ? prefix.replace(/.*\//, '') : 'bearer')
+const schemeOf = ({ prefix, security }: CompatApi): string => (security ? prefix.replace(/.*\//, '') : 'bearer')
 
 /** How the clients of these services show the API key, as it belongs under `components.securitySchemes`. */
-export const doorSecurity = (doors: readonly CompatDoor[]): Record<string, JsonSchema> =>
-  Object.fromEntries(doors.flatMap((door) => (door.security ? [[schemeOf(door), door.security]] : [])))
+export const compatSecurity = (apis: readonly CompatApi[]): Record<string, JsonSchema> =>
+  Object.fromEntries(apis.flatMap((api) => (api.security ? [[schemeOf(api), api.security]] : [])))
 
-/** The paths of the doors for the clients of other services. */
-export const doorPaths = (doors: readonly CompatDoor[]): Record<string, { post: JsonSchema }> =>
+/** The paths of the apis for the clients of other services. */
+export const compatPaths = (apis: readonly CompatApi[]): Record<string, { post: JsonSchema }> =>
   Object.fromEntries(
-    doors.flatMap((door) => door.routes.map((route) => [`${door.prefix}${route.path}`, { post: doorOperation(door, route) }])),
+    apis.flatMap((api) => api.routes.map((route) => [`${api.prefix}${route.path}`, { post: compatOperation(api, route) }])),
   )
 
-function doorOperation(door: CompatDoor, { path, answers }: DoorRoute): JsonSchema {
-  const { prefix, service, mediaType, refusal } = door
+function compatOperation(api: CompatApi, { path, answers }: CompatRoute): JsonSchema {
+  const { prefix, service, mediaType, refusal } = api
   const json = (schema: JsonSchema | null) => (schema === null ? {} : { content: { 'application/json': { schema } } })
   return {
     operationId: `compat.${`${prefix}${path}`.slice('/compat/'.length).replace(/[^A-Za-z0-9.]+/g, '_')}`,
@@ -32,7 +32,7 @@ function doorOperation(door: CompatDoor, { path, answers }: DoorRoute): JsonSche
     description:
       `For clients that were written for ${service}: the body is what its documentation says, and so is the answer. ` +
       'What cannot be honoured is refused. Needs a key with `sending_access` or `full_access`.',
-    security: [{ [schemeOf(door)]: [] }],
+    security: [{ [schemeOf(api)]: [] }],
     ...(path.includes('{domain}') ? { parameters: [parameter] } : {}),
     requestBody: {
       required: true,

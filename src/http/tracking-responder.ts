@@ -5,7 +5,7 @@ import { openTarget, type LinkTarget } from '../tracking/sealed-target.ts'
 import { readRecipientToken, recipientTokenLength, type TrackedRecipient, type TrackingKeys } from '../tracking/tracking-token.ts'
 import { clientAddressRule } from './client-address.ts'
 
-interface TrackingDoorParts {
+interface TrackingServices {
   keys: TrackingKeys
   /** Networks in CIDR notation. */
   trustedProxies: readonly string[]
@@ -59,13 +59,13 @@ const notFound: Found = { status: 404, type: 'text/plain; charset=utf-8', body: 
  * same answer, and nothing is waited for. Only GET is passed on, so that HEAD uses up no link that works once. A tracking host
  * answers only these, links to unsubscribe, and the files by which apps open links.
  */
-export class TrackingDoor {
-  readonly #parts: TrackingDoorParts
+export class TrackingResponder {
+  readonly #services: TrackingServices
   readonly #clientAddress: ReturnType<typeof clientAddressRule>
 
-  constructor(parts: TrackingDoorParts) {
-    this.#parts = parts
-    this.#clientAddress = clientAddressRule(parts.trustedProxies)
+  constructor(services: TrackingServices) {
+    this.#services = services
+    this.#clientAddress = clientAddressRule(services.trustedProxies)
   }
 
   /** False where the request is for others to answer. `req.url` is a path with its query. */
@@ -75,7 +75,7 @@ export class TrackingDoor {
       this.#answerLink(target, req, res)
       return true
     }
-    const appLinks = this.#parts.appLinksAt(hostOf(req.headers))
+    const appLinks = this.#services.appLinksAt(hostOf(req.headers))
     if (appLinks === null || target.startsWith('/u/')) return false
     const file = wellKnown.exec(target)?.[1]
     const content = file !== undefined && Object.hasOwn(appLinks, file) ? appLinks[file] : undefined
@@ -85,15 +85,15 @@ export class TrackingDoor {
 
   #answerLink(target: string, req: IncomingMessage, res: ServerResponse): void {
     const [, kind = '', token = '', sealed] = path.exec(target) ?? []
-    const recipient = readRecipientToken(token, this.#parts.keys)
+    const recipient = readRecipientToken(token, this.#services.keys)
     const found = recipient ? this.#find({ kind, sealed, host: hostOf(req.headers) }, recipient) : notFound
     send(req, res, found)
-    if (!recipient || !found.hit || !isRead(req) || !this.#parts.hits.takes(recipient.recipientId)) return
+    if (!recipient || !found.hit || !isRead(req) || !this.#services.hits.takes(recipient.recipientId)) return
     const { headers, socket } = req
-    this.#parts.hits.record({
+    this.#services.hits.record({
       ...found.hit,
       recipientId: recipient.recipientId,
-      at: this.#parts.now(),
+      at: this.#services.now(),
       method: req.method ?? 'GET',
       headers: headersOf(headers),
       ip: this.#clientAddress({ remoteAddress: socket.remoteAddress, forwardedFor: headers['x-forwarded-for']?.toString() }),
@@ -120,7 +120,7 @@ export class TrackingDoor {
 
   /** A link at a tracking host leads on from there alone, and one at `base_url` from no tracking host. */
   #openTarget(sealed: string, messageTag: Uint8Array, host: string): LinkTarget | null {
-    const { keys, appLinksAt } = this.#parts
+    const { keys, appLinksAt } = this.#services
     const isTrackingHost = appLinksAt(host) !== null
     return (
       openTarget(sealed, { messageTag, trackingHost: host }, keys) ??

@@ -2,16 +2,16 @@ import { systemAccountId } from '../account/system-account.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
 import type { DeliveryJob, DeliveryRecipient } from './attempt.ts'
 import type { Delivery } from './delivery-threads.ts'
-import type { IdentifiedMessage, MessageIdentity, RecipientFrame } from './message-identity.ts'
+import type { IdentifiedMessage, MessageIdentity, RecipientEnvelope } from './message-identity.ts'
 import type { TrackingLinks } from '../tracking/tracking-links.ts'
 import type { TrackingOptions } from '../message/tracking-options.ts'
 
 /** How a message leaves: its reverse-path, added fields, signatures, and required TLS. */
-export type JobFrame = Pick<DeliveryJob, 'signingKeys' | 'tls' | 'fields' | 'knownName' | 'tracking'> & {
-  frameOf(recipient: Pick<DeliveryRecipient, 'id' | 'forwardPath'>): RecipientFrame
+export type JobEnvelope = Pick<DeliveryJob, 'signingKeys' | 'tls' | 'fields' | 'knownName' | 'tracking'> & {
+  envelopeOf(recipient: Pick<DeliveryRecipient, 'id' | 'forwardPath'>): RecipientEnvelope
 }
 
-interface JobFramesParts {
+interface JobEnvelopesServices {
   identity: MessageIdentity
   tracking: Pick<TrackingLinks, 'planFor'>
   sendingDomains: Pick<SendingDomains, 'senderDomain' | 'privateKey' | 'onKeyGone'>
@@ -19,31 +19,31 @@ interface JobFramesParts {
 }
 
 /** The server's own mail carries nothing by which anything could come back. */
-const anonymous = (): RecipientFrame => ({ reversePath: '', traceFields: '', fields: [] })
+const anonymous = (): RecipientEnvelope => ({ reversePath: '', traceFields: '', fields: [] })
 
 /** Decides how each message leaves, and hands delivery each signing key once. */
-export class JobFrames {
-  readonly #parts: JobFramesParts
+export class JobEnvelopes {
+  readonly #services: JobEnvelopesServices
   /** Ids of keys that delivery has. */
   readonly #given = new Set<string>()
 
-  constructor(parts: JobFramesParts) {
-    this.#parts = parts
-    parts.sendingDomains.onKeyGone((id) => {
-      if (this.#given.delete(id)) parts.delivery.dropKey(id)
+  constructor(services: JobEnvelopesServices) {
+    this.#services = services
+    services.sendingDomains.onKeyGone((id) => {
+      if (this.#given.delete(id)) services.delivery.dropKey(id)
     })
   }
 
   /** Null if the message cannot be signed because its domain is gone. The server's own mail then leaves unsigned. */
-  frameFor(message: IdentifiedMessage & { domainId: string | null; tracking: TrackingOptions | null }): JobFrame | null {
-    const { identity, sendingDomains, tracking } = this.#parts
+  envelopeFor(message: IdentifiedMessage & { domainId: string | null; tracking: TrackingOptions | null }): JobEnvelope | null {
+    const { identity, sendingDomains, tracking } = this.#services
     const domain = message.domainId === null ? null : sendingDomains.senderDomain(message.domainId)
     const isOwn = message.accountId === systemAccountId
     if (!domain)
-      return isOwn ? { signingKeys: [], tls: 'opportunistic', fields: [], knownName: null, tracking: null, frameOf: anonymous } : null
+      return isOwn ? { signingKeys: [], tls: 'opportunistic', fields: [], knownName: null, tracking: null, envelopeOf: anonymous } : null
     const { signingKeys, tls, knownName } = domain
     for (const { id } of signingKeys) this.#give(id)
-    if (isOwn) return { signingKeys, tls, fields: [], knownName, tracking: null, frameOf: anonymous }
+    if (isOwn) return { signingKeys, tls, fields: [], knownName, tracking: null, envelopeOf: anonymous }
     const fields = identity.fieldsOf(message, domain)
     return {
       signingKeys,
@@ -51,13 +51,13 @@ export class JobFrames {
       knownName,
       fields,
       tracking: tracking.planFor(message, domain),
-      frameOf: (recipient) => identity.frameOf(message, recipient, domain),
+      envelopeOf: (recipient) => identity.envelopeOf(message, recipient, domain),
     }
   }
 
   #give(keyId: string): void {
     if (this.#given.has(keyId)) return
-    this.#parts.delivery.addKey(keyId, this.#parts.sendingDomains.privateKey(keyId))
+    this.#services.delivery.addKey(keyId, this.#services.sendingDomains.privateKey(keyId))
     this.#given.add(keyId)
   }
 }

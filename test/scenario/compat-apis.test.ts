@@ -71,7 +71,7 @@ async function ask(door: Door, { key = relay.token, method = 'POST', path = door
 let accounts = 0
 async function keyOf(wanted: { plan?: string; permission?: 'full_access' | 'sending_access' | 'read_access'; expiresAt?: number } = {}) {
   const { plan = 'enterprise', permission = 'full_access', expiresAt } = wanted
-  const { apiKeys, accounts: list } = relay.relay.parts
+  const { apiKeys, accounts: list } = relay.relay.services
   const account = await list.create(`account ${++accounts}`, plan)
   const { token } = await apiKeys.create({ accountId: account.id, name: 'test', permission, ...(expiresAt ? { expiresAt } : {}) })
   return { token, accountId: account.id }
@@ -107,7 +107,7 @@ describe('refusals are in the form of the service:', () => {
         'a suspended account',
         async () => {
           const { token, accountId } = await keyOf()
-          await relay.relay.parts.accounts.change(accountId, { status: 'suspended' })
+          await relay.relay.services.accounts.change(accountId, { status: 'suspended' })
           return { key: token }
         },
         [403, 422, 403],

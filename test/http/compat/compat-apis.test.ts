@@ -1,14 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { EmailComposer } from '../../../src/http/api/email-composer.ts'
 import { BodyRoom } from '../../../src/http/body-room.ts'
-import { compatDoors } from '../../../src/http/compat/compat-doors.ts'
+import { compatApis } from '../../../src/http/compat/compat-apis.ts'
 import type { AcceptBatch } from '../../../src/submission/accept-batch.ts'
 import { StorageFullError } from '../../../src/store/database.ts'
 import { TemplateList } from '../../../src/template/template-list.ts'
 import { startApiServer } from '../../support/api-server.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { testDatabase } from '../../support/test-database.ts'
-import { unsubscribeFrame } from '../../support/submission-fixture.ts'
+import { unsubscribeContext } from '../../support/submission-fixture.ts'
 
 const basic = (key: string): string => `Basic ${Buffer.from(`api:${key}`).toString('base64')}`
 const form = 'application/x-www-form-urlencoded'
@@ -32,15 +32,15 @@ const requests: [path: string, headers: (key: string) => Record<string, string>,
   ['/compat/mailgun/v3/sender.example/messages.mime', (key) => ({ authorization: basic(key), 'content-type': form }), raw],
 ]
 
-/** The doors before a way in that fails like this. */
+/** The compat APIs before a way in that fails like this. */
 async function serverFailing(error: Error, acceptBatch?: AcceptBatch) {
   const clock = settableClock()
   const fail = (): Promise<never> => Promise.reject(error)
   const db = await testDatabase()
   const templates = new TemplateList({ db, clock })
-  const composer = new EmailComposer({ clock, templates: templates.live, messageSizeLimit: 1024 * 1024, unsubscribe: unsubscribeFrame })
+  const composer = new EmailComposer({ clock, templates: templates.live, messageSizeLimit: 1024 * 1024, unsubscribe: unsubscribeContext })
   onTestFinished(() => composer.stop())
-  const doors = compatDoors({
+  const apis = compatApis({
     clock,
     composer,
     accept: fail,
@@ -51,7 +51,7 @@ async function serverFailing(error: Error, acceptBatch?: AcceptBatch) {
     messageSizeLimit: 1024 * 1024,
     verifiedDomainFor: (_, name) => ({ id: 'dom_1', name, tracking: { opens: false, clicks: false } }),
   })
-  const api = await startApiServer(() => [], { doors })
+  const api = await startApiServer(() => [], { compatApis: apis })
   const key = await api.token()
   const answers = requests.map(async ([path, headers, body]) => {
     const response = await fetch(api.url + path, { method: 'POST', headers: headers(key), body })

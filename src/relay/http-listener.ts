@@ -1,25 +1,25 @@
 import { EventFeed } from '../event/event-feed.ts'
 import { apiOperations } from '../http/api/operations.ts'
-import { compatDoors } from '../http/compat/compat-doors.ts'
+import { compatApis } from '../http/compat/compat-apis.ts'
 import { EventStreams } from '../http/event-streams.ts'
 import { startHttpServer, type HttpServer } from '../http/server.ts'
-import { TrackingDoor } from '../http/tracking-door.ts'
+import { TrackingResponder } from '../http/tracking-responder.ts'
 import { minuteMs, RateLimiter } from '../rate-limiter.ts'
 import { trackingKeys } from '../tracking/tracking-token.ts'
-import { apiPartsOf } from './api-parts.ts'
-import type { DoorTools } from './door-tools.ts'
+import { apiServicesOf } from './api-services.ts'
+import type { ListenerTools } from './listener-tools.ts'
 import type { Services } from './services.ts'
 import type { Stop } from './stop.ts'
 
-/** Opens the port of the API, its compatibility doors, tracking links and the pages for people. */
-export function openHttp(services: Services, tools: DoorTools, stops: Stop[]): Promise<HttpServer> {
+/** Opens the port of the API, the compat APIs, tracking links and the pages for people. */
+export function openHttp(services: Services, tools: ListenerTools, stops: Stop[]): Promise<HttpServer> {
   const { core, follower, shares, version } = services
   const { config, clock, log, metrics, health, db, apiKeys, audit, people, sendingDomains } = core
   const eventFeed = new EventFeed(db)
   const eventStreams = new EventStreams({ feed: eventFeed, follower, clock })
   // They would go on for ever.
   stops.push(() => eventStreams.stop())
-  const parts = apiPartsOf(services, tools, { eventFeed, eventStreams })
+  const api = apiServicesOf(services, tools, { eventFeed, eventStreams })
   const { hostname, messageSizeLimit, submission, baseUrl, trustedProxies } = config
   const verifiedDomainFor = (accountId: string, name: string) => sendingDomains.verifiedDomainFor(accountId, name)
   return startHttpServer({
@@ -39,17 +39,17 @@ export function openHttp(services: Services, tools: DoorTools, stops: Stop[]): P
     listen: config.http.listen,
     tlsListen: config.http.tlsListen,
     tls: tools.tls,
-    trackingDoor: trackingDoorOf(services),
+    trackingResponder: trackingResponderOf(services),
     docs: config.http.docs,
-    operations: apiOperations(parts),
-    doors: config.compat.enabled
-      ? compatDoors({ hostname, messageSizeLimit, traceClients: submission.traceClients, verifiedDomainFor, ...parts })
+    operations: apiOperations(api),
+    compatApis: config.compat.enabled
+      ? compatApis({ hostname, messageSizeLimit, traceClients: submission.traceClients, verifiedDomainFor, ...api })
       : [],
   })
 }
 
-const trackingDoorOf = ({ core: { clock, config, secrets, sendingDomains }, hits }: Services): TrackingDoor =>
-  new TrackingDoor({
+const trackingResponderOf = ({ core: { clock, config, secrets, sendingDomains }, hits }: Services): TrackingResponder =>
+  new TrackingResponder({
     keys: trackingKeys(secrets.deriveKey),
     trustedProxies: config.trustedProxies,
     now: () => clock.now(),

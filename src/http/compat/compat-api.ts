@@ -2,13 +2,13 @@ import type { Accepted } from '../../submission/admission.ts'
 import { requirePermission, type ApiContext, type ApiRouter, type RefusalForm } from '../api-state.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { idempotencyKeyOf, submitterOf } from '../api/email-sending-operations.ts'
-import type { SendParts } from '../api/send-emails.ts'
+import type { SendServices } from '../api/send-emails.ts'
 import type { BodyRoom } from '../body-room.ts'
 import { jsonBytes, jsonText, parseJsonText } from '../json-body.ts'
 import type { JsonSchema } from '../openapi-schema.ts'
 
-/** What the doors take of the server. */
-export interface DoorParts extends SendParts {
+/** What the apis take of the server. */
+export interface CompatServices extends SendServices {
   bodyRoom: BodyRoom
 }
 
@@ -17,7 +17,7 @@ export interface DoorParts extends SendParts {
  * made of this. Everything below `prefix` is answered in that service's own form; keys, limits and what may be sent are
  * those of our own API.
  */
-export interface CompatDoor {
+export interface CompatApi {
   /** Begins its paths, such as `/compat/postmark`. */
   prefix: string
   /** Its name, such as `Postmark`. */
@@ -34,11 +34,11 @@ export interface CompatDoor {
   refusalForm: RefusalForm
   refusal: JsonSchema
   bodyRoom: BodyRoom
-  routes: DoorRoute[]
+  routes: CompatRoute[]
 }
 
 /** A path that mail is posted to. */
-export interface DoorRoute {
+export interface CompatRoute {
   /** Below the prefix, with parameters in braces. */
   path: string
   /** The schema of the answer at each status; null where there is no body. */
@@ -47,18 +47,18 @@ export interface DoorRoute {
   send(ctx: ApiContext, request: EmailRequest): Promise<void>
 }
 
-/** The door that a path belongs to. */
-export const doorFor = (path: string, doors: readonly CompatDoor[]): CompatDoor | undefined =>
-  doors.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
+/** The api that a path belongs to. */
+export const compatApiFor = (path: string, apis: readonly CompatApi[]): CompatApi | undefined =>
+  apis.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
 
-/** Adds the routes of a door. A request waits until there is room for its body. */
-export function addDoorRoutes(router: ApiRouter, door: CompatDoor): void {
-  for (const { path, send } of door.routes) {
-    router.post(`${door.prefix}${path}`.replace(/\{(\w+)\}/g, ':$1'), async (ctx) => {
+/** Adds the routes of a api. A request waits until there is room for its body. */
+export function addCompatRoutes(router: ApiRouter, api: CompatApi): void {
+  for (const { path, send } of api.routes) {
+    router.post(`${api.prefix}${path}`.replace(/\{(\w+)\}/g, ':$1'), async (ctx) => {
       requirePermission(ctx, 'sending_access')
-      const leave = await door.bodyRoom.enter(ctx.req)
+      const leave = await api.bodyRoom.enter(ctx.req)
       try {
-        const idempotencyKey = door.takesIdempotencyKey ? idempotencyKeyOf(ctx) : null
+        const idempotencyKey = api.takesIdempotencyKey ? idempotencyKeyOf(ctx) : null
         await send(ctx, { submitter: submitterOf(ctx), source: 'compat', isStrict: false, idempotencyKey })
       } finally {
         leave()
@@ -72,7 +72,7 @@ export function addDoorRoutes(router: ApiRouter, door: CompatDoor): void {
  * it; other connections have their turns in between.
  * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
  */
-export async function doorJson(ctx: ApiContext): Promise<unknown> {
+export async function compatJson(ctx: ApiContext): Promise<unknown> {
   const bytes = await jsonBytes(ctx)
   await nextTurn()
   const text = jsonText(bytes)

@@ -1,11 +1,11 @@
 import type { Core } from '../core.ts'
 import { deliveryOptions } from '../delivery/delivery-options.ts'
 import { examination } from '../doctor/examination.ts'
-import { explainAddress, type ExplainParts } from '../doctor/explain-address.ts'
+import { explainAddress, type ExplainServices } from '../doctor/explain-address.ts'
 import { ownAddresses } from '../doctor/own-addresses.ts'
 import type { EventFeed } from '../event/event-feed.ts'
 import { ReportList } from '../feedback/report-list.ts'
-import type { ApiParts } from '../http/api/operations.ts'
+import type { ApiServices } from '../http/api/operations.ts'
 import { BodyRoom } from '../http/body-room.ts'
 import type { EventStreams } from '../http/event-streams.ts'
 import { SessionEntry } from '../http/session-entry.ts'
@@ -15,21 +15,21 @@ import { WaitingMail } from '../queue/waiting-mail.ts'
 import { SuppressionEntries } from '../suppression/suppression-entries.ts'
 import { UnsubscribeLinks } from '../suppression/unsubscribe-links.ts'
 import { unsubscribeKeys } from '../suppression/unsubscribe-token.ts'
-import type { DoorTools } from './door-tools.ts'
+import type { ListenerTools } from './listener-tools.ts'
 import type { Services } from './services.ts'
 
 /** Mail programs send the clicks of many from a few addresses. */
 const unsubscribesPerMinute = 300
 
 /** What the endpoints work on. What comes from the core stands last: TypeScript then refuses a name that is there already. */
-export function apiPartsOf(
+export function apiServicesOf(
   services: Services,
-  { composer, messageParser, refusedLogins }: DoorTools,
+  { composer, messageParser, refusedLogins }: ListenerTools,
   { eventFeed, eventStreams }: { eventFeed: EventFeed; eventStreams: EventStreams },
-): ApiParts {
+): ApiServices {
   const { core, queue, queueAdmin, erasures, reports, rollup, webhooks, intake, version } = services
   const { config, clock, db, accounts, audit, people } = core
-  const explainParts = explainPartsOf(services)
+  const explainServices = explainServicesOf(services)
   return {
     version,
     eventFeed,
@@ -63,7 +63,7 @@ export function apiPartsOf(
     unsubscribeLimit: new RateLimiter(clock, { limit: unsubscribesPerMinute, windowMs: minuteMs }),
     examineServer: () => examination(core),
     ownAddresses: () => ownAddresses(core),
-    explain: (address) => explainAddress(address, explainParts),
+    explain: (address) => explainAddress(address, explainServices),
     ...core,
   }
 }
@@ -72,7 +72,7 @@ const unsubscribeLinksOf = ({ db, clock, secrets, erasedAddress }: Core): Unsubs
   new UnsubscribeLinks({ db, clock, erasedAddress, keys: unsubscribeKeys(secrets.deriveKey) })
 
 /** Routes as delivery finds them. */
-function explainPartsOf({ core, queueAdmin }: Services): ExplainParts {
+function explainServicesOf({ core, queueAdmin }: Services): ExplainServices {
   const { db, clock, config, resolver, erasedAddress } = core
   const { hostname, port, smarthost, ...guard } = deliveryOptions(config)
   const route = { resolver, guard, ownNames: [hostname.toLowerCase()], port, smarthost, random: Math.random }

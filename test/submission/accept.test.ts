@@ -78,7 +78,7 @@ async function startQueue(db: Database): Promise<Relay> {
         random: () => 0,
         envelopeFor: ({ firstDueAt }) => ({
           ...plainEnvelope,
-          frameOf: () => ({ reversePath: `b${firstDueAt}@relay.example`, traceFields: '', fields: [] }),
+          envelopeOf: () => ({ reversePath: `b${firstDueAt}@relay.example`, traceFields: '', fields: [] }),
         }),
       },
       { retrySchedule: [minute, 5 * minute], viaSmarthost: false, suppressionPolicyFor: () => suppressAtOnce },

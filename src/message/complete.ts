@@ -120,12 +120,16 @@ function addressedAs(fields: readonly HeaderField[], read: ReadMailboxes): Compl
     const parsed = field && read(field)
     return new Set(parsed?.ok ? parsed.mailboxes.map(({ address }) => address.toLowerCase()) : [])
   }
-  const [to, cc] = [named('To'), named('Cc')]
-  return (address) => {
+  return typeAmong(named('To'), named('Cc'))
+}
+
+/** A closure of its own, which does not hold the fields for as long as the message is being written. */
+const typeAmong =
+  (to: Set<string>, cc: Set<string>): Completed['addressedAs'] =>
+  (address) => {
     const lower = address.toLowerCase()
     return to.has(lower) ? 'to' : cc.has(lower) ? 'cc' : 'bcc'
   }
-}
 
 /** Folds overlong lines at white space, which does not change what the field means (RFC 5322 2.2.3). */
 function withShortLines(field: HeaderField): HeaderField {

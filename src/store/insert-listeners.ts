@@ -15,10 +15,9 @@ export class InsertListeners {
     }
   }
 
-  /** To be called when a batch is on disk. */
-  tell(batch: Statement[]): void {
-    for (const { insert, heard } of this.#byTable.values()) {
-      if (batch.some(({ sql }) => insert.test(sql))) for (const each of heard) each()
-    }
+  /** What to call once this batch is on disk. */
+  of(batch: Statement[]): Set<() => void>[] {
+    const concerned = [...this.#byTable.values()].filter(({ insert }) => batch.some(({ sql }) => insert.test(sql)))
+    return concerned.map(({ heard }) => heard)
   }
 }

@@ -75,10 +75,11 @@ export async function openDatabase({ directory, busyTimeoutMs, sheet, ...hear }:
       return typeof owner === 'string' ? turns.take(owner, ask) : ask()
     },
     async write(batch: Statement[], { patient = false, onHeld } = {}): Promise<Written[]> {
+      const concerned = listeners.of(batch)
       const answer = await writer.write(batch, { patient, isTimed: onHeld !== undefined })
       if (!('written' in answer)) return []
       if (answer.ms !== undefined) onHeld?.(answer.ms)
-      listeners.tell(batch)
+      for (const heard of concerned) for (const each of heard) each()
       return answer.written
     },
     onInsert: (table, heard) => listeners.add(table, heard),

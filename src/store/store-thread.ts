@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { SternaError } from '../errors.ts'
-import { BusyError, ConflictError, StorageFullError, UniqueError, type Row, type Statement, type Value } from './database.ts'
+import { BusyError, ConflictError, StorageFullError, UniqueError, type Guard, type Row, type Statement, type Value } from './database.ts'
 import { StatementNumbers } from './statement-numbers.ts'
 import { openId, type Answer, type Request, type Requests, type ThreadData, type ThreadError } from './thread-messages.ts'
 
@@ -11,7 +11,9 @@ const patienceMs = 20
 const unwritten = new Set<ThreadError['kind']>(['full', 'busy', 'unwritten'])
 
 type Unnumbered<T> = T extends { id: number } ? Omit<T, 'id'> : never
-type Settled = { resolve: (answer: Answer) => void; reject: (error: Error) => void; batch: Statement[] }
+/** The guards of a batch, not its statements: content that is on its way to the disk is not held on this side too. */
+type Guards = (Guard | undefined)[]
+type Settled = { resolve: (answer: Answer) => void; reject: (error: Error) => void; guards: Guards }
 
 export interface Hear {
   /** Called once when the database can no longer be trusted (I/O error, corruption). */
@@ -39,7 +41,7 @@ export class StoreThread {
   constructor(data: ThreadData, hear: Hear) {
     this.#hear = hear
     this.#worker = new Worker(new URL('./sqlite-thread.ts', import.meta.url), { workerData: data })
-    this.opened = new Promise((resolve, reject) => this.#settle.set(openId, { resolve: () => resolve(), reject, batch: [] }))
+    this.opened = new Promise((resolve, reject) => this.#settle.set(openId, { resolve: () => resolve(), reject, guards: [] }))
     void this.opened.then(
       () => (this.#isOpen = true),
       () => {},
@@ -52,7 +54,10 @@ export class StoreThread {
   /** @throws ConflictError and the other errors of `Database` */
   write(batch: Statement[], { patient, isTimed }: { patient: boolean; isTimed: boolean }): Promise<Answer> {
     const numbered = batch.map((each) => this.#statements.numbered(each))
-    return this.request({ type: 'write', batch: numbered, ...(isTimed ? { isTimed } : {}) }, { patient, batch })
+    return this.request(
+      { type: 'write', batch: numbered, ...(isTimed ? { isTimed } : {}) },
+      { patient, guards: batch.map(({ guard }) => guard) },
+    )
   }
 
   async read<R extends Row>(sql: string, params: Record<string, Value>): Promise<R[]> {
@@ -60,12 +65,12 @@ export class StoreThread {
     return ('rows' in answer ? answer.rows : []) as R[]
   }
 
-  /** `batch`: what a write holds, so that its conflict can be named. */
-  request(request: Unnumbered<Request>, { patient = false, batch = [] }: { patient?: boolean; batch?: Statement[] } = {}): Promise<Answer> {
+  /** `guards`: of a write, by statement, so that its conflict can be named. */
+  request(request: Unnumbered<Request>, { patient = false, guards = [] }: { patient?: boolean; guards?: Guards } = {}): Promise<Answer> {
     if (this.#ended) return Promise.reject(this.#ended)
     const id = ++this.#lastId
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    this.#settle.set(id, { resolve, reject, batch })
+    this.#settle.set(id, { resolve, reject, guards })
     if (patient) this.#wait({ ...request, id } as Request)
     else this.#post({ ...request, id } as Request)
     return promise
@@ -102,7 +107,7 @@ export class StoreThread {
     this.#settle.delete(answer.id)
     this.#noteWriting(answer)
     if (!('error' in answer)) return settle?.resolve(answer)
-    settle?.reject(errorOf(answer.error, settle.batch))
+    settle?.reject(errorOf(answer.error, settle.guards))
     if (answer.error.kind === 'fatal' && answer.id !== openId) this.#die(errorOf(answer.error))
   }
 
@@ -128,10 +133,10 @@ export class StoreThread {
   }
 }
 
-function errorOf({ kind, message, statement }: ThreadError, batch: Statement[] = []): Error {
+function errorOf({ kind, message, statement }: ThreadError, guards: Guards = []): Error {
   switch (kind) {
     case 'conflict':
-      return new ConflictError(batch[statement]?.guard)
+      return new ConflictError(guards[statement])
     case 'unique':
       return new UniqueError(message)
     case 'full':

@@ -52,10 +52,17 @@ function findingOf<T>(
   return { kind, isPresent: answer.status === 'ok' && matches(answer.records), found: found || null }
 }
 
-function matchesText({ kind, value }: DnsRecord, texts: string[]): boolean {
-  if (kind === 'dmarc') return texts.some(isDmarc)
-  if (kind === 'return-path-spf') return allowsAll(texts, mechanismsOf(value).slice(0, 1))
-  return texts.some((text) => isSameKey(text, value))
+function matchesText({ record, value }: DnsRecord, texts: string[]): boolean {
+  switch (record) {
+    case 'DKIM':
+      return texts.some((text) => isSameKey(text, value))
+    case 'SPF':
+      return allowsAll(texts, mechanismsOf(value).slice(0, 1))
+    case 'DMARC':
+      return texts.some(isDmarc)
+    default:
+      return texts.includes(value)
+  }
 }
 
 /** True if bounces reach `host`, as one of the hosts that are tried first. */

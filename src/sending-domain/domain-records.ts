@@ -12,11 +12,13 @@ export interface RecordHosts {
   takesReports: boolean
 }
 
+/** What a record is for, in the API's words; both records of the return path are `SPF`. */
+export const recordPurposes = ['DKIM', 'SPF', 'DMARC', 'Tracking'] as const
+
 /** A DNS record for the domain's owner to publish. */
 export interface DnsRecord {
   kind: RecordKind
-  /** Its purpose, in the API's words; both records of the return path are `SPF`. */
-  record: 'DKIM' | 'SPF' | 'DMARC' | 'Tracking'
+  record: (typeof recordPurposes)[number]
   /** The full name, without the final dot. */
   name: string
   type: 'TXT' | 'MX' | 'CNAME'

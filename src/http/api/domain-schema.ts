@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { domainStatuses, domainTlsPolicies, recordStatuses } from '../../sending-domain/domain.ts'
+import { recordPurposes } from '../../sending-domain/domain-records.ts'
 import { timeAnswer } from '../time-field.ts'
 
 const domainRecord = z
   .object({
-    record: z.enum(['DKIM', 'SPF', 'DMARC', 'Tracking']).describe('What it is for; both records of the return path are SPF.'),
+    record: z.enum(recordPurposes).describe('What it is for; both records of the return path are SPF.'),
     name: z.string().describe('The full name, without a final dot.'),
     type: z.enum(['TXT', 'MX', 'CNAME']),
     value: z.string().describe('The text, or the host alone.'),

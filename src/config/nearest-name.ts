@@ -1,4 +1,4 @@
-/** The name that a mistyped one was probably meant to be; undefined if none is close. */
+/** The name that a mistyped one probably stands for; undefined if none is close. */
 export function nearestName(mistyped: string, names: readonly string[]): string | undefined {
   const near = Math.max(2, Math.floor(mistyped.length / 6))
   let best: { name: string; distance: number } | undefined

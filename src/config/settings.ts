@@ -79,7 +79,11 @@ export const settings = {
     'Where the API listens without TLS, for example behind a proxy that adds it.',
   ),
   'http.tls_listen': setting(type.list(type.listenAddress), null, 'Where the API listens with TLS, using tls.cert and tls.key.'),
-  'http.docs': setting(type.flag, true, 'Serves the API reference at /docs and the OpenAPI document at /openapi.json, to everybody.'),
+  'http.docs': setting(
+    type.flag,
+    true,
+    'Serves the API reference at /docs and the OpenAPI document at /openapi.json, without authentication.',
+  ),
   'http.failed_authentications_per_minute': setting(
     type.whole(0, 1_000_000),
     60,
@@ -170,16 +174,16 @@ export const settings = {
   'return_path.complaint_sources': setting(
     type.list(type.network),
     null,
-    'Networks, such as 192.0.2.0/24, of the providers whose complaints count, however many arrive per day; those from elsewhere then ' +
-      'change nothing. Without this setting, a complaint from anybody counts that returns the token of a message, which only its ' +
-      'recipients can know.',
+    'Networks, such as 192.0.2.0/24, of the providers whose complaints count, without a daily limit. Complaints from elsewhere then ' +
+      'have no effect. Without this setting, a complaint counts if it returns the token of a message, which only its recipients can ' +
+      'know.',
   ),
   'return_path.storage_limit': setting(
     type.size,
     '256MB',
-    'How much returned mail to keep: this much mail to the addresses of single messages, the same again of reports to addresses ' +
-      'that anybody can know, and the same again of mail for postmaster and abuse. Per day, one address of a message, or one network, ' +
-      'may use a sixteenth. Above the limit, the oldest settled reports are removed, and mail for postmaster and abuse is answered ' +
+    'How much returned mail to keep: this much for the bounce addresses of messages, as much again for the public report addresses, ' +
+      'and as much again for postmaster and abuse. Each bounce address and each sending network may use a sixteenth of it per day. ' +
+      'Above the limit, Sterna removes the oldest settled reports, and answers mail for postmaster and abuse ' +
       'with 452 4.2.2.',
   ),
   operator_email: setting(
@@ -265,7 +269,7 @@ export const settings = {
   'delivery.retry_schedule': setting(
     type.filledList(type.positiveDuration),
     '1m,5m,15m,30m,1h,2h,4h,6h',
-    'The waits between attempts after a transient refusal; the last one repeats. Each is lengthened a little at random.',
+    'The delays between attempts after a temporary failure; the last one repeats. Each gets a little longer at random.',
   ),
   'delivery.give_up_after': setting(
     type.positiveDuration,
@@ -276,7 +280,7 @@ export const settings = {
   'delivery.feedback_sender': setting(
     type.feedbackSender,
     (known) => feedbackSenderOf(String(known.valueOf('hostname'))),
-    "The last part of the Feedback-ID field. Gmail's Postmaster Tools use it to add up complaints about all mail of this server.",
+    "The last part of the Feedback-ID field. Gmail's Postmaster Tools use it to group complaints about all mail from this server.",
     'the last 15 letters and digits of hostname',
   ),
 
@@ -327,7 +331,7 @@ export const settings = {
   'webhooks.retry_schedule': setting(
     type.list(type.positiveDuration),
     '1m,5m,30m,2h,24h',
-    'The waits after each failed attempt to post an event. When the list is used up, the delivery has failed.',
+    'The delays after failed attempts to post an event. When all are used up, the delivery has failed.',
   ),
   'webhooks.timeout': setting(type.positiveDuration, '15s', 'How long a webhook endpoint may take to answer.'),
 
@@ -335,16 +339,16 @@ export const settings = {
     type.flag,
     true,
     'Suppresses an address for the account as soon as mail to it bounces hard, because the address or its domain does not exist, ' +
-      'has moved, or accepts no mail. A bounce that rests on the DNS alone does not suppress, because the DNS may be wrong. If a ' +
-      'refusal calls the address unknown in words alone, without proof, the bounce is soft. A second one on another day suppresses, ' +
-      'unless mail was delivered there, or opened or clicked by a person, in between.',
+      'has moved, or accepts no mail. A bounce based on DNS alone does not suppress, because DNS may be wrong. If only the wording of ' +
+      'a refusal says that the address is unknown, the bounce is soft. A second one on another day suppresses the address, unless ' +
+      'mail was delivered there, or a person opened or clicked it, in between.',
   ),
   'suppression.complaints': setting(type.flag, true, 'Suppresses an address as soon as its owner reports mail as spam.'),
   'suppression.soft_bounces': setting(
     type.whole(0, 1000),
     0,
-    'Suppresses an address after this many soft bounces (a full mailbox, say) without a delivery between them. Refusals because of ' +
-      'the sender or the content do not count, nor do bounces that rest on the DNS alone. 0: never.',
+    'Suppresses an address after this many soft bounces (such as a full mailbox) without a delivery between them. Refusals because of ' +
+      'the sender or the content do not count, nor do bounces based on DNS alone. 0: never.',
   ),
   'suppression.expiry': setting(
     type.duration,
@@ -395,7 +399,7 @@ export const settings = {
     type.list(type.listenAddress),
     null,
     'Where GET /metrics is answered to anybody who asks, without a key, and nothing else is: a private address, such as 127.0.0.1:9464. ' +
-      'At the addresses of the API it takes a key with the permission metrics.',
+      'At the addresses of the API, it requires a key with the metrics permission.',
   ),
 
   'log.level': setting(
@@ -413,8 +417,8 @@ type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${
 type Section = SettingName extends infer N ? (N extends `${infer S}.${string}` ? S : never) : never
 
 /**
- * The loaded configuration: `delivery.give_up_after` is `config.delivery.giveUpAfter`. Durations are in ms, sizes in
- * bytes, paths absolute.
+ * The loaded configuration: `delivery.give_up_after` is `config.delivery.giveUpAfter`. Durations are in ms, sizes in bytes, and paths
+ * are absolute.
  */
 export type Config = {
   readonly [N in SettingName as N extends `${string}.${string}` ? never : CamelCase<N>]: ValueOf<Settings[N]>

@@ -9,7 +9,7 @@ import { offsetIn, sntpRequest } from './examine-clock.ts'
 import type { DiskSpace } from './examine-disk.ts'
 import type { Greet } from './examine-port-25.ts'
 
-/** What the doctor examines outside of this process, besides the DNS. Nothing throws: what is not available is null. */
+/** What the doctor examines outside this process, apart from DNS. Nothing throws: whatever is unavailable is null. */
 export interface DoctorHost {
   interfaceAddresses(): string[]
   greet: Greet

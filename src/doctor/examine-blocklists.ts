@@ -2,7 +2,7 @@ import type { Resolver } from '../resolver.ts'
 import { reversedLabels } from './examine-host-name.ts'
 import { type Finding, sayOf } from './finding.ts'
 
-/** RFC 5782 5: every list contains the first address, so a list without it does not answer us; no list contains 127.0.0.1. */
+/** RFC 5782 5: every list contains the first address, so a list without it is not answering us; no list contains 127.0.0.1. */
 const [alwaysListed, neverListed] = ['127.0.0.2', '127.0.0.1']
 
 /** Whether DNS blocklists (RFC 5782) contain the sending addresses. */

@@ -30,8 +30,8 @@ export function judgeClockAgainstLog(newest: number | null, now: number): Findin
   if (newest === null || compareClock(newest, now) !== 'behind') return []
   const what = `The clock says ${isoTime(now)}, but the newest event in the database is from ${isoTime(newest)}.`
   const advice =
-    'Correct the clock with NTP. If it is correct now, it was ahead before: what was written then has wrong dates, and mail ' +
-    'scheduled for a date waits for it.'
+    'Correct the clock with NTP. If it is correct now, it was ahead before: records written then have wrong dates, and mail ' +
+    'scheduled then waits for its date.'
   return [sayOf('clock').warning(what, advice)]
 }
 
@@ -42,7 +42,8 @@ const ntpEpoch = 2_208_988_800
 export const sntpRequest = (): Buffer => Buffer.concat([Buffer.from([0b00_100_011]), Buffer.alloc(47)])
 
 /**
- * How far our clock is ahead, ms, by the server's answer (RFC 4330 5); null if it is no valid answer, or the server does not know the time.
+ * How far our clock is ahead, ms, according to the server's answer (RFC 4330 5); null if the answer is invalid or the server does not
+ * know the time.
  * @param sentAt and receivedAt epoch, ms, by our clock
  */
 export function offsetIn(reply: Buffer, sentAt: number, receivedAt: number): number | null {

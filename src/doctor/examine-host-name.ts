@@ -25,7 +25,7 @@ export function sendingAddresses(interfaceAddresses: string[], ofHostName: strin
   return own.length > 0 ? { addresses: own, areOwn: true } : { addresses: ofHostName.filter(isPublicAddress), areOwn: false }
 }
 
-/** The EHLO name must be in the DNS and lead back here (RFC 5321 4.1.1.1, 4.1.4). */
+/** The EHLO name must be in the DNS and resolve to this server (RFC 5321 4.1.1.1, 4.1.4). */
 export function judgeHostName(hostname: string, found: string[], { addresses, areOwn }: SendingAddresses): Finding {
   const say = sayOf('host_name')
   if (!isFullName(hostname)) {
@@ -43,7 +43,7 @@ export function judgeHostName(hostname: string, found: string[], { addresses, ar
   const missing = areOwn ? addresses.filter((address) => !found.some((other) => isSame(address, other))) : []
   if (missing.length > 0) {
     return say.warning(
-      `${hostname} is ${found.join(', ')}, but mail may also leave from ${missing.join(', ')}.`,
+      `${hostname} resolves to ${found.join(', ')}, but mail may also leave from ${missing.join(', ')}.`,
       `Add these addresses to the records of ${hostname}; the SPF records of domains (a:${hostname}) cover only the addresses ` +
         'listed there.',
     )
@@ -51,7 +51,7 @@ export function judgeHostName(hostname: string, found: string[], { addresses, ar
   return say.ok(`${hostname} is ${found.join(', ')}.`)
 }
 
-/** Every sending address needs a name that leads back to it, because large receivers refuse mail from others. */
+/** Every sending address needs a name that resolves back to it, because large receivers refuse mail from addresses without one. */
 export async function examineReverseDns(hostname: string, { addresses, areOwn }: SendingAddresses, resolver: Names): Promise<Finding[]> {
   if (addresses.length === 0) {
     const advice = isFullName(hostname)
@@ -64,7 +64,7 @@ export async function examineReverseDns(hostname: string, { addresses, areOwn }:
       const { status, records: names } = await resolver.ptr(reverseName(address))
       if (status === 'servfail') {
         return sayOf('reverse_dns').skipped(
-          `The name of ${address} could not be looked up.`,
+          `The reverse DNS of ${address} could not be looked up.`,
           'Run the check again; if this persists, ask your provider.',
         )
       }
@@ -82,17 +82,20 @@ export function judgeReverse(
   const say = sayOf('reverse_dns')
   const inexact = areOwn ? '' : ` (${address} is the address of ${hostname} in the DNS; the machine itself has no public address)`
   const ask = `Ask your provider to set the reverse DNS (PTR) of ${address} to ${hostname}`
-  if (names.length === 0) return say.failed(`${address} has no name in the reverse DNS${inexact}.`, `${ask}.`)
+  if (names.length === 0) return say.failed(`${address} has no reverse DNS${inexact}.`, `${ask}.`)
   const back = names.filter(({ leadsTo }) => leadsTo.some((other) => isSame(address, other))).map(({ name }) => name)
   const all = names.map(({ name }) => name).join(', ')
   if (back.length === 0)
     return say.failed(
-      `${address} is called ${all}, which does not lead back to it${inexact}.`,
+      `The reverse DNS of ${address} is ${all}, which does not resolve back to it${inexact}.`,
       `${ask}, and publish that name with this address.`,
     )
   if (!back.includes(hostname))
-    return say.warning(`${address} is called ${all}, but this server calls itself ${hostname}.`, `${ask}, or set hostname to ${back[0]}.`)
-  return say.ok(`${address} is called ${hostname}, which leads back to it.`)
+    return say.warning(
+      `The reverse DNS of ${address} is ${all}, but this server calls itself ${hostname}.`,
+      `${ask}, or set hostname to ${back[0]}.`,
+    )
+  return say.ok(`The reverse DNS of ${address} is ${hostname}, which resolves back to it.`)
 }
 
 /** The name of an address under in-addr.arpa (RFC 1035 3.5) or ip6.arpa (RFC 3596 2.5). */

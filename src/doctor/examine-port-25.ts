@@ -29,7 +29,7 @@ async function tryHost({ host, port, isTls }: Greeter, resolver: Resolver, greet
   return records[0] === undefined ? { fault: 'its address was not found' } : greet(records[0], port, isTls)
 }
 
-/** A greeting proves that the way is open. */
+/** A greeting proves that the port is open. */
 export function judgeTries(tries: { host: HostPort; greeting: Greeting }[]): Finding {
   const say = sayOf('port_25')
   const isGreeted = ({ greeting }: { greeting: Greeting }): boolean => 'line' in greeting && /^220[ -]/.test(greeting.line)

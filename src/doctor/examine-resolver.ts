@@ -30,7 +30,7 @@ export async function examineResolver(resolver: Resolver, madeUp: string, isSusp
   if (isSuspect) {
     return [
       sayOf('resolver').failed(
-        'The name servers say that many domains with mail to them do not exist, including domains that existed before.',
+        'The name servers say that many domains we have mail for do not exist, including domains that existed before.',
         'Mail to these domains waits and does not bounce. Set dns.servers to a resolver that works, preferably your own, such as unbound.',
       ),
       judgeSecure(root),

@@ -9,7 +9,7 @@ interface WayBack {
   isListening: boolean
 }
 
-/** Whether mail to the return path finds this server. From inside we cannot see whether its port answers to the outside. */
+/** Whether mail to the return path finds this server. From here we cannot see whether its port is reachable from outside. */
 export async function examineWayBack(names: WayBack, resolver: Pick<Resolver, 'mx'>): Promise<Finding> {
   return judgeWayBack(names, await resolver.mx(names.returnPathDomain))
 }

@@ -39,13 +39,13 @@ export interface Explanation {
   reason: string | null
   hosts: RouteHost[]
   viaSmarthost: boolean
-  /** Sending domains whose mail requires TLS with a valid certificate; mail of others uses what the host offers. */
+  /** Sending domains whose mail requires TLS with a valid certificate; mail from other domains uses what the host offers. */
   tlsEnforcedBy: string[]
   suppressions: SuppressionReason[]
   queue: DestinationQueue | null
 }
 
-/** Determines what would happen to mail for an address, without connecting to anybody. */
+/** Predicts what would happen to mail for an address, without connecting to anybody. */
 export async function explainAddress({ address, domain }: Address, services: ExplainServices): Promise<Explanation> {
   const [route, suppressions, tlsEnforcedBy, queue] = await Promise.all([
     domain === simulatorDomain ? { hosts: [] } : routeTo(domain, services.route),
@@ -70,7 +70,7 @@ export async function explainAddress({ address, domain }: Address, services: Exp
     return { next: outcome.type === 'bounced' ? 'bounce' : 'defer', reason, hosts: [], ...common }
   }
   if (queue && queue.held === queue.waiting)
-    return { next: 'hold', reason: 'An operator holds all mail that waits for this destination.', hosts: route.hosts, ...common }
+    return { next: 'hold', reason: 'An operator is holding the mail that waits for this destination.', hosts: route.hosts, ...common }
   return { next: 'deliver', reason: null, hosts: route.hosts, ...common }
 }
 

@@ -47,6 +47,6 @@ export const sayOf = (check: CheckName): Say => ({
   skipped: (what, advice) => ({ check, status: 'skipped', what, advice }),
 })
 
-/** The worst finding; skipped checks do not count. */
+/** The worst status; skipped checks do not count. */
 export const worstOf = (findings: Finding[]): 'ok' | 'warning' | 'failed' =>
   (['failed', 'warning'] as const).find((status) => findings.some((finding) => finding.status === status)) ?? 'ok'

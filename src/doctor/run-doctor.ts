@@ -40,7 +40,7 @@ interface DoctorServices {
 /** The time limit for all checks together, ms. */
 const longestMs = 25_000
 
-/** Runs all checks at the same time. Checks that have not ended after 25 seconds are reported as skipped. */
+/** Runs all checks at the same time. Checks still running after 25 seconds are reported as skipped. */
 export async function runDoctor(services: DoctorServices): Promise<Finding[]> {
   const startedAt = performance.now()
   const isOver = (): boolean => performance.now() - startedAt > longestMs / 2
@@ -86,7 +86,7 @@ async function examineAddresses({ config, resolver, host }: DoctorServices): Pro
   const sending = sendingAddresses(host.interfaceAddresses(), found)
   const named = judgeHostName(hostname, found, sending)
   if (delivery.smarthost) {
-    const advice = 'Its operator is responsible for its names and its reputation.'
+    const advice = "The smarthost's operator is responsible for its names and its reputation."
     return [
       named,
       ...(['reverse_dns', 'dnsbl'] as const).map((check) => sayOf(check).skipped('Mail leaves through delivery.smarthost.', advice)),

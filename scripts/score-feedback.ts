@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { concernedRecipients, isSystemPath, type Feedback } from '../src/bounce-parser/feedback.ts'
-import { matchReport } from '../src/feedback/match-report.ts'
+import { matchFeedback } from '../src/feedback/match-feedback.ts'
 import { parseFeedback } from '../src/bounce-parser/parse-feedback.ts'
 import { readReturnedMessage } from '../src/bounce-parser/read-returned-message.ts'
 import { bounceVocabulary } from '../src/bounce-vocabulary.ts'
@@ -147,7 +147,7 @@ async function replay(label: Label, recipient: LabelledRecipient, document: Buff
   const reversePath = /<([^<>]+)>/.exec(message.field('return-path'))?.[1] ?? null
   const reading = parseFeedback(message, { forwardPath, isFromSystem: isSystemPath(reversePath) })
   const state = { forwardPath, state: 'delivered' as const, isInHand: false, deliveredAt: 1, complainedAt: null }
-  const consequence = matchReport(reading, state, 'envelope')
+  const consequence = matchFeedback(reading, state, 'envelope')
   const found = { label, recipient, suppressed: false }
   if (consequence.type === 'complained' || consequence.type === 'opted_out')
     return { ...found, outcome: 'complained', suppressed: true, told: '' }

@@ -16,8 +16,8 @@ import { secretsFrom } from '../src/account/key-file.ts'
 import { analyticsReader } from '../src/analytics/rollup.ts'
 import { sweepDomainReports } from '../src/domain-report/domain-report-store.ts'
 import { Erasures } from '../src/erasure/erasures.ts'
-import { IncomingReports } from '../src/feedback/incoming-reports.ts'
-import { ReportBudget } from '../src/feedback/report-budget.ts'
+import { ReturnedMailStore } from '../src/feedback/returned-mail-store.ts'
+import { ReturnedMailBudget } from '../src/feedback/returned-mail-budget.ts'
 import { silentLog } from '../src/log.ts'
 import { Retention } from '../src/message/retention.ts'
 import { parseAddress } from '../src/smtp/address.ts'
@@ -82,9 +82,9 @@ async function measure(name: string, work: () => Promise<unknown>): Promise<void
 }
 
 const upkeep = new Upkeep(db.upkeep)
-const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, 256_000_000) })
+const returnedMail = new ReturnedMailStore({ db, clock, budget: new ReturnedMailBudget(clock, 256_000_000) })
 const others = async (eventMs: number): Promise<void> => {
-  await reports.sweep({ contentMs: 7 * day, eventMs })
+  await returnedMail.sweep({ contentMs: 7 * day, eventMs })
   await sweepDomainReports(db, now - eventMs)
   await sweepSuppressions(db, now, eventMs)
   await new AuditLog({ db, clock }).sweep(now - eventMs)

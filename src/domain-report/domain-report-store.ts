@@ -31,10 +31,10 @@ export function insertDomainReport(report: DomainReport, arrival: ReportArrival,
           insertDmarcRow(arrival.id, place, { ...row, isSignedHere: row.signatures.some((signature) => ourSignatures.has(signature)) }),
         )
       : report.rows.map((row, place) => insertTlsRow(arrival.id, place, row))
-  return [insertFrame(report, arrival), ...rows]
+  return [insertMetadata(report, arrival), ...rows]
 }
 
-const insertFrame = (report: DomainReport, { id, reversePath, remoteAddress, receivedAt }: ReportArrival): Statement => ({
+const insertMetadata = (report: DomainReport, { id, reversePath, remoteAddress, receivedAt }: ReportArrival): Statement => ({
   sql: `insert into domain_report (id, kind, domain, reporter, contact, report_id, begin_at, end_at, policy, total, failed, row_count,
           rows_left_out, reverse_path, remote_address, received_at)
         select :id, :kind, :domain, :reporter, :contact, :reportId, :beginAt, :endAt, :policy, :total, :failed, :rowCount,

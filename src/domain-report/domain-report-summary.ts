@@ -50,19 +50,19 @@ interface ConnectionLine extends Row {
   sessions: number
 }
 
-interface Frame<Line> {
+interface Summary<Line> {
   totals: ReportTotals
   /** Those with the most messages or sessions first. */
   reporters: ReporterLine[]
   lines: Line[]
 }
 
-export interface DmarcSummary extends Frame<SourceLine> {
+export interface DmarcSummary extends Summary<SourceLine> {
   /** As the latest report has it; null where none says. */
   policy: DmarcPolicy | null
 }
 
-export type TlsSummary = Frame<ConnectionLine>
+export type TlsSummary = Summary<ConnectionLine>
 
 const noTotals: ReportTotals = { reports: 0, total: 0, failed: 0, begin_at: null, end_at: null }
 
@@ -70,8 +70,8 @@ const noTotals: ReportTotals = { reports: 0, total: 0, failed: 0, begin_at: null
 export async function readDmarcSummary(db: Pick<Database, 'slowRead'>, domain: Domain, period: ReportPeriod): Promise<DmarcSummary> {
   if (domain.status !== 'verified') return { totals: noTotals, reporters: [], lines: [], policy: null }
   const { condition, params } = within(domain, period, 'dmarc')
-  const [frame, lines, [latest]] = await Promise.all([
-    readFrame(db, condition, params),
+  const [overall, lines, [latest]] = await Promise.all([
+    readTotals(db, condition, params),
     db.slowRead<SourceLine>(
       `select w.source_ip, cast(sum(w.messages) as bigint) as messages,
               cast(sum(w.messages * w.dkim_aligned) as bigint) as dkim_aligned, cast(sum(w.messages * w.spf_aligned) as bigint) as spf_aligned,
@@ -92,15 +92,15 @@ export async function readDmarcSummary(db: Pick<Database, 'slowRead'>, domain: D
       params,
     ),
   ])
-  return { ...frame, lines, policy: latest?.policy ?? null }
+  return { ...overall, lines, policy: latest?.policy ?? null }
 }
 
 /** What was reported on connections to a domain's hosts in a period; failures first. */
 export async function readTlsSummary(db: Pick<Database, 'slowRead'>, domain: Domain, period: ReportPeriod): Promise<TlsSummary> {
   if (domain.status !== 'verified') return { totals: noTotals, reporters: [], lines: [] }
   const { condition, params } = within(domain, period, 'tls')
-  const [frame, lines] = await Promise.all([
-    readFrame(db, condition, params),
+  const [overall, lines] = await Promise.all([
+    readTotals(db, condition, params),
     db.slowRead<ConnectionLine>(
       `select w.policy_type, w.result_type, w.receiving_mx, cast(sum(w.sessions) as bigint) as sessions
          from domain_report r join tls_row w on w.report_id = r.id
@@ -110,7 +110,7 @@ export async function readTlsSummary(db: Pick<Database, 'slowRead'>, domain: Dom
       params,
     ),
   ])
-  return { ...frame, lines }
+  return { ...overall, lines }
 }
 
 function within(
@@ -125,11 +125,11 @@ function within(
   }
 }
 
-async function readFrame(
+async function readTotals(
   db: Pick<Database, 'slowRead'>,
   condition: string,
   params: Record<string, Value>,
-): Promise<Pick<Frame<never>, 'totals' | 'reporters'>> {
+): Promise<Pick<Summary<never>, 'totals' | 'reporters'>> {
   const [totals] = await db.slowRead<ReportTotals>(
     `select count(*) as reports, cast(coalesce(sum(r.total), 0) as bigint) as total, cast(coalesce(sum(r.failed), 0) as bigint) as failed,
             min(r.begin_at) as begin_at, max(r.end_at) as end_at

@@ -7,7 +7,7 @@ export const dmarcPolicies = ['none', 'quarantine', 'reject'] as const
 export type DmarcPolicy = (typeof dmarcPolicies)[number]
 
 /** What both kinds say about themselves. None of it is proved: anybody can write a report. */
-interface ReportFrame {
+interface ReportMetadata {
   /** The organisation that reports, as it calls itself. */
   reporter: string
   contact: string | null
@@ -20,7 +20,7 @@ interface ReportFrame {
   endAt: number
 }
 
-export interface DmarcReport extends ReportFrame {
+export interface DmarcReport extends ReportMetadata {
   kind: 'dmarc'
   /** As it was published when the mail came; null where the report has none that is known. */
   policy: DmarcPolicy | null
@@ -53,7 +53,7 @@ export interface DmarcRow {
   signatures: string[]
 }
 
-export interface TlsReport extends ReportFrame {
+export interface TlsReport extends ReportMetadata {
   kind: 'tls'
   sessions: number
   failures: number

@@ -1,10 +1,10 @@
 import type { Row } from '../store/database.ts'
 import { tableWindows } from '../store/table-windows.ts'
-import { eraseReport, removeReportContent, reportTexts, type ReportRow } from './erase-message-parts.ts'
+import { eraseReturnedMail, removeReturnedMailContent, returnedMailTexts, type ReturnedMailRow } from './erase-message-parts.ts'
 import { eraseMessage } from './erase-message.ts'
 import { messageTexts } from './erased-text.ts'
 import { eraseSuppressions } from './erase-suppressions.ts'
-import { eraseUnmatchedReports } from './erase-unmatched-reports.ts'
+import { eraseUnmatchedMail } from './erase-unmatched-mail.ts'
 import { isWithin, writeChanges, type Change, type Erasing } from './erasing.ts'
 
 /** How many messages are processed at a time: they share commits. */
@@ -26,10 +26,10 @@ export class AddressErasure {
     const before = JSON.stringify(this.#erasing.counts)
     await eraseSuppressions(this.#erasing)
     const messages = await this.#eraseMessages()
-    await this.#eraseReports()
+    await this.#eraseRemainingMail()
     await eraseWebhookAnswers(this.#erasing)
     await eraseIdempotencyKeys(this.#erasing)
-    await eraseUnmatchedReports(this.#erasing)
+    await eraseUnmatchedMail(this.#erasing)
     return { isClean: messages.isClean && JSON.stringify(this.#erasing.counts) === before, isInHand: messages.isInHand }
   }
 
@@ -45,27 +45,27 @@ export class AddressErasure {
   }
 
   /** What was not found through its message: waiting returned mail, and mail that names the address without proof. */
-  async #eraseReports(): Promise<void> {
+  async #eraseRemainingMail(): Promise<void> {
     const { db, scope, forms } = this.#erasing
-    const isTheirs = ({ recipient_id: id }: ReportRow): boolean => id !== null && this.#recipientIds.has(id)
-    const waiting = await db.slowRead<ReportRow>(
-      `select ${reportTexts} from incoming_report where state = 'received' and recipient_id is not null`,
+    const isTheirs = ({ recipient_id: id }: ReturnedMailRow): boolean => id !== null && this.#recipientIds.has(id)
+    const waiting = await db.slowRead<ReturnedMailRow>(
+      `select ${returnedMailTexts} from incoming_report where state = 'received' and recipient_id is not null`,
     )
-    for (const row of waiting.filter(isTheirs)) await this.#eraseReport(row, true)
+    for (const row of waiting.filter(isTheirs)) await this.#eraseReturnedMail(row, true)
     for await (const window of tableWindows(db, { table: 'incoming_report', key: 'id', start: '' })) {
-      const found = await db.slowRead<ReportRow>(
-        `select ${reportTexts} from incoming_report
+      const found = await db.slowRead<ReturnedMailRow>(
+        `select ${returnedMailTexts} from incoming_report
           where id > :after and id <= :upto and lower(coalesce(reverse_path, '') || ' ' || coalesce(summary, '')) like :pattern`,
         { ...window, pattern: forms.pattern },
       )
       const within = found.filter((row) => isWithin(scope, { accountId: row.account_id, isSandbox: false }))
       for (const row of within.filter((each) => forms.names(`${each.reverse_path} ${each.summary}`)))
-        await this.#eraseReport(row, isTheirs(row))
+        await this.#eraseReturnedMail(row, isTheirs(row))
     }
   }
 
-  async #eraseReport(row: ReportRow, isTheirs: boolean): Promise<void> {
-    await writeChanges(this.#erasing, [...eraseReport(row, isTheirs, this.#erasing), ...removeReportContent(row)])
+  async #eraseReturnedMail(row: ReturnedMailRow, isTheirs: boolean): Promise<void> {
+    await writeChanges(this.#erasing, [...eraseReturnedMail(row, isTheirs, this.#erasing), ...removeReturnedMailContent(row)])
   }
 }
 

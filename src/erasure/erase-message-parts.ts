@@ -108,7 +108,7 @@ export async function attemptChanges({ db, forms, erased }: Erasing, { messageId
 }
 
 /** Returned mail as far as it may name somebody. */
-export interface ReportRow extends Row {
+export interface ReturnedMailRow extends Row {
   id: string
   account_id: string | null
   recipient_id: string | null
@@ -120,20 +120,22 @@ export interface ReportRow extends Row {
   has_content: number
 }
 
-export const reportTexts = `id, account_id, recipient_id, message_id, content_id, reverse_path, summary,
+export const returnedMailTexts = `id, account_id, recipient_id, message_id, content_id, reverse_path, summary,
   (select count(*) from incoming_content c where c.id = incoming_report.content_id) as has_content`
 
 /** The returned mail about a message: most of it is the message itself, so it is deleted whole. */
-export async function reportChanges(erasing: Erasing, { messageId, recipientIds }: AboutMessage): Promise<Change[]> {
-  const rows = await erasing.db.read<ReportRow>(`select ${reportTexts} from incoming_report where message_id = :messageId`, { messageId })
+export async function returnedMailChanges(erasing: Erasing, { messageId, recipientIds }: AboutMessage): Promise<Change[]> {
+  const rows = await erasing.db.read<ReturnedMailRow>(`select ${returnedMailTexts} from incoming_report where message_id = :messageId`, {
+    messageId,
+  })
   return rows.flatMap((row) => [
-    ...eraseReport(row, row.recipient_id !== null && recipientIds.includes(row.recipient_id), erasing),
-    ...(recipientIds.length > 0 ? removeReportContent(row) : []),
+    ...eraseReturnedMail(row, row.recipient_id !== null && recipientIds.includes(row.recipient_id), erasing),
+    ...(recipientIds.length > 0 ? removeReturnedMailContent(row) : []),
   ])
 }
 
 /** What returned mail says, without the address; if it is about the erased recipient, nothing. */
-export function eraseReport(row: ReportRow, isTheirs: boolean, { forms, erased }: Erasing): Change[] {
+export function eraseReturnedMail(row: ReturnedMailRow, isTheirs: boolean, { forms, erased }: Erasing): Change[] {
   const without = (text: string | null): string | null => (text === null || isTheirs ? null : forms.without(text, erased))
   const after = { reversePath: without(row.reverse_path), summary: without(row.summary) }
   if (after.reversePath === row.reverse_path && after.summary === row.summary) return []
@@ -149,8 +151,8 @@ export function eraseReport(row: ReportRow, isTheirs: boolean, { forms, erased }
 }
 
 /** Its bytes, as they came. */
-export const removeReportContent = ({
+export const removeReturnedMailContent = ({
   content_id: id,
   has_content: hasContent,
-}: Pick<ReportRow, 'content_id' | 'has_content'>): Change[] =>
+}: Pick<ReturnedMailRow, 'content_id' | 'has_content'>): Change[] =>
   hasContent === 0 ? [] : [{ counted: 'contents', statement: { sql: 'delete from incoming_content where id = :id', params: { id } } }]

@@ -6,7 +6,7 @@ import { ConflictError, type Row } from '../store/database.ts'
 import { erasedDomain, isErasedAddress } from '../suppression/erased-address.ts'
 import { suppressionAddress } from '../suppression/suppression-address.ts'
 import { erasedMessage, messageTexts, type Redaction } from './erased-text.ts'
-import { attemptChanges, deliveryChanges, eventChanges, reportChanges } from './erase-message-parts.ts'
+import { attemptChanges, deliveryChanges, eventChanges, returnedMailChanges } from './erase-message-parts.ts'
 import { isWithin, writeChanges, type Change, type Erasing } from './erasing.ts'
 
 /** `clean`: it did not name the address; `in_hand`: somebody is working on it, so it must be checked again. */
@@ -54,7 +54,7 @@ export async function eraseMessage(id: string, erasing: Erasing, recipientIds: S
     ...(await eventChanges(erasing, about, redaction)),
     ...deliveries,
     ...(await attemptChanges(erasing, about)),
-    ...(await reportChanges(erasing, about)),
+    ...(await returnedMailChanges(erasing, about)),
     ...messageChanges(message, redaction),
   ]
   // The address itself goes last: until then, whatever interrupts this leaves it to be found again.

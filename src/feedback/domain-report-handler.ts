@@ -5,8 +5,8 @@ import { keepDomainReports, type DomainReportFate } from '../domain-report/keep-
 import { isoTime } from '../iso-time.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
 import type { Database } from '../store/database.ts'
-import { withoutEffect, type ReportHandler } from './report-handler.ts'
-import type { ReportResult } from './report-result.ts'
+import { withoutEffect, type ReturnedMailHandler } from './returned-mail-handler.ts'
+import type { ReturnedMailResult } from './returned-mail-result.ts'
 
 interface DomainReportHandlerServices {
   db: Pick<Database, 'read'>
@@ -15,7 +15,7 @@ interface DomainReportHandlerServices {
 }
 
 /** What a mail with several reports comes to is the first of these that one of them comes to. */
-const results: [DomainReportFate, ReportResult][] = [
+const results: [DomainReportFate, ReturnedMailResult][] = [
   ['stored', 'stored'],
   ['known', 'duplicate'],
   ['full', 'limit_reached'],
@@ -27,7 +27,7 @@ const results: [DomainReportFate, ReportResult][] = [
  * itself what it is. It changes nothing but what the API tells of the domain.
  */
 export const domainReportHandler =
-  ({ db, reader, sendingDomains }: DomainReportHandlerServices): ReportHandler =>
+  ({ db, reader, sendingDomains }: DomainReportHandlerServices): ReturnedMailHandler =>
   async ({ receivedAt, reversePath, remoteAddress }, content) => {
     const { reports, faults } = await reader.read(content)
     const arrival = { receivedAt, reversePath, remoteAddress }

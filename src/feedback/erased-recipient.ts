@@ -1,14 +1,14 @@
 import { isErasedAddress } from '../suppression/erased-address.ts'
-import type { IncomingReport } from './incoming-reports.ts'
-import type { Consequence } from './match-report.ts'
-import type { ReportOutcome } from './report-handler.ts'
+import type { ReturnedMail } from './returned-mail-store.ts'
+import type { Consequence } from './match-feedback.ts'
+import type { ReturnedMailOutcome } from './returned-mail-handler.ts'
 
 /** What follows for somebody who was erased, without the words of the report: they count for nobody. */
 export const withoutReason = (consequence: Consequence): Consequence =>
   consequence.type === 'bounced' ? { ...consequence, bounce: { ...consequence.bounce, reason: '', inWords: undefined } } : consequence
 
 /** The outcome of a report on mail to this address. Of one that was erased nothing is kept but what follows: the report names it again. */
-export function keptOutcome(outcome: ReportOutcome, { id }: Pick<IncomingReport, 'id'>, forwardPath: string): ReportOutcome {
+export function keptOutcome(outcome: ReturnedMailOutcome, { id }: Pick<ReturnedMail, 'id'>, forwardPath: string): ReturnedMailOutcome {
   if (!isErasedAddress(forwardPath)) return outcome
   const forget = [
     { sql: 'update incoming_report set reverse_path = null where id = :id', params: { id } },

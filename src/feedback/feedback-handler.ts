@@ -1,16 +1,16 @@
 import type { Clock } from '../clock.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { isErasedAddress } from '../suppression/erased-address.ts'
-import { withEarlierReport, type SuppressionPolicy } from '../suppression/suppression-policy.ts'
+import { withEarlierBounce, type SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import { keptOutcome, withoutReason } from './erased-recipient.ts'
 import { isSystemPath, type Complaint } from '../bounce-parser/feedback.ts'
 import type { FeedbackParser } from './feedback-parser.ts'
-import type { IncomingReport } from './incoming-reports.ts'
-import { matchReport, type Consequence } from './match-report.ts'
-import { withoutEffect, type ReportHandler, type ReportOutcome } from './report-handler.ts'
-import { proofOf } from './report-proof.ts'
-import { readReportSubject, type ReportSubject } from './report-subject.ts'
-import { settleBounce, settleComplaint } from './settle-report.ts'
+import type { ReturnedMail } from './returned-mail-store.ts'
+import { matchFeedback, type Consequence } from './match-feedback.ts'
+import { withoutEffect, type ReturnedMailHandler, type ReturnedMailOutcome } from './returned-mail-handler.ts'
+import { proofOf } from './recipient-proof.ts'
+import { readFeedbackSubject, type FeedbackSubject } from './feedback-subject.ts'
+import { settleBounce, settleComplaint } from './settle-returned-mail.ts'
 
 interface FeedbackHandlerServices {
   db: Pick<Database, 'read' | 'slowRead'>
@@ -22,7 +22,7 @@ interface FeedbackHandlerServices {
   /** Whether complaints are believed that this host brings. */
   isComplaintSource(remoteAddress: string): boolean
   /** What unsubscribes the recipient of a report, where the message can be unsubscribed from. */
-  unsubscribe: ReportHandler
+  unsubscribe: ReturnedMailHandler
 }
 
 /** Recipients of one report that are told; more than those are in no bounce of ours, which has one. */
@@ -33,36 +33,36 @@ const mostShown = 20
  * follows. Whatever they name in words decides nothing.
  */
 export const feedbackHandler =
-  (services: FeedbackHandlerServices): ReportHandler =>
-  async (report, content) => {
+  (services: FeedbackHandlerServices): ReturnedMailHandler =>
+  async (mail, content) => {
     // Often the recipient is known from the address, before the text is parsed.
-    const addressed = report.recipientId === null ? null : await readReportSubject(services.db, report.recipientId)
-    const about = addressed && { forwardPath: addressed.forwardPath, isFromSystem: isSystemPath(report.reversePath) }
+    const addressed = mail.recipientId === null ? null : await readFeedbackSubject(services.db, mail.recipientId)
+    const about = addressed && { forwardPath: addressed.forwardPath, isFromSystem: isSystemPath(mail.reversePath) }
     const reading = await services.parser.parse(content, about)
     const summary = { ...reading, recipients: reading.recipients.slice(0, mostShown) }
-    if (reading.class === 'complaint' && !services.isComplaintSource(report.remoteAddress))
+    if (reading.class === 'complaint' && !services.isComplaintSource(mail.remoteAddress))
       return withoutEffect('source_not_believed', summary)
     // Anybody may write there; bounces have addresses of their own.
-    if (reading.class !== 'complaint' && report.purpose === 'complaint') return withoutEffect('no_report', summary)
-    const proof = proofOf(report, reading.original, services.tokenKey)
+    if (reading.class !== 'complaint' && mail.purpose === 'complaint') return withoutEffect('no_report', summary)
+    const proof = proofOf(mail, reading.original, services.tokenKey)
     if (typeof proof === 'string') return withoutEffect(proof, summary)
-    const subject = addressed ?? (await readReportSubject(services.db, proof.recipientId))
+    const subject = addressed ?? (await readFeedbackSubject(services.db, proof.recipientId))
     if (!subject) return withoutEffect('unknown_recipient', summary)
-    const matched = matchReport(reading, subject, proof.by)
+    const matched = matchFeedback(reading, subject, proof.by)
     const consequence = isErasedAddress(subject.forwardPath) ? withoutReason(matched) : matched
-    return keptOutcome(await outcomeOf({ report, content }, { subject, consequence, summary }, services), report, subject.forwardPath)
+    return keptOutcome(await outcomeOf({ mail, content }, { subject, consequence, summary }, services), mail, subject.forwardPath)
   }
 
 async function outcomeOf(
-  { report, content }: { report: IncomingReport; content: Uint8Array },
-  { subject, consequence, summary }: { subject: ReportSubject; consequence: Consequence; summary: unknown },
+  { mail, content }: { mail: ReturnedMail; content: Uint8Array },
+  { subject, consequence, summary }: { subject: FeedbackSubject; consequence: Consequence; summary: unknown },
   services: FeedbackHandlerServices,
-): Promise<ReportOutcome> {
+): Promise<ReturnedMailOutcome> {
   const { accountId, messageId, recipientId } = subject.event
   const about = { accountId, messageId, recipientId }
   const policy = services.policyFor(accountId)
   const now = services.clock.now()
-  const changed = (result: ReportOutcome['result'], statements: Statement[]): ReportOutcome => ({
+  const changed = (result: ReturnedMailOutcome['result'], statements: Statement[]): ReturnedMailOutcome => ({
     ...withoutEffect(result, summary, about),
     statements,
   })
@@ -73,14 +73,14 @@ async function outcomeOf(
     case 'wait':
       return { ...withoutEffect('not_sent', summary, about), isProvisional: true }
     case 'bounced': {
-      const mail = { ...subject.event, address: subject.forwardPath }
-      const bounce = await withEarlierReport(consequence.bounce, mail, { db: services.db, policy, now })
+      const addressedTo = { ...subject.event, address: subject.forwardPath }
+      const bounce = await withEarlierBounce(consequence.bounce, addressedTo, { db: services.db, policy, now })
       return changed('bounced', settleBounce(subject, bounce, policy, now))
     }
     case 'complained':
       return complained(consequence.complaint)
     case 'opted_out': {
-      const unsubscribed = await services.unsubscribe({ ...report, recipientId }, content)
+      const unsubscribed = await services.unsubscribe({ ...mail, recipientId }, content)
       return unsubscribed.about ? { ...unsubscribed, summary } : complained(consequence.complaint)
     }
   }

@@ -8,9 +8,9 @@ import { encodeTransfer, hasShortLines } from '../message/transfer-encoding.ts'
 import { minuteMs, RateLimiter } from '../rate-limiter.ts'
 import { UniqueError } from '../store/database.ts'
 import type { SystemMail, SystemMailer } from '../submission/system-mail.ts'
-import type { IncomingReport } from './incoming-reports.ts'
+import type { ReturnedMail } from './returned-mail-store.ts'
 import { forwardedField, readHeading, type MailHeading } from './mail-heading.ts'
-import { withoutEffect, type ReportHandler } from './report-handler.ts'
+import { withoutEffect, type ReturnedMailHandler } from './returned-mail-handler.ts'
 
 interface OperatorHandlerServices {
   clock: Clock
@@ -38,25 +38,25 @@ const perHour = { all: 100, automatic: 20, ofNetwork: 20 }
 export function operatorHandler(
   { clock, log, systemMail }: OperatorHandlerServices,
   { hostname, operatorEmail }: OperatorHandlerSettings,
-): ReportHandler {
+): ReturnedMailHandler {
   const rateOf = (limit: number): RateLimiter => new RateLimiter(clock, { limit, windowMs: hourMs })
   const rate = { all: rateOf(perHour.all), automatic: rateOf(perHour.automatic), ofNetwork: rateOf(perHour.ofNetwork) }
   const mayForward = (isAutomatic: boolean, network: string): boolean =>
     rate.ofNetwork.take(network) === 0 && (!isAutomatic || rate.automatic.take('all') === 0) && rate.all.take('all') === 0
-  return async (report, content) => {
+  return async (mail, content) => {
     const heading = readHeading(content, hostname)
     const summary = { from: heading.from, subject: heading.subject }
     if (operatorEmail === null) return withoutEffect('stored', summary)
-    if (heading.isOwn || !mayForward(heading.isAutomatic || report.reversePath === null, clientNetwork(report.remoteAddress))) {
+    if (heading.isOwn || !mayForward(heading.isAutomatic || mail.reversePath === null, clientNetwork(mail.remoteAddress))) {
       log.warn(
-        { reportId: report.id, isOwn: heading.isOwn },
+        { returnedMailId: mail.id, isOwn: heading.isOwn },
         'mail for the operator is kept and not handed on: it is our own, or there was too much within an hour',
       )
       return withoutEffect('not_forwarded', summary)
     }
-    const mail = composeForward(report, content, heading, { hostname, to: operatorEmail })
+    const forward = composeForward(mail, content, heading, { hostname, to: operatorEmail })
     // One id for one report: where the relay stopped before it was settled, the message is there already.
-    await systemMail.send(mail, [], `em_${report.id.slice('rep_'.length)}`).catch((error: unknown) => {
+    await systemMail.send(forward, [], `em_${mail.id.slice('rep_'.length)}`).catch((error: unknown) => {
       if (!(error instanceof UniqueError)) throw error
     })
     return withoutEffect('forwarded', summary)
@@ -64,12 +64,12 @@ export function operatorHandler(
 }
 
 function composeForward(
-  report: IncomingReport,
+  mail: ReturnedMail,
   content: Uint8Array,
   heading: MailHeading,
   { hostname, to }: { hostname: string; to: string },
 ): SystemMail {
-  const { forwardPath, reversePath, remoteAddress, receivedAt } = report
+  const { forwardPath, reversePath, remoteAddress, receivedAt } = mail
   const text = [
     `This mail came to ${forwardPath} at ${hostname}. It is handed on to you because the setting operator_email names you.`,
     'Whoever wants to answer writes to its author: nobody reads an answer to this message.',

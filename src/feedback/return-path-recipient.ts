@@ -3,7 +3,7 @@ import { domainOf } from '../smtp/address.ts'
 import type { Reply } from '../smtp/reply.ts'
 import { decodeToken } from '../smtp/verp.ts'
 import { replyOf } from '../smtp-server/smtp-refusal.ts'
-import type { ReturnPathRecipient, ReportPurpose } from './incoming-reports.ts'
+import type { ReturnPathRecipient, ReturnPathPurpose } from './returned-mail-store.ts'
 
 /** By what an address of ours is told from others. */
 export interface ReturnPathContext {
@@ -16,7 +16,7 @@ export interface ReturnPathContext {
 }
 
 /** Mailboxes that each of our domains has: RFC 5321 4.5.1, RFC 2142, and those that we have others report to. */
-const mailboxes: ReadonlyMap<string, ReportPurpose> = new Map([
+const mailboxes: ReadonlyMap<string, ReturnPathPurpose> = new Map([
   ['postmaster', 'postmaster'],
   ['abuse', 'abuse'],
   ['fbl', 'complaint'],

@@ -3,11 +3,11 @@ import { minuteMs, RateLimiter } from '../rate-limiter.ts'
 import { openSmtpPorts, type SmtpServer } from '../smtp-server/open-smtp-ports.ts'
 import { replyOf } from '../smtp-server/smtp-refusal.ts'
 import type { SmtpHandlers } from '../smtp-server/smtp-session.ts'
-import { receiveReport, type ReceiveReportServices } from './receive-report.ts'
-import { ReportMemory } from './report-collector.ts'
+import { receiveReturnedMail, type ReceiveServices } from './receive-returned-mail.ts'
+import { ReturnedMailMemory } from './returned-mail-collector.ts'
 import { returnPathRecipient, type ReturnPathContext } from './return-path-recipient.ts'
 
-interface ReturnPathServices extends Omit<ReceiveReportServices, 'memory' | 'recipientOf'>, Omit<ReturnPathContext, 'now'> {
+interface ReturnPathServices extends Omit<ReceiveServices, 'memory' | 'recipientOf'>, Omit<ReturnPathContext, 'now'> {
   /** PEM, both. */
   tls: { key: string; cert: string }
 }
@@ -28,7 +28,7 @@ export interface ReturnPathOptions {
 }
 
 /** A report with all of the message it is about is cut far below this by those who send them. */
-export const maxReportBytes = 2 * 1024 * 1024
+export const maxReturnedMailBytes = 2 * 1024 * 1024
 /** RFC 5321 4.5.3.1.8 asks for a hundred. */
 const maxRecipients = 100
 /** bytes of reports that may be arriving at once */
@@ -45,7 +45,7 @@ export async function startReturnPathServer(services: ReturnPathServices, option
     hostname,
     tls: services.tls,
     allowPlaintextAuthOnLoopback: false,
-    maxMessageBytes: maxReportBytes,
+    maxMessageBytes: maxReturnedMailBytes,
     maxRecipients,
     postmaster: `postmaster@${hostname}`,
     maxConnections,
@@ -61,8 +61,8 @@ export async function startReturnPathServer(services: ReturnPathServices, option
 function handlersFor(services: ReturnPathServices, { hostname, messagesPerMinute }: ReturnPathOptions): SmtpHandlers<'anyone'> {
   const { clock, isOurs, tokenKey } = services
   const rate = new RateLimiter(clock, { limit: messagesPerMinute, windowMs: minuteMs })
-  const memory = new ReportMemory(maxArriving)
-  const recipientOf: ReceiveReportServices['recipientOf'] = ({ forwardPath }) =>
+  const memory = new ReturnedMailMemory(maxArriving)
+  const recipientOf: ReceiveServices['recipientOf'] = ({ forwardPath }) =>
     returnPathRecipient(forwardPath, { isOurs, tokenKey, now: clock.now() })
   return {
     access: { anyone: 'anyone' },
@@ -76,7 +76,7 @@ function handlersFor(services: ReturnPathServices, { hostname, messagesPerMinute
       return 'code' in recipient ? recipient : null
     },
     take: (transaction, content) =>
-      receiveReport(transaction, content, { ...services, memory, recipientOf }, { hostname, maxMessageBytes: maxReportBytes }),
+      receiveReturnedMail(transaction, content, { ...services, memory, recipientOf }, { hostname, maxMessageBytes: maxReturnedMailBytes }),
   }
 }
 

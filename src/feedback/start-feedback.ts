@@ -7,9 +7,9 @@ import type { ErasedAddress } from '../suppression/erased-address.ts'
 import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import { feedbackHandler } from './feedback-handler.ts'
 import { startFeedbackParser, type FeedbackParser } from './feedback-parser.ts'
-import { reportPurposes, type IncomingReports, type ReportPurpose } from './incoming-reports.ts'
-import type { ReportHandler } from './report-handler.ts'
-import { ReportRunner } from './report-runner.ts'
+import { returnPathPurposes, type ReturnedMailStore, type ReturnPathPurpose } from './returned-mail-store.ts'
+import type { ReturnedMailHandler } from './returned-mail-handler.ts'
+import { ReturnedMailRunner } from './returned-mail-runner.ts'
 import { unsubscribeHandler } from './unsubscribe-handler.ts'
 
 /** Purposes whose reports are about one recipient of ours. */
@@ -20,13 +20,13 @@ interface FeedbackServices {
   clock: Clock
   log: Log
   metrics: Metrics
-  reports: IncomingReports
+  returnedMail: ReturnedMailStore
   /** For recipients' tokens. */
   tokenKey: Buffer
   erasedAddress: ErasedAddress
   policyFor(accountId: string): SuppressionPolicy
   /** What takes the reports that are not about one recipient. */
-  handlers: Record<Exclude<ReportPurpose, RecipientPurpose>, ReportHandler>
+  handlers: Record<Exclude<ReturnPathPurpose, RecipientPurpose>, ReturnedMailHandler>
 }
 
 /** Takes what has come in by the return path, and what comes from now on. `complaintSources`: networks; none: anybody. */
@@ -36,20 +36,21 @@ export function startFeedback(services: FeedbackServices, { complaintSources }: 
   const isKnownSource = networkRule(complaintSources)
   const unsubscribe = unsubscribeHandler(services)
   const isComplaintSource = (address: string): boolean => complaintSources.length === 0 || isKnownSource(address)
-  const handlerWith = (parser: FeedbackParser): ReportHandler => feedbackHandler({ ...services, parser, unsubscribe, isComplaintSource })
-  const handlers: Record<ReportPurpose, ReportHandler> = {
+  const handlerWith = (parser: FeedbackParser): ReturnedMailHandler =>
+    feedbackHandler({ ...services, parser, unsubscribe, isComplaintSource })
+  const handlers: Record<ReturnPathPurpose, ReturnedMailHandler> = {
     ...services.handlers,
     bounce: handlerWith(parsers.bounce),
     complaint: handlerWith(parsers.complaint),
     unsubscribe,
   }
   const runners = new Map(
-    reportPurposes.map((purpose) => [purpose, new ReportRunner({ ...services, purpose, handler: handlers[purpose] })]),
+    returnPathPurposes.map((purpose) => [purpose, new ReturnedMailRunner({ ...services, purpose, handler: handlers[purpose] })]),
   )
-  services.reports.onArrival((purposes) => {
-    for (const purpose of purposes) runners.get(purpose)?.reportArrived()
+  services.returnedMail.onArrival((purposes) => {
+    for (const purpose of purposes) runners.get(purpose)?.mailArrived()
   })
-  for (const runner of runners.values()) runner.reportArrived()
+  for (const runner of runners.values()) runner.mailArrived()
   return {
     async stop(graceMs: number): Promise<void> {
       await Promise.all([...runners.values()].map((runner) => runner.stop(graceMs)))

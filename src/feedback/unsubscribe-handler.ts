@@ -3,16 +3,16 @@ import type { Database } from '../store/database.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { endSubscription, subscriptionOfRecipient } from '../suppression/unsubscribe.ts'
 import { keptOutcome } from './erased-recipient.ts'
-import { withoutEffect, type ReportHandler } from './report-handler.ts'
+import { withoutEffect, type ReturnedMailHandler } from './returned-mail-handler.ts'
 
 /**
  * Mail to a mailbox of a List-Unsubscribe field (RFC 2369): whatever it says, whoever sends it wants no more. Its address
  * proves who that is.
  */
 export const unsubscribeHandler =
-  ({ clock, ...services }: { db: Pick<Database, 'read'>; clock: Clock; erasedAddress: ErasedAddress }): ReportHandler =>
-  async (report) => {
-    const { recipientId } = report
+  ({ clock, ...services }: { db: Pick<Database, 'read'>; clock: Clock; erasedAddress: ErasedAddress }): ReturnedMailHandler =>
+  async (mail) => {
+    const { recipientId } = mail
     if (recipientId === null) return withoutEffect('no_token')
     const subscription = await subscriptionOfRecipient(recipientId, services)
     if (!subscription) return withoutEffect('unknown_recipient')
@@ -21,5 +21,5 @@ export const unsubscribeHandler =
     const statements = endSubscription(subscription, 'mailto', clock.now())
     const outcome =
       statements.length === 0 ? withoutEffect('duplicate', null, about) : { ...withoutEffect('unsubscribed', null, about), statements }
-    return keptOutcome(outcome, report, address)
+    return keptOutcome(outcome, mail, address)
   }

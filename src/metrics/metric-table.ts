@@ -66,9 +66,9 @@ const httpStatuses = [
 
 const refusalReasons = ['authentication', 'permission', 'invalid', 'conflict', 'rate_limit', 'storage', 'internal'] as const
 
-const reportPurposes = ['bounce', 'complaint', 'unsubscribe', 'dmarc_report', 'tls_report', 'postmaster', 'abuse'] as const
+const returnPathPurposes = ['bounce', 'complaint', 'unsubscribe', 'dmarc_report', 'tls_report', 'postmaster', 'abuse'] as const
 
-const reportResults = [
+const returnedMailResults = [
   'bounced',
   'complained',
   'unsubscribed',
@@ -206,9 +206,9 @@ export const metricTable = {
   connectionsSentAway: counter('sterna_connections_sent_away_total', 'Idle connections closed to make room for others.', [['port', ports]]),
 
   reportsReceived: counter('sterna_reports_received_total', 'Messages accepted by the return path, by the purpose of their address.', [
-    ['purpose', reportPurposes],
+    ['purpose', returnPathPurposes],
   ]),
-  reportsSettled: counter('sterna_reports_settled_total', 'Returned messages, by result.', [['result', reportResults]]),
+  reportsSettled: counter('sterna_reports_settled_total', 'Returned messages, by result.', [['result', returnedMailResults]]),
   reportsWaiting: gauge('sterna_reports_waiting', 'Returned messages that are not settled yet.'),
 
   commits: histogram('sterna_store_commit_seconds', 'Duration of database commits, including the flush.', shortBounds),

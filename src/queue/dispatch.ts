@@ -16,7 +16,7 @@ import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { ConflictError, type Database, type Statement } from '../store/database.ts'
 import type { LastingWrites } from '../store/lasting-writes.ts'
-import { withEarlierReport, type SuppressionPolicy } from '../suppression/suppression-policy.ts'
+import { withEarlierBounce, type SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import type { ContentRoom, QueuedContent } from './content-room.ts'
 import { DeliveryCounts } from './delivery-counts.ts'
 import { holdSuspended, postpone, putBack, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
@@ -205,7 +205,7 @@ export class Dispatch {
     const { accountId, sandbox } = message
     const mail = { accountId, sandbox, address: recipient.forwardPath, recipientId: recipient.id }
     const { db, clock } = this.#services
-    return withEarlierReport(outcome, mail, { db, policy: this.#settings.suppressionPolicyFor(accountId), now: clock.now() })
+    return withEarlierBounce(outcome, mail, { db, policy: this.#settings.suppressionPolicyFor(accountId), now: clock.now() })
   }
 
   #settlementOf(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt): Settlement {

@@ -4,7 +4,7 @@ import { examination } from '../doctor/examination.ts'
 import { explainAddress, type ExplainServices } from '../doctor/explain-address.ts'
 import { ownAddresses } from '../doctor/own-addresses.ts'
 import type { EventFeed } from '../event/event-feed.ts'
-import { ReportList } from '../feedback/report-list.ts'
+import { ReturnedMailList } from '../feedback/returned-mail-list.ts'
 import type { ApiServices } from '../http/api/operations.ts'
 import { BodyRoom } from '../http/body-room.ts'
 import type { EventStreams } from '../http/event-streams.ts'
@@ -27,7 +27,7 @@ export function apiServicesOf(
   { composer, messageParser, refusedLogins }: ListenerTools,
   { eventFeed, eventStreams }: { eventFeed: EventFeed; eventStreams: EventStreams },
 ): ApiServices {
-  const { core, queue, queueAdmin, erasures, reports, rollup, webhooks, intake, version } = services
+  const { core, queue, queueAdmin, erasures, returnedMail, rollup, webhooks, intake, version } = services
   const { config, clock, db, accounts, audit, people } = core
   const explainServices = explainServicesOf(services)
   return {
@@ -37,7 +37,7 @@ export function apiServicesOf(
     queue,
     queueAdmin,
     erasures,
-    reports,
+    returnedMail,
     rollup,
     webhooks,
     composer,
@@ -57,7 +57,7 @@ export function apiServicesOf(
     entry: new SessionEntry({ baseUrl: config.baseUrl, sessions: people.sessions, audit }),
     plans: { byName: config.plans, standard: config.accounts.defaultPlan },
     removal: { webhooks: webhooks.list, ...core },
-    reportList: new ReportList(db),
+    returnedMailList: new ReturnedMailList(db),
     suppressions: new SuppressionEntries(core),
     unsubscribeLinks: unsubscribeLinksOf(core),
     unsubscribeLimit: new RateLimiter(clock, { limit: unsubscribesPerMinute, windowMs: minuteMs }),

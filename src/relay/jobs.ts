@@ -11,7 +11,7 @@ import type { Stop } from './stop.ts'
 
 /** Starts what is done every minute. */
 export function startJobs(services: Services, { certificate, refusedLogins }: Listeners, stops: Stop[]): Scheduler {
-  const { core, rollup, reports, erasures, uploads } = services
+  const { core, rollup, returnedMail, erasures, uploads } = services
   const { config, clock, log, db, upkeep, apiKeys, audit, people, sendingDomains } = core
   const cron = '* * * * *'
   const kept = { contentMs: config.contentRetention, eventMs: config.eventRetention }
@@ -25,7 +25,7 @@ export function startJobs(services: Services, { certificate, refusedLogins }: Li
       { name: 'domain checks', cron, run: () => sendingDomains.recheckDue() },
       { name: 'old domain keys', cron, run: () => sendingDomains.forgetOld() },
       { name: 'analytics, search and retention', cron, run: () => readLog().then(() => retention.sweep(clock.now())) },
-      { name: 'report retention', cron, run: () => reports.sweep(kept) },
+      { name: 'returned mail retention', cron, run: () => returnedMail.sweep(kept) },
       { name: 'domain report retention', cron, run: () => sweepDomainReports(db, clock.now() - kept.eventMs) },
       { name: 'abandoned uploads', cron, run: () => uploads.sweep() },
       { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), kept.eventMs) },

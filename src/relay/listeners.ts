@@ -79,11 +79,11 @@ function openSubmission({ core, intake, space, shares }: Services, { tls, refuse
   )
 }
 
-function openReturnPath({ core, space, reports, shares }: Services, { tls }: ListenerTools): Promise<SmtpServer> {
+function openReturnPath({ core, space, returnedMail, shares }: Services, { tls }: ListenerTools): Promise<SmtpServer> {
   const { config, clock, log, metrics, secrets, sendingDomains } = core
   const ownNames = new Set([config.hostname, config.returnPath.domain])
   const isOurs = (domain: string): boolean => ownNames.has(domain) || sendingDomains.isReturnPath(domain)
-  const services = { clock, log, metrics, tls, space, reports, isOurs, tokenKey: secrets.deriveKey('verp') }
+  const services = { clock, log, metrics, tls, space, returnedMail, isOurs, tokenKey: secrets.deriveKey('verp') }
   const { hostname, trustedProxies } = config
   return startReturnPathServer(services, { hostname, maxConnections: shares.returnPath, trustedProxies, ...config.returnPath })
 }

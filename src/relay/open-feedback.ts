@@ -1,9 +1,9 @@
 import type { Core } from '../core.ts'
 import { startDomainReportReader } from '../domain-report/domain-report-reader.ts'
 import { domainReportHandler } from '../feedback/domain-report-handler.ts'
-import { IncomingReports } from '../feedback/incoming-reports.ts'
+import { ReturnedMailStore } from '../feedback/returned-mail-store.ts'
 import { operatorHandler } from '../feedback/operator-handler.ts'
-import { ReportBudget } from '../feedback/report-budget.ts'
+import { ReturnedMailBudget } from '../feedback/returned-mail-budget.ts'
 import { startFeedback } from '../feedback/start-feedback.ts'
 import type { SystemMailer } from '../submission/system-mail.ts'
 import type { Stop } from './stop.ts'
@@ -12,11 +12,11 @@ import type { Stop } from './stop.ts'
 const graceMs = 1_000
 
 /** Opens what comes in by the return path, and starts to settle it. */
-export async function openFeedback(core: Core, systemMail: SystemMailer, stops: Stop[]): Promise<IncomingReports> {
+export async function openFeedback(core: Core, systemMail: SystemMailer, stops: Stop[]): Promise<ReturnedMailStore> {
   const { config, clock, db, log, metrics, erasedAddress, secrets, sendingDomains, suppressionPolicies } = core
   const { storageLimit, complaintSources } = config.returnPath
-  const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, storageLimit), complaintSources })
-  await reports.measure()
+  const returnedMail = new ReturnedMailStore({ db, clock, budget: new ReturnedMailBudget(clock, storageLimit), complaintSources })
+  await returnedMail.measure()
   const operator = operatorHandler({ clock, log, systemMail }, config)
   const reader = startDomainReportReader()
   stops.push(() => reader.stop())
@@ -28,7 +28,7 @@ export async function openFeedback(core: Core, systemMail: SystemMailer, stops: 
       log,
       metrics,
       erasedAddress,
-      reports,
+      returnedMail,
       tokenKey: secrets.deriveKey('verp'),
       policyFor: (accountId) => suppressionPolicies.policyFor(accountId),
       handlers: { dmarc_report: domainReport, tls_report: domainReport, postmaster: operator, abuse: operator },
@@ -36,5 +36,5 @@ export async function openFeedback(core: Core, systemMail: SystemMailer, stops: 
     { complaintSources },
   )
   stops.push(() => feedback.stop(graceMs))
-  return reports
+  return returnedMail
 }

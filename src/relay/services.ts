@@ -6,8 +6,8 @@ import { HitRecorder } from '../engagement/hit-recorder.ts'
 import { Erasures } from '../erasure/erasures.ts'
 import { EventFollower } from '../event/event-follower.ts'
 import type { LogReader } from '../event/log-reader.ts'
-import type { IncomingReports } from '../feedback/incoming-reports.ts'
-import { reportFigures } from '../feedback/report-figures.ts'
+import type { ReturnedMailStore } from '../feedback/returned-mail-store.ts'
+import { returnedMailFigures } from '../feedback/returned-mail-figures.ts'
 import { networkRule } from '../ip-address.ts'
 import { watchProcess } from '../metrics/process-figures.ts'
 import { NoticeRunner } from '../notice/notice-runner.ts'
@@ -55,7 +55,7 @@ export interface Services extends Given {
   uploads: Uploads
   intake: Intake
   /** What comes back by mail. */
-  reports: IncomingReports
+  returnedMail: ReturnedMailStore
 }
 
 /** Builds what runs behind the listeners in order: what follows an event before what records it. */
@@ -81,10 +81,10 @@ export async function startServices(core: Core, given: Given, stops: Stop[]): Pr
   const intake = intakeOf(core, { queue, uploads })
   const systemMail = await openSystemMail(core, intake)
   await startNotices(core, systemMail, stops)
-  const reports = await openFeedback(core, systemMail, stops)
+  const returnedMail = await openFeedback(core, systemMail, stops)
   const follower = new EventFollower(core)
   const rollup = analyticsReader(core)
-  return { core, ...given, webhooks, follower, rollup, queue, queueAdmin, erasures, hits, certified, space, uploads, intake, reports }
+  return { core, ...given, webhooks, follower, rollup, queue, queueAdmin, erasures, hits, certified, space, uploads, intake, returnedMail }
 }
 
 async function startWebhooks(core: Core, shares: ConnectionShares, stops: Stop[]): Promise<Webhooks> {
@@ -121,7 +121,7 @@ function addFigures(core: Core, queue: QueueRunner, stops: Stop[]): void {
   stops.push(() => watched.stop())
   const ofDisk = diskFigures(config.dataDir, metrics)
   const ofHealth = healthFigures({ health, metrics, queue })
-  metricsPage.add(ofHealth, queueFigures(core), webhookFigures(core), reportFigures(core), ofDisk, watched.figures)
+  metricsPage.add(ofHealth, queueFigures(core), webhookFigures(core), returnedMailFigures(core), ofDisk, watched.figures)
 }
 
 function intakeOf(core: Core, { queue, uploads }: { queue: QueueRunner; uploads: Uploads }): Intake {

@@ -16,7 +16,7 @@ export interface Statement {
 }
 
 /** What a statement with `expect` protects: where somebody else was first there, the caller does something of its own. */
-export type Guard = 'cursor' | 'idempotency' | 'report' | 'suppression'
+export type Guard = 'cursor' | 'idempotency' | 'returned-mail' | 'suppression'
 
 /** What one statement of a written batch did: the rows of its `returning`, and how many rows it changed. */
 export interface Written {

@@ -36,7 +36,7 @@ export interface FinalFailure {
   reason: string
   /** See `Judgement`. */
   inWords?: true | undefined
-  /** When the same was said of the address before, epoch ms, if this is the second time: see `withEarlierReport`. */
+  /** When the same was said of the address before, epoch ms, if this is the second time: see `withEarlierBounce`. */
   saidBefore?: number | undefined
 }
 
@@ -50,7 +50,7 @@ const isUnproven = ({ hard, inWords }: Pick<FinalFailure, 'hard' | 'inWords'>): 
  * A failure with `saidBefore`, if it applies. Call it before writing the consequences of a failure; it queries the database only if words
  * alone call the address unknown and that suppresses.
  */
-export async function withEarlierReport<F extends Pick<FinalFailure, 'hard' | 'inWords'>>(
+export async function withEarlierBounce<F extends Pick<FinalFailure, 'hard' | 'inWords'>>(
   failure: F,
   mail: AccountScope & Pick<AddressedTo, 'address' | 'recipientId'>,
   { db, policy, now }: { db: Pick<Database, 'read' | 'slowRead'>; policy: SuppressionPolicy; now: number },

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startDomainReportReader } from '../../src/domain-report/domain-report-reader.ts'
-import { composeDmarcReport, reportMail, zipOf } from '../support/compose-report.ts'
+import { composeDmarcReport, reportMail, zipOf } from '../support/compose-domain-report.ts'
 
 // However busy the machine is.
 const reader = startDomainReportReader({ timeoutMs: 15_000 })

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseDmarcReport } from '../../src/domain-report/parse-dmarc-report.ts'
 import { unpackReport } from '../../src/domain-report/unpack-report.ts'
-import { composeDmarcReport } from '../support/compose-report.ts'
+import { composeDmarcReport } from '../support/compose-domain-report.ts'
 
 const fixture = async (name: string) =>
   parseDmarcReport((await unpackReport(readFileSync(join(import.meta.dirname, '../fixtures/dmarc', name)))).text)

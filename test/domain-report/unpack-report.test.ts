@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readXml } from '../../src/domain-report/read-xml.ts'
 import { unpackReport } from '../../src/domain-report/unpack-report.ts'
-import { zipOf } from '../support/compose-report.ts'
+import { zipOf } from '../support/compose-domain-report.ts'
 
 const xml = '<?xml version="1.0"?><feedback>Grüße</feedback>'
 

@@ -99,11 +99,11 @@ it.each(slow)('%s are read within the limits', async (_, source) => {
 
 it('reads what is cut off anywhere', async () => {
   const whole = Buffer.from(withStatus(recipient))
-  const reports = await Promise.all(
+  const readings = await Promise.all(
     Array.from({ length: 20 }, (_, i) => parser.parse(whole.subarray(0, Math.floor((whole.length * i) / 20)))),
   )
-  expect(reports[0]?.class).toBe('not-bounce')
-  expect(reports.at(-1)?.recipients).toMatchObject([{ address: 'a@b.example' }])
+  expect(readings[0]?.class).toBe('not-bounce')
+  expect(readings.at(-1)?.recipients).toMatchObject([{ address: 'a@b.example' }])
 })
 
 it('what is too large is not even sent to the child', async () => {
@@ -111,6 +111,6 @@ it('what is too large is not even sent to the child', async () => {
 })
 
 it('reads a report whatever stands in address fields that it does not ask for', async () => {
-  const report = await parser.parse(Buffer.from(`Cc: x${':'.repeat(800_000)}\r\nMIME-Version: 1.0\r\n${withStatus(recipient)}`))
-  expect(report).toMatchObject({ class: 'bounce', recipients: [{ address: 'a@b.example', hard: true }] })
+  const reading = await parser.parse(Buffer.from(`Cc: x${':'.repeat(800_000)}\r\nMIME-Version: 1.0\r\n${withStatus(recipient)}`))
+  expect(reading).toMatchObject({ class: 'bounce', recipients: [{ address: 'a@b.example', hard: true }] })
 })

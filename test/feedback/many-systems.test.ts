@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { matchReport } from '../../src/feedback/match-report.ts'
+import { matchFeedback } from '../../src/feedback/match-feedback.ts'
 import { parseFeedback } from '../../src/bounce-parser/parse-feedback.ts'
 import { readReturnedMessage } from '../../src/bounce-parser/read-returned-message.ts'
 import { bounceVocabulary } from '../../src/bounce-vocabulary.ts'
@@ -748,7 +748,7 @@ async function outcomeOf({ from = daemon, subject = 'Undelivered Mail Returned t
   const document = [`From: ${from}`, 'To: b0@us.example', `Subject: ${subject}`, ...fields, '', ...body, ''].join('\r\n')
   const isLatin = document.includes('\x1b')
   const reading = parseFeedback(await readReturnedMessage(Buffer.from(document, isLatin ? 'latin1' : 'utf8'), bounceVocabulary()), about)
-  const consequence = matchReport(reading, recipient, 'envelope')
+  const consequence = matchFeedback(reading, recipient, 'envelope')
   if (consequence.type === 'bounced') return consequence.bounce.hard ? 'hard' : 'soft'
   return consequence.type === 'nothing' && consequence.result === 'delayed' ? 'delayed' : 'nothing'
 }

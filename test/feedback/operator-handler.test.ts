@@ -1,6 +1,6 @@
 import { simpleParser } from 'mailparser'
 import { expect, test } from 'vitest'
-import type { IncomingReport } from '../../src/feedback/incoming-reports.ts'
+import type { ReturnedMail } from '../../src/feedback/returned-mail-store.ts'
 import { operatorHandler } from '../../src/feedback/operator-handler.ts'
 import { newId } from '../../src/id.ts'
 import { silentLog } from '../../src/log.ts'
@@ -20,7 +20,7 @@ function handlerFor(operatorEmail: string | null, hostname = 'relay.example') {
     },
   }
   const handler = operatorHandler({ clock, log: silentLog, systemMail }, { hostname, operatorEmail })
-  const report = (fields: Partial<IncomingReport> = {}): IncomingReport => ({
+  const mailWith = (fields: Partial<ReturnedMail> = {}): ReturnedMail => ({
     id: newId('rep', clock.now()),
     receivedAt: clock.now(),
     purpose: 'postmaster',
@@ -31,14 +31,14 @@ function handlerFor(operatorEmail: string | null, hostname = 'relay.example') {
     size: 100,
     ...fields,
   })
-  return { handler, report, sent, clock }
+  return { handler, mailWith, sent, clock }
 }
 
 const person = Buffer.from('From: Ann <ann@example.com>\r\nSubject: =?utf-8?b?w7w=?= help\r\n\r\nI have a question.\r\n')
 
 test('the operator gets the mail as it came, within a message of ours', async () => {
-  const { handler, report, sent } = handlerFor('me@example.com')
-  const first = report()
+  const { handler, mailWith, sent } = handlerFor('me@example.com')
+  const first = mailWith()
   expect(await handler(first, person)).toMatchObject({ result: 'forwarded', summary: { from: 'Ann <ann@example.com>', subject: 'ü help' } })
   const [mail] = sent
   expect(mail).toMatchObject({
@@ -56,84 +56,84 @@ test('the operator gets the mail as it came, within a message of ours', async ()
 })
 
 test('a mail with lines that no server takes is attached as a file', async () => {
-  const { handler, report, sent } = handlerFor('me@example.com')
+  const { handler, mailWith, sent } = handlerFor('me@example.com')
   const long = Buffer.from(`From: ann@example.com\r\n\r\n${'ä'.repeat(2_000)}\r\n`)
-  await handler(report(), long)
+  await handler(mailWith(), long)
   const parsed = await simpleParser(composeParts('Subject: x', 'mixed', sent[0]?.parts ?? []))
   expect(sent[0]?.parts[1]?.contentType).toBe('application/octet-stream')
   expect(parsed.attachments[0]?.content.equals(long)).toBe(true)
 })
 
 test('a report is handed on once, however often it is taken', async () => {
-  const { handler, report, sent } = handlerFor('me@example.com')
-  const same = report()
+  const { handler, mailWith, sent } = handlerFor('me@example.com')
+  const same = mailWith()
   for (let i = 0; i < 3; i++) expect((await handler(same, person)).result).toBe('forwarded')
   expect(sent).toHaveLength(1)
 })
 
 test('without an operator it is kept, and told of', async () => {
-  const { handler, report, sent } = handlerFor(null)
-  expect(await handler(report(), person)).toMatchObject({ result: 'stored', summary: { subject: 'ü help' } })
+  const { handler, mailWith, sent } = handlerFor(null)
+  expect(await handler(mailWith(), person)).toMatchObject({ result: 'stored', summary: { subject: 'ü help' } })
   expect(sent).toEqual([])
 })
 
 test('what is our own is never handed on', async () => {
-  const { handler, report, sent } = handlerFor('me@example.com')
+  const { handler, mailWith, sent } = handlerFor('me@example.com')
   for (const header of ['From: postmaster@relay.example', 'From: fwd@example.com\r\nX-Sterna-Forwarded: relay.example']) {
-    expect((await handler(report(), Buffer.from(`${header}\r\n\r\n`))).result).toBe('not_forwarded')
+    expect((await handler(mailWith(), Buffer.from(`${header}\r\n\r\n`))).result).toBe('not_forwarded')
   }
   expect(sent).toEqual([])
 })
 
 test('what programs send is handed on twenty times an hour, what people write a hundred', async () => {
-  const { handler, report, sent, clock } = handlerFor('me@example.com')
-  const results = async (count: number, make: () => [IncomingReport, Buffer]): Promise<string[]> => {
+  const { handler, mailWith, sent, clock } = handlerFor('me@example.com')
+  const results = async (count: number, make: () => [ReturnedMail, Buffer]): Promise<string[]> => {
     const found = []
     for (let i = 0; i < count; i++) found.push((await handler(...make())).result)
     return found
   }
   const automatic = Buffer.from('From: x@example.com\r\nAuto-Submitted: auto-replied\r\n\r\n')
   let networks = 0
-  const from = (fields: Partial<IncomingReport> = {}): IncomingReport => report({ remoteAddress: `192.0.2.${networks++}`, ...fields })
+  const from = (fields: Partial<ReturnedMail> = {}): ReturnedMail => mailWith({ remoteAddress: `192.0.2.${networks++}`, ...fields })
   const first = await results(15, () => [from(), automatic])
   const second = await results(10, () => [from({ reversePath: null }), person])
   expect([...first, ...second].map((result) => result === 'forwarded')).toEqual([...Array(20).fill(true), ...Array(5).fill(false)])
   expect((await results(90, () => [from(), person])).filter((result) => result === 'forwarded')).toHaveLength(80)
   expect(sent).toHaveLength(100)
   clock.advance(3_600_000)
-  expect((await handler(report(), automatic)).result).toBe('forwarded')
+  expect((await handler(mailWith(), automatic)).result).toBe('forwarded')
 })
 
 test('lines may be as long as servers must take, and no longer', async () => {
-  const { handler, report, sent } = handlerFor('me@example.com')
+  const { handler, mailWith, sent } = handlerFor('me@example.com')
   for (const length of [998, 999])
-    await handler(report(), Buffer.from(`From: ann@example.com\r\n\r\nshort\r\n${'x'.repeat(length)}\r\nshort`))
+    await handler(mailWith(), Buffer.from(`From: ann@example.com\r\n\r\nshort\r\n${'x'.repeat(length)}\r\nshort`))
   expect(sent.map(({ parts }) => parts[1]?.contentType)).toEqual(['message/rfc822', 'application/octet-stream'])
 })
 
 test('nobody alone keeps the mail of others from the operator', async () => {
-  const { handler, report, sent } = handlerFor('me@example.com')
-  for (let i = 0; i < 100; i++) await handler(report({ remoteAddress: '2001:db8::1' }), person)
+  const { handler, mailWith, sent } = handlerFor('me@example.com')
+  for (let i = 0; i < 100; i++) await handler(mailWith({ remoteAddress: '2001:db8::1' }), person)
   expect(sent).toHaveLength(20)
-  expect((await handler(report({ remoteAddress: '192.0.2.9' }), person)).result).toBe('forwarded')
+  expect((await handler(mailWith({ remoteAddress: '192.0.2.9' }), person)).result).toBe('forwarded')
 })
 
 test('two servers whose operator is the postmaster of the other do not send a mail round and round', async () => {
   const one = handlerFor('postmaster@two.example')
-  await one.handler(one.report(), person)
+  await one.handler(one.mailWith(), person)
   const asMail = ({ headers }: SystemMail): string =>
     Object.entries(headers ?? {})
       .map(([name, value]) => `${name}: ${value}\r\n`)
       .join('')
   const two = handlerFor('postmaster@relay.example', 'two.example')
-  await two.handler(two.report(), Buffer.from(`From: postmaster@relay.example\r\n${asMail(one.sent[0]!)}\r\n`))
+  await two.handler(two.mailWith(), Buffer.from(`From: postmaster@relay.example\r\n${asMail(one.sent[0]!)}\r\n`))
   expect(two.sent[0]?.headers).toEqual({ 'X-Sterna-Forwarded': 'relay.example, two.example' })
-  await one.handler(one.report(), Buffer.from(`From: postmaster@two.example\r\n${asMail(two.sent[0]!)}\r\n`))
+  await one.handler(one.mailWith(), Buffer.from(`From: postmaster@two.example\r\n${asMail(two.sent[0]!)}\r\n`))
   expect(one.sent).toHaveLength(1)
   expect(
     (
       await one.handler(
-        one.report(),
+        one.mailWith(),
         Buffer.from('From: a@b.example\r\nX-Sterna-Forwarded: a.example, b.example, c.example, d.example\r\n\r\n'),
       )
     ).result,

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { restMs } from '../../src/connection/connection-seats.ts'
-import { maxReportBytes } from '../../src/feedback/return-path-server.ts'
+import { maxReturnedMailBytes } from '../../src/feedback/return-path-server.ts'
 import { StorageFullError } from '../../src/store/database.ts'
 import { startTestReturnPath, tokenHolder } from '../support/return-path.ts'
 import type { SmtpClient } from '../support/smtp-client.ts'
@@ -23,7 +23,7 @@ describe('a session', async () => {
       'ENHANCEDSTATUSCODES',
       'DSN',
       'STARTTLS',
-      `SIZE ${maxReportBytes}`,
+      `SIZE ${maxReturnedMailBytes}`,
     ])
     for (const line of ['AUTH PLAIN AGEAYg==', 'AUTH LOGIN', 'AUTH']) expect((await client.command(line)).last).toMatch(/^500 5\.5\.2 /)
     await client.command('STARTTLS')
@@ -39,15 +39,15 @@ describe('a session', async () => {
     await client.command('EHLO mx.example')
     const to = `${relay.token('bounce').toUpperCase()}@Send.Customer.Example`
     expect((await client.send(message, { from: '', to: [to] })).last).toMatch(/^250 2\.0\.0 Ok: taken as rep_[0-9a-z]{26}$/)
-    const [report] = await relay.reports.waitingFrom('bounce', { by: 'network', name: '127.0.0.1' }, 10)
-    expect(report).toMatchObject({
+    const [mail] = await relay.returnedMail.waitingFrom('bounce', { by: 'network', name: '127.0.0.1' }, 10)
+    expect(mail).toMatchObject({
       purpose: 'bounce',
       recipientId: tokenHolder,
       reversePath: null,
       forwardPath: `${relay.token('bounce').toUpperCase()}@send.customer.example`,
       remoteAddress: '127.0.0.1',
     })
-    const [row] = await relay.db.read('select ehlo_name, tls, state from incoming_report where id = :id', { id: report?.id ?? '' })
+    const [row] = await relay.db.read('select ehlo_name, tls, state from incoming_report where id = :id', { id: mail?.id ?? '' })
     expect(row).toEqual({ ehlo_name: 'mx.example', tls: 1, state: 'received' })
     expect((await relay.kept())[0]).toMatch(
       /^Received: from mx\.example \(\[127\.0\.0\.1\]\)\r\n by relay\.example with ESMTPS id rep_[0-9a-z]{26};\r\n .*\r\nFrom: mailer-daemon@mx\.example\r\n.*\r\n\r\nhello\r\n$/s,
@@ -256,7 +256,7 @@ describe('limits', () => {
   test('on size, announced or not', async () => {
     const relay = await startTestReturnPath()
     const client = await relay.greet()
-    expect((await client.command(`MAIL FROM:<> SIZE=${maxReportBytes + 1}`)).last).toMatch(/^552 5\.3\.4 /)
+    expect((await client.command(`MAIL FROM:<> SIZE=${maxReturnedMailBytes + 1}`)).last).toMatch(/^552 5\.3\.4 /)
     const line = `${'x'.repeat(998)}\r\n`
     const head = 'Subject: large\r\n\r\n'
     expect((await client.send(head + line.repeat(2_200), { from: '', to: [postmaster] })).last).toMatch(/^552 5\.3\.4 /)

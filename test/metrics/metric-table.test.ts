@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { reportPurposes } from '../../src/feedback/incoming-reports.ts'
-import { reportResults } from '../../src/feedback/report-result.ts'
+import { returnPathPurposes } from '../../src/feedback/returned-mail-store.ts'
+import { returnedMailResults } from '../../src/feedback/returned-mail-result.ts'
 import { faultNames } from '../../src/health.ts'
 import { errorTable } from '../../src/error-table.ts'
 import type { MetricDeclaration } from '../../src/metrics/metric-declaration.ts'
@@ -28,8 +28,8 @@ test('names follow the conventions of Prometheus', () => {
 
 test('labels have the values that there are', () => {
   expect(valuesOf('sterna_fault', 'name')).toEqual(faultNames)
-  expect(valuesOf('sterna_reports_received_total', 'purpose')).toEqual(reportPurposes)
-  expect(valuesOf('sterna_reports_settled_total', 'result')).toEqual(reportResults)
+  expect(valuesOf('sterna_reports_received_total', 'purpose')).toEqual(returnPathPurposes)
+  expect(valuesOf('sterna_reports_settled_total', 'result')).toEqual(returnedMailResults)
   expect(valuesOf('sterna_http_requests_total', 'status')).toEqual(
     expect.arrayContaining(Object.values(errorTable).map(({ status }) => String(status))),
   )

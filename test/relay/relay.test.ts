@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { AuditLog } from '../../src/account/audit-log.ts'
 import { analyticsReader } from '../../src/analytics/rollup.ts'
 import { sweepDomainReports } from '../../src/domain-report/domain-report-store.ts'
-import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
-import { ReportBudget } from '../../src/feedback/report-budget.ts'
+import { ReturnedMailStore } from '../../src/feedback/returned-mail-store.ts'
+import { ReturnedMailBudget } from '../../src/feedback/returned-mail-budget.ts'
 import { silentLog } from '../../src/log.ts'
 import { Retention } from '../../src/message/retention.ts'
 import { sweepSuppressions } from '../../src/suppression/suppression-expiry.ts'
@@ -26,7 +26,7 @@ test('what runs every minute looks through no table', async () => {
   ])
   await analyticsReader({ db, log: silentLog }).keepUp()
   await new Retention(db, { contentMs: day, eventMs: day }).sweep(clock.now())
-  await new IncomingReports({ db, clock, budget: new ReportBudget(clock, 1_000_000) }).sweep({ contentMs: day, eventMs: day })
+  await new ReturnedMailStore({ db, clock, budget: new ReturnedMailBudget(clock, 1_000_000) }).sweep({ contentMs: day, eventMs: day })
   await sweepDomainReports(db, clock.now())
   await sweepSuppressions(db, clock.now(), day)
   await new AuditLog({ db, clock }).sweep(clock.now())

@@ -7,7 +7,7 @@ import { answerCheck, type AnswerCheck } from '../support/answer-check.ts'
 import { encodedBody } from '../support/encoded-body.ts'
 import type { Fitting } from '../support/fitting.ts'
 import { fittingObjects } from '../support/fitting-objects.ts'
-import { keepReport } from '../support/keep-report.ts'
+import { keepReturnedMail } from '../support/keep-returned-mail.ts'
 import { KnownPaths } from '../support/known-paths.ts'
 import { makeObjects, pathTo, type Call } from '../support/owned-objects.ts'
 import { requestsTo, type GeneratedRequest } from '../support/request-arbitrary.ts'
@@ -119,12 +119,12 @@ async function prepare(relay: TestRelay, document: OpenApiDocument, check: Answe
 
   const domains = sendingDomains.list(account).flatMap(({ id, name }) => [id, name])
   const known = new KnownPaths(document, [account, template, ...apiKeys.list(account).map(({ id }) => id), ...domains])
-  const reportId = await keepReport(relay.relay.services, account)
+  const feedbackId = await keepReturnedMail(relay.relay.services, account)
   const objects = await makeObjects(call, {
     accountId: account,
     domain: 'sender.example',
     userId: 'usr_01kahk3yq4x8v5t2n7m9b6c1d0',
-    reportId,
+    feedbackId,
   })
   for (const place of Object.keys(objects)) known.addPath(pathTo(place, objects, { exists: true }))
   known.add('/compat/mailgun/v3/{domain}', { domain: 'sender.example' })

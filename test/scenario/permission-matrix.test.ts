@@ -4,7 +4,7 @@ import { refusalsOf } from '../../src/http/operation-refusals.ts'
 import { needsKey, type Operation } from '../../src/http/operation.ts'
 import { servedAnswerCheck, type AnswerCheck } from '../support/answer-check.ts'
 import { makeCallers, type Caller } from '../support/callers.ts'
-import { keepReport } from '../support/keep-report.ts'
+import { keepReturnedMail } from '../support/keep-returned-mail.ts'
 import { makeObjects, pathTo } from '../support/owned-objects.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
@@ -26,12 +26,12 @@ beforeAll(async () => {
   const { accounts, people } = relay.relay.services
   const own = accounts.findAccount('test')!.id
   const userId = people.users.list(own).find(({ role }) => role === 'member')!.id
-  const reportId = await keepReport(relay.relay.services, own)
+  const feedbackId = await keepReturnedMail(relay.relay.services, own)
   objects = await makeObjects((method, path, body) => relay.call(method, path, body), {
     accountId: own,
     domain: 'sender.example',
     userId,
-    reportId,
+    feedbackId,
   })
 })
 

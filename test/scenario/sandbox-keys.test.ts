@@ -3,7 +3,7 @@ import { apiOperations, type ApiServices } from '../../src/http/api/operations.t
 import type { OpenApiDocument } from '../../src/http/openapi.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import type { Row } from '../../src/store/database.ts'
-import { keepReport } from '../support/keep-report.ts'
+import { keepReturnedMail } from '../support/keep-returned-mail.ts'
 import { makeObjects, pathTo, type Call } from '../support/owned-objects.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
@@ -92,7 +92,7 @@ beforeAll(async () => {
     accountId: own,
     domain: 'sender.example',
     userId: people.users.list(own)[0]!.id,
-    reportId: await keepReport(relay.relay.services, own),
+    feedbackId: await keepReturnedMail(relay.relay.services, own),
   }
   liveObjects = await makeObjects(relay.call, about)
   await relay.call('POST', '/api/templates', { name: 'Shared', alias: 'shared', subject: 'Hello', html: '<p>Hello</p>' })

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { AuditLog } from '../../src/account/audit-log.ts'
 import { EventSearch } from '../../src/event/event-search.ts'
 import { publicEventTypes } from '../../src/event/event-type.ts'
-import { reportPurposes } from '../../src/feedback/incoming-reports.ts'
-import { ReportList } from '../../src/feedback/report-list.ts'
+import { returnPathPurposes } from '../../src/feedback/returned-mail-store.ts'
+import { ReturnedMailList } from '../../src/feedback/returned-mail-list.ts'
 import { emailStatuses } from '../../src/message/email-status.ts'
 import { searchMessages } from '../../src/message/message-search.ts'
 import { QueueAdmin } from '../../src/queue/queue-admin.ts'
@@ -157,11 +157,11 @@ test('the other lists do', async () => {
   const paths = await pathsOf(async (db) => {
     for (const page of idPages) {
       for (const accountId of [null, 'acc_1']) {
-        for (const purpose of [null, ...reportPurposes]) {
+        for (const purpose of [null, ...returnPathPurposes]) {
           for (const result of [null, 'bounced' as const])
-            await new ReportList(db).page({ accountId, purpose, result, messageId: null }, page)
+            await new ReturnedMailList(db).page({ accountId, purpose, result, messageId: null }, page)
         }
-        await new ReportList(db).page({ accountId, purpose: null, result: null, messageId: 'em_1' }, page)
+        await new ReturnedMailList(db).page({ accountId, purpose: null, result: null, messageId: 'em_1' }, page)
         await new AuditLog({ db, clock }).page({ accountId, since: 1, until: 2 }, page)
       }
       for (const origin of [null, 'manual' as const])

@@ -16,7 +16,7 @@ export async function hearOfMail(relay: TestRelay, mx: FakeMx): Promise<void> {
     expect(answer.status).toBe(200)
     return answer.body
   }
-  const report = async (to: string, text: string): Promise<void> => {
+  const bringBack = async (to: string, text: string): Promise<void> => {
     expect((await returnMail(relay.returnPathPort, to, [text]))[0]?.code).toBe(250)
     await expect.poll(() => db.read("select id from incoming_report where state = 'received'")).toEqual([])
     relay.clock.advance(1_000)
@@ -27,10 +27,13 @@ export async function hearOfMail(relay: TestRelay, mx: FakeMx): Promise<void> {
   for (const name of ['hard', 'full', 'full', 'spam']) {
     const address = `${name}@rcpt.example`
     const { returnPath, data } = await deliver(relay, mx, address)
-    if (name === 'spam') await report('fbl@relay.example', composeComplaint({ original: headerOf(data) }))
+    if (name === 'spam') await bringBack('fbl@relay.example', composeComplaint({ original: headerOf(data) }))
     else
-      await report(returnPath, composeDsn({ recipient: address, status: name === 'hard' ? '5.1.1' : '5.2.2', diagnostic: '550 of no use' }))
-    await report(returnPath, composeVacation())
+      await bringBack(
+        returnPath,
+        composeDsn({ recipient: address, status: name === 'hard' ? '5.1.1' : '5.2.2', diagnostic: '550 of no use' }),
+      )
+    await bringBack(returnPath, composeVacation())
   }
   const { data } = await operator('GET', '/api/feedback?purpose=bounce&result=bounced')
   expect(data).toHaveLength(3)
@@ -46,7 +49,7 @@ export async function hearOfMail(relay: TestRelay, mx: FakeMx): Promise<void> {
   // In words alone, on two days.
   for (const origin of [null, 'bounce']) {
     const { returnPath } = await deliver(relay, mx, 'nobody@rcpt.example')
-    await report(returnPath, composeDsn({ recipient: 'nobody@rcpt.example', status: '5.0.0', diagnostic: '550 No such user' }))
+    await bringBack(returnPath, composeDsn({ recipient: 'nobody@rcpt.example', status: '5.0.0', diagnostic: '550 No such user' }))
     expect((await relay.call('GET', '/api/suppressions/nobody@rcpt.example')).body.origin ?? null).toBe(origin)
     relay.clock.advance(day)
   }

@@ -16,7 +16,7 @@ export async function made(call: Call, path: string, body: unknown): Promise<any
  */
 export async function makeObjects(
   call: Call,
-  own: { accountId: string; domain: string; userId: string; reportId: string },
+  own: { accountId: string; domain: string; userId: string; feedbackId: string },
 ): Promise<Record<string, string>> {
   const make = async (path: string, body: unknown): Promise<string> => (await made(call, path, body)).id
   const webhook = await make('/api/webhooks', { url: 'https://hooks.example/in' })
@@ -62,7 +62,7 @@ export async function makeObjects(
     '/api/api-keys/{id}': key,
     '/api/accounts/{id}': own.accountId,
     '/api/users/{id}': own.userId,
-    '/api/feedback/{id}': own.reportId,
+    '/api/feedback/{id}': own.feedbackId,
     '/api/queue/{domain}': own.domain,
   }
 }

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
-import { ReportBudget } from '../../src/feedback/report-budget.ts'
-import { ReportRoom } from '../../src/feedback/report-room.ts'
+import { ReturnedMailStore } from '../../src/feedback/returned-mail-store.ts'
+import { ReturnedMailBudget } from '../../src/feedback/returned-mail-budget.ts'
+import { ReturnedMailRoom } from '../../src/feedback/returned-mail-room.ts'
 import { SmtpClient } from './smtp-client.ts'
 import type { TestRelay } from './start-relay.ts'
 
@@ -19,11 +19,11 @@ export async function hearBack(relay: TestRelay): Promise<void> {
   client.close()
   await expect.poll(() => db.read("select id from incoming_report where state = 'received'")).toEqual([])
   // A box that is full of one: it leaves, since it is settled.
-  const budget = new ReportBudget(relay.clock, 4_096)
+  const budget = new ReturnedMailBudget(relay.clock, 4_096)
   budget.take('open', '192.0.2.1', 4_096)
-  expect(await new ReportRoom({ db, clock: relay.clock, budget }).take('open', '192.0.2.2', 4_096)).toBe(true)
+  expect(await new ReturnedMailRoom({ db, clock: relay.clock, budget }).take('open', '192.0.2.2', 4_096)).toBe(true)
   relay.clock.advance(10 * day)
-  const reports = new IncomingReports({ db, clock: relay.clock, budget: new ReportBudget(relay.clock, 1_000_000) })
-  await reports.sweep({ contentMs: day, eventMs: 20 * day })
-  expect(await reports.nextSource('abuse', { by: 'network', name: '' })).toBe(null)
+  const returnedMail = new ReturnedMailStore({ db, clock: relay.clock, budget: new ReturnedMailBudget(relay.clock, 1_000_000) })
+  await returnedMail.sweep({ contentMs: day, eventMs: 20 * day })
+  expect(await returnedMail.nextSource('abuse', { by: 'network', name: '' })).toBe(null)
 }

@@ -1,5 +1,5 @@
-import { IncomingReports } from '../../src/feedback/incoming-reports.ts'
-import { ReportBudget } from '../../src/feedback/report-budget.ts'
+import { ReturnedMailStore } from '../../src/feedback/returned-mail-store.ts'
+import { ReturnedMailBudget } from '../../src/feedback/returned-mail-budget.ts'
 import { startReturnPathServer, type ReturnPathOptions } from '../../src/feedback/return-path-server.ts'
 import { silentLog } from '../../src/log.ts'
 import { metricsOf } from '../../src/metrics/metrics.ts'
@@ -32,7 +32,7 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
   const tls = await loadOrMakeCertificate({ certFile: null, keyFile: null, directory: path, hostname: 'relay.example', now: Date.now() })
   const clock = settableClock()
   const tokenKey = Buffer.alloc(32, 7)
-  const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, storageLimit) })
+  const returnedMail = new ReturnedMailStore({ db, clock, budget: new ReturnedMailBudget(clock, storageLimit) })
   const space: { require(bytes: number): void } = { require() {} }
   const server = await startReturnPathServer(
     {
@@ -40,7 +40,7 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
       log: silentLog,
       metrics: metricsOf(),
       tls,
-      reports,
+      returnedMail,
       space: { require: (bytes) => space.require(bytes) },
       tokenKey,
       isOurs: (domain) => domain === 'relay.example' || domain === 'send.customer.example',
@@ -66,7 +66,7 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
     port,
     clock,
     db,
-    reports,
+    returnedMail,
     /** Its `require` may be replaced, to fill the disk. */
     space,
     /** The local part of an address. */

@@ -1,7 +1,7 @@
 import { SternaError } from '../../errors.ts'
-import { reportPurposes, type IncomingReports } from '../../feedback/incoming-reports.ts'
-import type { ReportList, ReportListRow } from '../../feedback/report-list.ts'
-import { reportResults } from '../../feedback/report-result.ts'
+import { returnPathPurposes, type ReturnedMailStore } from '../../feedback/returned-mail-store.ts'
+import type { ReturnedMailList, ReturnedMailListRow } from '../../feedback/returned-mail-list.ts'
+import { returnedMailResults } from '../../feedback/returned-mail-result.ts'
 import { type ApiContext, visibleAccount } from '../api-state.ts'
 import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
@@ -9,8 +9,8 @@ import { choiceParameter, textParameter } from '../query.ts'
 import { feedbackReport, feedbackReportDetail } from './feedback-resource.ts'
 
 export interface FeedbackOperationServices {
-  reportList: ReportList
-  reports: Pick<IncomingReports, 'content'>
+  returnedMailList: ReturnedMailList
+  returnedMail: Pick<ReturnedMailStore, 'content'>
 }
 
 /** `/api/feedback`: what came back by mail, and what came of it. */
@@ -24,15 +24,15 @@ export const feedbackOperations = (services: FeedbackOperationServices): Operati
       'Bounces, complaints and other reports. With the permission `operator` all of them, else those that are about email of the account.',
     permission: 'read_access',
     query: {
-      purpose: choiceParameter(reportPurposes),
-      result: choiceParameter(reportResults),
+      purpose: choiceParameter(returnPathPurposes),
+      result: choiceParameter(returnedMailResults),
       email_id: textParameter.meta({ description: 'Only what is about this email.' }),
     },
     of: feedbackReport,
     answer: 'A page, newest first.',
     rows: async (ctx, page, query) => {
       const { purpose, result, email_id: messageId } = query
-      const rows = await services.reportList.page({ accountId: visibleAccount(ctx), purpose, result, messageId }, page)
+      const rows = await services.returnedMailList.page({ accountId: visibleAccount(ctx), purpose, result, messageId }, page)
       return rows
     },
   }),
@@ -58,7 +58,7 @@ export const feedbackOperations = (services: FeedbackOperationServices): Operati
     ],
     handle: async (ctx) => {
       const { id } = await findReport(ctx, services)
-      const content = await services.reports.content(id)
+      const content = await services.returnedMail.content(id)
       if (!content) throw new SternaError('not_found', 'The content of this report is no longer kept.')
       ctx.set({
         'Content-Type': 'message/rfc822',
@@ -71,8 +71,8 @@ export const feedbackOperations = (services: FeedbackOperationServices): Operati
   }),
 ]
 
-async function findReport(ctx: ApiContext, { reportList }: FeedbackOperationServices): Promise<ReportListRow> {
-  const row = await reportList.find(ctx.params['id'] ?? '', visibleAccount(ctx))
+async function findReport(ctx: ApiContext, { returnedMailList }: FeedbackOperationServices): Promise<ReturnedMailListRow> {
+  const row = await returnedMailList.find(ctx.params['id'] ?? '', visibleAccount(ctx))
   if (row) return row
   throw new SternaError('not_found', 'There is no such report.')
 }

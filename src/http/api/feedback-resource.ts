@@ -1,19 +1,19 @@
 import { z } from 'zod'
 import { feedbackClasses, type Feedback } from '../../bounce-parser/feedback.ts'
-import { reportPurposes } from '../../feedback/incoming-reports.ts'
-import type { ReportListRow } from '../../feedback/report-list.ts'
-import { reportResults } from '../../feedback/report-result.ts'
+import { returnPathPurposes } from '../../feedback/returned-mail-store.ts'
+import type { ReturnedMailListRow } from '../../feedback/returned-mail-list.ts'
+import { returnedMailResults } from '../../feedback/returned-mail-result.ts'
 import { flag, resource, time, timeOrNull } from '../resource.ts'
 
 /** A report as the API lists it. */
-export const feedbackReport = resource<ReportListRow>('FeedbackReport')({
+export const feedbackReport = resource<ReturnedMailListRow>('FeedbackReport')({
   object: 'feedback_report',
   id: z.string(),
   received_at: time(),
-  purpose: z.enum(reportPurposes).describe('What the address is for that it came to.'),
+  purpose: z.enum(returnPathPurposes).describe('What the address is for that it came to.'),
   address: [z.string().describe('That it came to.'), 'forward_path'],
   result: z
-    .enum(reportResults)
+    .enum(returnedMailResults)
     .nullable()
     .describe('What came of it; only `bounced`, `complained` and `unsubscribed` change anything. Null while it waits.'),
   settled_at: timeOrNull(),
@@ -47,7 +47,7 @@ const feedbackReading = resource<Feedback>('FeedbackReading')({
 })
 
 /** A report with what it says, as the API and the command line show it. */
-export const feedbackReportDetail = resource<ReportListRow>('FeedbackReportDetail')({
+export const feedbackReportDetail = resource<ReturnedMailListRow>('FeedbackReportDetail')({
   ...feedbackReport.fields,
   reading: [
     feedbackReading.schema
@@ -66,7 +66,7 @@ export const feedbackReportDetail = resource<ReportListRow>('FeedbackReportDetai
 })
 
 /** Reports for other purposes have summaries of other shapes. */
-const summaryOf = ({ summary }: ReportListRow): Record<string, unknown> =>
+const summaryOf = ({ summary }: ReturnedMailListRow): Record<string, unknown> =>
   summary === null ? {} : ((JSON.parse(summary) as Record<string, unknown> | null) ?? {})
 
 const readingIn = (summary: Record<string, unknown>) => ('class' in summary ? feedbackReading.answer(summary as unknown as Feedback) : null)

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type { ReportSubject } from '../../src/feedback/report-subject.ts'
-import { settleBounce, settleComplaint } from '../../src/feedback/settle-report.ts'
+import type { FeedbackSubject } from '../../src/feedback/feedback-subject.ts'
+import { settleBounce, settleComplaint } from '../../src/feedback/settle-returned-mail.ts'
 import type { Statement } from '../../src/store/database.ts'
 import { suppressAtOnce } from '../support/suppress-at-once.ts'
 
-const subject = (destination: string): ReportSubject => ({
+const subject = (destination: string): FeedbackSubject => ({
   forwardPath: `ann@${destination}`,
   destination,
   state: 'delivered',

@@ -3,17 +3,21 @@ import { recordEvent } from '../event/event-log.ts'
 import { bounceLate, complainLate, type LateResult } from '../queue/late-result.ts'
 import type { Statement } from '../store/database.ts'
 import { suppressAfterBounce, suppressAfterComplaint, type SuppressionPolicy } from '../suppression/suppression-policy.ts'
-import type { IncomingReport } from './incoming-reports.ts'
+import type { ReturnedMail } from './returned-mail-store.ts'
 import type { Complaint } from '../bounce-parser/feedback.ts'
-import type { ReportedBounce } from './match-report.ts'
-import type { ReportOutcome } from './report-handler.ts'
-import type { ReportSubject } from './report-subject.ts'
+import type { ProvenBounce } from './match-feedback.ts'
+import type { ReturnedMailOutcome } from './returned-mail-handler.ts'
+import type { FeedbackSubject } from './feedback-subject.ts'
 
 /**
  * Settles a report. Where it is settled already, nothing of the batch is written.
  * `now`: epoch, ms
  */
-export const settleReport = ({ id }: Pick<IncomingReport, 'id'>, { result, summary, about }: ReportOutcome, now: number): Statement => ({
+export const settleReturnedMail = (
+  { id }: Pick<ReturnedMail, 'id'>,
+  { result, summary, about }: ReturnedMailOutcome,
+  now: number,
+): Statement => ({
   sql: `update incoming_report
            set state = 'done', result = :result, summary = :summary, account_id = :accountId, message_id = :messageId,
                recipient_id = coalesce(:recipientId, recipient_id), settled_at = :now
@@ -28,13 +32,13 @@ export const settleReport = ({ id }: Pick<IncomingReport, 'id'>, { result, summa
     now,
   },
   expect: 1,
-  guard: 'report',
+  guard: 'returned-mail',
 })
 
 /** What is to be written of a late bounce: the recipient's move, its event, the suppression. */
 export function settleBounce(
-  { event, forwardPath: address, destination }: ReportSubject,
-  bounce: ReportedBounce & { saidBefore?: number | undefined },
+  { event, forwardPath: address, destination }: FeedbackSubject,
+  bounce: ProvenBounce & { saidBefore?: number | undefined },
   policy: SuppressionPolicy,
   now: number,
 ): Statement[] {
@@ -47,7 +51,7 @@ export function settleBounce(
 
 /** The same of a complaint. */
 export function settleComplaint(
-  { event, forwardPath: address, destination }: ReportSubject,
+  { event, forwardPath: address, destination }: FeedbackSubject,
   complaint: Complaint,
   policy: SuppressionPolicy,
   now: number,
@@ -58,7 +62,7 @@ export function settleComplaint(
   return [...moveAndTell(event, complainLate(event.recipientId, complaint, now), now), ...suppressed]
 }
 
-const moveAndTell = (about: ReportSubject['event'], { guard, event }: LateResult, now: number): Statement[] => [
+const moveAndTell = (about: FeedbackSubject['event'], { guard, event }: LateResult, now: number): Statement[] => [
   guard,
   recordEvent(about, event.type, event.data, now),
 ]

@@ -1,20 +1,20 @@
 import type { Database, Row } from '../store/database.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
-import type { ReportPurpose } from './incoming-reports.ts'
-import type { ReportResult } from './report-result.ts'
+import type { ReturnPathPurpose } from './returned-mail-store.ts'
+import type { ReturnedMailResult } from './returned-mail-result.ts'
 
-interface ReportFilter {
+interface ReturnedMailFilter {
   /** Null: the reports of all accounts, and those that are about none. */
   accountId: string | null
-  purpose: ReportPurpose | null
-  result: ReportResult | null
+  purpose: ReturnPathPurpose | null
+  result: ReturnedMailResult | null
   messageId: string | null
 }
 
-export interface ReportListRow extends Row {
+export interface ReturnedMailListRow extends Row {
   id: string
   received_at: number
-  purpose: ReportPurpose
+  purpose: ReturnPathPurpose
   reverse_path: string | null
   forward_path: string
   remote_address: string
@@ -22,7 +22,7 @@ export interface ReportListRow extends Row {
   tls: number
   size: number
   /** Null until it is settled. */
-  result: ReportResult | null
+  result: ReturnedMailResult | null
   account_id: string | null
   message_id: string | null
   /** Of the recipient that it is about, where that is known. */
@@ -37,7 +37,7 @@ const columns = `i.id, i.received_at, i.purpose, i.reverse_path, i.forward_path,
   case when i.message_id is null then null else (select r.forward_path from recipient r where r.id = i.recipient_id) end as recipient`
 
 /** What the API shows of reports; it reads the connection for reports, so that no list delays a commit. */
-export class ReportList {
+export class ReturnedMailList {
   readonly #db: Pick<Database, 'slowRead'>
 
   constructor(db: Pick<Database, 'slowRead'>) {
@@ -45,8 +45,8 @@ export class ReportList {
   }
 
   /** `accountId`: as in the filter. */
-  async find(id: string, accountId: string | null): Promise<ReportListRow | undefined> {
-    const [row] = await this.#db.slowRead<ReportListRow>(
+  async find(id: string, accountId: string | null): Promise<ReturnedMailListRow | undefined> {
+    const [row] = await this.#db.slowRead<ReturnedMailListRow>(
       `select ${columns} from incoming_report i where i.id = :id and (i.account_id = :accountId or :accountId = '')`,
       { id, accountId: accountId ?? '' },
     )
@@ -54,7 +54,7 @@ export class ReportList {
   }
 
   /** A page, newest first. Uses the indexes incoming_report_account and incoming_report_message, or the key. */
-  page(filter: ReportFilter, page: Page): Promise<ReportListRow[]> {
+  page(filter: ReturnedMailFilter, page: Page): Promise<ReturnedMailListRow[]> {
     const { condition, order, params } = pageClause(page, 'i.id')
     const conditions = [
       condition,
@@ -63,7 +63,7 @@ export class ReportList {
       ...(filter.result === null ? [] : ['i.result = :result']),
       ...(filter.messageId === null ? [] : ['i.message_id = :messageId']),
     ]
-    return this.#db.slowRead<ReportListRow>(`select ${columns} from incoming_report i where ${conditions.join(' and ')} ${order}`, {
+    return this.#db.slowRead<ReturnedMailListRow>(`select ${columns} from incoming_report i where ${conditions.join(' and ')} ${order}`, {
       ...filter,
       ...params,
     })

@@ -1,5 +1,5 @@
 /** What came of a report, in the words of the API. Only the first three change anything. */
-export const reportResults = [
+export const returnedMailResults = [
   'bounced',
   'complained',
   'unsubscribed',
@@ -26,4 +26,4 @@ export const reportResults = [
   'not_understood',
 ] as const
 
-export type ReportResult = (typeof reportResults)[number]
+export type ReturnedMailResult = (typeof returnedMailResults)[number]

@@ -1,12 +1,12 @@
 import { decodeToken, type TokenPurpose } from '../smtp/verp.ts'
 import type { Feedback } from '../bounce-parser/feedback.ts'
-import type { IncomingReport } from './incoming-reports.ts'
+import type { ReturnedMail } from './returned-mail-store.ts'
 
 /**
  * Which recipient a report proves to be about, and by what. `envelope`: by the reverse-path alone, which every host on
  * the way has seen. `message`: by a token that stands in the message, so whoever reports has had it before him.
  */
-export interface ReportProof {
+export interface RecipientProof {
   /** `rcp_…` */
   recipientId: string
   by: 'envelope' | 'message'
@@ -20,10 +20,10 @@ type Unproven = 'no_token' | 'expired_token' | 'other_recipient'
  * about. Addresses of people are no proof. Time is that of arrival, so that a report which waited is judged the same.
  */
 export function proofOf(
-  { recipientId, receivedAt }: Pick<IncomingReport, 'recipientId' | 'receivedAt'>,
+  { recipientId, receivedAt }: Pick<ReturnedMail, 'recipientId' | 'receivedAt'>,
   original: Feedback['original'],
   key: Buffer,
-): ReportProof | Unproven {
+): RecipientProof | Unproven {
   // One that is for something else proves nothing here: of the reverse-path, hosts know it that never saw the message.
   const tokenIn = (text: string | null, purpose: TokenPurpose) => {
     const token = text === null ? null : decodeToken(localPartOf(text), key, receivedAt)

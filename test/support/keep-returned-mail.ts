@@ -3,7 +3,7 @@ import { newId } from '../../src/id.ts'
 import type { Database } from '../../src/store/database.ts'
 
 /** Reports that came by mail just now: one about an email of this account, whose id it gives, and one about `sender.example`. */
-export async function keepReport({ db, clock }: { db: Pick<Database, 'write'>; clock: Clock }, accountId: string): Promise<string> {
+export async function keepReturnedMail({ db, clock }: { db: Pick<Database, 'write'>; clock: Clock }, accountId: string): Promise<string> {
   const now = clock.now()
   const id = newId('rep', now)
   await db.write([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { IncomingReports, type Arrival, type ReportPurpose } from '../../src/feedback/incoming-reports.ts'
-import { ReportBudget } from '../../src/feedback/report-budget.ts'
+import { ReturnedMailStore, type Arrival, type ReturnPathPurpose } from '../../src/feedback/returned-mail-store.ts'
+import { ReturnedMailBudget } from '../../src/feedback/returned-mail-budget.ts'
 import { newId } from '../../src/id.ts'
 import { fileDatabase } from '../support/file-database.ts'
 import { settableClock } from '../support/settable-clock.ts'
@@ -10,13 +10,13 @@ const db = await fileDatabase()
 const clock = settableClock()
 const smallestCost = 4_096
 
-async function freshReports(limit = 1_000_000) {
+async function freshStore(limit = 1_000_000) {
   await db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }])
   let arrived = 0
-  const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, limit) })
-  reports.onArrival(() => void arrived++)
-  await reports.measure()
-  return { reports, arrivals: () => arrived }
+  const returnedMail = new ReturnedMailStore({ db, clock, budget: new ReturnedMailBudget(clock, limit) })
+  returnedMail.onArrival(() => void arrived++)
+  await returnedMail.measure()
+  return { returnedMail, arrivals: () => arrived }
 }
 
 const arrival = (fields: Partial<Arrival> = {}): Arrival => ({
@@ -30,61 +30,64 @@ const arrival = (fields: Partial<Arrival> = {}): Arrival => ({
   ...fields,
 })
 const settle = (id: string) => db.write([{ sql: "update incoming_report set state = 'done' where id = :id", params: { id } }])
-const waitingOf = (reports: IncomingReports, purpose: ReportPurpose) => reports.waitingFrom(purpose, { by: 'account', name: 'none' }, 10)
+const waitingOf = (returnedMail: ReturnedMailStore, purpose: ReturnPathPurpose) =>
+  returnedMail.waitingFrom(purpose, { by: 'account', name: 'none' }, 10)
 const contentsLeft = async () => (await db.read('select id from incoming_content')).length
 
-const kept = async (reports: IncomingReports): Promise<string> => {
+const kept = async (returnedMail: ReturnedMailStore): Promise<string> => {
   const message = arrival()
-  expect(await reports.keep(message)).toBe(true)
+  expect(await returnedMail.keep(message)).toBe(true)
   return message.id
 }
 
 test('a message is a report for each of its recipients, with one content between them', async () => {
-  const { reports, arrivals } = await freshReports()
+  const { returnedMail, arrivals } = await freshStore()
   const token = { forwardPath: 'Btoken@relay.example', purpose: 'bounce', recipientId: 'rcp_1' } as const
   const message = arrival({ recipients: [token, { forwardPath: 'fbl@relay.example', purpose: 'complaint', recipientId: null }] })
-  expect(await reports.keep(message)).toBe(true)
+  expect(await returnedMail.keep(message)).toBe(true)
   expect(arrivals()).toBe(1)
-  const found = [...(await waitingOf(reports, 'bounce')), ...(await waitingOf(reports, 'complaint'))]
+  const found = [...(await waitingOf(returnedMail, 'bounce')), ...(await waitingOf(returnedMail, 'complaint'))]
   expect(found.map(({ purpose }) => purpose)).toEqual(['bounce', 'complaint'])
   expect(found[0]).toEqual({ id: message.id, receivedAt: clock.now(), ...token, reversePath: null, remoteAddress: '192.0.2.1', size: 22 })
-  for (const { id } of found) expect(Buffer.from((await reports.content(id)) ?? []).toString()).toContain('hello')
+  for (const { id } of found) expect(Buffer.from((await returnedMail.content(id)) ?? []).toString()).toContain('hello')
   expect(await contentsLeft()).toBe(1)
 })
 
 test('what is settled is not given out again', async () => {
-  const { reports } = await freshReports()
-  const first = await kept(reports)
-  const second = await kept(reports)
+  const { returnedMail } = await freshStore()
+  const first = await kept(returnedMail)
+  const second = await kept(returnedMail)
   await settle(first)
-  expect((await waitingOf(reports, 'abuse')).map(({ id }) => id)).toEqual([second])
+  expect((await waitingOf(returnedMail, 'abuse')).map(({ id }) => id)).toEqual([second])
 })
 
 test('contents go when they are old and settled, reports when they are old', async () => {
-  const { reports } = await freshReports()
-  const settled = await kept(reports)
-  const waiting = await kept(reports)
+  const { returnedMail } = await freshStore()
+  const settled = await kept(returnedMail)
+  const waiting = await kept(returnedMail)
   await settle(settled)
   clock.advance(2 * hour)
-  const fresh = await kept(reports)
+  const fresh = await kept(returnedMail)
   await settle(fresh)
-  await reports.sweep({ contentMs: hour, eventMs: 10 * hour })
+  await returnedMail.sweep({ contentMs: hour, eventMs: 10 * hour })
   expect(
-    [await reports.content(settled), await reports.content(waiting), await reports.content(fresh)].map((bytes) => bytes !== null),
+    [await returnedMail.content(settled), await returnedMail.content(waiting), await returnedMail.content(fresh)].map(
+      (bytes) => bytes !== null,
+    ),
   ).toEqual([false, true, true])
   expect((await db.read('select id from incoming_report')).length).toBe(3)
   clock.advance(9 * hour)
-  await reports.sweep({ contentMs: hour, eventMs: 10 * hour })
+  await returnedMail.sweep({ contentMs: hour, eventMs: 10 * hour })
   expect(await db.read('select id from incoming_report')).toEqual([{ id: fresh }])
   expect(await contentsLeft()).toBe(0)
 })
 
 test('a full box refuses, also after a restart, and takes again what has gone', async () => {
-  const { reports } = await freshReports(8_192)
-  expect(await reports.keep(arrival({ remoteAddress: '192.0.2.1' }))).toBe(true)
-  expect(await reports.keep(arrival({ remoteAddress: '192.0.2.2' }))).toBe(true)
-  expect(await reports.keep(arrival({ remoteAddress: '192.0.2.3' }))).toBe(false)
-  const again = new IncomingReports({ db, clock, budget: new ReportBudget(clock, 8_192) })
+  const { returnedMail } = await freshStore(8_192)
+  expect(await returnedMail.keep(arrival({ remoteAddress: '192.0.2.1' }))).toBe(true)
+  expect(await returnedMail.keep(arrival({ remoteAddress: '192.0.2.2' }))).toBe(true)
+  expect(await returnedMail.keep(arrival({ remoteAddress: '192.0.2.3' }))).toBe(false)
+  const again = new ReturnedMailStore({ db, clock, budget: new ReturnedMailBudget(clock, 8_192) })
   await again.measure()
   expect(await again.keep(arrival({ remoteAddress: '192.0.2.3' }))).toBe(false)
   for (const { id } of await waitingOf(again, 'abuse')) await settle(id)
@@ -94,12 +97,12 @@ test('a full box refuses, also after a restart, and takes again what has gone', 
 })
 
 test('a token has its share of a day from wherever its mail comes, a network its own at addresses that anybody knows', async () => {
-  const { reports } = await freshReports(16 * smallestCost)
+  const { returnedMail } = await freshStore(16 * smallestCost)
   const fbl = { forwardPath: 'fbl@relay.example', purpose: 'complaint', recipientId: null } as const
   const token = (name: string) => ({ forwardPath: `b${name}@relay.example`, purpose: 'bounce', recipientId: `rcp_${name}` }) as const
   const keep = async (remoteAddress: string, ...recipients: Arrival['recipients']) => {
     const message = arrival({ remoteAddress, recipients })
-    const isKept = await reports.keep(message)
+    const isKept = await returnedMail.keep(message)
     await db.write([{ sql: "update incoming_report set state = 'done'" }])
     return isKept
   }

@@ -6,20 +6,20 @@ import { ByteBudget } from '../queue/byte-budget.ts'
 import { ConflictError, type Database } from '../store/database.ts'
 import { isPassing, retryMs } from '../store/work-loop.ts'
 import { ReaderKilledError } from '../untrusted-reader.ts'
-import type { IncomingReport, IncomingReports, ReportPurpose } from './incoming-reports.ts'
-import { withoutEffect, type ReportHandler, type ReportOutcome } from './report-handler.ts'
-import { ReportTurns } from './report-turns.ts'
-import { settleReport } from './settle-report.ts'
+import type { ReturnedMail, ReturnedMailStore, ReturnPathPurpose } from './returned-mail-store.ts'
+import { withoutEffect, type ReturnedMailHandler, type ReturnedMailOutcome } from './returned-mail-handler.ts'
+import { ReturnedMailTurns } from './returned-mail-turns.ts'
+import { settleReturnedMail } from './settle-returned-mail.ts'
 
-interface ReportRunnerServices {
+interface ReturnedMailRunnerServices {
   db: Pick<Database, 'write'>
   clock: Clock
   log: Log
   metrics: Pick<Metrics, 'reportsSettled'>
-  reports: Pick<IncomingReports, 'nextSource' | 'waitingFrom' | 'content'>
+  returnedMail: Pick<ReturnedMailStore, 'nextSource' | 'waitingFrom' | 'content'>
   /** Which reports it takes. */
-  purpose: ReportPurpose
-  handler: ReportHandler
+  purpose: ReturnPathPurpose
+  handler: ReturnedMailHandler
 }
 
 /** Reports that one source gets taken in a turn, and how long a turn goes on, ms: its last reports may take it beyond that. */
@@ -46,9 +46,9 @@ const mostConflicts = 10
  * each, once. One that could not be settled, because the disk was full or the relay stopped, is taken again. Those of other
  * purposes have runners of their own and do not wait for it.
  */
-export class ReportRunner {
-  readonly #services: ReportRunnerServices
-  readonly #turns: ReportTurns
+export class ReturnedMailRunner {
+  readonly #services: ReturnedMailRunnerServices
+  readonly #turns: ReturnedMailTurns
   /** In hand, or not to be looked at for a while. */
   readonly #held = new Set<string>()
   /** What the outcomes of reports in hand are written by. */
@@ -60,19 +60,19 @@ export class ReportRunner {
   #isStopped = false
   #run: Promise<void> | null = null
 
-  constructor(services: ReportRunnerServices) {
+  constructor(services: ReturnedMailRunnerServices) {
     this.#services = services
-    this.#turns = new ReportTurns(services.reports, services.purpose)
+    this.#turns = new ReturnedMailTurns(services.returnedMail, services.purpose)
   }
 
   /** To be called at the start, and whenever a report has been kept. */
-  reportArrived(): void {
+  mailArrived(): void {
     this.#isNews = true
     this.#turns.wake()
     if (this.#run || this.#isStopped) return
     this.#run = this.#takeAll().finally(() => {
       this.#run = null
-      if (this.#isNews) this.reportArrived()
+      if (this.#isNews) this.mailArrived()
     })
   }
 
@@ -100,9 +100,9 @@ export class ReportRunner {
   /** Each source has its turn; false where there was nothing to take. */
   async #takeRound(): Promise<boolean> {
     for (let isWork = false; ;) {
-      const reports = await this.#next()
-      if (!reports || this.#isStopped) return isWork
-      const due = reports.filter(({ id }) => !this.#held.has(id)).slice(0, mostInTurn)
+      const found = await this.#next()
+      if (!found || this.#isStopped) return isWork
+      const due = found.filter(({ id }) => !this.#held.has(id)).slice(0, mostInTurn)
       isWork ||= due.length > 0
       this.#turns.took(due.length)
       await this.#takeTurn(due)
@@ -110,35 +110,35 @@ export class ReportRunner {
   }
 
   /** Null where a round is over, and where they cannot be read: then another look is taken in a while. */
-  async #next(): Promise<IncomingReport[] | null> {
+  async #next(): Promise<ReturnedMail[] | null> {
     const { clock, log } = this.#services
     try {
       return await this.#turns.next(mostInTurn + Math.min(this.#held.size, atOnce + mostWaiting))
     } catch (error) {
       if (this.#isStopped) return null
-      log.error({ error }, 'the reports that have come in could not be read')
-      clock.at(clock.now() + unreadMs, () => this.reportArrived())
+      log.error({ error }, 'returned mail could not be read from the database; trying again soon')
+      clock.at(clock.now() + unreadMs, () => this.mailArrived())
       return null
     }
   }
 
   /** More at once the quicker it goes: of a source whose mail takes long, one is taken, and then others have their turn. */
-  async #takeTurn(reports: IncomingReport[]): Promise<void> {
+  async #takeTurn(due: ReturnedMail[]): Promise<void> {
     const { clock } = this.#services
     const end = clock.steady() + turnMs
-    for (let place = 0, count = 1; place < reports.length && clock.steady() < end && !this.#isStopped; place += count, count *= 2) {
-      await Promise.all(reports.slice(place, place + count).map((report) => this.#take(report)))
+    for (let place = 0, count = 1; place < due.length && clock.steady() < end && !this.#isStopped; place += count, count *= 2) {
+      await Promise.all(due.slice(place, place + count).map((mail) => this.#take(mail)))
       while (this.#settling.size >= atOnce) await Promise.race(this.#settling)
     }
   }
 
   /** Resolves once it is known what follows; that is written while others are taken. Never rejects. */
-  async #take(report: IncomingReport): Promise<void> {
-    this.#held.add(report.id)
-    await this.#content.take(report.size)
-    const decided = this.#outcomeOf(report)
-    const settling = this.#finish(report, decided).finally(() => {
-      this.#content.giveBack(report.size)
+  async #take(mail: ReturnedMail): Promise<void> {
+    this.#held.add(mail.id)
+    await this.#content.take(mail.size)
+    const decided = this.#outcomeOf(mail)
+    const settling = this.#finish(mail, decided).finally(() => {
+      this.#content.giveBack(mail.size)
       this.#settling.delete(settling)
     })
     this.#settling.add(settling)
@@ -146,35 +146,35 @@ export class ReportRunner {
   }
 
   /** Never rejects. */
-  async #finish(report: IncomingReport, decided: Promise<ReportOutcome>): Promise<void> {
+  async #finish(mail: ReturnedMail, decided: Promise<ReturnedMailOutcome>): Promise<void> {
     try {
-      if ((await this.#settle(report, decided)) === 'provisional') return this.#lookAgain(report.id)
-      this.#waiting.delete(report.id)
-      this.#held.delete(report.id)
+      if ((await this.#settle(mail, decided)) === 'provisional') return this.#lookAgain(mail.id)
+      this.#waiting.delete(mail.id)
+      this.#held.delete(mail.id)
     } catch (error) {
       if (this.#isStopped) return
-      this.#services.log.error({ reportId: report.id, error }, 'a report could not be settled and is taken again')
-      this.#lookAgain(report.id)
+      this.#services.log.error({ returnedMailId: mail.id, error }, 'returned mail could not be settled; trying again')
+      this.#lookAgain(mail.id)
     }
   }
 
-  async #settle(report: IncomingReport, decided: Promise<ReportOutcome>): Promise<'settled' | 'provisional'> {
-    for (let conflicts = 0, outcome = await decided; ; outcome = await this.#outcomeOf(report)) {
-      if (outcome.isProvisional && this.#mayWait(report.id)) return 'provisional'
+  async #settle(mail: ReturnedMail, decided: Promise<ReturnedMailOutcome>): Promise<'settled' | 'provisional'> {
+    for (let conflicts = 0, outcome = await decided; ; outcome = await this.#outcomeOf(mail)) {
+      if (outcome.isProvisional && this.#mayWait(mail.id)) return 'provisional'
       try {
-        await this.#write(report, outcome)
+        await this.#write(mail, outcome)
         return 'settled'
       } catch (error) {
         if (!(error instanceof ConflictError) || ++conflicts === mostConflicts) throw error
         // The report itself: it is settled. What it is about: another report, or an attempt, was first.
-        if (error.guard === 'report') return 'settled'
+        if (error.guard === 'returned-mail') return 'settled'
       }
     }
   }
 
-  async #write(report: IncomingReport, outcome: ReportOutcome): Promise<void> {
+  async #write(mail: ReturnedMail, outcome: ReturnedMailOutcome): Promise<void> {
     const { db, clock, metrics } = this.#services
-    const batch = [settleReport(report, outcome, clock.now()), ...outcome.statements]
+    const batch = [settleReturnedMail(mail, outcome, clock.now()), ...outcome.statements]
     while (!(await this.#isWritten(db.write(batch, { patient: true }))))
       await new Promise((resolve) => setTimeout(resolve, retryMs).unref())
     metrics.reportsSettled[outcome.result].add()
@@ -191,18 +191,18 @@ export class ReportRunner {
     }
   }
 
-  async #outcomeOf(report: IncomingReport): Promise<ReportOutcome> {
-    const { reports, handler } = this.#services
-    const content = await reports.content(report.id)
+  async #outcomeOf(mail: ReturnedMail): Promise<ReturnedMailOutcome> {
+    const { returnedMail, handler } = this.#services
+    const content = await returnedMail.content(mail.id)
     if (!content) return withoutEffect('not_understood')
     try {
-      return await handler(report, content)
+      return await handler(mail, content)
     } catch (error) {
       if (error instanceof SternaError && error.code === 'invalid_message') {
         return withoutEffect('not_understood', { fault: error.message })
       }
       // Again and again by the same report: it may be what takes the memory that others are short of.
-      if (error instanceof ReaderKilledError && (this.#waiting.get(report.id)?.looks ?? 0) >= mostLooks) {
+      if (error instanceof ReaderKilledError && (this.#waiting.get(mail.id)?.looks ?? 0) >= mostLooks) {
         return withoutEffect('not_understood', { fault: error.message })
       }
       throw error
@@ -221,7 +221,7 @@ export class ReportRunner {
     const waitMs = Math.min(firstWaitMs * 2 ** (looks - 1), longestWaitMs)
     const cancel = clock.at(clock.now() + waitMs, () => {
       this.#held.delete(id)
-      this.reportArrived()
+      this.mailArrived()
     })
     this.#waiting.set(id, { looks, cancel })
   }

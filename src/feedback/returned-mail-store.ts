@@ -4,12 +4,12 @@ import { clientNetwork, networkRule } from '../ip-address.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { firstRowsBySize, removeInPieces } from '../store/remove-in-pieces.ts'
 import { TableWalk, type WalkedTable } from '../store/table-walk.ts'
-import { costOf, type ReportBox, type ReportBudget } from './report-budget.ts'
-import { ReportRoom } from './report-room.ts'
+import { costOf, type ReturnPathBox, type ReturnedMailBudget } from './returned-mail-budget.ts'
+import { ReturnedMailRoom } from './returned-mail-room.ts'
 
 /** What an address of the return path is for. */
-export const reportPurposes = ['bounce', 'complaint', 'unsubscribe', 'dmarc_report', 'tls_report', 'postmaster', 'abuse'] as const
-export type ReportPurpose = (typeof reportPurposes)[number]
+export const returnPathPurposes = ['bounce', 'complaint', 'unsubscribe', 'dmarc_report', 'tls_report', 'postmaster', 'abuse'] as const
+export type ReturnPathPurpose = (typeof returnPathPurposes)[number]
 
 /** A message that was let in, on its way to the disk. */
 export interface Arrival {
@@ -28,13 +28,13 @@ export interface Arrival {
 /** An address of ours that a message came to. */
 export interface ReturnPathRecipient {
   forwardPath: string
-  purpose: ReportPurpose
+  purpose: ReturnPathPurpose
   /** Of whom the token in the address is, which is proved by it; null where the address has none. */
   recipientId: string | null
 }
 
 /** A message that came to one address of ours, as it is kept. */
-export interface IncomingReport extends ReturnPathRecipient {
+export interface ReturnedMail extends ReturnPathRecipient {
   /** `rep_…` */
   id: string
   /** Epoch, ms. */
@@ -48,18 +48,18 @@ export interface IncomingReport extends ReturnPathRecipient {
 }
 
 /** Where reports come from: the network of the client, or the account whose recipient's token is in the address; `none`. */
-interface ReportSource {
+interface ReturnedMailSource {
   by: 'network' | 'account'
   name: string
 }
 
-const sourceColumns: Record<ReportSource['by'], string> = { network: 'network', account: 'token_account' }
+const sourceColumns: Record<ReturnedMailSource['by'], string> = { network: 'network', account: 'token_account' }
 
-interface ReportRow {
+interface ReturnedMailRow {
   [column: string]: string | number | null
   id: string
   received_at: number
-  purpose: ReportPurpose
+  purpose: ReturnPathPurpose
   recipient_id: string | null
   reverse_path: string | null
   forward_path: string
@@ -67,30 +67,30 @@ interface ReportRow {
   size: number
 }
 
-interface IncomingReportsServices {
+interface ReturnedMailStoreServices {
   db: Database
   clock: Clock
-  budget: ReportBudget
+  budget: ReturnedMailBudget
   /** Networks that bring complaints by agreement; nobody's unless given. */
   complaintSources?: readonly string[]
 }
 
 /** The mail that came in by the return path, kept until somebody has seen what it is. */
-export class IncomingReports {
-  readonly #services: IncomingReportsServices
-  readonly #room: ReportRoom
+export class ReturnedMailStore {
+  readonly #services: ReturnedMailStoreServices
+  readonly #room: ReturnedMailRoom
   readonly #contents = new TableWalk('')
   readonly #isListedSource: (address: string) => boolean
-  #arrived: (purposes: ReadonlySet<ReportPurpose>) => void = () => {}
+  #arrived: (purposes: ReadonlySet<ReturnPathPurpose>) => void = () => {}
 
-  constructor(services: IncomingReportsServices) {
+  constructor(services: ReturnedMailStoreServices) {
     this.#services = services
-    this.#room = new ReportRoom(services)
+    this.#room = new ReturnedMailRoom(services)
     this.#isListedSource = networkRule(services.complaintSources ?? [])
   }
 
   /** Has `listener` called after each message that was kept, with what it is for. */
-  onArrival(listener: (purposes: ReadonlySet<ReportPurpose>) => void): void {
+  onArrival(listener: (purposes: ReadonlySet<ReturnPathPurpose>) => void): void {
     this.#arrived = listener
   }
 
@@ -106,7 +106,7 @@ export class IncomingReports {
     if (!(await this.#room.take(box, this.#sourceOf(arrival, box), cost))) return false
     const now = clock.now()
     const rows = arrival.recipients.map((address, place) =>
-      insertReport(place === 0 ? arrival.id : newId('rep', now), { arrival, address, now }),
+      insertReturnedMail(place === 0 ? arrival.id : newId('rep', now), { arrival, address, now }),
     )
     try {
       await db.write([insertContent(arrival.id, { box, cost, bytes: arrival.content }), ...rows])
@@ -122,14 +122,14 @@ export class IncomingReports {
    * Who has a share of the box: whoever knows the token, or the client's network. Null, no share being set, for the complaints
    * of those who bring them by agreement: a large provider's are many.
    */
-  #sourceOf({ recipients, remoteAddress }: Arrival, box: ReportBox): string | null {
+  #sourceOf({ recipients, remoteAddress }: Arrival, box: ReturnPathBox): string | null {
     if (box === 'proved' && recipients[0]?.recipientId) return recipients[0].recipientId
     if (recipients.every(({ purpose }) => purpose === 'complaint') && this.#isListedSource(remoteAddress)) return null
     return clientNetwork(remoteAddress)
   }
 
   /** Whose unsettled reports of a purpose come next, in the order of their names, behind this one; null where nobody's do. */
-  async nextSource(purpose: ReportPurpose, { by, name }: ReportSource): Promise<string | null> {
+  async nextSource(purpose: ReturnPathPurpose, { by, name }: ReturnedMailSource): Promise<string | null> {
     const column = sourceColumns[by]
     const [row] = await this.#services.db.read<{ name: string | null }>(
       `select min(${column}) as name from incoming_report where state = 'received' and purpose = :purpose and ${column} > :name`,
@@ -139,13 +139,13 @@ export class IncomingReports {
   }
 
   /** The unsettled reports of a purpose from one source, the oldest first. */
-  async waitingFrom(purpose: ReportPurpose, { by, name }: ReportSource, limit: number): Promise<IncomingReport[]> {
-    const rows = await this.#services.db.read<ReportRow>(
+  async waitingFrom(purpose: ReturnPathPurpose, { by, name }: ReturnedMailSource, limit: number): Promise<ReturnedMail[]> {
+    const rows = await this.#services.db.read<ReturnedMailRow>(
       `select id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, size
          from incoming_report where state = 'received' and purpose = :purpose and ${sourceColumns[by]} = :name order by id limit :limit`,
       { purpose, name, limit },
     )
-    return rows.map(reportOf)
+    return rows.map(returnedMailOf)
   }
 
   /** The message of a report as it came, with our Received field before it; null where it is kept no more. */
@@ -160,10 +160,10 @@ export class IncomingReports {
   /** Counts what is kept. To be called before the first message is let in. */
   async measure(): Promise<void> {
     // Not by the connection for reports: a relay that nobody asks for a list has none. An index alone is read, in some ms.
-    const rows = await this.#services.db.read<{ box: ReportBox; cost: number }>(
+    const rows = await this.#services.db.read<{ box: ReturnPathBox; cost: number }>(
       'select box, cast(sum(cost) as bigint) as cost from incoming_content group by box',
     )
-    const costIn = (box: ReportBox): number => rows.find((row) => row.box === box)?.cost ?? 0
+    const costIn = (box: ReturnPathBox): number => rows.find((row) => row.box === box)?.cost ?? 0
     this.#services.budget.measured({ proved: costIn('proved'), open: costIn('open'), operator: costIn('operator') })
   }
 
@@ -171,29 +171,29 @@ export class IncomingReports {
   async sweep({ contentMs, eventMs }: { contentMs: number; eventMs: number }): Promise<void> {
     const { db, clock } = this.#services
     const now = clock.now()
-    await removeInPieces(db, [removeReports(now - eventMs)])
+    await removeInPieces(db, [removeReturnedMail(now - eventMs)])
     await this.#contents.run(db, settledContents(db, now - contentMs), now)
     await this.measure()
   }
 }
 
-function boxOf(recipients: ReturnPathRecipient[]): ReportBox {
+function boxOf(recipients: ReturnPathRecipient[]): ReturnPathBox {
   if (recipients.some(({ purpose }) => purpose === 'postmaster' || purpose === 'abuse')) return 'operator'
   return recipients.every(({ recipientId }) => recipientId !== null) ? 'proved' : 'open'
 }
 
-const insertContent = (id: string, { box, cost, bytes }: { box: ReportBox; cost: number; bytes: Uint8Array }): Statement => ({
+const insertContent = (id: string, { box, cost, bytes }: { box: ReturnPathBox; cost: number; bytes: Uint8Array }): Statement => ({
   sql: 'insert into incoming_content (id, box, cost, bytes) values (:id, :box, :cost, :bytes)',
   params: { id, box, cost, bytes },
 })
 
-interface NewReport {
+interface NewReturnedMail {
   arrival: Arrival
   address: ReturnPathRecipient
   now: number
 }
 
-const insertReport = (id: string, { arrival, address, now }: NewReport): Statement => ({
+const insertReturnedMail = (id: string, { arrival, address, now }: NewReturnedMail): Statement => ({
   sql: `insert into incoming_report
           (id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, ehlo_name, tls, size, content_id, state,
            network, token_account)
@@ -214,7 +214,7 @@ const insertReport = (id: string, { arrival, address, now }: NewReport): Stateme
   },
 })
 
-const reportOf = (row: ReportRow): IncomingReport => ({
+const returnedMailOf = (row: ReturnedMailRow): ReturnedMail => ({
   id: row.id,
   receivedAt: row.received_at,
   purpose: row.purpose,
@@ -225,7 +225,7 @@ const reportOf = (row: ReportRow): IncomingReport => ({
   size: row.size,
 })
 
-const removeReports = (cutoff: number): Statement => ({
+const removeReturnedMail = (cutoff: number): Statement => ({
   sql: 'delete from incoming_report where id in (select id from incoming_report where id < :before order by id limit :rows)',
   params: { before: idFloor('rep', cutoff + 1) },
 })

@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { Feedback, ReportedRecipient } from '../../src/bounce-parser/feedback.ts'
-import { matchReport, type ReportedOn } from '../../src/feedback/match-report.ts'
+import { matchFeedback, type MatchedRecipient } from '../../src/feedback/match-feedback.ts'
 
-const delivered: ReportedOn = { forwardPath: 'ann@rcpt.example', state: 'delivered', isInHand: false, deliveredAt: 1, complainedAt: null }
+const delivered: MatchedRecipient = {
+  forwardPath: 'ann@rcpt.example',
+  state: 'delivered',
+  isInHand: false,
+  deliveredAt: 1,
+  complainedAt: null,
+}
 const entry = (changes: Partial<ReportedRecipient> = {}): ReportedRecipient => ({
   address: 'ann@rcpt.example',
   action: 'failed',
@@ -13,7 +19,7 @@ const entry = (changes: Partial<ReportedRecipient> = {}): ReportedRecipient => (
   reason: '550 5.1.1 no such user',
   ...changes,
 })
-const reportOf = (changes: Partial<Feedback>): Feedback => ({
+const feedbackOf = (changes: Partial<Feedback>): Feedback => ({
   class: 'bounce',
   recipients: [],
   complaint: null,
@@ -21,9 +27,9 @@ const reportOf = (changes: Partial<Feedback>): Feedback => ({
   subject: '',
   ...changes,
 })
-const bounce = (...recipients: ReportedRecipient[]) => reportOf({ recipients })
+const bounce = (...recipients: ReportedRecipient[]) => feedbackOf({ recipients })
 const complaint = (feedbackType: string, addresses: string[] = []) =>
-  reportOf({
+  feedbackOf({
     class: 'complaint',
     complaint: { feedbackType, reportedBy: null },
     recipients: addresses.map((address) => entry({ address, action: 'delivered', hard: false })),
@@ -52,12 +58,12 @@ describe('a report of failure', () => {
       true,
     ],
   ] as const)('%s bounces it', (_, entries, proof, hard) => {
-    expect(matchReport(bounce(...entries), delivered, proof)).toMatchObject({ type: 'bounced', bounce: { hard } })
+    expect(matchFeedback(bounce(...entries), delivered, proof)).toMatchObject({ type: 'bounced', bounce: { hard } })
   })
 
   test('is hard only where it is about the address that was written to', () => {
     const late = entry({ action: 'delayed', hard: false })
-    expect(matchReport(bounce(late, entry({ address: 'bob@rcpt.example' })), delivered, 'message')).toEqual({
+    expect(matchFeedback(bounce(late, entry({ address: 'bob@rcpt.example' })), delivered, 'message')).toEqual({
       type: 'nothing',
       result: 'delayed',
     })
@@ -74,11 +80,11 @@ describe('a report of failure', () => {
     ['canceled', { type: 'nothing', result: 'not_sent' }],
     ['failed', { type: 'nothing', result: 'not_sent' }],
   ] as const)('of a recipient that is %s', (state, consequence) => {
-    expect(matchReport(bounce(entry()), { ...delivered, state, deliveredAt: null }, 'envelope')).toMatchObject(consequence)
+    expect(matchFeedback(bounce(entry()), { ...delivered, state, deliveredAt: null }, 'envelope')).toMatchObject(consequence)
   })
 
   test('of a recipient that is being tried waits for the outcome', () => {
-    expect(matchReport(bounce(entry()), { ...delivered, state: 'queued', isInHand: true }, 'envelope')).toEqual({ type: 'wait' })
+    expect(matchFeedback(bounce(entry()), { ...delivered, state: 'queued', isInHand: true }, 'envelope')).toEqual({ type: 'wait' })
   })
 })
 
@@ -93,18 +99,18 @@ describe('a complaint', () => {
     ['not-spam', 'nothing'],
     ['auth-failure', 'nothing'],
   ])('of type %s', (type, consequence) => {
-    expect(matchReport(complaint(type), delivered, 'message').type).toBe(consequence)
+    expect(matchFeedback(complaint(type), delivered, 'message').type).toBe(consequence)
   })
 
   test('that brings our message back may name anybody, or nobody', () => {
     for (const addresses of [[], ['redacted@rcpt.example'], ['ann@elsewhere.example']]) {
-      expect(matchReport(complaint('abuse', addresses), delivered, 'message').type).toBe('complained')
+      expect(matchFeedback(complaint('abuse', addresses), delivered, 'message').type).toBe('complained')
     }
   })
 
   test('that shows no more than the envelope must not name somebody else', () => {
-    expect(matchReport(complaint('abuse', ['ann@rcpt.example']), delivered, 'envelope').type).toBe('complained')
-    expect(matchReport(complaint('abuse', ['bob@rcpt.example']), delivered, 'envelope')).toEqual({
+    expect(matchFeedback(complaint('abuse', ['ann@rcpt.example']), delivered, 'envelope').type).toBe('complained')
+    expect(matchFeedback(complaint('abuse', ['bob@rcpt.example']), delivered, 'envelope')).toEqual({
       type: 'nothing',
       result: 'other_recipient',
     })
@@ -116,7 +122,7 @@ describe('a complaint', () => {
     ['of mail that no server took', { state: 'bounced', deliveredAt: null }, { type: 'nothing', result: 'not_sent' }],
     ['of mail that is being delivered', { state: 'queued', deliveredAt: null, isInHand: true }, { type: 'wait' }],
   ] as const)('%s', (_, recipient, consequence) => {
-    expect(matchReport(complaint('abuse'), { ...delivered, ...recipient }, 'message')).toMatchObject(consequence)
+    expect(matchFeedback(complaint('abuse'), { ...delivered, ...recipient }, 'message')).toMatchObject(consequence)
   })
 })
 
@@ -127,12 +133,12 @@ test.each([
     bounce(entry({ action: 'relayed', hard: false }), entry({ address: 'bob@rcpt.example' })),
     'delivered',
   ],
-  ['a report of success', reportOf({ class: 'delivered', recipients: [entry({ action: 'relayed' })] }), 'delivered'],
-  ['an automatic reply', reportOf({ class: 'autoreply', recipients: [entry()] }), 'autoreply'],
-  ['what is no report', reportOf({ class: 'not-bounce', recipients: [entry()] }), 'no_report'],
+  ['a report of success', feedbackOf({ class: 'delivered', recipients: [entry({ action: 'relayed' })] }), 'delivered'],
+  ['an automatic reply', feedbackOf({ class: 'autoreply', recipients: [entry()] }), 'autoreply'],
+  ['what is no report', feedbackOf({ class: 'not-bounce', recipients: [entry()] }), 'no_report'],
   ['a failure of somebody else', bounce(entry({ address: 'bob@rcpt.example' })), 'other_recipient'],
-])('%s changes nothing', (_, report, result) => {
+])('%s changes nothing', (_, feedback, result) => {
   for (const state of ['delivered', 'sent', 'deferred', 'bounced'] as const) {
-    expect(matchReport(report, { ...delivered, state }, 'envelope')).toEqual({ type: 'nothing', result })
+    expect(matchFeedback(feedback, { ...delivered, state }, 'envelope')).toEqual({ type: 'nothing', result })
   }
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { IncomingReports, type ReturnPathRecipient, type ReportPurpose } from '../../src/feedback/incoming-reports.ts'
-import { ReportBudget } from '../../src/feedback/report-budget.ts'
+import { ReturnedMailStore, type ReturnPathRecipient, type ReturnPathPurpose } from '../../src/feedback/returned-mail-store.ts'
+import { ReturnedMailBudget } from '../../src/feedback/returned-mail-budget.ts'
 import { newId } from '../../src/id.ts'
 import type { Database } from '../../src/store/database.ts'
 import { fileDatabase } from '../support/file-database.ts'
@@ -14,10 +14,10 @@ async function tenPlaces() {
   const clock = settableClock()
   let looks = 0
   const slowRead: Database['slowRead'] = (sql, params) => (looks++, db.slowRead(sql, params))
-  const reports = new IncomingReports({ db: { ...db, slowRead }, clock, budget: new ReportBudget(clock, 10 * 4_096) })
+  const returnedMail = new ReturnedMailStore({ db: { ...db, slowRead }, clock, budget: new ReturnedMailBudget(clock, 10 * 4_096) })
   let sources = 0
   /** Each from another source. */
-  const keep = async (purpose: ReportPurpose, { settled }: { settled: boolean }, count = 1): Promise<string | null> => {
+  const keep = async (purpose: ReturnPathPurpose, { settled }: { settled: boolean }, count = 1): Promise<string | null> => {
     clock.advance(1)
     const id = newId('rep', clock.now())
     const address = (place: number): ReturnPathRecipient => ({
@@ -25,7 +25,7 @@ async function tenPlaces() {
       purpose,
       recipientId: purpose === 'bounce' ? `rcp_${sources}` : null,
     })
-    const isKept = await reports.keep({
+    const isKept = await returnedMail.keep({
       id,
       reversePath: null,
       recipients: Array.from({ length: count }, (_, place) => address(place)),
@@ -41,7 +41,7 @@ async function tenPlaces() {
   return { keep, contents, clock, looks: () => looks }
 }
 
-test.each<ReportPurpose>(['bounce', 'complaint', 'dmarc_report'])(
+test.each<ReturnPathPurpose>(['bounce', 'complaint', 'dmarc_report'])(
   'whoever fills the room keeps no %s of others out: the oldest that is settled leaves',
   async (purpose) => {
     const { keep, contents } = await tenPlaces()

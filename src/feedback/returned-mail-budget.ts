@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts'
  * Mail to addresses that carry a token of ours, reports to those that anybody can know, and mail for the operator, so that none
  * crowds out another.
  */
-export type ReportBox = 'proved' | 'open' | 'operator'
+export type ReturnPathBox = 'proved' | 'open' | 'operator'
 
 /** What one report costs at least, bytes: the pages and rows around it. */
 const smallestCost = 4096
@@ -25,10 +25,10 @@ interface SourceShare {
 }
 
 /** How much of what strangers send is kept: so much in each box, and of that a small part from one source in a day. */
-export class ReportBudget {
+export class ReturnedMailBudget {
   readonly #clock: Clock
   readonly #limit: number
-  #kept: Record<ReportBox, number> = { proved: 0, open: 0, operator: 0 }
+  #kept: Record<ReturnPathBox, number> = { proved: 0, open: 0, operator: 0 }
   readonly #bySource = new LRUCache<string, SourceShare>({ max: maxSources })
 
   /** `limit`: of each box, bytes */
@@ -41,7 +41,7 @@ export class ReportBudget {
    * Counts a report; false, and nothing is counted, where there is no room for it. `source`: a token, or a client's network;
    * null for one that no share is set for.
    */
-  take(box: ReportBox, source: string | null, cost: number): boolean {
+  take(box: ReturnPathBox, source: string | null, cost: number): boolean {
     if (this.#isAboveShare(source, cost) || this.#kept[box] + cost > this.#limit) return false
     this.#kept[box] += cost
     if (source === null) return true
@@ -57,7 +57,7 @@ export class ReportBudget {
   }
 
   /** Of what is no longer kept. */
-  giveBack(box: ReportBox, cost: number): void {
+  giveBack(box: ReturnPathBox, cost: number): void {
     this.#kept[box] -= cost
   }
 
@@ -75,7 +75,7 @@ export class ReportBudget {
   }
 
   /** What is kept now. */
-  measured(kept: Record<ReportBox, number>): void {
+  measured(kept: Record<ReturnPathBox, number>): void {
     this.#kept = kept
   }
 }

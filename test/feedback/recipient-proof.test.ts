@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { proofOf } from '../../src/feedback/report-proof.ts'
+import { proofOf } from '../../src/feedback/recipient-proof.ts'
 import { encodeToken, type TokenPurpose } from '../../src/smtp/verp.ts'
 
 const key = Buffer.alloc(32, 7)

@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.ts'
 import type { Database, Statement } from '../store/database.ts'
 import { firstRowsBySize } from '../store/remove-in-pieces.ts'
-import type { ReportBox, ReportBudget } from './report-budget.ts'
+import type { ReturnPathBox, ReturnedMailBudget } from './returned-mail-budget.ts'
 
-interface ReportRoomServices {
+interface ReturnedMailRoomServices {
   db: Pick<Database, 'slowRead' | 'write'>
   clock: Clock
-  budget: ReportBudget
+  budget: ReturnedMailBudget
 }
 
 /** Contents that one batch removes at most: they are large, and removing them is what takes the time. */
@@ -19,18 +19,18 @@ const inVainMs = 1_000
  * keeps the reports of others out: what came of a report is written down, and its content is only for looking it up. Of the
  * operator's mail nothing leaves: that is for a person, who may not have seen it yet.
  */
-export class ReportRoom {
-  readonly #services: ReportRoomServices
-  readonly #clearing = new Map<ReportBox, Promise<boolean>>()
+export class ReturnedMailRoom {
+  readonly #services: ReturnedMailRoomServices
+  readonly #clearing = new Map<ReturnPathBox, Promise<boolean>>()
   /** Until when nothing can leave a box, by the clock that goes evenly. */
-  readonly #inVainUntil = new Map<ReportBox, number>()
+  readonly #inVainUntil = new Map<ReturnPathBox, number>()
 
-  constructor(services: ReportRoomServices) {
+  constructor(services: ReturnedMailRoomServices) {
     this.#services = services
   }
 
-  /** Counts a report; false, and nothing is counted, where there is no room for it. `source`: as of `ReportBudget`. */
-  async take(box: ReportBox, source: string | null, cost: number): Promise<boolean> {
+  /** Counts a report; false, and nothing is counted, where there is no room for it. `source`: as of `ReturnedMailBudget`. */
+  async take(box: ReturnPathBox, source: string | null, cost: number): Promise<boolean> {
     const { budget } = this.#services
     while (!budget.take(box, source, cost)) {
       if (box === 'operator' || !budget.mayEverTake(source, cost) || !(await this.#clear(box))) return false
@@ -39,14 +39,14 @@ export class ReportRoom {
   }
 
   /** One piece at a time, whoever waits for it. */
-  #clear(box: ReportBox): Promise<boolean> {
+  #clear(box: ReturnPathBox): Promise<boolean> {
     const clearing = this.#clearing.get(box) ?? this.#removeOldest(box).finally(() => this.#clearing.delete(box))
     this.#clearing.set(box, clearing)
     return clearing
   }
 
   /** False where there was nothing to remove. */
-  async #removeOldest(box: ReportBox): Promise<boolean> {
+  async #removeOldest(box: ReturnPathBox): Promise<boolean> {
     const { db, clock, budget } = this.#services
     if ((this.#inVainUntil.get(box) ?? 0) > clock.steady()) return false
     const found = await db.slowRead<{ id: string; cost: number }>(

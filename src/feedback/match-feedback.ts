@@ -2,10 +2,10 @@ import type { RecipientState } from '../queue/recipient-state.ts'
 import { parseAddress } from '../smtp/address.ts'
 import { suppressionAddress } from '../suppression/suppression-address.ts'
 import type { Complaint, Feedback, ReportedRecipient } from '../bounce-parser/feedback.ts'
-import type { ReportProof } from './report-proof.ts'
+import type { RecipientProof } from './recipient-proof.ts'
 
 /** The recipient that a report proves to be about, as it stands. */
-export interface ReportedOn {
+export interface MatchedRecipient {
   forwardPath: string
   state: RecipientState
   /** True while an attempt is being made, or its outcome is not on disk yet. */
@@ -16,11 +16,11 @@ export interface ReportedOn {
 }
 
 /** Why a recipient is given up after a server had taken the message. */
-export type ReportedBounce = Pick<ReportedRecipient, 'hard' | 'inWords' | 'category' | 'status' | 'smtpCode' | 'reason'>
+export type ProvenBounce = Pick<ReportedRecipient, 'hard' | 'inWords' | 'category' | 'status' | 'smtpCode' | 'reason'>
 
 /** What a report changes. `wait`: it may be that the message left a moment ago, and this is not known yet. */
 export type Consequence =
-  | { type: 'bounced'; bounce: ReportedBounce }
+  | { type: 'bounced'; bounce: ProvenBounce }
   | { type: 'complained'; complaint: Complaint }
   /** Wants no more of it: unsubscribed, or where the message cannot be unsubscribed from as good as a complaint. */
   | { type: 'opted_out'; complaint: Complaint }
@@ -33,8 +33,8 @@ type NoConsequence = 'delayed' | 'delivered' | 'autoreply' | 'no_report' | 'no_e
 const nothing = (result: NoConsequence): Consequence => ({ type: 'nothing', result })
 
 /** What became of the message at its recipient, as far as a report can change it. */
-export function matchReport(report: Feedback, recipient: ReportedOn, proof: ReportProof['by']): Consequence {
-  switch (report.class) {
+export function matchFeedback(feedback: Feedback, recipient: MatchedRecipient, proof: RecipientProof['by']): Consequence {
+  switch (feedback.class) {
     case 'autoreply':
       return nothing('autoreply')
     case 'not-bounce':
@@ -43,13 +43,13 @@ export function matchReport(report: Feedback, recipient: ReportedOn, proof: Repo
       // Never asked for. A smarthost's word is not what `delivered` means here: that the recipient's own server said so.
       return nothing('delivered')
     case 'bounce':
-      return matchBounce(report.recipients, recipient, proof)
+      return matchBounce(feedback.recipients, recipient, proof)
     case 'complaint':
-      return report.complaint ? matchComplaint(report.complaint, report.recipients, { recipient, proof }) : nothing('no_report')
+      return feedback.complaint ? matchComplaint(feedback.complaint, feedback.recipients, { recipient, proof }) : nothing('no_report')
   }
 }
 
-function matchBounce(entries: ReportedRecipient[], recipient: ReportedOn, proof: ReportProof['by']): Consequence {
+function matchBounce(entries: ReportedRecipient[], recipient: MatchedRecipient, proof: RecipientProof['by']): Consequence {
   if (entries.length === 0) return nothing('no_report')
   const own = entries.filter(({ address }) => isAbout(address, recipient))
   const originally = entries.filter(({ originalAddress }) => originalAddress != null && isAbout(originalAddress, recipient))
@@ -71,7 +71,7 @@ function matchBounce(entries: ReportedRecipient[], recipient: ReportedOn, proof:
 function matchComplaint(
   complaint: Complaint,
   entries: ReportedRecipient[],
-  { recipient, proof }: { recipient: ReportedOn; proof: ReportProof['by'] },
+  { recipient, proof }: { recipient: MatchedRecipient; proof: RecipientProof['by'] },
 ): Consequence {
   const { feedbackType } = complaint
   if (harmless.has(feedbackType)) return nothing('no_effect')
@@ -90,7 +90,7 @@ const harmless = new Set(['not-spam', 'auth-failure', 'dkim', 'dmarc', 'spf'])
 const optOuts = new Set(['opt-out', 'opt-out-list'])
 
 /** A report of a message that never left proves that somebody invented it, unless it is leaving right now. */
-const unsent = ({ isInHand }: ReportedOn): Consequence => (isInHand ? { type: 'wait' } : nothing('not_sent'))
+const unsent = ({ isInHand }: MatchedRecipient): Consequence => (isInHand ? { type: 'wait' } : nothing('not_sent'))
 
 const gravity: ReportedRecipient['action'][] = ['failed', 'delayed', 'expanded', 'relayed', 'delivered']
 
@@ -98,7 +98,7 @@ const gravest = (entries: ReportedRecipient[]): ReportedRecipient =>
   entries.reduce((worst, entry) => (gravity.indexOf(entry.action) < gravity.indexOf(worst.action) ? entry : worst))
 
 /** A report that names nobody, or no address but a name of its system's own, is about the one whom its address names. */
-const isAbout = (address: string | null, { forwardPath }: ReportedOn): boolean =>
+const isAbout = (address: string | null, { forwardPath }: MatchedRecipient): boolean =>
   !address?.includes('@') || comparable(address) === comparable(forwardPath)
 
 function comparable(address: string): string {

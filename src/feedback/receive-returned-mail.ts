@@ -10,57 +10,57 @@ import type { RcptCommand } from '../smtp-server/envelope-command.ts'
 import type { Transaction } from '../smtp-server/smtp-session.ts'
 import { traceField } from '../smtp-server/trace-field.ts'
 import type { FreeSpace } from '../submission/free-space.ts'
-import type { IncomingReports, ReturnPathRecipient } from './incoming-reports.ts'
-import { ReportCollector, type ReportMemory } from './report-collector.ts'
+import type { ReturnedMailStore, ReturnPathRecipient } from './returned-mail-store.ts'
+import { ReturnedMailCollector, type ReturnedMailMemory } from './returned-mail-collector.ts'
 
-export interface ReceiveReportServices {
+export interface ReceiveServices {
   clock: Clock
   log: Log
   metrics: Pick<Metrics, 'reportsReceived' | 'rateLimits'>
   space: Pick<FreeSpace, 'require'>
-  reports: Pick<IncomingReports, 'keep'>
-  memory: ReportMemory
+  returnedMail: Pick<ReturnedMailStore, 'keep'>
+  memory: ReturnedMailMemory
   /** What an address is for, or why it is refused. */
   recipientOf(recipient: RcptCommand): ReturnPathRecipient | Reply
 }
 
-interface ReceiveReportOptions {
+interface ReceiveOptions {
   hostname: string
   maxMessageBytes: number
 }
 
 /** Takes one message from the client: the reply that takes responsibility is made only when it is on disk. */
-export async function receiveReport(
+export async function receiveReturnedMail(
   transaction: Transaction<'anyone'>,
   stream: Readable,
-  services: ReceiveReportServices,
-  options: ReceiveReportOptions,
+  services: ReceiveServices,
+  options: ReceiveOptions,
 ): Promise<Reply> {
   const { clock, log, memory } = services
   const { client } = transaction
   const id = newId('rep', clock.now())
-  const about = { reportId: id, connectionId: client.connectionId, address: client.address }
-  const collector = new ReportCollector(memory)
+  const about = { returnedMailId: id, connectionId: client.connectionId, address: client.address }
+  const collector = new ReturnedMailCollector(memory)
   try {
     await readMessage(stream, collector, {
       maxMessageBytes: options.maxMessageBytes,
       completeHeader: (header) => Buffer.concat([traceOf(id, transaction, clock.now(), options), header]),
     })
     await keep(id, transaction, collector.finish(), services)
-    log.debug(about, 'report taken')
+    log.debug(about, 'returned mail taken')
     return replyOf(250, '2.0.0', `Ok: taken as ${id}`)
   } catch (error) {
     const reply = refusalFor(error)
-    if (error instanceof ClientGone) log.info(about, 'SMTP client left before its report was complete')
-    else if (isRefusal(error)) log.info({ ...about, reply: `${reply.code} ${reply.enhancedStatus} ${reply.text}` }, 'report refused')
-    else log.error({ ...about, error }, 'report could not be taken')
+    if (error instanceof ClientGone) log.info(about, 'SMTP client left before its message was complete')
+    else if (isRefusal(error)) log.info({ ...about, reply: `${reply.code} ${reply.enhancedStatus} ${reply.text}` }, 'returned mail refused')
+    else log.error({ ...about, error }, 'returned mail could not be taken')
     return reply
   } finally {
     collector.drop()
   }
 }
 
-function traceOf(id: string, { client, mail }: Transaction<'anyone'>, now: number, { hostname }: ReceiveReportOptions): Buffer {
+function traceOf(id: string, { client, mail }: Transaction<'anyone'>, now: number, { hostname }: ReceiveOptions): Buffer {
   return Buffer.from(`${traceField({ client, namesClient: true, hostname, id, smtputf8: mail.smtputf8, authenticated: false, now })}\r\n`)
 }
 
@@ -68,11 +68,11 @@ async function keep(
   id: string,
   { client, mail, recipients: commands }: Transaction<'anyone'>,
   content: Uint8Array,
-  services: ReceiveReportServices,
+  services: ReceiveServices,
 ): Promise<void> {
   const recipients = recipientsOf(commands, services)
   services.space.require(content.length)
-  const isKept = await services.reports.keep({
+  const isKept = await services.returnedMail.keep({
     id,
     reversePath: mail.reversePath,
     recipients,
@@ -86,7 +86,7 @@ async function keep(
 }
 
 /** Each address once, in whatever case it was given. */
-function recipientsOf(commands: RcptCommand[], services: ReceiveReportServices): ReturnPathRecipient[] {
+function recipientsOf(commands: RcptCommand[], services: ReceiveServices): ReturnPathRecipient[] {
   const byAddress = new Map<string, ReturnPathRecipient>()
   for (const command of commands) {
     const recipient = services.recipientOf(command)

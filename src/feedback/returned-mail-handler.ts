@@ -1,10 +1,10 @@
 import type { Statement } from '../store/database.ts'
-import type { IncomingReport } from './incoming-reports.ts'
-import type { ReportResult } from './report-result.ts'
+import type { ReturnedMail } from './returned-mail-store.ts'
+import type { ReturnedMailResult } from './returned-mail-result.ts'
 
 /** What is to be written of a report; its own row is settled in the same batch. */
-export interface ReportOutcome {
-  result: ReportResult
+export interface ReturnedMailOutcome {
+  result: ReturnedMailResult
   /** What the report says, in the shape of its purpose; JSON. Null where it says nothing that can be told. */
   summary: unknown
   /** Whom and what it is about, where that is proved. */
@@ -20,10 +20,14 @@ export interface ReportOutcome {
  * so whatever it does besides must bear repetition.
  * @throws SternaError `invalid_message` where it cannot be read: it is kept as not understood
  */
-export type ReportHandler = (report: IncomingReport, content: Uint8Array) => Promise<ReportOutcome>
+export type ReturnedMailHandler = (mail: ReturnedMail, content: Uint8Array) => Promise<ReturnedMailOutcome>
 
 /** An outcome that changes nothing. */
-export const withoutEffect = (result: ReportResult, summary: unknown = null, about: ReportOutcome['about'] = null): ReportOutcome => ({
+export const withoutEffect = (
+  result: ReturnedMailResult,
+  summary: unknown = null,
+  about: ReturnedMailOutcome['about'] = null,
+): ReturnedMailOutcome => ({
   result,
   summary,
   about,

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { ReportBudget, costOf } from '../../src/feedback/report-budget.ts'
+import { ReturnedMailBudget, costOf } from '../../src/feedback/returned-mail-budget.ts'
 import { settableClock } from '../support/settable-clock.ts'
 
 const megabyte = 1_000_000
 
 test('one source gets its part of a box in a day, and another one its own', () => {
   const clock = settableClock()
-  const budget = new ReportBudget(clock, 32 * megabyte)
+  const budget = new ReturnedMailBudget(clock, 32 * megabyte)
   expect([budget.take('open', 'a', megabyte), budget.take('open', 'a', megabyte), budget.take('open', 'a', 1)]).toEqual([true, true, false])
   expect(budget.take('open', 'b', 2 * megabyte)).toBe(true)
   // A clock that is set back makes the day no longer.
@@ -17,7 +17,7 @@ test('one source gets its part of a box in a day, and another one its own', () =
 
 test('a day is over a day after its first report, whatever came since', () => {
   const clock = settableClock()
-  const budget = new ReportBudget(clock, 32 * megabyte)
+  const budget = new ReturnedMailBudget(clock, 32 * megabyte)
   budget.take('open', 'a', megabyte)
   clock.advance(80_000_000)
   expect(budget.take('open', 'a', megabyte)).toBe(true)
@@ -26,7 +26,7 @@ test('a day is over a day after its first report, whatever came since', () => {
 })
 
 test('a full box lets nothing in and leaves the other one alone, until something has gone', () => {
-  const budget = new ReportBudget(settableClock(), megabyte)
+  const budget = new ReturnedMailBudget(settableClock(), megabyte)
   budget.measured({ open: megabyte - 10, proved: 0, operator: 0 })
   expect([budget.take('open', 'a', 11), budget.take('proved', 'a', 11), budget.take('open', 'b', 10)]).toEqual([false, true, true])
   expect(budget.take('open', 'c', 1)).toBe(false)

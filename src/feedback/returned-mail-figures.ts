@@ -3,7 +3,7 @@ import type { Metrics } from '../metrics/metrics.ts'
 import type { Database } from '../store/database.ts'
 
 /** Reports that wait to be settled, counted by a partial index. */
-export const reportFigures = ({ db, metrics }: { db: Pick<Database, 'slowRead'>; metrics: Metrics }): Figures => ({
+export const returnedMailFigures = ({ db, metrics }: { db: Pick<Database, 'slowRead'>; metrics: Metrics }): Figures => ({
   part: 'reports',
   gauges: [metrics.reportsWaiting],
   goodForMs: 10_000,

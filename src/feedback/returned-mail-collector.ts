@@ -3,7 +3,7 @@ import type { MessageCollector } from '../smtp-server/read-message.ts'
 import { SmtpRefusal, replyOf } from '../smtp-server/smtp-refusal.ts'
 
 /** Bounds the bytes of reports that are arriving, over all connections. */
-export class ReportMemory {
+export class ReturnedMailMemory {
   #left: number
 
   constructor(bytes: number) {
@@ -24,13 +24,13 @@ export class ReportMemory {
 const tooMuchAtOnce = replyOf(452, '4.3.1', 'Too much is arriving at this moment, try again later')
 
 /** Gathers one report in memory. */
-export class ReportCollector implements MessageCollector {
-  readonly #memory: ReportMemory
+export class ReturnedMailCollector implements MessageCollector {
+  readonly #memory: ReturnedMailMemory
   #pieces: Uint8Array[] = []
   #size = 0
   readonly isFull = false
 
-  constructor(memory: ReportMemory) {
+  constructor(memory: ReturnedMailMemory) {
     this.#memory = memory
   }
 

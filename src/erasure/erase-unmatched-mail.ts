@@ -10,7 +10,7 @@ const overlap = 1_024
  * Mail that came in through the return path and is kept as it came: whoever it is about, it goes if it names the address. It belongs to no
  * account, so only the operator can have it erased.
  */
-export async function eraseUnmatchedReports(erasing: Erasing): Promise<void> {
+export async function eraseUnmatchedMail(erasing: Erasing): Promise<void> {
   const { db, scope, forms } = erasing
   if (scope.accountId !== null) return
   for await (const window of tableWindows(db, { table: 'incoming_content', key: 'id', start: '' })) {

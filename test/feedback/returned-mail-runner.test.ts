@@ -1,10 +1,10 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Clock } from '../../src/clock.ts'
 import { SternaError } from '../../src/errors.ts'
-import { IncomingReports, type ReportPurpose } from '../../src/feedback/incoming-reports.ts'
-import { ReportBudget } from '../../src/feedback/report-budget.ts'
-import { withoutEffect, type ReportHandler } from '../../src/feedback/report-handler.ts'
-import { ReportRunner } from '../../src/feedback/report-runner.ts'
+import { ReturnedMailStore, type ReturnPathPurpose } from '../../src/feedback/returned-mail-store.ts'
+import { ReturnedMailBudget } from '../../src/feedback/returned-mail-budget.ts'
+import { withoutEffect, type ReturnedMailHandler } from '../../src/feedback/returned-mail-handler.ts'
+import { ReturnedMailRunner } from '../../src/feedback/returned-mail-runner.ts'
 import { newId } from '../../src/id.ts'
 import { silentLog } from '../../src/log.ts'
 import { metricsOf } from '../../src/metrics/metrics.ts'
@@ -15,38 +15,38 @@ import { settableClock } from '../support/settable-clock.ts'
 
 const db = await fileDatabase()
 const clock = settableClock()
-const reports = new IncomingReports({ db, clock, budget: new ReportBudget(clock, 1_000_000_000) })
+const returnedMail = new ReturnedMailStore({ db, clock, budget: new ReturnedMailBudget(clock, 1_000_000_000) })
 beforeEach(() => db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }]))
 
-type RunnerServices = ConstructorParameters<typeof ReportRunner>[0]
+type RunnerServices = ConstructorParameters<typeof ReturnedMailRunner>[0]
 
 /** A runner for mail to abuse. */
-function start(handler: ReportHandler, services: Partial<RunnerServices> = {}): ReportRunner {
-  const runner = new ReportRunner({
+function start(handler: ReturnedMailHandler, services: Partial<RunnerServices> = {}): ReturnedMailRunner {
+  const runner = new ReturnedMailRunner({
     db,
     clock,
     log: silentLog,
     metrics: metricsOf(),
-    reports,
+    returnedMail,
     purpose: 'abuse',
     handler,
     ...services,
   })
-  reports.onArrival(() => runner.reportArrived())
+  returnedMail.onArrival(() => runner.mailArrived())
   onTestFinished(() => runner.stop(1_000))
   return runner
 }
 
 /** The reports that have come in, read in another way as far as it is given. */
-const reportsWith = (reading: Partial<RunnerServices['reports']>): RunnerServices['reports'] => ({
-  nextSource: (purpose, source) => reports.nextSource(purpose, source),
-  waitingFrom: (purpose, source, limit) => reports.waitingFrom(purpose, source, limit),
-  content: (id) => reports.content(id),
+const returnedMailWith = (reading: Partial<RunnerServices['returnedMail']>): RunnerServices['returnedMail'] => ({
+  nextSource: (purpose, source) => returnedMail.nextSource(purpose, source),
+  waitingFrom: (purpose, source, limit) => returnedMail.waitingFrom(purpose, source, limit),
+  content: (id) => returnedMail.content(id),
   ...reading,
 })
 
 interface Arrived {
-  purpose?: ReportPurpose
+  purpose?: ReturnPathPurpose
   remoteAddress?: string
   recipientId?: string | null
 }
@@ -58,7 +58,15 @@ async function arrive(
   const id = newId('rep', clock.now())
   const recipients = [{ forwardPath: 'any@relay.example', purpose, recipientId }]
   expect(
-    await reports.keep({ id, reversePath: null, recipients, remoteAddress, ehloName: 'mx.example', tls: true, content: Buffer.from(text) }),
+    await returnedMail.keep({
+      id,
+      reversePath: null,
+      recipients,
+      remoteAddress,
+      ehloName: 'mx.example',
+      tls: true,
+      content: Buffer.from(text),
+    }),
   ).toBe(true)
   return id
 }
@@ -76,7 +84,7 @@ test('takes what is there already, and what comes, in order', async () => {
   start(async (_, content) => {
     taken.push(Buffer.from(content).toString())
     return withoutEffect('stored')
-  }).reportArrived()
+  }).mailArrived()
   const third = await arrive('3')
   await settledAs({ [first]: 'stored', [second]: 'stored', [third]: 'stored' })
   expect(taken).toEqual(['1', '2', '3'])
@@ -167,7 +175,7 @@ test('looks come quickly at first and go on for four minutes, by when a slow com
   const watched = watchedClock()
   const since = clock.now()
   const seconds: number[] = []
-  const handler: ReportHandler = async () => {
+  const handler: ReturnedMailHandler = async () => {
     seconds.push((clock.now() - since) / 1_000)
     return { ...withoutEffect('not_sent'), isProvisional: true }
   }
@@ -184,7 +192,7 @@ test('looks come quickly at first and go on for four minutes, by when a slow com
 test('one that fails for hours is tried every ten minutes, so that it is settled soon after whatever was wrong is not any more', async () => {
   const watched = watchedClock()
   const times: number[] = []
-  const handler: ReportHandler = async () => {
+  const handler: ReturnedMailHandler = async () => {
     if (times.push(clock.now()) < 20) throw new TypeError('nobody thought of this')
     return withoutEffect('stored')
   }
@@ -198,15 +206,15 @@ test('one that fails for hours is tried every ten minutes, so that it is settled
 test('where the reports cannot be read they are looked for again soon', async () => {
   const watched = watchedClock()
   let failures = 1
-  const sometimes = reportsWith({
+  const sometimes = returnedMailWith({
     nextSource: async (purpose, source) => {
       if (failures-- > 0) throw new Error('the disk does not answer')
-      return reports.nextSource(purpose, source)
+      return returnedMail.nextSource(purpose, source)
     },
   })
   const id = await arrive()
   const since = clock.now()
-  start(async () => withoutEffect('stored'), { clock: watched.clock, reports: sometimes }).reportArrived()
+  start(async () => withoutEffect('stored'), { clock: watched.clock, returnedMail: sometimes }).mailArrived()
   await watched.goOn()
   await settledAs({ [id]: 'stored' })
   expect(clock.now() - since).toBeLessThanOrEqual(10_000)
@@ -221,7 +229,7 @@ test('those that are quickly read are read several at a time, from one network t
     await db.read('select 1')
     atOnce--
     return withoutEffect('stored')
-  }).reportArrived()
+  }).mailArrived()
   await settledAs(Object.fromEntries(ids.map((id) => [id, 'stored'])))
   expect(most).toBeGreaterThan(4)
 })
@@ -238,7 +246,7 @@ test('one that was in hand when the relay stopped is taken again by the next, an
   const id = await arrive()
   await expect.poll(() => isInHand).toBe(true)
   await first.stop(0)
-  start(async () => withoutEffect('stored')).reportArrived()
+  start(async () => withoutEffect('stored')).mailArrived()
   await settledAs({ [id]: 'stored' })
   release()
   // Until what it had in hand is written, or refused.
@@ -260,13 +268,13 @@ test('where somebody else was first, what follows is decided anew', async () => 
 test('one whose content is kept no more is not understood', async () => {
   const id = await arrive()
   await db.write([{ sql: 'delete from incoming_content' }])
-  start(async () => withoutEffect('stored')).reportArrived()
+  start(async () => withoutEffect('stored')).mailArrived()
   await settledAs({ [id]: 'not_understood' })
 })
 
 test('more than fits into memory at once is taken bit by bit', async () => {
   for (let i = 0; i < 12; i++) await arrive('x'.repeat(2_000_000))
-  start(async () => withoutEffect('stored')).reportArrived()
+  start(async () => withoutEffect('stored')).mailArrived()
   await expect.poll(async () => Object.values(await results())).toEqual(Array.from({ length: 12 }, () => 'stored'))
 })
 
@@ -275,7 +283,7 @@ test('takes what it is for and leaves the rest, so that one slow to read keeps n
   const other = await arrive()
   start(async (_, content) =>
     Buffer.from(content).toString() === 'slow' ? new Promise<never>(() => {}) : withoutEffect('stored'),
-  ).reportArrived()
+  ).mailArrived()
   await settledAs({ [slow]: null, [other]: 'stored' })
   const next = await arrive()
   await settledAs({ [slow]: null, [other]: 'stored', [next]: 'stored' })
@@ -298,21 +306,21 @@ test('nor does one about the mail of one account, from however many networks it 
 
 test('those that wait for another look are not all read again at the turn of each network', async () => {
   let rows = 0
-  const counted = reportsWith({
+  const counted = returnedMailWith({
     waitingFrom: async (purpose, source, limit) => {
-      const found = await reports.waitingFrom(purpose, source, limit)
+      const found = await returnedMail.waitingFrom(purpose, source, limit)
       rows += found.length
       return found
     },
   })
   let looks = 0
-  const handler: ReportHandler = async (_, content) => {
+  const handler: ReturnedMailHandler = async (_, content) => {
     looks++
     return { ...withoutEffect('not_sent'), isProvisional: Buffer.from(content).toString() === 'early' }
   }
   for (let i = 0; i < 250; i++) await arrive('early', { remoteAddress: `198.51.100.${i}` })
-  const runner = start(handler, { reports: counted })
-  runner.reportArrived()
+  const runner = start(handler, { returnedMail: counted })
+  runner.mailArrived()
   await expect.poll(() => looks).toBe(250)
   rows = 0
   const next = await arrive('next')
@@ -330,7 +338,7 @@ async function takenInOrder(): Promise<string[]> {
     taken.push(text)
     if (text === 'flood') clock.advance(2_000)
     return withoutEffect('stored')
-  }).reportArrived()
+  }).mailArrived()
   await expect.poll(() => taken.length).toBe(21)
   return taken
 }

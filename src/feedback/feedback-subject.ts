@@ -1,10 +1,10 @@
 import { subjectOfRow, type EventSubject, type SubjectRow } from '../event/event-log.ts'
 import type { RecipientState } from '../queue/recipient-state.ts'
 import type { Database } from '../store/database.ts'
-import type { ReportedOn } from './match-report.ts'
+import type { MatchedRecipient } from './match-feedback.ts'
 
 /** A recipient that a report is about: how it stands, and whom events of it concern. */
-export interface ReportSubject extends ReportedOn {
+export interface FeedbackSubject extends MatchedRecipient {
   event: EventSubject
   /** Domain of the forward-path. */
   destination: string
@@ -19,17 +19,17 @@ interface RecipientRow extends SubjectRow {
 }
 
 /** Null where it is kept no more, or its account has ended. */
-export async function readReportSubject(db: Pick<Database, 'read'>, recipientId: string): Promise<ReportSubject | null> {
+export async function readFeedbackSubject(db: Pick<Database, 'read'>, recipientId: string): Promise<FeedbackSubject | null> {
   const [row] = await db.read<RecipientRow>(
     `select r.message_id, r.account_id, r.forward_path, r.destination, r.state, r.owner, r.delivered_at, r.complained_at, m.subject, m.sandbox
        from recipient r join message m on m.id = r.message_id join account a on a.id = r.account_id
       where r.id = :recipientId and a.status in ('active', 'suspended')`,
     { recipientId },
   )
-  return row ? reportedOn(recipientId, row) : null
+  return row ? subjectOf(recipientId, row) : null
 }
 
-const reportedOn = (recipientId: string, row: RecipientRow): ReportSubject => ({
+const subjectOf = (recipientId: string, row: RecipientRow): FeedbackSubject => ({
   forwardPath: row.forward_path,
   destination: row.destination,
   state: row.state,

@@ -1,4 +1,4 @@
-import type { IncomingReport, IncomingReports, ReportPurpose } from './incoming-reports.ts'
+import type { ReturnedMail, ReturnedMailStore, ReturnPathPurpose } from './returned-mail-store.ts'
 
 /**
  * Whose reports of one purpose are taken next: by turns, one network that they come from after the other, and in between one
@@ -6,9 +6,9 @@ import type { IncomingReport, IncomingReports, ReportPurpose } from './incoming-
  * network, has one of the two against him: a report waits for one turn of each other network, or of each other account,
  * whichever comes first.
  */
-export class ReportTurns {
-  readonly #reports: Pick<IncomingReports, 'nextSource' | 'waitingFrom'>
-  readonly #purpose: ReportPurpose
+export class ReturnedMailTurns {
+  readonly #returnedMail: Pick<ReturnedMailStore, 'nextSource' | 'waitingFrom'>
+  readonly #purpose: ReturnPathPurpose
   #by: 'network' | 'account' = 'account'
   /** Who had the last turn. */
   readonly #last = { network: '', account: '' }
@@ -16,18 +16,18 @@ export class ReportTurns {
   #hasDue = true
   #isResting = false
 
-  constructor(reports: Pick<IncomingReports, 'nextSource' | 'waitingFrom'>, purpose: ReportPurpose) {
-    this.#reports = reports
+  constructor(returnedMail: Pick<ReturnedMailStore, 'nextSource' | 'waitingFrom'>, purpose: ReturnPathPurpose) {
+    this.#returnedMail = returnedMail
     this.#purpose = purpose
   }
 
   /** The oldest reports, at most `limit`, of who is next; null where a round is over: each network has had its turn. */
-  async next(limit: number): Promise<IncomingReport[] | null> {
+  async next(limit: number): Promise<ReturnedMail[] | null> {
     this.#by = this.#by === 'account' || this.#isResting ? 'network' : 'account'
     const by = this.#by
     const name = (await this.#after(this.#last[by])) ?? (by === 'account' ? await this.#firstAccount() : null)
     this.#last[by] = name ?? ''
-    if (name !== null) return this.#reports.waitingFrom(this.#purpose, { by, name }, limit)
+    if (name !== null) return this.#returnedMail.waitingFrom(this.#purpose, { by, name }, limit)
     return by === 'network' ? null : []
   }
 
@@ -50,6 +50,6 @@ export class ReportTurns {
   }
 
   #after(name: string): Promise<string | null> {
-    return this.#reports.nextSource(this.#purpose, { by: this.#by, name })
+    return this.#returnedMail.nextSource(this.#purpose, { by: this.#by, name })
   }
 }

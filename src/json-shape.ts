@@ -1,5 +1,12 @@
 /** Deeper nesting than anything the API takes, and ten times the values that the largest request has. */
-const requestBounds = { deepest: 64, mostValues: 50_000 }
+const requestBounds: ShapeBounds = { deepest: 64, mostValues: 50_000 }
+
+interface ShapeBounds {
+  deepest: number
+  mostValues: number
+  /** A file may come as a list of its bytes, so numbers of up to three digits in a list do not count as values. */
+  listsBytes?: boolean
+}
 
 const quotationMark = 0x22
 const comma = 0x2c
@@ -9,45 +16,69 @@ const backslash = 0x5c
 const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
+const [zero, nine, space] = [0x30, 0x39, 0x20]
+
+/** More digits than a byte has. */
+const noByte = 4
+
+function digitsIn(character: number): number {
+  if (character >= zero && character <= nine) return 1
+  return character <= space ? 0 : noByte
+}
+
+const tooMany = (mostValues: number): string => `The JSON has more than ${mostValues} values.`
 
 /**
  * Watches JSON as it arrives, so that nesting and the number of values are known before a parser builds them: 35 MiB of
  * brackets would keep one busy for seconds, and fill gigabytes. Whether it is valid JSON is for the parser to say.
  */
 export class JsonShape {
-  readonly #bounds: { deepest: number; mostValues: number }
+  readonly #bounds: ShapeBounds
   #depth = 0
   #values = 0
   #isInString = false
   /** In a string, where the last chunk ended with a backslash that escapes what follows. */
   #isEscaping = false
+  /** How many digits the element of a list has so far; more than three stand for everything that is no byte. */
+  #digits = noByte
 
   /** `bounds`: those of a request where not given. */
-  constructor(bounds = requestBounds) {
-    this.#bounds = bounds
+  constructor(bounds: Partial<ShapeBounds> = {}) {
+    this.#bounds = { ...requestBounds, ...bounds }
   }
 
   /** Takes the next piece; says why the whole is refused, null while it is not. */
   add(chunk: Uint8Array): string | null {
-    const { deepest, mostValues } = this.#bounds
+    const { deepest, mostValues, listsBytes = false } = this.#bounds
     for (let at = this.#isInString ? this.#stringEnd(chunk, 0) : 0; at < chunk.length; at++) {
       switch (chunk[at]) {
         case quotationMark:
           this.#isInString = true
+          this.#digits = noByte
           at = this.#stringEnd(chunk, at + 1) - 1
           break
         case openBracket:
         case openBrace:
           if (++this.#depth > deepest) return `The JSON is nested more than ${deepest} levels deep.`
           this.#values++
+          this.#digits = chunk[at] === openBracket ? 0 : noByte
           break
         case closeBracket:
         case closeBrace:
           this.#depth--
+          this.#digits = noByte
           break
-        case comma:
+        case comma: {
+          const isByte = listsBytes && this.#digits >= 1 && this.#digits <= 3
+          this.#digits = 0
+          if (!isByte && ++this.#values > mostValues) return tooMany(mostValues)
+          break
+        }
         case colon:
-          if (++this.#values > mostValues) return `The JSON has more than ${mostValues} values.`
+          if (++this.#values > mostValues) return tooMany(mostValues)
+          break
+        default:
+          this.#digits += digitsIn(chunk[at]!)
       }
     }
     return null

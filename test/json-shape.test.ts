@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { JsonShape } from '../src/json-shape.ts'
 
 /** What is said of the text when it arrives in pieces of this size. */
-function faultOf(text: string, pieceSize = 7): string | null {
-  const shape = new JsonShape()
+function faultOf(text: string, pieceSize = 7, listsBytes = false): string | null {
+  const shape = new JsonShape({ listsBytes })
   const bytes = Buffer.from(text)
   for (let at = 0; at < bytes.length; at += pieceSize) {
     const fault = shape.add(bytes.subarray(at, at + pieceSize))
@@ -26,6 +26,21 @@ test('the number of values is bounded, the length of strings is not', () => {
   expect(faultOf(`[${'0,'.repeat(51_000)}0]`, 4096)).toMatch(/50000 values/)
   expect(faultOf(`{${'"a":1,'.repeat(26_000)}"a":1}`, 4096)).toMatch(/50000 values/)
   expect(faultOf(`["${'[,:{'.repeat(100_000)}"]`, 4096)).toBeNull()
+})
+
+test('where files may be lists of their bytes, these do not count, in whatever pieces and with whatever space they come', () => {
+  for (const pieceSize of [1, 3, 4096]) {
+    expect(faultOf(`{"data":[${'0, 255,\n7,'.repeat(20_000)}1]}`, pieceSize, true)).toBeNull()
+    expect(faultOf(`[${'0,'.repeat(51_000)}0]`, pieceSize)).toMatch(/50000 values/)
+  }
+})
+
+test.each(['1000', '-1', '0.5', '1e5', 'null', '"1"', '{"a":1}', '[1]', ''])('in a list, %s is no byte', (value) => {
+  expect(faultOf(`[${`${value},`.repeat(51_000)}0]`, 4096, true)).toMatch(/50000 values/)
+})
+
+test('the members of an object count, though they are bytes', () => {
+  expect(faultOf(`{${'"a":1,'.repeat(26_000)}"a":1}`, 4096, true)).toMatch(/50000 values/)
 })
 
 test('what stands in strings does not count, whatever is escaped in them and wherever they are cut', () => {

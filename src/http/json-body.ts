@@ -15,20 +15,27 @@ export const smallBodyLimit = 16 * 1024
  * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
  */
 export async function jsonBody(ctx: ApiContext, { optional = false, limit = bodyLimit } = {}): Promise<unknown> {
-  if (!optional) return parseJson(await jsonBytes(ctx, limit))
-  const body = await readBody(ctx.req, limit)
+  if (!optional) return parseJson(await jsonBytes(ctx, { limit }))
+  const body = await readBody(ctx.req, { limit })
   if (body.length === 0) return undefined
   checkMediaType(ctx.req)
   return parseJson(body)
+}
+
+interface BodyBounds {
+  /** bytes */
+  limit?: number
+  /** Whether it may have files as lists of their bytes, millions of values: whoever parses it then makes nobody wait. */
+  listsBytes?: boolean
 }
 
 /**
  * The bytes of the request's JSON, for `parseJson`.
  * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
  */
-export async function jsonBytes({ req }: ApiContext, limit = bodyLimit): Promise<Buffer> {
+export async function jsonBytes({ req }: ApiContext, bounds: BodyBounds = {}): Promise<Buffer> {
   checkMediaType(req)
-  const body = await readBody(req, limit)
+  const body = await readBody(req, bounds)
   if (body.length === 0) throw new SternaError('invalid_json', 'The request has no body. Send a JSON object.')
   return body
 }
@@ -59,11 +66,11 @@ const tooLarge = (limit: number): SternaError => {
 
 const gone = (): SternaError => new SternaError('invalid_json', 'The connection ended before the whole body had arrived.')
 
-function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
+function readBody(req: IncomingMessage, { limit = bodyLimit, listsBytes = false }: BodyBounds): Promise<Buffer> {
   if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge(limit))
   if (req.destroyed) return Promise.reject(gone())
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
-  const shape = new JsonShape()
+  const shape = new JsonShape({ listsBytes })
   const chunks: Buffer[] = []
   let size = 0
   const settle = (): void => {

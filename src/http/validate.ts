@@ -53,7 +53,9 @@ function innermost(issue: Issue): Issue[] {
 
 const isWrongType = (issue: Issue): boolean =>
   issue.path.length === 0 &&
-  (issue.code === 'invalid_type' || (issue.code === 'invalid_union' && issue.errors.every((branch) => branch.some(isWrongType))))
+  (issue.code === 'invalid_type' ||
+    paramsOf(issue)?.code === 'invalid_type' ||
+    (issue.code === 'invalid_union' && issue.errors.every((branch) => branch.some(isWrongType))))
 
 function faultOf(issue: Issue, value: unknown): FieldFault {
   const field = issue.path.map(String).join('.').slice(0, longestPath)

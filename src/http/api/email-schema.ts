@@ -4,6 +4,7 @@ import { headerTextFault } from '../../message/check-headers.ts'
 import { parseScheduledAt, sendLimits, tagText, topicFault } from '../../message/send-limits.ts'
 import type { SendOptions } from '../../message/send-options.ts'
 import type { CheckParams } from '../validate.ts'
+import { attachmentContent } from './attachment-content.ts'
 
 /** characters */
 export const longestSubject = 998
@@ -59,16 +60,11 @@ export const bodyText = z.string().refine((text) => text.length <= longestBody &
   params: { code: 'too_long' } satisfies CheckParams,
 })
 
-const base64 = z.string().refine(isBase64, {
-  error: 'must be the file in base64, without a data: prefix or line breaks',
-  params: { code: 'invalid_base64', error: 'invalid_attachment' } satisfies CheckParams,
-})
-
-const noRemoteContent = unsupported(isAbsent, 'is not supported: send the file itself as base64 in `content`')
+const noRemoteContent = unsupported(isAbsent, 'is not supported: send the file itself in `content`')
 
 const attachment = z.object({
   filename: z.string().min(1).max(255),
-  content: base64,
+  content: attachmentContent,
   content_type: z.string().max(255).nullish(),
   content_id: z.string().max(255).nullish(),
   contentId: z.string().max(255).nullish(),
@@ -209,9 +205,4 @@ function readSchedule(text: string | null | undefined, now: number, faults: Fiel
   if (at === null || typeof at === 'number') return at
   faults.push({ field: 'scheduled_at', code: at.code, message: `The \`scheduled_at\` field is refused. ${at.fault}`, help: null })
   return null
-}
-
-/** RFC 4648 section 4 with its padding, and nothing else: a decoder would silently drop what it does not know. */
-function isBase64(text: string): boolean {
-  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
 }

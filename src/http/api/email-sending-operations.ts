@@ -95,7 +95,7 @@ const batchSchema = z.union([emails, z.object({ emails })])
 async function withBody<T>(ctx: ApiContext, room: BodyRoom, use: (body: Buffer) => Promise<T>): Promise<T> {
   const leave = await room.enter(ctx.req)
   try {
-    return await use(await jsonBytes(ctx))
+    return await use(await jsonBytes(ctx, { listsBytes: true }))
   } finally {
     leave()
   }

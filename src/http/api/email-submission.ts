@@ -8,6 +8,7 @@ import type { Submission } from '../../message/submission.ts'
 import { displayNameFault, parseAddress, parseMailbox, type Mailbox, type ParsedMailbox } from '../../smtp/address.ts'
 import type { UnsubscribeContext } from '../../suppression/unsubscribe-token.ts'
 import { refusal } from '../validate.ts'
+import { bytesOf } from './attachment-content.ts'
 import { optionsOf, type MailboxInput } from './email-schema.ts'
 import type { CompleteEmail } from './email-template.ts'
 import { withUnsubscribeLink } from './unsubscribe-link.ts'
@@ -121,7 +122,7 @@ function readAttachments(given: NonNullable<CompleteEmail['attachments']>, fault
   return given.map((input, place) => {
     const attachment = {
       filename: input.filename,
-      content: Buffer.from(input.content, 'base64'),
+      content: bytesOf(input.content),
       contentType: input.content_type ?? null,
       contentId: input.content_id ?? input.contentId ?? null,
     }

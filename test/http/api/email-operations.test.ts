@@ -108,6 +108,18 @@ describe('sending', () => {
     })
   })
 
+  test('an attachment comes in every form in which clients write bytes', async () => {
+    const api = await startEmailApi()
+    const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, place) => (place * 7) % 256))
+    const base64 = bytes.toString('base64')
+    const contents = [base64, base64.replaceAll(/.{60}/g, '$&\n'), base64.replaceAll(/.{76}/g, '$&\r\n'), [...bytes], bytes.toJSON()]
+    const attachments = contents.map((content, place) => ({ filename: `${place}.bin`, content }))
+    const answer = await api.send({ ...plain, attachments })
+    expect(answer.status).toBe(200)
+    const { parsed } = await storedMessage(api, answer)
+    expect(parsed.attachments.map(({ content }) => content.equals(bytes))).toEqual([true, true, true, true, true])
+  })
+
   test('attachments arrive byte for byte, those with an id inline', async () => {
     const api = await startEmailApi()
     const file = Buffer.from(Array.from({ length: 1000 }, (_, i) => i % 256))
@@ -296,8 +308,22 @@ describe('what is refused leaves nothing behind', () => {
       'attachments.0.content',
     ],
     [
-      'base64 with a line break',
-      { ...plain, attachments: [{ filename: 'p', content: 'aGk=\r\n' }] },
+      'base64 with a space',
+      { ...plain, attachments: [{ filename: 'p', content: 'aG k=' }] },
+      422,
+      'invalid_attachment',
+      'attachments.0.content',
+    ],
+    [
+      'a list of what are no bytes',
+      { ...plain, attachments: [{ filename: 'p', content: [104, 256] }] },
+      422,
+      'invalid_attachment',
+      'attachments.0.content',
+    ],
+    [
+      'a Buffer of what are no bytes',
+      { ...plain, attachments: [{ filename: 'p', content: { type: 'Buffer', data: [104, '105'] } }] },
       422,
       'invalid_attachment',
       'attachments.0.content',

@@ -38,6 +38,7 @@ const environment = {
   STERNA_DATA_DIR: join(directory, 'data'),
   STERNA_HOSTNAME: hostname,
   STERNA_HTTP_LISTEN: `127.0.0.1:${httpPort}`,
+  STERNA_BASE_URL: `http://127.0.0.1:${httpPort}`,
   STERNA_SUBMISSION_LISTEN: `127.0.0.1:${submissionPort}`,
   STERNA_SUBMISSION_TLS_LISTEN: `127.0.0.1:${tlsPort}`,
   STERNA_RETURN_PATH_LISTEN: `127.0.0.1:${returnPathPort}`,

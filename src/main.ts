@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from './clock.ts'
+import type { Command } from './command/command.ts'
 import { failed, parseCommand, runCommand, type ParsedCommand } from './command/command-line.ts'
 import { compactDatabase } from './command/compact-database.ts'
-import { askServer, controlSocketPath, serveControlSocket, type CommandResult } from './command/control-socket.ts'
+import { askServer, controlSocketPath, serveControlSocket, type CommandRequest, type CommandResult } from './command/control-socket.ts'
 import { parseFeedbackFiles } from './command/feedback-commands.ts'
 import { helpPage } from './command/help-page.ts'
 import { openCommandServices } from './command/open-command-services.ts'
@@ -13,6 +14,7 @@ import { judgeFiles, rewriteFile } from './command/tracking-commands.ts'
 import { welcome } from './command/welcome.ts'
 import { loadConfig } from './config/load-config.ts'
 import type { Config } from './config/settings.ts'
+import { SternaError } from './errors.ts'
 import { createLog, type Log } from './log.ts'
 import { findDatabase } from './store/data-directory.ts'
 
@@ -58,13 +60,14 @@ async function carryOut({ command, input, configFile }: ParsedCommand, argv: str
     return result(stdout, stderr)
   }
   const request = { argv, cwd: process.cwd() }
-  return (await askServer(controlSocketPath(config.dataDir), request)) ?? runAlone(request, config, log)
+  return (await askServer(controlSocketPath(config.dataDir), request)) ?? runAlone(command, request, { config, log })
 }
 
 const result = (stdout: string, stderr = ''): CommandResult => ({ stdout, stderr, exitCode: 0 })
 
-async function runAlone(request: { argv: string[]; cwd: string }, config: Config, log: Log): Promise<CommandResult> {
-  const isNew = findDatabase(config.dataDir).isNew
+async function runAlone(command: Command, request: CommandRequest, { config, log }: { config: Config; log: Log }): Promise<CommandResult> {
+  const { isNew } = findDatabase(config.dataDir)
+  if (isNew && command.reads) throw nothingToRead(config.dataDir)
   const { services, close } = await openCommandServices(config, log)
   try {
     const ran = await runCommand(request, services)
@@ -74,6 +77,14 @@ async function runAlone(request: { argv: string[]; cwd: string }, config: Config
     await close()
   }
 }
+
+/** What only reads must not make a server's data where there is none. */
+const nothingToRead = (dataDir: string): SternaError =>
+  new SternaError(
+    'not_found',
+    `There is no server's data in ${dataDir}. Start a server with "sterna serve". If there is one elsewhere, give this command its ` +
+      'settings: the same STERNA_DATA_DIR or the same --config.',
+  )
 
 /** Serves until a signal comes. */
 async function serve(config: Config, log: Log): Promise<CommandResult> {

@@ -141,6 +141,16 @@ test.each(refusals)('sterna %j is refused in words', async (argv, exitCode, stde
   expect(ran.stderr).toMatch(stderr)
 })
 
+const readers = [['domain', 'list'], ['account', 'list'], ['queue', 'list'], ['doctor'], ['backup', 'copy.db']]
+test.each(readers.map((argv) => [argv]))('sterna %j makes nothing where there is no data of a server', async (argv) => {
+  const file = join(directory, 'nowhere.yml')
+  writeFileSync(file, `data_dir: ${directory}/nowhere\n`)
+  const ran = await sterna(...argv, '--config', file)
+  expect(ran).toMatchObject({ exitCode: 1, stdout: '' })
+  expect(ran.stderr).toMatch(/^sterna: There is no server's data in \S+nowhere\. .*STERNA_DATA_DIR/)
+  expect(existsSync(join(directory, 'nowhere'))).toBe(false)
+})
+
 test('faults of the configuration are told before anything is touched', async () => {
   const file = join(directory, 'faulty.yml')
   writeFileSync(file, 'mode: lvie\nhttp.lisen: 1\n')

@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs'
 import { hostname as computerName } from 'node:os'
 import { messageOf, SternaError } from '../errors.ts'
+import { faultOfBaseUrl } from './base-url.ts'
 import { readConfigurationFile, type Given } from './configuration-file.ts'
 import { nearestName } from './nearest-name.ts'
 import { SettingFault } from './setting-types.ts'
@@ -31,9 +32,9 @@ export function loadConfig({ file, env = {}, systemHostname = computerName() }: 
     const given = [fromEnvironment.get(name), fromFile.get(name)].filter((source) => source !== undefined)
     const parsed = given.map((source) => parseGiven(name, source, faults))
     if (given[0]) origins.set(name, given[0].place)
-    values.set(name, parsed.length > 0 ? parsed[0] : defaultOf(name, values, systemHostname))
+    values.set(name, parsed.length > 0 ? parsed[0] : defaultOf(name, { systemHostname, values, origins }))
   }
-  if (faults.length === 0) checkTogether(values, faults)
+  if (faults.length === 0) checkTogether(values, origins, faults)
   if (faults.length > 0) {
     const title = faults.length === 1 ? 'The configuration has an error:' : `The configuration has ${faults.length} errors:`
     throw new SternaError('configuration', [title, ...faults.map((fault) => `  ${fault}`)].join('\n'))
@@ -71,14 +72,27 @@ function parseGiven(name: SettingName, given: Given, faults: string[]): unknown 
   }
 }
 
-function defaultOf(name: SettingName, values: Values, systemHostname: string): unknown {
+/** What is known when a default is computed. */
+interface Known {
+  systemHostname: string
+  values: Values
+  origins: Config['origins']
+}
+
+function defaultOf(name: SettingName, { systemHostname, values, origins }: Known): unknown {
   const { type, default: standard }: Setting<unknown> = settings[name]
   if (typeof standard !== 'function') return type.parse(standard)
-  return type.parse(standard({ systemHostname, valueOf: (known) => values.get(known as SettingName) }))
+  return type.parse(
+    standard({
+      systemHostname,
+      valueOf: (known) => values.get(known as SettingName),
+      isSet: (known) => origins.has(known as SettingName),
+    }),
+  )
 }
 
 /** Checks that need several settings. They run once each setting is valid by itself. */
-function checkTogether(values: Values, faults: string[]): void {
+function checkTogether(values: Values, origins: Config['origins'], faults: string[]): void {
   const [cert, key] = [values.get('tls.cert'), values.get('tls.key')]
   if ((cert === null) !== (key === null)) faults.push('tls.cert and tls.key belong together: set both or neither.')
   for (const name of ['tls.cert', 'tls.key', 'delivery.smarthost_password_file', 'delivery.smarthost_ca'] as const) {
@@ -91,6 +105,8 @@ function checkTogether(values: Values, faults: string[]): void {
     }
   }
   checkSmarthost(values, faults)
+  const faultOfBase = faultOfBaseUrl(String(values.get('base_url')), String(values.get('hostname')))
+  if (faultOfBase !== undefined && origins.has('hostname')) faults.push(faultOfBase)
   const plans = Object.keys(values.get('plans') as Record<string, number>)
   const defaultPlan = String(values.get('accounts.default_plan'))
   if (!plans.includes(defaultPlan)) {

@@ -1,3 +1,4 @@
+import { defaultBaseUrl } from './base-url.ts'
 import * as type from './setting-types.ts'
 import type { HostPort, SettingType } from './setting-types.ts'
 
@@ -5,6 +6,8 @@ import type { HostPort, SettingType } from './setting-types.ts'
 interface KnownSettings {
   systemHostname: string
   valueOf(name: string): unknown
+  /** Whether somebody set it. */
+  isSet(name: string): boolean
 }
 
 export interface Setting<T> {
@@ -100,9 +103,17 @@ export const settings = {
 
   base_url: setting(
     type.webAddress,
-    (known) => `http://localhost:${(known.valueOf('http.listen') as HostPort[] | undefined)?.[0]?.port ?? 8080}`,
-    'Where the API is reached from outside; the start of every link this server gives out.',
-    'http://localhost and the port of http.listen',
+    (known) =>
+      defaultBaseUrl({
+        hostname: known.isSet('hostname') ? String(known.valueOf('hostname')) : null,
+        listen: (known.valueOf('http.listen') ?? []) as HostPort[],
+        tlsListen: (known.valueOf('http.tls_listen') ?? []) as HostPort[],
+        trustedProxies: (known.valueOf('trusted_proxies') ?? []) as string[],
+      }),
+    'Where the API is reached from outside; the start of every link this server gives out, also in mail. With a hostname of the ' +
+      'internet, Sterna refuses a base_url on localhost.',
+    'while hostname is not set, http://localhost and the port of http.listen; then https and hostname if http.tls_listen or ' +
+      'trusted_proxies is set or http.listen is loopback, else http, hostname and the port of http.listen',
   ),
 
   'submission.listen': setting(

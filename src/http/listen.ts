@@ -1,19 +1,18 @@
 import type { Server } from 'node:http'
 import type { HostPort } from '../config/setting-types.ts'
-import { messageOf, SternaError } from '../errors.ts'
+import { listenFault } from '../connection/listen-fault.ts'
 
 /**
  * Has a server listen at an address of this setting.
  * @throws SternaError `configuration` where it cannot
  */
-export async function listen(server: Server, setting: string, { host, port }: HostPort): Promise<void> {
+export async function listen(server: Server, setting: string, address: HostPort): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject).listen({ host, port }, resolve)
+  server.once('error', reject).listen({ host: address.host, port: address.port }, resolve)
   try {
     await promise
   } catch (error) {
-    const message = `${setting}: cannot listen on ${host} port ${port}: ${messageOf(error)}`
-    throw new SternaError('configuration', message, { cause: error })
+    throw listenFault(setting, address, error)
   }
   server.off('error', reject)
 }

@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../clock.ts'
 import { ConnectionSeats, type Crowding, type SeatFigures } from '../connection/connection-seats.ts'
+import { listenFault } from '../connection/listen-fault.ts'
 import { MinimumRate } from '../connection/minimum-rate.ts'
-import { SternaError, messageOf } from '../errors.ts'
 import { networkRule } from '../ip-address.ts'
 import type { SmtpPortSettings } from './smtp-connection.ts'
 import { SmtpListener } from './smtp-listener.ts'
@@ -71,7 +71,7 @@ export async function openSmtpPorts<User>(
       listeners.push(listener)
     } catch (error) {
       await stop(0)
-      throw new SternaError('configuration', `${setting}: cannot listen on ${host} port ${port}: ${messageOf(error)}`, { cause: error })
+      throw listenFault(setting, { host, port }, error)
     }
   }
   const useCertificate = (tls: SmtpPortSettings['tls']): void => listeners.forEach((listener) => listener.useCertificate(tls))

@@ -130,6 +130,35 @@ test('a login to the smarthost demands TLS, and its password is not shown', () =
   expect(`${JSON.stringify(delivery)} ${String(delivery.smarthostPassword)} ${inspect(delivery)}`).not.toContain('s3cret')
 })
 
+describe('base_url follows the settings that say where the API is reached', () => {
+  const rows: [settings: Record<string, string>, baseUrl: string][] = [
+    [{}, 'http://localhost:8080'],
+    [{ HTTP_LISTEN: 'none', HTTP_TLS_LISTEN: '0.0.0.0:8443' }, 'https://localhost:8443'],
+    [{ HOSTNAME: 'laptop' }, 'http://localhost:8080'],
+    [{ HOSTNAME: 'mail.example.com' }, 'http://mail.example.com:8080'],
+    [{ HOSTNAME: 'mail.example.com', HTTP_LISTEN: '0.0.0.0:80' }, 'http://mail.example.com'],
+    [{ HOSTNAME: 'mail.example.com', HTTP_TLS_LISTEN: '0.0.0.0:443' }, 'https://mail.example.com'],
+    [{ HOSTNAME: 'mail.example.com', HTTP_TLS_LISTEN: '0.0.0.0:8443' }, 'https://mail.example.com:8443'],
+    [{ HOSTNAME: 'mail.example.com', HTTP_LISTEN: '127.0.0.1:8080' }, 'https://mail.example.com'],
+    [{ HOSTNAME: 'mail.example.com', TRUSTED_PROXIES: '10.0.0.0/8' }, 'https://mail.example.com'],
+    [{ HOSTNAME: 'mail.example.com', BASE_URL: 'https://api.example.com' }, 'https://api.example.com'],
+    [{ HOSTNAME: 'relay.test', BASE_URL: 'http://127.0.0.1:9000' }, 'http://127.0.0.1:9000'],
+  ]
+  test.each(rows)('%j: %s', (given, baseUrl) => {
+    const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [`STERNA_${name}`, value]))
+    expect(loadConfig({ env, systemHostname: 'laptop' }).baseUrl).toBe(baseUrl)
+  })
+
+  test('the name of the computer need not lead to it, so it alone changes nothing', () => {
+    expect(loadConfig({ systemHostname: 'laptop.corp.example.com' }).baseUrl).toBe('http://localhost:8080')
+  })
+
+  test.each(['http://localhost:8080', 'http://127.0.0.1:8080', 'http://[::1]:8080'])('%s beside a hostname of the internet', (baseUrl) => {
+    const faults = faultsOf({ env: { STERNA_HOSTNAME: 'mail.example.com', STERNA_BASE_URL: baseUrl } })
+    expect(faults).toEqual([expect.stringMatching(/^base_url: .*Set base_url \(STERNA_BASE_URL\).* https:\/\/mail\.example\.com/)])
+  })
+})
+
 describe('faults', () => {
   test.each<[string, Record<string, string>, RegExp]>([
     ['a user without a password', { SMARTHOST: 'a.example', SMARTHOST_USER: 'me' }, /needs exactly one of/],

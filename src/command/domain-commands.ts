@@ -1,6 +1,7 @@
 import { SternaError } from '../errors.ts'
+import { domainAnswer } from '../http/api/domain-resource.ts'
 import { isSystemDomain, requiredKindsOf, type Domain, type RecordKind } from '../sending-domain/domain.ts'
-import type { DomainObject } from '../sending-domain/domain-object.ts'
+import type { SendingDomains } from '../sending-domain/sending-domains.ts'
 import { isFullName } from '../smtp/domain-name.ts'
 import type { CommandServices } from './command-services.ts'
 import {
@@ -37,9 +38,8 @@ export const domainCommands: Command[] = [
         dkimSelector: textOption(input, 'selector'),
         tls: flagOption(input, 'enforce-tls') ? 'enforced' : 'opportunistic',
       })
-      const object = sendingDomains.toObject(domain)
       return {
-        stdout: flagOption(input, 'json') ? jsonText(object) : recordTable(object),
+        stdout: shown(domain, input, sendingDomains),
         stderr: isFullName(config.hostname) ? '' : nameless(config.hostname, domain.name),
       }
     },
@@ -53,7 +53,7 @@ export const domainCommands: Command[] = [
     async run(input, { accounts, sendingDomains }) {
       const name = textOption(input, 'account')
       const domains = sendingDomains.list(name === undefined ? undefined : accounts.getAccount(name).id)
-      if (flagOption(input, 'json')) return { stdout: jsonText(domains.map((domain) => sendingDomains.toObject(domain))) }
+      if (flagOption(input, 'json')) return { stdout: jsonText(domains.map((domain) => domainAnswer(domain, sendingDomains))) }
       const rows = domains.map((domain) => [
         domain.id,
         domain.name,
@@ -70,10 +70,7 @@ export const domainCommands: Command[] = [
     args: ['NAME'],
     options: { account: { ...account, required: false }, json },
     doc: 'Shows the DNS records to publish for a domain, and which ones the last check found.',
-    async run(input, services) {
-      const object = services.sendingDomains.toObject(findDomain(input, services))
-      return { stdout: flagOption(input, 'json') ? jsonText(object) : recordTable(object) }
-    },
+    run: async (input, services) => ({ stdout: shown(findDomain(input, services), input, services.sendingDomains) }),
   },
   {
     name: 'domain verify',
@@ -90,7 +87,7 @@ export const domainCommands: Command[] = [
         throw new SternaError('domain_not_verified', `${domain.name} is ${domain.status}. ${missingFrom(domain, services)}`)
       }
       const { sendingDomains } = services
-      return { stdout: flagOption(input, 'json') ? jsonText(sendingDomains.toObject(domain)) : `${domain.name} is verified\n` }
+      return { stdout: flagOption(input, 'json') ? jsonText(domainAnswer(domain, sendingDomains)) : `${domain.name} is verified\n` }
     },
   },
   {
@@ -106,8 +103,8 @@ export const domainCommands: Command[] = [
     async run(input, services) {
       const { sendingDomains } = services
       const wanted = { dkimSelector: textOption(input, 'selector'), force: flagOption(input, 'force') }
-      const object = sendingDomains.toObject(await sendingDomains.rotateKeys(findDomain(input, services).id, wanted))
-      return { stdout: flagOption(input, 'json') ? jsonText(object) : recordTable(object) }
+      const domain = await sendingDomains.rotateKeys(findDomain(input, services).id, wanted)
+      return { stdout: shown(domain, input, sendingDomains) }
     },
   },
   {
@@ -132,8 +129,12 @@ const nameless = (hostname: string, domain: string): string =>
 
 const jsonText = (value: object): string => `${JSON.stringify(value, null, 2)}\n`
 
-function recordTable({ records }: DomainObject): string {
-  const rows = records.map(({ type, name, priority, value, status }) => [type, name, String(priority ?? '-'), status, value])
+/** The records to publish as a table, or all of the domain as JSON. */
+function shown(domain: Domain, input: CommandInput, sendingDomains: SendingDomains): string {
+  if (flagOption(input, 'json')) return jsonText(domainAnswer(domain, sendingDomains))
+  const rows = sendingDomains
+    .recordStates(domain)
+    .map(({ type, name, priority, value, status }) => [type, name, String(priority ?? '-'), status, value])
   return table([['TYPE', 'NAME', 'PRIORITY', 'STATUS', 'VALUE'], ...rows])
 }
 

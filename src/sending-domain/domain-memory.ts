@@ -1,4 +1,5 @@
 import { domainToASCII } from 'node:url'
+import { systemAccountId } from '../account/system-account.ts'
 import { type Domain, type DomainTls, isSystemDomain, wasFound } from './domain.ts'
 import type { DkimAlgorithm } from './domain-keys.ts'
 import { returnPathOf } from './domain-records.ts'
@@ -25,7 +26,7 @@ export interface SenderDomain {
 }
 
 /** All domains, in memory: every submission needs its domain, and one process holds the data directory. */
-export class DomainMemory {
+export abstract class DomainMemory {
   readonly #returnPathDomain: string
   readonly #byId = new Map<string, Domain>()
   readonly #byAccount = new Map<string, Set<string>>()
@@ -43,7 +44,7 @@ export class DomainMemory {
   }
 
   /** Domains are replaced, never changed in place: a caller that holds one sees one moment. */
-  remember(domain: Domain): Domain {
+  protected remember(domain: Domain): Domain {
     const sender = senderOf(domain, this.#returnPathDomain)
     this.#byId.set(domain.id, domain)
     const before = this.#senders.get(domain.id)
@@ -71,12 +72,12 @@ export class DomainMemory {
     if (trackingHost !== null && (owner === undefined || owner.id === domain.id)) this.#trackingHosts.set(trackingHost, domain)
   }
 
-  /** The domain with this tracking host, if its record was found. */
-  atTrackingHost(host: string): Domain | undefined {
-    return this.#trackingHosts.get(host)
+  /** What this tracking host serves below `/.well-known`, JSON by file; null if it is none, or its record was never found. */
+  appLinksAt(host: string): Readonly<Record<string, string>> | null {
+    return this.#trackingHosts.get(host)?.appLinks ?? null
   }
 
-  forget(domain: Domain): void {
+  protected forget(domain: Domain): void {
     this.#byId.delete(domain.id)
     this.#senders.delete(domain.id)
     for (const [host, { id }] of this.#trackingHosts) if (id === domain.id) this.#trackingHosts.delete(host)
@@ -88,7 +89,7 @@ export class DomainMemory {
   }
 
   /** Undefined for a removed one. */
-  get(id: string): Domain | undefined {
+  protected kept(id: string): Domain | undefined {
     const domain = this.#byId.get(id)
     return domain?.removedAt === null ? domain : undefined
   }
@@ -96,12 +97,16 @@ export class DomainMemory {
   /** Of one account, or of all; oldest first. */
   list(accountId?: string): Domain[] {
     const ids = accountId === undefined ? this.#byId.keys() : (this.#byAccount.get(accountId) ?? [])
-    const domains = [...ids].flatMap((id) => this.get(id) ?? [])
+    const domains = [...ids].flatMap((id) => this.kept(id) ?? [])
     return domains.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   }
 
+  systemDomain(): Domain | undefined {
+    return this.list(systemAccountId)[0]
+  }
+
   /** Those that are kept only for their mail. */
-  removed(): Domain[] {
+  protected removed(): Domain[] {
     return [...this.#byId.values()].filter(({ removedAt }) => removedAt !== null)
   }
 
@@ -128,13 +133,16 @@ export class DomainMemory {
     }
   }
 
-  /** True of the return path of any domain, whatever its status, including removed ones while they are kept: mail comes back late. */
+  /**
+   * True of the return path of any domain, whatever its status, including removed ones while they are kept: mail comes back late.
+   * @param name in A-labels and lower case
+   */
   isReturnPath(name: string): boolean {
     return this.#returnPaths.has(name)
   }
 
-  /** Whatever its status now, including removed ones. */
-  sender(id: string): SenderDomain | null {
+  /** For mail accepted earlier, whatever happened to the domain since. Null: there is none, not even a kept one. */
+  senderDomain(id: string): SenderDomain | null {
     return this.#senders.get(id) ?? null
   }
 }

@@ -10,9 +10,8 @@ import { ConflictError, type Database, UniqueError } from '../store/database.ts'
 import type { Domain } from './domain.ts'
 import { verifiedByHand } from './domain-check.ts'
 import { DomainChecks } from './domain-checks.ts'
-import { DomainMemory, type SenderDomain } from './domain-memory.ts'
+import { DomainMemory } from './domain-memory.ts'
 import { changesToRecord, logChanges } from './domain-notices.ts'
-import { domainObject, type DomainObject } from './domain-object.ts'
 import { type DnsRecord, type RecordHosts, recordsFor, returnPathOf } from './domain-records.ts'
 import { changeDomain, forgetDomain, insertDomain, neededDomains, readDomains, removeDomain } from './domain-store.ts'
 import { DomainTurns } from './domain-turns.ts'
@@ -20,6 +19,7 @@ import { beginRotation, isRotating, withoutOldKeys } from './key-rotation.ts'
 import { type ChangeableSettings, type DomainSettings, newDomain, newSystemDomain } from './new-domain.ts'
 import { type KeyWishes, newKeys } from './new-keys.ts'
 import { PrivateKeys } from './private-keys.ts'
+import { recordStates, type StatedRecord } from './record-states.ts'
 import { firstDmarcRecord, tlsReportRecord } from './report-addresses.ts'
 import { parseTrackingLabel } from './sending-domain-name.ts'
 
@@ -48,9 +48,8 @@ const mostDomains = 1_000
 const hour = 3_600_000
 
 /** The domains that accounts send from. Call `load()` first. */
-export class SendingDomains {
+export class SendingDomains extends DomainMemory {
   readonly #services: SendingDomainsServices
-  readonly #memory: DomainMemory
   readonly #privateKeys: PrivateKeys
   readonly #checks: DomainChecks
   readonly #turns = new DomainTurns()
@@ -58,8 +57,8 @@ export class SendingDomains {
 
   constructor(services: SendingDomainsServices) {
     const { resolver, clock, log, settings, authoritative } = services
+    super(settings.returnPathDomain)
     this.#services = services
-    this.#memory = new DomainMemory(settings.returnPathDomain)
     this.#privateKeys = new PrivateKeys(services.secrets)
     const { keepOldKeysMs } = settings
     this.#checks = new DomainChecks({
@@ -76,7 +75,7 @@ export class SendingDomains {
   async load(): Promise<void> {
     for (const { domain, sealedKeys } of await readDomains(this.#services.db)) {
       this.#privateKeys.remember(sealedKeys)
-      this.#memory.remember(domain)
+      this.remember(domain)
     }
   }
 
@@ -86,7 +85,7 @@ export class SendingDomains {
    */
   async add(accountId: string, name: string, wanted: DomainSettings & KeyWishes = {}): Promise<Domain> {
     const bare = newDomain({ accountId, name, now: this.#services.clock.now() }, wanted)
-    const known = this.#memory.list(accountId)
+    const known = this.list(accountId)
     if (known.some((domain) => domain.name === bare.name)) throw exists(bare.name)
     if (known.length >= mostDomains) throw new SternaError('validation_error', `An account has at most ${mostDomains} domains.`)
     return this.#insert(bare, wanted)
@@ -98,18 +97,8 @@ export class SendingDomains {
    */
   async keepSystemDomain(): Promise<void> {
     const wanted = newSystemDomain(this.#services.settings.hostname, this.#services.clock.now())
-    for (const { id, name } of this.#memory.list(systemAccountId)) if (name !== wanted?.name) await this.remove(id)
+    for (const { id, name } of this.list(systemAccountId)) if (name !== wanted?.name) await this.remove(id)
     if (wanted && !this.systemDomain()) await this.#insert(wanted, {})
-  }
-
-  /** What this tracking host serves below `/.well-known`, JSON by file; null if it is none. From memory. */
-  appLinksAt(host: string): Readonly<Record<string, string>> | null {
-    return this.#memory.atTrackingHost(host)?.appLinks ?? null
-  }
-
-  /** From memory. */
-  systemDomain(): Domain | undefined {
-    return this.#memory.list(systemAccountId)[0]
   }
 
   async #insert(bare: Domain, wishes: KeyWishes): Promise<Domain> {
@@ -119,24 +108,14 @@ export class SendingDomains {
       throw error instanceof UniqueError ? exists(bare.name, error) : error
     })
     this.#privateKeys.remember(sealed)
-    return this.#memory.remember(domain)
-  }
-
-  /** Of one account, or of all; oldest first. */
-  list(accountId?: string): Domain[] {
-    return this.#memory.list(accountId)
+    return this.remember(domain)
   }
 
   /** @throws SternaError `not_found` */
   get(accountId: string, idOrName: string): Domain {
-    const [domain] = this.#memory.find(idOrName, accountId)
+    const [domain] = this.find(idOrName, accountId)
     if (domain) return domain
     throw new SternaError('not_found', `This account has no domain "${idOrName.slice(0, 300)}".`)
-  }
-
-  /** Of any account: a name may belong to several. */
-  find(idOrName: string): Domain[] {
-    return this.#memory.find(idOrName)
   }
 
   /**
@@ -170,7 +149,7 @@ export class SendingDomains {
       const domain = this.#getById(id)
       const now = this.#services.clock.now()
       await this.#services.db.write([removeDomain(id, now)])
-      this.#memory.remember({ ...domain, removedAt: now })
+      this.remember({ ...domain, removedAt: now })
       this.#checks.forget(id)
     })
   }
@@ -231,33 +210,15 @@ export class SendingDomains {
     const now = clock.now()
     const isOver = (domain: Domain): boolean => withoutOldKeys(domain, now).keys.length < domain.keys.length
     for (const { id } of this.list().filter(isOver)) await this.#change(id, (domain) => withoutOldKeys(domain, now))
-    const removed = this.#memory.removed().filter(({ removedAt }) => removedAt !== null && removedAt + hour <= now)
+    const removed = this.removed().filter(({ removedAt }) => removedAt !== null && removedAt + hour <= now)
     if (removed.length === 0 || now < this.#forgetAt) return
     this.#forgetAt = now + hour
     const needed = new Set((await db.slowRead<{ id: string }>(neededDomains)).map(({ id }) => id))
     for (const domain of removed.filter(({ id }) => !needed.has(id))) {
       await db.write(forgetDomain(domain.id), { patient: true })
-      this.#memory.forget(domain)
+      this.forget(domain)
       for (const key of domain.keys) this.#privateKeys.forget(key.id)
     }
-  }
-
-  /**
-   * This account's verified domain called `domainName`, or its nearest parent that speaks for the names below it. From memory.
-   * @param domainName U-labels and capitals are understood
-   */
-  verifiedDomainFor(accountId: string, domainName: string): SenderDomain | null {
-    return this.#memory.verifiedDomainFor(accountId, domainName)
-  }
-
-  /** True of the return path of any domain that is kept. From memory; `name` in A-labels and lower case. */
-  isReturnPath(name: string): boolean {
-    return this.#memory.isReturnPath(name)
-  }
-
-  /** For mail accepted earlier, whatever happened to the domain since. Null: there is none, not even a kept one. */
-  senderDomain(id: string): SenderDomain | null {
-    return this.#memory.sender(id)
   }
 
   /**
@@ -288,13 +249,13 @@ export class SendingDomains {
     return this.#services.settings.takesReports ? tlsReportRecord(domain.name, returnPathOf(domain)) : null
   }
 
-  /** As the API and the command line show it, with the records to publish. */
-  toObject(domain: Domain): DomainObject {
-    return domainObject(domain, this.#services.settings)
+  /** All records of the domain, with what the last check found. */
+  recordStates(domain: Domain): StatedRecord[] {
+    return recordStates(domain, this.#services.settings)
   }
 
   #getById(id: string): Domain {
-    const domain = this.#memory.get(id)
+    const domain = this.kept(id)
     if (domain) return domain
     throw new SternaError('not_found', `There is no domain ${id}.`)
   }
@@ -313,7 +274,7 @@ export class SendingDomains {
       this.#privateKeys.remember(sealed)
       const kept = new Set(after.keys.map((key) => key.id))
       for (const key of before.keys) if (!kept.has(key.id)) this.#privateKeys.forget(key.id)
-      this.#memory.remember(after)
+      this.remember(after)
       logChanges(before, after, log)
       return after
     })

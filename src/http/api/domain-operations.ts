@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { DomainObject } from '../../sending-domain/domain-object.ts'
 import type { Domain } from '../../sending-domain/domain.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
 import type { ApiContext } from '../api-state.ts'
 import { listOperation } from '../list-operation.ts'
 import { type Operation, operation } from '../operation.ts'
 import { pageFrom } from '../page.ts'
-import { domainChanges, domainReference, domainSchema, newDomain, rotation } from './domain-schema.ts'
+import { domainAnswer, domainReference, domainSchema } from './domain-resource.ts'
+import { domainChanges, newDomain, rotation } from './domain-schema.ts'
 
 interface DomainOperationsServices {
   sendingDomains: SendingDomains
@@ -39,7 +39,7 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
           ...settingsIn(body),
           ...keyWishesIn(body),
         })
-        return objectOf(services, domain)
+        return domainAnswer(domain, services.sendingDomains)
       },
     }),
     listOperation({
@@ -48,7 +48,7 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
       tag,
       summary: 'List domains',
       permission: 'read_access',
-      of: { schema: domainSchema, answer: (domain: Domain) => objectOf(services, domain) },
+      of: { schema: domainSchema, answer: (domain: Domain) => domainAnswer(domain, services.sendingDomains) },
       answer: 'A page of domains, the newest first.',
       rows: (ctx, page) => pageFrom(services.sendingDomains.list(ctx.state.submitter.accountId), page),
     }),
@@ -60,7 +60,7 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
       summary: 'Retrieve a domain',
       permission: 'read_access',
       answers: [{ status: 200, description: 'The domain.', schema: domainSchema }],
-      handle: (ctx) => objectOf(services, domainIn(ctx, services)),
+      handle: (ctx) => domainAnswer(domainIn(ctx, services), services.sendingDomains),
     }),
     operation({
       id: 'domains.update',
@@ -129,7 +129,7 @@ function checkOperations(services: DomainOperationsServices): Operation[] {
       refuses: ['rotation_in_progress'],
       handle: async (ctx, { body }) => {
         const wanted = { ...keyWishesIn(body), force: body.force ?? false }
-        return objectOf(services, await services.sendingDomains.rotateKeys(domainIn(ctx, services).id, wanted))
+        return domainAnswer(await services.sendingDomains.rotateKeys(domainIn(ctx, services).id, wanted), services.sendingDomains)
       },
     }),
   ]
@@ -138,8 +138,6 @@ function checkOperations(services: DomainOperationsServices): Operation[] {
 /** Of the caller's own account; of anybody else's as if it did not exist. */
 export const domainIn = (ctx: ApiContext, { sendingDomains }: DomainOperationsServices): Domain =>
   sendingDomains.get(ctx.state.submitter.accountId, ctx.params['idOrName'] ?? '')
-
-const objectOf = ({ sendingDomains }: DomainOperationsServices, domain: Domain): DomainObject => sendingDomains.toObject(domain)
 
 type Settings = Pick<
   z.output<typeof newDomain>,

@@ -1,47 +1,5 @@
 import { z } from 'zod'
-import { domainStatuses, domainTlsPolicies, recordStatuses } from '../../sending-domain/domain.ts'
-import { recordPurposes } from '../../sending-domain/domain-records.ts'
-import { timeAnswer } from '../time-field.ts'
-
-const domainRecord = z
-  .object({
-    record: z.enum(recordPurposes).describe('What it is for; both records of the return path are SPF.'),
-    name: z.string().describe('The full name, without a final dot.'),
-    type: z.enum(['TXT', 'MX', 'CNAME']),
-    value: z.string().describe('The text, or the host alone.'),
-    priority: z.int().optional().describe('Of an MX record.'),
-    ttl: z.literal('Auto'),
-    status: z.enum(recordStatuses).describe('`temporary_failure`: it was there before and is missing now.'),
-    found: z.string().nullable().describe('What the DNS had in its place at the last check, a record a line.'),
-    checked_at: timeAnswer.nullable(),
-    keep_until: timeAnswer.nullable().describe('Of a DKIM key that signs no more: the record must stay until then.'),
-  })
-  .meta({ id: 'DomainRecord' })
-
-export const domainSchema = z
-  .object({
-    object: z.literal('domain'),
-    id: z.string(),
-    name: z.string().describe('In A-labels, lower case.'),
-    status: z.enum(domainStatuses).describe('Mail can be sent while it is `verified`.'),
-    created_at: timeAnswer,
-    checked_at: timeAnswer.nullable(),
-    region: z.literal('self-hosted'),
-    capabilities: z.object({ sending: z.literal('enabled'), receiving: z.literal('disabled') }),
-    open_tracking: z.boolean(),
-    click_tracking: z.boolean(),
-    tracking_subdomain: z.string().nullable(),
-    app_links: z
-      .record(z.string(), z.union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown()))]))
-      .describe('What the tracking host answers below `/.well-known`, by file.'),
-    tls: z.enum(domainTlsPolicies).describe('`enforced`: never leaves without TLS to a host whose certificate is valid.'),
-    subdomains: z.boolean().describe('Whether From addresses at names below it are covered too.'),
-    return_path: z.string().describe('The domain of the reverse-path once its records are found.'),
-    records: z.array(domainRecord).describe('What to publish in the DNS, with what is there.'),
-  })
-  .meta({ id: 'Domain' })
-
-export const domainReference = z.object({ object: z.literal('domain'), id: z.string() })
+import { domainTlsPolicies } from '../../sending-domain/domain.ts'
 
 const label = z.string().max(63)
 /** characters, as JSON; what Apple takes */

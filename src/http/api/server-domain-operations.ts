@@ -1,7 +1,7 @@
 import { SternaError } from '../../errors.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
 import { type Operation, operation } from '../operation.ts'
-import { domainSchema } from './domain-schema.ts'
+import { domainAnswer, domainSchema } from './domain-resource.ts'
 
 interface ServerDomainServices {
   sendingDomains: SendingDomains
@@ -23,7 +23,7 @@ export const serverDomainOperations = ({ sendingDomains }: ServerDomainServices)
     refuses: ['not_found'],
     handle: () => {
       const domain = sendingDomains.systemDomain()
-      if (domain) return sendingDomains.toObject(domain)
+      if (domain) return domainAnswer(domain, sendingDomains)
       throw new SternaError('not_found', 'This server has no name in the DNS. Set hostname (STERNA_HOSTNAME) to one, and start it anew.')
     },
   }),

@@ -90,6 +90,26 @@ export function bytesOfId(id: string): Buffer {
 export const idOfBytes = (prefix: IdPrefix, bytes: Buffer): string =>
   `${prefix}_${inBase32(bytes.readUIntBE(0, 6), 10)}${inBase32(bytes.readUIntBE(6, 5), 8)}${inBase32(bytes.readUIntBE(11, 5), 8)}`
 
+/** An id as a UUID, for services that identify things so. */
+export const uuidOfId = (id: string): string =>
+  bytesOfId(id)
+    .toString('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+
+/** What `numberOfId` counts milliseconds from: its 40 bits last until 2054. */
+const numbersFrom = Date.UTC(2020, 0)
+const countedInNumber = 2 ** 13
+
+/**
+ * An id as an integer that JSON can hold, for services that identify things so: 40 bits of its time, and the last 13 of its count,
+ * by which thousands of ids of one millisecond differ.
+ */
+export const numberOfId = (id: string): number =>
+  Math.max(timeOfId(id) - numbersFrom, 0) * countedInNumber + (numberOf(id.slice(-8)) % countedInNumber)
+
+/** When an id with this number was made: epoch, ms. */
+export const timeOfNumber = (number: number): number => Math.floor(number / countedInNumber) + numbersFrom
+
 /** Bytes in the alphabet of ids, 8 characters for 5 bytes; their number is a multiple of 5. */
 export function base32(bytes: Buffer): string {
   let text = ''

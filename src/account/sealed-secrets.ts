@@ -2,17 +2,24 @@ import type { Database, Statement } from '../store/database.ts'
 import type { Secrets } from './key-file.ts'
 
 /** A row with what is sealed in it. */
-type Sealed = { kind: string; id: string; sealed: Uint8Array | null; also: Uint8Array | null }
+type Sealed = {
+  kind: string
+  id: string
+  first: Uint8Array | null
+  second: Uint8Array | null
+  third: Uint8Array | null
+  fourth: Uint8Array | null
+}
 
 /** Of one look at them. */
 const pageSize = 500
 
 /** Everything that is sealed with the key file. The context of each is its kind and its id. */
 const sealedAfter = `
-  select 'dkim_key' as kind, id, private_key as sealed, null as also from dkim_key where id > :after
-  union all select 'totp', id, totp_secret, totp_pending from account_user
+  select 'dkim_key' as kind, id, private_key as first, null as second, null as third, null as fourth from dkim_key where id > :after
+  union all select 'totp', id, totp_secret, totp_pending, null, null from account_user
     where id > :after and (totp_secret is not null or totp_pending is not null)
-  union all select 'webhook', id, secret, previous_secret from webhook where id > :after
+  union all select 'webhook', id, secret, previous_secret, signing_key, basic_auth from webhook where id > :after
   order by id limit :limit`
 
 /** What the key that this database belongs to is known by; null in one from before that was noted, and in a new one. */
@@ -34,8 +41,9 @@ export async function tryToOpen(
   const count = { opened: 0, shut: 0 }
   for (let after = ''; ;) {
     const rows = await db.read<Sealed>(sealedAfter, { after, limit: pageSize })
-    for (const { kind, id, sealed, also } of rows) {
-      for (const each of [sealed, also]) if (each) count[secrets && opens(secrets, each, `${kind} ${id}`) ? 'opened' : 'shut']++
+    for (const { kind, id, first, second, third, fourth } of rows) {
+      for (const each of [first, second, third, fourth])
+        if (each) count[secrets && opens(secrets, each, `${kind} ${id}`) ? 'opened' : 'shut']++
     }
     if (rows.length < pageSize) return count
     after = rows.at(-1)?.id ?? ''

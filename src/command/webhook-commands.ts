@@ -1,4 +1,6 @@
 import { subscribedEvents } from '../webhook/event-subscription.ts'
+import { SternaError } from '../errors.ts'
+import { payloadKinds, type PayloadKind } from '../webhook/payload-kind.ts'
 import { accountOption as account, argument, flagOption, requiredOption, shownTime, table, textOption, type Command } from './command.ts'
 
 const sandbox = { type: 'boolean', doc: 'For the sandbox: it gets only events of mail sent with sandbox keys.' } as const
@@ -9,7 +11,12 @@ export const webhookCommands: Command[] = [
     args: ['URL'],
     options: {
       account,
-      events: { type: 'string', value: 'EVENTS', doc: 'Comma-separated events, such as email.delivered,email.bounced; default: all.' },
+      events: {
+        type: 'string',
+        value: 'EVENTS',
+        doc: 'Comma-separated events, such as email.delivered,email.bounced; default: all but email.deferred.',
+      },
+      payload: { type: 'string', value: 'PAYLOAD', doc: `What is posted: ${payloadKinds.join(', ')}; default: standard.` },
       description: { type: 'string', value: 'TEXT', doc: 'What the webhook is for.' },
       sandbox,
     },
@@ -26,8 +33,9 @@ export const webhookCommands: Command[] = [
           url: argument(input, 0),
           events: subscribedEvents(names),
           description: textOption(input, 'description') ?? null,
-          payload: 'standard',
+          payload: payloadOf(textOption(input, 'payload') ?? 'standard'),
           includeBots: false,
+          basicAuth: null,
           status: 'enabled',
         },
       )
@@ -38,7 +46,9 @@ export const webhookCommands: Command[] = [
         events: webhook.events,
         description: webhook.description,
         status: webhook.status,
+        payload: webhook.payload,
         signing_secret: webhook.secret,
+        public_key: webhook.signingKey?.publicKey ?? null,
         created_at: shownTime(webhook.createdAt),
       }
       return { stdout: `${JSON.stringify(object, null, 2)}\n` }
@@ -65,3 +75,9 @@ export const webhookCommands: Command[] = [
     },
   },
 ]
+
+function payloadOf(given: string): PayloadKind {
+  const payload = payloadKinds.find((kind) => kind === given)
+  if (payload) return payload
+  throw new SternaError('validation_error', `There is no payload "${given}". Choose one of ${payloadKinds.join(', ')}.`)
+}

@@ -117,7 +117,7 @@ export const storedTables: Record<string, StoredTable> = {
     kept: whileUsed,
     users: 'url description',
     none: `id account_id events payload include_bots sandbox status disabled_reason secret previous_secret previous_expires_at
-      after_seq failing_since exhausted created_at updated_at`,
+      signing_key basic_auth after_seq failing_since exhausted created_at updated_at`,
   },
   webhook_delivery: {
     about: 'posts to webhooks',

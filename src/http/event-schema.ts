@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { publicEventTypes, type EventType } from '../event/event-type.ts'
+import type { EventType } from '../event/event-type.ts'
+import { webhookEventTypes } from '../webhook/event-subscription.ts'
 import { timeAnswer } from './time-field.ts'
 
 const subject = {
@@ -92,7 +93,7 @@ export const eventSchema = z
   .meta({ id: 'Event' })
 
 /** The bodies of webhooks, those with `payload: extended` too. */
-export const webhookBodies = publicEventTypes.map((type) => ({
+export const webhookBodies = webhookEventTypes.map((type) => ({
   type,
   standard: schemas[type],
   extended: eventOf(type, extension, 'Extended'),

@@ -47,7 +47,8 @@ export function webhookObjects(components: SchemaComponents): JsonSchema {
           summary: `${type} happened`,
           description:
             'One event of one recipient. Anything but a 2xx within 15 seconds is a failure, and is tried again 1 minute, 5 minutes, ' +
-            '30 minutes, 2 hours and 24 hours after the attempt before.',
+            '30 minutes, 2 hours and 24 hours after the attempt before. With the payload of another service the body is as that service ' +
+            'documents it, and its signature stands beside ours.',
           security: [],
           parameters: headers,
           requestBody: {

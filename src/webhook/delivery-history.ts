@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
-import type { PublicEventType } from '../event/event-type.ts'
 import { newId } from '../id.ts'
 import type { Database, Row } from '../store/database.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
+import type { WebhookEventType } from './event-subscription.ts'
 import { isLast, searchDeliveries, type DeliveryFilter } from './delivery-search.ts'
 import { insertReplay, type DeliveryState } from './webhook-delivery-store.ts'
 import type { Webhook } from './webhook-store.ts'
@@ -13,7 +13,7 @@ export interface DeliveryRow extends Row {
   /** `whd_…` */
   id: string
   event_id: string
-  event_type: PublicEventType
+  event_type: WebhookEventType
   /** The text that was signed and sent. */
   body: string
   state: DeliveryState

@@ -1,12 +1,14 @@
 import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
-import { publicEventTypes } from '../event/event-type.ts'
 import { LogReader, type LogStep } from '../event/log-reader.ts'
 import type { Log } from '../log.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
-import { extendedData, standardData, webhookBody, type ExtendedData } from './webhook-body.ts'
+import { extendedData, standardData, webhookBody } from './webhook-body.ts'
 import { insertDelivery } from './webhook-delivery-store.ts'
-import type { PayloadKind } from './webhook-store.ts'
+import { webhookEventTypes, type WebhookEventType } from './event-subscription.ts'
+import { isServiceShape, type PayloadKind } from './payload-kind.ts'
+import { shapedBody } from './shape/shaped-body.ts'
+import type { ToldEvent } from './told-event.ts'
 
 /** Events of one step: it bounds what is in memory and how long one commit takes. */
 const stepSize = 500
@@ -14,7 +16,8 @@ const stepSize = 500
 interface DueEvent extends Row {
   seq: number
   id: string
-  type: string
+  type: WebhookEventType
+  sandbox: number
   message_id: string
   recipient_id: string | null
   created_at: number
@@ -23,12 +26,19 @@ interface DueEvent extends Row {
   payload: PayloadKind
 }
 
-interface ExtensionRow extends Row {
+interface AboutRow extends Row {
   header_from: string
   message_id_header: string
   tags: string
   metadata: string
-  type: string | null
+  unsubscribe_topic: string | null
+  size: number
+  created_at: number
+  type: 'to' | 'cc' | 'bcc' | null
+  last_response: string | null
+  attempts: number | null
+  delivered_at: number | null
+  opened_at: number | null
 }
 
 /**
@@ -51,45 +61,79 @@ export function fanOutReader(
       const events = await eventsBetween(db, step)
       const now = clock.now()
       const statements: Statement[] = []
-      for (const event of events) statements.push(insertDelivery(await deliveryOf(event, db, now), now))
+      for (const event of events) {
+        const body = await bodyOf(event, db)
+        if (body === null) continue
+        const { id: eventId, type: eventType, webhook_id: webhookId } = event
+        statements.push(insertDelivery({ id: newId('whd', now), webhookId, eventId, eventType, body }, now))
+      }
       return { statements, written: () => new Set(events.map((event) => event.webhook_id)).forEach(onDue) }
     },
   })
 }
 
-const publicTypes = publicEventTypes.map((type) => `'${type}'`).join(', ')
+const wantedTypes = webhookEventTypes.map((type) => `'${type}'`).join(', ')
 
 /** A row for each event and each webhook that wants it. */
 const eventsBetween = (db: Database, { from, to }: LogStep): Promise<DueEvent[]> =>
   db.read<DueEvent>(
-    `select e.seq, e.id, e.type, e.message_id, e.recipient_id, e.created_at, e.data, w.id as webhook_id, w.payload
+    `select e.seq, e.id, e.type, e.sandbox, e.message_id, e.recipient_id, e.created_at, e.data, w.id as webhook_id, w.payload
        from event e join webhook w on w.account_id = e.account_id and w.sandbox = e.sandbox
-      where e.seq > :from and e.seq <= :to and e.type in (${publicTypes})
+      where e.seq > :from and e.seq <= :to and e.type in (${wantedTypes})
         and (w.include_bots = 1 or e.type not in ('email.opened', 'email.clicked') or e.data not like '%"bot":true%')
         and w.status = 'enabled' and e.seq > w.after_seq and w.events like '%,' || e.type || ',%'
       order by e.seq`,
     { from, to },
   )
 
-async function deliveryOf(event: DueEvent, db: Database, now: number) {
-  const { id, type, created_at: createdAt } = event
-  const data = event.payload === 'extended' ? extendedData(event.data, await extensionOf(event, db)) : standardData(event.data)
-  const body = webhookBody({ id, type, createdAt, data })
-  return { id: newId('whd', now), webhookId: event.webhook_id, eventId: id, eventType: type, body }
+/** What is posted; null where the webhook's shape has no word for the event. */
+async function bodyOf(event: DueEvent, db: Database): Promise<string | null> {
+  const { id, type, created_at: createdAt, payload } = event
+  if (payload === 'standard') return webhookBody({ id, type, createdAt, data: standardData(event.data) })
+  const about = await aboutOf(event, db)
+  if (isServiceShape(payload)) return shapedBody(payload, toldEvent(event, about))
+  const extension = {
+    from: about?.header_from ?? null,
+    messageIdHeader: about?.message_id_header ?? null,
+    recipientType: about?.type ?? null,
+    tags: about?.tags ?? '[]',
+    metadata: about?.metadata ?? '{}',
+  }
+  return webhookBody({ id, type, createdAt, data: extendedData(event.data, extension) })
 }
 
-async function extensionOf(event: DueEvent, db: Database): Promise<ExtendedData> {
-  const [row] = await db.read<ExtensionRow>(
-    `select m.header_from, m.message_id_header, m.tags, m.metadata, r.type
+/** Undefined where the message is gone. */
+async function aboutOf(event: DueEvent, db: Database): Promise<AboutRow | undefined> {
+  const [row] = await db.read<AboutRow>(
+    `select m.header_from, m.message_id_header, m.tags, m.metadata, m.unsubscribe_topic, m.size, m.created_at,
+            r.type, r.last_response, r.attempts, r.delivered_at, r.opened_at
        from message m left join recipient r on r.id = :recipientId
       where m.id = :messageId`,
     { messageId: event.message_id, recipientId: event.recipient_id },
   )
-  return {
-    from: row?.header_from ?? null,
-    messageIdHeader: row?.message_id_header ?? null,
-    recipientType: row?.type ?? null,
-    tags: row?.tags ?? '[]',
-    metadata: row?.metadata ?? '{}',
-  }
+  return row
 }
+
+const toldEvent = (event: DueEvent, about: AboutRow | undefined): ToldEvent => ({
+  id: event.id,
+  type: event.type,
+  sandbox: event.sandbox === 1,
+  data: JSON.parse(event.data) as ToldEvent['data'],
+  message: {
+    from: about?.header_from ?? null,
+    messageIdHeader: about?.message_id_header ?? null,
+    tags: JSON.parse(about?.tags ?? '[]') as ToldEvent['message']['tags'],
+    metadata: JSON.parse(about?.metadata ?? '{}') as Record<string, string>,
+    unsubscribeTopic: about?.unsubscribe_topic ?? null,
+    size: about?.size ?? 0,
+    createdAt: about?.created_at ?? event.created_at,
+  },
+  recipient: {
+    id: event.recipient_id,
+    type: about?.type ?? null,
+    lastResponse: about?.last_response ?? null,
+    attempts: about?.attempts ?? 0,
+    deliveredAt: about?.delivered_at ?? null,
+    openedAt: about?.opened_at ?? null,
+  },
+})

@@ -1,6 +1,6 @@
 import type { Secrets } from '../account/key-file.ts'
 import type { Clock } from '../clock.ts'
-import type { PublicEventType } from '../event/event-type.ts'
+import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
@@ -8,10 +8,13 @@ import type { Resolver } from '../resolver.ts'
 import type { Database } from '../store/database.ts'
 import { DeliveryHistory } from './delivery-history.ts'
 import { WebhookPoster, type PosterSettings, type PostResult } from './post-webhook.ts'
-import { webhookHeaders } from './sign-webhook.ts'
-import { extendedData, sampleData, sampleExtension, webhookBody } from './webhook-body.ts'
+import type { WebhookEventType } from './event-subscription.ts'
+import { isServiceShape } from './payload-kind.ts'
+import { shapedBody } from './shape/shaped-body.ts'
+import { extendedData, sampleData, sampleEvent, sampleExtension, webhookBody } from './webhook-body.ts'
 import { WebhookList } from './webhook-list.ts'
-import { openPreviousSecret, WebhookRunner, type RunnerSettings } from './webhook-runner.ts'
+import { webhookRequest } from './webhook-request.ts'
+import { WebhookRunner, type RunnerSettings } from './webhook-runner.ts'
 import type { Webhook } from './webhook-store.ts'
 
 interface WebhookServices {
@@ -31,8 +34,11 @@ export interface WebhookSettings extends PosterSettings, RunnerSettings {
 export interface Webhooks {
   list: WebhookList
   history: DeliveryHistory
-  /** Posts a sample to the webhook at once, whatever its status; nothing is written down and nothing tried again. */
-  sendSample(webhook: Webhook, type: PublicEventType): Promise<PostResult>
+  /**
+   * Posts a sample to the webhook at once, whatever its status; nothing is written down and nothing tried again.
+   * @throws SternaError `validation_error` where the webhook's shape has no word for the type
+   */
+  sendSample(webhook: Webhook, type: WebhookEventType): Promise<PostResult>
   /** Takes up what the last process left, and from then on posts what is due. */
   start(): Promise<void>
   /** Waits at most so long for what is in hand; the rest is posted after the next start. */
@@ -58,21 +64,22 @@ export async function openWebhooks(services: WebhookServices, settings: WebhookS
   }
 }
 
-function sendSample(webhook: Webhook, type: PublicEventType, services: { poster: WebhookPoster; clock: Clock }): Promise<PostResult> {
-  const at = services.clock.now()
-  const eventId = newId('evt', at).replace('evt_', 'evt_test_')
+async function sendSample(
+  webhook: Webhook,
+  type: WebhookEventType,
+  { poster, clock }: { poster: WebhookPoster; clock: Clock },
+): Promise<PostResult> {
+  const at = clock.now()
+  const id = newId('evt', at)
+  const eventId = id.replace('evt_', 'evt_test_')
   const sample = sampleData(type, newId('em', at), at)
-  const data = webhook.payload === 'extended' ? extendedData(sample, sampleExtension) : sample
-  const body = Buffer.from(webhookBody({ id: eventId, type, createdAt: at, data }))
-  const headers = webhookHeaders({
-    eventId,
-    eventType: type,
-    deliveryId: newId('whd', at),
-    number: 1,
-    body,
-    secret: webhook.secret,
-    previousSecret: openPreviousSecret(webhook, at),
-    at,
-  })
-  return services.poster.post({ url: webhook.url, headers: { ...headers, 'x-service-test': 'true' }, body })
+  const { payload } = webhook
+  const data = payload === 'extended' ? extendedData(sample, sampleExtension) : sample
+  const text = isServiceShape(payload)
+    ? shapedBody(payload, sampleEvent(type, id, sample, at))
+    : webhookBody({ id: eventId, type, createdAt: at, data })
+  if (text === null)
+    throw new SternaError('validation_error', `A webhook with the payload "${payload}" gets no ${type}: that service has no word for it.`)
+  const request = await webhookRequest(webhook, { eventId, eventType: type, deliveryId: newId('whd', at), number: 1, text, at })
+  return poster.post({ ...request, headers: { ...request.headers, 'x-service-test': 'true' } })
 }

@@ -1,5 +1,7 @@
-import type { PublicEventType } from '../event/event-type.ts'
+import { newId } from '../id.ts'
 import { isoTime } from '../iso-time.ts'
+import type { WebhookEventType } from './event-subscription.ts'
+import type { ToldEvent } from './told-event.ts'
 
 /** What a receiver of `payload: extended` is told besides. */
 export interface ExtendedData {
@@ -29,10 +31,10 @@ export function extendedData(data: string, { from, messageIdHeader, recipientTyp
 }
 
 /** `data` of an event that never happened, for a receiver to be tried with. */
-export function sampleData(type: PublicEventType, messageId: string, at: number): string {
+export function sampleData(type: WebhookEventType, messageId: string, at: number): string {
   const time = isoTime(at)
   const client = { ip_address: '192.0.2.1', user_agent: 'Mozilla/5.0', bot: false }
-  const own: Record<PublicEventType, Record<string, unknown>> = {
+  const own: Record<WebhookEventType, Record<string, unknown>> = {
     'email.sent': { sent_at: time },
     'email.delivered': { delivered_at: time },
     'email.opened': { opened_at: time, ...client },
@@ -47,6 +49,7 @@ export function sampleData(type: PublicEventType, messageId: string, at: number)
     },
     'email.complained': { complained_at: time, feedback_type: 'abuse', reported_by: null },
     'email.unsubscribed': { unsubscribed_at: time, method: 'one_click' },
+    'email.deferred': { deferred_at: time, next_attempt_at: isoTime(at + 60_000), reason: '451 4.7.1 Try again later' },
   }
   return JSON.stringify({ email_id: messageId, to: 'user@example.com', subject: 'A test of your webhook', ...own[type] })
 }
@@ -59,3 +62,21 @@ export const sampleExtension: ExtendedData = {
   tags: '[]',
   metadata: '{}',
 }
+
+/** The same sample for a webhook in the shape of another service. */
+export const sampleEvent = (type: WebhookEventType, id: string, data: string, at: number): ToldEvent => ({
+  id,
+  type,
+  sandbox: true,
+  data: JSON.parse(data) as ToldEvent['data'],
+  message: {
+    from: sampleExtension.from,
+    messageIdHeader: sampleExtension.messageIdHeader,
+    tags: [],
+    metadata: {},
+    unsubscribeTopic: '',
+    size: 1000,
+    createdAt: at,
+  },
+  recipient: { id: newId('rcp', at), type: 'to', lastResponse: '250 2.0.0 Ok', attempts: 1, deliveredAt: null, openedAt: at },
+})

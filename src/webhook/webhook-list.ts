@@ -2,9 +2,9 @@ import { scopeParams, type AccountScope } from '../account/account-scope.ts'
 import type { Secrets } from '../account/key-file.ts'
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
-import type { PublicEventType } from '../event/event-type.ts'
 import { newId } from '../id.ts'
 import { ConflictError, type Database } from '../store/database.ts'
+import { Turns } from '../store/turns.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
 import { newSecret } from './sign-webhook.ts'
 import { cancelPending } from './webhook-delivery-store.ts'
@@ -14,21 +14,25 @@ import {
   insertWebhook,
   updateSecrets,
   updateWebhook,
-  type PayloadKind,
-  type SealedSecrets,
+  type BasicAuth,
   type Webhook,
   type WebhookRow,
 } from './webhook-store.ts'
-import { parseEventsText } from './event-subscription.ts'
+import { usualEvents, type WebhookEventType } from './event-subscription.ts'
+import type { PayloadKind } from './payload-kind.ts'
+import { sealedSecrets, webhookOfRow } from './sealed-webhook.ts'
+import { newSigningKey, signingKeyFor } from './signing-key.ts'
 import { checkWebhookUrl } from './webhook-url.ts'
 
 /** What an owner decides about a webhook. */
 export interface WebhookFields {
   url: string
-  events: PublicEventType[]
+  /** Null: the usual ones. */
+  events: WebhookEventType[] | null
   description: string | null
   payload: PayloadKind
   includeBots: boolean
+  basicAuth: BasicAuth | null
   status: 'enabled' | 'disabled'
 }
 
@@ -55,6 +59,8 @@ export class WebhookList {
   readonly #allowHttp: boolean
   readonly #byId = new Map<string, Webhook>()
   #enabled = 0
+  /** A change of a webhook begins with what the one before it left. */
+  readonly #turns = new Turns()
 
   constructor(services: ListServices, settings: { allowHttp: boolean }) {
     this.#db = services.db
@@ -65,7 +71,7 @@ export class WebhookList {
   }
 
   async load(): Promise<void> {
-    for (const row of await this.#db.read<WebhookRow>(everyWebhook)) this.#keep(this.#webhookOf(row))
+    for (const row of await this.#db.read<WebhookRow>(everyWebhook)) this.#keep(webhookOfRow(row, this.#secrets))
   }
 
   get someEnabled(): boolean {
@@ -101,6 +107,8 @@ export class WebhookList {
       accountId: scope.accountId,
       sandbox: scope.sandbox,
       ...fields,
+      events: fields.events ?? usualEvents(fields.payload),
+      signingKey: await newSigningKey(fields.payload),
       id: newId('wh', now),
       disabledReason: fields.status === 'disabled' ? 'manual' : null,
       secret: newSecret(),
@@ -110,7 +118,7 @@ export class WebhookList {
       updatedAt: now,
     }
     try {
-      await this.#db.write([insertWebhook(webhook, this.#sealed(webhook), webhookLimit)])
+      await this.#db.write([insertWebhook(webhook, sealedSecrets(webhook, this.#secrets), webhookLimit)])
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error
       const message = `An account may have ${webhookLimit} webhooks. Delete one that is no longer needed.`
@@ -125,19 +133,25 @@ export class WebhookList {
    * Changes what is given. Disabling cancels the deliveries that wait; enabling again does not bring them back.
    * @throws SternaError `not_found`, `validation_error`
    */
-  async change(scope: AccountScope, id: string, changes: Partial<WebhookFields>): Promise<Webhook> {
+  change(scope: AccountScope, id: string, changes: Partial<WebhookFields>): Promise<Webhook> {
+    return this.#turns.take(id, () => this.#change(scope, id, changes))
+  }
+
+  async #change(scope: AccountScope, id: string, changes: Partial<WebhookFields>): Promise<Webhook> {
     const before = this.getWebhook(scope, id)
     if (changes.url !== undefined) checkWebhookUrl(changes.url, { allowHttp: this.#allowHttp })
     const now = this.#clock.now()
-    const after: Webhook = { ...before, ...changes, updatedAt: now }
+    const payload = changes.payload ?? before.payload
+    const events = changes.events === null ? usualEvents(payload) : (changes.events ?? before.events)
+    const signingKey = await signingKeyFor(payload, before.signingKey)
+    const after: Webhook = { ...before, ...changes, events, signingKey, updatedAt: now }
     const switched = after.status !== before.status
     if (switched) after.disabledReason = after.status === 'disabled' ? 'manual' : null
-    const batch = [updateWebhook(after, { reenabled: switched && after.status === 'enabled' })]
+    const batch = [updateWebhook(after, sealedSecrets(after, this.#secrets), { reenabled: switched && after.status === 'enabled' })]
     if (switched && after.status === 'disabled') batch.push(cancelPending(id))
     await this.#writeExisting(batch)
-    // Secrets may have been rotated while the write was under way.
-    const { secret, previousSecret, previousExpiresAt } = this.getWebhook(scope, id)
-    this.#keep({ ...after, secret, previousSecret, previousExpiresAt })
+    this.getWebhook(scope, id)
+    this.#keep(after)
     if (switched) this.#onEnabled()
     return this.getWebhook(scope, id)
   }
@@ -155,10 +169,14 @@ export class WebhookList {
   }
 
   /**
-   * Gives it a new secret at once. For `overlapMs` requests are signed with the old one too.
+   * Gives it a new secret at once, and a new signing key if it has one. For `overlapMs` requests are signed with the old secret too.
    * @throws SternaError `not_found`, `rotation_in_progress` where an overlap is open, unless `force`
    */
-  async rotateSecret(scope: AccountScope, id: string, { overlapMs, force }: { overlapMs: number; force: boolean }): Promise<Webhook> {
+  rotateSecret(scope: AccountScope, id: string, options: { overlapMs: number; force: boolean }): Promise<Webhook> {
+    return this.#turns.take(id, () => this.#rotateSecret(scope, id, options))
+  }
+
+  async #rotateSecret(scope: AccountScope, id: string, { overlapMs, force }: { overlapMs: number; force: boolean }): Promise<Webhook> {
     const before = this.getWebhook(scope, id)
     const now = this.#clock.now()
     const webhook: Webhook = {
@@ -166,18 +184,19 @@ export class WebhookList {
       secret: newSecret(),
       previousSecret: overlapMs > 0 ? before.secret : null,
       previousExpiresAt: overlapMs > 0 ? now + overlapMs : null,
+      signingKey: await newSigningKey(before.payload),
       updatedAt: now,
     }
     try {
-      await this.#db.write([updateSecrets(webhook, this.#sealed(webhook), { force })])
+      await this.#db.write([updateSecrets(webhook, sealedSecrets(webhook, this.#secrets), { force })])
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error
       this.getWebhook(scope, id)
       const message = 'The previous secret of the last rotation is valid still. Wait until it expires, or send "force": true.'
       throw new SternaError('rotation_in_progress', message, { cause: error })
     }
-    const { secret, previousSecret, previousExpiresAt, updatedAt } = webhook
-    return this.#keep({ ...this.getWebhook(scope, id), secret, previousSecret, previousExpiresAt, updatedAt })
+    const { secret, previousSecret, previousExpiresAt, signingKey, updatedAt } = webhook
+    return this.#keep({ ...this.getWebhook(scope, id), secret, previousSecret, previousExpiresAt, signingKey, updatedAt })
   }
 
   /** Takes note that the database has it disabled after too many failures. */
@@ -207,32 +226,4 @@ export class WebhookList {
     if (this.#byId.get(id)?.status === 'enabled') this.#enabled--
     this.#byId.delete(id)
   }
-
-  #sealed({ id, secret, previousSecret }: Webhook): SealedSecrets {
-    const seal = (text: string): Uint8Array => this.#secrets.seal(Buffer.from(text), secretContext(id))
-    return { secret: seal(secret), previousSecret: previousSecret === null ? null : seal(previousSecret) }
-  }
-
-  #webhookOf(row: WebhookRow): Webhook {
-    const open = (sealed: Uint8Array): string => Buffer.from(this.#secrets.open(sealed, secretContext(row.id))).toString()
-    return {
-      id: row.id,
-      accountId: row.account_id,
-      sandbox: row.sandbox === 1,
-      url: row.url,
-      events: parseEventsText(row.events),
-      description: row.description,
-      payload: row.payload,
-      includeBots: row.include_bots === 1,
-      status: row.status,
-      disabledReason: row.disabled_reason,
-      secret: open(row.secret),
-      previousSecret: row.previous_secret === null ? null : open(row.previous_secret),
-      previousExpiresAt: row.previous_expires_at,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-    }
-  }
 }
-
-const secretContext = (id: string): string => `webhook ${id}`

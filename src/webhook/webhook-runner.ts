@@ -10,7 +10,6 @@ import { UnderWay } from '../under-way.ts'
 import { EndpointTurns, type Endpoint } from './endpoint-turns.ts'
 import { fanOutReader } from './fan-out.ts'
 import { isSuccess, type PostResult, type WebhookPoster } from './post-webhook.ts'
-import { webhookHeaders } from './sign-webhook.ts'
 import {
   cancelClaimed,
   cancelIfDisabled,
@@ -23,6 +22,7 @@ import {
   type ClaimedDelivery,
 } from './webhook-delivery-store.ts'
 import type { WebhookList } from './webhook-list.ts'
+import { webhookRequest } from './webhook-request.ts'
 import { disableFailing, recordFailure, recordSuccess, type Webhook } from './webhook-store.ts'
 
 interface RunnerServices {
@@ -167,19 +167,10 @@ export class WebhookRunner {
     }
   }
 
-  #post(webhook: Webhook, delivery: ClaimedDelivery, at: number): Promise<PostResult> {
-    const body = Buffer.from(delivery.body)
-    const headers = webhookHeaders({
-      eventId: delivery.event_id,
-      eventType: delivery.event_type,
-      deliveryId: delivery.id,
-      number: delivery.attempts + 1,
-      body,
-      secret: webhook.secret,
-      previousSecret: openPreviousSecret(webhook, at),
-      at,
-    })
-    return this.#services.poster.post({ url: webhook.url, headers, body })
+  async #post(webhook: Webhook, delivery: ClaimedDelivery, at: number): Promise<PostResult> {
+    const { id: deliveryId, event_id: eventId, event_type: eventType, body: text, attempts } = delivery
+    const request = await webhookRequest(webhook, { eventId, eventType, deliveryId, number: attempts + 1, text, at })
+    return this.#services.poster.post(request)
   }
 
   async #settle(webhook: Webhook, delivery: ClaimedDelivery, outcome: { sentAt: number; result: PostResult }): Promise<void> {
@@ -227,7 +218,3 @@ export class WebhookRunner {
     return [failure, disableFailing(webhookId, limits, now), cancelIfDisabled(webhookId)]
   }
 }
-
-/** The secret before the last rotation, while requests are signed with it too. */
-export const openPreviousSecret = ({ previousSecret, previousExpiresAt }: Webhook, at: number): string | null =>
-  previousExpiresAt !== null && previousExpiresAt > at ? previousSecret : null

@@ -1,17 +1,23 @@
 import type { AccountScope } from '../account/account-scope.ts'
-import type { PublicEventType } from '../event/event-type.ts'
 import type { Row, Statement, Value } from '../store/database.ts'
-import { eventsText } from './event-subscription.ts'
+import { eventsText, type WebhookEventType } from './event-subscription.ts'
+import type { PayloadKind } from './payload-kind.ts'
+import type { SigningKey } from './signing-key.ts'
 
-export type PayloadKind = 'standard' | 'extended'
 type DisabledReason = 'manual' | 'failures'
+
+/** By RFC 7617. */
+export interface BasicAuth {
+  username: string
+  password: string
+}
 
 /** An endpoint that events are posted to. */
 export interface Webhook extends AccountScope {
   /** `wh_…` */
   id: string
   url: string
-  events: PublicEventType[]
+  events: WebhookEventType[]
   description: string | null
   payload: PayloadKind
   /** Whether opens and clicks of machines are posted too. */
@@ -24,6 +30,10 @@ export interface Webhook extends AccountScope {
   previousSecret: string | null
   /** Epoch, ms, like the other times. */
   previousExpiresAt: number | null
+  /** What another service's signature is made with, where it is not the secret. */
+  signingKey: SigningKey | null
+  /** What each request shows besides. */
+  basicAuth: BasicAuth | null
   createdAt: number
   updatedAt: number
 }
@@ -32,6 +42,8 @@ export interface Webhook extends AccountScope {
 export interface SealedSecrets {
   secret: Uint8Array
   previousSecret: Uint8Array | null
+  signingKey: Uint8Array | null
+  basicAuth: Uint8Array | null
 }
 
 export interface WebhookRow extends Row {
@@ -48,6 +60,8 @@ export interface WebhookRow extends Row {
   secret: Uint8Array
   previous_secret: Uint8Array | null
   previous_expires_at: number | null
+  signing_key: Uint8Array | null
+  basic_auth: Uint8Array | null
   created_at: number
   updated_at: number
 }
@@ -55,7 +69,7 @@ export interface WebhookRow extends Row {
 /** All that are not deleted. */
 export const everyWebhook = `
   select id, account_id, url, events, description, payload, include_bots, sandbox, status, disabled_reason, secret, previous_secret,
-         previous_expires_at, created_at, updated_at
+         previous_expires_at, signing_key, basic_auth, created_at, updated_at
     from webhook where status <> 'deleted'`
 
 const newestEvent = '(select coalesce(max(seq), 0) from event)'
@@ -64,12 +78,12 @@ const newestEvent = '(select coalesce(max(seq), 0) from event)'
 export function insertWebhook(webhook: Webhook, sealed: SealedSecrets, limit: number): Statement {
   return {
     sql: `insert into webhook (id, account_id, url, events, description, payload, include_bots, sandbox, status, disabled_reason, secret,
-                               after_seq, created_at, updated_at)
+                               signing_key, basic_auth, after_seq, created_at, updated_at)
           select :id, :accountId, :url, :events, :description, :payload, :includeBots, :sandbox, :status, :disabledReason, :secret,
-                 ${newestEvent}, :createdAt, :createdAt
+                 :signingKey, :basicAuth, ${newestEvent}, :createdAt, :createdAt
            where (select count(*) from webhook where account_id = :accountId and status <> 'deleted') < :limit`,
     params: {
-      ...changeable(webhook),
+      ...changeable(webhook, sealed),
       id: webhook.id,
       accountId: webhook.accountId,
       sandbox: webhook.sandbox ? 1 : 0,
@@ -82,19 +96,22 @@ export function insertWebhook(webhook: Webhook, sealed: SealedSecrets, limit: nu
 }
 
 /** Writes what an owner may change. One that is enabled again gets only the events that come after that. */
-export function updateWebhook(webhook: Webhook, { reenabled }: { reenabled: boolean }): Statement {
+export function updateWebhook(webhook: Webhook, sealed: SealedSecrets, { reenabled }: { reenabled: boolean }): Statement {
   const again = reenabled ? `, after_seq = ${newestEvent}, failing_since = null, exhausted = 0` : ''
   return {
     sql: `update webhook set url = :url, events = :events, description = :description, payload = :payload,
-                             include_bots = :includeBots, status = :status,
+                             include_bots = :includeBots, status = :status, signing_key = :signingKey, basic_auth = :basicAuth,
                              disabled_reason = :disabledReason, updated_at = :updatedAt${again}
            where id = :id and status <> 'deleted'`,
-    params: { ...changeable(webhook), id: webhook.id, updatedAt: webhook.updatedAt },
+    params: { ...changeable(webhook, sealed), id: webhook.id, updatedAt: webhook.updatedAt },
     expect: 1,
   }
 }
 
-const changeable = ({ url, events, description, payload, includeBots, status, disabledReason }: Webhook): Record<string, Value> => ({
+const changeable = (
+  { url, events, description, payload, includeBots, status, disabledReason }: Webhook,
+  { signingKey, basicAuth }: SealedSecrets,
+): Record<string, Value> => ({
   url,
   events: eventsText(events),
   description,
@@ -102,19 +119,22 @@ const changeable = ({ url, events, description, payload, includeBots, status, di
   includeBots: includeBots ? 1 : 0,
   status,
   disabledReason,
+  signingKey,
+  basicAuth,
 })
 
 /** Writes new secrets; refused (`expect`) where an overlap is open still, unless forced. */
 export function updateSecrets(webhook: Webhook, sealed: SealedSecrets, { force }: { force: boolean }): Statement {
   return {
     sql: `update webhook set secret = :secret, previous_secret = :previousSecret, previous_expires_at = :previousExpiresAt,
-                             updated_at = :now
+                             signing_key = :signingKey, updated_at = :now
            where id = :id and status <> 'deleted' and (previous_expires_at is null or previous_expires_at <= :now or :force = 1)`,
     params: {
       id: webhook.id,
       secret: sealed.secret,
       previousSecret: sealed.previousSecret,
       previousExpiresAt: webhook.previousExpiresAt,
+      signingKey: sealed.signingKey,
       now: webhook.updatedAt,
       force: force ? 1 : 0,
     },
@@ -124,7 +144,8 @@ export function updateSecrets(webhook: Webhook, sealed: SealedSecrets, { force }
 
 /** The row stays for the sake of its deliveries, without its secrets. */
 export const deleteWebhook = (id: string, now: number): Statement => ({
-  sql: `update webhook set status = 'deleted', secret = :nothing, previous_secret = null, previous_expires_at = null, updated_at = :now
+  sql: `update webhook set status = 'deleted', secret = :nothing, previous_secret = null, previous_expires_at = null, signing_key = null,
+                            basic_auth = null, updated_at = :now
          where id = :id and status <> 'deleted'`,
   params: { id, now, nothing: new Uint8Array(0) },
   expect: 1,

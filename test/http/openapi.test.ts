@@ -1,7 +1,7 @@
 import { Router } from '@koa/router'
 import { expect, test } from 'vitest'
 import { errorNames } from '../../src/error-table.ts'
-import { publicEventTypes } from '../../src/event/event-type.ts'
+import { webhookEventTypes } from '../../src/webhook/event-subscription.ts'
 import type { ApiState } from '../../src/http/api-state.ts'
 import { apiOperations, type ApiServices } from '../../src/http/api/operations.ts'
 import { addCompatRoutes } from '../../src/http/compat/compat-api.ts'
@@ -74,11 +74,11 @@ test('where a body names events, the document says which there are', () => {
   const bodyOf = (path: string) => (document.paths[path]!.post!.requestBody as Content).content['application/json']?.schema.properties
   expect(bodyOf('/api/webhooks/{id}/test')?.type).toEqual({
     type: 'string',
-    enum: publicEventTypes,
+    enum: webhookEventTypes,
     description: '`email.delivered` if left out.',
   })
   expect(bodyOf('/api/webhooks')?.events).toMatchObject({
-    anyOf: [{ type: 'array', minItems: 1, items: { type: 'string', enum: publicEventTypes } }, { type: 'null' }],
+    anyOf: [{ type: 'array', minItems: 1, items: { type: 'string', enum: webhookEventTypes } }, { type: 'null' }],
   })
 })
 
@@ -104,7 +104,7 @@ test('the reference begins with what an app needs first, and ends with what it h
   expect([names[0], names.at(-1)]).toEqual(['Emails', 'Server'])
 })
 
-test('the seven events are webhooks, with their headers and both kinds of payload', () => {
+test('the events are webhooks, with their headers and both kinds of payload', () => {
   expect(Object.keys(document.webhooks)).toEqual([
     'email.sent',
     'email.delivered',
@@ -113,6 +113,7 @@ test('the seven events are webhooks, with their headers and both kinds of payloa
     'email.bounced',
     'email.complained',
     'email.unsubscribed',
+    'email.deferred',
   ])
   const { EmailDelivered } = document.components.schemas as Record<string, { properties: { data: { required: string[] } } }>
   expect(EmailDelivered?.properties.data.required).toEqual(['email_id', 'to', 'subject', 'delivered_at'])

@@ -61,6 +61,7 @@ export async function webhookFixture(own: Partial<WebhookSettings> = {}, now?: n
         description: null,
         payload: 'standard',
         includeBots: false,
+        basicAuth: null,
         status: 'enabled',
         ...fields,
       }),

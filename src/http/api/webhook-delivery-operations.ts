@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { publicEventTypes } from '../../event/event-type.ts'
+import { webhookEventTypes } from '../../webhook/event-subscription.ts'
 import type { DeliveryHistory, DeliveryRow } from '../../webhook/delivery-history.ts'
 import type { DeliveryFilter } from '../../webhook/delivery-search.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
@@ -21,7 +21,7 @@ export const webhookOf = (ctx: ApiContext, { webhooks }: { webhooks: Webhooks })
 
 const filters = {
   status: choiceParameter(deliveryStates),
-  type: choiceParameter(publicEventTypes),
+  type: choiceParameter(webhookEventTypes),
   event_id: textParameter,
 }
 

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
 import { isoTimeOrNull } from '../../iso-time.ts'
-import { subscribedEvents } from '../../webhook/event-subscription.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import { isSuccess } from '../../webhook/post-webhook.ts'
 import { mayDo, type ApiContext } from '../api-state.ts'
@@ -41,9 +40,16 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
     answers: [{ status: 201, description: 'The webhook, with its secret.', schema: webhookWithSecret.schema }],
     refuses: ['invalid_event_type'],
     handle: async (ctx, { body }) => {
-      const given = { events: subscribedEvents(null), ...webhookChanges(body) }
+      const given = webhookChanges(body)
       if (given.url === undefined) throw missingUrl()
-      const defaults = { description: null, payload: 'standard', includeBots: false, status: 'enabled' } as const
+      const defaults = {
+        events: null,
+        description: null,
+        payload: 'standard',
+        includeBots: false,
+        basicAuth: null,
+        status: 'enabled',
+      } as const
       const webhook = await services.webhooks.list.create(ctx.state.submitter, { ...defaults, ...given, url: given.url })
       return webhookWithSecret.answer(webhook)
     },

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { publicEventTypes } from '../../event/event-type.ts'
 import { isoTimeOrNull } from '../../iso-time.ts'
 import type { AttemptRow, DeliveryRow } from '../../webhook/delivery-history.ts'
+import { webhookEventTypes } from '../../webhook/event-subscription.ts'
+import { payloadKinds } from '../../webhook/payload-kind.ts'
 import { deliveryStates } from '../../webhook/webhook-delivery-store.ts'
 import type { Webhook } from '../../webhook/webhook-store.ts'
 import { resource, time } from '../resource.ts'
@@ -12,10 +13,18 @@ export const webhookResource = resource<Webhook>('Webhook')({
   id: z.string(),
   url: z.string(),
   endpoint: [z.string().describe('The same as `url`.'), 'url'],
-  events: z.array(z.enum(publicEventTypes)),
+  events: z.array(z.enum(webhookEventTypes)),
   description: z.string().nullable(),
-  payload: z.enum(['standard', 'extended']),
+  payload: z.enum(payloadKinds),
   include_bots: z.boolean().describe('Whether opens and clicks by machines are posted too.'),
+  basic_auth: {
+    schema: z.object({ username: z.string() }).nullable().describe('The password is not shown.'),
+    convert: (basicAuth: Webhook['basicAuth']) => basicAuth && { username: basicAuth.username },
+  },
+  public_key: [
+    z.string().nullable().describe('Of the service’s signature: SendGrid’s (ECDSA, P-256) or Postal’s (RSA), in base64; null for others.'),
+    ({ signingKey }) => signingKey?.publicKey ?? null,
+  ],
   status: z.enum(['enabled', 'disabled']),
   disabled_reason: z.enum(['manual', 'failures']).nullable(),
   created_at: time(),
@@ -32,7 +41,7 @@ export const webhookDelivery = resource<DeliveryRow>('WebhookDelivery')({
   object: 'webhook_delivery',
   id: z.string(),
   event_id: z.string(),
-  type: [z.enum(publicEventTypes), 'event_type'],
+  type: [z.enum(webhookEventTypes), 'event_type'],
   status: [z.enum(deliveryStates), 'state'],
   attempt_count: [z.int(), 'attempts'],
   created_at: time(),
@@ -51,7 +60,9 @@ export const webhookAttempt = resource<AttemptRow>('WebhookAttempt')({
 export const postedDetails = resource<{ delivery: DeliveryRow; attempts: AttemptRow[] }>(null)({
   next_attempt_at: [timeAnswer.nullable(), ({ delivery }) => isoTimeOrNull(delivery.next_attempt_at)],
   payload: [
-    z.record(z.string(), z.unknown()).describe('The body that is posted.'),
+    z
+      .union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown()))])
+      .describe('The body that is posted; of `payload: "mailgun"` what is posted as `event-data`.'),
     ({ delivery }) => JSON.parse(delivery.body) as Record<string, unknown>,
   ],
   attempts: [z.array(webhookAttempt.schema), ({ attempts }) => attempts.map(webhookAttempt.answer)],
@@ -60,7 +71,7 @@ export const postedDetails = resource<{ delivery: DeliveryRow; attempts: Attempt
 /** An event as a webhook has it: the view that other services offer. */
 export const webhookEvent = resource<DeliveryRow>('WebhookEvent')({
   id: [z.string(), 'event_id'],
-  type: [z.enum(publicEventTypes), 'event_type'],
+  type: [z.enum(webhookEventTypes), 'event_type'],
   created_at: time(),
   status: [z.enum(deliveryStates), 'state'],
 })

@@ -1,22 +1,41 @@
 import { z } from 'zod'
-import { publicEventTypes } from '../../event/event-type.ts'
-import { isPublicEventType, subscribedEvents } from '../../webhook/event-subscription.ts'
+import { isWebhookEventType, subscribedEvents, webhookEventTypes } from '../../webhook/event-subscription.ts'
+import { payloadKinds } from '../../webhook/payload-kind.ts'
 import type { WebhookFields } from '../../webhook/webhook-list.ts'
 import { given } from '../given.ts'
 import type { CheckParams } from '../validate.ts'
+
+const basicAuth = z.object({
+  username: z
+    .string()
+    .min(1)
+    .max(255)
+    .regex(/^[^:\p{Cc}]*$/u, 'must not contain a colon or control characters'),
+  password: z
+    .string()
+    .min(1)
+    .max(255)
+    .regex(/^\P{Cc}*$/u, 'must not contain control characters'),
+})
 
 export const webhookRequest = z.object({
   url: z.string().optional().describe('Absolute, http or https.'),
   endpoint: z.string().optional().describe('Another name for `url`; where both are given, `url` counts.'),
   events: z
-    .array(z.string().meta({ enum: publicEventTypes }))
+    .array(z.string().meta({ enum: webhookEventTypes }))
     .max(100)
     .meta({ minItems: 1 })
     .nullish()
-    .describe('All of them if left out or null.'),
+    .describe('All but `email.deferred` if left out or null; with the payload of another service that too.'),
   description: z.string().max(500).nullish(),
   status: z.enum(['enabled', 'disabled']).optional(),
-  payload: z.enum(['standard', 'extended']).optional(),
+  payload: z
+    .enum(payloadKinds)
+    .optional()
+    .describe(
+      '`standard` if left out. With the name of a service, events come as its webhooks do, with its signature beside ours; what it has no word for is not sent.',
+    ),
+  basic_auth: basicAuth.nullish().describe('What each request shows as its `Authorization`; null for nothing.'),
   include_bots: z.boolean().optional().describe('Whether opens and clicks by machines are posted too; false if left out.'),
 })
 
@@ -27,17 +46,19 @@ export const rotationRequest = z.object({
     .min(0)
     .max(7 * daySeconds)
     .default(daySeconds)
-    .describe('For so long `webhook-signature` is made with the old secret too.'),
+    .describe(
+      'For so long `webhook-signature` is made with the old secret too; signatures of other services, which have room for one key, change at once.',
+    ),
   force: z.boolean().default(false).describe('Also while the overlap of an earlier rotation is open.'),
 })
 
 const eventType = z
   .string()
-  .meta({ enum: publicEventTypes })
+  .meta({ enum: webhookEventTypes })
   .transform((name, ctx) => {
-    if (isPublicEventType(name)) return name
+    if (isWebhookEventType(name)) return name
     const params: CheckParams = { code: 'invalid_event_type', error: 'invalid_event_type' }
-    ctx.addIssue({ code: 'custom', message: `must be one of ${publicEventTypes.join(', ')}`, params })
+    ctx.addIssue({ code: 'custom', message: `must be one of ${webhookEventTypes.join(', ')}`, params })
     return z.NEVER
   })
 export const testRequest = z.object({ type: eventType.default('email.delivered').describe('`email.delivered` if left out.') })
@@ -48,6 +69,7 @@ export const webhookChanges = ({
   endpoint,
   events,
   include_bots: includeBots,
+  basic_auth: basicAuth,
   ...same
 }: z.output<typeof webhookRequest>): Partial<WebhookFields> =>
-  given({ ...same, url: url ?? endpoint, events: events === undefined ? undefined : subscribedEvents(events), includeBots })
+  given({ ...same, url: url ?? endpoint, events: events === undefined ? undefined : subscribedEvents(events), includeBots, basicAuth })

@@ -84,7 +84,15 @@ test('an account that is deleted takes its keys, users, webhooks and domains alo
   for (const sandbox of [true, false]) {
     await webhooks.create(
       { accountId: id, sandbox },
-      { url: 'https://a.example/', events: ['email.sent'], description: null, status: 'enabled', payload: 'standard', includeBots: false },
+      {
+        url: 'https://a.example/',
+        events: ['email.sent'],
+        description: null,
+        status: 'enabled',
+        payload: 'standard',
+        includeBots: false,
+        basicAuth: null,
+      },
     )
   }
   const suppressed = Array.from({ length: 501 }, (_, place) => `${place}@example.com`)

@@ -1,8 +1,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { recordEvent } from '../../../src/event/event-log.ts'
 import { publicEventTypes } from '../../../src/event/event-type.ts'
+import { webhookEventTypes } from '../../../src/webhook/event-subscription.ts'
 import { webhookOperations } from '../../../src/http/api/webhook-operations.ts'
 import { openWebhooks, type Webhooks } from '../../../src/webhook/open-webhooks.ts'
+import { serviceShapes } from '../../../src/webhook/payload-kind.ts'
 import { startApiServer } from '../../support/api-server.ts'
 import { startReceiver, status } from '../../support/webhook-receiver.ts'
 
@@ -39,6 +41,8 @@ test('the three fields of the description make a webhook; only who may change it
     description: 'CRM',
     payload: 'standard',
     include_bots: false,
+    basic_auth: null,
+    public_key: null,
     status: 'enabled',
     disabled_reason: null,
     created_at: '2026-11-21T06:00:00.000Z',
@@ -67,6 +71,9 @@ test.each([
   [{ url: 'https://a.example/', events: ['email.sent', 'email.queued'] }, 422, 'invalid_event_type', 'events.1'],
   [{ url: 'https://a.example/', description: 'x'.repeat(501) }, 422, 'validation_error', 'description'],
   [{ url: 'https://a.example/', status: 'paused' }, 422, 'validation_error', 'status'],
+  [{ url: 'https://a.example/', payload: 'mandrill' }, 422, 'validation_error', 'payload'],
+  [{ url: 'https://a.example/', basic_auth: { username: 'a' } }, 422, 'missing_required_field', 'basic_auth.password'],
+  [{ url: 'https://a.example/', basic_auth: { username: 'a:b', password: 'c' } }, 422, 'validation_error', 'basic_auth.username'],
 ])('%j is refused', async (body, code, name, field) => {
   const { call } = await startApi()
   const answer = await call('POST', '/webhooks', body)
@@ -248,4 +255,61 @@ test('what was posted can be looked up and posted again', async () => {
   expect((await call('POST', `${path}/replay`, {})).body).toMatchObject({ name: 'missing_required_field', errors: [{ field: 'since' }] })
   await call('PATCH', path, { status: 'disabled' })
   expect(await call('POST', replays[1] ?? '')).toMatchObject({ status: 409, body: { name: 'invalid_state' } })
+})
+
+test('a webhook speaks for another service: with its key, its events, and a password that nobody reads again', async () => {
+  const { call, db } = await startApi()
+  const basic = { username: 'app', password: 'correct horse' }
+  const { body: made } = await call('POST', '/webhooks', { url: 'https://a.example/', payload: 'sendgrid', basic_auth: basic })
+  expect(made).toMatchObject({ payload: 'sendgrid', events: [...webhookEventTypes], basic_auth: { username: 'app' } })
+  expect(made.public_key).toMatch(/^MFkw[A-Za-z0-9+/]+=*$/)
+  expect(JSON.stringify(made)).not.toContain('horse')
+  const path = `/webhooks/${made.id}`
+  const same = await call('PATCH', path, { description: 'same', basic_auth: null })
+  expect(same.body).toMatchObject({ public_key: made.public_key, basic_auth: null })
+  await call('PATCH', path, { basic_auth: basic })
+  const [row] = await db.read<{ signing_key: Uint8Array; basic_auth: Uint8Array }>('select signing_key, basic_auth from webhook')
+  expect(Buffer.from(row?.basic_auth ?? []).includes('horse')).toBe(false)
+  await call('POST', `${path}/rotate-secret`)
+  const { body: rotated } = await call('GET', path)
+  expect(rotated.public_key).toMatch(/^MFkw/)
+  expect(rotated.public_key).not.toBe(made.public_key)
+  const { body: postal } = await call('PATCH', path, { payload: 'postal' })
+  expect(String(postal.public_key).length).toBeGreaterThan(300)
+  const { body: own } = await call('PATCH', path, { payload: 'standard', events: null })
+  expect(own).toMatchObject({ public_key: null, events: [...publicEventTypes] })
+  await call('DELETE', path)
+  expect(await db.read('select signing_key, basic_auth from webhook')).toEqual([{ signing_key: null, basic_auth: null }])
+})
+
+test('a change and a rotation at the same moment are both kept', async () => {
+  const { call, webhooks, apiToken } = await startApi()
+  const { body: made } = await call('POST', '/webhooks', { url: 'https://a.example/', payload: 'sendgrid' })
+  const path = `/webhooks/${made.id}`
+  expect(apiToken).toBeTruthy()
+  await Promise.all([
+    call('PATCH', path, { description: 'new' }),
+    call('POST', `${path}/rotate-secret`),
+    call('PATCH', path, { url: 'https://b.example/' }),
+  ])
+  const { body: after } = await call('GET', path)
+  expect(after).toMatchObject({ description: 'new', url: 'https://b.example/' })
+  expect(after.public_key).not.toBe(made.public_key)
+  await webhooks.list.load()
+  expect((await call('GET', path)).body).toEqual(after)
+})
+
+test('a sample comes in the shape of the service, and none where that has no word for it', async () => {
+  const { call } = await startApi()
+  const receiver = await startReceiver(status(200))
+  for (const payload of serviceShapes) {
+    const { body } = await call('POST', '/webhooks', { url: receiver.url, payload })
+    for (const type of webhookEventTypes) {
+      const { status: code, body: answer } = await call('POST', `/webhooks/${body.id}/test`, { type })
+      if (code === 422) expect(answer.message).toContain(`gets no ${type}`)
+      else expect({ code, answer }).toMatchObject({ code: 200, answer: { delivered: true } })
+    }
+  }
+  const words = { sendgrid: 8, postmark: 7, mailgun: 8, resend: 7, postal: 5 }
+  expect(receiver.posts).toHaveLength(Object.values(words).reduce((sum, count) => sum + count))
 })

@@ -14,7 +14,7 @@ interface DomainReportHandlerServices {
   sendingDomains: Pick<SendingDomains, 'find'>
 }
 
-/** What a mail with several reports comes to is the first of these that one of them comes to. */
+/** The result of a message with several reports: the first of these that applies to any of them. */
 const results: [DomainReportFate, ReturnedMailResult][] = [
   ['stored', 'stored'],
   ['known', 'duplicate'],
@@ -23,8 +23,8 @@ const results: [DomainReportFate, ReturnedMailResult][] = [
 ]
 
 /**
- * Mail to the addresses that domains have DMARC and TLS reports sent to. Whichever of the two it came to: a report says
- * itself what it is. It changes nothing but what the API tells of the domain.
+ * Handles mail to a domain's addresses for DMARC and TLS reports. Either address takes both kinds: the content decides. A report changes
+ * only what the API shows about the domain.
  */
 export const domainReportHandler =
   ({ db, reader, sendingDomains }: DomainReportHandlerServices): ReturnedMailHandler =>
@@ -34,7 +34,7 @@ export const domainReportHandler =
     const kept = await keepDomainReports(reports, arrival, { db, sendingDomains })
     const [, result = 'not_understood' as const] = results.find(([fate]) => kept.some((each) => each.fate === fate)) ?? []
     const strangers = reports.filter((_, place) => kept[place]?.fate === 'unknown_domain')
-    const fault = [...faults, ...strangers.map(({ domain }) => `No domain that is verified here is ${domain}.`)].join(' ')
+    const fault = [...faults, ...strangers.map(({ domain }) => `${domain} is not a verified domain of this server.`)].join(' ')
     const summary = { reports: reports.map((report, place) => summaryOf(report, kept[place]?.fate)), fault: fault.slice(0, 1000) || null }
     return { ...withoutEffect(result, summary), statements: kept.flatMap(({ statements }) => statements) }
   }

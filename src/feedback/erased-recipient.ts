@@ -3,11 +3,14 @@ import type { ReturnedMail } from './returned-mail-store.ts'
 import type { Consequence } from './match-feedback.ts'
 import type { ReturnedMailOutcome } from './returned-mail-handler.ts'
 
-/** What follows for somebody who was erased, without the words of the report: they count for nobody. */
+/** The consequence for an erased recipient, without the text of the returned message. */
 export const withoutReason = (consequence: Consequence): Consequence =>
   consequence.type === 'bounced' ? { ...consequence, bounce: { ...consequence.bounce, reason: '', inWords: undefined } } : consequence
 
-/** The outcome of a report on mail to this address. Of one that was erased nothing is kept but what follows: the report names it again. */
+/**
+ * The outcome to store for mail to this address. For an erased address it keeps only the consequence, because the
+ * returned message names the address again.
+ */
 export function keptOutcome(outcome: ReturnedMailOutcome, { id }: Pick<ReturnedMail, 'id'>, forwardPath: string): ReturnedMailOutcome {
   if (!isErasedAddress(forwardPath)) return outcome
   const forget = [

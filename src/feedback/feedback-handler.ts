@@ -16,33 +16,33 @@ interface FeedbackHandlerServices {
   db: Pick<Database, 'read' | 'slowRead'>
   clock: Clock
   parser: Pick<FeedbackParser, 'parse'>
-  /** For recipients' tokens. */
+  /** Verifies recipients' tokens. */
   tokenKey: Buffer
   policyFor(accountId: string): SuppressionPolicy
-  /** Whether complaints are believed that this host brings. */
+  /** Whether we believe complaints from this host. */
   isComplaintSource(remoteAddress: string): boolean
-  /** What unsubscribes the recipient of a report, where the message can be unsubscribed from. */
+  /** Unsubscribes the recipient, if the message has an unsubscribe address. */
   unsubscribe: ReturnedMailHandler
 }
 
-/** Recipients of one report that are told; more than those are in no bounce of ours, which has one. */
+/** Recipients shown in a summary. A bounce of ours has only one. */
 const mostShown = 20
 
 /**
- * Reports on delivery, and complaints: read, matched to the recipient that they prove to be about, and turned into what
- * follows. Whatever they name in words decides nothing.
+ * Handles bounces and complaints: parses the message, finds the recipient that its token proves, and decides what
+ * follows. Addresses in its text decide nothing.
  */
 export const feedbackHandler =
   (services: FeedbackHandlerServices): ReturnedMailHandler =>
   async (mail, content) => {
-    // Often the recipient is known from the address, before the text is parsed.
+    // The bounce address usually identifies the recipient, so the text need not.
     const addressed = mail.recipientId === null ? null : await readFeedbackSubject(services.db, mail.recipientId)
     const about = addressed && { forwardPath: addressed.forwardPath, isFromSystem: isSystemPath(mail.reversePath) }
     const reading = await services.parser.parse(content, about)
     const summary = { ...reading, recipients: reading.recipients.slice(0, mostShown) }
     if (reading.class === 'complaint' && !services.isComplaintSource(mail.remoteAddress))
       return withoutEffect('source_not_believed', summary)
-    // Anybody may write there; bounces have addresses of their own.
+    // Anybody may write to the complaint address. Bounces have addresses of their own.
     if (reading.class !== 'complaint' && mail.purpose === 'complaint') return withoutEffect('no_report', summary)
     const proof = proofOf(mail, reading.original, services.tokenKey)
     if (typeof proof === 'string') return withoutEffect(proof, summary)

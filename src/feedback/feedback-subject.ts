@@ -3,10 +3,10 @@ import type { RecipientState } from '../queue/recipient-state.ts'
 import type { Database } from '../store/database.ts'
 import type { MatchedRecipient } from './match-feedback.ts'
 
-/** A recipient that a report is about: how it stands, and whom events of it concern. */
+/** The recipient that feedback is about: its state, and what its events need to know. */
 export interface FeedbackSubject extends MatchedRecipient {
   event: EventSubject
-  /** Domain of the forward-path. */
+  /** The domain of the forward-path. */
   destination: string
 }
 
@@ -18,7 +18,7 @@ interface RecipientRow extends SubjectRow {
   complained_at: number | null
 }
 
-/** Null where it is kept no more, or its account has ended. */
+/** Null if the recipient is no longer stored, or its account was closed. */
 export async function readFeedbackSubject(db: Pick<Database, 'read'>, recipientId: string): Promise<FeedbackSubject | null> {
   const [row] = await db.read<RecipientRow>(
     `select r.message_id, r.account_id, r.forward_path, r.destination, r.state, r.owner, r.delivered_at, r.complained_at, m.subject, m.sandbox

@@ -2,25 +2,25 @@ import { fieldsNamed, parseHeaderBlock, type HeaderField } from '../message/head
 import { domainOf, parseMailboxList } from '../smtp/address.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 
-/** What is seen of a message without opening it. */
+/** What a message's header shows. */
 export interface MailHeading {
-  /** Decoded, at most 200 characters each; empty where there is none. */
+  /** Decoded, at most 200 characters each; empty if the field is missing. */
   from: string
   subject: string
-  /** True where this server made it, or handed it on before, or more servers did than would without a circle. */
+  /** True if this server wrote or already forwarded the message, or if too many servers have forwarded it, which means a loop. */
   isOwn: boolean
-  /** The servers that have handed it on, as it says. */
+  /** The servers that forwarded it, according to the message. */
   forwardedBy: string[]
-  /** True where a program sent it without being asked, as far as it says so (RFC 3834 5), or its header cannot be read. */
+  /** True if a program sent it unasked and says so (RFC 3834 5), or if its header is unreadable. */
   isAutomatic: boolean
 }
 
-/** The field that marks what servers, those of these names, have handed on, one after the other. */
+/** Lists the hostnames of the servers that forwarded the message, in order. */
 export const forwardedField = 'X-Sterna-Forwarded'
-/** Whose operator is the postmaster of another server is rare enough. */
+/** Few operators have another Sterna server's postmaster address as their own. */
 const mostForwards = 3
 
-/** Characters of a list of authors that are looked at: nobody needs more, and thousands of addresses take their time. */
+/** Characters of an author list that we parse. Thousands of addresses would take too long. */
 const longestList = 5_000
 
 /** @param hostname of this server */

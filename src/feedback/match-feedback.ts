@@ -4,35 +4,35 @@ import { suppressionAddress } from '../suppression/suppression-address.ts'
 import type { Complaint, Feedback, ReportedRecipient } from '../bounce-parser/feedback.ts'
 import type { RecipientProof } from './recipient-proof.ts'
 
-/** The recipient that a report proves to be about, as it stands. */
+/** The recipient that feedback was proved to be about, in its current state. */
 export interface MatchedRecipient {
   forwardPath: string
   state: RecipientState
-  /** True while an attempt is being made, or its outcome is not on disk yet. */
+  /** True during an attempt, and until its outcome is on disk. */
   isInHand: boolean
-  /** Epoch ms; null where no server took the message. */
+  /** Epoch ms; null if no server accepted the message. */
   deliveredAt: number | null
   complainedAt: number | null
 }
 
-/** Why a recipient is given up after a server had taken the message. */
+/** Why a recipient bounced after a server had accepted the message. */
 export type ProvenBounce = Pick<ReportedRecipient, 'hard' | 'inWords' | 'category' | 'status' | 'smtpCode' | 'reason'>
 
-/** What a report changes. `wait`: it may be that the message left a moment ago, and this is not known yet. */
+/** What feedback changes. `wait`: the message may have left a moment ago, with the outcome not yet recorded. */
 export type Consequence =
   | { type: 'bounced'; bounce: ProvenBounce }
   | { type: 'complained'; complaint: Complaint }
-  /** Wants no more of it: unsubscribed, or where the message cannot be unsubscribed from as good as a complaint. */
+  /** Unsubscribe the recipient. If the message has no unsubscribe address, treat it as a complaint. */
   | { type: 'opted_out'; complaint: Complaint }
   | { type: 'wait' }
   | { type: 'nothing'; result: NoConsequence }
 
-/** Why a report that was understood, and is proven to be about a recipient of ours, changes nothing. */
+/** Why feedback changes nothing although we understood it and know the recipient. */
 type NoConsequence = 'delayed' | 'delivered' | 'autoreply' | 'no_report' | 'no_effect' | 'duplicate' | 'not_sent' | 'other_recipient'
 
 const nothing = (result: NoConsequence): Consequence => ({ type: 'nothing', result })
 
-/** What became of the message at its recipient, as far as a report can change it. */
+/** Decides what feedback changes for the recipient of the message. */
 export function matchFeedback(feedback: Feedback, recipient: MatchedRecipient, proof: RecipientProof['by']): Consequence {
   switch (feedback.class) {
     case 'autoreply':
@@ -40,7 +40,7 @@ export function matchFeedback(feedback: Feedback, recipient: MatchedRecipient, p
     case 'not-bounce':
       return nothing('no_report')
     case 'delivered':
-      // Never asked for. A smarthost's word is not what `delivered` means here: that the recipient's own server said so.
+      // We never request these. Here `delivered` means that the recipient's own server accepted the message, which a smarthost cannot know.
       return nothing('delivered')
     case 'bounce':
       return matchBounce(feedback.recipients, recipient, proof)
@@ -53,8 +53,8 @@ function matchBounce(entries: ReportedRecipient[], recipient: MatchedRecipient, 
   if (entries.length === 0) return nothing('no_report')
   const own = entries.filter(({ address }) => isAbout(address, recipient))
   const originally = entries.filter(({ originalAddress }) => originalAddress != null && isAbout(originalAddress, recipient))
-  // Whoever forwards mail reports of the address that it went on to. Such a report is believed where it names ours as the
-  // original one, or brings our message back, and tells nothing of the address that we wrote to: that may be a list.
+  // A forwarder's bounce names the address it forwarded to. We believe it if it names our recipient as the original, or returns our
+  // message. It says nothing about the address we wrote to, which may be a list.
   const isForwarded = own.length === 0
   if (isForwarded && originally.length === 0 && proof === 'envelope') return nothing('other_recipient')
   const entry = gravest([own, originally, entries].find((some) => some.length > 0) ?? entries)
@@ -84,12 +84,12 @@ function matchComplaint(
   return { type: optOuts.has(feedbackType) ? 'opted_out' : 'complained', complaint }
 }
 
-/** RFC 6430; reports about authentication (RFC 6591) concern the domain, not the recipient. */
+/** RFC 6430. Reports about authentication (RFC 6591) concern the domain, not the recipient. */
 const harmless = new Set(['not-spam', 'auth-failure', 'dkim', 'dmarc', 'spf'])
-/** The recipient wants no more of it, and calls it no spam. */
+/** The recipient wants no more mail, but does not call it spam. */
 const optOuts = new Set(['opt-out', 'opt-out-list'])
 
-/** A report of a message that never left proves that somebody invented it, unless it is leaving right now. */
+/** Feedback on a message that never left is forged, unless the message is leaving right now. */
 const unsent = ({ isInHand }: MatchedRecipient): Consequence => (isInHand ? { type: 'wait' } : nothing('not_sent'))
 
 const gravity: ReportedRecipient['action'][] = ['failed', 'delayed', 'expanded', 'relayed', 'delivered']
@@ -97,7 +97,7 @@ const gravity: ReportedRecipient['action'][] = ['failed', 'delayed', 'expanded',
 const gravest = (entries: ReportedRecipient[]): ReportedRecipient =>
   entries.reduce((worst, entry) => (gravity.indexOf(entry.action) < gravity.indexOf(worst.action) ? entry : worst))
 
-/** A report that names nobody, or no address but a name of its system's own, is about the one whom its address names. */
+/** An entry without an address, or with a local name of the reporting system, is about the recipient we already know. */
 const isAbout = (address: string | null, { forwardPath }: MatchedRecipient): boolean =>
   !address?.includes('@') || comparable(address) === comparable(forwardPath)
 

@@ -20,20 +20,20 @@ interface OperatorHandlerServices {
 
 interface OperatorHandlerSettings {
   hostname: string
-  /** Null: the mail is only kept. */
+  /** Null: store the mail, but forward none. */
   operatorEmail: string | null
 }
 
 const hourMs = 60 * minuteMs
 /**
- * Messages that are handed on within an hour, and of these, those that programs sent (what goes round in circles is one of them),
- * and those of one network, so that nobody alone keeps the mail of all others from the operator.
+ * Limits on forwarding per hour: in all, for automatic mail (which includes loops), and for one network, so
+ * that no sender can crowd out the others.
  */
 const perHour = { all: 100, automatic: 20, ofNetwork: 20 }
 
 /**
- * Mail for postmaster and abuse. It is handed on to the operator within a message of the server's own, so that neither
- * the sender's name nor ours vouches for what is not theirs, and never twice or in circles.
+ * Handles mail to postmaster and abuse. Forwards it to the operator as an attachment to a message of our own, so that our domain does not
+ * vouch for the sender, nor the sender's for us. Forwards nothing twice and prevents loops.
  */
 export function operatorHandler(
   { clock, log, systemMail }: OperatorHandlerServices,
@@ -50,12 +50,12 @@ export function operatorHandler(
     if (heading.isOwn || !mayForward(heading.isAutomatic || mail.reversePath === null, clientNetwork(mail.remoteAddress))) {
       log.warn(
         { returnedMailId: mail.id, isOwn: heading.isOwn },
-        'mail for the operator is kept and not handed on: it is our own, or there was too much within an hour',
+        'mail for the operator was stored but not forwarded: it is our own, or the hourly limit was reached',
       )
       return withoutEffect('not_forwarded', summary)
     }
     const forward = composeForward(mail, content, heading, { hostname, to: operatorEmail })
-    // One id for one report: where the relay stopped before it was settled, the message is there already.
+    // The id derives from the returned message. If the relay stopped before settling it, the forward already exists.
     await systemMail.send(forward, [], `em_${mail.id.slice('rep_'.length)}`).catch((error: unknown) => {
       if (!(error instanceof UniqueError)) throw error
     })
@@ -71,15 +71,15 @@ function composeForward(
 ): SystemMail {
   const { forwardPath, reversePath, remoteAddress, receivedAt } = mail
   const text = [
-    `This mail came to ${forwardPath} at ${hostname}. It is handed on to you because the setting operator_email names you.`,
-    'Whoever wants to answer writes to its author: nobody reads an answer to this message.',
+    `This mail came to ${forwardPath} at ${hostname}. It is forwarded to you because the setting operator_email has your address.`,
+    'To reply, write to its author. Nobody reads replies to this message.',
     '',
-    `Author as the mail has it: ${heading.from || '(none)'}`,
+    `From, as the mail says: ${heading.from || '(none)'}`,
     `Envelope sender: <${reversePath ?? ''}>`,
-    `Handed over by: ${remoteAddress}`,
+    `Received from: ${remoteAddress}`,
     `Time: ${isoTime(receivedAt)}`,
     '',
-    'Nothing of this is proved but the last two. The mail is attached as it came.',
+    'Only the last two are certain. The original mail is attached.',
     '',
   ]
   return {
@@ -93,9 +93,9 @@ function composeForward(
 }
 
 function attached(content: Uint8Array): MimePart {
-  const fields = ['Content-Description: The mail as it came', 'Content-Disposition: attachment; filename="mail.eml"']
+  const fields = ['Content-Description: The original mail', 'Content-Disposition: attachment; filename="mail.eml"']
   const bytes = Buffer.from(content)
-  // A message within the message takes no encoding.
+  // A `message/rfc822` part may not be encoded (RFC 2046 5.2.1).
   if (hasShortLines(bytes)) return wholePart(isAscii(headerOf(bytes)) ? 'message/rfc822' : 'message/global', bytes, fields)
   return {
     contentType: 'application/octet-stream',

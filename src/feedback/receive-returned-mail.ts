@@ -20,7 +20,7 @@ export interface ReceiveServices {
   space: Pick<FreeSpace, 'require'>
   returnedMail: Pick<ReturnedMailStore, 'keep'>
   memory: ReturnedMailMemory
-  /** What an address is for, or why it is refused. */
+  /** What an address is for, or the reply that refuses it. */
   recipientOf(recipient: RcptCommand): ReturnPathRecipient | Reply
 }
 
@@ -29,7 +29,7 @@ interface ReceiveOptions {
   maxMessageBytes: number
 }
 
-/** Takes one message from the client: the reply that takes responsibility is made only when it is on disk. */
+/** Receives one message. The 250 is sent only when the message is on disk. */
 export async function receiveReturnedMail(
   transaction: Transaction<'anyone'>,
   stream: Readable,
@@ -47,13 +47,13 @@ export async function receiveReturnedMail(
       completeHeader: (header) => Buffer.concat([traceOf(id, transaction, clock.now(), options), header]),
     })
     await keep(id, transaction, collector.finish(), services)
-    log.debug(about, 'returned mail taken')
-    return replyOf(250, '2.0.0', `Ok: taken as ${id}`)
+    log.debug(about, 'returned mail accepted')
+    return replyOf(250, '2.0.0', `Ok: accepted as ${id}`)
   } catch (error) {
     const reply = refusalFor(error)
-    if (error instanceof ClientGone) log.info(about, 'SMTP client left before its message was complete')
+    if (error instanceof ClientGone) log.info(about, 'SMTP client disconnected before its message was complete')
     else if (isRefusal(error)) log.info({ ...about, reply: `${reply.code} ${reply.enhancedStatus} ${reply.text}` }, 'returned mail refused')
-    else log.error({ ...about, error }, 'returned mail could not be taken')
+    else log.error({ ...about, error }, 'returned mail could not be stored')
     return reply
   } finally {
     collector.drop()
@@ -85,12 +85,12 @@ async function keep(
   for (const { purpose } of recipients) services.metrics.reportsReceived[purpose].add()
 }
 
-/** Each address once, in whatever case it was given. */
+/** Removes duplicates, ignoring case. */
 function recipientsOf(commands: RcptCommand[], services: ReceiveServices): ReturnPathRecipient[] {
   const byAddress = new Map<string, ReturnPathRecipient>()
   for (const command of commands) {
     const recipient = services.recipientOf(command)
-    // Its time has ended since it was named.
+    // The address expired after RCPT.
     if ('code' in recipient) throw new SmtpRefusal(recipient)
     byAddress.set(recipient.forwardPath.toLowerCase(), recipient)
   }

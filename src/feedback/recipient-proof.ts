@@ -3,8 +3,8 @@ import type { Feedback } from '../bounce-parser/feedback.ts'
 import type { ReturnedMail } from './returned-mail-store.ts'
 
 /**
- * Which recipient a report proves to be about, and by what. `envelope`: by the reverse-path alone, which every host on
- * the way has seen. `message`: by a token that stands in the message, so whoever reports has had it before him.
+ * The recipient that a returned message is proved to be about, and by what. `envelope`: by the reverse-path alone, which every host on the
+ * way has seen. `message`: by a token inside the message, so the reporter has received it.
  */
 export interface RecipientProof {
   /** `rcp_…` */
@@ -12,31 +12,31 @@ export interface RecipientProof {
   by: 'envelope' | 'message'
 }
 
-/** Why a report proves nothing: there is no token in it, its time is over, or its tokens are of different recipients. */
+/** Why there is no proof: no token, an expired token, or tokens of different recipients. */
 type Unproven = 'no_token' | 'expired_token' | 'other_recipient'
 
 /**
- * Looks for the proof: the address that the report came to, and the tokens that it brings back of the message it is
- * about. Addresses of people are no proof. Time is that of arrival, so that a report which waited is judged the same.
+ * Looks for a proof: in the address that the message came to, and in the tokens that the returned original contains. Plain addresses prove
+ * nothing. Tokens are judged at the time of arrival, so waiting does not change the result.
  */
 export function proofOf(
   { recipientId, receivedAt }: Pick<ReturnedMail, 'recipientId' | 'receivedAt'>,
   original: Feedback['original'],
   key: Buffer,
 ): RecipientProof | Unproven {
-  // One that is for something else proves nothing here: of the reverse-path, hosts know it that never saw the message.
+  // A token counts only for its purpose. Hosts that never saw the message may know its reverse-path.
   const tokenIn = (text: string | null, purpose: TokenPurpose) => {
     const token = text === null ? null : decodeToken(localPartOf(text), key, receivedAt)
     return token?.purpose === purpose ? token : null
   }
-  // The reference is always ours. List-Unsubscribe may be the sender's own, who could put the token of somebody else there so
-  // that no complaint about his mail counts.
+  // We always write the reference. List-Unsubscribe may be the sender's own, who could put another
+  // recipient's token there to make complaints fail.
   const inMessage = [tokenIn(original.reference, 'reference') ?? tokenIn(original.unsubscribe, 'unsubscribe')].filter(
     (token) => token !== null,
   )
   const reversePath = tokenIn(original.reversePath, 'bounce')
   const found = reversePath === null ? inMessage : [...inMessage, reversePath]
-  // A token of some other recipient contradicts, be its time over or not.
+  // A token of another recipient is a contradiction even if it has expired.
   const named = new Set([...(recipientId === null ? [] : [recipientId]), ...found.map((token) => token.recipientId)])
   const [about, another] = named
   if (about === undefined) return 'no_token'
@@ -45,5 +45,5 @@ export function proofOf(
   return recipientId !== null || reversePath?.isExpired === false ? { recipientId: about, by: 'envelope' } : 'expired_token'
 }
 
-/** Of a token, or of an address whose local part is one. */
+/** The text is a token, or an address with a token as its local part. */
 const localPartOf = (text: string): string => text.trim().replace(/^</, '').split('@')[0]?.replace(/>$/, '') ?? ''

@@ -5,17 +5,17 @@ import { decodeToken } from '../smtp/verp.ts'
 import { replyOf } from '../smtp-server/smtp-refusal.ts'
 import type { ReturnPathRecipient, ReturnPathPurpose } from './returned-mail-store.ts'
 
-/** By what an address of ours is told from others. */
+/** What it takes to recognise our addresses. */
 export interface ReturnPathContext {
-  /** Of a domain in A-labels and lower case: whether the return path takes mail for it. */
+  /** Whether the return path accepts mail for this domain (A-labels, lower case). */
   isOurs(domain: string): boolean
-  /** Of the tokens of recipients. */
+  /** Verifies recipients' tokens. */
   tokenKey: Buffer
   /** Epoch, ms. */
   now: number
 }
 
-/** Mailboxes that each of our domains has: RFC 5321 4.5.1, RFC 2142, and those that we have others report to. */
+/** The mailboxes of each of our domains: RFC 5321 4.5.1, RFC 2142, complaints, and domain reports. */
 const mailboxes: ReadonlyMap<string, ReturnPathPurpose> = new Map([
   ['postmaster', 'postmaster'],
   ['abuse', 'abuse'],
@@ -25,8 +25,8 @@ const mailboxes: ReadonlyMap<string, ReturnPathPurpose> = new Map([
 ])
 
 /**
- * What mail to this address is for, or why it is refused. Needs no look-up: a token proves itself.
- * @param forwardPath `local@domain`, as `parseAddress` gave it
+ * What mail to this address is for, or the reply that refuses it. Needs no look-up, because a token proves itself.
+ * @param forwardPath `local@domain`, as parsed by `parseAddress`
  */
 export function returnPathRecipient(forwardPath: string, { isOurs, tokenKey, now }: ReturnPathContext): ReturnPathRecipient | Reply {
   const domain = domainOf(forwardPath)
@@ -35,11 +35,11 @@ export function returnPathRecipient(forwardPath: string, { isOurs, tokenKey, now
   const purpose = mailboxes.get(localPart)
   if (purpose) return { forwardPath, purpose, recipientId: null }
   const token = decodeToken(localPart, tokenKey, now)
-  // A reference stands in a message to be found again there; it is no address.
+  // A reference is for finding our message again. It is not an address.
   if (!token || token.purpose === 'reference') return unknown
   return token.isExpired ? expired : { forwardPath, purpose: token.purpose, recipientId: token.recipientId }
 }
 
-const notOurs = replyOf(550, '5.7.1', 'Relaying denied: this server takes mail for its own addresses only')
-const unknown = replyOf(550, '5.1.1', 'There is no mailbox of that name here')
-const expired = replyOf(550, '5.2.1', 'This address was for reports on one message, and the time for them is over')
+const notOurs = replyOf(550, '5.7.1', 'Relaying denied: this server accepts mail only for its own addresses')
+const unknown = replyOf(550, '5.1.1', 'No such mailbox here')
+const expired = replyOf(550, '5.2.1', 'This address was for bounces of one message and has expired')

@@ -8,36 +8,36 @@ import { ReturnedMailMemory } from './returned-mail-collector.ts'
 import { returnPathRecipient, type ReturnPathContext } from './return-path-recipient.ts'
 
 interface ReturnPathServices extends Omit<ReceiveServices, 'memory' | 'recipientOf'>, Omit<ReturnPathContext, 'now'> {
-  /** PEM, both. */
+  /** Both in PEM. */
   tls: { key: string; cert: string }
 }
 
 export interface ReturnPathOptions {
   /** Ports with STARTTLS. */
   listen: { host: string; port: number }[]
-  /** Our name in greetings and Received fields, and the domain of a bare `postmaster`. */
+  /** Our name in the banner and in Received fields, and the domain of a bare `postmaster`. */
   hostname: string
-  /** From one client address, over all ports. */
+  /** Per client address, over all ports. */
   maxConnectionsPerAddress: number
-  /** From one client address; 0 sets no limit. */
+  /** Per client address; 0 means no limit. */
   messagesPerMinute: number
   /** Over all ports. */
   maxConnections: number
-  /** Networks in CIDR notation. */
+  /** In CIDR notation. */
   trustedProxies: readonly string[]
 }
 
-/** A report with all of the message it is about is cut far below this by those who send them. */
+/** Bounces that return the whole message are cut by their senders far below this. */
 export const maxReturnedMailBytes = 2 * 1024 * 1024
-/** RFC 5321 4.5.3.1.8 asks for a hundred. */
+/** RFC 5321 4.5.3.1.8 requires at least 100. */
 const maxRecipients = 100
-/** bytes of reports that may be arriving at once */
+/** bytes of returned mail in memory while it arrives */
 const maxArriving = 128 * 1024 * 1024
 
 /**
- * Opens the ports where mail servers hand over what comes back: bounces, complaints, reports, and mail for the postmaster.
- * Nobody logs in; a recipient that is not an address of ours is refused, and nothing is ever passed on or answered by mail.
- * @throws SternaError `configuration` where a port cannot be opened; then none is left open
+ * Opens the ports where mail servers deliver returned mail: bounces, complaints, domain reports, and mail for the postmaster. There is no
+ * login. Recipients that are not ours are refused, nothing is relayed, and no mail is sent in reply.
+ * @throws SternaError `configuration` if a port cannot be opened; none stays open
  */
 export async function startReturnPathServer(services: ReturnPathServices, options: ReturnPathOptions): Promise<SmtpServer> {
   const { hostname, maxConnections, maxConnectionsPerAddress, trustedProxies } = options
@@ -80,4 +80,4 @@ function handlersFor(services: ReturnPathServices, { hostname, messagesPerMinute
   }
 }
 
-const tooFast = replyOf(451, '4.7.1', 'Too many messages from your address within a minute, try again in a minute')
+const tooFast = replyOf(451, '4.7.1', 'Too many messages per minute from your address, try again in a minute')

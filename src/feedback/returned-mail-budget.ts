@@ -2,44 +2,44 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
 
 /**
- * Mail to addresses that carry a token of ours, reports to those that anybody can know, and mail for the operator, so that none
- * crowds out another.
+ * Storage is divided, so that none crowds out another: mail to addresses with a valid token, mail to addresses that
+ * anybody can know, and mail for the operator.
  */
 export type ReturnPathBox = 'proved' | 'open' | 'operator'
 
-/** What one report costs at least, bytes: the pages and rows around it. */
+/** bytes; the minimum cost of a message, for its pages and rows */
 const smallestCost = 4096
 const dayMs = 86_400_000
-/** One source gets this part of a box in a day. */
+/** The part of a box that one source may fill per day. */
 const shareOfSource = 1 / 16
-/** Sources that are remembered. */
+/** Sources remembered. */
 const maxSources = 10_000
 
-/** The bytes that a message of this size counts for: each of its recipients has it read, and something kept of it. */
+/** The bytes that a message counts for. Each of its recipients is a row of its own that is read on its own. */
 export const costOf = (size: number, recipients: number): number => Math.max(size, smallestCost) * recipients
 
-/** What one source has had kept. `until`: of its day, by the clock that goes evenly. */
+/** What one source has stored. `until`: the end of its day, by the steady clock. */
 interface SourceShare {
   cost: number
   until: number
 }
 
-/** How much of what strangers send is kept: so much in each box, and of that a small part from one source in a day. */
+/** Limits how much mail from strangers is stored: a fixed size per box, and a small share of it per source and day. */
 export class ReturnedMailBudget {
   readonly #clock: Clock
   readonly #limit: number
   #kept: Record<ReturnPathBox, number> = { proved: 0, open: 0, operator: 0 }
   readonly #bySource = new LRUCache<string, SourceShare>({ max: maxSources })
 
-  /** `limit`: of each box, bytes */
+  /** `limit`: bytes per box */
   constructor(clock: Clock, limit: number) {
     this.#clock = clock
     this.#limit = limit
   }
 
   /**
-   * Counts a report; false, and nothing is counted, where there is no room for it. `source`: a token, or a client's network;
-   * null for one that no share is set for.
+   * Counts a message. Returns false, and counts nothing, if there is no room. `source`: a token, or the
+   * client's network; null if no share applies.
    */
   take(box: ReturnPathBox, source: string | null, cost: number): boolean {
     if (this.#isAboveShare(source, cost) || this.#kept[box] + cost > this.#limit) return false
@@ -56,7 +56,7 @@ export class ReturnedMailBudget {
     return cost <= this.#limit && !this.#isAboveShare(source, cost)
   }
 
-  /** Of what is no longer kept. */
+  /** Call it when content has been deleted. */
   giveBack(box: ReturnPathBox, cost: number): void {
     this.#kept[box] -= cost
   }
@@ -67,14 +67,14 @@ export class ReturnedMailBudget {
     return known && known.until > now ? known : { cost: 0, until: now + dayMs }
   }
 
-  /** One alone is always within the share, or a small limit would let nothing in. */
+  /** The first message of a day always fits, or a small limit would let nothing in. */
   #isAboveShare(source: string | null, cost: number): boolean {
     if (source === null) return false
     const today = this.#todayOf(source)
     return today.cost > 0 && today.cost + cost > this.#limit * shareOfSource
   }
 
-  /** What is kept now. */
+  /** Replaces the counts. */
   measured(kept: Record<ReturnPathBox, number>): void {
     this.#kept = kept
   }

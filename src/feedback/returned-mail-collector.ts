@@ -2,7 +2,7 @@ import { joinShared } from '../shared-memory.ts'
 import type { MessageCollector } from '../smtp-server/read-message.ts'
 import { SmtpRefusal, replyOf } from '../smtp-server/smtp-refusal.ts'
 
-/** Bounds the bytes of reports that are arriving, over all connections. */
+/** Limits the bytes of returned mail in memory while it arrives, over all connections. */
 export class ReturnedMailMemory {
   #left: number
 
@@ -10,7 +10,7 @@ export class ReturnedMailMemory {
     this.#left = bytes
   }
 
-  /** @throws SmtpRefusal where there is no room for so many bytes more */
+  /** @throws SmtpRefusal if there is no room */
   take(bytes: number): void {
     if (bytes > this.#left) throw new SmtpRefusal(tooMuchAtOnce)
     this.#left -= bytes
@@ -21,9 +21,9 @@ export class ReturnedMailMemory {
   }
 }
 
-const tooMuchAtOnce = replyOf(452, '4.3.1', 'Too much is arriving at this moment, try again later')
+const tooMuchAtOnce = replyOf(452, '4.3.1', 'Too much mail is arriving now, try again later')
 
-/** Gathers one report in memory. */
+/** Collects one message in memory. */
 export class ReturnedMailCollector implements MessageCollector {
   readonly #memory: ReturnedMailMemory
   #pieces: Uint8Array[] = []
@@ -42,14 +42,14 @@ export class ReturnedMailCollector implements MessageCollector {
 
   async spill(): Promise<void> {}
 
-  /** The message, in shared memory, so that the thread that stores it needs no copy. */
+  /** The message in shared memory, so that the store thread needs no copy. */
   finish(): Uint8Array {
     const whole = joinShared(this.#pieces)
     this.#pieces = []
     return whole
   }
 
-  /** Gives its memory back. */
+  /** Releases the memory. */
   drop(): void {
     this.#memory.giveBack(this.#size)
     this.#pieces = []

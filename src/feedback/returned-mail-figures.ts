@@ -2,7 +2,7 @@ import type { Figures } from '../metrics/metrics-page.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Database } from '../store/database.ts'
 
-/** Reports that wait to be settled, counted by a partial index. */
+/** Returned mail that is not settled yet, counted with a partial index. */
 export const returnedMailFigures = ({ db, metrics }: { db: Pick<Database, 'slowRead'>; metrics: Metrics }): Figures => ({
   part: 'reports',
   gauges: [metrics.reportsWaiting],

@@ -2,23 +2,23 @@ import type { Statement } from '../store/database.ts'
 import type { ReturnedMail } from './returned-mail-store.ts'
 import type { ReturnedMailResult } from './returned-mail-result.ts'
 
-/** What is to be written of a report; its own row is settled in the same batch. */
+/** What to write for a returned message. Its own row is settled in the same batch. */
 export interface ReturnedMailOutcome {
   result: ReturnedMailResult
-  /** What the report says, in the shape of its purpose; JSON. Null where it says nothing that can be told. */
+  /** What the message says, as JSON; the shape depends on the purpose. Null if there is nothing to show. */
   summary: unknown
-  /** Whom and what it is about, where that is proved. */
+  /** What the message is proved to be about, if anything. */
   about: { accountId: string; messageId: string | null; recipientId: string | null } | null
-  /** Written with it, behind the statement that settles the report; a conflict in them brings the report back to its handler. */
+  /** Written behind the statement that settles the message. If one of them conflicts, the handler runs again. */
   statements: Statement[]
-  /** True where a look in a while may tell something else: this is written when nothing did for minutes. */
+  /** True if the outcome may change soon. It is written if it has not changed after a few minutes. */
   isProvisional: boolean
 }
 
 /**
- * Says what follows of a report that came for one purpose. Called again where the relay stopped before it was settled,
- * so whatever it does besides must bear repetition.
- * @throws SternaError `invalid_message` where it cannot be read: it is kept as not understood
+ * Decides what follows from a returned message. May be called again for the same message if the relay stopped before settling it, so other
+ * effects must be idempotent.
+ * @throws SternaError `invalid_message` if the message is unreadable; it is settled as `not_understood`
  */
 export type ReturnedMailHandler = (mail: ReturnedMail, content: Uint8Array) => Promise<ReturnedMailOutcome>
 

@@ -4,7 +4,7 @@ import type { ReturnPathPurpose } from './returned-mail-store.ts'
 import type { ReturnedMailResult } from './returned-mail-result.ts'
 
 interface ReturnedMailFilter {
-  /** Null: the reports of all accounts, and those that are about none. */
+  /** Null: all accounts, and mail that concerns none. */
   accountId: string | null
   purpose: ReturnPathPurpose | null
   result: ReturnedMailResult | null
@@ -25,7 +25,7 @@ export interface ReturnedMailListRow extends Row {
   result: ReturnedMailResult | null
   account_id: string | null
   message_id: string | null
-  /** Of the recipient that it is about, where that is known. */
+  /** The recipient that it is about, if known. */
   recipient: string | null
   /** JSON. */
   summary: string | null
@@ -36,7 +36,7 @@ const columns = `i.id, i.received_at, i.purpose, i.reverse_path, i.forward_path,
   i.result, i.account_id, i.message_id, i.summary, i.settled_at,
   case when i.message_id is null then null else (select r.forward_path from recipient r where r.id = i.recipient_id) end as recipient`
 
-/** What the API shows of reports; it reads the connection for reports, so that no list delays a commit. */
+/** What the API shows of returned mail. Reads on the reader thread, so that no list delays a commit. */
 export class ReturnedMailList {
   readonly #db: Pick<Database, 'slowRead'>
 
@@ -44,7 +44,7 @@ export class ReturnedMailList {
     this.#db = db
   }
 
-  /** `accountId`: as in the filter. */
+  /** `accountId`: as in `ReturnedMailFilter` */
   async find(id: string, accountId: string | null): Promise<ReturnedMailListRow | undefined> {
     const [row] = await this.#db.slowRead<ReturnedMailListRow>(
       `select ${columns} from incoming_report i where i.id = :id and (i.account_id = :accountId or :accountId = '')`,

@@ -1,16 +1,16 @@
-/** What came of a report, in the words of the API. Only the first three change anything. */
+/** What a returned message led to, in the words of the API. Only the first three change a recipient. */
 export const returnedMailResults = [
   'bounced',
   'complained',
   'unsubscribed',
-  // Proven to be about a recipient of ours, but there is nothing to change.
+  // Proved to be about a recipient of ours, but nothing changes.
   'delayed',
   'delivered',
   'autoreply',
   'no_report',
   'no_effect',
   'duplicate',
-  // Proves nothing: it may be forged.
+  // No proof: it may be forged.
   'not_sent',
   'other_recipient',
   'no_token',

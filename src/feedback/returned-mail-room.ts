@@ -9,27 +9,27 @@ interface ReturnedMailRoomServices {
   budget: ReturnedMailBudget
 }
 
-/** Contents that one batch removes at most: they are large, and removing them is what takes the time. */
+/** Contents deleted per batch. They are large, so deleting them takes time. */
 const contentsAtOnce = 32
-/** How long nobody looks again where nothing could leave, ms: to find that out, all that waits is gone through. */
+/** ms to wait after a search found nothing to delete. Such a search goes through everything that is pending. */
 const inVainMs = 1_000
 
 /**
- * Finds room for what comes. Where a box is full the oldest contents leave that are settled, so that nobody who fills it
- * keeps the reports of others out: what came of a report is written down, and its content is only for looking it up. Of the
- * operator's mail nothing leaves: that is for a person, who may not have seen it yet.
+ * Makes room for new mail. If a box is full, deletes the oldest settled contents, so that nobody who fills it can keep out the bounces of
+ * others. Their outcomes are recorded; the content only serves for looking them up. Never deletes the operator's mail, because the operator
+ * may not have seen it yet.
  */
 export class ReturnedMailRoom {
   readonly #services: ReturnedMailRoomServices
   readonly #clearing = new Map<ReturnPathBox, Promise<boolean>>()
-  /** Until when nothing can leave a box, by the clock that goes evenly. */
+  /** Do not search a box again before this time, by the steady clock. */
   readonly #inVainUntil = new Map<ReturnPathBox, number>()
 
   constructor(services: ReturnedMailRoomServices) {
     this.#services = services
   }
 
-  /** Counts a report; false, and nothing is counted, where there is no room for it. `source`: as of `ReturnedMailBudget`. */
+  /** Counts a message. Returns false, and counts nothing, if there is no room. `source`: see `ReturnedMailBudget.take`. */
   async take(box: ReturnPathBox, source: string | null, cost: number): Promise<boolean> {
     const { budget } = this.#services
     while (!budget.take(box, source, cost)) {
@@ -38,14 +38,14 @@ export class ReturnedMailRoom {
     return true
   }
 
-  /** One piece at a time, whoever waits for it. */
+  /** Concurrent callers share one deletion. */
   #clear(box: ReturnPathBox): Promise<boolean> {
     const clearing = this.#clearing.get(box) ?? this.#removeOldest(box).finally(() => this.#clearing.delete(box))
     this.#clearing.set(box, clearing)
     return clearing
   }
 
-  /** False where there was nothing to remove. */
+  /** False if there was nothing to delete. */
   async #removeOldest(box: ReturnPathBox): Promise<boolean> {
     const { db, clock, budget } = this.#services
     if ((this.#inVainUntil.get(box) ?? 0) > clock.steady()) return false
@@ -61,7 +61,7 @@ export class ReturnedMailRoom {
       return false
     }
     const written = await db.write(oldest.map(removeContent), { patient: true })
-    // One that was swept out meanwhile is counted there.
+    // A content deleted meanwhile by the retention job was already counted there.
     budget.giveBack(
       box,
       oldest.reduce((sum, { cost }, place) => sum + (written[place]?.changes ? cost : 0), 0),

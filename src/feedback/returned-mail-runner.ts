@@ -17,43 +17,42 @@ interface ReturnedMailRunnerServices {
   log: Log
   metrics: Pick<Metrics, 'reportsSettled'>
   returnedMail: Pick<ReturnedMailStore, 'nextSource' | 'waitingFrom' | 'content'>
-  /** Which reports it takes. */
+  /** The purpose whose mail it settles. */
   purpose: ReturnPathPurpose
   handler: ReturnedMailHandler
 }
 
-/** Reports that one source gets taken in a turn, and how long a turn goes on, ms: its last reports may take it beyond that. */
+/** Messages of one source per turn, and the length of a turn, ms. The last messages may exceed it. */
 const mostInTurn = 50
 const turnMs = 100
-/** Reports in hand, and how many bytes of them may be in memory. */
+/** Messages in hand, and bytes of their content in memory. */
 const atOnce = 50
 const contentLimit = 4 * 1024 * 1024
-/** Reports that wait for another look. What is provisional beyond that is taken as it is. */
+/** Messages waiting for another try. Beyond that, provisional outcomes are final. */
 const mostWaiting = 1_000
-/** The first wait before another look, ms; each further one is twice as long. */
+/** ms before the second try; doubles with each further one */
 const firstWaitMs = 1_000
-/** Further looks at a report whose outcome is provisional, or whose reader is killed: some four minutes. */
+/** Further tries while an outcome is provisional or the parser is killed: about four minutes. */
 const mostLooks = 8
-/** The longest wait before another look, ms: at one that fails again and again. */
+/** ms; the longest wait between tries of a message that keeps failing */
 const longestWaitMs = 600_000
-/** When a look that failed is taken again, ms. */
+/** ms before reading again after the database failed */
 const unreadMs = 10_000
-/** Of attempts to write an outcome that somebody else's change came before. */
+/** Attempts to write an outcome when other changes keep conflicting. */
 const mostConflicts = 10
 
 /**
- * Takes the reports of one purpose that have come in, those of each source the oldest first, and writes down what follows of
- * each, once. One that could not be settled, because the disk was full or the relay stopped, is taken again. Those of other
- * purposes have runners of their own and do not wait for it.
+ * Settles the returned mail of one purpose, the oldest of each source first, each message exactly once. Retries what could not be settled
+ * because the disk was full or the relay stopped. Each purpose has its own runner, so none waits for another.
  */
 export class ReturnedMailRunner {
   readonly #services: ReturnedMailRunnerServices
   readonly #turns: ReturnedMailTurns
-  /** In hand, or not to be looked at for a while. */
+  /** Ids in hand, or waiting for another try. */
   readonly #held = new Set<string>()
-  /** What the outcomes of reports in hand are written by. */
+  /** Outcomes being written. */
   readonly #settling = new Set<Promise<void>>()
-  /** Looks that were in vain. */
+  /** Failed or provisional tries. */
   readonly #waiting = new Map<string, { looks: number; cancel: CancelTimer }>()
   readonly #content = new ByteBudget(contentLimit)
   #isNews = false
@@ -65,7 +64,7 @@ export class ReturnedMailRunner {
     this.#turns = new ReturnedMailTurns(services.returnedMail, services.purpose)
   }
 
-  /** To be called at the start, and whenever a report has been kept. */
+  /** Call it at the start, and whenever mail has been stored. */
   mailArrived(): void {
     this.#isNews = true
     this.#turns.wake()
@@ -76,7 +75,7 @@ export class ReturnedMailRunner {
     })
   }
 
-  /** Takes no more, and waits at most so long for what is in hand. */
+  /** Takes no more mail, and waits up to `graceMs` for what is in hand. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopped = true
     for (const { cancel } of this.#waiting.values()) cancel()
@@ -97,7 +96,7 @@ export class ReturnedMailRunner {
     }
   }
 
-  /** Each source has its turn; false where there was nothing to take. */
+  /** Gives each source a turn; false if there was nothing to do. */
   async #takeRound(): Promise<boolean> {
     for (let isWork = false; ;) {
       const found = await this.#next()
@@ -109,20 +108,20 @@ export class ReturnedMailRunner {
     }
   }
 
-  /** Null where a round is over, and where they cannot be read: then another look is taken in a while. */
+  /** Null at the end of a round, or if the database cannot be read; it then tries again soon. */
   async #next(): Promise<ReturnedMail[] | null> {
     const { clock, log } = this.#services
     try {
       return await this.#turns.next(mostInTurn + Math.min(this.#held.size, atOnce + mostWaiting))
     } catch (error) {
       if (this.#isStopped) return null
-      log.error({ error }, 'returned mail could not be read from the database; trying again soon')
+      log.error({ error }, 'returned mail could not be read from the database; trying again')
       clock.at(clock.now() + unreadMs, () => this.mailArrived())
       return null
     }
   }
 
-  /** More at once the quicker it goes: of a source whose mail takes long, one is taken, and then others have their turn. */
+  /** Starts with one message and doubles. A source whose mail takes long gets one through before the next source's turn. */
   async #takeTurn(due: ReturnedMail[]): Promise<void> {
     const { clock } = this.#services
     const end = clock.steady() + turnMs
@@ -132,7 +131,7 @@ export class ReturnedMailRunner {
     }
   }
 
-  /** Resolves once it is known what follows; that is written while others are taken. Never rejects. */
+  /** Resolves once the outcome is known, and writes it while others are handled. Never rejects. */
   async #take(mail: ReturnedMail): Promise<void> {
     this.#held.add(mail.id)
     await this.#content.take(mail.size)
@@ -166,7 +165,7 @@ export class ReturnedMailRunner {
         return 'settled'
       } catch (error) {
         if (!(error instanceof ConflictError) || ++conflicts === mostConflicts) throw error
-        // The report itself: it is settled. What it is about: another report, or an attempt, was first.
+        // If the message itself conflicts, it is settled. If what it is about does, another message or an attempt was first.
         if (error.guard === 'returned-mail') return 'settled'
       }
     }
@@ -180,7 +179,9 @@ export class ReturnedMailRunner {
     metrics.reportsSettled[outcome.result].add()
   }
 
-  /** A full disk is waited out, and so is a lock: of anything else the report itself may be the cause, and others must not wait for it. */
+  /**
+   * Waits while the disk is full or the database is locked. Any other error may be the message's own fault, so others must not wait for it.
+   */
   async #isWritten(writing: Promise<unknown>): Promise<boolean> {
     try {
       await writing
@@ -201,7 +202,7 @@ export class ReturnedMailRunner {
       if (error instanceof SternaError && error.code === 'invalid_message') {
         return withoutEffect('not_understood', { fault: error.message })
       }
-      // Again and again by the same report: it may be what takes the memory that others are short of.
+      // If the parser is killed again and again for this message, the message is probably what exhausts the memory.
       if (error instanceof ReaderKilledError && (this.#waiting.get(mail.id)?.looks ?? 0) >= mostLooks) {
         return withoutEffect('not_understood', { fault: error.message })
       }

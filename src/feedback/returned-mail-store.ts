@@ -7,47 +7,47 @@ import { TableWalk, type WalkedTable } from '../store/table-walk.ts'
 import { costOf, type ReturnPathBox, type ReturnedMailBudget } from './returned-mail-budget.ts'
 import { ReturnedMailRoom } from './returned-mail-room.ts'
 
-/** What an address of the return path is for. */
+/** What return-path addresses are for. */
 export const returnPathPurposes = ['bounce', 'complaint', 'unsubscribe', 'dmarc_report', 'tls_report', 'postmaster', 'abuse'] as const
 export type ReturnPathPurpose = (typeof returnPathPurposes)[number]
 
-/** A message that was let in, on its way to the disk. */
+/** An accepted message that is about to be stored. */
 export interface Arrival {
-  /** `rep_…`: of the report to its first recipient. */
+  /** `rep_…`; the id of the row for the first recipient. */
   id: string
-  /** As given with MAIL FROM; null for the null reverse-path. */
+  /** From MAIL FROM; null for the null reverse-path. */
   reversePath: string | null
   recipients: ReturnPathRecipient[]
   remoteAddress: string
   ehloName: string
   tls: boolean
-  /** With our Received field before it; may lie in shared memory. */
+  /** Begins with our Received field; may be in shared memory. */
   content: Uint8Array
 }
 
-/** An address of ours that a message came to. */
+/** One of our addresses that a message came to. */
 export interface ReturnPathRecipient {
   forwardPath: string
   purpose: ReturnPathPurpose
-  /** Of whom the token in the address is, which is proved by it; null where the address has none. */
+  /** The recipient whose token the address contains, verified; null if it has none. */
   recipientId: string | null
 }
 
-/** A message that came to one address of ours, as it is kept. */
+/** A stored message, as it came to one of our addresses. */
 export interface ReturnedMail extends ReturnPathRecipient {
   /** `rep_…` */
   id: string
   /** Epoch, ms. */
   receivedAt: number
-  /** As given with MAIL FROM; null for the null reverse-path. Proves nothing. */
+  /** From MAIL FROM; null for the null reverse-path. Proves nothing. */
   reversePath: string | null
-  /** The host that handed it over. */
+  /** The client that delivered it. */
   remoteAddress: string
   /** bytes */
   size: number
 }
 
-/** Where reports come from: the network of the client, or the account whose recipient's token is in the address; `none`. */
+/** Where mail comes from: the client's network, or the account of the recipient whose token is in the address, else `none`. */
 interface ReturnedMailSource {
   by: 'network' | 'account'
   name: string
@@ -71,11 +71,11 @@ interface ReturnedMailStoreServices {
   db: Database
   clock: Clock
   budget: ReturnedMailBudget
-  /** Networks that bring complaints by agreement; nobody's unless given. */
+  /** Networks of providers that send us complaints by agreement; none by default. */
   complaintSources?: readonly string[]
 }
 
-/** The mail that came in by the return path, kept until somebody has seen what it is. */
+/** Stores returned mail, and finds what is not settled yet. */
 export class ReturnedMailStore {
   readonly #services: ReturnedMailStoreServices
   readonly #room: ReturnedMailRoom
@@ -89,14 +89,13 @@ export class ReturnedMailStore {
     this.#isListedSource = networkRule(services.complaintSources ?? [])
   }
 
-  /** Has `listener` called after each message that was kept, with what it is for. */
+  /** Calls `listener` after each stored message, with its purposes. */
   onArrival(listener: (purposes: ReadonlySet<ReturnPathPurpose>) => void): void {
     this.#arrived = listener
   }
 
   /**
-   * Keeps a message, one report for each of its recipients: they are on disk when the promise resolves. False where
-   * there is no room for it.
+   * Stores a message, with a row for each of its recipients. Resolves when it is on disk. False if there is no room.
    * @throws StorageFullError
    */
   async keep(arrival: Arrival): Promise<boolean> {
@@ -119,8 +118,8 @@ export class ReturnedMailStore {
   }
 
   /**
-   * Who has a share of the box: whoever knows the token, or the client's network. Null, no share being set, for the complaints
-   * of those who bring them by agreement: a large provider's are many.
+   * Whose share of the box the message counts against: the token's, or the client network's. Null, without a share, for complaints from
+   * agreed sources, because a large provider sends many.
    */
   #sourceOf({ recipients, remoteAddress }: Arrival, box: ReturnPathBox): string | null {
     if (box === 'proved' && recipients[0]?.recipientId) return recipients[0].recipientId
@@ -128,7 +127,7 @@ export class ReturnedMailStore {
     return clientNetwork(remoteAddress)
   }
 
-  /** Whose unsettled reports of a purpose come next, in the order of their names, behind this one; null where nobody's do. */
+  /** The source after `name`, in alphabetical order, that has unsettled mail of this purpose; null if there is none. */
   async nextSource(purpose: ReturnPathPurpose, { by, name }: ReturnedMailSource): Promise<string | null> {
     const column = sourceColumns[by]
     const [row] = await this.#services.db.read<{ name: string | null }>(
@@ -138,7 +137,7 @@ export class ReturnedMailStore {
     return row?.name ?? null
   }
 
-  /** The unsettled reports of a purpose from one source, the oldest first. */
+  /** A source's unsettled mail of one purpose, oldest first. */
   async waitingFrom(purpose: ReturnPathPurpose, { by, name }: ReturnedMailSource, limit: number): Promise<ReturnedMail[]> {
     const rows = await this.#services.db.read<ReturnedMailRow>(
       `select id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, size
@@ -148,7 +147,7 @@ export class ReturnedMailStore {
     return rows.map(returnedMailOf)
   }
 
-  /** The message of a report as it came, with our Received field before it; null where it is kept no more. */
+  /** The original message with our Received field in front; null if its content was deleted. */
   async content(id: string): Promise<Uint8Array | null> {
     const [row] = await this.#services.db.read<{ bytes: Uint8Array }>(
       'select c.bytes from incoming_report r join incoming_content c on c.id = r.content_id where r.id = :id',
@@ -157,9 +156,9 @@ export class ReturnedMailStore {
     return row?.bytes ?? null
   }
 
-  /** Counts what is kept. To be called before the first message is let in. */
+  /** Counts what is stored. Call it before accepting the first message. */
   async measure(): Promise<void> {
-    // Not by the connection for reports: a relay that nobody asks for a list has none. An index alone is read, in some ms.
+    // Not on the reader thread, which runs only if somebody asks for lists. This reads an index and takes milliseconds.
     const rows = await this.#services.db.read<{ box: ReturnPathBox; cost: number }>(
       'select box, cast(sum(cost) as bigint) as cost from incoming_content group by box',
     )
@@ -167,7 +166,7 @@ export class ReturnedMailStore {
     this.#services.budget.measured({ proved: costIn('proved'), open: costIn('open'), operator: costIn('operator') })
   }
 
-  /** Removes what has been kept long enough: contents after `contentMs` once they are settled, everything after `eventMs`. */
+  /** Applies retention: deletes settled contents after `contentMs`, and everything after `eventMs`. */
   async sweep({ contentMs, eventMs }: { contentMs: number; eventMs: number }): Promise<void> {
     const { db, clock } = this.#services
     const now = clock.now()
@@ -232,7 +231,7 @@ const removeReturnedMail = (cutoff: number): Statement => ({
 
 const contentsAtOnce = 256
 
-/** Contents whose reports are all settled, or are gone. */
+/** Contents whose rows are all settled or gone. */
 const settledContents = (db: Pick<Database, 'read'>, cutoff: number): WalkedTable<string> => ({
   async piece(after) {
     const found = await db.read<{ id: string; cost: number }>(

@@ -1,10 +1,9 @@
 import type { ReturnedMail, ReturnedMailStore, ReturnPathPurpose } from './returned-mail-store.ts'
 
 /**
- * Whose reports of one purpose are taken next: by turns, one network that they come from after the other, and in between one
- * account after the other whose mail they are about. Whoever floods one account from many networks, or many accounts from one
- * network, has one of the two against him: a report waits for one turn of each other network, or of each other account,
- * whichever comes first.
+ * Decides whose mail is settled next. Turns alternate between the networks that mail comes from and the accounts it is about, so that
+ * neither a flood on one account from many networks nor a flood on many accounts from one network holds up the others. A message waits for
+ * at most one turn of each other network or each other account, whichever is sooner.
  */
 export class ReturnedMailTurns {
   readonly #returnedMail: Pick<ReturnedMailStore, 'nextSource' | 'waitingFrom'>
@@ -12,7 +11,7 @@ export class ReturnedMailTurns {
   #by: 'network' | 'account' = 'account'
   /** Who had the last turn. */
   readonly #last = { network: '', account: '' }
-  /** Whether something of this round of the accounts was due, and whether they rest, since nothing of the one before was. */
+  /** Whether this round of accounts found anything to do, and whether accounts pause because the last round found nothing. */
   #hasDue = true
   #isResting = false
 
@@ -21,7 +20,7 @@ export class ReturnedMailTurns {
     this.#purpose = purpose
   }
 
-  /** The oldest reports, at most `limit`, of who is next; null where a round is over: each network has had its turn. */
+  /** The next source's oldest messages, at most `limit`; null when a round is over, that is, each network has had its turn. */
   async next(limit: number): Promise<ReturnedMail[] | null> {
     this.#by = this.#by === 'account' || this.#isResting ? 'network' : 'account'
     const by = this.#by
@@ -31,18 +30,18 @@ export class ReturnedMailTurns {
     return by === 'network' ? null : []
   }
 
-  /** To be told how many of those that `next` gave were due; others wait for another look. */
+  /** Reports how many messages from `next` were due. The rest wait for another try. */
   took(due: number): void {
     if (this.#by === 'account' && due > 0) this.#hasDue = true
   }
 
-  /** To be called when one has come in, or is due again. */
+  /** Call it when a message has arrived or is due again. */
   wake(): void {
     this.#hasDue = true
     this.#isResting = false
   }
 
-  /** Null where accounts are to rest: or else all that wait for another look would be read at the turn of each network. */
+  /** Null if accounts pause. Otherwise each network's turn would read everything that waits for another try. */
   async #firstAccount(): Promise<string | null> {
     this.#isResting = !this.#hasDue
     this.#hasDue = false

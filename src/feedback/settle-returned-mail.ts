@@ -10,7 +10,7 @@ import type { ReturnedMailOutcome } from './returned-mail-handler.ts'
 import type { FeedbackSubject } from './feedback-subject.ts'
 
 /**
- * Settles a report. Where it is settled already, nothing of the batch is written.
+ * Settles a returned message. If it is already settled, the whole batch fails.
  * `now`: epoch, ms
  */
 export const settleReturnedMail = (
@@ -35,7 +35,7 @@ export const settleReturnedMail = (
   guard: 'returned-mail',
 })
 
-/** What is to be written of a late bounce: the recipient's move, its event, the suppression. */
+/** What a late bounce writes: the recipient's state, its event, and the suppression. */
 export function settleBounce(
   { event, forwardPath: address, destination }: FeedbackSubject,
   bounce: ProvenBounce & { saidBefore?: number | undefined },
@@ -49,7 +49,7 @@ export function settleBounce(
   return [...moveAndTell(event, late, now), ...suppressed]
 }
 
-/** The same of a complaint. */
+/** The same for a complaint. */
 export function settleComplaint(
   { event, forwardPath: address, destination }: FeedbackSubject,
   complaint: Complaint,

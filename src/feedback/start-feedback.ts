@@ -12,7 +12,7 @@ import type { ReturnedMailHandler } from './returned-mail-handler.ts'
 import { ReturnedMailRunner } from './returned-mail-runner.ts'
 import { unsubscribeHandler } from './unsubscribe-handler.ts'
 
-/** Purposes whose reports are about one recipient of ours. */
+/** Purposes whose mail is about one of our recipients. */
 type RecipientPurpose = 'bounce' | 'complaint' | 'unsubscribe'
 
 interface FeedbackServices {
@@ -21,17 +21,17 @@ interface FeedbackServices {
   log: Log
   metrics: Metrics
   returnedMail: ReturnedMailStore
-  /** For recipients' tokens. */
+  /** Verifies recipients' tokens. */
   tokenKey: Buffer
   erasedAddress: ErasedAddress
   policyFor(accountId: string): SuppressionPolicy
-  /** What takes the reports that are not about one recipient. */
+  /** Handlers for mail that is not about one recipient. */
   handlers: Record<Exclude<ReturnPathPurpose, RecipientPurpose>, ReturnedMailHandler>
 }
 
-/** Takes what has come in by the return path, and what comes from now on. `complaintSources`: networks; none: anybody. */
+/** Settles the returned mail that is stored, and what arrives from now on. `complaintSources`: networks; empty means any. */
 export function startFeedback(services: FeedbackServices, { complaintSources }: { complaintSources: string[] }) {
-  // Anybody can write to the address for complaints; bounces do not wait for what he sends there.
+  // Anybody can write to the complaint address. A parser of its own keeps that mail from delaying bounces.
   const parsers = { bounce: startFeedbackParser(), complaint: startFeedbackParser() }
   const isKnownSource = networkRule(complaintSources)
   const unsubscribe = unsubscribeHandler(services)

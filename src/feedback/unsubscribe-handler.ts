@@ -6,8 +6,8 @@ import { keptOutcome } from './erased-recipient.ts'
 import { withoutEffect, type ReturnedMailHandler } from './returned-mail-handler.ts'
 
 /**
- * Mail to a mailbox of a List-Unsubscribe field (RFC 2369): whatever it says, whoever sends it wants no more. Its address
- * proves who that is.
+ * Handles mail to the address of a List-Unsubscribe field (RFC 2369). Whatever it says, it means
+ * "unsubscribe". The address proves for whom.
  */
 export const unsubscribeHandler =
   ({ clock, ...services }: { db: Pick<Database, 'read'>; clock: Clock; erasedAddress: ErasedAddress }): ReturnedMailHandler =>

@@ -47,7 +47,7 @@ const bombs: [string, string][] = [
   ['JSON', `Content-Type: text/plain\r\n\r\n{"notificationType":${'['.repeat(100_000)}`],
 ]
 
-describe('whatever comes is a report or cannot be read, and the next message is read', () => {
+describe('each bomb is parsed or rejected, and the next message is parsed', () => {
   it.each(bombs)('%s', async (_, source) => {
     const [result, next] = await Promise.allSettled([parser.parse(Buffer.from(source)), parser.parse(Buffer.from(withStatus(recipient)))])
     if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'invalid_message' })
@@ -93,11 +93,11 @@ const slow: [string, string][] = [
   ['short lines that are not UTF-8', parts(31, (part) => (part === 0 ? statusPart(1, () => recipient) : `\r\n${'\xff\n'.repeat(65_000)}`))],
 ]
 
-it.each(slow)('%s are read within the limits', async (_, source) => {
+it.each(slow)('parses %s within the limits', async (_, source) => {
   expect((await parser.parse(Buffer.from(source, 'latin1'))).class).toBe('bounce')
 })
 
-it('reads what is cut off anywhere', async () => {
+it('parses truncated messages', async () => {
   const whole = Buffer.from(withStatus(recipient))
   const readings = await Promise.all(
     Array.from({ length: 20 }, (_, i) => parser.parse(whole.subarray(0, Math.floor((whole.length * i) / 20)))),
@@ -106,11 +106,11 @@ it('reads what is cut off anywhere', async () => {
   expect(readings.at(-1)?.recipients).toMatchObject([{ address: 'a@b.example' }])
 })
 
-it('what is too large is not even sent to the child', async () => {
+it('does not send a message that is too large to the child', async () => {
   await expect(parser.parse(new Uint8Array(33 * 1024 * 1024))).rejects.toMatchObject({ code: 'invalid_message' })
 })
 
-it('reads a report whatever stands in address fields that it does not ask for', async () => {
+it('parses a bounce whatever its other address fields contain', async () => {
   const reading = await parser.parse(Buffer.from(`Cc: x${':'.repeat(800_000)}\r\nMIME-Version: 1.0\r\n${withStatus(recipient)}`))
   expect(reading).toMatchObject({ class: 'bounce', recipients: [{ address: 'a@b.example', hard: true }] })
 })

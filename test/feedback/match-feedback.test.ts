@@ -35,7 +35,7 @@ const complaint = (feedbackType: string, addresses: string[] = []) =>
     recipients: addresses.map((address) => entry({ address, action: 'delivered', hard: false })),
   })
 
-describe('a report of failure', () => {
+describe('a bounce', () => {
   test.each([
     ['of the recipient', [entry()], 'envelope', true],
     ['that writes the address in capitals', [entry({ address: 'ANN@RCPT.EXAMPLE' })], 'envelope', true],
@@ -61,7 +61,7 @@ describe('a report of failure', () => {
     expect(matchFeedback(bounce(...entries), delivered, proof)).toMatchObject({ type: 'bounced', bounce: { hard } })
   })
 
-  test('is hard only where it is about the address that was written to', () => {
+  test('is hard only if it is about the address we wrote to', () => {
     const late = entry({ action: 'delayed', hard: false })
     expect(matchFeedback(bounce(late, entry({ address: 'bob@rcpt.example' })), delivered, 'message')).toEqual({
       type: 'nothing',
@@ -79,11 +79,11 @@ describe('a report of failure', () => {
     ['suppressed', { type: 'nothing', result: 'not_sent' }],
     ['canceled', { type: 'nothing', result: 'not_sent' }],
     ['failed', { type: 'nothing', result: 'not_sent' }],
-  ] as const)('of a recipient that is %s', (state, consequence) => {
+  ] as const)('for a %s recipient', (state, consequence) => {
     expect(matchFeedback(bounce(entry()), { ...delivered, state, deliveredAt: null }, 'envelope')).toMatchObject(consequence)
   })
 
-  test('of a recipient that is being tried waits for the outcome', () => {
+  test('for a recipient in hand waits for the outcome', () => {
     expect(matchFeedback(bounce(entry()), { ...delivered, state: 'queued', isInHand: true }, 'envelope')).toEqual({ type: 'wait' })
   })
 })
@@ -102,13 +102,13 @@ describe('a complaint', () => {
     expect(matchFeedback(complaint(type), delivered, 'message').type).toBe(consequence)
   })
 
-  test('that brings our message back may name anybody, or nobody', () => {
+  test('that returns our message may name anybody or nobody', () => {
     for (const addresses of [[], ['redacted@rcpt.example'], ['ann@elsewhere.example']]) {
       expect(matchFeedback(complaint('abuse', addresses), delivered, 'message').type).toBe('complained')
     }
   })
 
-  test('that shows no more than the envelope must not name somebody else', () => {
+  test('that proves only the envelope must not name somebody else', () => {
     expect(matchFeedback(complaint('abuse', ['ann@rcpt.example']), delivered, 'envelope').type).toBe('complained')
     expect(matchFeedback(complaint('abuse', ['bob@rcpt.example']), delivered, 'envelope')).toEqual({
       type: 'nothing',
@@ -129,14 +129,14 @@ describe('a complaint', () => {
 test.each([
   ['a delay', bounce(entry({ action: 'delayed', hard: false })), 'delayed'],
   [
-    'a success among failures of others',
+    'a success among the failures of other recipients',
     bounce(entry({ action: 'relayed', hard: false }), entry({ address: 'bob@rcpt.example' })),
     'delivered',
   ],
-  ['a report of success', feedbackOf({ class: 'delivered', recipients: [entry({ action: 'relayed' })] }), 'delivered'],
+  ['a success report', feedbackOf({ class: 'delivered', recipients: [entry({ action: 'relayed' })] }), 'delivered'],
   ['an automatic reply', feedbackOf({ class: 'autoreply', recipients: [entry()] }), 'autoreply'],
-  ['what is no report', feedbackOf({ class: 'not-bounce', recipients: [entry()] }), 'no_report'],
-  ['a failure of somebody else', bounce(entry({ address: 'bob@rcpt.example' })), 'other_recipient'],
+  ['mail that is no feedback', feedbackOf({ class: 'not-bounce', recipients: [entry()] }), 'no_report'],
+  ['a bounce of another recipient', bounce(entry({ address: 'bob@rcpt.example' })), 'other_recipient'],
 ])('%s changes nothing', (_, feedback, result) => {
   for (const state of ['delivered', 'sent', 'deferred', 'bounced'] as const) {
     expect(matchFeedback(feedback, { ...delivered, state }, 'envelope')).toEqual({ type: 'nothing', result })

@@ -36,7 +36,7 @@ function handlerFor(operatorEmail: string | null, hostname = 'relay.example') {
 
 const person = Buffer.from('From: Ann <ann@example.com>\r\nSubject: =?utf-8?b?w7w=?= help\r\n\r\nI have a question.\r\n')
 
-test('the operator gets the mail as it came, within a message of ours', async () => {
+test('the operator gets the original mail, attached to a message of ours', async () => {
   const { handler, mailWith, sent } = handlerFor('me@example.com')
   const first = mailWith()
   expect(await handler(first, person)).toMatchObject({ result: 'forwarded', summary: { from: 'Ann <ann@example.com>', subject: 'ü help' } })
@@ -49,13 +49,13 @@ test('the operator gets the mail as it came, within a message of ours', async ()
   expect(mail?.headers).toEqual({ 'X-Sterna-Forwarded': 'relay.example' })
   const parsed = await simpleParser(composeParts('Subject: x', mail?.multipart ?? '', mail?.parts ?? []))
   expect(parsed.text).toMatch(
-    /Author as the mail has it: Ann <ann@example\.com>\nEnvelope sender: <ann@example\.com>\nHanded over by: 192\.0\.2\.1/,
+    /From, as the mail says: Ann <ann@example\.com>\nEnvelope sender: <ann@example\.com>\nReceived from: 192\.0\.2\.1/,
   )
   expect(parsed.attachments.map(({ contentType }) => contentType)).toEqual(['message/rfc822'])
   expect(parsed.attachments[0]?.content.toString()).toBe(person.toString())
 })
 
-test('a mail with lines that no server takes is attached as a file', async () => {
+test('mail with lines that are too long for SMTP is attached as a file', async () => {
   const { handler, mailWith, sent } = handlerFor('me@example.com')
   const long = Buffer.from(`From: ann@example.com\r\n\r\n${'ä'.repeat(2_000)}\r\n`)
   await handler(mailWith(), long)
@@ -64,20 +64,20 @@ test('a mail with lines that no server takes is attached as a file', async () =>
   expect(parsed.attachments[0]?.content.equals(long)).toBe(true)
 })
 
-test('a report is handed on once, however often it is taken', async () => {
+test('a message is forwarded once, even if it is handled twice', async () => {
   const { handler, mailWith, sent } = handlerFor('me@example.com')
   const same = mailWith()
   for (let i = 0; i < 3; i++) expect((await handler(same, person)).result).toBe('forwarded')
   expect(sent).toHaveLength(1)
 })
 
-test('without an operator it is kept, and told of', async () => {
+test('without an operator address the mail is stored, and the result says so', async () => {
   const { handler, mailWith, sent } = handlerFor(null)
   expect(await handler(mailWith(), person)).toMatchObject({ result: 'stored', summary: { subject: 'ü help' } })
   expect(sent).toEqual([])
 })
 
-test('what is our own is never handed on', async () => {
+test('our own mail is never forwarded', async () => {
   const { handler, mailWith, sent } = handlerFor('me@example.com')
   for (const header of ['From: postmaster@relay.example', 'From: fwd@example.com\r\nX-Sterna-Forwarded: relay.example']) {
     expect((await handler(mailWith(), Buffer.from(`${header}\r\n\r\n`))).result).toBe('not_forwarded')
@@ -85,7 +85,7 @@ test('what is our own is never handed on', async () => {
   expect(sent).toEqual([])
 })
 
-test('what programs send is handed on twenty times an hour, what people write a hundred', async () => {
+test('per hour, forwards twenty automatic messages and a hundred in all', async () => {
   const { handler, mailWith, sent, clock } = handlerFor('me@example.com')
   const results = async (count: number, make: () => [ReturnedMail, Buffer]): Promise<string[]> => {
     const found = []
@@ -104,21 +104,21 @@ test('what programs send is handed on twenty times an hour, what people write a 
   expect((await handler(mailWith(), automatic)).result).toBe('forwarded')
 })
 
-test('lines may be as long as servers must take, and no longer', async () => {
+test('lines may be as long as servers must accept, and no longer', async () => {
   const { handler, mailWith, sent } = handlerFor('me@example.com')
   for (const length of [998, 999])
     await handler(mailWith(), Buffer.from(`From: ann@example.com\r\n\r\nshort\r\n${'x'.repeat(length)}\r\nshort`))
   expect(sent.map(({ parts }) => parts[1]?.contentType)).toEqual(['message/rfc822', 'application/octet-stream'])
 })
 
-test('nobody alone keeps the mail of others from the operator', async () => {
+test("one network cannot crowd out the rest of the operator's mail", async () => {
   const { handler, mailWith, sent } = handlerFor('me@example.com')
   for (let i = 0; i < 100; i++) await handler(mailWith({ remoteAddress: '2001:db8::1' }), person)
   expect(sent).toHaveLength(20)
   expect((await handler(mailWith({ remoteAddress: '192.0.2.9' }), person)).result).toBe('forwarded')
 })
 
-test('two servers whose operator is the postmaster of the other do not send a mail round and round', async () => {
+test("two servers that name each other's postmaster as operator do not loop", async () => {
   const one = handlerFor('postmaster@two.example')
   await one.handler(one.mailWith(), person)
   const asMail = ({ headers }: SystemMail): string =>

@@ -19,7 +19,7 @@ test.each([
   ['a reference in capitals', null, token('reference', ann).toUpperCase(), null, { recipientId: ann, by: 'message' }],
   ['the reverse-path of the message', null, null, path(ann), { recipientId: ann, by: 'envelope' }],
   ['both, of the same recipient', null, token('reference', ann), path(ann), { recipientId: ann, by: 'message' }],
-])('%s proves whom a report is about', (_, recipientId, reference, reversePath, proof) => {
+])('%s proves the recipient', (_, recipientId, reference, reversePath, proof) => {
   expect(proofOf({ recipientId, receivedAt }, { reference, unsubscribe: null, reversePath, messageId: null }, key)).toEqual(proof)
 })
 
@@ -39,14 +39,14 @@ test.each([
   expect(proofOf({ recipientId, receivedAt }, { reference, unsubscribe: null, reversePath, messageId: null }, key)).toBe(why)
 })
 
-test('the mailbox of List-Unsubscribe counts as the reference does', () => {
+test('the List-Unsubscribe address counts like the reference', () => {
   const original = { reference: null, reversePath: null, messageId: null }
   const unsubscribe = `${token('unsubscribe', ann)}@send.sender.example`
   expect(proofOf({ recipientId: null, receivedAt }, { ...original, unsubscribe }, key)).toEqual({ recipientId: ann, by: 'message' })
   expect(proofOf({ recipientId: bob, receivedAt }, { ...original, unsubscribe }, key)).toBe('other_recipient')
 })
 
-test('what a sender writes into List-Unsubscribe does not keep a complaint from counting', () => {
+test('a token that the sender put into List-Unsubscribe cannot defeat a complaint', () => {
   const original = {
     reference: token('reference', ann),
     unsubscribe: `${token('unsubscribe', bob)}@send.sender.example`,

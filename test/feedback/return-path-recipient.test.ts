@@ -27,14 +27,14 @@ describe('an address of ours', () => {
     }
   })
 
-  test.each(['bounce', 'unsubscribe'] as const)('with a token for %s says whose it is, in whatever case', (purpose) => {
+  test.each(['bounce', 'unsubscribe'] as const)('with a token for %s identifies the recipient, in any case', (purpose) => {
     for (const localPart of [tokenOf(purpose), tokenOf(purpose).toUpperCase()]) {
       expect(returnPathRecipient(at(localPart), frame)).toEqual({ forwardPath: at(localPart), purpose, recipientId })
     }
   })
 })
 
-describe('refused is', () => {
+describe('refuses', () => {
   test('a domain that is not ours, whatever the local part', () => {
     for (const localPart of ['postmaster', tokenOf('bounce')]) {
       expect(returnPathRecipient(`${localPart}@relay.example.net`, frame)).toMatchObject({ code: 550, enhancedStatus: '5.7.1' })
@@ -48,7 +48,7 @@ describe('refused is', () => {
     },
   )
 
-  test('a token whose time is over, and it is said so', () => {
+  test('an expired token, with a reply that says so', () => {
     expect(returnPathRecipient(at(tokenOf('bounce', now - 32 * day)), frame)).toMatchObject({ code: 550, enhancedStatus: '5.2.1' })
   })
 

@@ -12,7 +12,7 @@ const postmaster = 'postmaster@relay.example'
 describe('a session', async () => {
   const relay = await startTestReturnPath()
 
-  test('offers no login, and takes none', async () => {
+  test('offers no login and accepts none', async () => {
     const client = await relay.connect()
     const { lines } = await client.command('EHLO client.example')
     expect(lines).toEqual([
@@ -32,13 +32,13 @@ describe('a session', async () => {
     expect((await client.command('AUTH PLAIN AGEAYg==')).last).toMatch(/^500 5\.5\.2 /)
   })
 
-  test('keeps a bounce with all that is known of it, before it says so', async () => {
+  test('stores a bounce with its envelope before the 250', async () => {
     const client = await relay.greet()
     await client.command('STARTTLS')
     await client.startTls()
     await client.command('EHLO mx.example')
     const to = `${relay.token('bounce').toUpperCase()}@Send.Customer.Example`
-    expect((await client.send(message, { from: '', to: [to] })).last).toMatch(/^250 2\.0\.0 Ok: taken as rep_[0-9a-z]{26}$/)
+    expect((await client.send(message, { from: '', to: [to] })).last).toMatch(/^250 2\.0\.0 Ok: accepted as rep_[0-9a-z]{26}$/)
     const [mail] = await relay.returnedMail.waitingFrom('bounce', { by: 'network', name: '127.0.0.1' }, 10)
     expect(mail).toMatchObject({
       purpose: 'bounce',
@@ -54,7 +54,7 @@ describe('a session', async () => {
     )
   })
 
-  test('takes what is not well-formed mail, as long as its lines are', async () => {
+  test('accepts malformed mail if its lines are not too long', async () => {
     const client = await relay.greet()
     for (const text of [
       'no header',
@@ -69,7 +69,7 @@ describe('a session', async () => {
     }
   })
 
-  test('discards what was sent in the clear after STARTTLS', async () => {
+  test('discards plaintext sent ahead of the TLS handshake', async () => {
     const client = await relay.greet()
     client.write(`STARTTLS\r\nEHLO injected.example\r\nMAIL FROM:<injected@example.com>\r\nRCPT TO:<${postmaster}>\r\n`)
     expect((await client.reply()).code).toBe(220)
@@ -79,7 +79,7 @@ describe('a session', async () => {
     expect((await client.command('MAIL FROM:<me@example.com>')).last).toMatch(/^503 5\.5\.1 /)
   })
 
-  test('pipelines, and goes on after a message', async () => {
+  test('supports pipelining, and continues after a message', async () => {
     const client = await relay.greet()
     const replies = await client.pipeline(['MAIL FROM:<>', 'RCPT TO:<nobody@relay.example>', `RCPT TO:<${postmaster}>`, 'DATA'])
     expect(replies.map((reply) => reply.slice(0, 9))).toEqual(['250 2.1.0', '550 5.1.1', '250 2.1.5', '354 End d'])
@@ -88,7 +88,7 @@ describe('a session', async () => {
   })
 })
 
-describe('nobody is relayed for', async () => {
+describe('relays for nobody', async () => {
   const relay = await startTestReturnPath()
   const token = relay.token('bounce')
   const late = relay.token('bounce', relay.clock.now() - 40 * 86_400_000)
@@ -121,7 +121,7 @@ describe('nobody is relayed for', async () => {
       `<${token}%example.net@relay.example>`,
       `<${relay.token('reference')}@relay.example>`,
     ].map((path): [string, RegExp] => [path, /^550 5\.1\.1 /]),
-    [`<${late}@relay.example>`, /^550 5\.2\.1 .* time for them is over/],
+    [`<${late}@relay.example>`, /^550 5\.2\.1 .* has expired/],
     ...[
       '<>',
       '<user>',
@@ -169,7 +169,7 @@ describe('nobody is relayed for', async () => {
     client.close()
   })
 
-  test('nor over TLS, nor after a recipient that is taken, nor for a sender of ours', async () => {
+  test('nor over TLS, nor after an accepted recipient, nor for a sender of ours', async () => {
     const client = await relay.greet()
     await client.command('STARTTLS')
     await client.startTls()
@@ -183,7 +183,7 @@ describe('nobody is relayed for', async () => {
     expect((await relay.waiting()).map(({ forward_path: forwardPath }) => forwardPath)).toEqual([postmaster])
   })
 
-  test('and each of these is an address of ours', async () => {
+  test('and each of these is one of our addresses', async () => {
     const client = await relay.greet()
     const localParts = ['postmaster', 'Abuse', 'fbl', 'dmarc-reports', 'tls-reports', '"postmaster"', token, relay.token('unsubscribe')]
     await client.command('MAIL FROM:<>')
@@ -203,7 +203,7 @@ describe('nobody is relayed for', async () => {
   })
 })
 
-describe('what hides in a message', async () => {
+describe('smuggled commands in a message', async () => {
   const relay = await startTestReturnPath()
 
   test.each(inboundSequences.map((sequence) => [JSON.stringify(sequence), sequence] as const))('%s', async (_, sequence) => {
@@ -227,7 +227,7 @@ describe('limits', () => {
     return client.untilClosed()
   }
 
-  test('on commands, on nonsense, and on guesses of addresses', async () => {
+  test('on commands, syntax errors and guessed addresses', async () => {
     const relay = await startTestReturnPath()
     for (const line of [
       'NOOP',
@@ -253,7 +253,7 @@ describe('limits', () => {
     expect(await endless.untilClosed()).toMatch(/^421 4\.7\.0 Command line too long\r\n$/)
   })
 
-  test('on size, announced or not', async () => {
+  test('on size, declared or not', async () => {
     const relay = await startTestReturnPath()
     const client = await relay.greet()
     expect((await client.command(`MAIL FROM:<> SIZE=${maxReturnedMailBytes + 1}`)).last).toMatch(/^552 5\.3\.4 /)
@@ -264,7 +264,7 @@ describe('limits', () => {
     expect((await relay.kept()).length).toBe(1)
   })
 
-  test('on recipients: a hundred get the message, the rest is put off', async () => {
+  test('on recipients: the first hundred are accepted, the rest deferred', async () => {
     const relay = await startTestReturnPath()
     const client = await relay.greet()
     const many = Array.from({ length: 102 }, (_, i) => `RCPT TO:<${caseOf(relay.token('bounce'), i)}@relay.example>`)
@@ -278,7 +278,7 @@ describe('limits', () => {
     expect((await relay.waiting()).length).toBe(1)
   })
 
-  test('on messages a minute, of one address', async () => {
+  test('on messages per minute from one address', async () => {
     const relay = await startTestReturnPath({ messagesPerMinute: 2 })
     const client = await relay.greet()
     for (const code of [250, 250, 451]) expect((await client.send(message, { to: [postmaster] })).code).toBe(code)
@@ -287,7 +287,7 @@ describe('limits', () => {
     expect((await client.send(message, { to: [postmaster] })).code).toBe(250)
   })
 
-  test('on connections of one address and of all', async () => {
+  test('on connections, per address and in all', async () => {
     for (const [limits, text] of [
       [{ maxConnectionsPerAddress: 1 }, 'Too many connections from your address'],
       [{ maxConnections: 1 }, 'Too many connections, try again later'],
@@ -302,7 +302,7 @@ describe('limits', () => {
     }
   })
 
-  test('on slow connections: those of the address that has the most give way to others, and idle ones to their own', async () => {
+  test('on slow connections: the address with the most loses one to newcomers, and idle ones go first', async () => {
     const relay = await startTestReturnPath({ maxConnections: 4, maxConnectionsPerAddress: 2 })
     const slow: SmtpClient[] = []
     for (const localAddress of ['127.0.0.2', '127.0.0.2', '127.0.0.3', '127.0.0.3']) {
@@ -321,7 +321,7 @@ describe('limits', () => {
     expect((await second.send(message, { to: [postmaster] })).code).toBe(250)
   })
 
-  test('on messages that come in too slowly', async () => {
+  test('on messages that arrive too slowly', async () => {
     const relay = await startTestReturnPath()
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     try {
@@ -339,7 +339,7 @@ describe('limits', () => {
     expect(await relay.kept()).toEqual([])
   })
 
-  test('on time: who hands over nothing within ten minutes must go, however busy', async () => {
+  test('on time: a client without a message within ten minutes is disconnected, however busy it is', async () => {
     const relay = await startTestReturnPath()
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
@@ -359,7 +359,7 @@ describe('limits', () => {
     }
   })
 
-  test('on what is kept: a full box refuses, the other one takes, and nothing that is kept goes', async () => {
+  test('on storage: a full box refuses, the other accepts, and nothing stored is deleted', async () => {
     const relay = await startTestReturnPath({ storageLimit: 4_096 })
     const client = await relay.greet()
     const bounce = `${relay.token('bounce')}@relay.example`
@@ -370,7 +370,7 @@ describe('limits', () => {
     expect((await relay.kept()).length).toBe(2)
   })
 
-  test('on the disk: where it is full mail is put off, and nothing is kept', async () => {
+  test('on disk space: a full disk defers mail and stores nothing', async () => {
     const relay = await startTestReturnPath()
     relay.space.require = () => {
       throw new StorageFullError()
@@ -381,8 +381,8 @@ describe('limits', () => {
   })
 })
 
-describe('trouble', () => {
-  test('a client that leaves in the middle leaves nothing behind', async () => {
+describe('failures', () => {
+  test('a client that disconnects in the middle leaves nothing behind', async () => {
     const relay = await startTestReturnPath()
     const client = await relay.greet()
     for (const line of ['MAIL FROM:<>', `RCPT TO:<${postmaster}>`, 'DATA']) await client.command(line)
@@ -392,14 +392,14 @@ describe('trouble', () => {
     expect((await relay.waiting()).map(({ purpose }) => purpose)).toEqual(['abuse'])
   })
 
-  test('a failure of the store is ours: the sender tries again', async () => {
+  test('if the store fails, the sender is asked to retry', async () => {
     const relay = await startTestReturnPath()
     const client = await relay.greet()
     await relay.db.write([{ sql: 'drop table incoming_report' }])
     expect((await client.send(message, { to: [postmaster] })).last).toMatch(/^451 4\.3\.0 /)
   })
 
-  test('a token whose time ends between RCPT and the end of the message is refused', async () => {
+  test('a token that expires between RCPT and the end of data is refused', async () => {
     const relay = await startTestReturnPath()
     const client = await relay.greet()
     for (const line of ['MAIL FROM:<>', `RCPT TO:<${relay.token('bounce')}@relay.example>`, 'DATA']) await client.command(line)
@@ -408,7 +408,7 @@ describe('trouble', () => {
     expect((await client.reply()).last).toMatch(/^550 5\.2\.1 /)
   })
 
-  test('a port that is taken is told with its setting', async () => {
+  test('a port in use is reported with its setting', async () => {
     const relay = await startTestReturnPath()
     await expect(startTestReturnPath({ listen: [{ host: '127.0.0.1', port: relay.port }] })).rejects.toMatchObject({
       code: 'configuration',

@@ -4,7 +4,7 @@ import { settableClock } from '../support/settable-clock.ts'
 
 const megabyte = 1_000_000
 
-test('one source gets its part of a box in a day, and another one its own', () => {
+test('each source gets its own share of a box per day', () => {
   const clock = settableClock()
   const budget = new ReturnedMailBudget(clock, 32 * megabyte)
   expect([budget.take('open', 'a', megabyte), budget.take('open', 'a', megabyte), budget.take('open', 'a', 1)]).toEqual([true, true, false])
@@ -15,7 +15,7 @@ test('one source gets its part of a box in a day, and another one its own', () =
   expect(budget.take('open', 'a', 2 * megabyte)).toBe(true)
 })
 
-test('a day is over a day after its first report, whatever came since', () => {
+test('a day ends a day after its first message', () => {
   const clock = settableClock()
   const budget = new ReturnedMailBudget(clock, 32 * megabyte)
   budget.take('open', 'a', megabyte)
@@ -25,7 +25,7 @@ test('a day is over a day after its first report, whatever came since', () => {
   expect(budget.take('open', 'a', 2 * megabyte)).toBe(true)
 })
 
-test('a full box lets nothing in and leaves the other one alone, until something has gone', () => {
+test('a full box accepts nothing until content is deleted, and does not affect the others', () => {
   const budget = new ReturnedMailBudget(settableClock(), megabyte)
   budget.measured({ open: megabyte - 10, proved: 0, operator: 0 })
   expect([budget.take('open', 'a', 11), budget.take('proved', 'a', 11), budget.take('open', 'b', 10)]).toEqual([false, true, true])
@@ -34,6 +34,6 @@ test('a full box lets nothing in and leaves the other one alone, until something
   expect(budget.take('open', 'c', 1)).toBe(true)
 })
 
-test('the smallest message costs what its rows do, and each at every recipient', () => {
+test('a small message costs as much as its rows, once per recipient', () => {
   expect([costOf(1, 1), costOf(5_000, 1), costOf(5_000, 3)]).toEqual([4_096, 5_000, 15_000])
 })

@@ -42,7 +42,7 @@ async function tenPlaces() {
 }
 
 test.each<ReturnPathPurpose>(['bounce', 'complaint', 'dmarc_report'])(
-  'whoever fills the room keeps no %s of others out: the oldest that is settled leaves',
+  'a full box deletes its oldest settled contents to accept a new %s',
   async (purpose) => {
     const { keep, contents } = await tenPlaces()
     const waiting = await keep(purpose, { settled: false })
@@ -53,7 +53,7 @@ test.each<ReturnPathPurpose>(['bounce', 'complaint', 'dmarc_report'])(
   },
 )
 
-test('what waits never leaves, nor does mail for a person', async () => {
+test('pending mail and mail for the operator are never deleted', async () => {
   const { keep, contents } = await tenPlaces()
   for (let i = 0; i < 10; i++) await keep('bounce', { settled: false })
   expect(await keep('bounce', { settled: false })).toBe(null)
@@ -63,7 +63,7 @@ test('what waits never leaves, nor does mail for a person', async () => {
   expect(await keep('complaint', { settled: true })).not.toBe(null)
 })
 
-test('where nothing can leave it is looked for once a second, however much comes, and what is settled then leaves', async () => {
+test('if nothing can be deleted, searches once a second, and deletes content once it is settled', async () => {
   const { keep, contents, clock, looks } = await tenPlaces()
   for (let i = 0; i < 10; i++) await keep('bounce', { settled: false })
   for (let i = 0; i < 20; i++) expect(await keep('bounce', { settled: false })).toBe(null)
@@ -74,7 +74,7 @@ test('where nothing can leave it is looked for once a second, however much comes
   expect(await contents()).toEqual([next])
 })
 
-test('what cannot be kept whatever leaves makes nothing leave', async () => {
+test('deletes nothing for a message that would not fit anyway', async () => {
   const { keep, contents } = await tenPlaces()
   for (let i = 0; i < 10; i++) await keep('bounce', { settled: true })
   expect(await keep('bounce', { settled: true }, 11)).toBe(null)

@@ -77,7 +77,7 @@ const results = async (): Promise<Record<string, string | null>> => {
 }
 const settledAs = (wanted: Record<string, string | null>) => expect.poll(results).toEqual(wanted)
 
-test('takes what is there already, and what comes, in order', async () => {
+test('settles stored mail and new mail, in order', async () => {
   const taken: string[] = []
   const first = await arrive('1')
   const second = await arrive('2')
@@ -90,7 +90,7 @@ test('takes what is there already, and what comes, in order', async () => {
   expect(taken).toEqual(['1', '2', '3'])
 })
 
-test('keeps what cannot be read as not understood, with the reason, and goes on', async () => {
+test('settles an unreadable message as not understood, with the reason, and goes on', async () => {
   start(async (_, content) => {
     if (Buffer.from(content).toString() === 'bomb') throw new SternaError('invalid_message', 'It could not be read within 2000 ms.')
     return withoutEffect('stored')
@@ -102,7 +102,7 @@ test('keeps what cannot be read as not understood, with the reason, and goes on'
   expect(JSON.parse(row?.summary ?? '')).toEqual({ fault: 'It could not be read within 2000 ms.' })
 })
 
-test('a failure that nobody understands costs no report: it is taken again, others meanwhile', async () => {
+test('retries after an unknown error, and settles other mail meanwhile', async () => {
   let isBroken = true
   start(async (_, content) => {
     if (isBroken && Buffer.from(content).toString() === 'odd') throw new TypeError('nobody thought of this')
@@ -116,7 +116,7 @@ test('a failure that nobody understands costs no report: it is taken again, othe
   await settledAs({ [odd]: 'stored', [other]: 'stored' })
 })
 
-test('a report whose reader somebody else has killed is read again, but not for ever', async () => {
+test('retries a message whose parser was killed, but not for ever', async () => {
   let kills = 3
   const taken: string[] = []
   start(async (_, content) => {
@@ -135,7 +135,7 @@ test('a report whose reader somebody else has killed is read again, but not for 
   expect(taken.slice(4)).toEqual(Array.from({ length: 9 }, () => 'deadly'))
 })
 
-test('a full disk is waited out', async () => {
+test('waits while the disk is full', async () => {
   let failures = 1
   const write = async (batch: Statement[]) => {
     if (failures-- > 0) throw new StorageFullError()
@@ -146,7 +146,7 @@ test('a full disk is waited out', async () => {
   await expect.poll(results).toEqual({ [id]: 'stored' })
 })
 
-test('what may become clear is looked at again, and in the end taken as it is', async () => {
+test('retries a provisional outcome, and writes it in the end', async () => {
   let looks = 0
   start(async () => ({ ...withoutEffect('not_sent'), isProvisional: ++looks !== 3 }))
   const id = await arrive()
@@ -171,7 +171,7 @@ function watchedClock() {
   return { clock: { ...clock, at }, goOn }
 }
 
-test('looks come quickly at first and go on for four minutes, by when a slow commit is there; then it is taken as it is', async () => {
+test('retries quickly at first, and long enough for a slow commit, then writes the provisional outcome', async () => {
   const watched = watchedClock()
   const since = clock.now()
   const seconds: number[] = []
@@ -189,7 +189,7 @@ test('looks come quickly at first and go on for four minutes, by when a slow com
   expect(seconds).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255])
 })
 
-test('one that fails for hours is tried every ten minutes, so that it is settled soon after whatever was wrong is not any more', async () => {
+test('retries a failing message every ten minutes, so that it is settled soon after the cause is gone', async () => {
   const watched = watchedClock()
   const times: number[] = []
   const handler: ReturnedMailHandler = async () => {
@@ -203,7 +203,7 @@ test('one that fails for hours is tried every ten minutes, so that it is settled
   expect(times[19]! - times[18]!).toBe(600_000)
 })
 
-test('where the reports cannot be read they are looked for again soon', async () => {
+test('tries again soon if the database cannot be read', async () => {
   const watched = watchedClock()
   let failures = 1
   const sometimes = returnedMailWith({
@@ -220,7 +220,7 @@ test('where the reports cannot be read they are looked for again soon', async ()
   expect(clock.now() - since).toBeLessThanOrEqual(10_000)
 })
 
-test('those that are quickly read are read several at a time, from one network too', async () => {
+test('reads several quick messages at a time, from one network too', async () => {
   const ids: string[] = []
   for (let i = 0; i < 20; i++) ids.push(await arrive())
   let [atOnce, most] = [0, 0]
@@ -234,7 +234,7 @@ test('those that are quickly read are read several at a time, from one network t
   expect(most).toBeGreaterThan(4)
 })
 
-test('one that was in hand when the relay stopped is taken again by the next, and settled once', async () => {
+test('a message in hand when the relay stopped is settled once, by the next run', async () => {
   let release = (): void => {}
   const held = new Promise<void>((resolve) => (release = resolve))
   let isInHand = false
@@ -254,7 +254,7 @@ test('one that was in hand when the relay stopped is taken again by the next, an
   expect(await results()).toEqual({ [id]: 'stored' })
 })
 
-test('where somebody else was first, what follows is decided anew', async () => {
+test('decides again if another change came first', async () => {
   await db.write([{ sql: "insert into cursor (name, position) values ('raced', 0)" }])
   let position = 0
   start(async () => ({
@@ -265,20 +265,20 @@ test('where somebody else was first, what follows is decided anew', async () => 
   await settledAs({ [id]: 'duplicate' })
 })
 
-test('one whose content is kept no more is not understood', async () => {
+test('settles a message without content as not understood', async () => {
   const id = await arrive()
   await db.write([{ sql: 'delete from incoming_content' }])
   start(async () => withoutEffect('stored')).mailArrived()
   await settledAs({ [id]: 'not_understood' })
 })
 
-test('more than fits into memory at once is taken bit by bit', async () => {
+test('handles mail that does not fit into memory together bit by bit', async () => {
   for (let i = 0; i < 12; i++) await arrive('x'.repeat(2_000_000))
   start(async () => withoutEffect('stored')).mailArrived()
   await expect.poll(async () => Object.values(await results())).toEqual(Array.from({ length: 12 }, () => 'stored'))
 })
 
-test('takes what it is for and leaves the rest, so that one slow to read keeps nothing of another purpose waiting', async () => {
+test('settles one purpose only, so that slow mail of one purpose delays no other', async () => {
   const slow = await arrive('slow', { purpose: 'dmarc_report' })
   const other = await arrive()
   start(async (_, content) =>
@@ -289,14 +289,14 @@ test('takes what it is for and leaves the rest, so that one slow to read keeps n
   await settledAs({ [slow]: null, [other]: 'stored', [next]: 'stored' })
 })
 
-test('a flood from one network, of mail that takes long to read, keeps nobody of another waiting for more than a turn', async () => {
+test('a flood of slow mail from one network delays another network by one turn at most', async () => {
   for (let i = 0; i < 20; i++) await arrive('flood')
   await arrive('genuine', { remoteAddress: '192.0.2.2' })
   const taken = await takenInOrder()
   expect(taken.indexOf('genuine')).toBeLessThanOrEqual(2)
 })
 
-test('nor does one about the mail of one account, from however many networks it comes', async () => {
+test('nor does a flood about one account from many networks', async () => {
   await db.write(['flooded', 'genuine'].flatMap(mailOf))
   for (let i = 0; i < 20; i++) await arrive('flood', { remoteAddress: `198.51.100.${i}`, recipientId: 'rcp_flooded' })
   await arrive('genuine', { remoteAddress: '203.0.113.1', recipientId: 'rcp_genuine' })
@@ -304,7 +304,7 @@ test('nor does one about the mail of one account, from however many networks it 
   expect(taken.indexOf('genuine')).toBeLessThanOrEqual(3)
 })
 
-test('those that wait for another look are not all read again at the turn of each network', async () => {
+test("mail waiting for another try is not read again at every network's turn", async () => {
   let rows = 0
   const counted = returnedMailWith({
     waitingFrom: async (purpose, source, limit) => {

@@ -40,7 +40,7 @@ const kept = async (returnedMail: ReturnedMailStore): Promise<string> => {
   return message.id
 }
 
-test('a message is a report for each of its recipients, with one content between them', async () => {
+test('a message has a row for each recipient and one content', async () => {
   const { returnedMail, arrivals } = await freshStore()
   const token = { forwardPath: 'Btoken@relay.example', purpose: 'bounce', recipientId: 'rcp_1' } as const
   const message = arrival({ recipients: [token, { forwardPath: 'fbl@relay.example', purpose: 'complaint', recipientId: null }] })
@@ -53,7 +53,7 @@ test('a message is a report for each of its recipients, with one content between
   expect(await contentsLeft()).toBe(1)
 })
 
-test('what is settled is not given out again', async () => {
+test('settled mail is not returned again', async () => {
   const { returnedMail } = await freshStore()
   const first = await kept(returnedMail)
   const second = await kept(returnedMail)
@@ -61,7 +61,7 @@ test('what is settled is not given out again', async () => {
   expect((await waitingOf(returnedMail, 'abuse')).map(({ id }) => id)).toEqual([second])
 })
 
-test('contents go when they are old and settled, reports when they are old', async () => {
+test('sweep deletes old settled contents, and old rows', async () => {
   const { returnedMail } = await freshStore()
   const settled = await kept(returnedMail)
   const waiting = await kept(returnedMail)
@@ -82,7 +82,7 @@ test('contents go when they are old and settled, reports when they are old', asy
   expect(await contentsLeft()).toBe(0)
 })
 
-test('a full box refuses, also after a restart, and takes again what has gone', async () => {
+test('a full box refuses, even after a restart, and accepts again once content is deleted', async () => {
   const { returnedMail } = await freshStore(8_192)
   expect(await returnedMail.keep(arrival({ remoteAddress: '192.0.2.1' }))).toBe(true)
   expect(await returnedMail.keep(arrival({ remoteAddress: '192.0.2.2' }))).toBe(true)
@@ -96,7 +96,7 @@ test('a full box refuses, also after a restart, and takes again what has gone', 
   expect(await again.keep(arrival({ remoteAddress: '192.0.2.3' }))).toBe(true)
 })
 
-test('a token has its share of a day from wherever its mail comes, a network its own at addresses that anybody knows', async () => {
+test('a token has its daily share from any network; at public addresses each network has its own', async () => {
   const { returnedMail } = await freshStore(16 * smallestCost)
   const fbl = { forwardPath: 'fbl@relay.example', purpose: 'complaint', recipientId: null } as const
   const token = (name: string) => ({ forwardPath: `b${name}@relay.example`, purpose: 'bounce', recipientId: `rcp_${name}` }) as const

@@ -17,7 +17,7 @@ const bounce = { hard: true, category: 'invalid_recipient', status: '5.1.1', smt
 const complaint = { feedbackType: 'abuse', reportedBy: 'ProviderFBL/1.0' }
 const suppressions = (batch: Statement[]): Statement[] => batch.filter(({ sql }) => sql.includes('into suppression'))
 
-test('what comes back of an address suppresses it, and says why', () => {
+test('a bounce or complaint suppresses the address, with the reason', () => {
   expect(suppressions(settleBounce(subject('rcpt.example'), bounce, suppressAtOnce, 7))).toMatchObject([
     { params: { address: 'ann@rcpt.example', reason: bounce.reason } },
   ])
@@ -30,7 +30,7 @@ test('what comes back of an address suppresses it, and says why', () => {
   ])
 })
 
-test('what comes back of the simulator suppresses nobody', () => {
+test('feedback from the simulator suppresses nobody', () => {
   const simulated = subject('simulator.test')
   expect(
     suppressions([...settleBounce(simulated, bounce, suppressAtOnce, 7), ...settleComplaint(simulated, complaint, suppressAtOnce, 7)]),

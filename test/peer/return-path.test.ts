@@ -20,7 +20,7 @@ test('mail for addresses of ours is taken, over TLS and without', async () => {
     for (const to of [bounce, 'postmaster@send.customer.example', 'postmaster']) {
       const { code, said } = await swaks('--from', '<>', '--to', to, ...options)
       expect(code, said).toBe(0)
-      expect(said).toContain('250 2.0.0 Ok: taken as rep_')
+      expect(said).toContain('250 2.0.0 Ok: accepted as rep_')
     }
   }
   const { said } = await swaks('-tls', '--to', 'postmaster@relay.example', '--quit-after', 'EHLO')

@@ -287,7 +287,7 @@ describe('what is no report of ours changes nothing, and an operator sees why', 
         }),
       ),
       'unknown_domain',
-      'No domain that is verified here is stranger.example.',
+      'stranger.example is not a verified domain of this server.',
     ],
     ['mail without a report', reportMail([]), 'not_understood', 'Nothing in the mail is a report.'],
     [

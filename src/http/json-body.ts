@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { SternaError } from '../errors.ts'
 import { JsonShape } from '../json-shape.ts'
 import type { ApiContext } from './api-state.ts'
+import { jsonFault, type JsonFault } from './json-fault.ts'
 
 /** bytes; 25 MiB of message in base64, and some room */
 export const bodyLimit = 35 * 1024 * 1024
@@ -111,7 +112,9 @@ export function parseJsonText(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The parser's own message quotes the input, which may hold secrets.
-    throw new SternaError('invalid_json', 'The request body is not valid JSON.')
+    throw new SternaError('invalid_json', `The request body is not valid JSON${whereOf(jsonFault(text))}.`)
   }
 }
+
+const whereOf = (fault: JsonFault | null): string =>
+  fault === null ? '' : `: ${fault.isCutOff ? 'it breaks off at' : 'see'} line ${fault.line}, column ${fault.column}`

@@ -1,3 +1,5 @@
+import { asTagName } from './send-limits.ts'
+
 /** Header fields that a message gets on its way out. */
 export interface AddedField {
   /** Whole fields, each with its CRLF; ASCII. */
@@ -11,7 +13,7 @@ export const traceFieldOf = (reference: string): string => `X-Sterna-Ref: ${refe
 
 /**
  * By what Gmail's Postmaster Tools tell complaints apart: the tag where there is one, the domain, the account by a name that
- * says nothing, and last who sends. A tag of hyphens alone would be no name. A sender's own stays; so does the header of a
+ * says nothing, and last who sends. Colons part them, so the tag is made a name; one without letters and digits would be none. A sender's own stays; so does the header of a
  * message that came signed, whose signature may forbid another.
  */
 export function feedbackId({
@@ -25,7 +27,8 @@ export function feedbackId({
   account: string
   sender: string
 }): AddedField {
-  const named = tag === null || /^-+$/.test(tag) ? [] : [tag]
+  const name = tag === null ? null : asTagName(tag)
+  const named = name === null ? [] : [name]
   return { text: `Feedback-ID: ${[...named, domain, account, sender].join(':')}\r\n`, unless: ['feedback-id', 'dkim-signature'] }
 }
 

@@ -1,8 +1,10 @@
+import { isAscii } from 'node:buffer'
 import type { MailComposerAttachment, MailComposerOptions } from 'nodemailer/lib/mail-composer'
 import type { ComposedHeader } from './compose-header.ts'
 import { textEntity } from './compose-plain.ts'
 import { parseHeaderBlock } from './header-block.ts'
 import { isSevenBit, withCrlf } from './text-part.ts'
+import { hasShortLines } from './transfer-encoding.ts'
 
 export interface OutgoingAttachment {
   filename: string
@@ -27,22 +29,27 @@ const calendarMethod = (contentType: string | null): string | null =>
   /^text\/calendar\b[^\r\n]*?;\s*method="?([A-Za-z-]{1,20})"?/i.exec(contentType ?? '')?.[1] ?? null
 
 /**
- * A message/* part may not be encoded (RFC 2046 5.2.1) and a multipart would be taken apart: what cannot
- * travel as it is goes as a file.
+ * A message/* part may not be encoded (RFC 2046 5.2.1), and MailComposer would take a multipart apart: what cannot travel as it is
+ * goes as a file. An attached message may have bytes above 127, which are encoded within it when it leaves for a host that needs that.
  */
-function travelType({ contentType, content }: OutgoingAttachment): string | null {
-  if (contentType === null) return null
-  if (/^multipart\//i.test(contentType)) return 'application/octet-stream'
-  if (!/^message\//i.test(contentType)) return contentType
-  return isSevenBit(content) ? contentType : 'application/octet-stream'
+function travelling(attachment: OutgoingAttachment): Pick<OutgoingAttachment, 'content' | 'contentType'> {
+  const { contentType: given, filename, content } = attachment
+  const contentType = given ?? (/\.eml$/i.test(filename) ? 'message/rfc822' : null)
+  const file = { content, contentType: 'application/octet-stream' }
+  if (contentType === null) return attachment
+  if (/^multipart\//i.test(contentType)) return file
+  if (!/^message\//i.test(contentType)) return { content, contentType }
+  const lines = withCrlf(content)
+  const fits = /^message\/(?:rfc822|global)\b/i.test(contentType) ? !lines.includes(0) && hasShortLines(lines) : isSevenBit(lines)
+  return fits ? { content: lines, contentType } : file
 }
 
 function attachmentOf(attachment: OutgoingAttachment): MailComposerAttachment {
-  const contentType = travelType(attachment)
+  const { content, contentType } = travelling(attachment)
   const { contentId } = attachment
   return {
     filename: attachment.filename,
-    content: attachment.content,
+    content,
     contentDisposition: contentId === null ? 'attachment' : 'inline',
     ...(contentType === null ? {} : { contentType }),
     ...(contentId === null ? {} : { cid: contentId }),
@@ -81,5 +88,8 @@ export async function composeFull(header: ComposedHeader, { html, text, attachme
   const block = parseHeaderBlock(built)
   if (!block.ok) throw new Error(`MailComposer made a header we cannot read: ${block.fault}`)
   const fields = block.fields.filter(({ name }) => mimeFields.test(name)).map(({ raw }) => raw)
-  return Buffer.concat([Buffer.from(`${header.text}\r\n`), ...fields, Buffer.from('\r\n'), built.subarray(block.bodyOffset)])
+  const body = built.subarray(block.bodyOffset)
+  // A multipart has the encoding of its parts (RFC 2045 6.4).
+  const encoding = isAscii(body) ? '' : 'Content-Transfer-Encoding: 8bit\r\n'
+  return Buffer.concat([Buffer.from(`${header.text}\r\n`), ...fields, Buffer.from(`${encoding}\r\n`), body])
 }

@@ -79,6 +79,6 @@ export async function compose(email: OutgoingEmail, parts: { now: number }): Pro
   const { attachments } = email
   const content = attachments.length === 0 ? composePlain(header, body) : await composeFull(header, { ...body, attachments })
   const smtputf8 = !isAscii(Buffer.from(header.text))
-  // All parts are encoded, so bytes above 127 can only be in the header.
-  return { content, header: header.summary, bodyType: smtputf8 ? '8bitmime' : '7bit', smtputf8 }
+  // Of the parts, only an attached message may have bytes above 127.
+  return { content, header: header.summary, bodyType: isAscii(content) ? '7bit' : '8bitmime', smtputf8 }
 }

@@ -1,4 +1,5 @@
 import { parseIsoTime } from '../iso-time.ts'
+import { headerTextFault } from './check-headers.ts'
 
 // Send options come as JSON members over HTTP and as header fields over SMTP, under the same limits.
 
@@ -10,17 +11,33 @@ export interface Tag {
   value: string
 }
 
-/** Names and values of tags. */
-export const tagText = /^[A-Za-z0-9_-]{1,256}$/
+/** Names of tags. */
+export const tagName = /^[A-Za-z0-9_-]{1,256}$/
+
+/** characters */
+export const longestTagValue = 256
+
+/** Whether a tag may have this value: printable text, not blank. */
+export const isTagValue = (value: string): boolean =>
+  value.trim() !== '' && value.length <= longestTagValue && headerTextFault(value) === null
+
+/** Any text in the characters of a tag's name, others as `_`; null if none is left. */
+export function asTagName(text: string): string | null {
+  const name = text.replace(/[^A-Za-z0-9_-]+/g, '_').slice(0, 256)
+  return /[A-Za-z0-9]/.test(name) ? name : null
+}
+
+/** The tag of a label, for services whose tags have no name and value. Only a label that is no name stands in the value. */
+export const labelTag = (label: string): Tag =>
+  tagName.test(label) ? { name: label, value: 'true' } : { name: asTagName(label) ?? 'label', value: label }
 
 /** Why these tags are refused; null if they are fine. */
 export function tagsFault(tags: readonly Tag[]): string | null {
   if (tags.length > sendLimits.tags) return `An email has at most ${sendLimits.tags} tags.`
   const seen = new Set<string>()
   for (const { name, value } of tags) {
-    if (!tagText.test(name) || !tagText.test(value)) {
-      return 'Names and values of tags are 1 to 256 characters of A-Z, a-z, 0-9, _ and -.'
-    }
+    if (!tagName.test(name)) return 'The name of a tag is 1 to 256 characters of A-Z, a-z, 0-9, _ and -.'
+    if (!isTagValue(value)) return `The value of a tag is 1 to ${longestTagValue} printable characters.`
     if (seen.has(name)) return `The tag ${name} is given twice.`
     seen.add(name)
   }

@@ -227,6 +227,14 @@ test.each([
   expect(answer.text).not.toContain('Unexpected')
 })
 
+test.each([
+  ['{"secret": "x",}', 'The request body is not valid JSON: see line 1, column 16.'],
+  ['{\n  "secret": "x"', 'The request body is not valid JSON: it breaks off at line 2, column 16.'],
+])('of %j it is told where it stops being JSON, and nothing of what it says', async (body, message) => {
+  const api = await startEcho()
+  expect((await api.request('POST', '/api/echo', { token: await api.token(), body })).body).toMatchObject({ name: 'invalid_json', message })
+})
+
 test('a request body without a type is refused, and one may be left out where that is allowed', async () => {
   const api = await startEcho()
   const token = await api.token()

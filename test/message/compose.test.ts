@@ -6,6 +6,7 @@ import { SternaError } from '../../src/errors.ts'
 import { compose, type OutgoingEmail } from '../../src/message/compose.ts'
 import { headerTextFault } from '../../src/message/check-headers.ts'
 import { parseHeaderBlock } from '../../src/message/header-block.ts'
+import { inSevenBits } from '../../src/message/seven-bit.ts'
 import { displayNameFault } from '../../src/smtp/address.ts'
 import { decodeHeaderText } from '../../src/smtp/encoded-word.ts'
 
@@ -226,12 +227,33 @@ describe('compose', () => {
     expect(read.attachments.some((one) => one.filename === 'invite.ics' && one.content.equals(content))).toBe(true)
   })
 
-  it('keeps an attached message as it is, or sends it as a file', async () => {
-    const message = (content: Buffer) => email({ attachments: [file({ filename: 'a.eml', contentType: 'message/rfc822', content })] })
-    const plain = await compose(message(Buffer.from('Subject: inner\r\n\r\nx\r\n')), parts)
-    expect(plain.content.toString()).toContain('Content-Type: message/rfc822')
-    for (const text of ['Subject: a\n\nx', 'Subject: ü\r\n\r\nx', `Subject: ${'x'.repeat(999)}\r\n\r\n`, 'a\rb', 'a\0b']) {
-      const composed = await compose(message(Buffer.from(text)), parts)
+  const attached = (content: Buffer, contentType: string | null = 'message/rfc822') =>
+    compose(email({ attachments: [file({ filename: 'a.eml', contentType, content })] }), parts)
+
+  it.each([
+    ['of ASCII', 'Subject: inner\r\n\r\nx\r\n', '7bit'],
+    ['with the line ends of a file on Unix', 'Subject: inner\n\nx', '7bit'],
+    ['with bytes above 127', 'Subject: inner\r\n\r\nfür\r\n', '8bitmime'],
+  ])('keeps the type of an attached message %s', async (_, text, bodyType) => {
+    for (const type of ['message/rfc822', null]) {
+      const composed = await attached(Buffer.from(text), type)
+      expect(composed.bodyType).toBe(bodyType)
+      expect(composed.content.toString()).toContain('Content-Type: message/rfc822')
+      expect(composed.content.toString()).toContain(text.replace(/\r?\n/g, '\r\n'))
+      const outer = composed.content.subarray(0, composed.content.indexOf('\r\n\r\n')).toString()
+      expect(outer.includes('Content-Transfer-Encoding: 8bit')).toBe(bodyType === '8bitmime')
+      const left = inSevenBits(composed)
+      expect(left.bodyType).toBe('7bit')
+      expectSafe(Buffer.from(left.content))
+      const [read] = (await simpleParser(Buffer.from(left.content), parserOptions)).attachments
+      expect(read?.contentType).toBe('message/rfc822')
+      expect((await simpleParser(read!.content)).text?.trim()).toBe(text.split(/\r?\n/)[2])
+    }
+  })
+
+  it('sends an attached message that cannot travel as it is as a file', async () => {
+    for (const text of [`Subject: ${'x'.repeat(999)}\r\n\r\n`, 'a\0b']) {
+      const composed = await attached(Buffer.from(text))
       expectSafe(composed.content)
       const [read] = (await simpleParser(composed.content, parserOptions)).attachments
       expect(composed.content.toString()).toContain('Content-Type: application/octet-stream')

@@ -80,7 +80,7 @@ const signatures = (message: Buffer): Promise<string[]> => signatureVerdicts(rel
 
 describe('what leaves', () => {
   test('says whose it is, and how to unsubscribe, under both signatures', async () => {
-    const id = await relay.send([ann, `b${ann}`], { unsubscribe: true, tags: [{ name: 'kind', value: 'news' }] })
+    const id = await relay.send([ann, `b${ann}`], { unsubscribe: true, tags: [{ name: 'kind', value: 'news: spring' }] })
     const message = await arrived(ann)
     const other = await arrived(`b${ann}`)
     expect(waysIn(message).path).not.toBe('')
@@ -90,7 +90,7 @@ describe('what leaves', () => {
     expect(message.fields.get('x-sterna-ref')).toMatch(/^r[0-9a-z]{46}$/)
     // The token is of the same recipient as that of the reverse-path.
     expect(message.fields.get('x-sterna-ref')?.slice(1, 27)).toBe(message.mailFrom.slice(1, 27))
-    expect(message.fields.get('feedback-id')).toMatch(/^news:sender\.example:[0-9a-f]{16}:relayexample$/)
+    expect(message.fields.get('feedback-id')).toMatch(/^news_spring:sender\.example:[0-9a-f]{16}:relayexample$/)
     expect(Math.max(...message.header.split('\r\n').map(({ length }) => length))).toBeLessThan(998)
     expect(await signatures(message.data)).toEqual(['pass', 'pass'])
     expect(await signatures(other.data)).toEqual(['pass', 'pass'])

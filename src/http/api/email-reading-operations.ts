@@ -6,6 +6,7 @@ import type { MessageFilter } from '../../message/message-filter.ts'
 import type { MessageParser } from '../../message/message-parser.ts'
 import type { MessageReader } from '../../message/message-reader.ts'
 import type { MessageRow } from '../../message/message-store.ts'
+import { isTagValue, tagName } from '../../message/send-limits.ts'
 import { parseAddress } from '../../smtp/address.ts'
 import type { ApiContext } from '../api-state.ts'
 import { eventSchema } from '../event-schema.ts'
@@ -29,13 +30,13 @@ const addressParameter = z.string().transform((text, ctx) => {
 })
 
 /** `name`, or `name=value` as the header X-Tags has it. */
-const tagParameter = z
-  .string()
-  .regex(/^[A-Za-z0-9_-]{1,256}(?:=[A-Za-z0-9_-]{1,256})?$/, { error: 'must be the name of a tag, or name=value', abort: true })
-  .transform((text) => {
-    const [name = '', value = null] = text.split('=', 2)
-    return { name, value }
-  })
+const tagParameter = z.string().transform((text, ctx) => {
+  const equals = text.indexOf('=')
+  const [name, value] = equals === -1 ? [text, null] : [text.slice(0, equals), text.slice(equals + 1)]
+  if (tagName.test(name) && (value === null || isTagValue(value))) return { name, value }
+  ctx.addIssue('must be the name of a tag, or name=value')
+  return z.NEVER
+})
 
 const filterParameters = {
   status: choiceParameter(emailStatuses),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { FieldFault } from '../../errors.ts'
 import { headerTextFault } from '../../message/check-headers.ts'
-import { parseScheduledAt, sendLimits, tagText, topicFault } from '../../message/send-limits.ts'
+import { isTagValue, longestTagValue, parseScheduledAt, sendLimits, tagName, topicFault } from '../../message/send-limits.ts'
 import type { SendOptions } from '../../message/send-options.ts'
 import type { CheckParams } from '../validate.ts'
 import { attachmentContent } from './attachment-content.ts'
@@ -73,10 +73,18 @@ const attachment = z.object({
   url: noRemoteContent,
 })
 
-const tagWord = z.string().regex(tagText, 'only letters, digits, _ and - are allowed, 256 of them at most')
+const tagNameText = z.string().regex(tagName, 'only letters, digits, _ and - are allowed, 256 of them at most')
+const tagValueText = z
+  .string()
+  .min(1)
+  .max(longestTagValue)
+  .refine(isTagValue, {
+    error: 'must be printable text, and not blank',
+    params: { code: 'invalid_characters' } satisfies CheckParams,
+  })
 const tags = atMost(
   sendLimits.tags,
-  z.union([z.array(z.object({ name: tagWord, value: tagWord })), z.record(tagWord, tagWord)], {
+  z.union([z.array(z.object({ name: tagNameText, value: tagValueText })), z.record(tagNameText, tagValueText)], {
     error: 'must be an array of {name, value}, or an object',
   }),
 )

@@ -1,12 +1,13 @@
 import { isoTime } from '../../iso-time.ts'
 import { JsonShape } from '../../json-shape.ts'
+import { labelTag, type Tag } from '../../message/send-limits.ts'
 import { prefixed, valuesOf, type Form } from './form-fields.ts'
-import { faultAt, labelTag, type CompatFault, type NativeEmail } from './native-email.ts'
+import { faultAt, type CompatFault, type NativeEmail } from './native-email.ts'
 import { parseDeliveryTime } from './parse-delivery-time.ts'
 
 /** What the fields `o:…` and `v:…` ask for. */
 export interface MailgunOptions {
-  tags: { name: string; value: string }[]
+  tags: Tag[]
   metadata: Record<string, string>
   /** ISO 8601 */
   scheduledAt: string | undefined
@@ -44,11 +45,17 @@ export function mailgunOptions(form: Form, faults: CompatFault[]): MailgunOption
   return options
 }
 
+/** Mailgun takes a tag twice as once. */
+function addLabel(tags: Tag[], label: string): void {
+  const added = labelTag(label)
+  if (!tags.some(({ name, value }) => name === added.name && value === added.value)) tags.push(added)
+}
+
 /** Why this option is refused; null where it was noted. */
 function readOption(name: string, value: string, options: MailgunOptions): string | null {
   switch (name) {
     case 'tag':
-      if (!options.tags.some((tag) => tag.name === value)) options.tags.push(labelTag(value))
+      addLabel(options.tags, value)
       return null
     case 'deliverytime': {
       const at = parseDeliveryTime(value)

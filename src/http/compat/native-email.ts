@@ -49,9 +49,6 @@ export function renamed(field: string, renames: Renames): string {
   return rename ? field.replace(rename[0], rename[1]) : field
 }
 
-/** Other services have labels of one word where ours have a name and a value. */
-export const labelTag = (label: string): { name: string; value: string } => ({ name: label, value: 'true' })
-
 /** A list with commas as header fields have it; what is wrong with it is added to `faults`. */
 export function mailboxList(text: string, field: string, faults: CompatFault[]): NativeMailbox[] {
   const parsed = parseMailboxList(text, 'strict')

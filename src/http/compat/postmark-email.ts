@@ -1,16 +1,8 @@
 import { z } from 'zod'
+import { labelTag } from '../../message/send-limits.ts'
 import { refusal, validate } from '../validate.ts'
 import { harmless, isNothing, listOf, recordOf } from './compat-schema.ts'
-import {
-  faultAt,
-  labelTag,
-  mailboxList,
-  renamed,
-  type CompatFault,
-  type NativeAttachment,
-  type NativeEmail,
-  type Renames,
-} from './native-email.ts'
+import { faultAt, mailboxList, renamed, type CompatFault, type NativeAttachment, type NativeEmail, type Renames } from './native-email.ts'
 
 const attachment = z.strictObject({
   Name: z.string(),
@@ -59,7 +51,7 @@ type Common = Omit<z.output<typeof emailSchema>, 'Subject' | 'HtmlBody' | 'TextB
 /**
  * An email in Postmark's form, for `/email` and `/email/batch`.
  *
- * `Tag` becomes a tag of that name. `TrackLinks` turns the tracking of clicks on or off, in html alone. The
+ * `Tag` becomes a tag (see `labelTag`). `TrackLinks` turns the tracking of clicks on or off, in html alone. The
  * one stream is `outbound`. Of no effect, and taken: `ContentLength`, and a `Disposition` (a ContentID alone makes a
  * file inline).
  *

@@ -1,16 +1,8 @@
 import { isoTime } from '../../iso-time.ts'
+import { labelTag } from '../../message/send-limits.ts'
 import { refusal, validate } from '../validate.ts'
 import { isNothing } from './compat-schema.ts'
-import {
-  FanOut,
-  faultAt,
-  labelTag,
-  renamed,
-  type CompatFault,
-  type NativeAttachment,
-  type NativeEmail,
-  type Renames,
-} from './native-email.ts'
+import { FanOut, faultAt, renamed, type CompatFault, type NativeAttachment, type NativeEmail, type Renames } from './native-email.ts'
 import { sendGridSchema, type SendGridAttachment, type SendGridBody } from './sendgrid-schema.ts'
 import { areTooMuch, ReplacementBudget, substitute } from './substitute.ts'
 

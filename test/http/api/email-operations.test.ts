@@ -345,6 +345,9 @@ describe('what is refused leaves nothing behind', () => {
     ['101 attachments', { ...plain, attachments: Array.from({ length: 101 }, () => file) }, 422, 'validation_error', 'attachments'],
     ['21 tags', { ...plain, tags: Array.from({ length: 21 }, (_, i) => ({ name: `t${i}`, value: 'x' })) }, 422, 'validation_error', 'tags'],
     ['a tag with a space', { ...plain, tags: [{ name: 'a b', value: 'x' }] }, 422, 'validation_error', 'tags.0.name'],
+    ['a tag with a blank value', { ...plain, tags: { a: ' ' } }, 422, 'validation_error', 'tags.a'],
+    ['a tag with a line break', { ...plain, tags: { a: 'x\ny' } }, 422, 'validation_error', 'tags.a'],
+    ['a tag of 257 characters', { ...plain, tags: { a: 'x'.repeat(257) } }, 422, 'validation_error', 'tags.a'],
     ['a tag without a value', { ...plain, tags: [{ name: 'a' }] }, 422, 'missing_required_field', 'tags.0.value'],
     [
       '21 metadata',
@@ -697,7 +700,7 @@ describe('reading', () => {
     const api = await startEmailApi()
     api.outcomes.set('gone@recipient.example', [unknown])
     const send = async (email: object) => String((await api.send({ ...plain, ...email })).body.id)
-    const first = await send({ from: 'news@sender.example', tags: { kind: 'news', lang: 'de' } })
+    const first = await send({ from: 'news@sender.example', tags: { kind: 'news', lang: 'de', label: 'Größe = 2, “neu”' } })
     api.clock.advance(60_000)
     const second = await send({ to: 'gone@recipient.example', tags: { kind: 'receipt' } })
     await api.idle()
@@ -713,6 +716,7 @@ describe('reading', () => {
     expect(await found('tag=kind')).toEqual([second, first])
     expect(await found('tag=kind=news')).toEqual([first])
     expect(await found('tag=kind=other')).toEqual([])
+    expect(await found(`tag=${encodeURIComponent('label=Größe = 2, “neu”')}`)).toEqual([first])
     expect(await found(`domain_id=${senderDomainId}`)).toEqual([second, first])
     expect(await found(`domain_id=dom_${'1'.repeat(26)}`)).toEqual([])
     expect(await found('since=2026-11-21T06:01:00Z')).toEqual([second])
@@ -729,7 +733,8 @@ describe('reading', () => {
       'from=App <app@sender.example>',
       'domain_id=x',
       'tag=a b',
-      'tag=a=b=c',
+      'tag=a=',
+      'tag=a=%0a',
     ]) {
       expect((await api.get(`/api/emails?${query}`)).body.name, query).toBe('invalid_parameter')
     }

@@ -32,6 +32,7 @@ test.each<[name: string, more: Record<string, unknown>, changes: object]>([
     { Cc: 'ann@example.com', Bcc: 'ann@example.com', ReplyTo: 'ann@example.com, ann@example.com' },
     { cc: [ann], bcc: [ann], reply_to: [ann, ann] },
   ],
+  ['a tag that is no name', { Tag: 'Password reset' }, { tags: [{ name: 'Password_reset', value: 'Password reset' }] }],
   ['a tag and metadata', { Tag: 'welcome', Metadata: { a: '1' } }, { tags: [{ name: 'welcome', value: 'true' }], metadata: { a: '1' } }],
   ['header fields', { Headers: [{ Name: 'X-A', Value: '1' }] }, { headers: { 'X-A': '1' } }],
   ['tracking', { TrackOpens: true, TrackLinks: 'None' }, { tracking: { opens: true, clicks: false } }],

@@ -49,7 +49,7 @@ test.each<[name: string, more: Record<string, unknown>, one: Record<string, unkn
   ],
   [
     'categories',
-    { categories: ['a', 'b', 'a'] },
+    { categories: ['a', 'b', 'a', 'Password reset', 'Приветствие'] },
     {},
     [
       {
@@ -57,6 +57,8 @@ test.each<[name: string, more: Record<string, unknown>, one: Record<string, unkn
         tags: [
           { name: 'a', value: 'true' },
           { name: 'b', value: 'true' },
+          { name: 'Password_reset', value: 'Password reset' },
+          { name: 'label', value: 'Приветствие' },
         ],
       },
     ],

@@ -11,13 +11,29 @@ export interface Log {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
-  /** A log whose lines all carry these fields. */
-  child(fields: object): Log
 }
 
-const secretFields = ['authorization', 'password', 'pass', 'token', 'secret', 'signingSecret', 'key', 'privateKey']
+const secretFields = new Set(['authorization', 'password', 'pass', 'token', 'secret', 'signingSecret', 'key', 'privateKey'])
+/** How deep secret fields are looked for. */
+const mostLevels = 3
 /** API keys and signing secrets wherever they stand in a line, such as in the message of another library's error. */
 const secretTexts = /(sterna_(?:live|test)_|whsec_)[A-Za-z0-9+/=]{20,}/g
+
+/** Pino's own `redact` takes four times as long as all else that a line takes. */
+function withoutSecretFields(fields: object, level = 1): Record<string, unknown> {
+  const given = fields as Record<string, unknown>
+  let copy: Record<string, unknown> | undefined
+  for (const [name, value] of Object.entries(given)) {
+    const shown = secretFields.has(name) ? '[removed]' : lookedThrough(value, level)
+    if (shown !== value) (copy ??= { ...given })[name] = shown
+  }
+  return copy ?? given
+}
+
+const lookedThrough = (value: unknown, level: number): unknown =>
+  typeof value === 'object' && value !== null && !(value instanceof Error) && level < mostLevels
+    ? withoutSecretFields(value, level + 1)
+    : value
 
 const withoutSecrets = (text: string): string => text.replace(secretTexts, '$1[removed]')
 
@@ -29,9 +45,8 @@ export function createLog(level: LogLevel, write: (line: string) => void = stand
       base: null,
       messageKey: 'message',
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
-      formatters: { level: (label) => ({ level: label }) },
-      serializers: { error: stdSerializers.err },
-      redact: { paths: secretFields.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]), censor: '[removed]' },
+      formatters: { level: (label) => ({ level: label }), log: withoutSecretFields },
+      serializers: { error: (error: Error) => lookedThrough(stdSerializers.err(error), 1) },
     },
     { write: (line: string) => write(withoutSecrets(line)) },
   )
@@ -43,7 +58,6 @@ export const silentLog: Log = {
   info: () => {},
   warn: () => {},
   error: () => {},
-  child: () => silentLog,
 }
 
 /** Written at once, so that the last line before a crash is not lost. */

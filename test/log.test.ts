@@ -7,7 +7,7 @@ const log = createLog('info', (line) => lines.push(line))
 const lastLine = (): Record<string, unknown> => JSON.parse(lines.at(-1) ?? '{}') as Record<string, unknown>
 
 test('a line is one JSON object with level, time, fields and message', () => {
-  log.child({ messageId: 'em_1' }).info({ recipientId: 'rcp_1' }, 'delivered\nforged: line')
+  log.info({ messageId: 'em_1', recipientId: 'rcp_1' }, 'delivered\nforged: line')
   expect(lastLine()).toMatchObject({ level: 'info', messageId: 'em_1', recipientId: 'rcp_1', message: 'delivered\nforged: line' })
   expect(lines.at(-1)?.trimEnd().split('\n')).toHaveLength(1)
   expect(Date.parse(String(lastLine()['time']))).toBeGreaterThan(0)
@@ -24,7 +24,12 @@ test('secrets are never written, whatever field or sentence they stand in', () =
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
   log.warn({ token, headers: { authorization: `Bearer ${token}` }, webhook: { secret } }, 'fields')
   log.error({ error: new Error(`refused ${token}`), url: `http://x/?k=${secret}` }, `sentence with ${token}`)
+  log.error({ error: null }, 'nothing was thrown')
+  log.warn({ one: { two: { password: 'sesame-2' } }, list: [{ pass: 'sesame-3' }] }, 'deep')
+  log.error({ error: Object.assign(new Error('no'), { password: 'sesame-4', options: { secret: 'sesame-5' } }) }, 'error')
   const written = lines.join('')
+  expect(written).not.toContain('sesame')
+  expect(written).toContain('"message":"no"')
   expect(written).not.toContain(token)
   expect(written).not.toContain(secret)
   expect(written).toContain('sterna_live_[removed]')

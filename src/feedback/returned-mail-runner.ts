@@ -172,11 +172,14 @@ export class ReturnedMailRunner {
   }
 
   async #write(mail: ReturnedMail, outcome: ReturnedMailOutcome): Promise<void> {
-    const { db, clock, metrics } = this.#services
+    const { db, clock, log, metrics } = this.#services
     const batch = [settleReturnedMail(mail, outcome, clock.now()), ...outcome.statements]
     while (!(await this.#isWritten(db.write(batch, { patient: true }))))
       await new Promise((resolve) => setTimeout(resolve, retryMs).unref())
-    metrics.reportsSettled[outcome.result].add()
+    const { about, result } = outcome
+    metrics.reportsSettled[result].add()
+    // A stranger can send any amount of what is about nobody.
+    if (about) log.info({ returnedMailId: mail.id, ...about, result }, 'returned mail was settled')
   }
 
   /**

@@ -19,6 +19,7 @@ import type { LastingWrites } from '../store/lasting-writes.ts'
 import { withEarlierBounce, type SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import type { ContentRoom, QueuedContent } from './content-room.ts'
 import { DeliveryCounts } from './delivery-counts.ts'
+import { logOutcome } from './outcome-line.ts'
 import { holdSuspended, postpone, putBack, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
 import { recordReactions, settleAttempt, settleUntried, type Settlement } from './settle.ts'
 
@@ -55,6 +56,13 @@ interface Hold {
    * @param isTried false where it was put back untried
    */
   settled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void
+}
+
+/** A recipient that is settled, and the attempt that led to it; null where none was made. */
+interface Mail {
+  message: QueuedMessage
+  recipient: QueuedRecipient
+  attempt: Attempt | null
 }
 
 /** What is to be delivered. */
@@ -182,10 +190,6 @@ export class Dispatch {
   }
 
   async #settleAttempt(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt, more: Statement[] = []): Promise<void> {
-    this.#services.log.debug(
-      { messageId: message.id, recipientId: recipient.id, outcome: attempt.outcome.type, mxHost: attempt.mxHost },
-      'attempt ended',
-    )
     const endedAt = this.#services.clock.now()
     try {
       const { outcome } = attempt
@@ -193,11 +197,12 @@ export class Dispatch {
       const judged = isInWords ? { ...attempt, outcome: await this.#lookedBack(message, recipient, outcome) } : attempt
       const settlement = this.#settlementOf(message, recipient, judged)
       settlement.batch.push(...more)
-      await this.#settle(recipient, settlement)
+      await this.#settle({ message, recipient, attempt: judged }, settlement)
       this.#counts.attempted(message, recipient, attempt, endedAt)
     } catch (error) {
       this.#services.log.error({ messageId: message.id, recipientId: recipient.id, error }, 'the outcome of an attempt cannot be settled')
-      await this.#settle(recipient, this.#settlementOf(message, recipient, unconnectedAttempt(recipient.id, faultOfOurs(error))))
+      const failed = unconnectedAttempt(recipient.id, faultOfOurs(error))
+      await this.#settle({ message, recipient, attempt: failed }, this.#settlementOf(message, recipient, failed))
     }
   }
 
@@ -225,13 +230,15 @@ export class Dispatch {
   async giveUp(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
     const { owner, clock } = this.#services
     const context = { owner, now: clock.now(), policyFor: this.#settings.suppressionPolicyFor }
-    await this.#settle(recipient, settleUntried(message, recipient, context))
+    await this.#settle({ message, recipient, attempt: null }, settleUntried(message, recipient, context))
   }
 
-  async #settle(recipient: QueuedRecipient, { batch, dueAt, result }: Settlement): Promise<void> {
-    await this.#write(recipient, batch)
+  async #settle(mail: Mail, settlement: Settlement): Promise<void> {
+    const { log, clock } = this.#services
+    const { batch, dueAt, result } = settlement
+    if (await this.#write(mail.recipient, batch)) logOutcome(log, { ...mail, settlement, now: clock.now() })
     if (result) this.#counts.ended(result)
-    this.#services.settled(recipient, dueAt, true)
+    this.#services.settled(mail.recipient, dueAt, true)
   }
 
   /** Puts a recipient back that nothing could be tried for. */
@@ -259,12 +266,15 @@ export class Dispatch {
     }
   }
 
-  async #write(recipient: QueuedRecipient, batch: Statement[]): Promise<void> {
+  /** False where somebody else was first. */
+  async #write(recipient: QueuedRecipient, batch: Statement[]): Promise<boolean> {
     try {
       await this.#services.outcomes.write(batch)
+      return true
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error
       this.#services.log.info({ recipientId: recipient.id }, 'the recipient was moved by somebody else while an attempt was made')
+      return false
     }
   }
 }

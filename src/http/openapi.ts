@@ -100,7 +100,8 @@ const tagText: Record<string, string> = {
   Server: 'Whether the server is well, and the documentation of its API. Without a key.',
 }
 
-const description = `JSON in and out. Send an API key as \`Authorization: Bearer <API_KEY>\`. Unknown fields are ignored, ids are
+const description = `JSON in and out. Send an API key as \`Authorization: Bearer <API_KEY>\`. Unknown fields and parameters are
+ignored, unless one is nearly a known one: \`schedule_at\` is refused, with the question whether you meant \`scheduled_at\`. Ids are
 opaque, times are ISO 8601 in UTC with milliseconds. What belongs to another account does not exist.
 
 Every answer has \`X-Request-Id\`; quote it when you ask for help. Lists take \`limit\`, \`after\` and \`before\` and answer

@@ -6,6 +6,7 @@ import { requireLive, requirePermission, type ApiContext, type ApiRouter } from 
 import { changedFields } from './changed-fields.ts'
 import { csvText, type Table } from './csv.ts'
 import { jsonBody } from './json-body.ts'
+import { mistypedMembers } from './mistyped.ts'
 import { readQuery, type QueryShape } from './query.ts'
 import { validate } from './validate.ts'
 
@@ -154,5 +155,5 @@ async function bodyOf({ body }: Operation, ctx: ApiContext): Promise<{ body: unk
   const sent = await jsonBody(ctx, { optional, ...(limit === undefined ? {} : { limit }) })
   // Nothing at all is the same as `{}`; null is not.
   const given = sent === undefined ? {} : sent
-  return { body: validate(body.schema, given), fields: changedFields(body.schema, given) }
+  return { body: validate(body.schema, given, mistypedMembers(body.schema, given)), fields: changedFields(body.schema, given) }
 }

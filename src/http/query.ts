@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { SternaError } from '../errors.ts'
 import { parseIsoTime } from '../iso-time.ts'
 import type { ApiContext } from './api-state.ts'
+import { nearestName } from './mistyped.ts'
 
 /**
  * The parameters of a query string by name, each a schema over its text. All may be absent, as far as it is for us to
@@ -49,7 +50,7 @@ export const listParameter = (most: number) =>
     .refine((items) => items.length <= most, { error: `must have at most ${most} values` })
 
 /**
- * The declared parameters of a query string; null where one is absent or empty. Others are ignored.
+ * The declared parameters of a query string; null where one is absent or empty. Others are ignored, unless they are nearly a declared one that is absent.
  * @throws SternaError `invalid_parameter`, also where one is given twice
  */
 export function readQuery(ctx: ApiContext, shape: QueryShape): Record<string, unknown> {
@@ -61,7 +62,19 @@ export function readQuery(ctx: ApiContext, shape: QueryShape): Record<string, un
     if (second !== undefined) throw new SternaError('invalid_parameter', `Give the parameter ${name} once.`)
     values[name] = text === undefined || text === '' ? null : parsed(schema, name, text)
   }
+  const unknown = [...given.keys()].filter((name) => !Object.hasOwn(shape, name))
+  for (const name of unknown.slice(0, mostUnknown)) refuseMistyped(name, shape, given)
   return values
+}
+
+/** Unknown parameters that are compared: there may be thousands. */
+const mostUnknown = 100
+
+/** Silently ignored, `recipient` in place of `to` would list everything. */
+function refuseMistyped(name: string, shape: QueryShape, given: URLSearchParams): void {
+  const nearest = nearestName(name, Object.keys(shape))
+  if (nearest === null || given.has(nearest)) return
+  throw new SternaError('invalid_parameter', `There is no parameter ${name}. Did you mean ${nearest}?`)
 }
 
 function parsed(schema: z.ZodType, name: string, text: string): unknown {

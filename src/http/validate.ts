@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { SternaError, type ErrorCode, type FieldFault } from '../errors.ts'
+import type { Mistyped } from './mistyped.ts'
 
 /**
  * `params` of a schema's own check: how its fault is to be named. `error` becomes the name of the whole refusal. The
@@ -14,17 +15,21 @@ export interface CheckParams {
 type Issue = z.core.$ZodIssue
 
 /**
- * The value as the schema has it, with what the schema does not know left out.
+ * The value as the schema has it, with what the schema does not know left out. `mistyped` are members that are refused all the same.
  * @throws SternaError `missing_required_field`, `validation_error` or what a check names, with a fault for each field;
  * `invalid_json` where the whole is not an object (or array) at all
  */
-export function validate<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+export function validate<S extends z.ZodType>(schema: S, value: unknown, mistyped: readonly Mistyped[] = []): z.output<S> {
   const result = schema.safeParse(value)
-  if (result.success) return result.data
-  const issues = result.error.issues.flatMap((issue) => innermost(issue))
+  if (result.success && mistyped.length === 0) return result.data as z.output<S>
+  const issues = (result.error?.issues ?? []).flatMap((issue) => innermost(issue))
   const whole = issues.find((issue) => issue.path.length === 0 && issue.code === 'invalid_type')
   if (whole) throw new SternaError('invalid_json', `The request body must be a JSON ${expected(whole)}, not ${kindOf(value)}.`)
-  throw refusal(issues.map((issue) => ({ ...faultOf(issue, value), error: paramsOf(issue)?.error })))
+  const faults = issues.flatMap((issue) => faultsOf(issue, value).map((fault) => ({ ...fault, error: paramsOf(issue)?.error })))
+  // A slip of the pen is one fault: not also that the field is missing, nor that there is no such field.
+  const told = new Set(mistyped.flatMap(({ fault, meant }) => [fault.field, `${meant} missing`]))
+  const others = faults.filter(({ field, code }) => !told.has(field) && !told.has(`${field} ${code}`))
+  throw refusal([...mistyped.map(({ fault }) => fault), ...others])
 }
 
 /** One error from all faults; its name is that of the first fault that has one of its own. */
@@ -57,15 +62,18 @@ const isWrongType = (issue: Issue): boolean =>
     paramsOf(issue)?.code === 'invalid_type' ||
     (issue.code === 'invalid_union' && issue.errors.every((branch) => branch.some(isWrongType))))
 
-function faultOf(issue: Issue, value: unknown): FieldFault {
+function faultsOf(issue: Issue, value: unknown): FieldFault[] {
   const field = issue.path.map(String).join('.').slice(0, longestPath)
-  const params = paramsOf(issue)
-  if (params) return { field, code: params.code, message: `The \`${field}\` field ${issue.message}.`, help: params.help ?? null }
-  if (issue.code === 'unrecognized_keys') {
-    const key = issue.keys[0] ?? ''
+  if (issue.code !== 'unrecognized_keys') return [faultAt(field, issue, value)]
+  return issue.keys.slice(0, mostFaults).map((key) => {
     const path = (field === '' ? key : `${field}.${key}`).slice(0, longestPath)
     return { field: path, code: 'unknown_field', message: `There is no field \`${path}\`.`, help: null }
-  }
+  })
+}
+
+function faultAt(field: string, issue: Issue, value: unknown): FieldFault {
+  const params = paramsOf(issue)
+  if (params) return { field, code: params.code, message: `The \`${field}\` field ${issue.message}.`, help: params.help ?? null }
   const given = valueAt(value, issue.path)
   if (given === undefined) return { field, code: 'missing', message: `The \`${field}\` field is missing.`, help: null }
   return { field, code: codeOf(issue), message: `The \`${field}\` field ${complaint(issue, given)}.`, help: null }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { SternaError } from '../../errors.ts'
 import type { Idempotency, Submission, Submitter } from '../../message/submission.ts'
 import { bodyLimit, parseJson } from '../json-body.ts'
+import { mistypedMembers } from '../mistyped.ts'
 import { validate } from '../validate.ts'
 import { emailsOf } from './email-list.ts'
 import { emailSchema, strictEmailSchema } from './email-schema.ts'
@@ -73,7 +74,7 @@ async function submissionOf(
   context: RequestContext,
 ): Promise<Submission> {
   const { submitter, source, isStrict } = request
-  const given = validate(isStrict ? strictEmailSchema : emailSchema, email)
+  const given = validate(isStrict ? strictEmailSchema : emailSchema, email, mistypedMembers(emailSchema, email))
   return submissionFor(await withTemplate(given, submitter.accountId, context), { submitter, source, idempotency }, context)
 }
 

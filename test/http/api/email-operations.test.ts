@@ -344,6 +344,8 @@ describe('what is refused leaves nothing behind', () => {
     ],
     ['101 attachments', { ...plain, attachments: Array.from({ length: 101 }, () => file) }, 422, 'validation_error', 'attachments'],
     ['21 tags', { ...plain, tags: Array.from({ length: 21 }, (_, i) => ({ name: `t${i}`, value: 'x' })) }, 422, 'validation_error', 'tags'],
+    ['a field that is nearly a known one', { ...plain, schedule_at: '2026-12-01T00:00:00Z' }, 422, 'validation_error', 'schedule_at'],
+    ['a recipient in a field of another name', { ...plain, to: undefined, recipient: plain.to }, 422, 'validation_error', 'recipient'],
     ['a tag with a space', { ...plain, tags: [{ name: 'a b', value: 'x' }] }, 422, 'validation_error', 'tags.0.name'],
     ['a tag with a blank value', { ...plain, tags: { a: ' ' } }, 422, 'validation_error', 'tags.a'],
     ['a tag with a line break', { ...plain, tags: { a: 'x\ny' } }, 422, 'validation_error', 'tags.a'],
@@ -399,7 +401,7 @@ describe('what is refused leaves nothing behind', () => {
 
   test('an unknown field, for those who ask for strictness', async () => {
     const api = await startEmailApi()
-    const typo = { ...plain, reply_too: 'x@sender.example' }
+    const typo = { ...plain, priority: 'high' }
     for (const [path, headers] of [
       ['/api/send?strict=true', {}],
       ['/api/send', { prefer: 'respond-async, handling=strict' }],
@@ -407,7 +409,7 @@ describe('what is refused leaves nothing behind', () => {
       const answer = await api.request('POST', path, { token: api.key, body: typo, headers })
       expect(answer).toMatchObject({
         status: 422,
-        body: { name: 'validation_error', errors: [{ field: 'reply_too', code: 'unknown_field' }] },
+        body: { name: 'validation_error', errors: [{ field: 'priority', code: 'unknown_field' }] },
       })
     }
     expect((await api.request('POST', '/api/send?strict=maybe', { token: api.key, body: plain })).body.name).toBe('invalid_parameter')
@@ -733,6 +735,8 @@ describe('reading', () => {
       'from=App <app@sender.example>',
       'domain_id=x',
       'tag=a b',
+      'recipient=a@x.example',
+      'limits=1',
       'tag=a=',
       'tag=a=%0a',
     ]) {

@@ -3,7 +3,7 @@
  * installed, in one run and in turn. Loopback only, bounded in messages and time. Linux, for the CPU figures.
  *
  * npm run bench -- [--rounds 3] [--messages 6000] [--warm-up 1000] [--domains 1] [--http-seconds 5] [--alone]
- *   [--tracked true|false: mail has links, and its opens and clicks are tracked or not]
+ *   [--tracked true|false: mail has links, and its opens and clicks are tracked or not] [--json]
  */
 import { spawn } from 'node:child_process'
 import { cpus, totalmem } from 'node:os'
@@ -21,6 +21,7 @@ const { values } = parseArgs({
     'http-seconds': { type: 'string', default: '5' },
     alone: { type: 'boolean', default: false },
     tracked: { type: 'string' },
+    json: { type: 'boolean', default: false },
   },
 })
 const rounds = Number(values.rounds)
@@ -29,6 +30,9 @@ const sink = { host: '127.0.0.2', port: 2525 }
 const seconds = 120
 /** Sent before those that count, to both: a server runs for months, and its first second is not what it does then. */
 const warmUp = Number(values['warm-up'])
+
+/** The figures are either lines for people, as they come, or one object at the end. */
+const say = (line: string): void => void (values.json || console.log(line))
 
 interface Round {
   deliveredPerSecond: number
@@ -106,9 +110,14 @@ async function measure(peer: Peer, messages: number, size: number): Promise<Roun
 const median = (numbers: number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0
 const medianOf = (all: Round[], name: keyof Round): number => median(all.map((round) => round[name]))
 
+/** Null if there was no round. */
+const medians = (all: Round[]): object | null =>
+  all[0] === undefined ? null : Object.fromEntries(Object.keys(all[0]).map((name) => [name, medianOf(all, name as keyof Round)]))
+const smtp: object[] = []
+
 function report(name: string, all: Round[]): void {
   const of = (field: keyof Round, digits = 0) => medianOf(all, field).toFixed(digits)
-  console.log(
+  say(
     `  ${name.padEnd(20)} ${of('deliveredPerSecond').padStart(6)} delivered/s   ${of('cpuPerThousand', 2)} CPU s/1000   ` +
       `${of('residentMb').padStart(4)} MB   accept p50/p99 ${of('acceptP50', 1)}/${of('acceptP99', 1)} ms   ` +
       `accept to delivered ${of('endToEndP50')}/${of('endToEndP99')} ms   ` +
@@ -116,12 +125,12 @@ function report(name: string, all: Round[]): void {
   )
 }
 
-console.log(`${cpus().length} cores (${cpus()[0]?.model}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`)
+say(`${cpus().length} cores (${cpus()[0]?.model}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`)
 for (const [label, size, messages] of [
   ['2 KB', 2048, Number(values.messages)],
   ['50 KB', 51_200, Math.ceil(Number(values.messages) / 2)],
 ] as const) {
-  console.log(
+  say(
     `SMTP, ${label}, ${messages} messages after ${warmUp}, 10 connections, 10 messages a connection, ${domains} destination(s), medians of ${rounds}:`,
   )
   const ours: Round[] = []
@@ -134,13 +143,14 @@ for (const [label, size, messages] of [
     const sterna = await startSterna(sink, domains)
     ours.push(await measureWarm(sterna, messages, size).finally(() => sterna.stop()))
   }
+  smtp.push({ size, messages, sterna: medians(ours), postfix: medians(theirs) })
   report('Sterna', ours)
   if (theirs.length > 0) {
     report('Postfix + OpenDKIM', theirs)
     const ratio = medianOf(ours, 'deliveredPerSecond') / medianOf(theirs, 'deliveredPerSecond')
-    console.log(`  ratio ${ratio.toFixed(2)}`)
+    say(`  ratio ${ratio.toFixed(2)}`)
   } else if (!values.alone) {
-    console.log('  Postfix with OpenDKIM is not installed (or this is not root): apt-get install postfix opendkim')
+    say('  Postfix with OpenDKIM is not installed (or this is not root): apt-get install postfix opendkim')
   }
 }
 
@@ -156,10 +166,12 @@ try {
       size: 2048,
     }),
   ])
-  console.log(
+  say(
     `HTTP accept, 2 KB, 50 connections, nothing delivered meanwhile:\n  Sterna ${http.perSecond?.toFixed(0)} requests/s   ` +
       `p50/p99 ${http.p50Ms?.toFixed(1)}/${http.p99Ms?.toFixed(1)} ms   failed ${http.failed}`,
   )
+  const machine = { cores: cpus().length, model: cpus()[0]?.model ?? null, node: process.versions.node }
+  if (values.json) console.log(JSON.stringify({ object: 'benchmark', machine, rounds, smtp, http }, null, 2))
 } finally {
   sterna.stop()
 }

@@ -2,12 +2,13 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from './clock.ts'
-import type { Command } from './command/command.ts'
-import { failed, parseCommand, runCommand, type ParsedCommand } from './command/command-line.ts'
+import { asksForJson, failed, parseCommand, resultOf, runCommand, type ParsedCommand } from './command/command-line.ts'
 import { compactDatabase } from './command/compact-database.ts'
+import type { Command, CommandInput, CommandOutput } from './command/command.ts'
+import { confirm, ownTerminal } from './command/confirm.ts'
 import { askServer, controlSocketPath, serveControlSocket, type CommandRequest, type CommandResult } from './command/control-socket.ts'
 import { parseFeedbackFiles } from './command/feedback-commands.ts'
-import { helpPage } from './command/help-page.ts'
+import { help } from './command/help-page.ts'
 import { openCommandServices } from './command/open-command-services.ts'
 import { restoreBackup } from './command/restore.ts'
 import { judgeFiles, rewriteFile } from './command/tracking-commands.ts'
@@ -27,43 +28,63 @@ export async function main(argv: string[]): Promise<number> {
   process.stdout.on('error', () => {})
   try {
     const parsed = parseCommand({ argv, cwd: process.cwd() })
+    await confirm(parsed, ownTerminal())
     const result = await carryOut(parsed, argv)
     process.stdout.write(result.stdout)
     process.stderr.write(result.stderr)
     return result.exitCode
   } catch (error) {
-    const { stderr, exitCode } = failed(error)
+    const { stderr, exitCode } = failed(error, asksForJson(argv))
     process.stderr.write(stderr)
     return exitCode
   }
 }
 
-/** What a command of this process prints may be any bytes. */
-type OwnResult = Omit<CommandResult, 'stdout'> & { stdout: string | Buffer }
+type OwnOutput = CommandOutput<string | Buffer>
 
-async function carryOut({ command, input, configFile }: ParsedCommand, argv: string[]): Promise<OwnResult> {
-  if (command.name === 'help') return result(helpPage(input.args))
-  if (command.name === 'version') return result(`${version()}\n`)
-  if (command.name === 'bench') return bench()
-  if (command.name === 'feedback parse') return parseFeedbackFiles(input)
-  if (command.name === 'tracking rewrite') return { ...result(''), stdout: await rewriteFile(input, systemClock.now()) }
+async function carryOut(parsed: ParsedCommand, argv: string[]): Promise<CommandResult<string | Buffer>> {
+  const { command, input, configFile } = parsed
+  if (command.name === 'bench') return bench(input)
+  const output = await withoutConfig(parsed)
+  if (output) return resultOf(output, input)
   const config = loadConfig({ file: configFile, env: process.env })
-  if (command.name === 'tracking judge') return judgeFiles(input, config.tracking.scannerNetworks)
   const log = createLog(config.log.level)
-  if (command.name === 'serve') return serve(config, log)
-  if (command.name === 'restore') {
-    const { stdout, stderr = '' } = await restoreBackup(input, config)
-    return result(stdout, stderr)
-  }
-  if (command.name === 'compact') {
-    const { stdout, stderr = '' } = compactDatabase(config, (line) => void process.stderr.write(`${line}\n`))
-    return result(stdout, stderr)
-  }
+  if (command.name === 'serve') return serve(config, log, input)
+  const own = await withoutServer(parsed, config)
+  if (own) return resultOf(own, input)
   const request = { argv, cwd: process.cwd() }
   return (await askServer(controlSocketPath(config.dataDir), request)) ?? runAlone(command, request, { config, log })
 }
 
-const result = (stdout: string, stderr = ''): CommandResult => ({ stdout, stderr, exitCode: 0 })
+/** Runs a command that needs no configuration. */
+function withoutConfig({ command, input }: ParsedCommand): OwnOutput | Promise<OwnOutput> | undefined {
+  switch (command.name) {
+    case 'help':
+      return help(input.args)
+    case 'version':
+      return { stdout: `${version()}\n`, json: { object: 'version', version: version() } }
+    case 'feedback parse':
+      return parseFeedbackFiles(input)
+    case 'tracking rewrite':
+      return rewriteFile(input, systemClock.now())
+    default:
+      return undefined
+  }
+}
+
+/** Runs a command that never runs in a server. */
+function withoutServer({ command, input }: ParsedCommand, config: Config): OwnOutput | Promise<OwnOutput> | undefined {
+  switch (command.name) {
+    case 'tracking judge':
+      return judgeFiles(input, config.tracking.scannerNetworks)
+    case 'restore':
+      return restoreBackup(input, config)
+    case 'compact':
+      return compactDatabase(config, (line) => void (input.isJson || process.stderr.write(`${line}\n`)))
+    default:
+      return undefined
+  }
+}
 
 async function runAlone(command: Command, request: CommandRequest, { config, log }: { config: Config; log: Log }): Promise<CommandResult> {
   const { isNew } = findDatabase(config.dataDir)
@@ -87,7 +108,7 @@ const nothingToRead = (dataDir: string): SternaError =>
   )
 
 /** Serves until a signal comes. */
-async function serve(config: Config, log: Log): Promise<CommandResult> {
+async function serve(config: Config, log: Log, input: CommandInput): Promise<CommandResult> {
   const stopSignal = nextSignal(log)
   // Commands, which use none of it, start in half the time without it.
   const { startRelay } = await import('./relay/relay.ts')
@@ -99,14 +120,14 @@ async function serve(config: Config, log: Log): Promise<CommandResult> {
   try {
     const path = controlSocketPath(config.dataDir)
     const control = await serveControlSocket(path, (request) => runCommand(request, relay.services), log)
-    process.stdout.write(await welcome(relay.services))
+    process.stdout.write(resultOf(await welcome(relay.services, version()), input).stdout)
     log.info({ version: version(), dataDir: config.dataDir }, 'Sterna is ready')
     log.info({ signal: await stopSignal }, 'stopping')
     await control.close()
   } finally {
     await stopInTime(relay, log)
   }
-  return result('')
+  return { stdout: '', stderr: '', exitCode: 0 }
 }
 
 async function stopInTime(relay: { stop(): Promise<void> }, log: Log): Promise<void> {
@@ -141,9 +162,11 @@ function nextSignal(log: Log): Promise<string> {
 
 const version = (): string => (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version
 
-function bench(): Promise<CommandResult> {
+function bench({ isJson }: CommandInput): Promise<CommandResult> {
   const { promise, resolve, reject } = Promise.withResolvers<CommandResult>()
-  const child = spawn(process.execPath, [fileURLToPath(new URL('../bench/main.ts', import.meta.url))], { stdio: 'inherit' })
+  const child = spawn(process.execPath, [fileURLToPath(new URL('../bench/main.ts', import.meta.url)), ...(isJson ? ['--json'] : [])], {
+    stdio: 'inherit',
+  })
   child.on('error', reject)
   child.on('close', (code) => resolve({ stdout: '', stderr: '', exitCode: code ?? 1 }))
   return promise

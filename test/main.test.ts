@@ -40,7 +40,7 @@ test('a life on the command line, without a server', async () => {
   expect(await succeed('key', 'create', '--account', 'shop')).toMatch(/^sterna_live_\w{49}\n$/)
   expect(await succeed('key', 'create', '--account', 'shop', '--sandbox', '--name', 'tests')).toMatch(/^sterna_test_\w{49}\n$/)
   const [, line = ''] = (await succeed('key', 'list', '--account', 'shop')).split('\n')
-  await succeed('key', 'revoke', line.split(' ')[0] ?? '')
+  await succeed('key', 'revoke', line.split(' ')[0] ?? '', '--yes')
   expect((await succeed('key', 'list', '--account', 'shop')).split('\n')).toHaveLength(3)
 
   const domain = JSON.parse(await succeed('domain', 'add', 'Example.COM', '--account', 'shop', '--json')) as {
@@ -125,10 +125,12 @@ const refusals: [argv: string[], exitCode: number, stderr: RegExp][] = [
   [['account', 'create'], 2, /NAME is missing\. Usage: sterna account create NAME/],
   [['account', 'create', 'a', 'b'], 2, /"b" is one argument too many/],
   [['key', 'create'], 2, /--account is missing/],
-  [['key', 'create', '--acount', 'x'], 2, /Unknown option '--acount'\. Usage/],
+  [['key', 'create', '--acount', 'x'], 2, /There is no option "--acount"; did you mean "--account"\?/],
   [['key', 'create', '--account', 'nobody'], 1, /There is no account "nobody"/],
   [['account', 'create', 'b', '--plan', 'gold'], 1, /There is no plan "gold"; choose one of free/],
-  [['key', 'create', '--account', 'shop', '--permission', 'all'], 1, /There is no permission "all"/],
+  [['key', 'create', '--account', 'shop', '--permission', 'all'], 2, /--permission is "all"/],
+  [['account', 'delete', 'shop'], 2, /there is no terminal to ask on\. Add --yes/],
+  [['account', 'delete', 'nobody', '--yes'], 1, /There is no account "nobody"/],
   [['domain', 'add', 'co.uk', '--account', 'shop'], 1, /public suffix/],
   [['webhook', 'add', 'ftp://x', '--account', 'shop'], 1, /http/],
   [['webhook', 'add', 'http://x.example', '--account', 'shop', '--events', 'email.sned'], 1, /There is no event "email\.sned"/],
@@ -162,6 +164,8 @@ test('faults of the configuration are told before anything is touched', async ()
 test('help and version need no configuration', async () => {
   expect((await sterna('version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   expect((await sterna()).stdout).toContain('account create')
+  expect(JSON.parse((await sterna('version', '--json')).stdout)).toEqual({ object: 'version', version: expect.any(String) })
+  expect(JSON.parse((await sterna('help', '--json')).stdout)).toMatchObject({ object: 'list' })
   expect((await sterna('help', 'queue')).stdout).toContain('sterna queue hold')
   expect((await sterna('key', 'create', '--help')).stdout).toContain('--sandbox')
 })

@@ -1,7 +1,9 @@
 import { removeAccount } from '../account-removal.ts'
+import type { Account } from '../account/accounts.ts'
 import { checkedPlan } from '../account/plan.ts'
-import { SternaError } from '../errors.ts'
-import { argument, shownTime, table, textOption, type Command } from './command.ts'
+import { accountObject } from '../http/api/account-operations.ts'
+import { argument, deletedObject, listObject, shownTime, table, textOption, type Command, type CommandOutput } from './command.ts'
+import type { CommandServices } from './command-services.ts'
 
 export const accountCommands: Command[] = [
   {
@@ -9,10 +11,11 @@ export const accountCommands: Command[] = [
     args: ['NAME'],
     options: { plan: { type: 'string', value: 'PLAN', doc: 'One of the plans in the setting plans; default: accounts.default_plan.' } },
     doc: 'Creates an account and prints its id.',
-    async run(input, { accounts, config }) {
+    async run(input, services) {
+      const { accounts, config } = services
       const plan = checkedPlan(textOption(input, 'plan') ?? config.accounts.defaultPlan, config.plans)
       const account = await accounts.create(argument(input, 0), plan)
-      return { stdout: `${account.id}\n`, objectId: account.id }
+      return shown(account, services)
     },
   },
   {
@@ -21,9 +24,13 @@ export const accountCommands: Command[] = [
     args: [],
     options: {},
     doc: 'Lists the accounts.',
-    async run(_input, { accounts }) {
-      const rows = accounts.list().map(({ id, name, plan, status, createdAt }) => [id, name, plan, status, shownTime(createdAt)])
-      return { stdout: table([['ID', 'NAME', 'PLAN', 'STATUS', 'CREATED'], ...rows]) }
+    async run(_input, services) {
+      const accounts = services.accounts.list()
+      const rows = accounts.map(({ id, name, plan, status, createdAt }) => [id, name, plan, status, shownTime(createdAt)])
+      return {
+        stdout: table([['ID', 'NAME', 'PLAN', 'STATUS', 'CREATED'], ...rows]),
+        json: listObject(accounts.map((account) => objectOf(account, services))),
+      }
     },
   },
   {
@@ -33,10 +40,10 @@ export const accountCommands: Command[] = [
     doc:
       'Refuses all further mail of an account at once, and holds its scheduled mail. Mail that is already queued is still delivered, ' +
       'and the account can still read.',
-    async run(input, { accounts, log }) {
-      const account = await accounts.change(argument(input, 0), { status: 'suspended' })
-      log.warn({ accountId: account.id }, 'account suspended')
-      return { stdout: `${account.id}\n`, stderr: `The account ${account.name} is suspended.\n`, objectId: account.id }
+    async run(input, services) {
+      const account = await services.accounts.change(argument(input, 0), { status: 'suspended' })
+      services.log.warn({ accountId: account.id }, 'account suspended')
+      return shown(account, services, `The account ${account.name} is suspended.\n`)
     },
   },
   {
@@ -44,10 +51,10 @@ export const accountCommands: Command[] = [
     args: ['ACCOUNT'],
     options: {},
     doc: 'Lets a suspended account send again. Scheduled mail that was held is sent at once, unless it has expired.',
-    async run(input, { accounts, log }) {
-      const account = await accounts.change(argument(input, 0), { status: 'active' })
-      log.info({ accountId: account.id }, 'account resumed')
-      return { stdout: `${account.id}\n`, stderr: `The account ${account.name} may send again.\n`, objectId: account.id }
+    async run(input, services) {
+      const account = await services.accounts.change(argument(input, 0), { status: 'active' })
+      services.log.info({ accountId: account.id }, 'account resumed')
+      return shown(account, services, `The account ${account.name} may send again.\n`)
     },
   },
   {
@@ -55,32 +62,24 @@ export const accountCommands: Command[] = [
     args: ['ACCOUNT', 'PLAN'],
     options: {},
     doc: 'Moves an account to another plan of the setting plans.',
-    async run(input, { accounts, config }) {
-      const account = await accounts.change(argument(input, 0), { plan: checkedPlan(argument(input, 1), config.plans) })
-      return {
-        stdout: `${account.id}\n`,
-        stderr: `The account ${account.name} is now on the plan ${account.plan}.\n`,
-        objectId: account.id,
-      }
+    async run(input, services) {
+      const plan = checkedPlan(argument(input, 1), services.config.plans)
+      const account = await services.accounts.change(argument(input, 0), { plan })
+      return shown(account, services, `The account ${account.name} is now on the plan ${account.plan}.\n`)
     },
   },
   {
     name: 'account notices',
     args: ['ACCOUNT', 'on|off'],
+    choices: { 'on|off': ['on', 'off'] },
     options: {},
     doc:
       'Turns delivery notices on or off: mail to the MAIL FROM address when a message submitted over SMTP fails or is delayed. The ' +
       "message's NOTIFY parameter says which (RFC 3461, RFC 3464).",
-    async run(input, { accounts }) {
+    async run(input, services) {
       const wanted = argument(input, 1)
-      if (wanted !== 'on' && wanted !== 'off')
-        throw new SternaError('invalid_parameter', `Delivery notices are on or off, not "${wanted}".`)
-      const account = await accounts.change(argument(input, 0), { deliveryNotices: wanted === 'on' })
-      return {
-        stdout: `${account.id}\n`,
-        stderr: `Delivery notices of the account ${account.name} are ${wanted}.\n`,
-        objectId: account.id,
-      }
+      const account = await services.accounts.change(argument(input, 0), { deliveryNotices: wanted === 'on' })
+      return shown(account, services, `Delivery notices of the account ${account.name} are ${wanted}.\n`)
     },
   },
   {
@@ -90,10 +89,21 @@ export const accountCommands: Command[] = [
     doc:
       'Deletes an account without queued mail, together with its keys, users, webhooks, domains, templates and suppressions. The ' +
       'mail it has sent stays until retention removes it.',
+    asks: (input) => `Delete the account ${argument(input, 0)} with its keys, users, webhooks, domains, templates and suppressions?`,
     async run(input, services) {
       const id = await removeAccount(argument(input, 0), services)
       services.log.warn({ accountId: id }, 'account deleted')
-      return { stdout: `${id}\n`, objectId: id }
+      return { stdout: `${id}\n`, json: deletedObject('account', id), objectId: id }
     },
   },
 ]
+
+const objectOf = (account: Account, { config }: CommandServices): object =>
+  accountObject(account, { plans: { byName: config.plans, standard: config.accounts.defaultPlan } })
+
+const shown = (account: Account, services: CommandServices, stderr = ''): CommandOutput => ({
+  stdout: `${account.id}\n`,
+  json: objectOf(account, services),
+  stderr,
+  objectId: account.id,
+})

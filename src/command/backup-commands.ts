@@ -86,7 +86,7 @@ export const backupCommands: Command[] = [
         throw error
       }
       const remark = `It cannot be restored without ${config.secretKeyFile}. Keep a copy of that file in another place.\n`
-      return { stdout: `${made.join('\n')}\n`, stderr: keyCopy === null ? remark : '' }
+      return { stdout: `${made.join('\n')}\n`, json: { object: 'backup', file, key_file: keyCopy }, stderr: keyCopy === null ? remark : '' }
     },
   },
   {

@@ -14,24 +14,32 @@ import { trackingCommands } from './tracking-commands.ts'
 import { userCommands } from './user-commands.ts'
 import { webhookCommands } from './webhook-commands.ts'
 
-/** Every command, in the order of the help page. main.ts runs those without `run`. */
-export const commands: readonly Command[] = [
-  { name: 'serve', args: [], options: {}, doc: 'Starts the relay; SIGTERM or Ctrl-C stops it.' },
-  ...accountCommands,
-  ...keyCommands,
-  ...userCommands,
-  ...domainCommands,
-  ...webhookCommands,
-  ...templateCommands,
-  ...queueCommands,
-  ...importCommands,
-  ...reportCommands,
-  ...feedbackCommands,
-  ...eraseCommands,
-  ...trackingCommands,
-  ...backupCommands,
-  ...doctorCommands,
-  { name: 'bench', args: [], options: {}, doc: 'Measures how fast this machine accepts and delivers mail, on loopback.' },
-  { name: 'version', args: [], options: {}, doc: 'Prints the version.' },
-  { name: 'help', args: ['[COMMAND…]'], options: {}, doc: 'Prints this page, or the options of one command.' },
+/** Every command, in groups and in the order of the help page. main.ts runs those without `run`. */
+export const commandGroups: readonly { title: string; commands: readonly Command[] }[] = [
+  {
+    title: 'Server',
+    commands: [
+      { name: 'serve', args: [], options: {}, doc: 'Starts the relay; SIGTERM or Ctrl-C stops it.' },
+      ...doctorCommands,
+      ...backupCommands,
+    ],
+  },
+  { title: 'Accounts, keys and users', commands: [...accountCommands, ...keyCommands, ...userCommands] },
+  { title: 'Domains', commands: domainCommands },
+  { title: 'Webhooks', commands: webhookCommands },
+  { title: 'Templates', commands: templateCommands },
+  { title: 'Mail', commands: [...queueCommands, ...reportCommands] },
+  { title: 'Recipients', commands: [...importCommands, ...eraseCommands] },
+  {
+    title: 'Tools',
+    commands: [
+      ...feedbackCommands,
+      ...trackingCommands,
+      { name: 'bench', args: [], options: {}, doc: 'Measures how fast this machine accepts and delivers mail, on loopback.' },
+      { name: 'version', args: [], options: {}, doc: 'Prints the version.' },
+      { name: 'help', args: ['[COMMAND…]'], options: {}, doc: 'Prints this page, or the options of one command.' },
+    ],
+  },
 ]
+
+export const commands: readonly Command[] = commandGroups.flatMap((group) => group.commands)

@@ -9,6 +9,8 @@ interface CommandOption {
   doc: string
   /** True if the command requires it. */
   required?: boolean
+  /** The only values that it takes. */
+  choices?: readonly string[]
 }
 
 /** What a user wrote after the command's name. */
@@ -18,12 +20,24 @@ export interface CommandInput {
   options: Record<string, string | boolean | undefined>
   /** The directory that relative paths start from. */
   cwd: string
+  /** Whether the result is to be JSON; the command's `json` is shown then, and `stdout` is not. */
+  isJson?: boolean
 }
 
-export interface CommandOutput {
-  /** Only the result, so that it can be piped. */
-  stdout: string
-  /** Remarks for a person. */
+/** Whoever waits for a command. */
+export interface CommandClient {
+  /** Shows text before the command ends; resolves when there is room for more. */
+  tell(text: { stdout?: string; stderr?: string }): Promise<void>
+  /** Aborted when nobody waits any longer. */
+  signal: AbortSignal
+}
+
+export interface CommandOutput<Text extends string | Buffer = string> {
+  /** Only the result, so that it can be piped. Only a command that main.ts runs can print bytes. */
+  stdout: Text
+  /** The same result for `--json`: the API's object, if it has one. Undefined if `stdout` is lines of JSON in any case. */
+  json: unknown
+  /** Remarks for a person; not shown with `--json`. */
   stderr?: string
   /** The id of what it changed, for the audit log; not needed if the first argument is the id. */
   objectId?: string
@@ -39,13 +53,17 @@ export interface Command {
   args: readonly string[]
   options: Record<string, CommandOption>
   doc: string
+  /** What the arguments may be, if only certain words, by their names in `args`. */
+  choices?: Readonly<Record<string, readonly string[]>>
+  /** What to ask before it destroys something; then it also takes `--yes`, which answers the question. */
+  asks?(input: CommandInput): string
   /** True if it changes nothing, so the audit log can leave it out. */
   reads?: true
   /**
    * Runs in the serving process if there is one, else in a process that has opened the store itself. Throws when it fails. Absent for
    * commands that do not need a server's data: main.ts runs those.
    */
-  run?(input: CommandInput, services: CommandServices): Promise<CommandOutput>
+  run?(input: CommandInput, services: CommandServices, client: CommandClient): Promise<CommandOutput>
 }
 
 /** The account that a command is about. */
@@ -65,6 +83,16 @@ export function requiredOption(input: CommandInput, name: string): string {
 }
 
 export const flagOption = (input: CommandInput, name: string): boolean => input.options[name] === true
+
+/** A complete list as the API shows one. */
+export const listObject = <T>(data: readonly T[]): { object: 'list'; has_more: boolean; data: readonly T[] } => ({
+  object: 'list',
+  has_more: false,
+  data,
+})
+
+/** What the API answers when something is deleted. */
+export const deletedObject = (object: string, id: string) => ({ object, id, deleted: true })
 
 export const argument = (input: CommandInput, place: number): string => input.args[place] ?? ''
 

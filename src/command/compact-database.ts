@@ -21,6 +21,7 @@ export function compactDatabase({ dataDir }: Pick<Config, 'dataDir'>, tell: (lin
     const { before, after } = compact(file, (plan) => tell(announcement(file, plan)))
     return {
       stdout: `${file}\n`,
+      json: { object: 'compaction', database: file, bytes_before: before, bytes_after: after },
       stderr: `Rewritten: ${megabytes(before)} MB before, ${megabytes(after)} MB now. Older backups still contain the deleted data.\n`,
     }
   } finally {

@@ -5,9 +5,9 @@ import { join, relative } from 'node:path'
 import { SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
 
-/** The result of a command, for its own process to show. */
-export interface CommandResult {
-  stdout: string
+/** The result of a command, for its own process to show. Only a command that ran in that process prints bytes. */
+export interface CommandResult<Text extends string | Buffer = string> {
+  stdout: Text
   stderr: string
   exitCode: number
 }

@@ -1,21 +1,22 @@
 import { examination } from '../doctor/examination.ts'
 import { worstOf, type Finding } from '../doctor/finding.ts'
-import { flagOption, type Command } from './command.ts'
+import { doctorObject } from '../http/api/doctor-operations.ts'
+import type { Command } from './command.ts'
 
 export const doctorCommands: Command[] = [
   {
     name: 'doctor',
     reads: true,
     args: [],
-    options: { json: { type: 'boolean', doc: 'Prints JSON, like the API.' } },
+    options: {},
     doc:
       'Checks what a mail server needs: port 25, names, DNS records, certificate, clock, disk, blocklists. Exits with an error if a ' +
       'check fails.',
-    async run(input, services) {
+    async run(_input, services) {
       const findings = await examination(services)
       const isFailed = worstOf(findings) === 'failed'
-      const stdout = flagOption(input, 'json') ? `${JSON.stringify(findings, null, 2)}\n` : findings.map(linesOf).join('')
-      return { stdout, exitCode: isFailed ? 1 : 0 }
+      const json = doctorObject(findings, services.clock.now())
+      return { stdout: findings.map(linesOf).join(''), json, exitCode: isFailed ? 1 : 0 }
     },
   },
 ]

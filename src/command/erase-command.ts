@@ -1,6 +1,7 @@
 import { SternaError } from '../errors.ts'
 import { erasedThings } from '../erasure/erasing.ts'
 import type { Erasure } from '../erasure/erasures.ts'
+import { erasure as erasureResource } from '../http/api/erasure-operations.ts'
 import { parseAddress } from '../smtp/address.ts'
 import { argument, table, textOption, type Command } from './command.ts'
 
@@ -15,6 +16,7 @@ export const eraseCommands: Command[] = [
       'Forgets a recipient everywhere, and prints how much it erased. It cancels mail that waits for the address, removes content, ' +
       'and replaces the address with one at erased.invalid in whatever stays. A suppression stays in force without the address. ' +
       'Erased data cannot be restored, except from backups: see docs/privacy.md.',
+    asks: (input) => `Erase ${argument(input, 0)} from ${textOption(input, 'account') ?? 'all accounts'}? This cannot be undone.`,
     async run(input, { accounts, erasures }) {
       const address = parseAddress(argument(input, 0))
       if (!address.ok) throw new SternaError('validation_error', `This is not an address. ${address.fault}`)
@@ -25,7 +27,7 @@ export const eraseCommands: Command[] = [
       const erasure = await erasures.find(id, null)
       if (!erasure?.finishedAt)
         throw new SternaError('service_unavailable', `The erasure ${id} was interrupted. A running server resumes it within a minute.`)
-      return { stdout: table(countsOf(erasure)), stderr: remarkOn(erasure), objectId: id }
+      return { stdout: table(countsOf(erasure)), json: erasureResource.answer(erasure), stderr: remarkOn(erasure), objectId: id }
     },
   },
 ]

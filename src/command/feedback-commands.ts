@@ -3,8 +3,7 @@ import { resolve } from 'node:path'
 import { messageOf, SternaError } from '../errors.ts'
 import { startFeedbackParser, type FeedbackParser } from '../feedback/feedback-parser.ts'
 import { concernedRecipients, type Feedback } from '../bounce-parser/feedback.ts'
-import type { Command, CommandInput } from './command.ts'
-import type { CommandResult } from './control-socket.ts'
+import type { Command, CommandInput, CommandOutput } from './command.ts'
 
 /** Has no `run`: it needs neither a server nor its data, so main.ts runs it. */
 export const feedbackCommands: Command[] = [
@@ -22,9 +21,9 @@ export const feedbackCommands: Command[] = [
 const notUnderstood: Pick<Feedback, 'class' | 'recipients'> = { class: 'not-bounce', recipients: [] }
 
 /** Reports a file that cannot be opened on standard error, and still prints the others. */
-export async function parseFeedbackFiles({ args, cwd }: CommandInput): Promise<CommandResult> {
+export async function parseFeedbackFiles({ args, cwd }: CommandInput): Promise<CommandOutput> {
   const parser = startFeedbackParser()
-  const result: CommandResult = { stdout: '', stderr: '', exitCode: 0 }
+  const result = { stdout: '', json: undefined, stderr: '', exitCode: 0 }
   try {
     for (const file of args) {
       try {

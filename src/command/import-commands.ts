@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { messageOf, SternaError } from '../errors.ts'
 import { topicFault } from '../message/send-limits.ts'
-import { exportShapes, type ExportShape } from '../suppression/export-shape.ts'
+import { exportShapes } from '../suppression/export-shape.ts'
 import { importSuppressions, type ImportResult } from '../suppression/import-suppressions.ts'
-import { suppressionOrigins, type SuppressionOrigin } from '../suppression/suppression-origin.ts'
+import { suppressionOrigins } from '../suppression/suppression-origin.ts'
 import {
   accountOption as account,
   argument,
@@ -15,7 +15,7 @@ import {
   type CommandInput,
 } from './command.ts'
 
-const services = Object.keys(exportShapes).join(', ')
+const services = Object.keys(exportShapes)
 
 export const importCommands: Command[] = [
   {
@@ -23,11 +23,12 @@ export const importCommands: Command[] = [
     args: ['FILE'],
     options: {
       account,
-      from: { type: 'string', value: 'SERVICE', doc: `The service that exported the file: ${services}.`, required: true },
+      from: { type: 'string', value: 'SERVICE', doc: 'The service that exported the file.', choices: services, required: true },
       origin: {
         type: 'string',
         value: 'ORIGIN',
-        doc: `The origin of all entries, whatever the file says: ${suppressionOrigins.join(', ')}.`,
+        doc: 'The origin of all entries, whatever the file says.',
+        choices: suppressionOrigins,
       },
       topic: {
         type: 'string',
@@ -47,34 +48,21 @@ export const importCommands: Command[] = [
         {
           scope: { accountId, sandbox: flagOption(input, 'sandbox') },
           file: resolve(input.cwd, argument(input, 0)),
-          shape: shapeOf(requiredOption(input, 'from')),
-          origin: originOf(input),
+          shape: exportShapes[requiredOption(input, 'from') as keyof typeof exportShapes],
+          origin: suppressionOrigins.find((known) => known === textOption(input, 'origin')) ?? null,
           topic: topicOf(input),
         },
       )
       const { imported, known, refused, broken } = report
       return {
         stdout: `imported ${imported}, already there ${known}, refused ${refused}\n`,
+        json: importObject(report),
         stderr: complaints(report),
         exitCode: refused > 0 || broken ? 1 : 0,
       }
     },
   },
 ]
-
-function shapeOf(service: string): ExportShape {
-  const found = Object.entries(exportShapes).find(([name]) => name === service.toLowerCase())
-  if (found) return found[1]
-  throw new SternaError('validation_error', `The export format "${service}" is unknown. Choose one of ${services}.`)
-}
-
-function originOf(input: CommandInput): SuppressionOrigin | null {
-  const given = textOption(input, 'origin')
-  if (given === undefined) return null
-  const origin = suppressionOrigins.find((known) => known === given)
-  if (origin) return origin
-  throw new SternaError('validation_error', `There is no origin "${given}". Choose one of ${suppressionOrigins.join(', ')}.`)
-}
 
 function topicOf(input: CommandInput): string {
   const topic = textOption(input, 'topic')
@@ -83,6 +71,15 @@ function topicOf(input: CommandInput): string {
   if (fault === null) return topic
   throw new SternaError('validation_error', fault)
 }
+
+const importObject = ({ imported, known, refused, refusals, broken }: ImportResult): object => ({
+  object: 'suppression_import',
+  imported,
+  known,
+  refused,
+  refusals,
+  fault: broken ? messageOf(broken) : null,
+})
 
 function complaints({ refused, refusals, broken }: ImportResult): string {
   const lines = refusals.map(({ line, reason }) => `line ${line}: ${printable(reason)}`)

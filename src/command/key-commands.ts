@@ -1,11 +1,14 @@
 import { permissions, type Permission } from '../account/permission.ts'
 import { duration, SettingFault } from '../config/setting-types.ts'
 import { SternaError } from '../errors.ts'
-import { parseIsoTime } from '../iso-time.ts'
+import { apiKey } from '../http/api/api-key-operations.ts'
+import { isoTime, parseIsoTime } from '../iso-time.ts'
 import {
   accountOption as account,
   argument,
+  deletedObject,
   flagOption,
+  listObject,
   requiredOption,
   shownTime,
   table,
@@ -23,7 +26,8 @@ export const keyCommands: Command[] = [
       permission: {
         type: 'string',
         value: 'PERMISSION',
-        doc: `One of ${permissions.join(', ')}; default: full_access, or sending_access with --domain.`,
+        choices: permissions,
+        doc: 'What it may do; default: full_access, or sending_access with --domain.',
       },
       domain: { type: 'string', value: 'DOMAIN', doc: 'Limits the key to sending from this domain.' },
       name: { type: 'string', value: 'NAME', doc: 'What the key is for.' },
@@ -48,6 +52,7 @@ export const keyCommands: Command[] = [
       })
       return {
         stdout: `${token}\n`,
+        json: { object: 'api_key', id, token },
         objectId: id,
         stderr: `Key ${id} of account ${owner.name}. Keep it: it is not shown again.\n`,
       }
@@ -71,7 +76,8 @@ export const keyCommands: Command[] = [
         shownTime(key.expiresAt),
         key.name,
       ])
-      return { stdout: table([['ID', 'KEY', 'PERMISSION', 'MODE', 'DOMAIN', 'LAST USED', 'EXPIRES', 'NAME'], ...rows]) }
+      const heading = ['ID', 'KEY', 'PERMISSION', 'MODE', 'DOMAIN', 'LAST USED', 'EXPIRES', 'NAME']
+      return { stdout: table([heading, ...rows]), json: listObject(keys.map(apiKey.answer)) }
     },
   },
   {
@@ -88,6 +94,7 @@ export const keyCommands: Command[] = [
       const { token, previousExpiresAt } = await apiKeys.rotate(keyId, { overlapMs, force: flagOption(input, 'force') })
       return {
         stdout: `${token}\n`,
+        json: { object: 'api_key', id: keyId, token, previous_expires_at: isoTime(previousExpiresAt) },
         stderr: `The old token works until ${shownTime(previousExpiresAt)}.\n`,
       }
     },
@@ -97,20 +104,19 @@ export const keyCommands: Command[] = [
     args: ['ID'],
     options: {},
     doc: 'Revokes an API key at once, even in open SMTP sessions.',
+    asks: (input) => `Revoke the API key ${argument(input, 0)}? Whatever uses it can no longer send.`,
     async run(input, { apiKeys, log }) {
       const keyId = argument(input, 0)
       await apiKeys.revoke(keyId)
       log.info({ keyId }, 'API key revoked')
-      return { stdout: '', stderr: `${keyId} is revoked.\n` }
+      return { stdout: '', json: deletedObject('api_key', keyId), stderr: `${keyId} is revoked.\n` }
     },
   },
 ]
 
 function permissionOf(input: CommandInput): Permission {
-  const given = textOption(input, 'permission') ?? (input.options['domain'] === undefined ? 'full_access' : 'sending_access')
-  const permission = permissions.find((known) => known === given)
-  if (permission) return permission
-  throw new SternaError('validation_error', `There is no permission "${given}". Choose one of ${permissions.join(', ')}.`)
+  const standard = input.options['domain'] === undefined ? 'full_access' : 'sending_access'
+  return permissions.find((known) => known === textOption(input, 'permission')) ?? standard
 }
 
 function timeOf(text: string | undefined): number | null {

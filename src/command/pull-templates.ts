@@ -22,6 +22,7 @@ export async function pullTemplates(templates: TemplateList, pull: Pull): Promis
   const folder = resolve(cwd, directory)
   await writing(folder, () => mkdir(folder, { recursive: true }))
   const written: string[] = []
+  const removed: string[] = []
   const kept: string[] = []
   for (const name of names.length > 0 ? names : await allOf(templates, accountId)) {
     const template = await templates.get(accountId, name)
@@ -37,12 +38,17 @@ export async function pullTemplates(templates: TemplateList, pull: Pull): Promis
         continue
       }
       await writing(path, () => (text === null ? rm(path) : writeFile(path, text)))
-      written.push(text === null ? `${file} removed\n` : `${file}\n`)
+      ;(text === null ? removed : written).push(file)
     }
   }
   const remark =
     kept.length === 0 ? '' : `sterna: These files differ and were left unchanged; --overwrite replaces them: ${kept.join(', ')}\n`
-  return { stdout: written.join(''), stderr: remark, exitCode: kept.length === 0 ? 0 : 1 }
+  return {
+    stdout: [...written.map((file) => `${file}\n`), ...removed.map((file) => `${file} removed\n`)].join(''),
+    json: { object: 'template_files', written, removed, kept },
+    stderr: remark,
+    exitCode: kept.length === 0 ? 0 : 1,
+  }
 }
 
 async function allOf(templates: TemplateList, accountId: string): Promise<string[]> {

@@ -7,7 +7,7 @@ import { templateName } from '../template/parse-template.ts'
 import type { TemplateFields, TemplateList } from '../template/template-list.ts'
 import { partialsOf, templateSource } from '../template/template-source.ts'
 import type { Template } from '../template/template-store.ts'
-import { printable, type CommandOutput } from './command.ts'
+import { listObject, printable, type CommandOutput } from './command.ts'
 import { textOfFile } from './template-files.ts'
 
 /** Whose templates, and from where. */
@@ -33,14 +33,14 @@ const byCommand = { type: 'command', id: null, name: 'command line' } as const
 /** Takes each file by itself: reports what is wrong with one, and goes on with the others. */
 export async function pushTemplates(templates: TemplateList, push: Push): Promise<CommandOutput> {
   const pushed: Pushed[] = []
-  const faults: string[] = []
+  const faults: { name: string; message: string }[] = []
   const attempt = async (what: string, work: () => Promise<void>): Promise<void> => {
     try {
       await work()
     } catch (error) {
       if (!(error instanceof SternaError)) throw error
       const [, ...more] = error.faults ?? []
-      faults.push(...[messageOf(error), ...more.map(({ message }) => message)].map((message) => `sterna: ${what}: ${printable(message)}\n`))
+      for (const message of [messageOf(error), ...more.map((fault) => fault.message)]) faults.push({ name: what, message })
     }
   }
   for (const file of push.files) {
@@ -50,9 +50,25 @@ export async function pushTemplates(templates: TemplateList, push: Push): Promis
     for (const one of inOrder(pushed)) await attempt(one.name, () => publish(templates, one))
   }
   const lines = pushed.map(({ name, state, publication }) => `${name} ${state}${publication}\n`)
-  const remarks = push.isPublished ? await outdatedBy(templates, pushed) : []
-  return { stdout: lines.join(''), stderr: [...faults, ...remarks].join(''), exitCode: faults.length > 0 ? 1 : 0 }
+  const outdated = push.isPublished ? await outdatedBy(templates, pushed) : []
+  return {
+    stdout: lines.join(''),
+    json: { ...listObject(pushed.map(pushedObject)), errors: faults, outdated },
+    stderr: [...faults.map(({ name, message }) => `sterna: ${name}: ${printable(message)}\n`), remarkOn(outdated)].join(''),
+    exitCode: faults.length > 0 ? 1 : 0,
+  }
 }
+
+const pushedObject = ({ name, template, state }: Pushed): object => ({
+  object: 'template',
+  id: template.id,
+  name,
+  state,
+  version: template.liveNumber,
+})
+
+const remarkOn = (outdated: string[]): string =>
+  outdated.length === 0 ? '' : `Still published with an older layout or partial, until you publish them again: ${outdated.join(', ')}\n`
 
 async function pushFile(templates: TemplateList, accountId: string, path: string): Promise<Pushed> {
   const name = basename(path).replace(/\.html?$/i, '')
@@ -147,12 +163,11 @@ async function publish({ versions }: TemplateList, one: Pushed): Promise<void> {
   one.publication = `, ${one.template.liveNumber === before ? 'published before' : 'published'} as version ${one.template.liveNumber}`
 }
 
-/** Whoever publishes a layout must learn whose mail does not use it yet. */
+/** The templates that do not use what was published yet: whoever publishes a layout must learn whose mail does not. */
 async function outdatedBy({ versions }: TemplateList, pushed: Pushed[]): Promise<string[]> {
   const names = new Set<string>()
   for (const { template } of pushed) {
     for (const { id, alias, state } of await versions.dependents(template)) if (state === 'outdated') names.add(alias ?? id)
   }
-  if (names.size === 0) return []
-  return [`Still published with an older layout or partial, until you publish them again: ${[...names].join(', ')}\n`]
+  return [...names]
 }

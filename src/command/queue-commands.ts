@@ -1,5 +1,7 @@
+import { queuedRecipient } from '../http/api/queue-operations.ts'
+import { isoTimeOrNull } from '../iso-time.ts'
 import type { QueueEntry } from '../queue/queue-admin.ts'
-import { argument, printable, shownTime, table, type Command } from './command.ts'
+import { argument, listObject, printable, shownTime, table, type Command, type CommandInput, type CommandOutput } from './command.ts'
 
 const what = 'MESSAGE|RECIPIENT|DOMAIN'
 
@@ -11,13 +13,21 @@ export const queueCommands: Command[] = [
     options: {},
     doc: 'Lists the destinations with queued mail: how many recipients wait, how many are held, and the next attempt.',
     async run(_input, { queueAdmin }) {
-      const rows = (await queueAdmin.list()).map(({ destination, recipients, held, next_due_at: dueAt }) => [
+      const queues = await queueAdmin.list()
+      const rows = queues.map(({ destination, recipients, held, next_due_at: dueAt }) => [
         destination,
         String(recipients),
         String(held),
         shownTime(dueAt),
       ])
-      return { stdout: table([['DESTINATION', 'RECIPIENTS', 'HELD', 'NEXT ATTEMPT'], ...rows]) }
+      const objects = queues.map(({ destination, recipients, held, next_due_at: dueAt }) => ({
+        object: 'queue_destination',
+        destination,
+        waiting: recipients,
+        held,
+        next_attempt_at: isoTimeOrNull(dueAt),
+      }))
+      return { stdout: table([['DESTINATION', 'RECIPIENTS', 'HELD', 'NEXT ATTEMPT'], ...rows]), json: listObject(objects) }
     },
   },
   {
@@ -28,7 +38,7 @@ export const queueCommands: Command[] = [
     doc: 'Shows the recipients of a message (em_…), one recipient (rcp_…), or the first hundred that wait for a domain.',
     async run(input, { queueAdmin }) {
       const entries = await queueAdmin.show(argument(input, 0))
-      return { stdout: entries.map(shown).join('\n') }
+      return { stdout: entries.map(shown).join('\n'), json: listObject(entries.map(queuedRecipient.answer)) }
     },
   },
   {
@@ -36,26 +46,27 @@ export const queueCommands: Command[] = [
     args: [what],
     options: {},
     doc: 'Makes waiting mail due at once, except mail that is held or scheduled. If a host rests, one message tries it at once.',
-    run: async (input, { queueAdmin }) => counted(await queueAdmin.retry(argument(input, 0)), 'due now'),
+    run: async (input, { queueAdmin }) => counted(input, await queueAdmin.retry(argument(input, 0)), 'due now'),
   },
   {
     name: 'queue hold',
     args: [what],
     options: {},
     doc: 'Holds the mail that waits now until it is released. Mail that is accepted later is not held.',
-    run: async (input, { queueAdmin }) => counted(await queueAdmin.hold(argument(input, 0)), 'held'),
+    run: async (input, { queueAdmin }) => counted(input, await queueAdmin.hold(argument(input, 0)), 'held'),
   },
   {
     name: 'queue release',
     args: [what],
     options: {},
     doc: 'Lets held mail be tried again.',
-    run: async (input, { queueAdmin }) => counted(await queueAdmin.release(argument(input, 0)), 'released'),
+    run: async (input, { queueAdmin }) => counted(input, await queueAdmin.release(argument(input, 0)), 'released'),
   },
 ]
 
-const counted = (recipients: number, done: string) => ({
+const counted = (input: CommandInput, recipients: number, done: string): CommandOutput => ({
   stdout: '',
+  json: { object: 'queue_change', what: argument(input, 0), recipients },
   stderr: `${recipients} ${recipients === 1 ? 'recipient' : 'recipients'} ${done}.\n`,
 })
 

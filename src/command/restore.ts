@@ -45,6 +45,7 @@ export async function restoreBackup(input: CommandInput, config: Config): Promis
       const kept = before === null ? '' : ` The previous data was kept: ${before}.`
       return {
         stdout: `${target}\n`,
+        json: { object: 'restore', database: target, accounts, previous_database: before },
         stderr: `Restored. Accounts: ${accounts}.${kept} Start with: sterna serve\n`,
       }
     } finally {

@@ -8,8 +8,7 @@ import { judgeHits } from '../tracking/judge-hits.ts'
 import { messageLinks } from '../tracking/message-links.ts'
 import { rewriteLinks, trackableLinks } from '../tracking/rewrite-links.ts'
 import { markOf, trackingKeys } from '../tracking/tracking-token.ts'
-import { argument, flagOption, textOption, type Command, type CommandInput } from './command.ts'
-import type { CommandResult } from './control-socket.ts'
+import { argument, flagOption, listObject, textOption, type Command, type CommandInput, type CommandOutput } from './command.ts'
 import { readHitLine } from './hit-line.ts'
 
 /** These have no `run`: they need neither a server nor its data, so main.ts runs them. */
@@ -40,18 +39,17 @@ export const trackingCommands: Command[] = [
 const shownBase = 'https://track.example/t'
 
 /** @throws SternaError `not_found`; `invalid_parameter` if the file cannot be read or the charset is unknown */
-export async function rewriteFile(input: CommandInput, now: number): Promise<Buffer> {
+export async function rewriteFile(input: CommandInput, now: number): Promise<CommandOutput<string | Buffer>> {
   const html = await htmlOf(input)
   const charset = textOption(input, 'charset') ?? 'utf-8'
-  if (flagOption(input, 'links'))
-    return Buffer.from(
-      trackableLinks(html, charset)
-        .map((link) => `${JSON.stringify(link)}\n`)
-        .join(''),
-    )
+  if (flagOption(input, 'links')) {
+    const links = trackableLinks(html, charset)
+    return { stdout: links.map((link) => `${JSON.stringify(link)}\n`).join(''), json: listObject(links) }
+  }
   const keys = trackingKeys(() => randomBytes(32))
   const { clickUrl } = messageLinks({ mark: markOf(newId('em', now), keys), base: shownBase, trackingHost: '', keys })
-  return Buffer.from(rewriteLinks(html, charset, clickUrl))
+  const rewritten = Buffer.from(rewriteLinks(html, charset, clickUrl))
+  return { stdout: rewritten, json: { object: 'rewritten_html', html: new TextDecoder(charset).decode(rewritten) } }
 }
 
 const htmlOf = (input: CommandInput): Promise<Buffer> => contentOf(argument(input, 0), input.cwd)
@@ -60,9 +58,9 @@ const htmlOf = (input: CommandInput): Promise<Buffer> => contentOf(argument(inpu
  * Judges with the same code as the server. Reports files and lines that cannot be read on standard error, and still judges the others.
  * @param scannerNetworks the operator's, in CIDR notation
  */
-export async function judgeFiles({ args, cwd }: CommandInput, scannerNetworks: readonly string[]): Promise<CommandResult> {
+export async function judgeFiles({ args, cwd }: CommandInput, scannerNetworks: readonly string[]): Promise<CommandOutput> {
   const isOperatorsScanner = networkRule(scannerNetworks)
-  const result: CommandResult = { stdout: '', stderr: '', exitCode: 0 }
+  const result = { stdout: '', json: undefined, stderr: '', exitCode: 0 }
   const orTell = async (step: () => string | Promise<string>): Promise<string> => {
     try {
       return await step()

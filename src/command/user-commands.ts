@@ -1,10 +1,12 @@
 import { roles, type Role } from '../account/permission.ts'
 import type { User } from '../account/user.ts'
-import { SternaError } from '../errors.ts'
+import { invitedObject, userResource } from '../http/api/user-operations.ts'
 import {
   accountOption as account,
   argument,
+  deletedObject,
   flagOption,
+  listObject,
   requiredOption,
   shownTime,
   table,
@@ -14,7 +16,7 @@ import {
 } from './command.ts'
 import type { CommandServices } from './command-services.ts'
 
-const role = { type: 'string', value: 'ROLE', doc: `One of ${roles.join(', ')}; default: member.` } as const
+const role = { type: 'string', value: 'ROLE', doc: 'What the user may do; default: member.', choices: roles } as const
 const operator = { type: 'boolean', doc: 'Also grants access to the server-wide routes.' } as const
 
 /** Whoever may run commands may do everything, so they can also let a locked-out user back in. */
@@ -57,20 +59,23 @@ export const userCommands: Command[] = [
         accounts.accountFor(user.accountId)?.name ?? user.accountId,
         shownTime(user.lastLoginAt),
       ])
-      return { stdout: table([['ID', 'EMAIL', 'ROLE', 'OPERATOR', 'STATUS', 'ACCOUNT', 'LAST LOGIN'], ...rows]) }
+      const heading = ['ID', 'EMAIL', 'ROLE', 'OPERATOR', 'STATUS', 'ACCOUNT', 'LAST LOGIN']
+      return { stdout: table([heading, ...rows]), json: listObject(users.map(userResource.answer)) }
     },
   },
   {
     name: 'user role',
     args: ['EMAIL', 'ROLE'],
+    choices: { ROLE: roles },
     options: { operator: { ...operator, doc: 'Also grants access to the server-wide routes; without it, access is removed.' } },
     doc: 'Changes what a user may do.',
     async run(input, { people }) {
       const { id, email } = people.users.get(argument(input, 0))
       const role = roleOf(argument(input, 1))
       const isOperator = flagOption(input, 'operator')
-      await people.users.change(id, { role, operator: isOperator })
-      return { stdout: `${id}\n`, stderr: `${email} is ${role}${isOperator ? ' and operator' : ', not operator'}.\n`, objectId: id }
+      const user = await people.users.change(id, { role, operator: isOperator })
+      const stderr = `${email} is ${role}${isOperator ? ' and operator' : ', not operator'}.\n`
+      return { stdout: `${id}\n`, json: userResource.answer(user), stderr, objectId: id }
     },
   },
   {
@@ -78,23 +83,22 @@ export const userCommands: Command[] = [
     args: ['EMAIL'],
     options: {},
     doc: 'Removes a user at once, with all sessions.',
+    asks: (input) => `Remove the user ${argument(input, 0)} with all sessions?`,
     async run(input, { people }) {
       const { id, email } = people.users.get(argument(input, 0))
       await people.users.remove(id)
       await people.sessions.endAll(id)
-      return { stdout: `${id}\n`, stderr: `${email} is removed.\n`, objectId: id }
+      return { stdout: `${id}\n`, json: deletedObject('user', id), stderr: `${email} is removed.\n`, objectId: id }
     },
   },
 ]
 
 const invitation = ({ user, token }: { user: User; token: string }, { config }: CommandServices): CommandOutput => ({
   stdout: `${config.baseUrl}/invite/${token}\n`,
+  json: invitedObject({ user, token }, config),
   stderr: `${user.email} has until ${shownTime(user.invitationExpiresAt)} to use it. Pass it on yourself: Sterna sends no mail about it.\n`,
   objectId: user.id,
 })
 
-function roleOf(given: string): Role {
-  const role = roles.find((known) => known === given)
-  if (role) return role
-  throw new SternaError('validation_error', `There is no role "${given}". Choose one of ${roles.join(', ')}.`)
-}
+/** The command line takes no other. */
+const roleOf = (given: string): Role => roles.find((known) => known === given) ?? 'member'

@@ -1,7 +1,7 @@
+import { webhookResource, webhookWithSecret } from '../http/api/webhook-resource.ts'
 import { subscribedEvents } from '../webhook/event-subscription.ts'
-import { SternaError } from '../errors.ts'
-import { payloadKinds, type PayloadKind } from '../webhook/payload-kind.ts'
-import { accountOption as account, argument, flagOption, requiredOption, shownTime, table, textOption, type Command } from './command.ts'
+import { payloadKinds } from '../webhook/payload-kind.ts'
+import { accountOption as account, argument, flagOption, listObject, requiredOption, table, textOption, type Command } from './command.ts'
 
 const sandbox = { type: 'boolean', doc: 'For the sandbox: it gets only events of mail sent with sandbox keys.' } as const
 
@@ -16,7 +16,7 @@ export const webhookCommands: Command[] = [
         value: 'EVENTS',
         doc: 'Comma-separated events, such as email.delivered,email.bounced; default: all but email.deferred.',
       },
-      payload: { type: 'string', value: 'PAYLOAD', doc: `What is posted: ${payloadKinds.join(', ')}; default: standard.` },
+      payload: { type: 'string', value: 'PAYLOAD', doc: 'What is posted; default: standard.', choices: payloadKinds },
       description: { type: 'string', value: 'TEXT', doc: 'What the webhook is for.' },
       sandbox,
     },
@@ -33,25 +33,14 @@ export const webhookCommands: Command[] = [
           url: argument(input, 0),
           events: subscribedEvents(names),
           description: textOption(input, 'description') ?? null,
-          payload: payloadOf(textOption(input, 'payload') ?? 'standard'),
+          payload: payloadKinds.find((kind) => kind === textOption(input, 'payload')) ?? 'standard',
           includeBots: false,
           basicAuth: null,
           status: 'enabled',
         },
       )
-      const object = {
-        object: 'webhook',
-        id: webhook.id,
-        url: webhook.url,
-        events: webhook.events,
-        description: webhook.description,
-        status: webhook.status,
-        payload: webhook.payload,
-        signing_secret: webhook.secret,
-        public_key: webhook.signingKey?.publicKey ?? null,
-        created_at: shownTime(webhook.createdAt),
-      }
-      return { stdout: `${JSON.stringify(object, null, 2)}\n` }
+      const json = webhookWithSecret.answer(webhook)
+      return { stdout: `${JSON.stringify(json, null, 2)}\n`, json, objectId: webhook.id }
     },
   },
   {
@@ -71,13 +60,7 @@ export const webhookCommands: Command[] = [
         events.join(','),
         url,
       ])
-      return { stdout: table([['ID', 'STATUS', 'EVENTS', 'URL'], ...rows]) }
+      return { stdout: table([['ID', 'STATUS', 'EVENTS', 'URL'], ...rows]), json: listObject(all.map(webhookResource.answer)) }
     },
   },
 ]
-
-function payloadOf(given: string): PayloadKind {
-  const payload = payloadKinds.find((kind) => kind === given)
-  if (payload) return payload
-  throw new SternaError('validation_error', `There is no payload "${given}". Choose one of ${payloadKinds.join(', ')}.`)
-}

@@ -1,5 +1,6 @@
 import { isFullName } from '../smtp/domain-name.ts'
 import type { CommandServices } from './command-services.ts'
+import type { CommandOutput } from './command.ts'
 
 /** The first account is the owner's; `accounts.default_plan` is for later ones. */
 const ownPlan = 'enterprise'
@@ -7,27 +8,33 @@ const ownPlan = 'enterprise'
 const nameFirst = "\n  STERNA_HOSTNAME=mail.YOUR-DOMAIN npm start              restart with this machine's name in the DNS"
 
 /** What the person who starts the server sees: at the first start what to do next, and how to log in while nobody can. */
-export async function welcome(services: CommandServices): Promise<string> {
-  return `${await firstAccount(services)}${await firstOwner(services)}`
+export async function welcome(services: CommandServices, version: string): Promise<CommandOutput> {
+  const { baseUrl } = services.config
+  const sandboxKey = await firstKey(services)
+  // Each start makes a new link, so a link that others have seen stops working.
+  const setupToken = await services.people.setupLink.renew()
+  const setupUrl = setupToken === null ? null : `${baseUrl}/setup/${setupToken}`
+  return {
+    stdout: `${sandboxKey === null ? '' : firstSteps(sandboxKey, services)}${setupUrl === null ? '' : firstLogin(setupUrl)}`,
+    json: { object: 'server', version, base_url: baseUrl, sandbox_key: sandboxKey, setup_url: setupUrl },
+  }
 }
 
-/** Each start makes new set-up links, so a link that others have seen stops working. */
-async function firstOwner({ people, config }: CommandServices): Promise<string> {
-  const token = await people.setupLink.renew()
-  if (token === null) return ''
-  return `Nobody can log in yet. This link works once and makes you the owner and operator:
+const firstLogin = (url: string): string => `Nobody can log in yet. This link works once and makes you the owner and operator:
 
-  ${config.baseUrl}/setup/${token}
+  ${url}
 
 `
-}
 
 /** Creates a first account with a sandbox key if there is no account yet. */
-async function firstAccount({ accounts, apiKeys, config }: CommandServices): Promise<string> {
-  if (accounts.list().length > 0) return ''
+async function firstKey({ accounts, apiKeys }: CommandServices): Promise<string | null> {
+  if (accounts.list().length > 0) return null
   const account = await accounts.create('default', ownPlan)
   const { token } = await apiKeys.create({ accountId: account.id, name: 'first start', permission: 'full_access', sandbox: true })
-  return `
+  return token
+}
+
+const firstSteps = (token: string, { config }: CommandServices): string => `
 Sterna is running. It has an account "default" with a sandbox key, which is shown only once:
 
   ${token}
@@ -47,4 +54,3 @@ ${isFullName(config.hostname) ? '' : nameFirst}
   npx sterna key create --account default
 
 `
-}

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { backupCommands } from '../../src/command/backup-commands.ts'
+import { noClient } from '../../src/command/command-line.ts'
 import { openCommandServices } from '../../src/command/open-command-services.ts'
 import { restoreBackup } from '../../src/command/restore.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
@@ -35,7 +36,7 @@ async function change(config: Config, account: string): Promise<void> {
 
 async function backup(config: Config, file: string): Promise<void> {
   const { services, close } = await openCommandServices(config, silentLog)
-  await backupCommands[0]?.run?.({ args: [file], options: { 'with-key': true }, cwd: '/' }, services)
+  await backupCommands[0]?.run?.({ args: [file], options: { 'with-key': true }, cwd: '/' }, services, noClient)
   await close()
 }
 

@@ -10,7 +10,7 @@ const html = Buffer.from('<p>\xe9</p><a href="https://shop.example/?a=1&amp;b=\x
 writeFileSync(join(directory.path, 'mail.html'), html)
 
 const rewrite = (file: string, options: Record<string, string | boolean> = {}): Promise<Buffer> =>
-  rewriteFile({ args: [file], options, cwd: directory.path }, 0)
+  rewriteFile({ args: [file], options, cwd: directory.path }, 0).then(({ stdout }) => Buffer.from(stdout))
 
 test('the file is printed with other values, and every other byte as it is', async () => {
   const printed = (await rewrite('mail.html', { charset: 'windows-1252' })).toString('latin1')

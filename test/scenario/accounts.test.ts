@@ -69,9 +69,9 @@ test('an open SMTP session ends with the token it was begun with', async () => {
 test('the set-up link is printed anew at each start until somebody has used it', async () => {
   const relay = await start()
   const linkIn = (text: string) => /http:\/\/localhost:\d+(\/setup\/[\w-]+)/.exec(text)?.[1] ?? ''
-  const first = linkIn(await welcome(relay.relay.services))
+  const first = linkIn((await welcome(relay.relay.services, '0.0.0')).stdout)
   await relay.restart()
-  const second = linkIn(await welcome(relay.relay.services))
+  const second = linkIn((await welcome(relay.relay.services, '0.0.0')).stdout)
   const statusOf = async (path: string) => (await fetch(relay.baseUrl + path)).status
   expect([await statusOf(first), await statusOf(second)]).toEqual([404, 200])
   const done = await fetch(relay.baseUrl + second, {
@@ -81,7 +81,7 @@ test('the set-up link is printed anew at each start until somebody has used it',
   expect(done.status).toBe(200)
   const cookie = done.headers.get('set-cookie')?.split(';')[0] ?? ''
   await relay.restart()
-  expect(await welcome(relay.relay.services)).toBe('')
+  expect((await welcome(relay.relay.services, '0.0.0')).stdout).toBe('')
   const exchanged = await fetch(`${relay.baseUrl}/session/token`, { method: 'POST', headers: { cookie } })
   const { token } = (await exchanged.json()) as { token: string }
   const { body } = await relay.call('GET', '/api/accounts', undefined, { authorization: `Bearer ${token}` })

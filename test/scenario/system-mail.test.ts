@@ -71,7 +71,7 @@ test('leaves unsigned until the DKIM record of the name of the server is seen, a
 
 test('its domain stays as long as the name does', async () => {
   const before = (await command('domain', 'list', '--json')).stdout
-  expect(JSON.parse(before).filter(({ name }: { name: string }) => name === 'relay.example')).toHaveLength(1)
+  expect(JSON.parse(before).data.filter(({ name }: { name: string }) => name === 'relay.example')).toHaveLength(1)
   expect((await command('domain', 'list')).stdout).toMatch(/relay\.example .*\(this server\)/)
   const { stderr, exitCode } = await command('domain', 'remove', 'relay.example')
   expect([exitCode, stderr]).toEqual([1, expect.stringContaining('is the name of this server')])

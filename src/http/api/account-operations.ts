@@ -165,6 +165,6 @@ const changesIn = ({ delivery_notices: deliveryNotices, ...others }: z.output<ty
 
 const windowSeconds = 60
 
-/** As the limiter does for an account whose plan is not among the settings any more. */
-const accountObject = (account: Account, { plans: { byName, standard } }: AccountServices) =>
+/** An account as the API and the command line show it, with the limit that the limiter uses if its plan is not among the settings any more. */
+export const accountObject = (account: Account, { plans: { byName, standard } }: Pick<AccountServices, 'plans'>) =>
   accountResource.answer({ ...account, limit: byName[account.plan] ?? byName[standard] ?? 0 })

@@ -17,7 +17,8 @@ export interface ApiKeyServices {
   sendingDomains: Pick<SendingDomains, 'get'>
 }
 
-const apiKey = resource<ApiKey>('ApiKey')({
+/** A key as the API and the command line show it. */
+export const apiKey = resource<ApiKey>('ApiKey')({
   object: 'api_key',
   id: z.string(),
   name: z.string(),

@@ -27,6 +27,14 @@ const report = z.object({
   findings: z.array(finding),
 })
 
+/** What was found, as the API and the command line show it. */
+export const doctorObject = (findings: Finding[], now: number) => ({
+  object: 'doctor' as const,
+  status: worstOf(findings),
+  checked_at: isoTime(now),
+  findings,
+})
+
 /** `/api/doctor` */
 export function doctorOperations(services: DoctorOperationsServices): Operation[] {
   return [
@@ -41,10 +49,7 @@ export function doctorOperations(services: DoctorOperationsServices): Operation[
         'disk, blocklists and resolver, each with what to do about it. Takes up to half a minute.',
       permission: 'operator',
       answers: [{ status: 200, description: 'What was found.', schema: report }],
-      handle: async () => {
-        const findings = await services.examineServer()
-        return { object: 'doctor' as const, status: worstOf(findings), checked_at: isoTime(services.clock.now()), findings }
-      },
+      handle: async () => doctorObject(await services.examineServer(), services.clock.now()),
     }),
   ]
 }

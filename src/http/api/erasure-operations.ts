@@ -17,7 +17,8 @@ const erasureRequest = z.object({
   everywhere: z.boolean().optional().describe("In the data of all accounts, and in the server's own; takes the permission `operator`."),
 })
 
-const erasure = resource<Erasure>('Erasure')({
+/** An erasure as the API and the command line show it. */
+export const erasure = resource<Erasure>('Erasure')({
   object: 'erasure',
   id: z.string(),
   status: [z.enum(['running', 'done']), ({ finishedAt }) => (finishedAt === null ? 'running' : 'done')],

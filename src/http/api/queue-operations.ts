@@ -33,7 +33,8 @@ const overviewAnswer = listOf(queueDestination.schema).extend({
   overdue_seconds: z.int().describe('How long the oldest mail that is neither held nor being tried has been due; 0 if there is none.'),
 })
 
-const queuedRecipient = resource<QueueEntry>('QueuedRecipient')({
+/** A recipient in the queue, as the API and the command line show it. */
+export const queuedRecipient = resource<QueueEntry>('QueuedRecipient')({
   id: z.string(),
   email_id: [z.string(), 'message_id'],
   account_id: z.string(),

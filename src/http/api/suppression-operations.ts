@@ -37,7 +37,8 @@ const batchRemovalRequest = z
   .object({ emails: addresses.optional(), ids: z.array(z.string().max(100)).min(1).max(mostAtOnce).optional() })
   .superRefine((given, ctx) => void oneOf(given, ['emails', 'ids'], ctx))
 
-const suppression = resource<SuppressionRow>('Suppression')({
+/** An entry as the API and the command line show it. */
+export const suppression = resource<SuppressionRow>('Suppression')({
   object: 'suppression',
   id: z.string(),
   email: [z.string().describe('In lower case.'), 'address'],

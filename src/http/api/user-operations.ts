@@ -164,5 +164,6 @@ function checkGrant(
   if (role === 'owner' && self?.role !== 'owner') throw new SternaError('restricted_api_key', 'Only an owner decides about owners.')
 }
 
-const invitedObject = ({ user, token }: { user: User; token: string }, { baseUrl }: UserServices) =>
+/** A user with the link to pass on. */
+export const invitedObject = ({ user, token }: { user: User; token: string }, { baseUrl }: Pick<UserServices, 'baseUrl'>) =>
   invitedUser.answer({ ...user, url: `${baseUrl}/invite/${token}` })

@@ -1,6 +1,10 @@
-import type { HostPort } from '../config/setting-types.ts'
 import { codeOf } from '../durable-file.ts'
 import { messageOf, SternaError } from '../errors.ts'
+
+interface HostPort {
+  host: string
+  port: number
+}
 
 /** Why a server cannot listen at an address of this setting, and what to do about it. */
 export function listenFault(setting: string, { host, port }: HostPort, error: unknown): SternaError {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { EventType } from '../event/event-type.ts'
+import { publicEventTypes, type EventType } from '../event/event-type.ts'
 import { webhookEventTypes } from '../webhook/event-subscription.ts'
 import { timeAnswer } from './time-field.ts'
 
@@ -98,3 +98,6 @@ export const webhookBodies = webhookEventTypes.map((type) => ({
   standard: schemas[type],
   extended: eventOf(type, extension, 'Extended'),
 }))
+
+/** Those of them that the public log has. */
+export const publicBodies = webhookBodies.filter(({ type }) => (publicEventTypes as readonly string[]).includes(type))

@@ -1,13 +1,22 @@
-import type { CompatApi, CompatRoute } from './compat/compat-api.ts'
+import { compatOperationId, type CompatAction, type CompatApi, type CompatRoute } from './compat/compat-api.ts'
 import { headerReferences } from './openapi-headers.ts'
 import type { JsonSchema } from './openapi-schema.ts'
 
-const parameter = {
-  name: 'domain',
-  in: 'path',
-  required: true,
-  description: 'The domain to send from, verified for the account.',
-  schema: { type: 'string' },
+const descriptions: Record<string, string> = { domain: 'The domain to send from, verified for the account.' }
+
+/** The parameters that a path has in braces. */
+const parametersOf = (path: string): { parameters?: JsonSchema[] } => {
+  const names = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => name)
+  if (names.length === 0) return {}
+  return {
+    parameters: names.map((name) => ({
+      name,
+      in: 'path',
+      required: true,
+      ...(descriptions[name] ? { description: descriptions[name] } : {}),
+      schema: { type: 'string' },
+    })),
+  }
 }
 
 const schemeOf = ({ prefix, security }: CompatApi): string => (security ? prefix.replace(/.*\//, '') : 'bearer')
@@ -17,23 +26,29 @@ export const compatSecurity = (apis: readonly CompatApi[]): Record<string, JsonS
   Object.fromEntries(apis.flatMap((api) => (api.security ? [[schemeOf(api), api.security]] : [])))
 
 /** The paths of the apis for the clients of other services. */
-export const compatPaths = (apis: readonly CompatApi[]): Record<string, { post: JsonSchema }> =>
-  Object.fromEntries(
-    apis.flatMap((api) => api.routes.map((route) => [`${api.prefix}${route.path}`, { post: compatOperation(api, route) }])),
-  )
+export function compatPaths(apis: readonly CompatApi[]): Record<string, Record<string, JsonSchema>> {
+  const paths: Record<string, Record<string, JsonSchema>> = {}
+  for (const api of apis) {
+    for (const route of api.routes) paths[`${api.prefix}${route.path}`] = { post: compatOperation(api, route) }
+    for (const action of api.actions ?? []) {
+      const path = (paths[`${api.prefix}${action.path}`] ??= {})
+      path[action.method.toLowerCase()] = actionOperation(api, action)
+    }
+  }
+  return paths
+}
 
 function compatOperation(api: CompatApi, { path, answers }: CompatRoute): JsonSchema {
-  const { prefix, service, mediaType, refusal } = api
-  const json = (schema: JsonSchema | null) => (schema === null ? {} : { content: { 'application/json': { schema } } })
+  const { service, mediaType } = api
   return {
-    operationId: `compat.${`${prefix}${path}`.slice('/compat/'.length).replace(/[^A-Za-z0-9.]+/g, '_')}`,
+    operationId: compatOperationId(api, { path }),
     tags: ['Compatibility'],
     summary: `As ${service}: POST ${path}`,
     description:
       `For clients that were written for ${service}: the body is what its documentation says, and so is the answer. ` +
       'What cannot be honoured is refused. Needs a key with `sending_access` or `full_access`.',
     security: [{ [schemeOf(api)]: [] }],
-    ...(path.includes('{domain}') ? { parameters: [parameter] } : {}),
+    ...parametersOf(path),
     requestBody: {
       required: true,
       content: { [mediaType]: { schema: { type: ['object', 'array'], description: `As ${service} documents it.` } } },
@@ -45,8 +60,34 @@ function compatOperation(api: CompatApi, { path, answers }: CompatRoute): JsonSc
           { description: 'Accepted.', headers: headerReferences([]), ...json(schema) },
         ]),
       ),
-      '4XX': { description: `Refused, in the form of ${service}.`, headers: headerReferences([]), ...json(refusal) },
-      '5XX': { description: `A fault of the server, in the form of ${service}.`, headers: headerReferences([]), ...json(refusal) },
+      ...refusalsOf(api),
     },
   }
 }
+
+function actionOperation(api: CompatApi, { method, path, permission }: CompatAction): JsonSchema {
+  const { service } = api
+  return {
+    operationId: compatOperationId(api, { path, method }),
+    tags: ['Compatibility'],
+    summary: `As ${service}: ${method} ${path}`,
+    description: `For clients that were written for ${service}, as its documentation says. Needs a key with \`${permission}\`${permission === 'read_access' ? ' or `full_access`' : ''}.`,
+    security: [{ [schemeOf(api)]: [] }],
+    ...parametersOf(path),
+    responses: {
+      '2XX': {
+        description: 'Done.',
+        headers: headerReferences([]),
+        ...json({ type: ['object', 'array'], description: `As ${service} documents it.` }),
+      },
+      ...refusalsOf(api),
+    },
+  }
+}
+
+const json = (schema: JsonSchema | null) => (schema === null ? {} : { content: { 'application/json': { schema } } })
+
+const refusalsOf = ({ service, refusal }: CompatApi): Record<string, JsonSchema> => ({
+  '4XX': { description: `Refused, in the form of ${service}.`, headers: headerReferences([]), ...json(refusal) },
+  '5XX': { description: `A fault of the server, in the form of ${service}.`, headers: headerReferences([]), ...json(refusal) },
+})

@@ -134,7 +134,7 @@ function application(services: HttpServerServices, connections: HttpConnections,
   operations.push(...serverOperations(services, () => operations))
   for (const declared of operations) addRoutes(router, declared, services.audit)
   const compatApis = services.compatApis ?? []
-  for (const compatApi of compatApis) addCompatRoutes(router, compatApi)
+  for (const compatApi of compatApis) addCompatRoutes(router, compatApi, services.audit)
   app.on('error', (error: Error & { code?: unknown }, ctx?: Koa.Context) => {
     // Clients come and go as they like.
     if (lostConnection.has(error.code) || (ctx && (ctx.res.destroyed || !ctx.req.complete)))

@@ -1,5 +1,5 @@
 import { scopeParams, type AccountScope } from '../account/account-scope.ts'
-import { isId } from '../id.ts'
+import { idFloor, isId, numberOfId, timeOfNumber } from '../id.ts'
 import type { Database, Row, Value } from '../store/database.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
 import type { NewestEvent } from './email-status.ts'
@@ -25,6 +25,18 @@ export interface RecipientRow extends Row {
   click_count: number
   complained_at: number | null
   unsubscribed_at: number | null
+}
+
+/** A recipient with its message. */
+export type FoundRecipient = MessageRow & {
+  /** `rcp_…` */
+  id: string
+  message_id: string
+  forward_path: string
+  state: string
+  delivered_at: number | null
+  /** When the last attempt began; null where there was none. */
+  last_attempt_at: number | null
 }
 
 export interface AttemptRow extends Row {
@@ -88,6 +100,19 @@ export class MessageReader {
          from recipient where message_id in (${places}) order by message_id, id`,
       params,
     )
+  }
+
+  /** The recipient whose id has this number (see `numberOfId`), in the scope. */
+  async findByNumber(scope: AccountScope, number: number): Promise<FoundRecipient | undefined> {
+    const at = timeOfNumber(number)
+    const rows = await this.#db.slowRead<FoundRecipient>(
+      `select message.*, recipient.id, recipient.message_id, recipient.forward_path, recipient.state, recipient.delivered_at,
+              (select max(started_at) from attempt where recipient_id = recipient.id and attempt.message_id = recipient.message_id) as last_attempt_at
+         from recipient join message on message.id = recipient.message_id
+        where recipient.id >= :floor and recipient.id < :end and message.account_id = :accountId and message.sandbox = :sandbox`,
+      { floor: idFloor('rcp', at), end: idFloor('rcp', at + 1), ...scopeParams(scope) },
+    )
+    return rows.find(({ id }) => numberOfId(id) === number)
   }
 
   /** The newest event of each of these messages; being unsubscribed says nothing about the email itself, a late verdict nothing new. */

@@ -27,6 +27,8 @@ export interface Accepted {
 }
 
 interface AcceptedRecipient {
+  /** `rcp_…` */
+  id: string
   address: string
   type: 'to' | 'cc' | 'bcc'
   state: 'queued' | 'scheduled' | 'suppressed'
@@ -104,5 +106,5 @@ export const acceptedOf = ({ message }: Admission, recipients: AdmittedRecipient
   createdAt: message.created_at,
   replayed: false,
   status: recipients.find(({ state }) => state !== 'suppressed')?.state ?? 'suppressed',
-  recipients: recipients.map(({ forward_path: address, type, state }) => ({ address, type, state })),
+  recipients: recipients.map(({ id, forward_path: address, type, state }) => ({ id, address, type, state })),
 })

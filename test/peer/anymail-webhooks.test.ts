@@ -10,7 +10,7 @@ import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 interface Told {
   service: string
   event_type: string
-  message_id: string
+  message_id: string | number
   recipient: string
   reject_reason: string | null
   metadata: Record<string, string>
@@ -66,7 +66,7 @@ const recipients = people.map((person) => `${person}@simulator.test`)
 const html = '<p>Hello, <a href="https://shop.example/">shop</a></p>'
 
 /** Sends by the service's own API to each of the people, and gives the ids by which its Anymail back end would know the emails. */
-const senders: Record<string, (to: string) => Promise<string>> = {
+const senders: Record<string, (to: string) => Promise<string | number>> = {
   async SendGrid(to) {
     const anymailId = `id-of-${to}`
     const body = {
@@ -91,6 +91,11 @@ const senders: Record<string, (to: string) => Promise<string>> = {
     const answer = await post('/compat/mailgun/v3/sender.example/messages', { authorization, 'content-type': type, body: form.toString() })
     return answer.id
   },
+  async Postal(to) {
+    const body = { from: 'app@sender.example', to: [to], subject: 'Hello', html_body: html, tag: 'welcome' }
+    const answer = await post('/compat/postal/api/v1/send/message', { 'x-server-api-key': relay.token, body: JSON.stringify(body) })
+    return answer.data.messages[to].id
+  },
 }
 
 async function post(path: string, { body, ...headers }: Record<string, string> & { body: string }): Promise<any> {
@@ -98,6 +103,9 @@ async function post(path: string, { body, ...headers }: Record<string, string> &
   const text = await response.text()
   return text === '' ? {} : JSON.parse(text)
 }
+
+/** Postal has no metadata. */
+const metadataOf = (service: string) => (service === 'Postal' ? null : expect.objectContaining({ order: '7' }))
 
 /** What Anymail makes of what becomes of mail to each, beside `queued` for what is on its way. */
 const understood: Record<string, Record<string, [type: string, reason: string | null][]>> = {
@@ -159,6 +167,20 @@ const understood: Record<string, Record<string, [type: string, reason: string | 
       ['unsubscribed', null],
     ],
   },
+  Postal: {
+    delivered: [['delivered', null]],
+    bounced: [['failed', null]],
+    softbounced: [['failed', null]],
+    suppressed: [],
+    // Anymail does not know MessageLoaded.
+    clicked: [
+      ['clicked', null],
+      ['delivered', null],
+      ['unknown', null],
+    ],
+    complained: [['delivered', null]],
+    unsubscribed: [['delivered', null]],
+  },
 }
 
 test.each(Object.keys(senders))('%s: Anymail understands what becomes of mail that was sent by this API', async (service) => {
@@ -174,7 +196,7 @@ test.each(Object.keys(senders))('%s: Anymail understands what becomes of mail th
       )
       .toEqual(wanted)
     for (const event of events()) {
-      expect(event).toMatchObject({ recipient: to, tags: ['welcome'], metadata: expect.objectContaining({ order: '7' }) })
+      expect(event).toMatchObject({ recipient: to, tags: ['welcome'], metadata: metadataOf(service) })
       expect(event.timestamp).toBeGreaterThan(1.7e9)
       if (event.event_type === 'clicked') expect(event.click_url).toBe('https://simulator.test/')
       if (event.event_type === 'bounced' && place === 1) expect(event.mta_response).toContain('5.1.1')

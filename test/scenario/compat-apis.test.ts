@@ -43,10 +43,22 @@ const mailgun: Door = {
   body: new URLSearchParams({ from: 'app@sender.example', to: 'ann@example.com', subject: 'Hello', text: 'Hello' }).toString(),
   refusal: { message: expect.stringMatching(/./) },
 }
+const postal: Door = {
+  path: '/compat/postal/api/v1/send/message',
+  headers: (key) => ({ 'x-server-api-key': key, 'content-type': 'application/json' }),
+  body: JSON.stringify({ from: 'app@sender.example', to: ['ann@example.com'], subject: 'Hello', plain_body: 'Hello' }),
+  refusal: {
+    status: expect.stringMatching(/error$/),
+    time: 0,
+    flags: {},
+    data: expect.objectContaining({ message: expect.stringMatching(/./) }),
+  },
+}
 const doors = [
   ['SendGrid', sendGrid],
   ['Postmark', postmark],
   ['Mailgun', mailgun],
+  ['Postal', postal],
 ] as [string, Door][]
 
 interface Asked {
@@ -88,32 +100,36 @@ test.each(doors)('%s: an answer has our id, the request and the limits in its he
 
 describe('refusals are in the form of the service:', () => {
   const json = (door: Door): boolean => door !== mailgun
-  test.each<[name: string, asked: (door: Door) => Asked | Promise<Asked>, statuses: [sendGrid: number, postmark: number, mailgun: number]]>(
+  test.each<
     [
-      ['a wrong key', () => ({ key: 'wrong' }), [401, 401, 401]],
-      ['no key', () => ({ headers: { authorization: '', 'x-postmark-server-token': '' } }), [401, 401, 401]],
-      ['a key that may only read', async () => ({ key: (await keyOf({ permission: 'read_access' })).token }), [403, 401, 403]],
-      [
-        'a body that is cut off',
-        (door) => ({ body: json(door) ? '{' : '', headers: json(door) ? {} : { 'content-type': 'multipart/form-data; boundary=b' } }),
-        [400, 422, 400],
-      ],
-      ['another type of body', () => ({ headers: { 'content-type': 'text/plain' } }), [415, 422, 415]],
-      ['no body', () => ({ body: '' }), [400, 422, 400]],
-      ['a body that is too large', () => ({ body: 'x'.repeat(35 * 1024 * 1024 + 1) }), [413, 413, 413]],
-      ['another path', (door) => ({ path: `${door.path}/elsewhere` }), [404, 404, 404]],
-      ['another method', () => ({ method: 'GET' }), [405, 405, 405]],
-      [
-        'a suspended account',
-        async () => {
-          const { token, accountId } = await keyOf()
-          await relay.relay.services.accounts.change(accountId, { status: 'suspended' })
-          return { key: token }
-        },
-        [403, 422, 403],
-      ],
+      name: string,
+      asked: (door: Door) => Asked | Promise<Asked>,
+      statuses: [sendGrid: number, postmark: number, mailgun: number, postal: number],
+    ]
+  >([
+    ['a wrong key', () => ({ key: 'wrong' }), [401, 401, 401, 200]],
+    ['no key', () => ({ headers: { authorization: '', 'x-postmark-server-token': '', 'x-server-api-key': '' } }), [401, 401, 401, 200]],
+    ['a key that may only read', async () => ({ key: (await keyOf({ permission: 'read_access' })).token }), [403, 401, 403, 200]],
+    [
+      'a body that is cut off',
+      (door) => ({ body: json(door) ? '{' : '', headers: json(door) ? {} : { 'content-type': 'multipart/form-data; boundary=b' } }),
+      [400, 422, 400, 200],
     ],
-  )('%s', async (_name, asked, statuses) => {
+    ['another type of body', () => ({ headers: { 'content-type': 'text/plain' } }), [415, 422, 415, 200]],
+    ['no body', () => ({ body: '' }), [400, 422, 400, 200]],
+    ['a body that is too large', () => ({ body: 'x'.repeat(35 * 1024 * 1024 + 1) }), [413, 413, 413, 413]],
+    ['another path', (door) => ({ path: `${door.path}/elsewhere` }), [404, 404, 404, 404]],
+    ['another method', () => ({ method: 'GET' }), [405, 405, 405, 405]],
+    [
+      'a suspended account',
+      async () => {
+        const { token, accountId } = await keyOf()
+        await relay.relay.services.accounts.change(accountId, { status: 'suspended' })
+        return { key: token }
+      },
+      [403, 422, 403, 200],
+    ],
+  ])('%s', async (_name, asked, statuses) => {
     for (const [place, [, door]] of doors.entries()) {
       const { status, body, headers } = await ask(door, await asked(door))
       expect({ status, body }).toEqual({ status: statuses[place], body: door.refusal })
@@ -167,8 +183,10 @@ test.each([
     await ask(postmark, { body: postmark.body.replace('"ann@example.com"', JSON.stringify(address)) }),
     await ask(mailgun, { body: form }),
     await ask(mailgun, { path: `${mailgun.path}.mime`, body: raw }),
+    await ask(postal, { body: postal.body.replace('"ann@example.com"', JSON.stringify(address)) }),
   ]
-  expect(answers.map(({ status }) => status)).toEqual([400, 422, 400, 400])
+  expect(answers.map(({ status }) => status)).toEqual([400, 422, 400, 400, 200])
+  expect(answers[4]?.body.status).toBe('parameter-error')
   expect((await relay.call('GET', '/api/emails?limit=1')).body).toEqual(before.body)
 })
 
@@ -186,6 +204,7 @@ test('requests at every door count against the one limit of the account', async 
 test.each([
   ['Postmark', postmark],
   ['Mailgun', mailgun],
+  ['Postal', postal],
 ])('%s: an Idempotency-Key sends once', async (name, door) => {
   const headers = { 'idempotency-key': `order of ${name}` }
   const first = await ask(door, { headers })
@@ -196,7 +215,10 @@ test.each([
     first.text,
   ])
   const other = await ask(door, { headers, body: door.body.replace('Hello', 'Other') })
-  expect({ status: other.status, body: other.body }).toEqual({ status: door === postmark ? 422 : 409, body: door.refusal })
+  expect({ status: other.status, body: other.body }).toEqual({
+    status: door === postmark ? 422 : door === postal ? 200 : 409,
+    body: door.refusal,
+  })
 })
 
 test('an Idempotency-Key for a raw message, and for a batch of Postmark', async () => {
@@ -242,4 +264,75 @@ test('with compat.enabled turned off there are no doors', async () => {
     body: postmark.body,
   })
   expect({ status: response.status, body: await response.json() }).toMatchObject({ status: 404, body: { name: 'not_found' } })
+})
+
+describe('Postal:', () => {
+  const at = (path: string, body: object) => ask(postal, { path: `/compat/postal/api/v1/${path}`, body: JSON.stringify(body) })
+  const sent = async (body: object) => (await at('send/message', { ...JSON.parse(postal.body), ...body })).body.data
+
+  test('each recipient is a message, whose number leads to what became of it', async () => {
+    const { message_id: messageId, messages } = await sent({
+      to: ['Ann <delivered@simulator.test>'],
+      cc: ['bounced@simulator.test'],
+      bcc: ['suppressed@simulator.test'],
+      tag: 'welcome',
+    })
+    expect(messageId).toMatch(/@sender\.example$/)
+    const names = ['delivered', 'bounced', 'suppressed'].map((name) => `${name}@simulator.test`)
+    expect(Object.keys(messages)).toEqual(names)
+    const ids = Object.values(messages as Record<string, { id: number }>).map(({ id }) => id)
+    expect(ids.every(Number.isSafeInteger) && new Set(ids).size).toBe(3)
+    const statusOf = async (id: number) => (await at('messages/message', { id, _expansions: ['status'] })).body.data.status.status
+    await expect.poll(() => Promise.all(ids.map(statusOf))).toEqual(['Sent', 'HardFail', 'Held'])
+    const { body } = await at('messages/message', { id: String(ids[0]), _expansions: true })
+    expect(body).toMatchObject({
+      status: 'success',
+      data: {
+        id: ids[0],
+        token: messages['delivered@simulator.test'].token,
+        status: { held: false },
+        details: { rcpt_to: 'delivered@simulator.test', message_id: messageId, subject: 'Hello', direction: 'outgoing', tag: 'welcome' },
+      },
+    })
+    expect((await at('messages/message', { id: ids[0] })).body.data).toEqual({
+      id: ids[0],
+      token: messages['delivered@simulator.test'].token,
+    })
+    const { body: deliveries } = await at('messages/deliveries', { id: ids[1] })
+    expect(deliveries.data).toEqual([expect.objectContaining({ status: 'HardFail', output: expect.stringContaining('5.1.1') })])
+    expect((await at('messages/deliveries', { id: ids[2] })).body.data).toEqual([])
+  })
+
+  test('a raw message goes to those in the envelope', async () => {
+    const data = Buffer.from('From: app@sender.example\nTo: list@example.com\nSubject: Raw\n\nHello').toString('base64')
+    const raw = { mail_from: 'app@sender.example', rcpt_to: ['delivered@simulator.test'], data }
+    const { body } = await at('send/raw', raw)
+    expect(Object.keys(body.data.messages)).toEqual(['delivered@simulator.test'])
+    for (const missing of ['mail_from', 'rcpt_to', 'data'])
+      expect((await at('send/raw', { ...raw, [missing]: undefined })).body).toMatchObject({ status: 'parameter-error' })
+  })
+
+  test("another account's message is not found, nor one that never was", async () => {
+    const { messages } = await sent({ to: ['delivered@simulator.test'] })
+    const { id } = messages['delivered@simulator.test']
+    const { token: key } = await keyOf()
+    const path = '/compat/postal/api/v1/messages/message'
+    for (const asked of [{ key, body: JSON.stringify({ id }) }, { body: JSON.stringify({ id: 1 }) }]) {
+      const { status, body } = await ask(postal, { path, ...asked })
+      expect({ status, body }).toMatchObject({ status: 200, body: { status: 'error', data: { code: 'MessageNotFound' } } })
+    }
+    expect((await at('messages/message', { id: { $gt: 0 } })).body.status).toBe('parameter-error')
+    const { token: sender } = await keyOf({ permission: 'sending_access' })
+    expect((await ask(postal, { path, key: sender, body: JSON.stringify({ id }) })).body.data.code).toBe('AccessDenied')
+  })
+
+  test('it has a code for what was wrong', async () => {
+    const codeOf = async (asked: Asked): Promise<string> => (await ask(postal, asked)).body.data.code
+    expect(await codeOf({ key: 'wrong' })).toBe('InvalidServerAPIKey')
+    expect(await codeOf({ headers: { 'x-server-api-key': '' } })).toBe('AccessDenied')
+    expect((await at('send/message', {})).body).toMatchObject({
+      status: 'parameter-error',
+      data: { message: expect.stringContaining('from') },
+    })
+  })
 })

@@ -7,7 +7,7 @@ import { publicEventTypes } from '../../event/event-type.ts'
 import { isoTime } from '../../iso-time.ts'
 import type { ApiContext } from '../api-state.ts'
 import { authenticate, type AuthenticateServices } from '../authenticate.ts'
-import { webhookBodies } from '../event-schema.ts'
+import { publicBodies } from '../event-schema.ts'
 import type { EventStream } from '../event-stream.ts'
 import type { EventStreams } from '../event-streams.ts'
 import { operation, type Operation } from '../operation.ts'
@@ -19,7 +19,7 @@ interface EventServices extends AuthenticateServices {
   eventStreams: EventStreams
 }
 
-const [first, ...others] = webhookBodies.map(({ standard }) => standard)
+const [first, ...others] = publicBodies.map(({ standard }) => standard)
 const eventAnswer = z.discriminatedUnion('type', [first!, ...others]).meta({ id: 'PublicEvent', description: 'What webhooks receive.' })
 
 const orderParameter = choiceParameter(['asc', 'desc']).meta({

@@ -22,7 +22,10 @@ export const webhookResource = resource<Webhook>('Webhook')({
     convert: (basicAuth: Webhook['basicAuth']) => basicAuth && { username: basicAuth.username },
   },
   public_key: [
-    z.string().nullable().describe('Of the service’s signature: SendGrid’s (ECDSA, P-256) or Postal’s (RSA), in base64; null for others.'),
+    z
+      .string()
+      .nullable()
+      .describe('By which the signature of SendGrid (ECDSA, P-256) or Postal (RSA) is checked, in base64; null for others.'),
     ({ signingKey }) => signingKey?.publicKey ?? null,
   ],
   status: z.enum(['enabled', 'disabled']),

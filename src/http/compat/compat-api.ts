@@ -1,3 +1,4 @@
+import type { AuditLog } from '../../account/audit-log.ts'
 import type { Accepted } from '../../submission/admission.ts'
 import { requirePermission, type ApiContext, type ApiRouter, type RefusalForm } from '../api-state.ts'
 import type { EmailRequest } from '../api/email-request.ts'
@@ -13,7 +14,7 @@ export interface CompatServices extends SendServices {
 }
 
 /**
- * The API of another service, as far as its client sends mail by it: its routes and its entries in the OpenAPI document are
+ * The API of another service, as far as its client sends mail by it and keeps its lists: its routes and its entries in the OpenAPI document are
  * made of this. Everything below `prefix` is answered in that service's own form; keys, limits and what may be sent are
  * those of our own API.
  */
@@ -35,6 +36,7 @@ export interface CompatApi {
   refusal: JsonSchema
   bodyRoom: BodyRoom
   routes: CompatRoute[]
+  actions?: CompatAction[]
 }
 
 /** A path that mail is posted to. */
@@ -47,14 +49,28 @@ export interface CompatRoute {
   send(ctx: ApiContext, request: EmailRequest): Promise<void>
 }
 
+/** Something else that its clients ask for: what is read, and what is put on a list or taken off it. */
+export interface CompatAction {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Below the prefix, with parameters in braces. */
+  path: string
+  permission: 'read_access' | 'full_access'
+  /** Gives the body of the answer; null for 204. */
+  handle(ctx: ApiContext): Promise<object | null>
+}
+
+/** What the OpenAPI document and the audit log call it. */
+export const compatOperationId = ({ prefix }: CompatApi, { path, method }: { path: string; method?: string }): string =>
+  `compat.${`${prefix}${path}`.slice('/compat/'.length).replace(/[^A-Za-z0-9.]+/g, '_')}${method ? `.${method.toLowerCase()}` : ''}`
+
 /** The api that a path belongs to. */
 export const compatApiFor = (path: string, apis: readonly CompatApi[]): CompatApi | undefined =>
   apis.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
 
-/** Adds the routes of a api. A request waits until there is room for its body. */
-export function addCompatRoutes(router: ApiRouter, api: CompatApi): void {
+/** Adds the routes of an api. Mail waits until there is room for its body; what changes a list is recorded in `audit`. */
+export function addCompatRoutes(router: ApiRouter, api: CompatApi, audit: Pick<AuditLog, 'record'>): void {
   for (const { path, send } of api.routes) {
-    router.post(`${api.prefix}${path}`.replace(/\{(\w+)\}/g, ':$1'), async (ctx) => {
+    router.post(routePath(api, path), async (ctx) => {
       requirePermission(ctx, 'sending_access')
       const leave = await api.bodyRoom.enter(ctx.req)
       try {
@@ -65,6 +81,30 @@ export function addCompatRoutes(router: ApiRouter, api: CompatApi): void {
       }
     })
   }
+  for (const action of api.actions ?? []) {
+    router.register(routePath(api, action.path), [action.method], (ctx) => act(ctx, { api, action, audit }))
+  }
+}
+
+const routePath = ({ prefix }: CompatApi, path: string): string => `${prefix}${path}`.replace(/\{(\w+)\}/g, ':$1')
+
+interface Acting {
+  api: CompatApi
+  action: CompatAction
+  audit: Pick<AuditLog, 'record'>
+}
+
+async function act(ctx: ApiContext, { api, action, audit }: Acting): Promise<void> {
+  requirePermission(ctx, action.permission)
+  const result = await action.handle(ctx)
+  if (action.permission === 'full_access') {
+    const { submitter, clientAddress: address, requestId } = ctx.state
+    const { accountId, actor } = submitter
+    const operation = compatOperationId(api, action)
+    await audit.record({ accountId, actor, operation, objectId: null, fields: [], address, requestId })
+  }
+  ctx.status = result === null ? 204 : 200
+  ctx.body = result
 }
 
 /**

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { EmailComposer } from '../../../src/http/api/email-composer.ts'
 import { BodyRoom } from '../../../src/http/body-room.ts'
 import { compatApis } from '../../../src/http/compat/compat-apis.ts'
+import { MessageReader } from '../../../src/message/message-reader.ts'
 import type { AcceptBatch } from '../../../src/submission/accept-batch.ts'
 import { StorageFullError } from '../../../src/store/database.ts'
 import { TemplateList } from '../../../src/template/template-list.ts'
@@ -29,6 +30,11 @@ const requests: [path: string, headers: (key: string) => Record<string, string>,
     (key) => ({ authorization: basic(key), 'content-type': form }),
     'from=app%40sender.example&to=ann%40example.com&subject=a&text=b',
   ],
+  [
+    '/compat/postal/api/v1/send/message',
+    (key) => ({ 'x-server-api-key': key, 'content-type': 'application/json' }),
+    '{"from":"app@sender.example","to":["ann@example.com"],"subject":"a","plain_body":"b"}',
+  ],
   ['/compat/mailgun/v3/sender.example/messages.mime', (key) => ({ authorization: basic(key), 'content-type': form }), raw],
 ]
 
@@ -46,6 +52,7 @@ async function serverFailing(error: Error, acceptBatch?: AcceptBatch) {
     accept: fail,
     acceptBatch: acceptBatch ?? fail,
     bodyRoom: new BodyRoom(),
+    messages: new MessageReader(db),
     hostname: 'mail.example.com',
     traceClients: false,
     messageSizeLimit: 1024 * 1024,
@@ -67,15 +74,16 @@ test('a fault of ours is told without its reason, in the form of each service, a
     { status: 500, body: { errors: [{ message, field: null, help: null }], id: expect.stringMatching(/^req_/) } },
     { status: 500, body: { ErrorCode: 500, Message: message } },
     { status: 500, body: { message } },
+    { status: 500, body: { status: 'error', time: 0, flags: {}, data: { code: 'internal_server_error', message } } },
     { status: 500, body: { message } },
   ])
   expect(JSON.stringify(answers)).not.toContain('secret')
-  expect(api.logged.filter((line) => line.includes('the secret reason'))).toHaveLength(4)
+  expect(api.logged.filter((line) => line.includes('the secret reason'))).toHaveLength(5)
 })
 
 test('a full disk is told in a way that clients wait for', async () => {
   const { answers } = await serverFailing(new StorageFullError())
-  expect(answers.map(({ status }) => status)).toEqual([507, 503, 507, 507])
+  expect(answers.map(({ status }) => status)).toEqual([507, 503, 507, 507, 507])
 })
 
 test('where the disk fills up amid a large batch, what was sent before is told', async () => {

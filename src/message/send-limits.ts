@@ -31,6 +31,12 @@ export function asTagName(text: string): string | null {
 export const labelTag = (label: string): Tag =>
   tagName.test(label) ? { name: label, value: 'true' } : { name: asTagName(label) ?? 'label', value: label }
 
+/** What a tag is where tags are labels: the label that it was made of, or `name=value`. */
+export const labelOf = ({ name, value }: Tag): string => {
+  if (value === 'true') return name
+  return labelTag(value).name === name ? value : `${name}=${value}`
+}
+
 /** Why these tags are refused; null if they are fine. */
 export function tagsFault(tags: readonly Tag[]): string | null {
   if (tags.length > sendLimits.tags) return `An email has at most ${sendLimits.tags} tags.`

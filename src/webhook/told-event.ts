@@ -1,3 +1,4 @@
+import { labelOf, type Tag } from '../message/send-limits.ts'
 import type { WebhookEventType } from './event-subscription.ts'
 
 /** An event with what is known of its message and its recipient: what every shape is made of. */
@@ -17,7 +18,7 @@ interface ToldMessage {
   from: string | null
   /** With its angle brackets. */
   messageIdHeader: string | null
-  tags: { name: string; value: string }[]
+  tags: Tag[]
   metadata: Record<string, string>
   /** What its readers can unsubscribe from; '' where it has no topic, null where they cannot. */
   unsubscribeTopic: string | null
@@ -52,9 +53,8 @@ export const numberIn = ({ data }: ToldEvent, name: string): number | null => {
   return typeof value === 'number' ? value : null
 }
 
-/** A tag as services have it whose labels are one word. */
-export const labelsOf = ({ message: { tags } }: ToldEvent): string[] =>
-  tags.map(({ name, value }) => (value === 'true' ? name : `${name}=${value}`))
+/** The tags as services have them whose tags are labels. */
+export const labelsOf = ({ message: { tags } }: ToldEvent): string[] => tags.map(labelOf)
 
 /** Without its angle brackets. */
 export const bareMessageId = ({ message: { messageIdHeader } }: ToldEvent): string | null => messageIdHeader?.replace(/^<|>$/g, '') ?? null

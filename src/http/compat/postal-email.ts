@@ -1,16 +1,8 @@
 import { z } from 'zod'
+import { labelTag } from '../../message/send-limits.ts'
 import { refusal, validate } from '../validate.ts'
 import { harmless, isNothing, listOf, recordOf } from './compat-schema.ts'
-import {
-  faultAt,
-  labelTag,
-  mailboxList,
-  renamed,
-  type CompatFault,
-  type NativeEmail,
-  type NativeMailbox,
-  type Renames,
-} from './native-email.ts'
+import { faultAt, mailboxList, renamed, type CompatFault, type NativeEmail, type NativeMailbox, type Renames } from './native-email.ts'
 
 const addressText = z.string().max(1000)
 /** Postal takes an array; a single address means the same. */
@@ -39,7 +31,7 @@ const messageSchema = z.looseObject({
 type PostalMessage = z.output<typeof messageSchema>
 
 /**
- * An email in Postal's form, for `send/message`. `tag` becomes a tag of that name. A `sender` that is not the author becomes the field
+ * An email in Postal's form, for `send/message`. `tag` becomes a tag (see `labelTag`). A `sender` that is not the author becomes the field
  * Sender. Like Postal, it passes over members that it does not know.
  * @throws SternaError with faults that name the members of Postal's body
  */

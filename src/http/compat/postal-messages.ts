@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { numberOfId } from '../../id.ts'
 import type { AttemptRow, FoundRecipient, MessageReader } from '../../message/message-reader.ts'
+import { labelOf, type Tag } from '../../message/send-limits.ts'
 import type { ApiContext } from '../api-state.ts'
 import { jsonBody, smallBodyLimit } from '../json-body.ts'
 import { validate } from '../validate.ts'
@@ -99,7 +100,7 @@ const detailsOf = (found: FoundRecipient): object => ({
   size: String(found.size),
   bounce: false,
   bounce_for_id: 0,
-  tag: (JSON.parse(found.tags) as { name: string }[])[0]?.name ?? null,
+  tag: (JSON.parse(found.tags) as Tag[]).map(labelOf)[0] ?? null,
   received_with_ssl: null,
 })
 

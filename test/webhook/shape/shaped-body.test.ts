@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { newId, numberOfId } from '../../../src/id.ts'
+import { labelTag } from '../../../src/message/send-limits.ts'
 import type { WebhookEventType } from '../../../src/webhook/event-subscription.ts'
 import type { ServiceShape } from '../../../src/webhook/payload-kind.ts'
 import { shapedBody } from '../../../src/webhook/shape/shaped-body.ts'
@@ -306,4 +307,15 @@ test('a message that is gone leaves out what only it knew', () => {
   const gone = { message: { from: null, messageIdHeader: null, tags: [], metadata: {} } }
   expect(bodyOf('sendgrid', 'email.delivered', gone)[0]).not.toHaveProperty('smtp-id')
   expect(bodyOf('mailgun', 'email.delivered', gone).message.headers).toEqual({ to: 'ann@example.com', subject: 'Hello' })
+})
+
+test('a tag that was made of a label is that label again', () => {
+  const tags = ['welcome', 'Password reset', '¡Hola!', '!'].map(labelTag)
+  expect(bodyOf('mailgun', 'email.delivered', { message: { tags: [...tags, { name: 'kind', value: 'a b' }] } }).tags).toEqual([
+    'welcome',
+    'Password reset',
+    '¡Hola!',
+    '!',
+    'kind=a b',
+  ])
 })

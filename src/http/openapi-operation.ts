@@ -2,7 +2,7 @@ import { headerReferences, rateLimitHeaders } from './openapi-headers.ts'
 import type { ProblemResponses } from './openapi-problem.ts'
 import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
 import { refusalsOf } from './operation-refusals.ts'
-import { changesLive, needsKey, type Answer, type Operation } from './operation.ts'
+import { changesLive, namesOf, needsKey, type Answer, type Operation, type OperationName } from './operation.ts'
 
 interface OperationContext {
   components: SchemaComponents
@@ -10,15 +10,14 @@ interface OperationContext {
 }
 
 /** The entry of an endpoint at one of its paths. */
-export function operationObject(declared: Operation, path: string, context: OperationContext): JsonSchema {
-  const place = [declared.path, ...(declared.aliases ?? [])].indexOf(path)
+export function operationObject(declared: Operation, { id, path }: OperationName, context: OperationContext): JsonSchema {
   const parameters = [...pathParameters(path), ...queryParameters(declared, context), ...headerParameters(declared)]
   return {
-    operationId: place === 0 ? declared.id : `${declared.id}.${place + 1}`,
+    operationId: id,
     tags: [declared.tag],
     summary: declared.summary,
     description: descriptionOf(declared),
-    ...(place === 0 ? {} : { 'x-alias-of': declared.id }),
+    ...(id === declared.id ? {} : { 'x-alias-of': declared.id }),
     security: securityOf(declared),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(declared.body ? { requestBody: requestBody(declared.body, context) } : {}),
@@ -42,12 +41,12 @@ const permissionText: Record<string, string> = {
 }
 
 function descriptionOf(declared: Operation): string {
-  const aliases = (declared.aliases ?? []).map((alias) => `\`${alias}\``)
+  const paths = namesOf(declared).map(({ path }) => `\`${path}\``)
   return [
     declared.description ?? `${declared.summary}.`,
     declared.permission === null ? '' : (permissionText[declared.permission] ?? ''),
     sandboxText(declared),
-    aliases.length === 0 ? '' : `${aliases.join(', ')} and \`${declared.path}\` are the same.`,
+    paths.length === 1 ? '' : `${paths.join(' and ')} are the same.`,
   ]
     .filter((text) => text !== '')
     .join('\n\n')
@@ -64,11 +63,12 @@ const pathParameters = (path: string): JsonSchema[] =>
     in: 'path',
     required: true,
     description: parameterText[name] ?? `The \`${name}\`.`,
-    schema: { type: 'string', minLength: 1 },
+    schema: name === 'number' ? { type: 'integer', minimum: 1 } : { type: 'string', minLength: 1 },
   }))
 
 const parameterText: Record<string, string> = {
   id: 'The id of the object.',
+  number: 'The number of the version, from 1.',
   idOrAlias: 'The id of the template, or its alias.',
   idOrEmail: 'The id of the entry, or the address, percent-encoded.',
   idOrName: 'The id of the object, or its name.',

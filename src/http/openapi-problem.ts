@@ -31,10 +31,9 @@ const problemSchema = z
     type: z.url().describe('Leads to what is said of the error.'),
     title: z.string(),
     status: z.int(),
-    detail: z.string(),
-    instance: z.string().describe('The id of the request.'),
-    name,
-    errors: z.array(fault).optional(),
+    detail: z.string().describe('The same as `message`.'),
+    instance: z.string().describe('The same as `request_id`.'),
+    ...errorSchema.shape,
   })
   .meta({ id: 'Problem', description: 'RFC 9457, for those who send `Accept: application/problem+json`.' })
 
@@ -42,6 +41,8 @@ const problemSchema = z
 export class ProblemResponses {
   /** By name, as they belong under `components.responses`. */
   readonly responses: Record<string, JsonSchema> = {}
+  /** The errors that a response is for. */
+  readonly names = new Set<ErrorCode>()
   readonly #keys = new Map<string, string>()
   readonly #error: JsonSchema
   readonly #problem: JsonSchema
@@ -85,6 +86,7 @@ export class ProblemResponses {
   }
 
   #response(status: number, names: ErrorCode[], carriesKey: boolean): JsonSchema {
+    for (const found of names) this.names.add(found)
     const named = { type: 'object', properties: { name: { enum: names } } }
     return {
       description: names.map((found) => `\`${found}\`: ${errorTable[found].meaning}`).join('\n\n'),
@@ -106,21 +108,23 @@ const headersAt: Record<number, ('WWW-Authenticate' | 'Retry-After')[]> = {
   503: ['Retry-After'],
 }
 
-/** An answer for each error, as they belong under `components.examples`. */
-export const errorExamples = (): Record<string, JsonSchema> =>
+/** An answer for each of these errors, as they belong under `components.examples`. */
+export const errorExamples = (names: ReadonlySet<ErrorCode>): Record<string, JsonSchema> =>
   Object.fromEntries(
-    errorNames.map((found) => [
-      found,
-      {
-        summary: errorTable[found].meaning,
-        value: {
-          statusCode: errorTable[found].status,
-          name: found,
-          message: errorTable[found].meaning,
-          request_id: 'req_01kahk3yq4x8v5t2n7m9b6c1d0',
+    errorNames
+      .filter((found) => names.has(found))
+      .map((found) => [
+        found,
+        {
+          summary: errorTable[found].meaning,
+          value: {
+            statusCode: errorTable[found].status,
+            name: found,
+            message: errorTable[found].meaning,
+            request_id: 'req_01kahk3yq4x8v5t2n7m9b6c1d0',
+          },
         },
-      },
-    ]),
+      ]),
   )
 
 /** The catalogue as a Markdown table. */

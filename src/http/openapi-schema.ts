@@ -40,21 +40,33 @@ export class SchemaComponents {
 
 /** References lead to the components of the document. */
 function convert(schema: z.ZodType, side: Side): JsonSchema {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+  const named: Record<string, unknown> = {}
+  const {
+    $schema: _,
+    $defs,
+    ...json
+  } = z.toJSONSchema(schema, {
     target: 'draft-2020-12',
     io: side,
     unrepresentable: 'any',
-    override: ({ zodSchema, jsonSchema }) => simplify(zodSchema, jsonSchema as JsonSchema, side),
+    override: ({ zodSchema, jsonSchema }) => simplify(zodSchema, jsonSchema as JsonSchema, { side, named }),
   })
-  return JSON.parse(JSON.stringify(json).replaceAll('"$ref":"#/$defs/', '"$ref":"#/components/schemas/')) as JsonSchema
+  return JSON.parse(
+    JSON.stringify({ ...json, $defs: { ...$defs, ...named } }).replaceAll('"$ref":"#/$defs/', '"$ref":"#/components/schemas/'),
+  ) as JsonSchema
 }
 
-function simplify(schema: z.core.$ZodType, json: JsonSchema, side: Side): void {
+/** Adds the schemas that have a name, and that only it has met, to `named`. */
+function simplify(schema: z.core.$ZodType, json: JsonSchema, { side, named }: { side: Side; named: Record<string, unknown> }): void {
   const def = schema._zod.def as { type: string; in?: z.ZodType; out?: z.ZodType }
   // A check that stands before a schema only guards it: what is taken is what the schema behind it takes.
   if (def.type === 'pipe' && side === 'input' && def.in?._zod.def.type === 'custom' && def.out) {
-    Object.assign(json, convert(def.out, side), { ...json })
+    const { $defs, ...behind } = convert(def.out, side)
+    Object.assign(named, $defs)
+    Object.assign(json, behind, { ...json })
   }
+  // A parameter is text on the wire, and has the pattern of that.
+  if (json.type === 'integer') delete json.pattern
   if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum
   const keys = json.propertyNames as JsonSchema | undefined

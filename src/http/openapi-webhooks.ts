@@ -1,4 +1,5 @@
 import { webhookBodies } from './event-schema.ts'
+import { durationText } from './duration-text.ts'
 import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
 
 const header = (name: string, description: string, required: boolean, schema: JsonSchema = { type: 'string' }): JsonSchema => ({
@@ -35,8 +36,22 @@ const headers = [
   header('x-service-test', '`true` where the event is a sample and never happened.', false),
 ]
 
+/** As the settings have it, ms. */
+export interface WebhookPosting {
+  timeout: number
+  retrySchedule: readonly number[]
+}
+
+function postingText({ timeout, retrySchedule }: WebhookPosting): string {
+  const delays = new Intl.ListFormat('en').format(retrySchedule.map(durationText))
+  const failure = `Anything but a 2xx within ${durationText(timeout)} is a failure`
+  return retrySchedule.length === 0
+    ? `${failure}, and is not tried again.`
+    : `${failure}, and is tried again ${delays} after the attempt before.`
+}
+
 /** What Sterna posts to a webhook, for each type of event. */
-export function webhookObjects(components: SchemaComponents): JsonSchema {
+export function webhookObjects(components: SchemaComponents, posting: WebhookPosting): JsonSchema {
   return Object.fromEntries(
     webhookBodies.map(({ type, standard, extended }) => [
       type,
@@ -46,8 +61,7 @@ export function webhookObjects(components: SchemaComponents): JsonSchema {
           tags: ['Webhooks'],
           summary: `${type} happened`,
           description:
-            'One event of one recipient. Anything but a 2xx within 15 seconds is a failure, and is tried again 1 minute, 5 minutes, ' +
-            '30 minutes, 2 hours and 24 hours after the attempt before. With the payload of another service the body is as that service ' +
+            `One event of one recipient. ${postingText(posting)} With the payload of another service the body is as that service ` +
             'documents it, and its signature stands beside ours.',
           security: [],
           parameters: headers,

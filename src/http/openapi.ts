@@ -4,8 +4,8 @@ import { responseHeaders } from './openapi-headers.ts'
 import { operationObject } from './openapi-operation.ts'
 import { errorExamples, ProblemResponses } from './openapi-problem.ts'
 import { SchemaComponents, type JsonSchema } from './openapi-schema.ts'
-import { webhookObjects } from './openapi-webhooks.ts'
-import type { Operation } from './operation.ts'
+import { webhookObjects, type WebhookPosting } from './openapi-webhooks.ts'
+import { namesOf, type Operation } from './operation.ts'
 
 export interface OpenApiDocument {
   openapi: '3.1.0'
@@ -20,21 +20,27 @@ export interface OpenApiDocument {
 export interface DocumentContext {
   version: string
   baseUrl: string
+  /** How events are posted. */
+  webhooks: WebhookPosting
   /** The open compatApis for the clients of other services. */
   compatApis?: readonly CompatApi[]
 }
 
 /** The OpenAPI 3.1 document of these endpoints. It takes tens of milliseconds: make it once. */
-export function openApiDocument(operations: readonly Operation[], { version, baseUrl, compatApis = [] }: DocumentContext): OpenApiDocument {
+export function openApiDocument(
+  operations: readonly Operation[],
+  { version, baseUrl, webhooks: posting, compatApis = [] }: DocumentContext,
+): OpenApiDocument {
   const components = new SchemaComponents()
   const problems = new ProblemResponses(components)
   // Answers come first, so that what is answered has the plain name.
   for (const { answers } of operations) for (const { schema } of answers) if (schema) components.add(schema, 'output')
-  const webhooks = webhookObjects(components)
+  const webhooks = webhookObjects(components, posting)
   const paths: OpenApiDocument['paths'] = {}
   for (const declared of operations) {
-    for (const path of [declared.path, ...(declared.aliases ?? [])]) {
-      paths[path] = { ...paths[path], [declared.method.toLowerCase()]: operationObject(declared, path, { components, problems }) }
+    for (const name of namesOf(declared)) {
+      const entry = operationObject(declared, name, { components, problems })
+      paths[name.path] = { ...paths[name.path], [declared.method.toLowerCase()]: entry }
     }
   }
   return {
@@ -46,14 +52,15 @@ export function openApiDocument(operations: readonly Operation[], { version, bas
       description,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: baseUrl }],
+    // Wherever the document came from: the server may have several addresses, and "Try it out" must work at each.
+    servers: [{ url: new URL(baseUrl).pathname }],
     tags: tagsOf([...operations.map(({ tag }) => tag), ...(compatApis.length > 0 ? ['Compatibility'] : [])]),
     paths: { ...paths, ...compatPaths(compatApis) },
     webhooks,
     components: {
       securitySchemes: { ...ownSecurity, ...compatSecurity(compatApis) },
       headers: responseHeaders,
-      examples: errorExamples(),
+      examples: errorExamples(problems.names),
       responses: problems.responses,
       schemas: components.schemas,
     },

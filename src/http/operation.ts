@@ -39,13 +39,13 @@ interface Body {
  * document and its tests are all made of this.
  */
 export interface Operation {
-  /** Unique, such as `emails.send`; the audit log names what was done by it. */
+  /** Unique: `resource.verb` or `resource.verb_object`, such as `emails.send`. The audit log and generated clients name it so. */
   id: string
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** With parameters in braces: `/api/emails/{id}`. Under `/api/`, and at `/metrics`, a key is demanded, elsewhere not. */
   path: string
-  /** Other paths that mean the same. */
-  aliases?: string[]
+  /** Other paths that mean the same, under names of their own. */
+  aliases?: readonly OperationName[]
   /** The resource it belongs to, such as `Emails`. */
   tag: string
   /** A few words, no full stop. */
@@ -106,9 +106,21 @@ export const operation = <
   declared: TypedOperation<Q, B, A>,
 ): Operation => declared as unknown as Operation
 
+/** An operation at one of its paths. */
+export interface OperationName {
+  id: string
+  path: string
+}
+
+/** The operation at each of its paths, its own first. */
+export const namesOf = ({ id, path, aliases = [] }: Pick<Operation, 'id' | 'path' | 'aliases'>): OperationName[] => [
+  { id, path },
+  ...aliases,
+]
+
 /** Adds the routes of an endpoint. Every change that needs more than the permission to send is recorded in `audit`. */
 export function addRoutes(router: ApiRouter, declared: Operation, audit: Pick<AuditLog, 'record'>): void {
-  for (const path of [declared.path, ...(declared.aliases ?? [])]) {
+  for (const { path } of namesOf(declared)) {
     router.register(path.replace(/\{(\w+)\}/g, ':$1'), [declared.method], (ctx) => run(declared, ctx, audit))
   }
 }

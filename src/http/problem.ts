@@ -65,13 +65,12 @@ export const problemBody = (problem: Problem, requestId: string) => ({
   request_id: requestId,
 })
 
-/** The same by RFC 9457, for those who ask for `application/problem+json`. */
+/** The same and the members of RFC 9457, for those who ask for `application/problem+json`: one program reads both. */
 export const problemDetails = (problem: Problem, requestId: string, baseUrl: string) => ({
   type: `${baseUrl}/errors/${problem.name}`,
   title: titleOf[problem.status] ?? problem.name,
   status: problem.status,
   detail: problem.message,
   instance: requestId,
-  name: problem.name,
-  ...(problem.faults === undefined ? {} : { errors: problem.faults }),
+  ...problemBody(problem, requestId),
 })

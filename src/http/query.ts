@@ -35,7 +35,7 @@ export const numberParameter = (least: number, most: number) =>
     .regex(/^\d{1,15}$/, { error: `must be a whole number from ${least} to ${most}`, abort: true })
     .transform(Number)
     .refine((value) => value >= least && value <= most, { error: `must be a whole number from ${least} to ${most}` })
-    .meta({ description: `A whole number from ${least} to ${most}.` })
+    .meta({ type: 'integer', minimum: least, maximum: most, description: `A whole number from ${least} to ${most}.` })
 
 /** Several values with commas between them. */
 export const listParameter = (most: number) =>

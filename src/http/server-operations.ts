@@ -32,7 +32,7 @@ const healthSchema = z
 const healthOperation = ({ health, version }: ServerOperationServices): Operation =>
   operation({
     ...open,
-    id: 'server.health',
+    id: 'server.get_health',
     path: '/healthz',
     summary: 'Tell whether mail is taken and delivered',
     answers: [
@@ -50,7 +50,7 @@ const healthOperation = ({ health, version }: ServerOperationServices): Operatio
 const errorOperation = (): Operation =>
   operation({
     ...open,
-    id: 'server.error',
+    id: 'server.explain_error',
     path: '/errors/{name}',
     summary: 'Explain an error',
     description: `Where the \`type\` of an RFC 9457 answer leads.\n\n${catalogueTable()}`,
@@ -70,7 +70,7 @@ function documentOperations(services: ServerOperationServices, operations: () =>
   return [
     operation({
       ...open,
-      id: 'server.openapi',
+      id: 'server.get_openapi',
       path: '/openapi.json',
       summary: 'Get this document',
       answers: [{ status: 200, description: 'OpenAPI 3.1.', schema: documentSchema }, unchanged],
@@ -78,7 +78,7 @@ function documentOperations(services: ServerOperationServices, operations: () =>
     }),
     operation({
       ...open,
-      id: 'server.docs',
+      id: 'server.show_docs',
       path: '/docs',
       summary: 'Show the reference of the API',
       answers: [{ status: 200, description: 'A page for people.', schema: null, mediaType: 'text/html' }, unchanged],
@@ -86,7 +86,7 @@ function documentOperations(services: ServerOperationServices, operations: () =>
     }),
     operation({
       ...open,
-      id: 'server.docs_file',
+      id: 'server.get_docs_file',
       path: '/docs/{file}',
       summary: 'Get a file of that page',
       answers: [{ status: 200, description: 'A script, a style sheet or an image.', schema: null, mediaType: '*/*' }, unchanged],

@@ -28,6 +28,7 @@ export function openHttp(services: Services, tools: ListenerTools, stops: Stop[]
     metrics,
     health,
     version,
+    webhooks: config.webhooks,
     apiKeys,
     audit,
     trustedProxies,

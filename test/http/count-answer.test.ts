@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { SternaError, type ErrorCode } from '../../src/errors.ts'
 import { apiOperations, type ApiServices } from '../../src/http/api/operations.ts'
 import { countAnswer, reasonOfStatus, wayIn } from '../../src/http/count-answer.ts'
+import { namesOf } from '../../src/http/operation.ts'
 import { errorTable } from '../../src/error-table.ts'
 import { metricsOf, newSheet } from '../../src/metrics/metrics.ts'
 import { refusalFor } from '../../src/smtp-server/smtp-refusal.ts'
@@ -9,8 +10,9 @@ import { StorageFullError } from '../../src/store/database.ts'
 import { refusalReason } from '../../src/submission/count-refusals.ts'
 
 test('what may be refused for the domain it is from is a submission, and nothing else of the API is', () => {
-  const wrong = apiOperations({} as ApiServices).flatMap(({ method, path, aliases = [], refuses = [] }) =>
-    [path, ...aliases]
+  const wrong = apiOperations({} as ApiServices).flatMap(({ refuses = [], method, ...declared }) =>
+    namesOf(declared)
+      .map(({ path }) => path)
       .map((each) => each.replace(/\{\w+\}/g, 'em_1'))
       .filter((each) => (wayIn({ method, path: each }) === 'api') !== refuses.includes('domain_not_verified'))
       .map((each) => `${method} ${each}`),

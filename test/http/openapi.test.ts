@@ -8,11 +8,17 @@ import { addCompatRoutes } from '../../src/http/compat/compat-api.ts'
 import { compatApis, type CompatApiServices } from '../../src/http/compat/compat-apis.ts'
 import { openApiDocument } from '../../src/http/openapi.ts'
 import { refusalsOf } from '../../src/http/operation-refusals.ts'
-import { addRoutes } from '../../src/http/operation.ts'
+import { addRoutes, namesOf } from '../../src/http/operation.ts'
 import { serverOperations } from '../../src/http/server-operations.ts'
 import { startApiServer } from '../support/api-server.ts'
 
-const about = { version: '1.2.3', baseUrl: 'https://mail.example.com', docs: true, health: { faults: [] } }
+const about = {
+  version: '1.2.3',
+  baseUrl: 'https://mail.example.com',
+  docs: true,
+  health: { faults: [] },
+  webhooks: { timeout: 15_000, retrySchedule: [60_000, 300_000] },
+}
 const operations = [...apiOperations({} as ApiServices), ...serverOperations(about, () => [])]
 const apis = compatApis({} as CompatApiServices)
 const document = openApiDocument(operations, { ...about, compatApis: apis })
@@ -51,10 +57,10 @@ test('no schema says nothing', () => {
 test('every error that can reach a caller is told of, and every one that an endpoint refuses with is known', () => {
   const { ErrorName } = document.components.schemas as { ErrorName: { enum: string[] } }
   expect(ErrorName.enum).toEqual(errorNames)
-  expect(Object.keys(document.components.examples ?? {})).toEqual(errorNames)
+  // What is not in the document has no method to be wrong.
+  expect(Object.keys(document.components.examples ?? {})).toEqual(errorNames.filter((name) => name !== 'method_not_allowed'))
   for (const declared of operations) expect(errorNames).toEqual(expect.arrayContaining(refusalsOf(declared)))
   const refused = new Set(operations.flatMap((declared) => refusalsOf(declared)))
-  // What is not in the document has no method to be wrong.
   expect(errorNames.filter((name) => !refused.has(name))).toEqual(['method_not_allowed'])
 })
 
@@ -85,6 +91,34 @@ test('where a body names events, the document says which there are', () => {
 test('an id names one operation', () => {
   const ids = Object.values(document.paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId))
   expect(ids.filter((id, place) => ids.indexOf(id) !== place)).toEqual([])
+})
+
+test('operations have one kind of name', () => {
+  const ids = operations.flatMap((declared) => namesOf(declared).map(({ id }) => id))
+  expect(ids.filter((id) => !/^[a-z]+(?:_[a-z]+)*\.[a-z]+(?:_[a-z]+)*$/.test(id))).toEqual([])
+  const ofPath = (path: string, method: string) => document.paths[path]?.[method]?.operationId
+  expect([ofPath('/api/send', 'post'), ofPath('/api/emails', 'post')]).toEqual(['emails.send', 'emails.create'])
+})
+
+test('a parameter that is a number is typed as one', () => {
+  const parameters = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).flatMap((each) => (each.parameters ?? []) as Json[]),
+  )
+  const limits = parameters.filter(({ name }) => name === 'limit').map(({ schema }) => schema)
+  expect(limits[0]).toEqual({ type: 'integer', minimum: 1, maximum: 100 })
+  const digits = parameters.filter(({ schema }) => (schema as Json).type === 'string' && /\\d/.test(String((schema as Json).pattern)))
+  expect(digits).toEqual([])
+})
+
+test('the times of posts to webhooks are those of the settings', () => {
+  const described = (timeout: number, retrySchedule: number[]) => {
+    const { webhooks } = openApiDocument([], { ...about, webhooks: { timeout, retrySchedule } })
+    return (webhooks as Record<string, { post: { description: string } }>)['email.sent']?.post.description
+  }
+  expect(described(15_000, [60_000, 5_400_000, 86_400_000])).toContain(
+    'Anything but a 2xx within 15 seconds is a failure, and is tried again 1 minute, 90 minutes, and 24 hours after the attempt before.',
+  )
+  expect(described(1000, [])).toContain('within 1 second is a failure, and is not tried again.')
 })
 
 test('every body that is needed has an example, which is one', () => {
@@ -127,7 +161,7 @@ test('the document, the page and its files are served, and not sent again to tho
   expect(await served.json()).toMatchObject({
     openapi: '3.1.0',
     info: { version: '1.2.3' },
-    servers: [{ url: 'https://mail.example.com' }],
+    servers: [{ url: '/' }],
   })
   // Otherwise fetch adds no-cache, which asks for a full answer.
   const known = { 'if-none-match': served.headers.get('etag') ?? '', 'cache-control': 'max-age=0' }

@@ -11,7 +11,7 @@ const createCake = operation({
   id: 'cakes.create',
   method: 'POST',
   path: '/api/cakes',
-  aliases: ['/api/cakes/bake'],
+  aliases: [{ id: 'cakes.bake', path: '/api/cakes/bake' }],
   tag: 'Cakes',
   summary: 'Bake a cake',
   permission: 'full_access',

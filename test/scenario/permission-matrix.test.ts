@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { apiOperations, type ApiServices } from '../../src/http/api/operations.ts'
 import { refusalsOf } from '../../src/http/operation-refusals.ts'
-import { needsKey, type Operation } from '../../src/http/operation.ts'
+import { namesOf, needsKey, type Operation } from '../../src/http/operation.ts'
 import { servedAnswerCheck, type AnswerCheck } from '../support/answer-check.ts'
 import { makeCallers, type Caller } from '../support/callers.ts'
 import { keepReturnedMail } from '../support/keep-returned-mail.ts'
@@ -10,7 +10,7 @@ import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 const operations = apiOperations({} as ApiServices).filter(needsKey)
 const paths = operations.flatMap((declared) =>
-  [declared.path, ...(declared.aliases ?? [])].map((path) => ({ declared, path, name: `${declared.method} ${path}` })),
+  namesOf(declared).map(({ path }) => ({ declared, path, name: `${declared.method} ${path}` })),
 )
 
 let relay: TestRelay

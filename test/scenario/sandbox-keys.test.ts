@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { apiOperations, type ApiServices } from '../../src/http/api/operations.ts'
 import type { OpenApiDocument } from '../../src/http/openapi.ts'
-import type { Operation } from '../../src/http/operation.ts'
+import { namesOf, type Operation } from '../../src/http/operation.ts'
 import type { Row } from '../../src/store/database.ts'
 import { keepReturnedMail } from '../support/keep-returned-mail.ts'
 import { makeObjects, pathTo, type Call } from '../support/owned-objects.ts'
@@ -31,10 +31,10 @@ const open = [
   'templates.test',
   'webhooks.create',
   'webhooks.delete',
-  'webhooks.deliveries.replay',
-  'webhooks.events.replay',
   'webhooks.replay',
-  'webhooks.rotateSecret',
+  'webhooks.replay_delivery',
+  'webhooks.replay_event',
+  'webhooks.rotate_signing_secret',
   'webhooks.test',
   'webhooks.update',
 ]
@@ -199,7 +199,7 @@ test('nothing that a sandbox key does changes what is live, and what would is re
     expect(before[name], name).not.toEqual([])
   const wrong: string[] = []
   for (const declared of [...operations.filter(({ method }) => method === 'GET'), ...writing]) {
-    for (const path of [declared.path, ...(declared.aliases ?? [])]) {
+    for (const { path } of namesOf(declared)) {
       for (const [holder, call] of holders) {
         for (const objects of [liveObjects, sandboxObjects]) {
           const { status, body } = await call(declared.method, pathTo(path, objects, { exists: true }), bodyFor(declared))

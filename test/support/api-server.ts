@@ -47,7 +47,13 @@ export async function startApiServer(
   const { accounts, apiKeys, clock, people } = core
   const services: ApiServices = { sessions: people.sessions, ...core }
   const declared = operations(services)
-  const about = { version: '1.2.3', baseUrl: 'https://mail.example.com', docs: true, health: { faults: [] } }
+  const about = {
+    version: '1.2.3',
+    baseUrl: 'https://mail.example.com',
+    docs: true,
+    health: { faults: [] },
+    webhooks: { timeout: 15_000, retrySchedule: [60_000, 300_000] },
+  }
   const check = answerCheck(openApiDocument([...declared, ...serverOperations(about, () => [])], about))
   const server = await startHttpServer({
     ...services,

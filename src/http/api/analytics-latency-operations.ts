@@ -52,7 +52,7 @@ const timesIn = (counts: readonly number[]) => ({
 /** `/api/analytics/latency` */
 export const latencyOperation = (services: AnalyticsServices): Operation =>
   operation({
-    id: 'analytics.latency',
+    id: 'analytics.get_latency',
     method: 'GET',
     path: '/api/analytics/latency',
     tag: 'Analytics',

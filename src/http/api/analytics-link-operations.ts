@@ -32,7 +32,7 @@ const query = {
 /** `/api/analytics/links` */
 export const linksOperation = (services: AnalyticsServices): Operation =>
   operation({
-    id: 'analytics.links',
+    id: 'analytics.list_links',
     method: 'GET',
     path: '/api/analytics/links',
     tag: 'Analytics',

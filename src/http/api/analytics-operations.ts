@@ -80,10 +80,10 @@ const metricsAnswer = z
 /** `/api/analytics`. Its second path must stand before `/api/emails/{id}`. */
 export const analyticsOperations = (services: AnalyticsServices): Operation[] => [
   operation({
-    id: 'analytics.read',
+    id: 'analytics.get',
     method: 'GET',
     path: '/api/analytics',
-    aliases: ['/api/emails/metrics'],
+    aliases: [{ id: 'emails.get_metrics', path: '/api/emails/metrics' }],
     tag: 'Analytics',
     summary: 'Count what became of mail',
     description:

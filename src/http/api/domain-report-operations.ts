@@ -37,7 +37,7 @@ const standardPeriodMs = 30 * 86_400_000
 /** What receivers report about a domain. */
 export const domainReportOperations = (services: DomainReportServices): Operation[] => [
   operation({
-    id: 'domains.reports',
+    id: 'domains.list_reports',
     method: 'GET',
     path: `${path}/reports`,
     tag,
@@ -59,7 +59,7 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
     },
   }),
   operation({
-    id: 'domains.report',
+    id: 'domains.get_report',
     method: 'GET',
     path: `${path}/reports/{id}`,
     tag,
@@ -69,7 +69,7 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
     handle: async (ctx) => domainReport.answer(await reportIn(ctx, services)),
   }),
   operation({
-    id: 'domains.report_rows',
+    id: 'domains.list_report_rows',
     method: 'GET',
     path: `${path}/reports/{id}/rows`,
     tag,
@@ -86,7 +86,7 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
     },
   }),
   operation({
-    id: 'domains.dmarc',
+    id: 'domains.get_dmarc',
     method: 'GET',
     path: `${path}/dmarc`,
     tag,
@@ -103,7 +103,7 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
     },
   }),
   operation({
-    id: 'domains.tls',
+    id: 'domains.get_tls',
     method: 'GET',
     path: `${path}/tls`,
     tag,

@@ -18,7 +18,7 @@ export interface EmailAttachmentServices {
 /** The files in an email, read out of the stored message in the parser's process. */
 export const emailAttachmentOperations = (services: EmailAttachmentServices): Operation[] => [
   operation({
-    id: 'emails.attachments',
+    id: 'emails.list_attachments',
     method: 'GET',
     path: '/api/emails/{id}/attachments',
     tag: 'Emails',
@@ -38,7 +38,7 @@ export const emailAttachmentOperations = (services: EmailAttachmentServices): Op
     },
   }),
   operation({
-    id: 'emails.attachment',
+    id: 'emails.get_attachment',
     method: 'GET',
     path: '/api/emails/{id}/attachments/{attachment_id}',
     tag: 'Emails',
@@ -55,7 +55,7 @@ export const emailAttachmentOperations = (services: EmailAttachmentServices): Op
     },
   }),
   operation({
-    id: 'emails.attachment_content',
+    id: 'emails.download_attachment',
     method: 'GET',
     path: '/api/emails/{id}/attachments/{attachment_id}/content',
     tag: 'Emails',

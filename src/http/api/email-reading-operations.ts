@@ -86,7 +86,7 @@ export const emailReadingOperations = (services: EmailReadingServices): Operatio
     },
   }),
   listOperation({
-    id: 'emails.attempts',
+    id: 'emails.list_attempts',
     path: '/api/emails/{id}/attempts',
     tag: 'Emails',
     summary: 'List the attempts to deliver an email',
@@ -100,7 +100,7 @@ export const emailReadingOperations = (services: EmailReadingServices): Operatio
     },
   }),
   listOperation({
-    id: 'emails.events',
+    id: 'emails.list_events',
     path: '/api/emails/{id}/events',
     tag: 'Emails',
     summary: 'List the events of an email',

@@ -45,9 +45,11 @@ const unsupported = (isHarmless: (value: unknown) => boolean, message: string) =
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null
 
-const mailbox = z.union([z.string().max(1000), z.object({ email: z.string().max(1000), name: line(256, 0).nullish() })], {
-  error: 'must be an address or {email, name}',
-})
+const mailbox = z
+  .union([z.string().max(1000), z.object({ email: z.string().max(1000), name: line(256, 0).nullish() })], {
+    error: 'must be an address or {email, name}',
+  })
+  .meta({ id: 'Mailbox' })
 const mailboxes = atMost(
   longestList,
   z.union([mailbox, z.array(mailbox)], { error: 'must be an address, {email, name}, or an array of these' }),

@@ -51,8 +51,8 @@ export const emailSendingOperations = (services: EmailSendingServices): Operatio
   operation({
     id: 'emails.send',
     method: 'POST',
-    path: '/api/emails',
-    aliases: ['/api/send'],
+    path: '/api/send',
+    aliases: [{ id: 'emails.create', path: '/api/emails' }],
     tag: 'Emails',
     summary: 'Send an email',
     description:

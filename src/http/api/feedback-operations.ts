@@ -47,7 +47,7 @@ export const feedbackOperations = (services: FeedbackOperationServices): Operati
     handle: async (ctx) => feedbackReportDetail.answer(await findReport(ctx, services)),
   }),
   operation({
-    id: 'feedback.content',
+    id: 'feedback.download',
     method: 'GET',
     path: '/api/feedback/{id}/content',
     tag: 'Feedback',

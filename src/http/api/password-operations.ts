@@ -29,7 +29,7 @@ const refuses = ['invalid_session', 'foreign_origin', 'invalid_credentials', 'ra
 export const passwordOperations = ({ people, entry }: PasswordServices): Operation[] => [
   operation({
     ...shared,
-    id: 'session.password',
+    id: 'session.change_password',
     path: '/session/password',
     summary: 'Change your password',
     description: 'Your other sessions end.',
@@ -46,13 +46,13 @@ export const passwordOperations = ({ people, entry }: PasswordServices): Operati
       const shown = await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
       await people.users.setPasswordHash(user.id, await people.passwords.hash(body.new_password), { shown })
       await people.sessions.endAll(user.id, session.id)
-      await entry.record(ctx, user, { operation: 'session.password', objectId: user.id })
+      await entry.record(ctx, user, { operation: 'session.change_password', objectId: user.id })
       return userResource.answer(people.users.get(user.id))
     },
   }),
   operation({
     ...shared,
-    id: 'session.totp_begin',
+    id: 'session.begin_totp',
     path: '/session/totp',
     summary: 'Begin with a second factor',
     description: 'It is asked for once a code of it was confirmed.',
@@ -68,7 +68,7 @@ export const passwordOperations = ({ people, entry }: PasswordServices): Operati
   }),
   operation({
     ...shared,
-    id: 'session.totp_confirm',
+    id: 'session.confirm_totp',
     path: '/session/totp/confirm',
     summary: 'Turn the second factor on',
     body: {
@@ -82,13 +82,13 @@ export const passwordOperations = ({ people, entry }: PasswordServices): Operati
       entry.checkOrigin(ctx)
       const { user } = entry.current(ctx)
       const codes = await people.secondFactors.confirm(user.id, body.code)
-      await entry.record(ctx, user, { operation: 'session.totp_confirm', objectId: user.id })
+      await entry.record(ctx, user, { operation: 'session.confirm_totp', objectId: user.id })
       return { object: 'totp' as const, recovery_codes: codes }
     },
   }),
   operation({
     ...shared,
-    id: 'session.totp_remove',
+    id: 'session.remove_totp',
     path: '/session/totp/remove',
     summary: 'Turn the second factor off',
     body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
@@ -99,7 +99,7 @@ export const passwordOperations = ({ people, entry }: PasswordServices): Operati
       const { user } = entry.current(ctx)
       await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
       await people.secondFactors.remove(user.id)
-      await entry.record(ctx, user, { operation: 'session.totp_remove', objectId: user.id })
+      await entry.record(ctx, user, { operation: 'session.remove_totp', objectId: user.id })
       return userResource.answer(people.users.get(user.id))
     },
   }),

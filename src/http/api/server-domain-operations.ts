@@ -10,7 +10,7 @@ interface ServerDomainServices {
 /** `/api/server/domain` */
 export const serverDomainOperations = ({ sendingDomains }: ServerDomainServices): Operation[] => [
   operation({
-    id: 'server.domain',
+    id: 'server.get_domain',
     method: 'GET',
     path: '/api/server/domain',
     tag: 'Operation',

@@ -97,7 +97,7 @@ export const sessionOperations = (services: SessionServices): Operation[] => [
   }),
   operation({
     ...shared,
-    id: 'session.token',
+    id: 'session.create_token',
     method: 'POST',
     path: '/session/token',
     summary: 'Get a token for the API',

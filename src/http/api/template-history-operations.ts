@@ -48,7 +48,7 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
     },
   }),
   operation({
-    id: 'templates.versions.list',
+    id: 'templates.list_versions',
     method: 'GET',
     path: `${path}/versions`,
     tag,
@@ -66,7 +66,7 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
     },
   }),
   operation({
-    id: 'templates.versions.get',
+    id: 'templates.get_version',
     method: 'GET',
     path: `${path}/versions/{number}`,
     tag,
@@ -80,7 +80,7 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
     },
   }),
   operation({
-    id: 'templates.versions.restore',
+    id: 'templates.restore_version',
     method: 'POST',
     path: `${path}/versions/{number}/restore`,
     tag,
@@ -96,7 +96,7 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
     },
   }),
   operation({
-    id: 'templates.diff',
+    id: 'templates.compare',
     method: 'GET',
     path: `${path}/diff`,
     tag,
@@ -122,7 +122,7 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
     },
   }),
   operation({
-    id: 'templates.dependents',
+    id: 'templates.list_dependents',
     method: 'GET',
     path: `${path}/dependents`,
     tag,

@@ -28,7 +28,7 @@ const body = {
 export const unsubscribeOperations = (services: UnsubscribeServices): Operation[] => [
   operation({
     ...shared,
-    id: 'unsubscribe.page',
+    id: 'unsubscribe.show',
     method: 'GET',
     summary: 'Show a page with a button to unsubscribe',
     description: 'Looking at it changes nothing.',

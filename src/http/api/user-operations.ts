@@ -108,7 +108,7 @@ const oneUserOperations = (services: UserServices): Operation[] => [
   }),
   operation({
     ...shared,
-    id: 'users.invite_again',
+    id: 'users.reinvite',
     method: 'POST',
     path: '/api/users/{id}/invitation',
     summary: 'Invite a user again',

@@ -39,7 +39,7 @@ const detailsOf = async (delivery: DeliveryRow, history: DeliveryHistory) =>
 /** What was posted to a webhook, by delivery and by event. */
 export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Operation[] => [
   listOperation({
-    id: 'webhooks.deliveries.list',
+    id: 'webhooks.list_deliveries',
     path: '/api/webhooks/{id}/deliveries',
     tag: 'Webhooks',
     summary: 'List deliveries',
@@ -50,7 +50,7 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     rows: (ctx, page, query) => services.webhooks.history.deliveries(webhookOf(ctx, services).id, filterOf(query), page),
   }),
   operation({
-    id: 'webhooks.deliveries.get',
+    id: 'webhooks.get_delivery',
     method: 'GET',
     path: '/api/webhooks/{id}/deliveries/{delivery_id}',
     tag: 'Webhooks',
@@ -64,7 +64,7 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     },
   }),
   listOperation({
-    id: 'webhooks.events.list',
+    id: 'webhooks.list_events',
     path: '/api/webhooks/{id}/events',
     tag: 'Webhooks',
     summary: 'List events of a webhook',
@@ -76,7 +76,7 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     rows: (ctx, page, query) => services.webhooks.history.events(webhookOf(ctx, services).id, filterOf(query), page),
   }),
   operation({
-    id: 'webhooks.events.get',
+    id: 'webhooks.get_event',
     method: 'GET',
     path: '/api/webhooks/{id}/events/{event_id}',
     tag: 'Webhooks',
@@ -90,7 +90,7 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     },
   }),
   operation({
-    id: 'webhooks.events.attempts',
+    id: 'webhooks.list_event_attempts',
     method: 'GET',
     path: '/api/webhooks/{id}/events/{event_id}/attempts',
     tag: 'Webhooks',
@@ -132,7 +132,7 @@ export function webhookReplayOperations(services: { webhooks: Webhooks }): Opera
   const same = 'The same event id and bytes with a new signature, and the whole retry schedule from its beginning.'
   return [
     operation({
-      id: 'webhooks.deliveries.replay',
+      id: 'webhooks.replay_delivery',
       method: 'POST',
       path: '/api/webhooks/{id}/deliveries/{delivery_id}/replay',
       tag: 'Webhooks',
@@ -148,7 +148,7 @@ export function webhookReplayOperations(services: { webhooks: Webhooks }): Opera
       },
     }),
     operation({
-      id: 'webhooks.events.replay',
+      id: 'webhooks.replay_event',
       method: 'POST',
       path: '/api/webhooks/{id}/events/{event_id}/replay',
       tag: 'Webhooks',

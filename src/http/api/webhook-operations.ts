@@ -121,10 +121,10 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
 
 const secretOperations = (services: WebhookServices): Operation[] => [
   operation({
-    id: 'webhooks.rotateSecret',
+    id: 'webhooks.rotate_signing_secret',
     method: 'POST',
     path: '/api/webhooks/{id}/signing-secret/rotate',
-    aliases: ['/api/webhooks/{id}/rotate-secret'],
+    aliases: [{ id: 'webhooks.rotate_secret', path: '/api/webhooks/{id}/rotate-secret' }],
     tag: 'Webhooks',
     summary: 'Give a webhook a new secret',
     permission: 'full_access',

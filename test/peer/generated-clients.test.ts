@@ -1,0 +1,77 @@
+import { execFile } from 'node:child_process'
+import { copyFileSync, existsSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+// Programs that people write against the clients that generators make of our OpenAPI document.
+
+const generators = join(import.meta.dirname, 'generators')
+const packages = join(generators, 'node_modules')
+const compiler = join(import.meta.dirname, '../../node_modules/typescript/lib/tsc.js')
+
+let relay: TestRelay
+const { path: directory, remove } = temporaryDirectory()
+let key: string
+
+beforeAll(async () => {
+  if (!existsSync(packages)) throw new Error('Install the generators first: npm ci --prefix test/peer/generators')
+  relay = await startTestRelay({ plans: 'enterprise=10000000' })
+  const { accounts, apiKeys } = relay.relay.services
+  key = (await apiKeys.create({ accountId: accounts.findAccount('test')!.id, name: 'generated', permission: 'full_access', sandbox: true }))
+    .token
+  symlinkSync(packages, join(directory, 'node_modules'))
+  writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
+  writeFileSync(join(directory, 'openapi.json'), await fetch(`${relay.baseUrl}/openapi.json`).then((answer) => answer.text()))
+  copyFileSync(join(generators, 'generate-hey-api.js'), join(directory, 'generate-hey-api.js'))
+})
+
+afterAll(async () => {
+  await relay.stop()
+  remove()
+})
+
+/** Runs a program of Node there, and gives what it prints. */
+async function run(...args: string[]): Promise<string> {
+  const env = { ...process.env, BASE_URL: relay.baseUrl, KEY: key }
+  const done = await promisify(execFile)(process.execPath, args, { cwd: directory, env, maxBuffer: 1e8 }).catch(
+    (error: { stdout: string; stderr: string }) => {
+      throw new Error(`${args.join(' ')} failed:\n${error.stdout}\n${error.stderr}`)
+    },
+  )
+  return done.stdout
+}
+
+const options = {
+  strict: true,
+  noEmit: true,
+  target: 'es2024',
+  lib: ['es2024', 'dom', 'dom.iterable'],
+  module: 'nodenext',
+  types: ['node'],
+  typeRoots: [join(import.meta.dirname, '../../node_modules/@types')],
+  allowImportingTsExtensions: true,
+}
+
+test.each([
+  [
+    'openapi-typescript',
+    'with-openapi-fetch.ts',
+    [join(packages, 'openapi-typescript/bin/cli.js'), 'openapi.json', '-o', 'openapi-typescript/types.ts'],
+  ],
+  ['@hey-api/openapi-ts', 'with-hey-api.ts', ['generate-hey-api.js', 'openapi.json', 'hey-api']],
+])('a client by %s compiles under strict, and sends, lists and reads', async (_, program, generator) => {
+  await run(...generator)
+  copyFileSync(join(generators, program), join(directory, program))
+  const project = join(directory, 'tsconfig.json')
+  writeFileSync(project, JSON.stringify({ compilerOptions: options, files: [program] }))
+  expect(await run(compiler, '-p', project)).toBe('')
+  expect(JSON.parse(await run(program))).toEqual({
+    listed: [true],
+    recipients: ['delivered@simulator.test', 'bounced@simulator.test'],
+    bounceTypes: ['hard'],
+    refused: ['from', 'subject'],
+  })
+})

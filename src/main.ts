@@ -53,7 +53,7 @@ async function carryOut(parsed: ParsedCommand, argv: string[]): Promise<CommandR
   const own = await withoutServer(parsed, config)
   if (own) return resultOf(own, input)
   const request = { argv, cwd: process.cwd() }
-  return (await askServer(controlSocketPath(config.dataDir), request)) ?? runAlone(command, request, { config, log })
+  return (await askServer(controlSocketPath(config.dataDir), request, tellHere)) ?? runAlone(command, request, { config, log })
 }
 
 /** Runs a command that needs no configuration. */
@@ -86,12 +86,20 @@ function withoutServer({ command, input }: ParsedCommand, config: Config): OwnOu
   }
 }
 
+/** Shows what a command tells before its end. */
+async function tellHere({ stdout = '', stderr = '' }: { stdout?: string; stderr?: string }): Promise<void> {
+  if (stderr !== '') process.stderr.write(stderr)
+  // A reader that takes nothing more, such as head(1), ends the command.
+  if (stdout !== '')
+    await new Promise<void>((resolve, reject) => process.stdout.write(stdout, (error) => (error ? reject(error) : resolve())))
+}
+
 async function runAlone(command: Command, request: CommandRequest, { config, log }: { config: Config; log: Log }): Promise<CommandResult> {
   const { isNew } = findDatabase(config.dataDir)
   if (isNew && command.reads) throw nothingToRead(config.dataDir)
   const { services, close } = await openCommandServices(config, log)
   try {
-    const ran = await runCommand(request, services)
+    const ran = await runCommand(request, services, { tell: tellHere, signal: new AbortController().signal })
     // Whoever meant the data of a server must learn that this is not where they are.
     return isNew ? { ...ran, stderr: `${config.dataDir} was empty: a new database is made there.\n${ran.stderr}` } : ran
   } finally {
@@ -119,7 +127,7 @@ async function serve(config: Config, log: Log, input: CommandInput): Promise<Com
   const relay = await startRelay(config, { clock: systemClock, log, onFatal, version: version() })
   try {
     const path = controlSocketPath(config.dataDir)
-    const control = await serveControlSocket(path, (request) => runCommand(request, relay.services), log)
+    const control = await serveControlSocket(path, (request, client) => runCommand(request, relay.services, client), log)
     process.stdout.write(resultOf(await welcome(relay.services, version()), input).stdout)
     log.info({ version: version(), dataDir: config.dataDir }, 'Sterna is ready')
     log.info({ signal: await stopSignal }, 'stopping')

@@ -5,7 +5,7 @@ import { messageOf, SternaError } from '../errors.ts'
 import { commandChange } from './command-change.ts'
 import { commands } from './command-list.ts'
 import type { CommandServices } from './command-services.ts'
-import type { Command, CommandClient, CommandInput, CommandOutput } from './command.ts'
+import { UsageError, usageFault, type Command, type CommandClient, type CommandInput, type CommandOutput } from './command.ts'
 import type { CommandRequest, CommandResult } from './control-socket.ts'
 
 export interface ParsedCommand {
@@ -112,15 +112,6 @@ export function usageWords(command: Command): string[] {
   })
   return [`sterna ${command.name}`, ...command.args, ...words]
 }
-
-class UsageError extends SternaError {
-  constructor(message: string) {
-    super('invalid_parameter', message)
-  }
-}
-
-/** A command line that cannot be run. */
-export const usageFault = (message: string): SternaError => new UsageError(message)
 
 /** Characters of a usage that still fits into an error of one line. */
 const shortUsage = 100

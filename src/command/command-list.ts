@@ -7,8 +7,11 @@ import { eraseCommands } from './erase-command.ts'
 import { feedbackCommands } from './feedback-commands.ts'
 import { importCommands } from './import-commands.ts'
 import { keyCommands } from './key-commands.ts'
+import { messageCommands } from './message-commands.ts'
 import { queueCommands } from './queue-commands.ts'
 import { reportCommands } from './report-commands.ts'
+import { sendTestCommands } from './send-test-command.ts'
+import { suppressionCommands } from './suppression-commands.ts'
 import { templateCommands } from './template-commands.ts'
 import { trackingCommands } from './tracking-commands.ts'
 import { userCommands } from './user-commands.ts'
@@ -28,8 +31,8 @@ export const commandGroups: readonly { title: string; commands: readonly Command
   { title: 'Domains', commands: domainCommands },
   { title: 'Webhooks', commands: webhookCommands },
   { title: 'Templates', commands: templateCommands },
-  { title: 'Mail', commands: [...queueCommands, ...reportCommands] },
-  { title: 'Recipients', commands: [...importCommands, ...eraseCommands] },
+  { title: 'Mail', commands: [...sendTestCommands, ...messageCommands, ...queueCommands, ...reportCommands] },
+  { title: 'Recipients', commands: [...suppressionCommands, ...importCommands, ...eraseCommands] },
   {
     title: 'Tools',
     commands: [

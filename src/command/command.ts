@@ -66,6 +66,15 @@ export interface Command {
   run?(input: CommandInput, services: CommandServices, client: CommandClient): Promise<CommandOutput>
 }
 
+/** A command line that is wrong: it exits with 2. */
+export class UsageError extends SternaError {
+  constructor(message: string) {
+    super('invalid_parameter', message)
+  }
+}
+
+export const usageFault = (message: string): SternaError => new UsageError(message)
+
 /** The account that a command is about. */
 export const accountOption = { type: 'string', value: 'ACCOUNT', doc: 'Name or id of the account.', required: true } as const
 

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { SternaError } from '../errors.ts'
-import { usageFault, type ParsedCommand } from './command-line.ts'
+import type { ParsedCommand } from './command-line.ts'
+import { usageFault } from './command.ts'
 
 /** Where a question can be asked. */
 export interface Terminal {

@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto'
 import { chmodSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join, relative } from 'node:path'
+import { once } from 'node:events'
 import { SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import type { CommandClient } from './command.ts'
 
 /** The result of a command, for its own process to show. Only a command that ran in that process prints bytes. */
 export interface CommandResult<Text extends string | Buffer = string> {
@@ -36,12 +38,13 @@ export function controlSocketPath(dataDir: string): string {
 }
 
 /**
- * Accepts commands for this process, one per connection: a line of JSON `{argv, cwd}` in, a line `{stdout, stderr, exitCode}` out. Only the
- * user that the server runs as can connect. The caller holds the data directory, so anything at `path` is a leftover.
+ * Accepts commands for this process, one per connection: a line of JSON `{argv, cwd}` in; out come lines `{stdout, stderr}` for what is
+ * shown before the end, and a last line `{stdout, stderr, exitCode}`. A client that has had enough closes the connection. Only the user
+ * that the server runs as can connect. The caller holds the data directory, so anything at `path` is a leftover.
  */
 export async function serveControlSocket(
   path: string,
-  run: (request: CommandRequest) => Promise<CommandResult>,
+  run: (request: CommandRequest, client: CommandClient) => Promise<CommandResult>,
   log: Log,
 ): Promise<{ close(): Promise<void> }> {
   const isFile = process.platform !== 'win32'
@@ -52,7 +55,7 @@ export async function serveControlSocket(
     socket.on('close', () => open.delete(socket))
     socket.on('error', (error) => log.debug({ error }, 'a command was not waited for'))
     readLine(socket, longestRequest)
-      .then(async (line) => socket.end(`${JSON.stringify(await run(requestOf(line)))}\n`))
+      .then(async (line) => socket.end(`${JSON.stringify(await run(requestOf(line), clientAt(socket)))}\n`))
       .catch((error: unknown) => {
         log.warn({ error }, 'a command could not be read')
         socket.destroy()
@@ -75,8 +78,26 @@ export async function serveControlSocket(
   }
 }
 
-/** Lets the serving process run a command; undefined if there is none. */
-export async function askServer(path: string, request: CommandRequest): Promise<CommandResult | undefined> {
+/** The client at the other end of a connection. */
+function clientAt(socket: Socket): CommandClient {
+  const leaving = new AbortController()
+  for (const event of ['end', 'close']) socket.once(event, () => leaving.abort())
+  if (socket.readableEnded || socket.destroyed) leaving.abort()
+  return {
+    signal: leaving.signal,
+    async tell(text) {
+      if (socket.destroyed || socket.write(`${JSON.stringify(text)}\n`)) return
+      await once(socket, 'drain', { signal: leaving.signal }).catch(() => {})
+    },
+  }
+}
+
+/** Lets the serving process run a command, and shows what it tells before the end; undefined if there is no such process. */
+export async function askServer(
+  path: string,
+  request: CommandRequest,
+  tell: CommandClient['tell'] = async () => {},
+): Promise<CommandResult | undefined> {
   const socket = connect(path)
   try {
     await new Promise<void>((resolve, reject) => socket.once('error', reject).once('connect', resolve))
@@ -86,14 +107,31 @@ export async function askServer(path: string, request: CommandRequest): Promise<
     if (code !== 'EACCES' && code !== 'EPERM') throw error
     throw new SternaError('configuration', `Only the user that the server runs as may use ${path}. Run the command as that user.`)
   }
-  socket.end(`${JSON.stringify(request)}\n`)
-  return JSON.parse(await readLine(socket, Infinity)) as CommandResult
+  socket.write(`${JSON.stringify(request)}\n`)
+  for await (const line of linesOf(socket)) {
+    const answer = JSON.parse(line) as Partial<CommandResult>
+    if (answer.exitCode !== undefined) return answer as CommandResult
+    await tell(answer)
+  }
+  throw new Error('the connection ended too early')
 }
 
 function requestOf(line: string): CommandRequest {
   const { argv, cwd } = JSON.parse(line) as Partial<CommandRequest>
   if (Array.isArray(argv) && argv.every((word) => typeof word === 'string') && typeof cwd === 'string') return { argv, cwd }
   throw new Error('this is not a command')
+}
+
+async function* linesOf(socket: Socket): AsyncGenerator<string> {
+  const parts: string[] = []
+  for await (const part of socket.setEncoding('utf8') as AsyncIterable<string>) {
+    const [first = '', ...rest] = part.split('\n')
+    parts.push(first)
+    for (const next of rest) {
+      yield parts.splice(0).join('')
+      parts.push(next)
+    }
+  }
 }
 
 function readLine(socket: Socket, limit: number): Promise<string> {

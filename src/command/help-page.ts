@@ -1,6 +1,6 @@
-import { commonOptions, meant, ownOptions, usageFault, usageWords } from './command-line.ts'
+import { commonOptions, meant, ownOptions, usageWords } from './command-line.ts'
 import { commandGroups, commands } from './command-list.ts'
-import { listObject, type Command, type CommandOutput } from './command.ts'
+import { listObject, usageFault, type Command, type CommandOutput } from './command.ts'
 import { definitions, wrapText, wrapWords } from './wrap-text.ts'
 
 const introduction = [

@@ -20,7 +20,7 @@ export async function openCommandServices(config: Config, log: Log): Promise<{ s
     await webhooks.load()
     const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: () => {}, tryNow: () => {} })
     const erasures = new Erasures(core, { isAlone: true })
-    return { services: commandPartsOf(core, { webhooks, queueAdmin, erasures }), close }
+    return { services: commandPartsOf(core, { webhooks, queueAdmin, erasures, serving: null }), close }
   } catch (error) {
     await close()
     throw error

@@ -1,7 +1,24 @@
+import { SternaError } from '../errors.ts'
+import { webhookTestObject } from '../http/api/webhook-operations.ts'
 import { webhookResource, webhookWithSecret } from '../http/api/webhook-resource.ts'
-import { subscribedEvents } from '../webhook/event-subscription.ts'
+import { subscribedEvents, webhookEventTypes } from '../webhook/event-subscription.ts'
 import { payloadKinds } from '../webhook/payload-kind.ts'
-import { accountOption as account, argument, flagOption, listObject, requiredOption, table, textOption, type Command } from './command.ts'
+import type { Webhook } from '../webhook/webhook-store.ts'
+import { requireServing, type CommandServices } from './command-services.ts'
+import {
+  accountOption as account,
+  argument,
+  deletedObject,
+  flagOption,
+  listObject,
+  printable,
+  requiredOption,
+  table,
+  textOption,
+  type Command,
+  type CommandInput,
+  type CommandOutput,
+} from './command.ts'
 
 const sandbox = { type: 'boolean', doc: 'For the sandbox: it gets only events of mail sent with sandbox keys.' } as const
 
@@ -63,4 +80,60 @@ export const webhookCommands: Command[] = [
       return { stdout: table([['ID', 'STATUS', 'EVENTS', 'URL'], ...rows]), json: listObject(all.map(webhookResource.answer)) }
     },
   },
+  {
+    name: 'webhook test',
+    args: ['ID'],
+    options: { event: { type: 'string', value: 'EVENT', doc: 'The event to post; default: email.delivered.', choices: webhookEventTypes } },
+    doc: 'Posts a sample event to a webhook at once, without a retry, and says what its receiver answers. Exits with an error unless it takes it.',
+    async run(input, services) {
+      const { sendSample } = requireServing(services)
+      const type = webhookEventTypes.find((each) => each === textOption(input, 'event')) ?? 'email.delivered'
+      const webhook = webhookIn(input, services)
+      const json = webhookTestObject(await sendSample(webhook, type))
+      const { delivered, http_status_code: code, duration_ms: took, response, error } = json
+      const answer = code === null ? `No answer: ${error}` : `${webhook.url} answered ${code} after ${took} ms`
+      const said = delivered || !response ? '' : `: ${printable(response)}`
+      return { stdout: `${answer}${said}.\n`, json, exitCode: delivered ? 0 : 1 }
+    },
+  },
+  {
+    name: 'webhook enable',
+    args: ['ID'],
+    options: {},
+    doc: 'Enables a webhook again, such as one that failed for days. Events from the time when it was disabled are not posted.',
+    run: (input, services) => setStatus(input, services, 'enabled'),
+  },
+  {
+    name: 'webhook disable',
+    args: ['ID'],
+    options: {},
+    doc: 'Stops posting to a webhook, and cancels what waits to be posted.',
+    run: (input, services) => setStatus(input, services, 'disabled'),
+  },
+  {
+    name: 'webhook remove',
+    args: ['ID'],
+    options: {},
+    doc: 'Removes a webhook with its secret, and cancels what waits to be posted.',
+    asks: (input) => `Remove the webhook ${argument(input, 0)}?`,
+    async run(input, services) {
+      const webhook = webhookIn(input, services)
+      await services.webhooks.remove(webhook, webhook.id)
+      return { stdout: `${webhook.id}\n`, json: deletedObject('webhook', webhook.id), stderr: `${webhook.url} is removed.\n` }
+    },
+  },
 ]
+
+/** Ids are unique, so no account needs to be named. */
+function webhookIn(input: CommandInput, { webhooks }: CommandServices): Webhook {
+  const webhook = webhooks.findWebhook(argument(input, 0))
+  if (webhook) return webhook
+  const message = `There is no webhook "${printable(argument(input, 0))}". "sterna webhook list --account ACCOUNT" lists them.`
+  throw new SternaError('not_found', message)
+}
+
+async function setStatus(input: CommandInput, services: CommandServices, status: Webhook['status']): Promise<CommandOutput> {
+  const webhook = webhookIn(input, services)
+  const changed = await services.webhooks.change(webhook, webhook.id, { status })
+  return { stdout: `${webhook.id}\n`, json: webhookResource.answer(changed), stderr: `${webhook.url} is ${status}.\n` }
+}

@@ -85,6 +85,12 @@ export class MessageReader {
     return row
   }
 
+  /** The message with this id, whoever's it is: for the operator. */
+  async findAnywhere(id: string): Promise<MessageRow | undefined> {
+    const [row] = await this.#db.slowRead<MessageRow>('select * from message where id = :id', { id })
+    return row
+  }
+
   /** A page, newest first; `listBody` makes the answer of it. */
   list(scope: AccountScope, filter: MessageFilter, page: Page): Promise<MessageRow[]> {
     return searchMessages<MessageRow>(this.#db, { columns: 'message.*', scope, filter, page })

@@ -36,8 +36,13 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const listeners = await openListeners(services, stops)
     const scheduler = startJobs(services, listeners, stops)
     keepWatchOfClock(services, scheduler, stops)
-    const { webhooks, queueAdmin, erasures } = services
-    return { services: commandPartsOf(core, { webhooks: webhooks.list, queueAdmin, erasures }), addresses: listeners.addresses, stop }
+    const { webhooks, queueAdmin, erasures, follower, intake } = services
+    const serving = { accept: intake.accept, follower, sendSample: webhooks.sendSample }
+    return {
+      services: commandPartsOf(core, { webhooks: webhooks.list, queueAdmin, erasures, serving }),
+      addresses: listeners.addresses,
+      stop,
+    }
   } catch (error) {
     await stop()
     throw error

@@ -31,6 +31,32 @@ test('a command travels to the server and its result back', async () => {
   expect(await askServer(path, { argv: [], cwd: '/' })).toBeUndefined()
 })
 
+test('what a command tells before its end comes at once and in order, and a client that leaves is noticed', async () => {
+  const ended = Promise.withResolvers<void>()
+  const server = await serveControlSocket(
+    path,
+    async ({ argv }, { tell, signal }) => {
+      for (const stdout of ['one\n', 'ü'.repeat(300_000), 'three\n']) await tell({ stdout })
+      if (argv[0] === 'stay') {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        ended.resolve()
+      }
+      return { stdout: 'end', stderr: '', exitCode: 0 }
+    },
+    silentLog,
+  )
+  const told: (string | undefined)[] = []
+  const tell = async ({ stdout }: { stdout?: string }) => void told.push(stdout)
+  expect(await askServer(path, { argv: [], cwd: '/' }, tell)).toEqual({ stdout: 'end', stderr: '', exitCode: 0 })
+  expect(told).toEqual(['one\n', 'ü'.repeat(300_000), 'three\n'])
+  const leave = async () => {
+    throw new Error('enough')
+  }
+  await expect(askServer(path, { argv: ['stay'], cwd: '/' }, leave)).rejects.toThrow('enough')
+  await ended.promise
+  await server.close()
+})
+
 test('what is no command is hung up on, and the next one is served', async () => {
   const server = await serveControlSocket(path, async () => ({ stdout: 'ok', stderr: '', exitCode: 0 }), silentLog)
   for (const text of ['nonsense\n', '{"argv":[1],"cwd":"/"}\n', '{"argv":["x"]}\n', 'x'.repeat(70_000)]) {

@@ -94,6 +94,12 @@ test.each([
   expect(refusal(argv)).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(told) })
 })
 
+test('what only reads says so, so that it creates no data where there is none', () => {
+  const reading = /^(?:doctor|backup|feedback (?:list|show)|\w+ (?:list|show|check|tail))$/
+  const names = (wanted: boolean) => commands.filter(({ name, reads }) => (wanted ? reading.test(name) : reads)).map(({ name }) => name)
+  expect(names(false)).toEqual(expect.arrayContaining(names(true)))
+})
+
 test('help on an unknown command says which one it may be', () => {
   expect(() => help(['domain', 'ad'])).toThrow('There is no command "domain ad"; did you mean "domain add"?')
 })
@@ -108,8 +114,8 @@ const life: [line: string, object: string][] = [
   ['account notices shop on', 'account'],
   ['key create --account shop', 'api_key'],
   ['key list --account shop', 'list'],
-  ['key rotate {key}', 'api_key'],
-  ['key revoke {key}', 'api_key'],
+  ['key rotate {api_key}', 'api_key'],
+  ['key revoke {api_key}', 'api_key'],
   ['user invite ann@example.com --account shop', 'user'],
   ['user invite bob@example.com --account shop --role owner --operator', 'user'],
   ['user reset ann@example.com', 'user'],
@@ -124,6 +130,14 @@ const life: [line: string, object: string][] = [
   ['domain remove example.com', 'domain'],
   ['webhook add https://example.com/hook --account shop', 'webhook'],
   ['webhook list --account shop', 'list'],
+  ['webhook disable {webhook}', 'webhook'],
+  ['webhook enable {webhook}', 'webhook'],
+  ['webhook remove {webhook}', 'webhook'],
+  ['suppression add ann@example.com bob@example.com --account shop --reason asked', 'list'],
+  ['suppression list --account shop --limit 1', 'list'],
+  ['suppression check ann@example.com --account shop', 'suppression_check'],
+  ['suppression remove ann@example.com --account shop', 'suppression'],
+  ['message list --account shop --status delivered --tag news --since 2026-01-01', 'list'],
   ['template push welcome.html --account shop', 'list'],
   ['template pull --account shop --directory pulled', 'template_files'],
   ['queue list', 'list'],
@@ -134,7 +148,21 @@ const life: [line: string, object: string][] = [
   ['account delete shop', 'account'],
 ]
 /** These need what only a running server has, or are run by main.ts; other tests run them. */
-const elsewhere = ['serve', 'doctor', 'restore', 'compact', 'queue show', 'queue retry', 'queue hold', 'queue release', 'feedback show']
+const elsewhere = [
+  'serve',
+  'doctor',
+  'restore',
+  'compact',
+  'queue show',
+  'queue retry',
+  'queue hold',
+  'queue release',
+  'feedback show',
+  'message show',
+  'message tail',
+  'send-test',
+  'webhook test',
+]
 const runByMain = ['feedback parse', 'tracking rewrite', 'tracking judge', 'bench', 'version', 'help']
 
 test('every command prints its result as JSON, and nothing else', async () => {
@@ -143,14 +171,14 @@ test('every command prints its result as JSON, and nothing else', async () => {
     join(directory.path, 'list.csv'),
     'EmailAddress,SuppressionReason,Origin,CreatedAt\nann@example.com,HardBounce,Recipient,2026-01-01\n',
   )
-  let key = ''
+  const ids: Record<string, string> = {}
   const ran = new Set<string>([...elsewhere, ...runByMain])
   for (const [line, object] of life) {
-    const { stdout, stderr, exitCode } = await run(...line.replace('{key}', key).split(' '), '--json')
+    const { stdout, stderr, exitCode } = await run(...line.replace(/\{(\w+)\}/, (_, name: string) => ids[name] ?? '').split(' '), '--json')
     expect({ line, stderr, exitCode }).toEqual({ line, stderr: '', exitCode: 0 })
     const result = JSON.parse(stdout) as { object: string; id?: string }
     expect({ line, object: result.object }).toEqual({ line, object })
-    if (object === 'api_key') key = result.id ?? ''
+    ids[object] = result.id ?? ''
     ran.add(line.startsWith('erase') || line.startsWith('backup') ? (line.split(' ')[0] ?? '') : line.split(' ', 2).join(' '))
   }
   expect([...ran].toSorted()).toEqual(commands.map(({ name }) => name).toSorted())
@@ -172,7 +200,15 @@ describe('what destroys something', () => {
   }
 
   test('is this', () => {
-    expect(asking).toEqual(['account delete', 'key revoke', 'user remove', 'domain remove', 'erase'])
+    expect(asking).toEqual([
+      'account delete',
+      'key revoke',
+      'user remove',
+      'domain remove',
+      'webhook remove',
+      'suppression remove',
+      'erase',
+    ])
   })
 
   test('asks on a terminal, and anything but yes is no', async () => {

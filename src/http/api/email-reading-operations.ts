@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { AccountScope } from '../../account/account-scope.ts'
 import { SternaError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { emailStatuses } from '../../message/email-status.ts'
@@ -8,6 +9,7 @@ import type { MessageReader } from '../../message/message-reader.ts'
 import type { MessageRow } from '../../message/message-store.ts'
 import { isTagValue, tagName } from '../../message/send-limits.ts'
 import { parseAddress } from '../../smtp/address.ts'
+import type { Page } from '../../store/page-clause.ts'
 import type { ApiContext } from '../api-state.ts'
 import { eventSchema } from '../event-schema.ts'
 import { listOperation } from '../list-operation.ts'
@@ -38,7 +40,7 @@ const tagParameter = z.string().transform((text, ctx) => {
   return z.NEVER
 })
 
-const filterParameters = {
+export const filterParameters = {
   status: choiceParameter(emailStatuses),
   to: addressParameter.meta({ description: 'The address of a recipient: of to, cc or bcc.' }),
   from: addressParameter.meta({ description: 'The address in From.' }),
@@ -66,9 +68,7 @@ export const emailReadingOperations = (services: EmailReadingServices): Operatio
       const { domain_id: domainId, limit, after, before, ...rest } = query
       const page = pageOf({ limit, after, before })
       const filter: MessageFilter = { domainId, ...rest }
-      const rows = await services.messages.list(ctx.state.submitter, filter, page)
-      const related = await relatedTo(services.messages, rows.slice(0, page.limit))
-      return listBody(rows, page, (row) => emailItem.answer({ message: row, ...related(row.id) }))
+      return emailList(services.messages, { scope: ctx.state.submitter, filter, page })
     },
   }),
   operation({
@@ -79,11 +79,7 @@ export const emailReadingOperations = (services: EmailReadingServices): Operatio
     summary: 'Read an email',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The email, and what became of it for each recipient.', schema: emailResource.schema }],
-    handle: async (ctx) => {
-      const message = await findMessage(ctx, services.messages)
-      const [related, bodies] = await Promise.all([relatedTo(services.messages, [message]), bodiesOf(message.id, services)])
-      return emailResource.answer({ message, ...related(message.id), bodies })
-    },
+    handle: async (ctx) => emailDetail(await findMessage(ctx, services.messages), services),
   }),
   listOperation({
     id: 'emails.list_attempts',
@@ -115,6 +111,22 @@ export const emailReadingOperations = (services: EmailReadingServices): Operatio
     },
   }),
 ]
+
+/** A page of emails as the API and the command line list them. */
+export async function emailList(
+  messages: MessageReader,
+  { scope, filter, page }: { scope: AccountScope; filter: MessageFilter; page: Page },
+) {
+  const rows = await messages.list(scope, filter, page)
+  const related = await relatedTo(messages, rows.slice(0, page.limit))
+  return listBody(rows, page, (row) => emailItem.answer({ message: row, ...related(row.id) }))
+}
+
+/** An email as the API and the command line show it. */
+export async function emailDetail(message: MessageRow, services: EmailReadingServices) {
+  const [related, bodies] = await Promise.all([relatedTo(services.messages, [message]), bodiesOf(message.id, services)])
+  return emailResource.answer({ message, ...related(message.id), bodies })
+}
 
 /**
  * The email that the path names, as far as the caller may know of it.

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
 import { isoTimeOrNull } from '../../iso-time.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
-import { isSuccess } from '../../webhook/post-webhook.ts'
+import { isSuccess, type PostResult } from '../../webhook/post-webhook.ts'
 import { mayDo, type ApiContext } from '../api-state.ts'
 import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
@@ -184,19 +184,19 @@ const secretOperations = (services: WebhookServices): Operation[] => [
       },
     ],
     refuses: ['invalid_event_type'],
-    handle: async (ctx, { body: { type } }) => {
-      const result = await services.webhooks.sendSample(webhookOf(ctx, services), type)
-      return {
-        object: 'webhook_test' as const,
-        delivered: isSuccess(result),
-        http_status_code: result.statusCode,
-        duration_ms: result.durationMs,
-        response: result.response,
-        error: result.error,
-      }
-    },
+    handle: async (ctx, { body: { type } }) => webhookTestObject(await services.webhooks.sendSample(webhookOf(ctx, services), type)),
   }),
 ]
+
+/** What a sample came to, as the API and the command line show it. */
+export const webhookTestObject = (result: PostResult) => ({
+  object: 'webhook_test' as const,
+  delivered: isSuccess(result),
+  http_status_code: result.statusCode,
+  duration_ms: result.durationMs,
+  response: result.response,
+  error: result.error,
+})
 
 function missingUrl(): SternaError {
   const message = 'The `url` field is missing: it says where events are to be posted.'

@@ -1,0 +1,186 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { runCommand } from '../../src/command/command-line.ts'
+import type { CommandResult } from '../../src/command/control-socket.ts'
+import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
+import { startReceiver, status } from '../support/webhook-receiver.ts'
+
+const host = '127.0.2.7'
+
+async function start(): Promise<TestRelay & { mx: FakeMx }> {
+  const replies = [
+    ['gone', '550 5.1.1 No such user'],
+    ['later', '451 4.7.1 Greylisted, try again later'],
+  ] as const
+  const mx = await startFakeMx({ host, on: { rcpt: (address) => replies.find(([beginning]) => address.startsWith(beginning))?.[1] } })
+  onTestFinished(() => mx.close())
+  const relay = await startTestRelay(
+    { delivery_port: String(mx.port), webhooks_allow_private_addresses: 'true', webhooks_allow_http: 'true' },
+    { 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] }, 'mx.rcpt.example': { a: [host] } },
+  )
+  onTestFinished(() => relay.stop())
+  return Object.assign(relay, { mx })
+}
+
+/** A command that runs, and what it has told so far. */
+interface Running {
+  told(): string
+  leave(): void
+  result: Promise<CommandResult>
+}
+
+function begin(relay: TestRelay, ...argv: string[]): Running {
+  let text = ''
+  const leaving = new AbortController()
+  const tell = async ({ stdout = '' }: { stdout?: string }) => void (text += stdout)
+  const result = runCommand({ argv, cwd: relay.dataDir }, relay.relay.services, { tell, signal: leaving.signal })
+  return { told: () => text, leave: () => leaving.abort(), result }
+}
+
+async function run(relay: TestRelay, ...argv: string[]): Promise<CommandResult & { told: string }> {
+  const { told, result } = begin(relay, ...argv)
+  return { ...(await result), told: told() }
+}
+
+const settled = async (relay: TestRelay, id: string, to: string, state: string) =>
+  expect.poll(async () => (await relay.recipients(id))[to]?.status).toBe(state)
+
+test('message list and show say what the API says, with its filters', async () => {
+  const relay = await start()
+  const good = await relay.send('ann@rcpt.example', { tags: { kind: 'welcome' }, subject: 'Hello' })
+  const bad = await relay.send('gone@rcpt.example')
+  await settled(relay, good, 'ann@rcpt.example', 'delivered')
+  await settled(relay, bad, 'gone@rcpt.example', 'bounced')
+
+  const list = async (...more: string[]) => (await run(relay, 'message', 'list', '--account', 'test', ...more)).stdout
+  expect(await list()).toMatch(new RegExp(`^ID .*\\n${bad} .* bounced .*gone@rcpt\\.example.*\\n${good} .* delivered .*Hello\\n$`))
+  expect(await list('--status', 'bounced', '--to', 'gone@rcpt.example')).not.toContain(good)
+  expect(JSON.parse(await list('--tag', 'kind=welcome', '--json'))).toEqual(
+    (await relay.call('GET', '/api/emails?tag=kind%3Dwelcome')).body,
+  )
+  expect(await run(relay, 'message', 'list', '--account', 'test', '--limit', '1')).toMatchObject({ stderr: `More: --after ${bad}\n` })
+  expect(await list('--after', bad)).not.toContain(bad)
+  expect(await run(relay, 'message', 'list', '--account', 'test', '--to', 'nobody')).toMatchObject({
+    exitCode: 2,
+    stderr: 'sterna: --to must be an email address without a name.\n',
+  })
+
+  const shown = await run(relay, 'message', 'show', bad)
+  expect(shown.stdout).toContain('  status    bounced')
+  expect(shown.stdout).toMatch(/gone@rcpt\.example: bounced after 1 attempt\n {4}last response {2}550 5\.1\.1 No such user/)
+  expect(shown.stdout).toMatch(/what it means {2}The receiving server knows no such mailbox/)
+  expect(JSON.parse((await run(relay, 'message', 'show', good, '--json')).stdout)).toEqual(
+    (await relay.call('GET', `/api/emails/${good}`)).body,
+  )
+  expect(await run(relay, 'message', 'show', 'em_1')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('There is no email "em_1"'),
+  })
+})
+
+test('message tail follows what happens, each event once, until its reader leaves', async () => {
+  const relay = await start()
+  const first = await relay.send('ann@rcpt.example')
+  await settled(relay, first, 'ann@rcpt.example', 'delivered')
+  const lines = begin(relay, 'message', 'tail', '--account', 'test')
+  const objects = begin(relay, 'message', 'tail', '--account', 'test', '--json', '--type', 'email.delivered', '--since', '2020-01-01')
+  await expect.poll(objects.told).toContain(first)
+  const second = await relay.send(['bob@rcpt.example', 'gone@rcpt.example'])
+  await expect.poll(() => lines.told().split('\n').length).toBe(5)
+  await expect.poll(() => objects.told().split('\n').length).toBe(3)
+  expect(lines.told()).toMatch(new RegExp(`^\\S+Z {2}bounced +${second} {2}gone@rcpt\\.example {2}550 5\\.1\\.1 No such user$`, 'm'))
+  expect(lines.told()).not.toContain(first)
+  const events = objects
+    .told()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(events.map(({ type, data }) => [type, data.to])).toEqual([
+    ['email.delivered', 'ann@rcpt.example'],
+    ['email.delivered', 'bob@rcpt.example'],
+  ])
+  for (const running of [lines, objects]) {
+    running.leave()
+    expect(await running.result).toEqual({ stdout: '', stderr: '', exitCode: 0 })
+  }
+})
+
+test('send-test says in plain words what became of the mail', async () => {
+  const relay = await start()
+  const good = await run(relay, 'send-test', 'ann@rcpt.example', '--account', 'test')
+  expect(good.told).toMatch(/^Accepted as em_\w+\.\n\S+ {2}delivered by mx\.rcpt\.example: 2\.0\.0 Ok/)
+  expect(good).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(/^Delivered after [\d.]+ s: mx\.rcpt\.example took it .*, signed with DKIM\.\n$/),
+  })
+
+  const bad = await run(relay, 'send-test', 'gone@rcpt.example', '--account', 'test', '--from', 'me@sender.example')
+  expect(bad.told).toContain('what it means')
+  expect(bad).toMatchObject({ exitCode: 1, stdout: expect.stringMatching(/^Not delivered: .*No such user\n$/) })
+
+  await run(relay, 'suppression', 'add', 'bob@rcpt.example', '--account', 'test')
+  expect(await run(relay, 'send-test', 'bob@rcpt.example', '--account', 'test', '--json')).toMatchObject({ exitCode: 1, told: '' })
+  expect(await run(relay, 'send-test', 'bob@rcpt.example', '--account', 'test')).toMatchObject({
+    stdout: expect.stringContaining('Nothing was sent: bob@rcpt.example is suppressed.'),
+  })
+
+  const waiting = begin(relay, 'send-test', 'later@rcpt.example', '--account', 'test', '--wait', '30s')
+  await expect.poll(waiting.told).toContain('greylisting')
+  relay.clock.advance(30_000)
+  expect(await waiting.result).toMatchObject({
+    exitCode: 1,
+    stdout: expect.stringMatching(/^Not delivered yet, and still in the queue\. The next attempt is due at .*sterna message show em_/),
+  })
+  expect(JSON.parse((await run(relay, 'send-test', 'ann@rcpt.example', '--account', 'test', '--json')).stdout)).toMatchObject({
+    object: 'test',
+    outcome: 'delivered',
+    email: { object: 'email', status: 'delivered' },
+    attempts: [{ object: 'attempt', outcome: 'delivered' }],
+  })
+  expect(await run(relay, 'send-test', 'ann@rcpt.example', '--account', 'test', '--from', 'me@other.example')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('other.example is not verified'),
+  })
+  expect((await run(relay, 'send-test', 'ann@rcpt.example', '--account', 'test', '--wait', 'soon')).exitCode).toBe(2)
+})
+
+test('what is added to the suppressions holds at once, and is told, until it is removed', async () => {
+  const relay = await start()
+  const on = (...argv: string[]) => run(relay, 'suppression', ...argv, '--account', 'test')
+  expect((await on('check', 'Ann@rcpt.example')).stdout).toBe('Ann@rcpt.example is not suppressed.\n')
+  const added = await on('add', 'ann@rcpt.example', '--reason', 'asked on the phone')
+  expect(added.stdout).toMatch(/^sup_\w+\n$/)
+  expect((await on('check', 'Ann@rcpt.example')).stdout).toMatch(/is suppressed: manual, since \S+Z\. asked on the phone\n$/)
+  expect((await on('list')).stdout).toMatch(/ann@rcpt\.example +manual/)
+  expect(JSON.parse((await on('list', '--json')).stdout)).toEqual((await relay.call('GET', '/api/suppressions')).body)
+  const id = await relay.send('ann@rcpt.example')
+  expect((await relay.recipients(id))['ann@rcpt.example']?.status).toBe('suppressed')
+  expect((await on('remove', 'ann@rcpt.example', '--yes')).exitCode).toBe(0)
+  expect((await on('check', 'ann@rcpt.example')).stdout).toContain('not suppressed')
+  expect(await on('remove', 'ann@rcpt.example', '--yes')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('no suppression of'),
+  })
+  expect((await on('add', 'ann')).exitCode).toBe(2)
+})
+
+test('a webhook is tested, disabled, enabled and removed by its id', async () => {
+  const relay = await start()
+  const receiver = await startReceiver(status(200))
+  const made = JSON.parse((await run(relay, 'webhook', 'add', receiver.url, '--account', 'test')).stdout) as { id: string }
+  expect((await run(relay, 'webhook', 'test', made.id)).stdout).toMatch(/ answered 200 after \d+ ms\.\n$/)
+  expect(receiver.posts[0]?.headers['x-service-test']).toBe('true')
+  receiver.behave = status(500, {}, 'out of order')
+  expect(await run(relay, 'webhook', 'test', made.id, '--event', 'email.bounced')).toMatchObject({
+    exitCode: 1,
+    stdout: expect.stringMatching(/ answered 500 after \d+ ms: out of order\.\n$/),
+  })
+  expect(JSON.parse((await run(relay, 'webhook', 'disable', made.id, '--json')).stdout)).toMatchObject({ status: 'disabled' })
+  expect((await run(relay, 'webhook', 'list', '--account', 'test')).stdout).toContain('disabled (manual)')
+  expect(JSON.parse((await run(relay, 'webhook', 'enable', made.id, '--json')).stdout)).toMatchObject({ status: 'enabled' })
+  expect((await run(relay, 'webhook', 'remove', made.id, '--yes')).exitCode).toBe(0)
+  expect(await run(relay, 'webhook', 'test', made.id)).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('There is no webhook'),
+  })
+})

@@ -1,4 +1,4 @@
-import type { Row, Statement } from '../store/database.ts'
+import { storedRows } from '../store/stored-rows.ts'
 import type { Permission } from './permission.ts'
 
 /** A key as it may be listed; the token itself is not kept. */
@@ -30,58 +30,23 @@ export interface StoredApiKey extends Omit<ApiKey, 'confined'> {
   previousExpiresAt: number | null
 }
 
-export interface ApiKeyRow extends Row {
-  id: string
-  account_id: string
-  name: string
-  permission: Permission
-  domain_id: string | null
-  sandbox: number
-  prefix: string
-  digest: string
-  previous_digest: string | null
-  previous_expires_at: number | null
-  created_at: number
-  last_used_at: number | null
-  expires_at: number | null
-}
-
-export const selectApiKeys = `select id, account_id, name, permission, domain_id, sandbox, prefix, digest, previous_digest,
-    previous_expires_at, created_at, last_used_at, expires_at
-  from api_key where revoked_at is null`
-
-export const storedKeyOf = (row: ApiKeyRow): StoredApiKey => ({
-  id: row.id,
-  accountId: row.account_id,
-  name: row.name,
-  permission: row.permission,
-  domainId: row.domain_id,
-  sandbox: row.sandbox === 1,
-  prefix: row.prefix,
-  digest: row.digest,
-  previousDigest: row.previous_digest,
-  previousExpiresAt: row.previous_expires_at,
-  createdAt: row.created_at,
-  lastUsedAt: row.last_used_at,
-  expiresAt: row.expires_at,
-})
-
-export const insertApiKey = (key: StoredApiKey): Statement => ({
-  sql: `insert into api_key (id, account_id, name, permission, domain_id, sandbox, prefix, digest, created_at, expires_at)
-        values (:id, :accountId, :name, :permission, :domainId, :sandbox, :prefix, :digest, :createdAt, :expiresAt)`,
-  params: {
-    id: key.id,
-    accountId: key.accountId,
-    name: key.name,
-    permission: key.permission,
-    domainId: key.domainId,
-    sandbox: key.sandbox ? 1 : 0,
-    prefix: key.prefix,
-    digest: key.digest,
-    createdAt: key.createdAt,
-    expiresAt: key.expiresAt,
-  },
-})
+export const apiKeyRows = storedRows<StoredApiKey>('api_key')(
+  [
+    'id',
+    'accountId',
+    'name',
+    'permission',
+    'domainId',
+    'prefix',
+    'digest',
+    'previousDigest',
+    'previousExpiresAt',
+    'createdAt',
+    'lastUsedAt',
+    'expiresAt',
+  ],
+  ['sandbox'],
+)
 
 /** What may be shown of it. */
 export function shownKey(key: StoredApiKey): Omit<ApiKey, 'confined'> {

@@ -3,7 +3,7 @@ import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
 import type { Database } from '../store/database.ts'
 import type { Accounts, AccountStatus } from './accounts.ts'
-import { insertApiKey, selectApiKeys, shownKey, storedKeyOf, type ApiKey, type ApiKeyRow, type StoredApiKey } from './api-key.ts'
+import { apiKeyRows, shownKey, type ApiKey, type StoredApiKey } from './api-key.ts'
 import { digestOf, isWellFormed, newToken, shownPrefixOf } from './api-key-token.ts'
 import type { Permission } from './permission.ts'
 
@@ -64,10 +64,10 @@ export class ApiKeys {
   }
 
   async load(): Promise<void> {
-    const rows = await this.#db.read<ApiKeyRow>(selectApiKeys)
+    const rows = await this.#db.read(`select ${apiKeyRows.columns} from api_key where revoked_at is null`)
     this.#byDigest.clear()
     this.#byId.clear()
-    for (const row of rows) this.#remember(storedKeyOf(row))
+    for (const row of rows) this.#remember(apiKeyRows.read(row))
   }
 
   /**
@@ -95,7 +95,7 @@ export class ApiKeys {
       lastUsedAt: null,
       expiresAt: wanted.expiresAt ?? null,
     }
-    await this.#db.write([insertApiKey(key)])
+    await this.#db.write([apiKeyRows.insert(key)])
     this.#remember(key)
     return { id: key.id, token }
   }

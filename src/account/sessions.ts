@@ -1,7 +1,8 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
-import { ConflictError, type Database, type Row, type Statement } from '../store/database.ts'
+import { ConflictError, type Database, type Statement } from '../store/database.ts'
+import { storedRows } from '../store/stored-rows.ts'
 import { digestOf } from './api-key-token.ts'
 import { randomToken } from './link-token.ts'
 import { rightsOfUser, type Right } from './permission.ts'
@@ -28,15 +29,10 @@ export interface Session {
   lastSeenAt: number
 }
 
-interface SessionRow extends Row {
-  id: string
-  user_id: string
-  digest: string
-  address: string
-  user_agent: string
-  created_at: number
-  last_seen_at: number
-}
+const sessionRows = storedRows<Session & { digest: string }>('user_session')(
+  ['id', 'userId', 'digest', 'address', 'userAgent', 'createdAt', 'lastSeenAt'],
+  [],
+)
 
 interface IssuedToken {
   session: Session
@@ -81,11 +77,9 @@ export class Sessions {
   }
 
   async load(): Promise<void> {
-    const rows = await this.#services.db.read<SessionRow>(
-      'select id, user_id, digest, address, user_agent, created_at, last_seen_at from user_session',
-    )
+    const rows = await this.#services.db.read(`select ${sessionRows.columns} from user_session`)
     this.#byDigest.clear()
-    for (const row of rows) this.#byDigest.set(row.digest, sessionOf(row))
+    for (const { digest, ...session } of rows.map(sessionRows.read)) this.#byDigest.set(digest, session)
   }
 
   /**
@@ -110,11 +104,7 @@ export class Sessions {
         params: { id: user.id, now, password: user.password },
         expect: 1,
       },
-      {
-        sql: `insert into user_session (id, user_id, digest, address, user_agent, created_at, last_seen_at)
-              values (:id, :userId, :digest, :address, :userAgent, :createdAt, :lastSeenAt)`,
-        params: { ...session, digest: digestOf(secret) },
-      },
+      sessionRows.insert({ ...session, digest: digestOf(secret) }),
     ])
     this.#byDigest.set(digestOf(secret), session)
     this.#services.users.keep({ ...this.#services.users.get(user.id), lastLoginAt: now })
@@ -216,12 +206,3 @@ export class Sessions {
 }
 
 const sessionOver = (): SternaError => new SternaError('invalid_session', 'This session has ended. Log in again.')
-
-const sessionOf = (row: SessionRow): Session => ({
-  id: row.id,
-  userId: row.user_id,
-  address: row.address,
-  userAgent: row.user_agent,
-  createdAt: row.created_at,
-  lastSeenAt: row.last_seen_at,
-})

@@ -9,7 +9,7 @@ import type { PasswordHasher } from './password-hash.ts'
 import type { Role } from './permission.ts'
 import { changeUser, deleteUser, demandOtherOperator, shutOutUnlessLast, takeInvitation } from './user-changes.ts'
 import { checkedUserEmail, userEmail } from './user-email.ts'
-import { insertUser, selectUsers, storedUserOf, type StoredUser, type User, type UserRow } from './user.ts'
+import { storedUserOf, userRows, type StoredUser, type User } from './user.ts'
 
 interface UsersServices {
   db: Database
@@ -41,7 +41,7 @@ export class Users {
   }
 
   async load(): Promise<void> {
-    const rows = await this.#services.db.read<UserRow>(selectUsers)
+    const rows = await this.#services.db.read(`select ${userRows.columns} from account_user`)
     this.#byId.clear()
     for (const row of rows) this.keep(storedUserOf(row))
   }
@@ -191,7 +191,7 @@ export class Users {
    */
   async add(user: StoredUser, guards: Statement[]): Promise<void> {
     try {
-      await this.#services.db.write([...guards, insertUser(user)])
+      await this.#services.db.write([...guards, userRows.insert(user)])
     } catch (error) {
       if (!(error instanceof UniqueError)) throw error
       throw new SternaError('user_exists', 'There is a user with this email address already.', { cause: error })

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { idFloor, isId, newId } from '../id.ts'
-import { ConflictError, type Database, type Row, UniqueError } from '../store/database.ts'
+import { ConflictError, type Database, refusedAs, type Row, UniqueError } from '../store/database.ts'
 
 export type AccountStatus = 'active' | 'suspended'
 
@@ -106,17 +106,12 @@ export class Accounts {
     checkName(name)
     const now = this.#clock.now()
     const account: Account = { id: newId('acc', now), name, plan, status: 'active', deliveryNotices: false, createdAt: now }
-    try {
-      await this.#db.write([
-        {
-          sql: `insert into account (id, name, plan, status, created_at) values (:id, :name, :plan, :status, :now)`,
-          params: { id: account.id, name, plan, status: account.status, now },
-        },
-      ])
-    } catch (error) {
-      if (!(error instanceof UniqueError)) throw error
-      throw new SternaError('account_exists', `An account "${name}" exists already.`, { cause: error })
+    const insert = {
+      sql: `insert into account (id, name, plan, status, created_at) values (:id, :name, :plan, :status, :now)`,
+      params: { id: account.id, name, plan, status: account.status, now },
     }
+    const exists = (cause: unknown) => new SternaError('account_exists', `An account "${name}" exists already.`, { cause })
+    await refusedAs(this.#db.write([insert]), UniqueError, exists)
     return this.#remember(account)
   }
 
@@ -156,21 +151,15 @@ export class Accounts {
    */
   async remove(idOrName: string, since: number): Promise<void> {
     const { id } = this.getAccount(idOrName)
-    try {
-      await this.#db.write([
-        {
-          sql: `update account set status = 'deleted', name = id, notices_after = null
-                 where id = :id and not exists (
-                   select 1 from message m join recipient r on r.message_id = m.id
-                    where m.account_id = :id and m.id >= :since and r.due_at is not null)`,
-          params: { id, since: idFloor('em', since) },
-          expect: 1,
-        },
-      ])
-    } catch (error) {
-      if (error instanceof ConflictError) throw queuedMail(error)
-      throw error
+    const remove = {
+      sql: `update account set status = 'deleted', name = id, notices_after = null
+             where id = :id and not exists (
+               select 1 from message m join recipient r on r.message_id = m.id
+                where m.account_id = :id and m.id >= :since and r.due_at is not null)`,
+      params: { id, since: idFloor('em', since) },
+      expect: 1,
     }
+    await refusedAs(this.#db.write([remove]), ConflictError, queuedMail)
     this.#byId.delete(id)
     this.#wantNotices.delete(id)
   }

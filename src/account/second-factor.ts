@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
-import { ConflictError, type Database, type Statement } from '../store/database.ts'
+import { ConflictError, type Database, type Statement, refusedAs } from '../store/database.ts'
 import { digestOf } from './api-key-token.ts'
 import type { Secrets } from './key-file.ts'
 import { base32, matchingStep, otpauthUri, totpSecretBytes } from './totp.ts'
@@ -110,11 +110,7 @@ export class SecondFactors {
 
   /** @throws SternaError as for a wrong code, where another request has used it meanwhile */
   async #write(batch: Statement[]): Promise<void> {
-    try {
-      await this.#services.db.write(batch)
-    } catch (error) {
-      throw error instanceof ConflictError ? wrongCode() : error
-    }
+    await refusedAs(this.#services.db.write(batch), ConflictError, wrongCode)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
-import { ConflictError, type Database, type Statement } from '../store/database.ts'
+import { ConflictError, type Database, type Statement, refusedAs } from '../store/database.ts'
 import { storedRows } from '../store/stored-rows.ts'
 import { digestOf } from './api-key-token.ts'
 import { randomToken } from './link-token.ts'
@@ -193,11 +193,7 @@ export class Sessions {
   }
 
   async #writeOrOver(batch: Statement[]): Promise<void> {
-    try {
-      await this.#services.db.write(batch)
-    } catch (error) {
-      throw error instanceof ConflictError ? sessionOver() : error
-    }
+    await refusedAs(this.#services.db.write(batch), ConflictError, sessionOver)
   }
 
   #dropTokens(isOver: (issued: IssuedToken) => boolean): void {

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
-import { ConflictError, type Database } from '../store/database.ts'
+import { ConflictError, type Database, refusedAs } from '../store/database.ts'
 import type { Accounts } from './accounts.ts'
 import { digestOf } from './api-key-token.ts'
 import { randomToken } from './link-token.ts'
@@ -61,11 +61,8 @@ export class SetupLink {
     if (!account) throw new SternaError('invalid_state', 'There is no account yet. Create one with: sterna account create NAME')
     const { user } = users.newUser({ accountId: account.id, email, role: 'owner', operator: true })
     const owner = { ...user, password: await passwords.hash(password), status: 'active' as const }
-    try {
-      await users.add(owner, [{ sql: 'delete from setup_link where digest = :digest', params: { digest: digestOf(token) }, expect: 1 }])
-    } catch (error) {
-      throw error instanceof ConflictError ? linkOver() : error
-    }
+    const use = { sql: 'delete from setup_link where digest = :digest', params: { digest: digestOf(token) }, expect: 1 }
+    await refusedAs(users.add(owner, [use]), ConflictError, linkOver)
     return owner
   }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
-import { ConflictError, UniqueError, type Database, type Statement } from '../store/database.ts'
+import { ConflictError, UniqueError, type Database, type Statement, refusedAs } from '../store/database.ts'
 import type { Accounts } from './accounts.ts'
 import { digestOf } from './api-key-token.ts'
 import { randomToken } from './link-token.ts'
@@ -190,12 +190,7 @@ export class Users {
    * @throws ConflictError where a guard was not met
    */
   async add(user: StoredUser, guards: Statement[]): Promise<void> {
-    try {
-      await this.#services.db.write([...guards, userRows.insert(user)])
-    } catch (error) {
-      if (!(error instanceof UniqueError)) throw error
-      throw new SternaError('user_exists', 'There is a user with this email address already.', { cause: error })
-    }
+    await refusedAs(this.#services.db.write([...guards, userRows.insert(user)]), UniqueError, userExists)
     this.keep(user)
   }
 
@@ -206,13 +201,12 @@ export class Users {
   }
 
   async #writeOr(refusal: () => SternaError, batch: Statement[]): Promise<void> {
-    try {
-      await this.#services.db.write(batch)
-    } catch (error) {
-      throw error instanceof ConflictError ? refusal() : error
-    }
+    await refusedAs(this.#services.db.write(batch), ConflictError, refusal)
   }
 }
+
+const userExists = (cause: unknown): SternaError =>
+  new SternaError('user_exists', 'There is a user with this email address already.', { cause })
 
 const invitationOver = (): SternaError => new SternaError('not_found', 'This invitation was used or has expired. Ask for a new one.')
 

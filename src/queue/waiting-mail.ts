@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { recordEvent } from '../event/event-log.ts'
 import { isoTime } from '../iso-time.ts'
-import { ConflictError, type Database, type Row, type Statement } from '../store/database.ts'
+import { ConflictError, type Database, type Row, type Statement, refusedAs } from '../store/database.ts'
 import type { RecipientState } from './recipient-state.ts'
 
 interface WaitingMailServices {
@@ -112,11 +112,7 @@ export class WaitingMail {
 
   /** The first statement says how many it must change: fewer where the queue was quicker. */
   async #change(refuse: () => SternaError, batch: Statement[]): Promise<void> {
-    try {
-      await this.#services.db.write(batch)
-    } catch (error) {
-      throw error instanceof ConflictError ? refuse() : error
-    }
+    await refusedAs(this.#services.db.write(batch), ConflictError, refuse)
   }
 }
 

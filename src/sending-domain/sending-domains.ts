@@ -6,7 +6,7 @@ import type { DnsResolver } from '../dns/dns-resolver.ts'
 import { SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Resolver } from '../resolver.ts'
-import { ConflictError, type Database, UniqueError } from '../store/database.ts'
+import { ConflictError, type Database, UniqueError, refusedAs } from '../store/database.ts'
 import type { Domain } from './domain.ts'
 import { verifiedByHand } from './domain-check.ts'
 import { DomainChecks } from './domain-checks.ts'
@@ -104,9 +104,7 @@ export class SendingDomains extends DomainMemory {
   async #insert(bare: Domain, wishes: KeyWishes): Promise<Domain> {
     const { keys, sealed } = await newKeys(wishes, this.#privateKeys, bare.createdAt)
     const domain: Domain = { ...bare, keys }
-    await this.#services.db.write(insertDomain(domain, sealed)).catch((error: unknown) => {
-      throw error instanceof UniqueError ? exists(bare.name, error) : error
-    })
+    await refusedAs(this.#services.db.write(insertDomain(domain, sealed)), UniqueError, (cause) => exists(bare.name, cause))
     this.#privateKeys.remember(sealed)
     return this.remember(domain)
   }
@@ -169,9 +167,7 @@ export class SendingDomains extends DomainMemory {
       refuseSecond(domain)
       return beginRotation(domain, keys)
     }
-    return this.#change(id, begin, sealed).catch((error: unknown) => {
-      throw error instanceof UniqueError ? selectorTaken(error) : error
-    })
+    return refusedAs(this.#change(id, begin, sealed), UniqueError, selectorTaken)
   }
 
   /**
@@ -257,7 +253,7 @@ export class SendingDomains extends DomainMemory {
   #getById(id: string): Domain {
     const domain = this.kept(id)
     if (domain) return domain
-    throw new SternaError('not_found', `There is no domain ${id}.`)
+    throw noDomain(id)
   }
 
   /** Changes a domain as `decide` says; no decision is based on a version that another change is about to replace. */
@@ -268,9 +264,7 @@ export class SendingDomains extends DomainMemory {
       const after = decide(before)
       if (after === before) return before
       const notices = changesToRecord(before, after).map((change) => audit.statementFor(change))
-      await db.write([...changeDomain(before, after, sealed), ...notices]).catch((error: unknown) => {
-        throw error instanceof ConflictError ? new SternaError('not_found', `There is no domain ${id}.`, { cause: error }) : error
-      })
+      await refusedAs(db.write([...changeDomain(before, after, sealed), ...notices]), ConflictError, (cause) => noDomain(id, cause))
       this.#privateKeys.remember(sealed)
       const kept = new Set(after.keys.map((key) => key.id))
       for (const key of before.keys) if (!kept.has(key.id)) this.#privateKeys.forget(key.id)
@@ -280,6 +274,8 @@ export class SendingDomains extends DomainMemory {
     })
   }
 }
+
+const noDomain = (id: string, cause?: unknown): SternaError => new SternaError('not_found', `There is no domain ${id}.`, { cause })
 
 const exists = (name: string, cause?: unknown): SternaError =>
   new SternaError('domain_exists', `This account already has the domain ${name}.`, { cause })

@@ -91,6 +91,19 @@ export class UniqueError extends Error {
   }
 }
 
+/** Waits for a write; if it is refused with an error of this kind, throws what `refusal` makes of that. */
+export async function refusedAs<T>(
+  write: Promise<T>,
+  kind: typeof ConflictError | typeof UniqueError,
+  refusal: (cause: unknown) => Error,
+): Promise<T> {
+  try {
+    return await write
+  } catch (error) {
+    throw error instanceof kind ? refusal(error) : error
+  }
+}
+
 /** The disk is full, or so nearly full that what is queued must have the rest. */
 export class StorageFullError extends Error {
   constructor(message = 'the disk is full') {

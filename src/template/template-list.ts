@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
-import { ConflictError, UniqueError, type Database, type Row, type Statement } from '../store/database.ts'
+import { ConflictError, UniqueError, type Database, type Row, type Statement, refusedAs } from '../store/database.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
 import { LiveTemplates } from './live-templates.ts'
 import { contentFaults, type DeclaredVariable, type WrittenTemplate } from './template-content.ts'
@@ -81,13 +81,8 @@ export class TemplateList {
       createdAt: now,
       updatedAt: now,
     }
-    try {
-      await this.#write([insertTemplate(template, templateLimit), insertVersion(template)], template.alias)
-    } catch (error) {
-      if (!(error instanceof ConflictError)) throw error
-      const message = `An account may have ${templateLimit} templates. Delete one that is no longer needed.`
-      throw new SternaError('validation_error', message, { cause: error })
-    }
+    const write = this.#write([insertTemplate(template, templateLimit), insertVersion(template)], template.alias)
+    await refusedAs(write, ConflictError, tooMany)
     return template
   }
 
@@ -151,24 +146,20 @@ export class TemplateList {
   /** Deletes it with all its versions. @throws SternaError `not_found` */
   async remove(accountId: string, idOrAlias: string): Promise<Template> {
     const template = await this.get(accountId, idOrAlias)
-    try {
-      await this.#db.write(deleteTemplate({ id: template.id, accountId }))
-    } catch (error) {
-      throw error instanceof ConflictError ? notFound() : error
-    }
+    await refusedAs(this.#db.write(deleteTemplate({ id: template.id, accountId })), ConflictError, notFound)
     this.live.forget(template.id)
     return template
   }
 
   async #write(batch: Statement[], alias: string | null): Promise<void> {
-    try {
-      await this.#db.write(batch)
-    } catch (error) {
-      if (!(error instanceof UniqueError)) throw error
-      throw new SternaError('alias_taken', `This account has a template with the alias ${alias} already.`, { cause: error })
-    }
+    const taken = (cause: unknown) =>
+      new SternaError('alias_taken', `This account has a template with the alias ${alias} already.`, { cause })
+    await refusedAs(this.#db.write(batch), UniqueError, taken)
   }
 }
+
+const tooMany = (cause: unknown): SternaError =>
+  new SternaError('validation_error', `An account may have ${templateLimit} templates. Delete one that is no longer needed.`, { cause })
 
 function checkContent(content: Partial<TemplateFields>): void {
   const { variables: _, ...parts } = content

@@ -3,7 +3,7 @@ import type { Secrets } from '../account/key-file.ts'
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
-import { ConflictError, type Database } from '../store/database.ts'
+import { ConflictError, type Database, refusedAs } from '../store/database.ts'
 import { Turns } from '../store/turns.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
 import { newSecret } from './sign-webhook.ts'
@@ -86,7 +86,7 @@ export class WebhookList {
   getWebhook(scope: AccountScope, id: string): Webhook {
     const webhook = this.#byId.get(id)
     if (webhook && webhook.accountId === scope.accountId && webhook.sandbox === scope.sandbox) return webhook
-    throw new SternaError('not_found', 'There is no webhook with this id.')
+    throw noWebhook()
   }
 
   /** A page of them, as `listBody` takes it. */
@@ -117,13 +117,8 @@ export class WebhookList {
       createdAt: now,
       updatedAt: now,
     }
-    try {
-      await this.#db.write([insertWebhook(webhook, sealedSecrets(webhook, this.#secrets), webhookLimit)])
-    } catch (error) {
-      if (!(error instanceof ConflictError)) throw error
-      const message = `An account may have ${webhookLimit} webhooks. Delete one that is no longer needed.`
-      throw new SternaError('validation_error', message, { cause: error })
-    }
+    const insert = insertWebhook(webhook, sealedSecrets(webhook, this.#secrets), webhookLimit)
+    await refusedAs(this.#db.write([insert]), ConflictError, tooMany)
     this.#keep(webhook)
     this.#onEnabled()
     return webhook
@@ -206,12 +201,7 @@ export class WebhookList {
   }
 
   async #writeExisting(batch: Parameters<Database['write']>[0]): Promise<void> {
-    try {
-      await this.#db.write(batch)
-    } catch (error) {
-      if (!(error instanceof ConflictError)) throw error
-      throw new SternaError('not_found', 'There is no webhook with this id.', { cause: error })
-    }
+    await refusedAs(this.#db.write(batch), ConflictError, noWebhook)
   }
 
   /** Webhooks are replaced, never changed in place: a caller that holds one sees one moment. */
@@ -227,3 +217,8 @@ export class WebhookList {
     this.#byId.delete(id)
   }
 }
+
+const noWebhook = (cause?: unknown): SternaError => new SternaError('not_found', 'There is no webhook with this id.', { cause })
+
+const tooMany = (cause: unknown): SternaError =>
+  new SternaError('validation_error', `An account may have ${webhookLimit} webhooks. Delete one that is no longer needed.`, { cause })

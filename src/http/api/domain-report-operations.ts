@@ -6,6 +6,7 @@ import { SternaError } from '../../errors.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
 import type { Database } from '../../store/database.ts'
 import type { ApiContext } from '../api-state.ts'
+import { listOperation } from '../list-operation.ts'
 import { type Operation, operation } from '../operation.ts'
 import { listBody, listOf, pageOf } from '../page.ts'
 import { domainIn } from './domain-operations.ts'
@@ -36,9 +37,8 @@ const standardPeriodMs = 30 * 86_400_000
 
 /** What receivers report about a domain. */
 export const domainReportOperations = (services: DomainReportServices): Operation[] => [
-  operation({
+  listOperation({
     id: 'domains.list_reports',
-    method: 'GET',
     path: `${path}/reports`,
     tag,
     summary: 'List what was reported about a domain',
@@ -47,16 +47,9 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
       'information only. Of a domain that is not verified none are shown.',
     permission: 'read_access',
     query: reportParameters,
-    answers: [{ status: 200, description: 'A page of reports, the newest first.', schema: listOf(domainReport.schema) }],
-    handle: async (ctx, { query }) => {
-      const { kind, since, until, ...asked } = query
-      const page = pageOf(asked)
-      return listBody(
-        await listDomainReports(services.db, domainIn(ctx, services), { kind, since, until }, page),
-        page,
-        domainReport.answer,
-      )
-    },
+    of: domainReport,
+    answer: 'A page of reports, the newest first.',
+    rows: (ctx, page, { kind, since, until }) => listDomainReports(services.db, domainIn(ctx, services), { kind, since, until }, page),
   }),
   operation({
     id: 'domains.get_report',

@@ -16,7 +16,6 @@ export const periodParameters = {
 }
 
 export const reportParameters = {
-  ...pageParameters,
   kind: choiceParameter(domainReportKinds),
   since: timeParameter.meta({ description: 'A time or a date: reports that end later.' }),
   until: timeParameter.meta({ description: 'A time or a date: reports that begin earlier.' }),

@@ -19,6 +19,13 @@ const param = (ctx: ApiContext, name: string): string => ctx.params[name] ?? ''
 export const webhookOf = (ctx: ApiContext, { webhooks }: { webhooks: Webhooks }): Webhook =>
   webhooks.list.getWebhook(ctx.state.submitter, param(ctx, 'id'))
 
+const deliveryOf = (ctx: ApiContext, services: { webhooks: Webhooks }): Promise<DeliveryRow> =>
+  services.webhooks.history.getDelivery(webhookOf(ctx, services).id, param(ctx, 'delivery_id'))
+
+/** The last one of the event. */
+const eventDeliveryOf = (ctx: ApiContext, services: { webhooks: Webhooks }): Promise<DeliveryRow> =>
+  services.webhooks.history.getEventDelivery(webhookOf(ctx, services).id, param(ctx, 'event_id'))
+
 const filters = {
   status: choiceParameter(deliveryStates),
   type: choiceParameter(webhookEventTypes),
@@ -58,9 +65,8 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     permission: 'read_access',
     answers: [{ status: 200, description: 'The delivery.', schema: deliveryDetail }],
     handle: async (ctx) => {
-      const { history } = services.webhooks
-      const delivery = await history.getDelivery(webhookOf(ctx, services).id, param(ctx, 'delivery_id'))
-      return { ...webhookDelivery.answer(delivery), ...(await detailsOf(delivery, history)) }
+      const delivery = await deliveryOf(ctx, services)
+      return { ...webhookDelivery.answer(delivery), ...(await detailsOf(delivery, services.webhooks.history)) }
     },
   }),
   listOperation({
@@ -84,9 +90,9 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     permission: 'read_access',
     answers: [{ status: 200, description: 'The event.', schema: eventDetail }],
     handle: async (ctx) => {
-      const { history } = services.webhooks
-      const delivery = await history.getEventDelivery(webhookOf(ctx, services).id, param(ctx, 'event_id'))
-      return { object: 'webhook_event' as const, ...webhookEvent.answer(delivery), ...(await detailsOf(delivery, history)) }
+      const delivery = await eventDeliveryOf(ctx, services)
+      const details = await detailsOf(delivery, services.webhooks.history)
+      return { object: 'webhook_event' as const, ...webhookEvent.answer(delivery), ...details }
     },
   }),
   operation({
@@ -99,11 +105,9 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     query: pageParameters,
     answers: [{ status: 200, description: 'The attempts of all its deliveries, the newest first.', schema: listOf(webhookAttempt.schema) }],
     handle: async (ctx, { query }) => {
-      const { history } = services.webhooks
-      const { id } = webhookOf(ctx, services)
       const page = pageOf(query)
-      const { event_id: eventId } = await history.getEventDelivery(id, param(ctx, 'event_id'))
-      return listBody(await history.eventAttempts(id, eventId, page), page, webhookAttempt.answer)
+      const { event_id: eventId } = await eventDeliveryOf(ctx, services)
+      return listBody(await services.webhooks.history.eventAttempts(param(ctx, 'id'), eventId, page), page, webhookAttempt.answer)
     },
   }),
 ]
@@ -122,47 +126,35 @@ const replayAnswer = z
   })
   .meta({ id: 'WebhookReplay' })
 
+/** Posts a delivery again that the path names. */
+const replayOperation = (
+  services: { webhooks: Webhooks },
+  declared: Pick<Operation, 'id' | 'path' | 'summary'>,
+  find: typeof deliveryOf,
+): Operation =>
+  operation({
+    ...declared,
+    method: 'POST',
+    tag: 'Webhooks',
+    description: 'The same event id and bytes with a new signature, and the whole retry schedule from its beginning.',
+    permission: 'full_access',
+    sandbox: true,
+    answers: [{ status: 200, description: 'A new delivery waits to be posted.', schema: replayAnswer }],
+    refuses: ['invalid_state'],
+    handle: async (ctx) => {
+      const delivery = await find(ctx, services)
+      const replay = await services.webhooks.history.replay(webhookOf(ctx, services), delivery)
+      return { object: 'webhook_event' as const, id: delivery.event_id, delivery_id: replay }
+    },
+  })
+
 /** Posting again what was posted already. */
 export function webhookReplayOperations(services: { webhooks: Webhooks }): Operation[] {
-  const replay = async (webhook: Webhook, delivery: DeliveryRow) => ({
-    object: 'webhook_event' as const,
-    id: delivery.event_id,
-    delivery_id: await services.webhooks.history.replay(webhook, delivery),
-  })
-  const same = 'The same event id and bytes with a new signature, and the whole retry schedule from its beginning.'
+  const deliveryPath = '/api/webhooks/{id}/deliveries/{delivery_id}/replay'
+  const eventPath = '/api/webhooks/{id}/events/{event_id}/replay'
   return [
-    operation({
-      id: 'webhooks.replay_delivery',
-      method: 'POST',
-      path: '/api/webhooks/{id}/deliveries/{delivery_id}/replay',
-      tag: 'Webhooks',
-      summary: 'Post a delivery again',
-      description: same,
-      permission: 'full_access',
-      sandbox: true,
-      answers: [{ status: 200, description: 'A new delivery waits to be posted.', schema: replayAnswer }],
-      refuses: ['invalid_state'],
-      handle: async (ctx) => {
-        const webhook = webhookOf(ctx, services)
-        return replay(webhook, await services.webhooks.history.getDelivery(webhook.id, param(ctx, 'delivery_id')))
-      },
-    }),
-    operation({
-      id: 'webhooks.replay_event',
-      method: 'POST',
-      path: '/api/webhooks/{id}/events/{event_id}/replay',
-      tag: 'Webhooks',
-      summary: 'Post an event again',
-      description: same,
-      permission: 'full_access',
-      sandbox: true,
-      answers: [{ status: 200, description: 'A new delivery waits to be posted.', schema: replayAnswer }],
-      refuses: ['invalid_state'],
-      handle: async (ctx) => {
-        const webhook = webhookOf(ctx, services)
-        return replay(webhook, await services.webhooks.history.getEventDelivery(webhook.id, param(ctx, 'event_id')))
-      },
-    }),
+    replayOperation(services, { id: 'webhooks.replay_delivery', path: deliveryPath, summary: 'Post a delivery again' }, deliveryOf),
+    replayOperation(services, { id: 'webhooks.replay_event', path: eventPath, summary: 'Post an event again' }, eventDeliveryOf),
     operation({
       id: 'webhooks.replay',
       method: 'POST',

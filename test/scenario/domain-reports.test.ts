@@ -41,7 +41,7 @@ const gzipped = (report: string): Buffer => reportMail([{ type: 'application/gzi
 const get = async (path: string): Promise<any> => (await relay.call('GET', `/api/domains/sender.example/${path}`)).body
 
 test('nothing is known of a domain that nobody has reported about', async () => {
-  expect((await get('returnedMail')).data).toEqual([])
+  expect((await get('reports')).data).toEqual([])
   const summary = await get('dmarc')
   expect(summary).toMatchObject({
     reports: 0,
@@ -336,12 +336,12 @@ test('accounts see the reports about their own verified domains, from the time w
   const { token } = await apiKeys.create({ accountId: other.id, name: 'other', permission: 'read_access' })
   const authorization = `Bearer ${token}`
   const theirs = (path: string) => relay.call('GET', `/api/domains/sender.example/${path}`, undefined, { authorization })
-  for (const path of ['returnedMail', 'dmarc', 'tls']) expect((await theirs(path)).status).toBe(404)
+  for (const path of ['reports', 'dmarc', 'tls']) expect((await theirs(path)).status).toBe(404)
   relay.clock.advance(1000)
   const domain = await sendingDomains.add(other.id, 'sender.example')
   expect((await theirs('dmarc')).body).toMatchObject({ reports: 0 })
   await sendingDomains.verifyManually(domain.id)
-  expect((await theirs('returnedMail')).body.data).toEqual([])
+  expect((await theirs('reports')).body.data).toEqual([])
   relay.clock.advance(1000)
   await deliver(
     gzipped(

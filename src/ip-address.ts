@@ -49,3 +49,15 @@ export function networkRule(networks: readonly string[]): (address: string) => b
     return parsed.some(([base, bits]) => base.kind() === ip.kind() && ip.match(base, bits))
   }
 }
+
+/** The name of an address under in-addr.arpa (RFC 1035 3.5) or ip6.arpa (RFC 3596 2.5). */
+export const reverseName = (address: string): string =>
+  `${reversedLabels(address)}.${ipaddr.process(address).kind() === 'ipv4' ? 'in-addr' : 'ip6'}.arpa`
+
+/** The bytes of an IPv4 address, or the hexadecimal digits of an IPv6 address, in reverse order, separated by dots. */
+export function reversedLabels(address: string): string {
+  const ip = ipaddr.process(address)
+  const bytes = ip.toByteArray()
+  const labels = ip.kind() === 'ipv4' ? bytes.map(String) : [...Buffer.from(bytes).toString('hex')]
+  return labels.toReversed().join('.')
+}

@@ -57,6 +57,10 @@ test('a life on the command line, without a server', async () => {
   expect(await succeed('domain', 'verify', 'example.com', '--manual')).toBe('example.com is verified\n')
   expect(await succeed('domain', 'list')).toContain('verified')
   expect(await succeed('domain', 'show', 'example.com')).toMatch(/^MX +send\.example\.com +10 +\S+ +mail\.example\.net$/m)
+  const zone = await sterna('domain', 'show', 'example.com', '--zone', '--config', config)
+  expect(zone.stdout).toContain('send.example.com.\t3600\tIN\tMX\t10 mail.example.net.\n')
+  expect(zone.stdout).not.toMatch(/^(?!\S+\.\t3600\tIN\t)./m)
+  expect(zone.stderr).toContain('Publish in other zones, for this server itself:\nmail.example.net.\t3600\tIN\tMX\t10 mail.example.net.\n')
 
   const webhook = JSON.parse(await succeed('webhook', 'add', 'https://example.com/hook', '--account', 'shop', '--events', 'email.sent'))
   expect(webhook).toMatchObject({ object: 'webhook', events: ['email.sent'], signing_secret: expect.stringMatching(/^whsec_/) })

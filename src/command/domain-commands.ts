@@ -1,7 +1,10 @@
+import { ownRecords } from '../doctor/own-addresses.ts'
 import { SternaError } from '../errors.ts'
 import { domainAnswer } from '../http/api/domain-resource.ts'
 import { isSystemDomain, requiredKindsOf, type Domain, type RecordKind } from '../sending-domain/domain.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
+import { isWithin, type ServerRecord, zoneRecords } from '../sending-domain/server-records.ts'
+import { type ZoneRecord, zoneFile } from '../sending-domain/zone-file.ts'
 import { isFullName } from '../smtp/domain-name.ts'
 import type { CommandServices } from './command-services.ts'
 import {
@@ -68,9 +71,21 @@ export const domainCommands: Command[] = [
     name: 'domain show',
     reads: true,
     args: ['NAME'],
-    options: { account: { ...account, required: false } },
-    doc: 'Shows the DNS records to publish for a domain, and which ones the last check found.',
-    run: async (input, services) => shown(findDomain(input, services), services.sendingDomains),
+    options: {
+      account: { ...account, required: false },
+      zone: { type: 'boolean', doc: 'Prints a zone file, also for the import of DNS providers such as Cloudflare.' },
+    },
+    doc:
+      'Shows the DNS records to publish for a domain, and which ones the last check found. For the name of this server, also its ' +
+      'addresses, the MX of its return path, and the reverse DNS.',
+    async run(input, services) {
+      const domain = findDomain(input, services)
+      const ofServer = await ownRecords(services)
+      const output = shown(domain, services.sendingDomains, isSystemDomain(domain) ? ofServer : undefined)
+      if (!flagOption(input, 'zone')) return output
+      const records = services.sendingDomains.recordStates(domain)
+      return { ...output, ...zoneOf({ name: domain.name, records }, ofServer) }
+    },
   },
   {
     name: 'domain verify',
@@ -126,12 +141,28 @@ const nameless = (hostname: string, domain: string): string =>
   `it, and take the records from: sterna domain show ${domain}\n`
 
 /** The records to publish as a table, and all of the domain as JSON. */
-function shown(domain: Domain, sendingDomains: SendingDomains): CommandOutput {
-  const rows = sendingDomains
-    .recordStates(domain)
-    .map(({ type, name, priority, value, status }) => [type, name, String(priority ?? '-'), status, value])
+function shown(domain: Domain, sendingDomains: SendingDomains, ofServer?: ServerRecord[]): CommandOutput {
+  const answer = domainAnswer(domain, sendingDomains)
+  const records: (ZoneRecord & { status?: string })[] = [...answer.records, ...(ofServer ?? [])]
+  const rows = records.map(({ type, name, priority, value, status }) => [type, name, String(priority ?? '-'), status ?? '-', value])
   const stdout = table([['TYPE', 'NAME', 'PRIORITY', 'STATUS', 'VALUE'], ...rows])
-  return { stdout, json: domainAnswer(domain, sendingDomains) }
+  return { stdout, json: ofServer ? { ...answer, server_records: ofServer } : answer }
+}
+
+/** The records alone, so that they can be piped; what concerns other zones is a remark. */
+function zoneOf(
+  domain: { name: string; records: readonly ZoneRecord[] },
+  ofServer: ServerRecord[],
+): Pick<CommandOutput, 'stdout' | 'stderr'> {
+  const elsewhere = ofServer.filter((record) => !isWithin(record, domain.name))
+  const reverse = elsewhere.filter(({ type }) => type === 'PTR')
+  const others = elsewhere.filter(({ type }) => type !== 'PTR')
+  const remarks = [
+    'Cloudflare: DNS > Records > Import and Export, and turn off "Proxy imported DNS records".\n',
+    ...(others.length > 0 ? [`Publish in other zones, for this server itself:\n${zoneFile(others)}`] : []),
+    ...(reverse.length > 0 ? [`Ask the provider of the addresses for this reverse DNS:\n${zoneFile(reverse)}`] : []),
+  ]
+  return { stdout: zoneFile(zoneRecords(domain, ofServer)), stderr: remarks.join('') }
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Resolver } from '../resolver.ts'
-import { reversedLabels } from './examine-host-name.ts'
+import { reversedLabels } from '../ip-address.ts'
 import { type Finding, sayOf } from './finding.ts'
 
 /** RFC 5782 5: every list contains the first address, so a list without it is not answering us; no list contains 127.0.0.1. */

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
-import { isPublicAddress } from '../ip-address.ts'
+import { isPublicAddress, reverseName } from '../ip-address.ts'
 import { isFullName } from '../smtp/domain-name.ts'
 import { type Finding, sayOf } from './finding.ts'
 
@@ -96,18 +96,6 @@ export function judgeReverse(
       `${ask}, or set hostname to ${back[0]}.`,
     )
   return say.ok(`The reverse DNS of ${address} is ${hostname}, which resolves back to it.`)
-}
-
-/** The name of an address under in-addr.arpa (RFC 1035 3.5) or ip6.arpa (RFC 3596 2.5). */
-export const reverseName = (address: string): string =>
-  `${reversedLabels(address)}.${ipaddr.process(address).kind() === 'ipv4' ? 'in-addr' : 'ip6'}.arpa`
-
-/** The bytes of an IPv4 address, or the hexadecimal digits of an IPv6 address, in reverse order, separated by dots. */
-export function reversedLabels(address: string): string {
-  const ip = ipaddr.process(address)
-  const bytes = ip.toByteArray()
-  const labels = ip.kind() === 'ipv4' ? bytes.map(String) : [...Buffer.from(bytes).toString('hex')]
-  return labels.toReversed().join('.')
 }
 
 const isSame = (one: string, other: string): boolean => ipaddr.process(one).toString() === ipaddr.process(other).toString()

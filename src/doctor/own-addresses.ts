@@ -1,13 +1,26 @@
 import type { Config } from '../config/settings.ts'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
+import { type ServerRecord, serverRecords } from '../sending-domain/server-records.ts'
 import { isFullName } from '../smtp/domain-name.ts'
 import { realHost } from './doctor-host.ts'
 import { addressesOf, sendingAddresses } from './examine-host-name.ts'
 
+interface OwnServices {
+  config: Config
+  resolver: Pick<DnsResolver, 'a' | 'aaaa'>
+}
+
 /** The public addresses that this server's mail leaves from, as far as it can tell; none behind a smarthost. */
-export async function ownAddresses({ config, resolver }: { config: Config; resolver: Pick<DnsResolver, 'a' | 'aaaa'> }): Promise<string[]> {
+export async function ownAddresses({ config, resolver }: OwnServices): Promise<string[]> {
   if (config.delivery.smarthost) return []
   const local = sendingAddresses(realHost.interfaceAddresses(), [])
   if (local.areOwn || !isFullName(config.hostname)) return local.addresses
   return sendingAddresses([], await addressesOf(config.hostname, resolver)).addresses
+}
+
+/** The records to publish for this server. */
+export async function ownRecords(services: OwnServices): Promise<ServerRecord[]> {
+  const { hostname, returnPath } = services.config
+  const names = { hostname, returnPathDomain: returnPath.domain, takesReports: returnPath.listen.length > 0 }
+  return serverRecords(names, await ownAddresses(services))
 }

@@ -2,7 +2,7 @@ import type { Core } from '../core.ts'
 import { deliveryOptions } from '../delivery/delivery-options.ts'
 import { examination } from '../doctor/examination.ts'
 import { explainAddress, type ExplainServices } from '../doctor/explain-address.ts'
-import { ownAddresses } from '../doctor/own-addresses.ts'
+import { ownAddresses, ownRecords } from '../doctor/own-addresses.ts'
 import type { EventFeed } from '../event/event-feed.ts'
 import { ReturnedMailList } from '../feedback/returned-mail-list.ts'
 import type { ApiServices } from '../http/api/operations.ts'
@@ -63,6 +63,7 @@ export function apiServicesOf(
     unsubscribeLimit: new RateLimiter(clock, { limit: unsubscribesPerMinute, windowMs: minuteMs }),
     examineServer: () => examination(core),
     ownAddresses: () => ownAddresses(core),
+    ownRecords: () => ownRecords(core),
     explain: (address) => explainAddress(address, explainServices),
     ...core,
   }

@@ -15,7 +15,7 @@ let relay: TestRelay
 let resolver: DnsResolver
 
 beforeAll(async () => {
-  knot = await startKnot(['shop.example', 'busy.example', 'rcpt.example'])
+  knot = await startKnot(['zone.example', 'shop.example', 'busy.example', 'rcpt.example'])
   await knot.serve('rcpt.example', ['@ MX 10 mx', `mx A ${mxHost}`])
   mx = await startFakeMx({ host: mxHost })
   relay = await startTestRelay({ dns_servers: knot.server, delivery_port: String(mx.port) })
@@ -69,6 +69,14 @@ const recheckAfter = (ms: number): Promise<number> => {
 
 const sendFrom = (name: string) =>
   relay.call('POST', '/api/send', { from: `app@${name}`, to: 'ann@rcpt.example', subject: 'Hello', text: 'Hello' })
+
+test('the zone file is read by a name server as it is', async () => {
+  await relay.call('POST', '/api/domains', { name: 'zone.example' })
+  const response = await fetch(`${relay.baseUrl}/api/domains/zone.example/zone`, { headers: { authorization: `Bearer ${relay.token}` } })
+  await knot.serve('zone.example', [await response.text()])
+  const verified = await verify('zone.example')
+  expect(verified.records.map(({ status }) => status)).toEqual(verified.records.map(() => 'verified'))
+})
 
 test('records that are published, changed, lost and published again', async () => {
   const { body: added } = await relay.call('POST', '/api/domains', { name: 'shop.example' })

@@ -100,5 +100,6 @@ async function requestJson(url: string, method: string, path: string, options: R
     ...(body === undefined ? {} : { body: isPlain ? (body as string) : JSON.stringify(body) }),
   })
   const text = await response.text()
-  return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text), text }
+  const isJson = /json/.test(response.headers.get('content-type') ?? '')
+  return { status: response.status, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : {}, text }
 }

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import type { Domain } from '../../sending-domain/domain.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
+import { type ServerRecord, zoneRecords } from '../../sending-domain/server-records.ts'
+import { zoneFile } from '../../sending-domain/zone-file.ts'
 import type { ApiContext } from '../api-state.ts'
 import { listOperation } from '../list-operation.ts'
 import { type Operation, operation } from '../operation.ts'
@@ -8,8 +10,10 @@ import { pageFrom } from '../page.ts'
 import { domainAnswer, domainReference, domainSchema } from './domain-resource.ts'
 import { domainChanges, newDomain, rotation } from './domain-schema.ts'
 
-interface DomainOperationsServices {
+export interface DomainOperationsServices {
   sendingDomains: SendingDomains
+  /** The records to publish for this server. */
+  ownRecords(): Promise<ServerRecord[]>
 }
 
 /** `/api/domains` */
@@ -61,6 +65,26 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
       permission: 'read_access',
       answers: [{ status: 200, description: 'The domain.', schema: domainSchema }],
       handle: (ctx) => domainAnswer(domainIn(ctx, services), services.sendingDomains),
+    }),
+    operation({
+      id: 'domains.zone',
+      method: 'GET',
+      path: `${path}/zone`,
+      tag,
+      summary: 'Download the DNS records of a domain as a zone file',
+      description:
+        'For a name server, or for the import of a DNS provider such as Cloudflare (turn off its proxy for these records). Each record ' +
+        'is one line, with texts in strings of at most 255 bytes. If the name of this server is at or below the domain, its own records ' +
+        'are included.',
+      permission: 'read_access',
+      answers: [{ status: 200, description: 'The records, as in RFC 1035 5.1.', schema: null, mediaType: 'text/dns' }],
+      handle: async (ctx) => {
+        const domain = domainIn(ctx, services)
+        const records = services.sendingDomains.recordStates(domain)
+        ctx.attachment(`${domain.name}.zone`)
+        ctx.set({ 'Content-Type': 'text/dns', 'X-Content-Type-Options': 'nosniff' })
+        return zoneFile(zoneRecords({ name: domain.name, records }, await services.ownRecords()))
+      },
     }),
     operation({
       id: 'domains.update',
@@ -136,7 +160,7 @@ function checkOperations(services: DomainOperationsServices): Operation[] {
 }
 
 /** Of the caller's own account; of anybody else's as if it did not exist. */
-export const domainIn = (ctx: ApiContext, { sendingDomains }: DomainOperationsServices): Domain =>
+export const domainIn = (ctx: ApiContext, { sendingDomains }: Pick<DomainOperationsServices, 'sendingDomains'>): Domain =>
   sendingDomains.get(ctx.state.submitter.accountId, ctx.params['idOrName'] ?? '')
 
 type Settings = Pick<

@@ -16,7 +16,7 @@ import type { AnalyticsServices } from './analytics-query.ts'
 import { apiKeyOperations, type ApiKeyServices } from './api-key-operations.ts'
 import { auditOperations } from './audit-operations.ts'
 import { doctorOperations, type DoctorOperationsServices } from './doctor-operations.ts'
-import { domainOperations } from './domain-operations.ts'
+import { domainOperations, type DomainOperationsServices } from './domain-operations.ts'
 import { domainReportOperations, type DomainReportServices } from './domain-report-operations.ts'
 import { emailOperations, type EmailServices } from './email-operations.ts'
 import { entryOperations } from './entry-operations.ts'
@@ -52,6 +52,7 @@ export interface ApiServices
     QueueServices,
     AccountServices,
     ApiKeyServices,
+    DomainOperationsServices,
     PasswordServices,
     SessionServices,
     SuppressionPolicyServices,

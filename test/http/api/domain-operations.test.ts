@@ -4,6 +4,7 @@ import { AuditLog } from '../../../src/account/audit-log.ts'
 import { secretsFrom } from '../../../src/account/key-file.ts'
 import { dnsResolver } from '../../../src/dns/dns-resolver.ts'
 import { domainOperations } from '../../../src/http/api/domain-operations.ts'
+import type { ServerRecord } from '../../../src/sending-domain/server-records.ts'
 import { SendingDomains } from '../../../src/sending-domain/sending-domains.ts'
 import { startApiServer } from '../../support/api-server.ts'
 import { startFakeDns } from '../../support/fake-dns.ts'
@@ -32,13 +33,32 @@ async function startApi() {
       secrets: secretsFrom(Buffer.alloc(32, 1)),
       settings,
     })
-    return domainOperations({ sendingDomains: domains })
+    return domainOperations({ sendingDomains: domains, ownRecords: async () => ofServer })
   })
   const token = await api.token()
   const call = (method: string, path: string, body?: unknown, key = token) =>
     api.request(method, `/api/domains${path}`, { token: key, ...(body === undefined ? {} : { body }) })
   return { ...api, dns, domains: domains as SendingDomains, call }
 }
+
+/** What the server itself needs; its name is below one of the domains. */
+const ofServer: ServerRecord[] = [
+  { name: 'mail.server.example', type: 'A', value: '192.0.2.1' },
+  { name: '1.2.0.192.in-addr.arpa', type: 'PTR', value: 'mail.server.example' },
+]
+
+test('the records of a domain are there as a zone file, with those of the server in its own zone', async () => {
+  const { call } = await startApi()
+  for (const name of ['shop.example', 'server.example']) await call('POST', '', { name })
+  const { headers, text } = await call('GET', '/shop.example/zone')
+  expect(headers.get('content-type')).toBe('text/dns')
+  expect(text.split('\n')).toContain(`send.shop.example.\t3600\tIN\tMX\t10 ${settings.hostname}.`)
+  expect(text).toMatch(/^\S+\._domainkey\.shop\.example\.\t3600\tIN\tTXT\t"v=DKIM1; k=rsa; p=[^"]{237}" "[^"]+"$/m)
+  expect(text).not.toContain('192.0.2.1')
+  const ofOwnZone = (await call('GET', '/server.example/zone')).text
+  expect(ofOwnZone).toContain('mail.server.example.\t3600\tIN\tA\t192.0.2.1\n')
+  expect(ofOwnZone).not.toContain('PTR')
+})
 
 test('a domain is added, published, verified, changed and removed', async () => {
   const { call, dns, domains } = await startApi()

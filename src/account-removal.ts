@@ -18,15 +18,15 @@ export interface AccountRemovalServices {
   webhooks: Pick<WebhookList, 'removeAll'>
 }
 
-/** A message that was begun so long ago has been accepted or given up by now, ms. */
+/** ms after which a submission has been accepted or given up */
 const longestSubmissionMs = 3_600_000
 
 /**
- * Ends an account: it sends no more from the first moment, then its users, keys, webhooks, domains, templates and
- * suppressions go, and last its name is free again. What it has sent stays until its retention is over: messages, events
- * and the audit log tell of it by its id. After a crash in between, the account is suspended and can be removed again.
- * @throws SternaError `not_found`, `invalid_state` while mail of the account is queued, or the last operator is among
- * its users; then it is as it was
+ * Removes an account. It stops sending at once. Then its users, keys, webhooks, domains, templates and suppressions are deleted, and
+ * finally its name becomes free. Its messages, events and audit log stay until their retention ends, under its id. If a crash interrupts
+ * this, the account is suspended and can be removed again.
+ * @throws SternaError `not_found`; `invalid_state` while its mail is queued, or if the last operator
+ * is one of its users. Then nothing changes.
  */
 export async function removeAccount(idOrName: string, services: AccountRemovalServices): Promise<string> {
   const { db, accounts, apiKeys, people, sendingDomains, webhooks, clock } = services

@@ -9,10 +9,10 @@ const contentOf = (name: string): unknown => JSON.parse(readFileSync(new URL(`..
 let rules: BounceRules | undefined
 let phrases: ReportPhrases | undefined
 
-/** The rules of config/bounce-rules.json, read when they are first asked for. */
+/** The rules of `config/bounce-rules.json`, loaded on first use. */
 export const bounceRules = (): BounceRules => (rules ??= new BounceRules(contentOf('bounce-rules') as BounceRuleSource))
 
-/** All words of config/, read when they are first asked for. */
+/** The parser's vocabulary from `config/`, loaded on first use. */
 export function bounceVocabulary(): Vocabulary {
   phrases ??= new ReportPhrases(contentOf('report-phrases') as Record<string, string[]>)
   return { rules: bounceRules(), phrases }

@@ -1,17 +1,17 @@
 import type { Clock } from './clock.ts'
 
-/** Less than this is not worth a word, ms: time services set a clock right by seconds. */
+/** ms; smaller jumps are not worth reporting, because time services correct clocks by seconds */
 const smallestJumpMs = 60_000
 const lookEveryMs = 1_000
 
-/** The time of day was set, or the machine slept. */
+/** The clock was set, or the machine slept. */
 export interface ClockJump {
-  /** Epoch, ms: what the time would be, and what it is. */
+  /** Epoch, ms: the expected time and the actual time. */
   from: number
   to: number
 }
 
-/** Notices when the time of day is set while the process runs, by the clock that goes on evenly. */
+/** Notices when the clock is set while the process runs, by comparing it with the steady clock. */
 export function watchClock(clock: Clock, onJump: (jump: ClockJump) => void): { stop(): void } {
   let offset = clock.now() - clock.steady()
   const timer = setInterval(() => {
@@ -23,13 +23,13 @@ export function watchClock(clock: Clock, onJump: (jump: ClockJump) => void): { s
   return { stop: () => clearInterval(timer) }
 }
 
-/** How far the newest time that is written down may lie ahead of the clock, and behind it, before that is told, ms. */
+/** How far the newest stored time may be ahead of the clock, and behind it, before we report it, ms. */
 const mostAheadMs = 5 * 60_000
 const mostBehindMs = 24 * 3_600_000
 
 /**
- * How the clock stands to the newest time that is written down: `behind` where that lies ahead of it, so that the clock was set
- * back or was wrong then; `beyond` where that was more than a day ago.
+ * Compares the clock with the newest stored time. `behind`: that time is ahead, so the clock was set back or was wrong
+ * then. `beyond`: it is more than a day ago.
  */
 export function compareClock(newest: number, now: number): 'behind' | 'near' | 'beyond' {
   if (newest - now > mostAheadMs) return 'behind'

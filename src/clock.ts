@@ -1,20 +1,20 @@
 /** Stops a timer; calling it again, or after the timer has fired, does nothing. */
 export type CancelTimer = () => void
 
-/** The only source of the time of day: queue, webhooks and retention read it, so a test can set it. */
+/** The only source of the time of day, for the queue, webhooks and retention, so that tests can set it. */
 export interface Clock {
   /** Epoch, ms. */
   now(): number
-  /** ms since some moment; goes forward evenly, also when the time of day is set. */
+  /** ms since an arbitrary time; never jumps, even if the clock is set. */
   steady(): number
   /**
-   * Calls `fire` once when `now()` has reached `at` (epoch, ms), at once when `at` has passed; or when as much time has gone
-   * by as there was until `at`, though the time of day was set back meanwhile: who waits for a date looks at it again.
+   * Calls `fire` once when `now()` reaches `at` (epoch, ms); at once if `at` has passed. If the clock is set back, fires no later than
+   * originally expected, so the caller must check the time again.
    */
   at(at: number, fire: () => void): CancelTimer
 }
 
-/** After so long the time of day is looked at again: it may have been set forward, and a longer `setTimeout` would not know. */
+/** Checks the clock this often, because `setTimeout` does not notice when it is set forward. */
 const longestTimeoutMs = 60_000
 
 /** The computer's clock. */

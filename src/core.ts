@@ -22,7 +22,7 @@ import { SuppressionPolicies } from './suppression/suppression-policies.ts'
 import { TemplateList } from './template/template-list.ts'
 import { openSecrets } from './account/open-secrets.ts'
 
-/** What the outside world gives to a process. */
+/** What the environment provides to a process. */
 export interface Outside {
   clock: Clock
   log: Log
@@ -34,7 +34,7 @@ export interface Outside {
   nameServerSockets?: number
 }
 
-/** What is there before anything is read. */
+/** What exists before anything is read. */
 interface Opened {
   config: Config
   clock: Clock

@@ -4,7 +4,7 @@ import type { Config } from './config/settings.ts'
 import type { Health } from './health.ts'
 import { databaseFile } from './store/data-directory.ts'
 
-/** How often the files are looked at, ms. */
+/** ms between checks */
 const intervalMs = 1_000
 
 interface WatchServices {
@@ -14,14 +14,14 @@ interface WatchServices {
 }
 
 /**
- * Notices that the files which are open are no longer the ones that the next start would find. What is written then goes into files
- * without a name, and ends with the process.
+ * Notices when the open files are no longer those that the next start would find. What is written then goes into unlinked files, and is
+ * lost when the process ends.
  */
 export class DataWatch {
   readonly #config: WatchServices['config']
   readonly #health: Health
   readonly #fingerprint: string
-  /** The files of the database, as they were when it was opened. */
+  /** The identity of each database file when it was opened. */
   readonly #opened = new Map<string, string>()
   #key: string | null = null
   #timer: NodeJS.Timeout | undefined
@@ -32,7 +32,7 @@ export class DataWatch {
     this.#fingerprint = fingerprintOf(secrets)
   }
 
-  /** To be called once the database and the key file have been opened. */
+  /** Call it once the database and the key file are open. */
   async start(): Promise<void> {
     const file = databaseFile(this.#config.dataDir)
     for (const path of [file, `${file}-wal`, `${file}-shm`]) {
@@ -72,7 +72,7 @@ export class DataWatch {
 type Found = Awaited<ReturnType<typeof statOf>>
 const statOf = (path: string) => stat(path, { bigint: true })
 
-/** Tells a file from another that takes its name; null where there is none, undefined where the file system gives no answer. */
+/** Distinguishes a file from a later one of the same name. Null if there is none, undefined if the file system does not respond. */
 async function identityOf(path: string, more: (found: Found) => string = () => ''): Promise<string | null | undefined> {
   try {
     const found = await statOf(path)

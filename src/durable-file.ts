@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** What a file system says that cannot flush a directory, or does not let us open one. */
+/** Errors of file systems that cannot flush a directory, or open one. */
 const cannotFlushDirectory = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EACCES', 'EPERM'])
-/** What a file system says that knows no second name for a file. */
+/** Errors of file systems without hard links. */
 const cannotLink = new Set(['ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EPERM', 'EMLINK'])
 
 export const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException | null)?.code ?? '')
 
-/** Has the content of a file on disk. */
+/** Flushes a file's content to disk. */
 export function flushFile(path: string): void {
-  // Windows flushes only what was opened for writing.
+  // Windows flushes only files that are open for writing.
   const file = openSync(path, 'r+')
   try {
     fsyncSync(file)
@@ -20,9 +20,9 @@ export function flushFile(path: string): void {
   }
 }
 
-/** Has the names in a directory on disk: what was made, renamed or removed in it. */
+/** Flushes a directory to disk: the names created, changed and removed in it. */
 export function flushDirectory(path: string): void {
-  // Windows knows no fsync of a directory.
+  // Windows cannot flush a directory.
   if (process.platform === 'win32') return
   let directory: number | undefined
   try {
@@ -35,7 +35,7 @@ export function flushDirectory(path: string): void {
   }
 }
 
-/** Makes a directory that only its owner may enter, and those above it, and has their names on disk. */
+/** Creates a directory that only its owner may enter, with its parents, and flushes their names to disk. */
 export function makeDirectory(path: string): void {
   const first = mkdirSync(path, { recursive: true, mode: 0o700 })
   if (first === undefined) return
@@ -45,17 +45,17 @@ export function makeDirectory(path: string): void {
   }
 }
 
-/** Puts this text in the place of a file's, which only its owner may read. Whenever the power fails, it is the old one or the new. */
+/** Replaces a file's content atomically. Only its owner may read it. After a power cut it has either the old text or the new. */
 export function replaceFile(path: string, text: string): void {
   withWritten(path, text, (written) => renameSync(written, path))
 }
 
-/** Makes a file with this text, which only its owner may read; false where there is one, which is left as it is. */
+/** Creates a file that only its owner may read. False if it already exists; then it stays unchanged. */
 export function createFile(path: string, text: string): boolean {
   return withWritten(path, text, (written) => giveName(written, path))
 }
 
-/** Writes a file aside, has `place` put it where it belongs, and removes what is still aside. */
+/** Writes a temporary file, calls `place` to move it to its place, and removes the temporary file if it still exists. */
 function withWritten<T>(path: string, text: string, place: (written: string) => T): T {
   const written = `${path}.${randomBytes(6).toString('hex')}.new`
   try {
@@ -68,7 +68,7 @@ function withWritten<T>(path: string, text: string, place: (written: string) => 
   }
 }
 
-/** Gives a file a second name, never that of another one; false where that name is taken. */
+/** Gives a file a second name (a hard link). False if the name is taken. */
 export function giveName(from: string, to: string): boolean {
   try {
     linkSync(from, to)

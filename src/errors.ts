@@ -1,9 +1,9 @@
 import type { errorTable } from './error-table.ts'
 
-/** What a caller can branch on: a name of the error table. */
+/** A name of the error table, which callers can branch on. */
 export type ErrorCode = keyof typeof errorTable
 
-/** One fault in what a caller sent. `field` is a path such as `to.0`. */
+/** One fault in a request. `field` is a path such as `to.0`. */
 export interface FieldFault {
   field: string
   code: string
@@ -12,8 +12,8 @@ export interface FieldFault {
 }
 
 /**
- * A refusal in words for the caller. `message` may be shown to anyone; `cause` is for the log only.
- * Anything thrown that is not a SternaError is our own fault and becomes `internal_server_error`.
+ * An error meant for the caller. Anyone may see `message`; `cause` is for the log only. Anything else that is thrown is our own fault and
+ * becomes `internal_server_error`.
  */
 export class SternaError extends Error {
   readonly code: ErrorCode
@@ -30,5 +30,5 @@ export class SternaError extends Error {
   }
 }
 
-/** The message of anything that was thrown. */
+/** The message of any thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -2,38 +2,38 @@ import type { Clock } from './clock.ts'
 import { isoTime } from './iso-time.ts'
 import type { Log } from './log.ts'
 
-/** What can keep the server from taking or delivering mail, with what an operator reads about it. */
+/** Faults that can keep the server from accepting or delivering mail, and what the operator should know about each. */
 const messages = {
   disk_full:
-    'The disk is nearly full, so no mail is taken. What is queued is still delivered. Make room on the disk of the data directory.',
+    'The disk is nearly full, so no mail is accepted. Queued mail is still delivered. Free space on the disk of the data directory.',
   resolver_suspect:
-    'The name servers say that many domains do not exist, which is rather their own fault. Mail to these waits and does not bounce. ' +
-    'Set dns.servers to a resolver that works, best one of your own on this machine.',
+    'The name servers say that unusually many domains do not exist, so the name servers are probably at fault. ' +
+    'Mail to these domains waits and does not bounce. Set dns.servers to a working resolver, preferably your own on this machine.',
   smarthost_login:
-    'The smarthost does not take our mail, because of the login. Mail waits and does not bounce for it. The log says what it answered: ' +
+    'The smarthost refuses our login. Mail waits and does not bounce. The log has its reply: ' +
     'correct delivery.smarthost_user and the password, and restart.',
   queue_stalled:
-    'Mail is due and nothing of it has moved for a quarter of an hour. The log says what fails; "sterna queue list" shows what waits. ' +
-    'A restart takes up again what is in hand.',
+    'Mail is due, but none has moved for a quarter of an hour. The log says what fails; "sterna queue list" shows the waiting mail. ' +
+    'A restart retries what is in hand.',
   writing:
-    'Nothing can be written to the database, so no mail is taken. What the disk and the log say tells why: a full or failing disk, or ' +
-    'another program that holds the database locked. It goes on by itself once that is over.',
+    'Nothing can be written to the database, so no mail is accepted. Check the disk and the log for the cause: a full or failing disk, or ' +
+    'another program that holds the database locked. The server continues by itself once that is over.',
   database_gone:
-    'A file of the database was removed or replaced while the server has it open, so no mail is taken: it would be lost with the next ' +
-    'stop. What is queued is still delivered. Run sterna backup FILE --with-key now, stop the server, and run sterna restore FILE --force.',
+    'A file of the database was removed or replaced while the server has it open, so no mail is accepted: it would be lost at the next ' +
+    'stop. Queued mail is still delivered. Run sterna backup FILE --with-key now, stop the server, and run sterna restore FILE --force.',
   key_file:
-    'The secret key file is gone or has become another one. The server goes on with the key that it has read, but will not start again: ' +
-    'bring the file back. sterna doctor says whether the one that is there is the right one.',
+    'The secret key file is missing or was replaced. The server continues with the key in memory, but will not start again. ' +
+    'Restore the file. sterna doctor says whether the current file is the right one.',
   sealed_secrets:
-    'Some stored secrets do not open with the secret key file, so mail of some domains is not signed. Bring back the key file that they ' +
-    'were sealed with, or make new ones: POST /api/domains/ID/dkim/rotate. sterna doctor counts them.',
+    'Some stored secrets cannot be decrypted with the secret key file, so mail of some domains is not signed. Restore the key file that ' +
+    'encrypted them, or create new ones: POST /api/domains/ID/dkim/rotate. sterna doctor counts them.',
 }
 
 export type FaultName = keyof typeof messages
-/** All that there are. */
+/** The names of all faults. */
 export const faultNames = Object.keys(messages) as FaultName[]
 
-/** Something that is wrong now. */
+/** A present fault. */
 interface Fault {
   name: FaultName
   message: string
@@ -41,7 +41,7 @@ interface Fault {
   since: string
 }
 
-/** What is wrong with the server while it runs: whoever notices a fault reports it here, and clears it when it is over. */
+/** The faults of the running server. Whoever notices a fault reports it here, and clears it when it is over. */
 export class Health {
   readonly #clock: Pick<Clock, 'now'>
   readonly #log: Log
@@ -52,12 +52,12 @@ export class Health {
     this.#log = log
   }
 
-  /** In the order in which they began; empty while all is well. */
+  /** In the order in which they began; empty if there are none. */
   get faults(): Fault[] {
     return [...this.#faults.values()]
   }
 
-  /** The fault is there, from now on or still. `details` go into the log. */
+  /** Reports a fault, new or continuing. `details` go into the log. */
   report(name: FaultName, details: object = {}): void {
     if (this.#faults.has(name)) return
     const message = messages[name]
@@ -65,17 +65,17 @@ export class Health {
     this.#log.error({ fault: name, ...details }, message)
   }
 
-  /** Whether the fault is there. */
+  /** Whether the fault is present. */
   has(name: FaultName): boolean {
     return this.#faults.has(name)
   }
 
-  /** The fault is over, or never was. */
+  /** Clears a fault, if there is one. */
   clear(name: FaultName): void {
     if (this.#faults.delete(name)) this.#log.info({ fault: name }, 'the fault is over')
   }
 
-  /** Reports the fault where it is there, else clears it. */
+  /** Reports the fault if it is present, else clears it. */
   set(name: FaultName, isThere: boolean, details: object = {}): void {
     if (isThere) this.report(name, details)
     else this.clear(name)

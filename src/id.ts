@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 
-/** What the first letters of an id say about the thing it names. */
+/** The prefix of an id says what it names. */
 type IdPrefix =
   | 'acc'
   | 'key'
@@ -25,19 +25,19 @@ type IdPrefix =
   | 'era'
   | 'hit'
 
-/** Crockford's base 32 in lower case: no i, l, o, u. */
+/** Crockford's base 32, lower case: no i, l, o, u. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
 const pool = Buffer.alloc(10 * 400)
 let used = pool.length
 
-/** The millisecond of the last id, what its ids begin with, and how far their last 40 bits have been counted up. */
+/** The last id's millisecond, the head of its ids, and the counter in their last 40 bits. */
 let last = { at: -1, head: '', count: 0 }
 
 /**
- * An identifier that sorts by time of creation, also within a millisecond of this process: prefix, `_`, and a ULID (48
- * bits of epoch ms, 80 random bits that are counted up within the millisecond) as 26 characters of lower-case Crockford
- * base 32. It contains no `.`, which Standard Webhooks demands. Not a secret: the next one can be guessed.
+ * An id that sorts by creation time, even within a millisecond of this process: prefix, `_`, and a ULID (48 bits of epoch ms, then 80
+ * random bits that count up within the millisecond) as 26 characters of Crockford's base 32, lower case. It contains no `.`, as Standard
+ * Webhooks requires. Not a secret: the next one can be guessed.
  */
 export function newId(prefix: IdPrefix, now: number): string {
   if (now !== last.at) last = { at: now, head: inBase32(now, 10) + inBase32(random40(), 8), count: Math.floor(random40() / 2) }
@@ -54,10 +54,10 @@ function random40(): number {
   return pool.readUIntBE(used - 5, 5)
 }
 
-/** What sorts before every id made at this time or later, and after every earlier one. */
+/** Sorts before every id made at this time or later, and after every earlier one. */
 export const idFloor = (prefix: IdPrefix, at: number): string => `${prefix}_${inBase32(Math.max(at, 0), 10)}`
 
-/** When an id was made: epoch, ms. */
+/** When an id was created: epoch, ms. */
 export function timeOfId(id: string): number {
   const start = id.indexOf('_') + 1
   return numberOf(id.slice(start, start + 10))
@@ -72,11 +72,11 @@ function inBase32(value: number, digits: number): string {
   return text
 }
 
-/** True where `text` has the form of an id of this kind; it need not exist. */
+/** True if `text` has the form of such an id. The object need not exist. */
 export const isId = (prefix: IdPrefix, text: string): boolean =>
   text.startsWith(`${prefix}_`) && /^[0-9a-hjkmnp-tv-z]{26}$/.test(text.slice(prefix.length + 1))
 
-/** An id without its prefix, as 16 bytes: the 48 bits of its time and the 80 behind them. */
+/** An id without its prefix, as 16 bytes: 48 bits of time, then 80 others. */
 export function bytesOfId(id: string): Buffer {
   const digits = id.slice(id.indexOf('_') + 1)
   const bytes = Buffer.alloc(16)
@@ -86,7 +86,7 @@ export function bytesOfId(id: string): Buffer {
   return bytes
 }
 
-/** The id that these 16 bytes stand for. */
+/** The id for these 16 bytes. */
 export const idOfBytes = (prefix: IdPrefix, bytes: Buffer): string =>
   `${prefix}_${inBase32(bytes.readUIntBE(0, 6), 10)}${inBase32(bytes.readUIntBE(6, 5), 8)}${inBase32(bytes.readUIntBE(11, 5), 8)}`
 
@@ -117,7 +117,7 @@ export function base32(bytes: Buffer): string {
   return text
 }
 
-/** The bytes that `base32` wrote so; null where it writes nothing so. */
+/** Decodes what `base32` encoded; null for anything else. */
 export function bytesOfBase32(text: string): Buffer | null {
   if (text.length % 8 !== 0 || !/^[0-9a-hjkmnp-tv-z]+$/.test(text)) return null
   const bytes = Buffer.alloc((text.length / 8) * 5)

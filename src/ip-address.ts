@@ -1,9 +1,9 @@
 import ipaddr from 'ipaddr.js'
 
-/** All of IPv6 that is assigned for unicast; `::127.0.0.1` and its like are outside. */
+/** The part of IPv6 assigned for unicast. Excludes `::127.0.0.1` and the like. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
-/** True for an address that anybody on the internet can reach; IPv4 in IPv6 clothing is judged as what it is. */
+/** True for an address that is reachable over the internet. Treats IPv4-mapped IPv6 as IPv4. */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false
   const ip = ipaddr.process(address)
@@ -11,8 +11,8 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * What counts as one client where limits are counted by address: an IPv4 address, or the /64 that an IPv6 address lies
- * in, since whoever has one address of it has them all.
+ * What counts as one client for limits: an IPv4 address, or the /64 of an IPv6 address, because whoever
+ * has one of its addresses has all of them.
  */
 export function clientNetwork(address: string): string {
   if (!ipaddr.isValid(address)) return address
@@ -25,7 +25,7 @@ export function clientNetwork(address: string): string {
   return parsed.toString()
 }
 
-/** The network that an address lies in, by whose address nobody can be told: /24 of IPv4, /48 of IPv6. Null for what is no address. */
+/** The network of an address, too large to identify anybody: /24 for IPv4, /48 for IPv6. Null if it is not an address. */
 export function truncatedAddress(address: string): string | null {
   if (!ipaddr.isValid(address)) return null
   const ip = ipaddr.process(address)
@@ -34,11 +34,11 @@ export function truncatedAddress(address: string): string | null {
   return ipaddr.fromByteArray(bytes).toString()
 }
 
-/** True for an address of this computer that nobody outside can have. */
+/** True for an address that only this computer itself can use. */
 export const isLoopback = (address: string): boolean => ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback'
 
 /**
- * Makes the rule that tells whether an address lies in one of these networks.
+ * A function that tells whether an address is in one of these networks.
  * @param networks in CIDR notation
  */
 export function networkRule(networks: readonly string[]): (address: string) => boolean {

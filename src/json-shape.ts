@@ -29,15 +29,15 @@ function digitsIn(character: number): number {
 const tooMany = (mostValues: number): string => `The JSON has more than ${mostValues} values.`
 
 /**
- * Watches JSON as it arrives, so that nesting and the number of values are known before a parser builds them: 35 MiB of
- * brackets would keep one busy for seconds, and fill gigabytes. Whether it is valid JSON is for the parser to say.
+ * Measures nesting and the number of values as JSON arrives, before a parser builds them: 35 MiB of brackets would take it seconds and
+ * gigabytes. Leaves validation to the parser.
  */
 export class JsonShape {
   readonly #bounds: ShapeBounds
   #depth = 0
   #values = 0
   #isInString = false
-  /** In a string, where the last chunk ended with a backslash that escapes what follows. */
+  /** Inside a string, after a chunk that ended with an escaping backslash. */
   #isEscaping = false
   /** How many digits the element of a list has so far; more than three stand for everything that is no byte. */
   #digits = noByte
@@ -47,7 +47,7 @@ export class JsonShape {
     this.#bounds = { ...requestBounds, ...bounds }
   }
 
-  /** Takes the next piece; says why the whole is refused, null while it is not. */
+  /** Takes the next piece. Returns why the JSON is refused; null while it is not. */
   add(chunk: Uint8Array): string | null {
     const { deepest, mostValues, listsBytes = false } = this.#bounds
     for (let at = this.#isInString ? this.#stringEnd(chunk, 0) : 0; at < chunk.length; at++) {
@@ -84,14 +84,14 @@ export class JsonShape {
     return null
   }
 
-  /** Where the string that goes on at `from` has ended, after its quotation mark; the chunk's end where it has not. */
+  /** Where the string that continues at `from` ends, after its quotation mark; the chunk's end if it does not. */
   #stringEnd(chunk: Uint8Array, from: number): number {
     for (let at = from; ;) {
       const quote = chunk.indexOf(quotationMark, at)
       const end = quote === -1 ? chunk.length : quote
       let start = end
       while (start > from && chunk[start - 1] === backslash) start--
-      // Backslashes escape one another in pairs; the run may have begun in the last chunk.
+      // Backslashes escape one another in pairs. The run may have begun in the last chunk.
       const before = start === from && this.#isEscaping ? 1 : 0
       const isEscaped = (before + end - start) % 2 === 1
       if (quote === -1) {

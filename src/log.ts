@@ -3,8 +3,8 @@ import { destination, pino, stdSerializers } from 'pino'
 type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 /**
- * The log: JSON lines on standard error. Ids go into fields (`messageId`, `recipientId`, `attemptId`), an error into
- * the field `error`; the message is a constant sentence, so that equal lines can be counted.
+ * The log: JSON lines on standard error. Ids go into fields (`messageId`, `recipientId`, `attemptId`), an error into the field `error`. The
+ * message is constant, so that equal lines can be counted.
  */
 export interface Log {
   debug(fields: object, message: string): void
@@ -14,12 +14,12 @@ export interface Log {
 }
 
 const secretFields = new Set(['authorization', 'password', 'pass', 'token', 'secret', 'signingSecret', 'key', 'privateKey'])
-/** How deep secret fields are looked for. */
+/** How deep to search for secret fields. */
 const mostLevels = 3
-/** API keys and signing secrets wherever they stand in a line, such as in the message of another library's error. */
+/** API keys and signing secrets anywhere in a line, such as in another library's error message. */
 const secretTexts = /(sterna_(?:live|test)_|whsec_)[A-Za-z0-9+/=]{20,}/g
 
-/** Pino's own `redact` takes four times as long as all else that a line takes. */
+/** Pino's own `redact` takes four times as long as everything else about a line. */
 function withoutSecretFields(fields: object, level = 1): Record<string, unknown> {
   const given = fields as Record<string, unknown>
   let copy: Record<string, unknown> | undefined
@@ -37,7 +37,7 @@ const lookedThrough = (value: unknown, level: number): unknown =>
 
 const withoutSecrets = (text: string): string => text.replace(secretTexts, '$1[removed]')
 
-/** Writes lines of this level and above; `write` stands for standard error in tests. */
+/** Writes lines of this level and above. Tests pass `write` instead of standard error. */
 export function createLog(level: LogLevel, write: (line: string) => void = standardError()): Log {
   return pino(
     {
@@ -52,7 +52,7 @@ export function createLog(level: LogLevel, write: (line: string) => void = stand
   )
 }
 
-/** Says nothing. */
+/** Discards everything. */
 export const silentLog: Log = {
   debug: () => {},
   info: () => {},
@@ -60,7 +60,7 @@ export const silentLog: Log = {
   error: () => {},
 }
 
-/** Written at once, so that the last line before a crash is not lost. */
+/** Writes synchronously, so that the last line before a crash is not lost. */
 function standardError(): (line: string) => void {
   const stderr = destination({ dest: 2, sync: true })
   return (line) => stderr.write(line)

@@ -19,12 +19,12 @@ import { SternaError } from './errors.ts'
 import { createLog, type Log } from './log.ts'
 import { findDatabase } from './store/data-directory.ts'
 
-/** How long a stop may take before what is still in hand is left for the next start, ms: containers are killed after 10 s. */
+/** ms that a stop may take before what is in hand is left for the next start. Containers are killed after 10 s. */
 const stopWithinMs = 9_000
 
-/** The command line: runs `sterna ARGV…` and answers with its exit code. */
+/** The command line: runs `sterna ARGV…` and returns its exit code. */
 export async function main(argv: string[]): Promise<number> {
-  // A reader that has seen enough, such as head(1), must not end a server.
+  // A closed pipe, as with head(1), must not end a server.
   process.stdout.on('error', () => {})
   try {
     const parsed = parseCommand({ argv, cwd: process.cwd() })
@@ -118,10 +118,10 @@ const nothingToRead = (dataDir: string): SternaError =>
 /** Serves until a signal comes. */
 async function serve(config: Config, log: Log, input: CommandInput): Promise<CommandResult> {
   const stopSignal = nextSignal(log)
-  // Commands, which use none of it, start in half the time without it.
+  // Commands do not need the relay, and start in half the time without it.
   const { startRelay } = await import('./relay/relay.ts')
   const onFatal = (error: Error): void => {
-    log.error({ error }, 'the database cannot be trusted any more; what is acknowledged is found again at the next start')
+    log.error({ error }, 'the database can no longer be trusted; acknowledged mail will be found again at the next start')
     process.exit(1)
   }
   const relay = await startRelay(config, { clock: systemClock, log, onFatal, version: version() })
@@ -140,19 +140,19 @@ async function serve(config: Config, log: Log, input: CommandInput): Promise<Com
 
 async function stopInTime(relay: { stop(): Promise<void> }, log: Log): Promise<void> {
   const tooLate = setTimeout(() => {
-    log.warn({}, 'what is still in hand is taken up at the next start')
+    log.warn({}, 'what is still in hand will be retried at the next start')
     process.exit(0)
   }, stopWithinMs)
   await relay.stop()
-  // From here on only something that forgot to end could keep the process alive.
+  // From here on, only something that failed to end could keep the process alive.
   tooLate.unref()
   log.info({}, 'stopped')
 }
 
-/** Ctrl-C comes twice where npm hands on what the terminal has sent to all: what follows this soon is the same one, ms. */
+/** ms; npm forwards Ctrl-C, which the terminal also sends to us, so a second signal this soon is the same one */
 const sameSignalMs = 1_000
 
-/** Resolves with the first signal to stop; a second one ends the process at once. */
+/** Resolves with the first signal to stop. A second one ends the process at once. */
 function nextSignal(log: Log): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   let askedAt: number | undefined
@@ -161,7 +161,7 @@ function nextSignal(log: Log): Promise<string> {
       askedAt ??= performance.now()
       resolve(signal)
       if (performance.now() - askedAt < sameSignalMs) return
-      log.warn({ signal }, 'ended at once')
+      log.warn({ signal }, 'killed by a second signal')
       process.exit(1)
     })
   }

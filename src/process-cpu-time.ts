@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs'
 
-/** Of a tick in /proc, which is the same wherever Linux runs Node. */
+/** ms per tick in /proc; the same on every Linux that runs Node */
 const tickMs = 10
-/** Of the fields behind the name of the program: proc(5), utime and stime. */
+/** Fields after the program's name: proc(5), utime and stime. */
 const [userTime, systemTime] = [11, 12]
 
-/** What a process of this computer has had of the processors until now, in ms; null where the system does not tell, or it has ended. */
+/** The CPU time that a process has used, in ms; null if the system does not say, or the process has ended. */
 export function cpuTimeOf(pid: number): number | null {
   let status: string
   try {
     status = readFileSync(`/proc/${pid}/stat`, 'utf8')
   } catch {
-    // No Linux, or no such process: both are answers.
+    // Not Linux, or no such process.
     return null
   }
-  // The name may hold spaces and brackets.
+  // The name may contain spaces and brackets.
   const fields = status.slice(status.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[userTime]) + Number(fields[systemTime])) * tickMs
 }

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from './clock.ts'
 import { SlidingWindow } from './sliding-window.ts'
 
-/** Keys that are remembered; beyond that the least recently used one starts afresh. */
+/** Keys remembered. Beyond that, the least recently used one starts over. */
 const mostKeys = 10_000
 
 export const minuteMs = 60_000
@@ -13,7 +13,7 @@ interface Rate {
   windowMs: number
 }
 
-/** Holds each of many keys (a client network, an account) to the same limit within a sliding window. */
+/** Applies the same limit to each of many keys (a client network, an account) in a sliding window. */
 export class RateLimiter {
   readonly #clock: Clock
   readonly #rate: Rate
@@ -24,24 +24,24 @@ export class RateLimiter {
     this.#rate = rate
   }
 
-  /** Counts one more for each of these keys: 0. If one has reached its limit, counts none and returns how long to wait, ms. */
+  /** Counts one more for each key and returns 0. If one has reached its limit, counts none and returns the ms to wait. */
   take(...keys: string[]): number {
     const { limit } = this.#rate
     if (limit === 0) return 0
-    // The time of day may be set back, and nobody must wait for it to come again.
+    // The clock may be set back, and nobody must wait for it to catch up.
     const now = this.#clock.steady()
-    // What is refused makes no window: one who is locked out could evict the windows of others with keys of his invention.
+    // A refusal creates no window, or a blocked client could evict others' windows with invented keys.
     const waitMs = Math.max(...keys.map((key) => waitOf(this.#windows.get(key), now, limit)))
     if (waitMs === 0) for (const key of keys) this.#windowOf(key).take(now, limit)
     return waitMs
   }
 
-  /** Takes back what was counted last for each of these keys. */
+  /** Takes back the last count for each key. */
   giveBack(...keys: string[]): void {
     for (const key of keys) this.#windows.get(key)?.giveBack()
   }
 
-  /** How many are counted for this key now. */
+  /** The current count for this key. */
   countOf(key: string): number {
     return this.#windows.get(key)?.countAt(this.#clock.steady()) ?? 0
   }

@@ -1,7 +1,7 @@
 import { schedule } from 'node-cron'
 import type { Log } from './log.ts'
 
-/** Something done again and again. What is due is decided by what it reads, so a run too many or too few does no harm. */
+/** A repeated job. It decides by itself what is due, so an extra or a missed run does no harm. */
 interface Job {
   name: string
   /** Cron expression, UTC. */
@@ -10,20 +10,20 @@ interface Job {
 }
 
 export interface Scheduler {
-  /** To be called when the time of day was set: node-cron waits for the next minute by the time that it was before. */
+  /** Call it when the clock was set, because node-cron waits for the next minute by the old time. */
   clockSet(): void
   stop(): Promise<void>
 }
 
 /**
- * Starts the jobs. A run that fails is logged, and one never overlaps the next. A stop waits for no run: what it has not done
- * is due at the next start.
+ * Starts the jobs. A failed run is logged; runs of a job never overlap. Stopping does not wait for a run: what
+ * it has not done is due at the next start.
  */
 export function startScheduler(jobs: Job[], log: Log): Scheduler {
   let isStopped = false
   const running = new Set<Job>()
   const failed = (job: string, error: unknown): void => {
-    if (isStopped) log.debug({ job, error }, 'a scheduled job was cut short by the stop')
+    if (isStopped) log.debug({ job, error }, 'a scheduled job was interrupted by the stop')
     else log.error({ job, error }, 'a scheduled job failed')
   }
   const runOnce = async (job: Job): Promise<void> => {

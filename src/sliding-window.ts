@@ -1,8 +1,8 @@
 const smallestRing = 16
 
 /**
- * The times of what was let through within the last `windowMs`, in a ring that grows as it fills. No window ever holds more
- * than the limit, and nothing is refused while the last one holds fewer. Times are ms on a steady clock; each takes 8 bytes.
+ * The times of what was allowed within the last `windowMs`, in a ring buffer that grows as needed. A window never holds more than the
+ * limit, and nothing is refused while it holds fewer. Times are ms on a steady clock and take 8 bytes each.
  */
 export class SlidingWindow {
   readonly #windowMs: number
@@ -14,7 +14,7 @@ export class SlidingWindow {
     this.#windowMs = windowMs
   }
 
-  /** Counts one more, unless the limit is reached: then false, and nothing is counted. */
+  /** Counts one more. Returns false, and counts nothing, if the limit is reached. */
   take(now: number, limit: number): boolean {
     this.#expire(now)
     if (this.#count >= limit) return false
@@ -23,18 +23,18 @@ export class SlidingWindow {
     return true
   }
 
-  /** Takes the newest out again. */
+  /** Removes the newest. */
   giveBack(): void {
     if (this.#count > 0) this.#count--
   }
 
-  /** How many the last window holds. */
+  /** The number in the window. */
   countAt(now: number): number {
     this.#expire(now)
     return this.#count
   }
 
-  /** In how many ms one more than now will be possible; 0 while there are none. */
+  /** The ms until one more is possible; 0 if it is possible now. */
   untilNext(now: number, limit: number): number {
     this.#expire(now)
     if (this.#count === 0) return 0

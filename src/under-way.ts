@@ -1,4 +1,4 @@
-/** Work that is under way, so that whoever ends can wait for it. */
+/** Tracks work in progress, so that a stop can wait for it. */
 export class UnderWay {
   readonly #work = new Set<Promise<void>>()
   readonly #failed: (error: unknown) => void
@@ -13,7 +13,7 @@ export class UnderWay {
     this.#work.add(tracked)
   }
 
-  /** Waits for all of it, and for what begins meanwhile, but at most this long, ms. */
+  /** Waits for all of it, including what begins meanwhile, but no longer than `mostMs`. */
   async ended(mostMs = Infinity): Promise<void> {
     let isLate = false
     const late = Promise.withResolvers<void>()

@@ -1,22 +1,21 @@
 import { flushCompileCache } from 'node:module'
 import { messageOf } from './errors.ts'
 
-/** To the child: ends the pieces of a document. */
+/** To the child: follows the pieces of a document. */
 export type ReaderRequest<Request> = { request: Request }
 
-/** From the child: `ready` once, then pieces and an answer, or a fault, for each document. */
+/** From the child: `ready` once, then for each document pieces and an answer, or a fault. */
 export type ReaderAnswer<Answer> = { ready: true } | { piece: Uint8Array } | { answer: Answer } | { fault: string }
 
-/** bytes; what leaves at once keeps whoever sends and whoever reads it busy for no longer */
+/** bytes; bounds how long one message keeps the sender and the receiver busy */
 const pieceSize = 256 * 1024
 
-/** Views of these bytes, one after the other, each small enough to leave at once. */
+/** Views of these bytes, each small enough for one message. */
 export const inPieces = (bytes: Uint8Array): Uint8Array[] =>
   Array.from({ length: Math.ceil(bytes.length / pieceSize) }, (_, place) => bytes.subarray(place * pieceSize, (place + 1) * pieceSize))
 
 /**
- * The whole life of a child of `UntrustedReader`: reads one document after the other. What `read` throws is told as the
- * fault of the document.
+ * Runs a child of `UntrustedReader`: reads one document after the other. What `read` throws becomes the document's fault.
  * @param read gets the document, and a function that sends bytes ahead of the answer
  */
 export function readUntrusted<Request, Answer>(
@@ -24,7 +23,7 @@ export function readUntrusted<Request, Answer>(
 ): void {
   const send = (message: ReaderAnswer<Answer>): void => void process.send?.(message)
   const sendBytes = (bytes: Uint8Array): void => {
-    // Copies: a view would take all of its buffer with it.
+    // Copies, because a view would be sent with its whole buffer.
     for (const piece of inPieces(bytes)) send({ piece: new Uint8Array(piece) })
   }
   const answer = async (document: Buffer, request: Request): Promise<void> => {
@@ -42,6 +41,6 @@ export function readUntrusted<Request, Answer>(
     void answer(document, message.request)
   })
   send({ ready: true })
-  // Otherwise it is written when the process ends by itself, and this one is killed.
+  // Otherwise it would be written only when the process exits normally, but this one gets killed.
   flushCompileCache()
 }

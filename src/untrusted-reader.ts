@@ -5,25 +5,25 @@ import { cpuTimeOf } from './process-cpu-time.ts'
 import { inPieces, type ReaderAnswer, type ReaderRequest } from './untrusted-reader-child.ts'
 
 interface UntrustedReaderOptions {
-  /** The module the child runs, `new URL('./x.ts', import.meta.url)`; it calls `readUntrusted` and nothing else. */
+  /** The child's module, `new URL('./x.ts', import.meta.url)`. It calls `readUntrusted` and nothing else. */
   child: URL
   /**
-   * For one document, from its first byte to the end of its answer: time that the child was running, so that no document is
-   * refused because the machine was busy with something else. Where the system does not tell that, all time counts.
+   * Per document, from its first byte to the end of its answer, in CPU time of the child, so that no document is refused because the
+   * machine is busy. If the system does not report CPU time, elapsed time counts.
    */
   timeoutMs: number
-  /** Of the child's heap of JavaScript values; buffers come on top, so the size of documents must be bounded too. */
+  /** The limit of the child's JavaScript heap. Buffers are extra, so the size of documents must be limited, too. */
   maxOldSpaceMb: number
 }
 
-/** What the child made of a document. */
+/** The result for a document. */
 interface Reading<Answer> {
   answer: Answer
   /** What the child sent before its answer, in order. */
   pieces: Uint8Array[]
 }
 
-/** Gives a document, in one piece or as many as it is kept in; none where there is no such document. */
+/** Loads a document, in one or more pieces; none if it does not exist. */
 export type Load = () => Promise<Uint8Array[]>
 
 interface Job<Request, Answer> {
@@ -37,10 +37,10 @@ interface Job<Request, Answer> {
 /** An idle child holds 50 MB; starting one takes a tenth of a second. */
 const idleMs = 30_000
 
-/** How many times longer it may take than the child may be running. */
+/** Elapsed time may be this many times the limit on CPU time. */
 const mostBusy = 4
 
-/** A child that is not ready by then never will be, however busy the machine is. */
+/** ms; a child that is not ready by then never will be, however busy the machine is */
 const startMs = 15_000
 
 const invalid = (message: string): SternaError => new SternaError('invalid_message', message)
@@ -48,36 +48,38 @@ const stopping = (): SternaError => new SternaError('service_unavailable', 'The 
 const notStarted = (): SternaError =>
   new SternaError('service_unavailable', 'The process that reads untrusted documents could not be started; try again.')
 
-/** Somebody else has ended the process that was reading: the kernel for want of memory, or an operator. That says little of the document. */
+/**
+ * The reading process was killed from outside: by the kernel for lack of memory, or by an operator. That says little about the document.
+ */
 export class ReaderKilledError extends SternaError {
   constructor(signal: string) {
-    super('service_unavailable', `The process that read it was ended from outside (${signal}); try again.`)
+    super('service_unavailable', `The process that read it was killed from outside (${signal}); try again.`)
     this.name = 'ReaderKilledError'
   }
 }
 
-/** What a process does to itself, or is done to it for what it does: a document has broken it, or filled its memory. */
+/** Signals that mean the document crashed the process or exhausted its memory. */
 const ownSignals = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGSYS', 'SIGTRAP'])
 
 const endedBy = (signal: NodeJS.Signals | null): SternaError =>
   signal === null || ownSignals.has(signal)
-    ? invalid('It needs more memory than allowed, or broke the process that read it.')
+    ? invalid('It needs more memory than allowed, or crashed the process that read it.')
     : new ReaderKilledError(signal)
 
 /**
- * Reads documents that nobody has vouched for in one child process, one at a time, so that a limit is always the fault
- * of the document in hand: its child is killed, and the next document gets a new one. A worker thread would not do:
- * where one goes beyond its memory, Node now and then aborts the whole process.
+ * Reads untrusted documents in a child process, one at a time, so that exceeding a limit is always the fault of the current document. Then
+ * the child is killed, and the next document gets a new one. A worker thread would not do: if it exceeds its memory limit, Node sometimes
+ * aborts the whole process.
  *
- * Starts nothing until the first document comes. `Request` and `Answer` cross to another process, so they are what
- * structured clone takes. An answer is copied on this thread: the child keeps it small, or sends it in pieces.
+ * Starts the child with the first document. `Request` and `Answer` go to another process, so they must be structured-cloneable. The answer
+ * is copied on this thread, so the child must keep it small or send it in pieces.
  */
 export class UntrustedReader<Request, Answer> {
   readonly #options: UntrustedReaderOptions
   readonly #waiting: Job<Request, Answer>[] = []
   #current: Job<Request, Answer> | null = null
   #child: ChildProcess | null = null
-  /** True once the child has said so; until then it is its start that takes time, not the document. */
+  /** True once the child is ready. Until then its startup takes the time, not the document. */
   #isReady = false
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
@@ -87,10 +89,10 @@ export class UntrustedReader<Request, Answer> {
   }
 
   /**
-   * What the child makes of a document; null where `load` gives no bytes of it. Rejects with `invalid_message` where
-   * it cannot be read, or not within the limits of time and memory; with `service_unavailable` where no child can be
-   * started, somebody else has killed it, or the reader is stopped; and with what `load` rejects with.
-   * @param load called when it is its turn, so that what waits takes no memory
+   * Reads a document; null if `load` returns no pieces. Rejects with `invalid_message` if it is unreadable or exceeds the limits of time
+   * and memory; with `service_unavailable` if no child can be started, the child was killed from outside, or the reader is stopped; and
+   * with the error that `load` rejects with.
+   * @param load called when it is the document's turn, so that waiting documents take no memory
    */
   read(load: Load, request: Request): Promise<Reading<Answer> | null> {
     if (this.#isStopped) return Promise.reject(stopping())
@@ -100,7 +102,7 @@ export class UntrustedReader<Request, Answer> {
     })
   }
 
-  /** Ends the child; what waits is rejected with `service_unavailable`. */
+  /** Ends the child. Rejects what is waiting with `service_unavailable`. */
   async stop(): Promise<void> {
     this.#isStopped = true
     const left = this.#waiting.splice(0)
@@ -131,11 +133,11 @@ export class UntrustedReader<Request, Answer> {
     this.#send(child, [...pieces.flatMap(inPieces), { request: job.request }], 0)
   }
 
-  /** Starts the time of the document in hand. */
+  /** Starts the time limit of the current document. */
   #limit(child: ChildProcess): void {
     const { timeoutMs } = this.#options
     const cpuBefore = cpuTimeOf(child.pid ?? 0)
-    // Not by a clock: where this process was held up, an answer may be there that it has not come to read.
+    // Counts ticks instead of reading a clock: if this process was held up, an unread answer may be waiting.
     let passedMs = 0
     const checkIn = (waitMs: number): void => {
       this.#timer = setTimeout(() => {
@@ -151,19 +153,19 @@ export class UntrustedReader<Request, Answer> {
     checkIn(timeoutMs)
   }
 
-  /** One piece after the other, since each is copied here before it leaves; the request ends them. */
+  /** Sends one piece after the other, because each is copied here first; the request comes last. */
   #send(child: ChildProcess, pieces: (Uint8Array | ReaderRequest<Request>)[], place: number): void {
     const piece = pieces[place]
     if (child !== this.#child || piece === undefined) return
     // Shared memory cannot be sent to another process.
     const isShared = piece instanceof Uint8Array && piece.buffer instanceof SharedArrayBuffer
     child.send(isShared ? new Uint8Array(piece) : piece, (error) => {
-      // A child that takes no more has ended, and how it did comes with its exit; or its time ends it.
+      // A child that accepts no more has exited, which is handled there, or hits its time limit.
       if (!error) this.#send(child, pieces, place + 1)
     })
   }
 
-  /** Ends a job that the child has seen nothing of. */
+  /** Drops a job of which the child has seen nothing. */
   #drop(job: Job<Request, Answer>, settle: () => void): void {
     settle()
     if (job !== this.#current) return
@@ -176,16 +178,16 @@ export class UntrustedReader<Request, Answer> {
       execArgv: ['--max-semi-space-size=4', `--max-old-space-size=${this.#options.maxOldSpaceMb}`],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      // It reads what strangers wrote, so it is given no secrets; what is freed goes back to the system at once (glibc).
+      // It reads strangers' data, so it gets no secrets. Freed memory returns to the system at once (glibc).
       env: {
         MALLOC_ARENA_MAX: '1',
         MALLOC_TRIM_THRESHOLD_: '131072',
         MALLOC_MMAP_THRESHOLD_: '131072',
-        // Where compiled code is kept, it starts in half the time.
+        // With a compile cache it starts in half the time.
         NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       },
     })
-    // An idle child does not keep the server running; a document in hand does so by its timer.
+    // An idle child does not keep the server running. A document in hand does, through its timer.
     child.unref()
     child.channel?.unref()
     child.on('message', (answer: ReaderAnswer<Answer>) => this.#settle(child, answer))
@@ -210,7 +212,7 @@ export class UntrustedReader<Request, Answer> {
     this.#next()
   }
 
-  /** The document in hand is refused, the next one gets a new child. */
+  /** Refuses the current document. The next one gets a new child. */
   #fail(child: ChildProcess, error: SternaError): void {
     if (child !== this.#child) return
     this.#end(error)

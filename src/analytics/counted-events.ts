@@ -6,7 +6,7 @@ import { linkName } from './link-name.ts'
 import { repeatedTypes, type RepeatedEvent } from './recipient-counts.ts'
 import { quarterMs } from './span.ts'
 
-/** So many events of live mail that are counted alike. */
+/** A number of events of live mail that count alike. */
 export interface CountedEvents extends Row {
   account_id: string
   type: string
@@ -14,14 +14,14 @@ export interface CountedEvents extends Row {
   quarter: number
   domain_id: string | null
   template_id: string | null
-  /** JSON [{name, value}]. */
+  /** JSON: `[{name, value}]`. */
   tags: string | null
   provider: string | null
-  /** JSON, of a bounce. */
+  /** JSON; for a bounce. */
   bounce: string | null
-  /** Of a delivery: the place of the bucket that the time since the message was to leave belongs to. */
+  /** For a delivery: the index of the latency bucket. */
   bucket: number | null
-  /** Of what may happen more than once. */
+  /** For events that may repeat. */
   recipient_id: string | null
   events: number
 }
@@ -30,10 +30,10 @@ const quoted = (types: readonly string[]): string => types.map((type) => `'${typ
 const repeated = quoted(repeatedTypes)
 const counted = quoted(['email.sent', 'email.delivered', 'email.bounced', ...repeatedTypes])
 
-/** When the message was to leave first. */
+/** When the message was first due to leave. */
 const leftAt = 'case when m.scheduled_at > m.created_at then m.scheduled_at else m.created_at end'
 
-/** Added up where they are: from thread to thread an event takes more than to count it. */
+/** Aggregates in SQL, because moving an event between threads costs more than counting it. */
 const eventsOf = `
   select account_id, type, quarter * cast(${quarterMs} as bigint) as quarter, domain_id, template_id, tags, provider, bounce,
          cast(bucket as bigint) as bucket, recipient_id, count(*) as events
@@ -45,7 +45,7 @@ const eventsOf = `
            where e.seq > :from and e.seq <= :to and e.sandbox = 0 and e.type in (${counted})) found
    group by account_id, type, quarter, domain_id, template_id, tags, provider, bounce, bucket, recipient_id`
 
-/** All such events of the recipients that have one in the step, so that what counts once does. */
+/** All such events of the recipients in the step, to count unique ones once. */
 const historiesOf = `
   select f.seq, f.id, f.recipient_id, f.type, f.created_at,
          case when f.type in ('email.opened', 'email.clicked', 'email.rejudged') then f.data end as data
@@ -63,7 +63,7 @@ export interface HistoryRow extends Row {
   data: string | null
 }
 
-/** What a step counts, and by recipient what has happened more than once up to its end. */
+/** What a step counts, and each recipient's repeatable events up to its end. */
 export interface ReadStep extends LogStep {
   events: CountedEvents[]
   histories: Map<string, RepeatedEvent[]>
@@ -71,7 +71,7 @@ export interface ReadStep extends LogStep {
 
 const nameOfLink = (link: string): string => linkName(link) ?? otherValue
 
-/** Reads what a step counts, beside those who write. */
+/** Reads a step on the reader thread. */
 export async function readStep(db: Pick<Database, 'slowRead'>, { from, to }: LogStep): Promise<ReadStep> {
   const events = await db.slowRead<CountedEvents>(eventsOf, { from, to })
   const isRepeated = events.some(({ type }) => (repeatedTypes as readonly string[]).includes(type))
@@ -81,7 +81,7 @@ export async function readStep(db: Pick<Database, 'slowRead'>, { from, to }: Log
   return { from, to, events, histories: new Map(told) }
 }
 
-/** An event as it is counted. `nameOf` says what a click on a link is counted under. */
+/** An event in the form that is counted. `nameOf` returns the name under which clicks on a link count. */
 export function repeatedEvent({ seq, id, type, created_at: at, data }: HistoryRow, nameOf: (link: string) => string): RepeatedEvent {
   const told = data === null ? {} : (JSON.parse(data) as { bot?: unknown; link?: unknown; event_id?: unknown })
   const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)

@@ -1,13 +1,13 @@
 import type { Database, Row } from '../store/database.ts'
 import { dayMs } from './period.ts'
 
-/** What counts for a value that is one too many of its day. */
+/** Counts values beyond the daily limit. */
 export const otherValue = '(other)'
 
-/** Values that are kept in memory, of all accounts together. */
+/** Values in memory, over all accounts. */
 const mostKept = 50_000
 
-/** What has values of its own: the tags or templates of an account on a day (UTC, epoch ms), or the links of one of its templates. */
+/** What has values of its own: an account's tags or templates on a day (UTC, epoch ms), or the links of a template. */
 export interface Scope {
   accountId: string
   breakdown: 'tag' | 'template'
@@ -19,23 +19,23 @@ export interface LinkScope {
   day: number
 }
 
-/** How many values a day may have. */
+/** Values per day. */
 export interface MostValues {
-  /** Tags of an account, and templates. */
+  /** Tags of an account, or templates. */
   breakdown: number
   /** Links of a template. */
   link: number
 }
 
 /**
- * Bounds how many rows an account can fill: on each day the first so many values have rows of their own, and what comes then counts
- * under `(other)`. A value stays where it was first counted that day, since it is found among the rows.
+ * Limits the rows of an account. Each day the first values get rows of their own, and later ones count as `(other)`. A value keeps its row
+ * for the day, because it is found there.
  */
 export class KnownValues {
   readonly #db: Pick<Database, 'slowRead'>
   readonly #most: MostValues
   readonly #known = new Map<string, Set<string>>()
-  /** Those that are not written yet. */
+  /** Values not written yet. */
   #unwritten: { known: Set<string>; value: string }[] = []
   #kept = 0
 
@@ -44,7 +44,7 @@ export class KnownValues {
     this.#most = most
   }
 
-  /** What counts for this value; it has a row of its own from then on, if there is room. */
+  /** The name under which this value counts. If there is room, it now has a row of its own. */
   async place(scope: Scope | LinkScope, value: string): Promise<string> {
     const key =
       'breakdown' in scope
@@ -59,7 +59,7 @@ export class KnownValues {
     return value
   }
 
-  /** All that was placed since the last call is in the database now. */
+  /** Everything placed since the last call is now in the database. */
   written(): void {
     this.#unwritten = []
     if (this.#kept <= mostKept) return
@@ -67,13 +67,13 @@ export class KnownValues {
     this.#kept = 0
   }
 
-  /** None of that is. */
+  /** None of it was written. */
   notWritten(): void {
     for (const { known, value } of this.#unwritten) known.delete(value)
     this.#unwritten = []
   }
 
-  /** Somebody else has written. */
+  /** Another writer may have added values. */
   forget(): void {
     this.#unwritten = []
     this.#known.clear()

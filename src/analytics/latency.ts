@@ -1,19 +1,19 @@
-/** A tenth of a decade each, ms (Renard numbers): none is more than 28 % above the one before. */
+/** Ten steps per decade, ms (Renard numbers): each is at most 28 % above the one before. */
 const steps = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800]
 const longestMs = 500_000_000
 
-/** The upper bounds of all buckets but the last, ms, excluded; stand in the migration as its number of columns. */
+/** The exclusive upper bounds of all buckets but the last, ms. Their number is fixed in the migration. */
 export const latencyBounds = [0, 1, 2, 3, 4, 5, 6]
   .flatMap((decade) => steps.map((step) => step * 10 ** decade))
   .filter((bound) => bound <= longestMs)
 
-/** Columns of the table rollup_latency. */
+/** The columns of the table `rollup_latency`. */
 export const latencyColumns = Array.from({ length: latencyBounds.length + 1 }, (_, place) => `b${String(place).padStart(2, '0')}`)
 
-/** The place of the bucket that a time (an SQL expression, ms) belongs to, in SQL; null stays null. */
+/** SQL for the bucket index of a duration (an SQL expression, ms); null stays null. */
 export const latencyBucket = (ms: string): string => `case when ${ms} is not null then ${bucketBetween(ms, 0, latencyBounds.length)} end`
 
-/** By halves: each comparison leaves half of the buckets. */
+/** A binary search in SQL. */
 function bucketBetween(ms: string, low: number, high: number): string {
   if (low === high) return String(low)
   const middle = (low + high) >> 1
@@ -21,8 +21,7 @@ function bucketBetween(ms: string, low: number, high: number): string {
 }
 
 /**
- * The time that a share of all took at most, ms: between the bounds of the bucket that it lies in as if these were spread evenly.
- * Null where there are none.
+ * The duration within which a share of all deliveries was made, ms. Interpolates linearly within a bucket. Null if there were none.
  * @param counts by bucket
  */
 export function percentile(counts: readonly number[], share: number): number | null {

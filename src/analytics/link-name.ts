@@ -1,13 +1,13 @@
 const longestLink = 500
-/** Where something before it and a domain behind it make an address. */
+/** Text that makes an address with what precedes it and a domain after it. */
 const addressLike = /[^\s/@=]+(?:@|=|\+40|%40)[a-z0-9-]+(?:\.[a-z0-9-]+)+/i
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-/** Nobody writes such a word: a token of one reader's own. */
+/** No human writes such a word: it is one reader's token. */
 const token = /^(?=.*\d)[A-Za-z0-9_~]{20,}$/
 
 /**
- * What the clicks on a template's link are counted under: the link without query and fragment, which are mostly one reader's own, and
- * with `*` for each part of its path that looks so. Null for what is no link, or too long.
+ * The name under which clicks on a template's link count: the link without query and fragment, which are usually personal, and with `*` for
+ * each part of the path that looks personal. Null if it is no link, or too long.
  */
 export function linkName(link: string): string | null {
   if (!/^https?:\/\//i.test(link) || !URL.canParse(link)) return null

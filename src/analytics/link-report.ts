@@ -12,7 +12,7 @@ export const mostLinks = 10_000
 const mostClickedFirst = (one: LinkCounts, other: LinkCounts): number =>
   other.clicked - one.clicked || other.unique_clicked - one.unique_clicked || (one.link < other.link ? -1 : 1)
 
-/** The clicked links of one email as they stand in it, from the log itself. */
+/** The clicked links of one email as written in it, from the event log. */
 export async function linksOfEmail(db: Pick<Database, 'slowRead'>, accountId: string, messageId: string): Promise<LinkCounts[]> {
   const rows = await db.slowRead<HistoryRow>(
     `select seq, id, recipient_id, type, created_at, data from event
@@ -32,7 +32,7 @@ export async function linksOfEmail(db: Pick<Database, 'slowRead'>, accountId: st
 
 const noClicks = Object.fromEntries(linkMetrics.map((metric) => [metric, 0])) as Record<LinkMetric, number>
 
-/** The clicked links of all live mail of a template. Whole days (UTC) are counted, those included in which `from` and `to` lie. */
+/** The clicked links of a template's live mail. Counts whole days (UTC), including those of `from` and `to`. */
 export function linksOfTemplate(
   db: Pick<Database, 'slowRead'>,
   { accountId, templateId, from, to }: { accountId: string; templateId: string; from: number; to: number },

@@ -1,40 +1,40 @@
-/** A stretch of time in which a zone's clocks are the same way off UTC; epoch ms, `to` excluded. */
+/** A period in which a zone has the same UTC offset; epoch ms, `to` excluded. */
 export interface Segment {
   from: number
   to: number
-  /** ms to be added to UTC */
+  /** ms to add to UTC */
   offset: number
 }
 
 const dayMs = 86_400_000
-/** No zone has changed its clocks twice in so short a time since this program is there. */
+/** No zone has changed its offset twice within this time since Unix time began. */
 const stepMs = 7 * dayMs
-/** Clocks change on a quarter of an hour. */
+/** Offsets change at a quarter of an hour. */
 const precisionMs = 900_000
 
-/** A time zone of the IANA database, by what its clocks show. */
+/** A time zone of the IANA database. */
 export class TimeZone {
   readonly #format: Intl.DateTimeFormat
 
-  /** @throws RangeError where there is no such zone */
+  /** @throws RangeError for an unknown zone */
   constructor(name: string) {
     this.#format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset', year: 'numeric' })
   }
 
-  /** How far its clocks are off UTC at a moment (epoch, ms), ms. */
+  /** The UTC offset at a time (epoch, ms), in ms. */
   offsetAt(at: number): number {
     const name = this.#format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? ''
     const [, sign, hours = '0', minutes = '0'] = /^GMT(?:([+-])(\d{2}):(\d{2}))?/.exec(name) ?? []
     return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
   }
 
-  /** When its clocks show this time, given as if it were UTC; of two such moments the first. */
+  /** When the zone's clocks show this local time, given as if it were UTC. If that happens twice, the first. */
   atLocal(local: number): number {
     const guess = local - this.offsetAt(local - dayMs)
     return this.offsetAt(guess) === this.offsetAt(local - dayMs) ? guess : local - this.offsetAt(local + dayMs)
   }
 
-  /** The stretches between two moments, which lie on a quarter of an hour each. */
+  /** The segments between two times, both on a quarter of an hour. */
   segments(from: number, to: number): Segment[] {
     const segments: Segment[] = []
     let start = from
@@ -52,7 +52,7 @@ export class TimeZone {
     return [...segments, { from: start, to, offset: this.offsetAt(start) }].filter((segment) => segment.from < segment.to)
   }
 
-  /** The first quarter of an hour with the later offset. */
+  /** The first quarter of an hour with the new offset. */
   #changeBetween(before: number, after: number): number {
     const offset = this.offsetAt(after)
     let [low, high] = [before, after]

@@ -1,6 +1,6 @@
 /**
- * What is counted; columns of the table rollup. `opened` and `clicked` count every hit, `bot_…` those of them that machines made, and
- * `unique_…` recipients whom a person opened or clicked for: a click tells that the mail was opened too.
+ * What is counted; columns of the table `rollup`. `opened` and `clicked` count every hit, `bot_…` those by machines, and `unique_…`
+ * recipients who opened or clicked, machines excluded. A click implies an open.
  */
 export const countedMetrics = [
   'sent',
@@ -22,7 +22,7 @@ export const countedMetrics = [
 export type CountedMetric = (typeof countedMetrics)[number]
 export type Counts = Record<CountedMetric, number>
 
-/** All that can be asked for, in the order in which it is answered. */
+/** All metrics on request, in the order of the answer. */
 export const metrics = [
   'sent',
   'delivered',
@@ -53,7 +53,7 @@ export const noCounts = (): Counts => Object.fromEntries(countedMetrics.map((nam
 
 const rate = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole)
 
-/** Everything that follows from the counts. Opens and clicks of machines are in no rate. */
+/** Derives all metrics from the counts. Rates exclude opens and clicks by machines. */
 export function metricsOf(counts: Counts): Record<Metric, number> {
   const { sent, delivered } = counts
   const bounced = counts.bounced_permanent + counts.bounced_transient

@@ -9,7 +9,7 @@ export const dayMs = 86_400_000
 
 const isoDate = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10)
 
-/** The name of the period that a local day (days since 1970-01-01 by the zone's calendar) lies in: its first day. */
+/** The name of the period that contains a local day (days since 1970-01-01): its first day. */
 export function periodOfDay(day: number, granularity: Exclude<Granularity, 'hourly'>): string {
   switch (granularity) {
     case 'daily':
@@ -22,16 +22,16 @@ export function periodOfDay(day: number, granularity: Exclude<Granularity, 'hour
   }
 }
 
-/** The name of an hour by the zone's clocks, which is told as a moment: in autumn there are two of one hour. */
+/** The name of a local hour, with its offset, because in autumn an hour occurs twice. */
 export const periodOfHour = (localHour: number, { offset }: Segment): string => isoTime(localHour * hourMs - offset)
 
-/** How many periods lie between two moments at most, told without making them. */
+/** An upper bound on the number of periods between two times, without generating them. */
 export function mostPeriods(from: number, to: number, granularity: Granularity): number {
   const length = { hourly: hourMs, daily: dayMs, weekly: 7 * dayMs, monthly: 28 * dayMs }[granularity]
   return Math.ceil((to - from) / length)
 }
 
-/** The names of all periods between two moments, in order; `to` is excluded. */
+/** The names of all periods between two times, in order; `to` excluded. */
 export function periodsBetween(from: number, to: number, granularity: Granularity, zone: TimeZone): string[] {
   if (granularity === 'hourly') {
     return zone.segments(from, to).flatMap((segment) => {

@@ -1,6 +1,6 @@
 import type { CountedMetric } from './metric.ts'
 
-/** What may happen to a recipient more than once; how it counts depends on what was before. */
+/** Events that may repeat for a recipient. How they count depends on the earlier ones. */
 export const repeatedTypes = [
   'email.opened',
   'email.clicked',
@@ -11,30 +11,30 @@ export const repeatedTypes = [
 ] as const
 type RepeatedType = (typeof repeatedTypes)[number]
 
-/** An event of the log of one of these types. */
+/** Such an event in the log. */
 export interface RepeatedEvent {
   seq: number
   id: string
   type: RepeatedType
   /** Epoch, ms. */
   at: number
-  /** Of a hit: true unless the event says that a person made it. */
+  /** For a hit: true unless the event says that a person made it. */
   bot: boolean
-  /** What a click is counted under among the links; null where it is not. */
+  /** For a click: the link's name in the counts; null if it is not counted. */
   link: string | null
-  /** Of a late verdict: the event of the hit. */
+  /** For a late verdict: the event of the hit. */
   about: string | null
 }
 
 export const linkMetrics = ['clicked', 'bot_clicked', 'unique_clicked'] as const satisfies CountedMetric[]
 export type LinkMetric = (typeof linkMetrics)[number]
 
-/** That something counts once; with -1 that it does not any more. */
+/** One count; `by` is -1 if it is taken back. */
 export type Tally = { at: number; by: number } & ({ metric: CountedMetric; link: null } | { metric: LinkMetric; link: string })
 
 /**
- * What the events of one recipient count for, in the order of the log: by the first hit of a person the recipient counts as unique,
- * and by the first one on a link for that link. What a machine turned out to have made later counts as if that had been known.
+ * What a recipient's events count for, in log order. The first hit by a person makes the recipient unique, and the first click on a link
+ * makes it unique for that link. A hit that later turns out to be a machine's counts as one from the start.
  */
 export function talliesOf(events: readonly RepeatedEvent[]): Tally[] {
   const machines = new Set(events.map(({ about }) => about))
@@ -72,7 +72,7 @@ export function talliesOf(events: readonly RepeatedEvent[]): Tally[] {
   })
 }
 
-/** How that changes by the events behind `after`, a place in the log. */
+/** How the counts change through the events after `after`, a position in the log. */
 export function talliesSince(events: readonly RepeatedEvent[], after: number): Tally[] {
   const before = talliesOf(events.filter(({ seq }) => seq <= after))
   return [...talliesOf(events), ...before.map((tally) => ({ ...tally, by: -1 }))]

@@ -4,13 +4,13 @@ import { dayMs, hourMs, periodOfDay, periodOfHour, periodsBetween, type Granular
 import { quarterMs, startOf, stretchesOf, type Stretch } from './span.ts'
 import type { Breakdown } from './step-counts.ts'
 
-/** What a report may be broken down by: one of those behind `domain` at a time. `campaign`: the tag of that name. */
+/** What to break a report down by. Of those after `domain`, one at a time. `campaign`: the tag of that name. */
 export const dimensions = ['period', 'domain', 'tag', 'template', 'provider', 'campaign', 'bounce_category'] as const
 export type Dimension = (typeof dimensions)[number]
-/** Those that have values of their own. */
+/** Dimensions with values of their own. */
 export const valueDimensions = ['tag', 'template', 'provider', 'campaign', 'bounce_category'] as const satisfies Dimension[]
 
-/** A table of counts, keyed as rollup. */
+/** A table of counts, with the key of `rollup`. */
 export interface CountTable {
   name: 'rollup' | 'rollup_latency'
   columns: readonly string[]
@@ -18,7 +18,7 @@ export interface CountTable {
 
 export interface ReportRequest {
   accountId: string
-  /** Epoch, ms; whole quarters of an hour are counted, those included in which these lie. */
+  /** Epoch, ms. Counts whole quarters of an hour, including those of both ends. */
   from: number
   to: number
   granularity: Granularity
@@ -28,31 +28,31 @@ export interface ReportRequest {
   domainIds: string[] | null
 }
 
-/** One line of a report; what is not asked for is null. */
+/** One line of a report; null where a dimension was not requested. */
 export interface ReportRow {
   period: string | null
-  /** '' for mail of no domain. */
+  /** '' for mail without a domain. */
   domainId: string | null
-  /** A tag as `name=value`, the id of a template, … `(other)` for those that were too many. */
+  /** A tag as `name=value`, a template id …; `(other)` for values beyond the limit. */
   value: string | null
-  /** By the columns of the table. */
+  /** In the order of the table's columns. */
   counts: number[]
 }
 
 export interface Report {
   totals: number[]
-  /** In the order of period, domain, value; by period alone also those without an event. */
+  /** Ordered by period, domain, value. A breakdown by period alone includes empty periods. */
   rows: ReportRow[]
 }
 
-/** Lines of one report; more are of no use to anybody. */
+/** Lines of one report. More would help nobody. */
 export const mostRows = 10_000
-/** Nothing was counted earlier: 2020-01-01. */
+/** Nothing was counted before 2020-01-01. */
 const beginning = Date.UTC(2020, 0, 1)
-/** As good as for ever: one unit from the beginning to the end. */
+/** Practically for ever: one unit for everything. */
 const wholeTime = 8_640_000_000_000_000
 
-/** What became of an account's live mail. Null where it has more than `mostRows` lines. */
+/** What happened to an account's live mail. Null if it has more than `mostRows` lines. */
 export async function readReport(db: Pick<Database, 'slowRead'>, table: CountTable, request: ReportRequest): Promise<Report | null> {
   const [total] = await readRows(db, table, { ...request, dimensions: [] })
   const totals = total?.counts ?? table.columns.map(() => 0)
@@ -88,7 +88,7 @@ async function readRows(db: Pick<Database, 'slowRead'>, table: CountTable, reque
 const periodNameOf = (unit: number, segment: Segment, granularity: Granularity): string =>
   granularity === 'hourly' ? periodOfHour(unit, segment) : periodOfDay(unit, granularity)
 
-/** The values of the tag of that name are between these. */
+/** The values of the tag `campaign` lie between these. */
 const campaign = { first: 'campaign=', end: 'campaign>' }
 const campaignParams = { firstValue: campaign.first, endValue: campaign.end }
 
@@ -111,20 +111,20 @@ interface Reading {
   request: ReportRequest
 }
 
-/** Days or hours by the clocks of one offset, all domains or each, all mail or each value. A unit may come in parts. */
+/** Reads days or hours of one UTC offset, summed or by domain, summed or by value. A unit may come in parts. */
 async function* readSegment(db: Pick<Database, 'slowRead'>, reading: Reading): AsyncGenerator<CountRow> {
   const { segment, unitMs } = reading
-  // A longer span is of use where no unit begins within it.
+  // A longer span may be used if no unit begins inside it.
   const fits = (span: number): boolean => unitMs === wholeTime || (unitMs % span === 0 && segment.offset % span === 0)
   for (const stretch of stretchesOf(segment.from, segment.to, fits)) {
     for await (const piece of piecesOf(db, stretch, reading)) yield* await readPiece(db, piece, reading)
   }
 }
 
-/** Rows of one statement: others must not wait for a long report. */
+/** Rows per statement. Others must not wait for a long report. */
 const pieceRows = 10_000
 
-/** A stretch in pieces of about so many rows. */
+/** Splits a stretch into pieces of roughly this many rows. */
 async function* piecesOf(
   db: Pick<Database, 'slowRead'>,
   { span, from, to }: Stretch,
@@ -143,7 +143,7 @@ async function* piecesOf(
   }
 }
 
-/** Uses the primary key. The casts make SQLite divide whole numbers: a parameter is a floating one to it. */
+/** Uses the primary key. The casts make SQLite divide as integers, because it treats parameters as floating-point numbers. */
 function readPiece(db: Pick<Database, 'slowRead'>, piece: Stretch, { table, segment, unitMs, request }: Reading): Promise<CountRow[]> {
   const { accountId, domainIds, dimensions: by } = request
   const names = (domainIds ?? []).map((_, place) => `d${place}`)

@@ -11,23 +11,22 @@ import { spans } from './span.ts'
 import { StepCounts, type CountRow, type LinkRow } from './step-counts.ts'
 
 interface Pace {
-  /** Events of the first step; how many those that follow have goes by how long the last one has kept others waiting. */
+  /** Events of the first step. Later steps adapt to how long the last one delayed others. */
   firstEvents: number
   mostEvents: number
-  /** Quarters of an hour of a value that one commit may change; each has three rows. */
+  /** Quarter-hour values that one commit may change. Each has three rows. */
   mostChanges: number
   mostValues: MostValues
 }
 
 const standardPace: Pace = { firstEvents: firstRows, mostEvents: 4_000, mostChanges: 120, mostValues: { breakdown: 1_000, link: 100 } }
 
-/** How near the next step is to come to the most changes: one with more is given up, and read again. */
+/** The target, as a part of the limit. A step that exceeds the limit is discarded and read again, smaller. */
 const aim = 0.8
 
 /**
- * Counts the events of live mail into the tables rollup, rollup_latency and rollup_link: `keepUp` is to be called about once a
- * minute. A report is then a matter of few rows, however much was sent. What is counted is worked out beside the store: a commit
- * has a few rows to change.
+ * Counts the events of live mail into the tables `rollup`, `rollup_latency` and `rollup_link`. Call `keepUp` about once a minute. Reports
+ * then read few rows, however much was sent. Counting happens off the store thread, so a commit changes only a few rows.
  */
 export function analyticsReader(services: { db: Database; log: Log }, wanted: Partial<Pace> = {}): LogReader {
   const pace = { ...standardPace, ...wanted }
@@ -38,7 +37,7 @@ export function analyticsReader(services: { db: Database; log: Log }, wanted: Pa
     cursor: 'analytics',
     fault: 'events could not be counted for analytics',
     async take(step) {
-      // What was placed in a step that failed, somebody else may have written meanwhile.
+      // After a failed step, another writer may have placed the same values.
       if (!isWritten) values.forget()
       isWritten = false
       const startedAt = performance.now()
@@ -86,7 +85,7 @@ const addition = (table: string, columns: readonly string[]): string =>
    on conflict (account_id, breakdown, span, start, value, domain_id) do update set ${columnSums(table, columns)}`
 
 const addToRollup = addition('rollup', countedMetrics)
-/** A delivery has one bucket, and a statement of all of them would be as large as ten others. */
+/** A delivery changes one bucket. One statement for all buckets would be ten times as large. */
 const addToBucket = latencyColumns.map((column) => addition('rollup_latency', [column]))
 
 function withAdded(params: Record<string, Value>, columns: readonly string[], added: readonly number[]): Record<string, Value> {

@@ -1,15 +1,15 @@
 import { dayMs, hourMs } from './period.ts'
 
-/** ms; no time zone is off by a part of it */
+/** ms; every time zone's offset is a multiple */
 export const quarterMs = 900_000
 
-/** The lengths of time that are counted by, ms; each is a whole number of the one before it. */
+/** The lengths of time that are counted, ms. Each is a multiple of the one before. */
 export const spans = [quarterMs, hourMs, dayMs] as const
 
-/** The beginning of the quarter of an hour, hour or day (UTC) that a moment lies in; epoch, ms. */
+/** The start of the quarter of an hour, hour or day (UTC) that contains a time; epoch, ms. */
 export const startOf = (at: number, span: number): number => Math.floor(at / span) * span
 
-/** A stretch of time to be read from the counts of one span; `to` is excluded. */
+/** A period to read from the counts of one span; `to` excluded. */
 export interface Stretch {
   span: number
   from: number
@@ -17,8 +17,8 @@ export interface Stretch {
 }
 
 /**
- * Divides a time, whose ends lie on quarters of an hour, into stretches of the longest spans that fit.
- * @param fits whether a span may be used: it must lie within what is told apart
+ * Divides a period, which starts and ends on a quarter of an hour, into stretches of the longest spans that fit.
+ * @param fits whether a span may be used: it must not cross a boundary of the units
  */
 export function stretchesOf(from: number, to: number, fits: (span: number) => boolean): Stretch[] {
   const usable = spans.filter(fits)

@@ -6,16 +6,16 @@ import { dayMs } from './period.ts'
 import { linkMetrics, repeatedTypes, talliesSince, type LinkMetric, type RepeatedEvent, type Tally } from './recipient-counts.ts'
 import { quarterMs, startOf } from './span.ts'
 
-/** What is counted by, beside time and domain; `''` is all mail. */
+/** What counts are broken down by, besides time and domain; `''` is all mail. */
 export type Breakdown = '' | 'tag' | 'template' | 'provider' | 'bounce_category'
 
-/** What is added to each column of rollup or rollup_latency in a quarter of an hour, and in the hour and day that it is in. */
+/** What to add to each column of `rollup` or `rollup_latency`, in a quarter of an hour and its hour and day. */
 export interface CountRow {
   key: { accountId: string; breakdown: Breakdown; quarter: number; value: string; domainId: string }
   added: number[]
 }
 
-/** The same of rollup_link. */
+/** The same for `rollup_link`. */
 export interface LinkRow {
   key: { accountId: string; templateId: string; start: number; link: string }
   added: number[]
@@ -30,13 +30,13 @@ const noLatencies = latencyColumns.map(() => 0)
 
 type Value = [breakdown: Breakdown, value: string]
 
-/** What the events of a step add to the counts. */
+/** Collects what the events of a step add to the counts. */
 export class StepCounts {
   readonly #values: KnownValues
   readonly #rows = new Map<string, CountRow>()
   readonly #latencies = new Map<string, CountRow>()
   readonly #links = new Map<string, LinkRow>()
-  /** The rows that events alike are added to. */
+  /** The rows for events of the same kind. */
   readonly #alike = new Map<string, number[][]>()
 
   constructor(values: KnownValues) {
@@ -123,7 +123,7 @@ export class StepCounts {
       ['provider', provider ?? ''],
     ]
     if (templateId !== null) values.push(['template', await this.#values.place({ accountId, breakdown: 'template', day }, templateId)])
-    // Several that are too many are one.
+    // Several values beyond the limit count as one.
     const placed = new Set<string>()
     for (const tag of tagsOf(tags)) placed.add(await this.#values.place({ accountId, breakdown: 'tag', day }, tag))
     return [...values, ...Array.from(placed, (tag): Value => ['tag', tag])]
@@ -148,7 +148,7 @@ const add = (row: number[], at: number, by: number): void => void (row[at] = (ro
 
 const isChange = ({ added }: { added: number[] }): boolean => added.some((by) => by !== 0)
 
-/** What is left of changes that undo each other, so that nothing is placed in vain. */
+/** Drops changes that cancel out, so that nothing is placed for them. */
 function netOf(tallies: Tally[]): Tally[] {
   const net = new Map<string, Tally>()
   for (const tally of tallies) {
@@ -159,7 +159,7 @@ function netOf(tallies: Tally[]): Tally[] {
   return [...net.values()].filter(({ by }) => by !== 0)
 }
 
-/** Recipients that were suppressed, or failed by our own fault, have not bounced. */
+/** Suppressed recipients, and those that failed through our own fault, have not bounced. */
 function bounceOf({ bounce }: CountedEvents): { category: string; metric: CountedMetric } {
   const { bounce_category: category, bounce_type: type } = JSON.parse(bounce ?? '{}') as { bounce_category?: string; bounce_type?: string }
   const bounced = type === 'hard' ? 'bounced_permanent' : 'bounced_transient'

@@ -3,20 +3,20 @@ import { reportedAddress } from './reported-address.ts'
 import type { Said } from './report-phrases.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 
-/** Is the same in every language. */
+/** The same in every language. */
 const refusal = /(?<![\d.])[45]\d\d[ -][45]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/
-/** A reply that a report quotes, at the beginning of a line or behind what introduces it. */
+/** A quoted reply, at the start of a line or after an introduction. */
 const quotedReply = /(?:^|[:<>("'])[ \t]{0,8}[45][0-5]\d[ -]/m
 const answerSubject = /^\s*(?:re|fwd?|aw|tr|rv|sv|antw|wg)\s*:/i
-/** What people write to each other about bounces, and what lists send out. */
+/** Fields of conversations about bounces, and of mailing lists. */
 const conversation = ['in-reply-to', 'references']
 const listFields = 'list-id list-unsubscribe list-post mailing-list x-mailing-list feedback-id x-campaign x-campaignid'.split(' ')
 
 const saysNotDelivered = (said: Said): boolean => said.has('notDelivered') || said.has('later')
 
 /**
- * True where a message without a delivery status calls itself the report of a mail system, by its sender and its subject,
- * and its own words say that mail did not arrive. The words alone do not count: people and lists write about bounces too.
+ * True if a message without a delivery status presents itself as a mail system's report in sender and subject, and its text says that mail
+ * did not arrive. The text alone does not suffice, because people and lists also write about bounces.
  */
 export function isBounceNotice(message: ReturnedMessage, text: string): boolean {
   if (message.has('x-failed-recipients')) return true
@@ -25,7 +25,7 @@ export function isBounceNotice(message: ReturnedMessage, text: string): boolean 
   const subject = message.field('subject').slice(0, 300)
   const returns = returnsMessage(message)
   const quotes = refusal.test(text) || quotedReply.test(text)
-  // What tells the owner of a mailbox, or an operator, quotes no refusal and returns no message.
+  // A notice to a mailbox owner or an operator quotes no refusal and returns no message.
   const isForReader = said.has('held') || (said.has('toReader') && !said.has('ofReader'))
   if (!returns && (phrases.says(subject, 'readerSubject') || (!quotes && isForReader))) return false
   const hasNull = hasNullReversePath(message)
@@ -38,16 +38,15 @@ export function isBounceNotice(message: ReturnedMessage, text: string): boolean 
   if (message.has(...listFields) || phrases.says(senderOf(message), 'otherProgram')) return false
   if (hasNull || isFromReportingSystem(message)) return isAboutDelivery || refusal.test(text)
   if (!isAboutDelivery || answerSubject.test(subject) || message.has(...conversation)) return false
-  // Parcels, payments and the like fail to be delivered too.
+  // Parcels and payments can fail to be delivered, too.
   const own = phrases.saidIn(text.replace(/^ ?>(?!>>).*$/gm, ''))
   const isAboutMail = !own.has('notMail') || own.has('ofMail') || own.has('ofReader')
   return saysNotDelivered(own) && (quotes || isAboutMail)
 }
 
 /**
- * True where mail that a system sent to the address for bounces is the report that its token makes it. What a person's mailbox
- * answers by itself is none, nor what a list holds for its moderators.
- * @param forwardPath of the recipient whose bounce it would be
+ * True if mail from a system to a bounce address is really a bounce. False for automatic replies, and for notices to a list's moderators.
+ * @param forwardPath of the recipient whose bounce address it is
  */
 export function isProvenNotice(message: ReturnedMessage, forwardPath: string, text: string): boolean {
   const { phrases } = message.vocabulary
@@ -62,7 +61,7 @@ export function isProvenNotice(message: ReturnedMessage, forwardPath: string, te
   return isFromReportingSystem(message) || tellsOfFailure || isOfReport
 }
 
-/** True for mail without an author, and for that of programs which handle mail. */
+/** True if the mail has no author, or comes from a program that handles mail. */
 const isFromReportingSystem = (message: ReturnedMessage): boolean =>
   /^(?:<>)?$/.test(message.field('from')) || message.says(senderOf(message), 'reportingSystem')
 

@@ -2,48 +2,48 @@ import { PhraseBook } from './phrase-book.ts'
 import type { Judgement, Refusal, RefusalPhase } from './refusal.ts'
 import { wordsOf } from './reply-words.ts'
 
-/** A rule as it is written in config/bounce-rules.json; everything that it names must fit. */
+/** A rule of `config/bounce-rules.json`. It matches if all its conditions match. */
 export interface BounceRule extends Judgement {
   name: string
   phases?: RefusalPhase[]
-  /** Reply codes; `5` is every one that begins with it. */
+  /** Reply codes; `5` matches every code that begins with it. */
   codes?: number[]
-  /** `5.1.1`, or `1.1` of any class, or `1` for its whole subject. */
+  /** `5.1.1`, or `1.1` for any class, or `1` for a whole subject. */
   enhancedStatuses?: string[]
-  /** Domains that the remote host is in. */
+  /** Matches a remote host in one of these domains. */
   hosts?: string[]
-  /** Phrases of which one is in the text; see `PhraseBook`. */
+  /** Phrases, at least one of which the text must contain; see `PhraseBook`. */
   says?: string[]
-  /** The same phrases in other languages than English, by language, each with a reply of its own. */
+  /** The same phrases in other languages, each language with an example reply. */
   languages?: Record<string, { says: string[]; example: BounceRule['example'] }>
-  /** Phrases of which none is in the text. */
+  /** Phrases that the text must not contain. */
   unless?: string[]
-  /** What a report must show besides the words for them to be hard: see `refusedRecipient`. */
+  /** What a bounce must show besides the words to count as hard: see `refusedRecipient`. */
   shown?: 'address' | 'domain'
-  /** The reply that the rule was made for; absent where its languages have theirs. */
+  /** The reply that the rule was written for; absent if its languages have theirs. */
   example?: Pick<Refusal, 'phase' | 'text'> & Partial<Refusal>
 }
 
-/** An enhanced code of the IANA registry, without its class. */
+/** A registered enhanced status code (IANA), without its class. */
 export interface EnhancedStatus extends Judgement {
   code: string
-  /** As the registry has it. */
+  /** From the registry. */
   meaning: string
 }
 
 /** The content of config/bounce-rules.json. */
 export interface BounceRuleSource {
   terms: Record<string, string[]>
-  /** What systems write before every reply they quote, and what means nothing: words, and alternatives in brackets. */
+  /** Meaningless words, and introductions to quoted replies; alternatives in brackets. */
   ignored: string[]
-  /** What stands above an enhanced code. In order: the first that fits decides. */
+  /** Rules that override an enhanced status. The first match decides. */
   rules: BounceRule[]
   enhancedStatuses: EnhancedStatus[]
-  /** For replies whose enhanced code says nothing. The last one fits everything. */
+  /** Rules for replies whose enhanced status says nothing. The last one matches everything. */
   rulesWithoutCode: BounceRule[]
 }
 
-/** What refusals mean, the same for a reply and for a report. */
+/** Says what refusals mean, in replies and in bounces alike. */
 export class BounceRules {
   readonly #source: BounceRuleSource
   readonly #phrases: PhraseBook<string>
@@ -56,19 +56,19 @@ export class BounceRules {
   }
 
   /**
-   * The first rule that fits decides, else the enhanced code, else the rules for refusals without one. A 4yz that says in plain words
-   * that there is no such address is judged hard too; whether the mail is given up for it is for the caller to say.
+   * The first matching rule decides, then the enhanced status, then the rules for refusals without one. A 4yz reply that plainly says that
+   * the address does not exist is hard, too. Whether to give up the mail is the caller's decision.
    */
   classify(refusal: Refusal): Judgement {
     return judgementOf(this.deciding(refusal), refusal)
   }
 
-  /** All rules, in their order. */
+  /** All rules in order. */
   get all(): readonly BounceRule[] {
     return [...this.#source.rules, ...this.#source.rulesWithoutCode]
   }
 
-  /** The rule or the code that decides. */
+  /** The rule or enhanced status that decides. */
   deciding(refusal: Refusal): BounceRule | EnhancedStatus {
     const { rules, rulesWithoutCode } = this.#source
     const words = ` ${wordsOf(refusal.text).join(' ')} `.replace(this.#ignored, '')
@@ -80,8 +80,8 @@ export class BounceRules {
   }
 
   /**
-   * Of `5.7.606`, which is not registered, what is registered for `5.7.0`. A detail of 0 and what belongs to `other` say nothing;
-   * 4.1.1 alone is not for ever.
+   * Falls back to `5.7.0` for an unregistered `5.7.606`. A detail of 0 and codes in category `other`
+   * say nothing. 4.1.1 alone is not permanent.
    */
   #meaningOf(enhancedStatus: string | null): EnhancedStatus | undefined {
     const [status, subject, detail] = enhancedStatus?.split('.') ?? []
@@ -92,11 +92,11 @@ export class BounceRules {
   }
 }
 
-/** What a refusal means that this rule or code decides. */
+/** What this rule or code says about the refusal. */
 export function judgementOf(deciding: BounceRule | EnhancedStatus, { phase, code }: Refusal): Judgement {
   const { category, hard } = deciding
-  // Whether an address exists is told at RCPT or, by some, after the data; a refusal before that is about us. Of the recipient's
-  // domain and host speak RFC 7505 4.1 and RFC 7504 3, whenever they are said.
+  // Servers reject addresses at RCPT, or some after the data. An earlier refusal is about us. RFC 7505 4.1 and RFC 7504 3 concern the
+  // recipient's domain or host in every phase.
   const isBeforeRecipient = phase === 'banner' || phase === 'ehlo' || phase === 'starttls' || phase === 'mail'
   if (hard && isBeforeRecipient && code !== 521 && code !== 556) return { category: 'policy', hard: false }
   return 'shown' in deciding && deciding.shown === 'address' ? { category, hard, inWords: true } : { category, hard }

@@ -2,71 +2,71 @@ import type { OriginalMessage } from './original-message.ts'
 import type { BounceCategory } from './refusal.ts'
 
 /**
- * What a returned message is. `bounce`: mail did not arrive, or not yet. `delivered`: a report of success (relayed and
- * expanded included). `not-bounce`: anything else, and what cannot be understood.
+ * What a returned message is. `bounce`: mail was not delivered, or not yet. `delivered`: a success report (also relayed or expanded).
+ * `not-bounce`: anything else, and anything we do not understand.
  */
 export const feedbackClasses = ['bounce', 'complaint', 'autoreply', 'delivered', 'not-bounce'] as const
 export type FeedbackClass = (typeof feedbackClasses)[number]
 
-/** Of RFC 3464 2.3.3. */
+/** RFC 3464 2.3.3. */
 export type DeliveryAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
 
-/** Recipients of one report; what we send has one, and nobody is to be kept busy with more. */
+/** Bounds the recipients of one bounce. Ours have one. */
 export const mostRecipients = 1000
 /** Characters of a reason. */
 export const longestReason = 1000
 
-/** What a report says of one recipient. */
+/** What a bounce says about one recipient. */
 export interface ReportedRecipient {
-  /** As the report has it: the final recipient, else the original one; null where it names none. */
+  /** The final recipient, else the original one, as written; null if the bounce names none. */
   address: string | null
-  /** Whom the message was written to, where the report tells it beside the final recipient (RFC 3464 2.3.1). */
+  /** The original recipient, if the bounce names one besides the final one (RFC 3464 2.3.1). */
   originalAddress?: string | null
   action: DeliveryAction
-  /** See `Judgement`; false for everything but a final failure. */
+  /** See `Judgement`. True only for final failures. */
   hard: boolean
-  /** Enhanced code of RFC 3463. */
+  /** RFC 3463. */
   status: string | null
   category: BounceCategory
   /** See `Judgement`. */
   inWords?: true | undefined
-  /** Of RFC 5321, where the report quotes a reply. */
+  /** RFC 5321; null if the bounce quotes no reply. */
   smtpCode: number | null
-  /** What the remote system said, or else what the report says itself; on one line, at most `longestReason`. */
+  /** What the remote system said, else what the bounce itself says; on one line, at most `longestReason`. */
   reason: string
 }
 
-/** A complaint of RFC 5965. */
+/** A complaint (RFC 5965). */
 export interface Complaint {
-  /** `abuse`, `fraud`, `virus`, `not-spam`, `opt-out` …: lower case. */
+  /** `abuse`, `fraud`, `virus`, `not-spam`, `opt-out` …; lower case. */
   feedbackType: string
-  /** The reporting service, as it calls itself. */
+  /** The reporting service's name for itself. */
   reportedBy: string | null
 }
 
-/** What a returned message means. Nothing in it is proved: whom it may concern is for the caller to know. */
+/** What a returned message means. Nothing in it is proved: the caller must know whom it concerns. */
 export interface Feedback {
   class: FeedbackClass
   recipients: ReportedRecipient[]
   /** Null unless `class` is `complaint`. */
   complaint: Complaint | null
-  /** The message it is about; its `reversePath` may be told beside it. */
+  /** The original message. Its `reversePath` may come from a field of the report. */
   original: Omit<OriginalMessage, 'headers'>
-  /** Of the returned message itself, decoded. */
+  /** The returned message's own subject, decoded. */
   subject: string
 }
 
-/** Whom the token proves that a report is about, in the address that it came to. */
+/** The recipient that the token in the bounce address proves. */
 export interface ProvenRecipient {
   forwardPath: string
-  /** True where the reverse-path of the report is null or a mail system's. */
+  /** True if the bounce's reverse-path is null or a mail system's. */
   isFromSystem: boolean
 }
 
-/** The reverse-path of a mail system's own mail: the null one (RFC 5321 4.5.5), or what some have in its place. */
+/** True for a mail system's reverse-path: null (RFC 5321 4.5.5), or what some systems use instead. */
 export const isSystemPath = (reversePath: string | null): boolean =>
   reversePath === null || /^(?:mailer-?daemon|postmaster|double-bounce|mail-?daemon)(?:@|$)/i.test(reversePath)
 
-/** Whom a report is about: in a bounce those whom the message did not reach, or not yet; the others in it are well. */
+/** The recipients that the feedback is about. In a bounce, those that failed or are delayed. */
 export const concernedRecipients = ({ class: feedbackClass, recipients }: Pick<Feedback, 'class' | 'recipients'>): ReportedRecipient[] =>
   feedbackClass === 'bounce' ? recipients.filter(({ action }) => action === 'failed' || action === 'delayed') : recipients

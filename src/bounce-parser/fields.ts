@@ -2,15 +2,15 @@ import type { HeaderField } from './returned-message.ts'
 
 const field = /^([a-z][\w-]{1,75})[ \t]{0,8}:(.*)$/i
 
-/** Lines of one header or status; more are the work of somebody who wants to keep us busy. */
+/** Bounds the lines of one header or status. More are an attack. */
 const mostLines = 10_000
-/** Characters of a value, about. */
+/** Characters of a value, roughly. */
 const longestValue = 4000
 
 /**
- * The fields in a text. A line that begins none belongs to the one before, folded or not: many systems break a long reply without
- * folding it.
- * @param begins whether a field of this name, in lower case, may begin behind the one before
+ * Parses the fields in a text. A line that starts no field continues the one before, folded or not, because many
+ * systems break long replies without folding.
+ * @param begins whether a field of this name (lower case) may follow the one before
  */
 export function fieldsIn(text: string, begins: (name: string, before: string | undefined) => boolean = () => true): HeaderField[] {
   const fields: HeaderField[] = []

@@ -2,8 +2,8 @@ import type { ReportedRecipient } from './feedback.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 
 /**
- * The recipients, those as failed of whom a delay is reported that is the end. OpenSMTPD up to 6.8 takes the action from the
- * class of the status, and has a transient one for what it keeps no longer: it promises another seven days.
+ * Corrects final delays to failures. OpenSMTPD up to 6.8 derives the action from the class of the status, and uses a transient one when
+ * mail expires, so it announces another seven days.
  */
 export function withGivenUp(recipients: ReportedRecipient[], { text }: ReturnedMessage): ReportedRecipient[] {
   if (!recipients.some(({ action }) => action === 'delayed')) return recipients

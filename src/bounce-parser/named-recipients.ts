@@ -3,44 +3,44 @@ import { isOfAnother, mentionKinds, mentionsIn, type RecipientMention } from './
 import type { ReportPhrases } from './report-phrases.ts'
 import { isDialogue } from './smtp-transcript.ts'
 
-/** A recipient that a report names, and what it says of them. */
+/** A recipient named in a bounce, and what the bounce says about it. */
 export interface NamedRecipient {
-  /** Null where nobody is named, and yet it is known whom the report is about. */
+  /** Null if the text names nobody, but the recipient is known. */
   address: string | null
   reason: string
 }
 
 /** Addresses in lower case. */
 interface KnownAddresses {
-  /** Of those who sent what came back, and of the system that reports. */
+  /** The original's senders, and the reporting system. */
   others: ReadonlySet<string>
-  /** Of those it was sent to, as far as that is known. */
+  /** The original's recipients, if known. */
   writtenTo: ReadonlySet<string>
-  /** Of those who are known to have failed, however the text names them. */
+  /** Recipients known to have failed, however the text names them. */
   failed: ReadonlySet<string>
 }
 
-/** The lines of a report, with the place of each recipient in a list. */
+/** The lines of a bounce, and where its list of recipients is. */
 interface Page {
   lines: readonly string[]
   listed: ReadonlySet<number>
-  /** For each line, the last one above it with words and without a listed recipient; -1 where there is none. */
+  /** For each line, the nearest line above it that has words and lists no recipient; -1 if there is none. */
   above: readonly number[]
-  /** Lines that introduce the recipients of a list, and so are not about the one before. */
+  /** Lines that introduce a list, and so are not about the recipient before it. */
   introductions: ReadonlySet<number>
 }
 
-/** Places where one recipient is mentioned, and lines from each on, that are read for a reason. */
+/** Mentions of one recipient, and lines after each, searched for a reason. */
 const mostMentions = 6
 const mostLines = 14
-/** Characters of a reason, before what the mail systems themselves say of it is looked for. */
+/** Characters of a reason before the quoted reply is extracted. */
 const longestBlocks = 4000
 
 const weightOf = ({ kind }: RecipientMention): number => mentionKinds.indexOf(kind)
 
 /**
- * Recipients that the lines of a report name, each with what is said of them: those of the most telling kind of mention
- * that there is. An address that just stands there counts only where it is known to have been written to.
+ * The recipients that a bounce's lines name, each with what is said about it. Only the strongest kind of mention counts. A bare address
+ * counts only if it is a known recipient of the original.
  */
 export function namedRecipients(
   lines: readonly string[],
@@ -65,7 +65,7 @@ export function namedRecipients(
 const isEmpty = (line: string | undefined): boolean => (line ?? '').trim() === ''
 const endsWithColon = (line: string | undefined): boolean => /[:：]$/.test(line ?? '')
 
-/** A list is introduced by what ends with a colon, or by a line between an empty one and a recipient. */
+/** A list is introduced by a line ending in a colon, or by a line between an empty one and a recipient. */
 function pageOf(lines: readonly string[], listed: ReadonlySet<number>): Page {
   const above: number[] = []
   const introductions = new Set<number>()
@@ -79,25 +79,25 @@ function pageOf(lines: readonly string[], listed: ReadonlySet<number>): Page {
   return { lines, listed, above, introductions }
 }
 
-/** What is said where a recipient is mentioned, the most telling first. */
+/** What is said at each mention of a recipient, the strongest mention first. */
 function blocksOf(own: RecipientMention[], page: Page): string[] {
   const ranked = own.toSorted((one, another) => weightOf(another) - weightOf(one) || one.line - another.line).slice(0, mostMentions)
   const isQuoted = ranked.some(({ kind }) => kind === 'quoted')
   return ranked.map((mention) => saidOf(mention, page) || (isQuoted ? '' : introductionOf(mention, page)))
 }
 
-/** What stands above a list of recipients, with a colon; else the line itself. */
+/** The line above a list of recipients if it ends in a colon; else the line itself. */
 function introductionOf({ line }: RecipientMention, { lines, above }: Page): string {
   const introduction = lines[above[line] ?? -1]
   return ((endsWithColon(introduction) ? introduction : lines[line]) ?? '').trim()
 }
 
-/** The rest of the line and the lines up to an empty one or the next recipient; of a quoted line all of it. */
+/** The rest of the line, and the lines up to an empty one or the next recipient. For a quoted reply, all its lines. */
 function saidOf({ line, rest, kind }: RecipientMention, { lines, listed, introductions }: Page): string {
   const whole = lines[line] ?? ''
   const following = lines.slice(line + 1, line + mostLines)
   if (kind === 'quoted') {
-    // A reply of several lines has its code on each; what stands behind a dialogue is no part of it.
+    // Each line of a multiline reply has the code. What follows a dialogue is not part of it.
     const isOfReply = (text: string): boolean => /^\W{0,6}[45]\d\d[ -]/.test(text) && (isDialogue(text) || !isDialogue(whole))
     const end = following.findIndex((text) => !isOfReply(text))
     return [whole, ...following.slice(0, end < 0 ? undefined : end)].map((text) => text.trim()).join(' ')

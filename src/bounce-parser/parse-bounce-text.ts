@@ -9,14 +9,13 @@ import { PhaseText } from './reported-phase.ts'
 import { valuesOf, type HeaderField, type ReturnedMessage } from './returned-message.ts'
 import { toldRecipient } from './told-recipient.ts'
 
-/** Of the message that came back; a Message-ID looks like an address. */
+/** Fields of the original that name its sender. A Message-ID looks like an address. */
 const senderFields = ['from', 'return-path', 'sender', 'reply-to', 'message-id']
 
 /**
- * What a report without a delivery status says in its own words; empty for what is no report. A recipient is named hard
- * only where the text says so plainly. The message that came back tells who sent it, and so who has not failed; its
- * recipient counts where it had one only and the report names nobody.
- * @param failed addresses of those who are known to have failed
+ * What a bounce without a delivery status says in its text; empty if the message is no bounce. A recipient is hard only if the text says so
+ * plainly. The returned original shows the sender, who has not failed; its only recipient counts if the text names none.
+ * @param failed addresses known to have failed
  */
 export function parseBounceText(
   message: ReturnedMessage,
@@ -36,7 +35,9 @@ export function parseBounceText(
   return isTranscriptForOperator(message) ? told.map((recipient) => ({ ...recipient, hard: false })) : told
 }
 
-/** The one whom the report is proved to be about. Names choose nobody, but tell of a forwarding where our message came back. */
+/**
+ * The recipient that the bounce was proved to be about. Names in the text select nobody, but reveal forwarding if our message came back.
+ */
 function provenRecipient(
   named: readonly NamedRecipient[],
   forwardPath: string,
@@ -49,7 +50,7 @@ function provenRecipient(
   return { address: (isReturned && first?.address) || null, reason: (others.length === 0 && first?.reason) || '' }
 }
 
-/** Postfix tells its operator of other clients' sessions too, so that nobody knows whose mail was refused. */
+/** Postfix also sends its operator transcripts of other clients' sessions, which do not show whose mail was refused. */
 const isTranscriptForOperator = (message: ReturnedMessage): boolean =>
   message.field('subject').startsWith('Postfix SMTP server: errors from ')
 
@@ -63,7 +64,7 @@ function recipientsOf(message: ReturnedMessage, lines: string[], known: readonly
   const namedBut = (others: string[]): NamedRecipient[] =>
     namedRecipients(lines, { writtenTo, failed, others: new Set(others) }, message.vocabulary.phrases)
   const strangers = namedBut(systems.concat(senders))
-  // Who writes to themselves is sender and recipient.
+  // In mail to oneself the sender is also the recipient.
   const named = strangers.length > 0 ? strangers : namedBut(systems)
   if (listed.length > 0)
     return listed.map((address) => named.find((one) => one.address?.toLowerCase() === address) ?? { address, reason: '' })

@@ -4,19 +4,16 @@ import { originalMessage, type OriginalMessage } from './original-message.ts'
 import { reportedAddress, reportedAddresses } from './reported-address.ts'
 import { valuesOf, type ReturnedMessage } from './returned-message.ts'
 
-/** What a complaint says, as far as it says it. */
+/** What a complaint says. */
 interface ParsedComplaint {
   complaint: Complaint
-  /** As the report has them: a redacted address is one too. */
+  /** As written; may be redacted. */
   addresses: string[]
-  /** Of the message complained of, as the report has it beside its header. */
+  /** The reverse-path of the message complained about, from a field of the report. */
   reversePath: string | null
 }
 
-/**
- * Reads a complaint: a feedback report (RFC 5965), or one of the forms that providers sent before there was a standard.
- * Null where the message is none.
- */
+/** Parses a complaint: a feedback report (RFC 5965), or a format from before the standard. Null if the message is no complaint. */
 export function parseComplaint(message: ReturnedMessage): ParsedComplaint | null {
   const content = feedbackReportIn(message)
   if (content !== null) return reportComplaint(content, originalMessage(message))
@@ -24,7 +21,7 @@ export function parseComplaint(message: ReturnedMessage): ParsedComplaint | null
   return isOlderForm(message) ? olderComplaint(message) : null
 }
 
-/** The part that is labelled so, or, where the label was lost, one that has its required fields. */
+/** The part labelled as a feedback report or, if the label was lost, a part with the required fields. */
 function feedbackReportIn(message: ReturnedMessage): string | null {
   const isReport = (content: string): boolean =>
     /^feedback[-_ ]?type[ \t]*:/im.test(content) && /^(?:user[-_]?agent|version)[ \t]*:/im.test(content)
@@ -32,7 +29,7 @@ function feedbackReportIn(message: ReturnedMessage): string | null {
   return labelled ?? message.unlabelled.find(isReport) ?? null
 }
 
-/** Without the hyphens, which some systems leave out or double. */
+/** Without hyphens, because some systems omit or double them. */
 const recipientFields = 'originalrcptto originalrcpt originalrecipient originalto rcptto finalrecipient removalrecipient'.split(' ')
 
 function reportComplaint(content: string, original: OriginalMessage): ParsedComplaint {
@@ -51,13 +48,13 @@ function reportComplaint(content: string, original: OriginalMessage): ParsedComp
   }
 }
 
-/** What stands in place of a redacted address may have a domain that none can have (RFC 2606 2). */
+/** The domain of a redacted address may be one that cannot exist (RFC 2606 2). */
 const isAddress = (address: string): boolean => !/[@.]invalid$/i.test(address)
 
-/** Microsoft's field, whom the message was addressed to, and where that is not told, the mailbox it was delivered to. */
+/** Microsoft's field, the addressee, or else the mailbox that got the message. */
 const mailboxFields = ['x-hmxmroriginalrecipient', 'to', 'x-original-to', 'delivered-to']
 
-/** What was addressed to its own sender was for others. */
+/** A message addressed to its own sender was meant for others. */
 function recipientsOf({ headers }: OriginalMessage): string[] {
   const addressesOf = (name: string): string[] => reportedAddresses(valuesOf(headers, name))
   const senders = addressesOf('from')
@@ -65,7 +62,7 @@ function recipientsOf({ headers }: OriginalMessage): string[] {
   return named.find((addresses) => addresses.length > 0) ?? []
 }
 
-/** Apple Mail writes so for its user, to the mailbox of List-Unsubscribe. */
+/** What Apple Mail sends to the List-Unsubscribe address on its user's behalf. */
 const clientOptOut = ({ headers }: ReturnedMessage): ParsedComplaint => ({
   complaint: { feedbackType: 'opt-out', reportedBy: null },
   addresses: reportedAddresses(valuesOf(headers, 'from')),
@@ -78,8 +75,8 @@ const complaintSubject =
   /\bcomplaint about message from\b|\b(?:abuse|spam|feedback|fbl|uce) (?:complaint|report|notification)\b|^\[spamcop\b|\bsignalement de spam\b/i
 
 /**
- * True for complaints without a feedback report: Microsoft's, which names the recipient in a field of its own, and mail
- * of an abuse desk that says so and brings the message along.
+ * True for complaints without a feedback report: Microsoft's, which names the recipient in its own field, and mail from an abuse desk that
+ * says so and attaches the message.
  */
 function isOlderForm(message: ReturnedMessage): boolean {
   const original = originalMessage(message)

@@ -6,13 +6,12 @@ import { reportedRecipient } from './reported-recipient.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 import { parseStatusFields, statusWithin } from './status-fields.ts'
 
-/** Where nobody is named, what the report is about may be known from elsewhere. */
+/** Without a named recipient, the caller may still know whom the bounce is about. */
 const toldFields = ['final-recipient', 'original-recipient', 'x-actual-recipient', 'action', 'status']
 
 /**
- * What a delivery status (RFC 3464, RFC 6533) says of its recipients, each of them once; null where the message has none.
- * In the report of a mail system it is looked for in every part, since systems on the way relabel it; elsewhere somebody
- * quotes one.
+ * What a delivery status (RFC 3464, RFC 6533) says about each recipient; null if there is no status. In a mail system's report any part may
+ * hold it, because systems on the way relabel parts. Elsewhere it is a quotation.
  */
 export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
   const labelled = message.parts.filter(({ contentType }) => /^(?:message|text)\/(?:global-|x-)?delivery-status$/.test(contentType))
@@ -32,7 +31,7 @@ function statusesWithin(message: ReturnedMessage): string[] {
   return message.unlabelled.map(statusWithin).filter((content) => content !== null)
 }
 
-/** One entry for each address: a final failure is what counts, however the same address is told of elsewhere. */
+/** One entry per address. If an address occurs more than once, a final failure wins. */
 function once(recipients: ReportedRecipient[]): ReportedRecipient[] {
   const byAddress = new Map<string, ReportedRecipient>()
   for (const recipient of recipients) {

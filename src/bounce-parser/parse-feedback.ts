@@ -11,9 +11,9 @@ import { reportedAddresses } from './reported-address.ts'
 import { valuesOf, type ReturnedMessage } from './returned-message.ts'
 
 /**
- * What a returned message means. The order decides, since one thing quotes another: a complaint and a delivery status are
- * known by their parts, whatever their header calls them (every report of a mail system is an automatic reply too, RFC
- * 3834 5); what a person's mailbox answers by itself is no bounce, whatever it quotes; only then do words count.
+ * What a returned message means. The order matters, because one kind quotes another. Complaints and delivery statuses are recognised by
+ * their parts, whatever the header says, because every report is also an automatic reply (RFC 3834 5). An automatic reply from a mailbox is
+ * no bounce, whatever it quotes. Only then does the text count.
  */
 export function parseFeedback(message: ReturnedMessage, about: ProvenRecipient | null = null): Feedback {
   const complained = parseComplaint(message)
@@ -35,12 +35,12 @@ export function parseFeedback(message: ReturnedMessage, about: ProvenRecipient |
   return feedbackOf(message, isAutomatic(message) ? 'autoreply' : 'not-bounce')
 }
 
-/** A status, and what its text tells of recipients of whom the status says nothing in words, or may be wrong. */
+/** Adds the text's findings to recipients for whom the status gives no words, or may be wrong. */
 function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[], about: ProvenRecipient | null): Feedback {
   const isClear = reported.length > 0 && !reported.some((recipient) => saysNothing(recipient) || recipient.hard)
   const told = isClear ? [] : parseBounceText(message, about, addressesOf(reported))
   if (reported.length === 0) return statusWithoutRecipients(message, told, about)
-  // Where both tell of one recipient, it is the same one under two names.
+  // If both name exactly one recipient, it is the same one under two names.
   const only = reported.length === 1 && told.length === 1 ? told[0] : undefined
   const recipients = reported.map((recipient) => {
     const found = told.find(({ address }) => address !== null && address.toLowerCase() === recipient.address?.toLowerCase()) ?? only
@@ -51,7 +51,7 @@ function deliveryReport(message: ReturnedMessage, reported: ReportedRecipient[],
 
 const addressesOf = (recipients: ReportedRecipient[]): string[] => recipients.flatMap(({ address }) => address ?? [])
 
-/** Some reports name nobody; then it is whom the message was addressed to, where that is one. */
+/** Some bounces name nobody. Then the original's addressee counts, if there is just one. */
 function statusWithoutRecipients(message: ReturnedMessage, told: ReportedRecipient[], about: ProvenRecipient | null): Feedback {
   if (told.length > 0) return feedbackOf(message, classOf(told), told)
   const [address, ...others] = about ? [null] : reportedAddresses(valuesOf(originalMessage(message).headers, 'to'))
@@ -59,17 +59,17 @@ function statusWithoutRecipients(message: ReturnedMessage, told: ReportedRecipie
   return feedbackOf(message, 'bounce', [{ address, action: 'failed', ...unexplained }])
 }
 
-/** True where the status names nobody, or gives no reason in words. */
+/** True if the status names nobody or gives no reason. */
 const saysNothing = ({ action, address, reason }: ReportedRecipient): boolean =>
   address === null || (action === 'failed' && !/\p{L}{3}/u.test(reason))
 
-/** A status has but the first line of some replies that the text has whole, and Sendmail's calls every 550 an unknown user. */
+/** A status may hold only the first line of a reply that the text has in full, and Sendmail's calls every 550 an unknown user. */
 function contradicts(told: ReportedRecipient, { reason }: ReportedRecipient): boolean {
   if (told.hard || told.category === 'other' || told.category === 'invalid_recipient') return false
   return told.category === 'mailbox_full' || (reason !== '' && told.reason.includes(reason.slice(0, 40)))
 }
 
-/** A recipient with what the text tells of it. */
+/** A recipient with the text's findings. */
 function withText(recipient: ReportedRecipient, told: ReportedRecipient): ReportedRecipient {
   if (recipient.hard && contradicts(told, recipient)) return { ...recipient, hard: false, inWords: undefined, category: told.category }
   if (!saysNothing(recipient)) return recipient
@@ -78,14 +78,14 @@ function withText(recipient: ReportedRecipient, told: ReportedRecipient): Report
   return { ...recipient, address, category: told.category, hard: told.hard, inWords: told.inWords, reason: recipient.reason || told.reason }
 }
 
-/** Mail that did not arrive, or not yet, outweighs what did. */
+/** Mail that failed or is delayed outweighs what arrived. */
 const classOf = (recipients: readonly ReportedRecipient[]): FeedbackClass =>
   recipients.some(({ action }) => action === 'failed' || action === 'delayed') ? 'bounce' : 'delivered'
 
-/** Of a recipient of whom no more is told than what became of the message. */
+/** For recipients known only by what became of the message. */
 const unexplained = { hard: false, status: null, category: 'other', smtpCode: null, reason: '' } as const
 
-/** Whoever complains has got the message. */
+/** Whoever complains has received the message. */
 const whoComplained = (address: string): ReportedRecipient => ({ address, action: 'delivered', ...unexplained })
 
 function feedbackOf(message: ReturnedMessage, feedbackClass: FeedbackClass, recipients: ReportedRecipient[] = []): Feedback {

@@ -6,13 +6,12 @@ import { parseStatusFields } from './status-fields.ts'
 
 /** Done without a person, and deleted (RFC 8098 3.2.6). */
 const deletedBySystem = /^automatic-action\b.*;\s*deleted\b/i
-/** What the filter writes into Auto-Submitted, and what only deletes does not. */
+/** Written by a filter that rejects; a filter that only deletes does not write it. */
 const rejected = /^auto-replied\s*\(rejected\)/i
 
 /**
- * Whose filter threw the message away and says so by a disposition notification, as the `reject` of Sieve does (RFC 5429
- * 2.1.1); null for every other notification: whoever deletes a message unread may have one sent too, whatever its text
- * quotes of that message. It is never hard: what has a filter exists.
+ * A rejection sent as a disposition notification, as by Sieve's `reject` (RFC 5429 2.1.1). Null for every other notification: deleting a
+ * message unread may send one, too, with any text quoted. Never hard, because a mailbox with a filter exists.
  */
 export function parseRejection(message: ReturnedMessage): ReportedRecipient | null {
   const notification = message.part(dispositionNotification)

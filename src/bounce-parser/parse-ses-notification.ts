@@ -15,8 +15,8 @@ const classes = new Map<unknown, Feedback['class']>([
 ])
 
 /**
- * A notification of Amazon SES (its developer guide: "Notification contents"), which serves as a smarthost for some and
- * mails its reports as JSON, by itself or within an envelope of SNS. Null where the message holds none.
+ * Parses a notification of Amazon SES (developer guide: "Notification contents"). SES serves some as a smarthost, and mails its reports as
+ * JSON, alone or in an SNS envelope. Null if the message has none.
  */
 export function parseSesNotification({ text, vocabulary }: ReturnedMessage): SesNotification | null {
   const notification = /"(?:notificationType|eventType|TopicArn)"|\\"notificationType\\"/.test(text) ? notificationIn(text) : {}
@@ -37,11 +37,11 @@ export function parseSesNotification({ text, vocabulary }: ReturnedMessage): Ses
   return { class: feedbackClass, recipients, complaint }
 }
 
-/** The object that stands in a text: long lines of it may have been broken on the way (`!` and a line end). */
+/** The JSON object in a text. Long lines may have been broken in transit (`!` and a line end). */
 function notificationIn(text: string): Json {
   const source = text.replace(/!\n /g, '')
   const start = source.indexOf('{')
-  // Behind it the service signs, from a line of hyphens on.
+  // The service's signature follows, from a line of hyphens on.
   const signature = source.indexOf('\n--', start)
   const end = source.lastIndexOf('}', signature < 0 ? source.length : signature)
   const outer = start < 0 ? {} : jsonIn(source.slice(start, end + 1))
@@ -60,7 +60,7 @@ function jsonIn(text: string): Json {
 const objectOf = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
 const textIn = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** The fields of a recipient are those of a delivery status under other names. */
+/** A recipient has the fields of a delivery status under other names. */
 function recipientOf({ emailAddress, action, status, diagnosticCode }: Json, { rules }: Vocabulary): ReportedRecipient {
   const values = { 'final-recipient': emailAddress, action, status, 'diagnostic-code': diagnosticCode }
   const fields = Object.entries(values).filter(([, value]) => textIn(value) !== '')

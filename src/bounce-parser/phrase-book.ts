@@ -1,35 +1,36 @@
 import { sentenceEnd, wordsOf } from './reply-words.ts'
 
-/** How far a text has come within phrases. */
+/** A state of the automaton: how much of which phrases has matched. */
 interface Place<Name> {
-  /** Where each word leads that may follow; made with the first one. */
+  /** The next states by word; created on demand. */
   next?: Map<string, Place<Name>[]>
-  /** How many other words may stand before it. */
+  /** How many other words may come first. */
   gap: number
-  /** The lists that have a phrase which ends here. */
+  /** The lists that have a phrase ending here. */
   ends: Name[]
 }
 
 const newPlace = <Name>(): Place<Name> => ({ gap: 0, ends: [] })
 
-/** The longest gap in a phrase, in words. */
+/** words */
 const longestGap = 6
 
 const pieces = /\(([^()$…]*)\)|\$(\w+)|…|[^()|$…]+/g
 const isSimple = /^[a-z ]*$/
 
-/** Most phrases are written as they are read, and need no reading again. */
+/** Most phrases contain plain words only and skip normalisation. */
 const wordsIn = (piece: string): string[] => (isSimple.test(piece) ? piece.split(' ').filter((word) => word !== '') : wordsOf(piece))
 
 /**
- * Lists of phrases, all of which a text is searched for at once, word by word: an automaton, made once. In a phrase `(a|b c|)`
- * stands for any of these, `$name` for one of a list of terms, and `…` for up to six words of the same sentence.
+ * Searches a text for lists of phrases in one pass, word by word. The automaton is built once. In a phrase, `(a
+ * b c
+ * )` stands for any alternative, `$name` for any of a list of terms, and `…` for up to six words of the same sentence.
  */
 export class PhraseBook<Name> {
   readonly #start = newPlace<Name>()
   readonly #terms: Record<string, readonly string[]>
 
-  /** @throws RangeError for what is no phrase */
+  /** @throws RangeError for an invalid phrase */
   constructor(lists: Iterable<readonly [Name, readonly string[]]>, terms: Record<string, readonly string[]> = {}) {
     this.#terms = terms
     const namesOf = new Map<string, Name[]>()
@@ -37,10 +38,10 @@ export class PhraseBook<Name> {
     for (const [phrase, names] of namesOf) for (const end of this.#endsOf(phrase)) end.ends.push(...names)
   }
 
-  /** The names of the lists of which a text says something. */
+  /** The names of the lists that have a phrase in the text. */
   saidIn(words: readonly string[]): Set<Name> {
     const said = new Set<Name>()
-    // With how many words of a gap are left at each place.
+    // For each state, the words left of its gap.
     let reached = new Map<Place<Name>, number>()
     for (const word of words) {
       const next = new Map<Place<Name>, number>()
@@ -63,18 +64,18 @@ export class PhraseBook<Name> {
     }
     const isBounded = this.#start.gap === 0 && at.every((place) => place !== this.#start && place.gap === 0)
     if (!isBounded || phrase.replace(pieces, '') !== '')
-      throw new RangeError(`A phrase begins and ends with a word, and has no group within a group: ${phrase}`)
+      throw new RangeError(`A phrase must begin and end with a word, and groups cannot be nested: ${phrase}`)
     return at
   }
 
   #termsOf(name: string): readonly string[] {
     const terms = this.#terms[name]
-    if (!terms) throw new RangeError(`No terms are called ${name}.`)
+    if (!terms) throw new RangeError(`There is no list of terms "${name}".`)
     return terms
   }
 }
 
-/** Leads from these places over each of some texts to one place behind them all, which is none behind a text without words. */
+/** Connects these states over each of the texts to one new state. A text without words leads nowhere. */
 function follow<Name>(from: Place<Name>[], texts: readonly string[]): Place<Name>[] {
   const end = newPlace<Name>()
   const rows = texts.map(wordsIn)

@@ -6,24 +6,24 @@ import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { hasNullReversePath, isAutomatic, isFromMailSystem } from './automatic-reply.ts'
 import { ReturnedMessage, type ReturnedPart, type Vocabulary } from './returned-message.ts'
 
-/** Of a message that is a report a dozen parts are many. */
+/** A dozen is a lot for a bounce. */
 const mostParts = 64
-/** Characters of one part; no bounce says in more what it has to say. */
+/** Characters of one part. No bounce needs more. */
 const mostContent = 128 * 1024
 
-/** How often a report may be wrapped into a mail that forwards it. */
+/** How deeply a forwarded bounce may be nested. */
 const mostForwards = 3
 
-/** What these declare is wrong too often: UTF-8 is looked for first, and is hardly ever found by chance. */
+/** Wrong too often as declarations. We try UTF-8 first, which seldom matches by chance. */
 const guessed = new Set(['', 'us-ascii', 'ascii', 'utf-8', 'utf8', 'unknown-8bit', '7bit', '8bit', 'iso-8859-1', 'windows-1252'])
 
-/** Names that WHATWG's list of encodings lacks; those of ISO-2022-JP need none. */
+/** Names that the WHATWG encoding list lacks. The ISO-2022-JP aliases need none. */
 const otherNames = new Map(
   'cp932 shift_jis, ms932 shift_jis, cp936 gbk, cp949 euc-kr, cp950 big5, eucjp euc-jp, euckr euc-kr'
     .split(', ')
     .map((pair) => pair.split(' ') as [string, string]),
 )
-/** What ISO-2022-JP begins with (RFC 1468), declared or not. */
+/** The escapes at the start of ISO-2022-JP (RFC 1468), declared or not. */
 const toJapanese = ['\x1b$B', '\x1b$@']
 
 function decodeText(bytes: Buffer, charset: string | null): string {
@@ -36,12 +36,12 @@ function decodeText(bytes: Buffer, charset: string | null): string {
   }
 }
 
-/** Line by line where it has to be: a report quotes replies of several hosts as they came. */
+/** By line where necessary, because bounces quote replies of several hosts as they came. */
 function utf8OrLatin1(bytes: Buffer): string {
   if (toJapanese.some((escape) => bytes.includes(escape))) return new TextDecoder('iso-2022-jp').decode(bytes)
   if (isUtf8(bytes)) return bytes.toString('utf8')
   let next = 0
-  // A character for each byte.
+  // Maps each byte to one character.
   const lines = new TextDecoder('windows-1252').decode(bytes).split('\n')
   const decoded = lines.map((line) => {
     const own = bytes.subarray(next, next + line.length)
@@ -59,7 +59,7 @@ function partOf({ contentType, charset, content }: MimeLeaf): ReturnedPart {
   return { contentType, content: (contentType === 'text/html' ? textFromHtml(lines) : lines).slice(0, mostContent) }
 }
 
-/** All behind the header, for a message whose parts cannot be told apart. */
+/** Everything after the header, for a message whose parts cannot be found. */
 function bodyOf(document: Buffer): ReturnedPart {
   const text = withLineFeeds(utf8OrLatin1(document.subarray(0, 2 * mostContent)))
   const start = text.indexOf('\n\n')
@@ -70,8 +70,8 @@ const messageTypes = /^message\/(?:rfc822|global)$/
 const startsAsReport = /^content-type:\s*multipart\/report\b/im
 
 /**
- * The report within a mail that is nothing but its wrapping: what a mail system forwards as an attachment, perhaps with a few
- * words. Where a person has written something beside it, it is their mail that came back.
+ * The bounce inside a mail that merely forwards it: as an attachment, perhaps with a few words from a mail system. If a person wrote text
+ * beside it, then the person's mail is what came back.
  */
 function forwardedReport(header: ReturnedMessage, leaves: readonly MimeLeaf[]): Buffer | undefined {
   const [wrapped, ...more] = leaves.filter(
@@ -84,7 +84,7 @@ function forwardedReport(header: ReturnedMessage, leaves: readonly MimeLeaf[]): 
   return isWrapping ? wrapped.content : undefined
 }
 
-/** True of mail that a system sent and that is no report itself, by its header. */
+/** True for mail from a system whose header is not a bounce's. */
 const isBySystem = (header: ReturnedMessage): boolean =>
   !/^multipart\/report\b/i.test(header.field('content-type')) &&
   (isFromMailSystem(header) || isAutomatic(header) || hasNullReversePath(header))
@@ -92,10 +92,9 @@ const isBySystem = (header: ReturnedMessage): boolean =>
 const headerOf = (content: Buffer): string => withLineFeeds(content.toString('latin1', 0, 32 * 1024)).split('\n\n', 1)[0] ?? ''
 
 /**
- * Reads a returned message. LF and CRLF are the same to it, and a part may lack its end; text whose charset is wrong or
- * unknown is read as UTF-8 or else as windows-1252. A report that is the only content of another mail stands for that mail.
- * For a process that may be killed.
- * @throws Error where it is no mail that can be read
+ * Parses a returned message. Accepts LF and CRLF, and parts without an end. Text with a wrong or unknown charset is read as UTF-8, else
+ * windows-1252. If a bounce is the only content of another mail, it replaces that mail. Run it in a process that may be killed.
+ * @throws Error if the mail cannot be parsed
  */
 export async function readReturnedMessage(bytes: Buffer, vocabulary: Vocabulary, forwards = 0): Promise<ReturnedMessage> {
   const document = repairedMail(bytes)

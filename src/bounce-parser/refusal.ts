@@ -1,4 +1,4 @@
-/** Why a recipient was given up, in the words of the API. */
+/** Why a recipient bounced, in the words of the API. */
 export type BounceCategory =
   | 'invalid_recipient'
   | 'mailbox_full'
@@ -12,18 +12,18 @@ export type BounceCategory =
   | 'internal_error'
   | 'other'
 
-/** What a refusal answers; `dot` is the end of the message data, `report` a refusal told of by mail, at whatever phase it was. */
+/** What was refused. `dot` is the end of the message data; `report` is a refusal quoted in a bounce, from an unknown phase. */
 export type RefusalPhase = 'banner' | 'ehlo' | 'starttls' | 'mail' | 'rcpt' | 'data' | 'dot' | 'report'
 
-/** What a mail system said of a recipient, in a reply or in a report. */
+/** What a mail system said about a recipient, in a reply or a bounce. */
 export interface Refusal {
-  /** Of RFC 5321 4.2; null where a report tells of none. */
+  /** RFC 5321 4.2; null if a bounce gives none. */
   code: number | null
-  /** Of RFC 3463, such as `5.1.1`. */
+  /** RFC 3463, such as `5.1.1`. */
   enhancedStatus: string | null
-  /** Everything else that was said, on one line. */
+  /** The rest of the text, on one line. */
   text: string
-  /** Who said it, where that is known: a host name in lower case. */
+  /** The host that said it, if known; lower case. */
   remoteHost: string | null
   phase: RefusalPhase
 }
@@ -31,26 +31,26 @@ export interface Refusal {
 /** What a refusal means. */
 export interface Judgement {
   category: BounceCategory
-  /** True where the address or its domain does not exist, has moved, or takes no mail: it must not be written to again. */
+  /** True if the address or its domain does not exist, has moved, or accepts no mail. It must not get mail again. */
   hard: boolean
-  /** True where only the wording calls the address unknown. Unless that is proved, it takes a second report to count. */
+  /** True if only the wording says that the address is unknown. Then it counts only with proof, or from the second bounce on. */
   inWords?: true | undefined
 }
 
-/** Codes of RFC 3463 for a domain with a null MX (RFC 7505), and for one whose hosts were not found for now. */
+/** Codes (RFC 3463) for a domain with a null MX (RFC 7505), or whose hosts cannot be found at the moment. */
 const dnsCodes = /^(?:\d\.1\.10|4\.1\.2|4\.4\.[346])$/
 
 interface Failure {
-  /** What was said. */
+  /** The text of the reply. */
   reason: string
   category: BounceCategory
   smtpCode: number | null
   enhancedStatus: string | null
 }
 
-/** Exchange has the code of a null MX for an address that its directory lacks. */
+/** Exchange uses the null MX code for an address that is missing from its directory. */
 const ofDirectory = /RecipientNotFound|recipient not found/i
 
-/** True of what rests on somebody's DNS, which may be wrong for a while. 556: RFC 7504 3. */
+/** True if the failure rests on the DNS, which may be wrong for a while. 556: RFC 7504 3. */
 export const restsOnDns = ({ category, smtpCode, enhancedStatus, reason }: Failure): boolean =>
   category === 'domain_not_found' || smtpCode === 556 || (dnsCodes.test(enhancedStatus ?? '') && !ofDirectory.test(reason))

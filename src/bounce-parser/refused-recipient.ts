@@ -3,15 +3,15 @@ import { judgementOf, type BounceRules } from './bounce-rules.ts'
 import { longestReason, type DeliveryAction, type ReportedRecipient } from './feedback.ts'
 import type { Judgement, Refusal } from './refusal.ts'
 
-/** A refusal that a report tells of. */
+/** A refusal quoted in a bounce. */
 export interface ReportedRefusal extends Refusal {
-  /** Of the recipient who was refused; null where nobody is named. */
+  /** The refused recipient; null if unnamed. */
   address: string | null
-  /** True where it is no reply, but what the reporting system found out itself, which needs no proof. */
+  /** True for the reporting system's own finding, which needs no proof. */
   isFinding: boolean
 }
 
-/** What a report says of whom was refused so. */
+/** What a bounce says about a refused recipient. */
 export function refusedRecipient(refusal: ReportedRefusal, action: DeliveryAction, rules: BounceRules): ReportedRecipient {
   const { address, enhancedStatus: status, code: smtpCode, text } = refusal
   const { category, hard, inWords } = judgeReported(refusal, rules)
@@ -19,10 +19,9 @@ export function refusedRecipient(refusal: ReportedRefusal, action: DeliveryActio
 }
 
 /**
- * What a refusal means that a report tells of. A report is second-hand, and not every refusal in it was of the address: it is
- * at RCPT that a server says whether there is one, and what it calls an unknown user after the data is often a filter's
- * word. So where the words alone say so, they are believed only if the report shows that they were said at RCPT, or if a
- * code about the address (RFC 3463 3.2) stands with them; of a domain, one about the route does too.
+ * Judges a refusal quoted in a bounce. This is second-hand, and not every quoted refusal is about the address: servers reject unknown users
+ * at RCPT, while an "unknown user" after the data is often a filter's wording. So words alone count only if the bounce shows that they were
+ * said at RCPT, or if a code about the address (RFC 3463 3.2) supports them. For a domain, a code about the route also does.
  */
 function judgeReported(refusal: ReportedRefusal, rules: BounceRules): Judgement {
   const deciding = rules.deciding(refusal)
@@ -39,7 +38,7 @@ const isOfAddress = ({ phase, enhancedStatus }: Refusal): boolean =>
 
 const name = /[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g
 
-/** True where a reply names domains, but not the recipient's: the sender's, or a client's. */
+/** True if a reply names domains, but not the recipient's; rather the sender's, or a client's. */
 function isOfOtherDomain({ code, text, address }: ReportedRefusal): boolean {
   const own = domainOf(address ?? '').toLowerCase()
   const reply = (code === null ? text : text.slice(text.indexOf(String(code)) + 3)).toLowerCase()

@@ -1,23 +1,23 @@
-/** What a text is read of at most, in UTF-16 units: the replies of RFC 5321 4.2 have 512 bytes a line. */
+/** UTF-16 units read of a text. Replies (RFC 5321 4.2) have 512 bytes per line. */
 const longestText = 2000
-/** Ends a sentence; no phrase reaches over it. */
+/** Ends a sentence. Phrases do not cross it. */
 export const sentenceEnd = '.'
 
 const address = /[^\s<>()[\]"',:;]{1,128}@(?:[\p{L}\p{N}_-]{1,63}(?:\.[\p{L}\p{N}_-]{1,63})*)?/gu
 /** `l'adresse`, `n'existe`: two words, unlike `doesn't`. */
 const elision = /(?<!\p{L})\p{L}['’](?=\p{L})/gu
 const ideograph = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]`
-/** A number of several parts is one word; of scripts without spaces each character is. */
+/** Dotted numbers are one word. In scripts without spaces each character is a word. */
 const word = new RegExp(String.raw`\d+(?:\.\d+)*|[\p{L}&&${ideograph}]|[\p{L}--${ideograph}]+|@|[.;!?](?!\S)|。`, 'gv')
-/** The same of ASCII, which is what most systems write. */
+/** The same for ASCII, which most systems write. */
 const asciiWord = /\d+(?:\.\d+)*|[a-z]+|@|[.;!?](?!\S)/g
 
-/** Letters that Unicode does not decompose, as they are written without them. */
+/** Letters that Unicode does not decompose, and their plain spelling. */
 const undecomposed: Record<string, string> = { ł: 'l', ß: 'ss', ø: 'o', œ: 'oe', æ: 'ae' }
 
 /**
- * The words of what a mail system said: lower case, without accents, apostrophes and punctuation, an address as `@`, the
- * end of a sentence as `.`. So neither spelling nor line breaks nor the names in a reply decide what it is taken for.
+ * Reduces a mail system's text to words: lower case, no accents, apostrophes or punctuation, an address as `@`, the end of a sentence as
+ * `.`. So spelling, line breaks and names do not affect the result.
  */
 export function wordsOf(text: string, longest = longestText): string[] {
   const read = text.slice(0, longest)

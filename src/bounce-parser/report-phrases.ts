@@ -1,13 +1,13 @@
 import { PhraseBook } from './phrase-book.ts'
 import { wordsOf } from './reply-words.ts'
 
-/** The names of the lists that a text says something of. */
+/** The names of the lists that match a text. */
 export type Said = ReadonlySet<string>
 
-/** UTF-16 units of a report that are looked through for phrases. */
+/** UTF-16 units of a bounce searched for phrases. */
 const longestReport = 16 * 1024
 
-/** What reports say around the replies that they quote: the lists of config/report-phrases.json. */
+/** The phrases that bounces put around the replies they quote: the lists of `config/report-phrases.json`. */
 export class ReportPhrases {
   readonly #names: ReadonlySet<string>
   readonly #phrases: PhraseBook<string>
@@ -21,16 +21,16 @@ export class ReportPhrases {
     return this.#phrases.saidIn(wordsOf(text, longestReport))
   }
 
-  /** True where a text, or what was said in it, has something of one of these lists. Throws RangeError where there is no such list. */
+  /** True if a text, or its matches, has a phrase of one of these lists. Throws RangeError for an unknown list. */
   says(text: string | Said, ...names: string[]): boolean {
     const unknown = names.find((name) => !this.#names.has(name))
-    if (unknown !== undefined) throw new RangeError(`No phrases are called ${unknown}.`)
+    if (unknown !== undefined) throw new RangeError(`There is no list of phrases "${unknown}".`)
     const said = typeof text === 'string' ? this.saidIn(text) : text
     return names.some((name) => said.has(name))
   }
 }
 
-/** What words say of a message as a whole; `failed` unless they say something else. */
+/** What the words say about the message as a whole; `failed` by default. */
 export function saidAction(said: Said): 'failed' | 'delayed' | 'delivered' {
   if (said.has('later') && !said.has('givenUp')) return 'delayed'
   return said.has('arrived') && !said.has('notDelivered') ? 'delivered' : 'failed'

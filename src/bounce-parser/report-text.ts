@@ -3,20 +3,20 @@ import type { ReportPhrases } from './report-phrases.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 import { withRefusedDialogue } from './smtp-transcript.ts'
 
-/** UTF-16 units of a report's own words that are read. */
+/** UTF-16 units read of a bounce's own text. */
 const longestReport = 32 * 1024
 const mostLines = 600
 
 const messageTypes = /^(?:message\/|text\/(?:rfc822|x-?message|global))/
-/** What sets a line apart from the text: `--- Below this line is a copy of the message.` */
+/** A separator: `--- Below this line is a copy of the message.` */
 const rule = /^\W{0,120}?(?:--|==|\*\*\*)/
 const headerLine = /^[> ]{0,3}[A-Za-z][A-Za-z0-9-]{1,60}:(?:\s|$)/
-/** A message seldom begins with another field than these, and the words of a report do so seldom; some quote the others alone. */
+/** Messages usually begin with one of these fields, and a bounce's own text seldom does. Some bounces quote only the other fields. */
 const firstHeaderLine =
   /^[> ]{0,3}(?:Return-Path|Received|Message-ID|DKIM-Signature|Delivered-To|X-Received|MIME-Version|X-Originating-IP): /i
 const laterHeaderLine = /^(?:From|To|Date|Subject|Reply-To|Sender): /i
 
-/** The lines of a report's own words, without the message that came back; trailing white space is left out. */
+/** The lines of a bounce's own text, without the original; trailing white space removed. */
 export function reportLines({ parts, vocabulary: { phrases } }: ReturnedMessage): string[] {
   const end = parts.findIndex(({ contentType }) => messageTypes.test(contentType))
   const own = end < 0 ? parts : parts.slice(0, end)
@@ -42,7 +42,7 @@ function isStartOfOriginal(lines: string[], index: number, phrases: ReportPhrase
   return line.length <= 160 && !line.includes('@') && introducesOriginal(line, phrases)
 }
 
-/** True between rules, and for a short line that is a heading or says that the message follows, and not that it failed. */
+/** True between separators, and for a short line that is a heading or says that the message follows, but not that it failed. */
 function introducesOriginal(line: string, phrases: ReportPhrases): boolean {
   const said = phrases.saidIn(line)
   if (!said.has('original')) return false
@@ -51,7 +51,7 @@ function introducesOriginal(line: string, phrases: ReportPhrases): boolean {
   return (count <= 3 || (count <= 8 && /[:：]\W*$/.test(line))) && !said.has('notDelivered')
 }
 
-/** Two fields in a row, the second perhaps after a folded line; or a paragraph that has fields which a report does not quote. */
+/** Two fields in a row, perhaps with a folded line between; or a paragraph with fields that bounces do not quote. */
 function isHeader(lines: string[], index: number): boolean {
   const rest = lines.slice(index + 1, index + 30)
   if (firstHeaderLine.test(lines[index] ?? '')) return headerLine.test(rest.find((line) => !/^[> ]{0,2}[ \t]/.test(line)) ?? '')

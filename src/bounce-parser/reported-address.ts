@@ -3,8 +3,8 @@ const angled = /<([^<>]{1,1000})>/
 const comment = /\s*\([^()]*\)\s*$/
 
 /**
- * The address of a field such as Final-Recipient (RFC 3464 2.3.1, RFC 6533 3): without its type, comments and angle
- * brackets, its encoding undone, else as written; null where there is none.
+ * The address in a field such as Final-Recipient (RFC 3464 2.3.1, RFC 6533 3): decoded, without type, comments and angle brackets;
+ * otherwise as written. Null if there is none.
  */
 export function reportedAddress(value: string): string | null {
   const [prefix = '', type = ''] = addressType.exec(value) ?? []
@@ -12,14 +12,14 @@ export function reportedAddress(value: string): string | null {
   const bare = angled.exec(text)?.[1] ?? text.replace(comment, '').replace(/^<|>$/g, '')
   const written = withoutRoute(addressIn(bare.trim()).replace(/^mailto:/i, ''))
   const address = type.toLowerCase() === 'utf-8' ? unicodeOf(written) : plainOf(written)
-  // Some systems have only the host there.
+  // Some systems give only the host.
   return address === '' || address.startsWith('@') ? null : address
 }
 
-/** In one field, and in all; more are the work of somebody who wants to keep us busy. */
+/** Per field, and in all. More are an attack. */
 const mostAddresses = 100
 
-/** The addresses in fields that have lists of them, each once. */
+/** The addresses in fields with address lists, without duplicates. */
 export function reportedAddresses(values: readonly string[]): string[] {
   const addresses = values
     .flatMap((value) => value.split(',', mostAddresses))
@@ -28,16 +28,16 @@ export function reportedAddresses(values: readonly string[]): string[] {
   return [...new Set(addresses.filter((address) => address.includes('@')))].slice(0, mostAddresses)
 }
 
-/** Without what some systems write behind it: punctuation, or a name. */
+/** Drops what some systems append: punctuation or a name. */
 function addressIn(text: string): string {
   const word = text.startsWith('"') ? undefined : text.split(/\s+/).find((each) => each.includes('@'))
   return (word ?? text).replace(/[,;.]+$/, '')
 }
 
-/** `@a,@b:user@host` (RFC 5321 4.1.1.3) without its route. */
+/** Removes the route of `@a,@b:user@host` (RFC 5321 4.1.1.3). */
 const withoutRoute = (address: string): string => address.replace(/^@[^:"]{1,500}:/, '')
 
-/** Undoes the forms of RFC 6533 3 that keep an address in ASCII: `\x{FC}`. */
+/** Decodes the ASCII forms of RFC 6533 3: `\x{FC}`. */
 const unicodeOf = (address: string): string =>
   address.replace(/\\x\{([0-9A-F]{2,6})\}/gi, (escape, hex: string) => {
     const point = parseInt(hex, 16)
@@ -45,8 +45,8 @@ const unicodeOf = (address: string): string =>
   })
 
 /**
- * Undoes xtext (RFC 3461 4), which belongs to the ORCPT parameter and not into a report, but is found there. In xtext
- * every `+` begins two hexadecimal digits, and an address needs it for `+` and `=` only; another plus stays what it is.
+ * Decodes xtext (RFC 3461 4). It belongs in ORCPT, not in a bounce, but occurs. In xtext every `+` introduces two hexadecimal digits, and
+ * addresses need it only for `+` and `=`; any other plus is literal.
  */
 function plainOf(address: string): string {
   const escapes = address.match(/\+[0-9A-F]{2}/g) ?? []

@@ -5,7 +5,10 @@ const at = String.raw`\b(?:in (?:reply|response) to|after|during|at|on|while sen
 /** A command in a dialogue. */
 const sent = '(?:>>>|<<<|-->|sent:?|command:) '
 
-/** How the mail systems that quote a dialogue name the command that was refused: Postfix, Exim, Sendmail, Courier, MDaemon, hMailServer, qmail, Yahoo, Coremail, Gmail by number. */
+/**
+ * How mail systems that quote a dialogue name the refused command: Postfix, Exim, Sendmail, Courier, MDaemon, hMailServer, qmail, Yahoo,
+ * Coremail; Gmail by number.
+ */
 const marks: [RefusalPhase, string][] = [
   ['dot', String.raw`${at}(?:sending )?(?:end of data|data block|message body)\b|after (?:sending )?the message\b|>>> \.(?=\s|$)`],
   [
@@ -27,11 +30,11 @@ const marks: [RefusalPhase, string][] = [
 ]
 const anyMark = new RegExp(marks.map(([, source]) => `(${source})`).join('|'), 'gi')
 
-/** The phases that are named, in their order: a transcript has the command right before its reply. */
+/** The phases named, in order. In a transcript the command is right before its reply. */
 const phasesIn = (words: string): RefusalPhase[] =>
   Array.from(words.matchAll(anyMark), ([, ...found]) => marks[found.findIndex((mark) => mark !== undefined)]?.[0] ?? 'report')
 
-/** The only one of these; `report` where there are several or none. */
+/** The phase if there is exactly one, else `report`. */
 function onlyOne(phases: Iterable<RefusalPhase>): RefusalPhase {
   const [only = 'report', ...others] = new Set(phases)
   return others.length === 0 ? only : 'report'
@@ -39,14 +42,14 @@ function onlyOne(phases: Iterable<RefusalPhase>): RefusalPhase {
 
 const singleSpaced = (text: string): string => text.replace(/\s+/g, ' ')
 
-/** Characters before and after a quoted reply in which its command is looked for. */
+/** Characters around a quoted reply searched for its command. */
 const nearby = 600
-/** Places of a quoted reply that are looked at. */
+/** Occurrences of a quoted reply that are examined. */
 const mostPlaces = 8
-/** Characters of a report that are looked at; what follows is the message that came back. */
+/** Characters of a bounce examined. The original follows. */
 const longestText = 32 * 1024
 
-/** What a report says for people, searched for the phases of refusals. */
+/** Searches a bounce's text for the phases of quoted refusals. */
 export class PhaseText {
   readonly #words: string
   readonly #phase: RefusalPhase
@@ -57,9 +60,8 @@ export class PhaseText {
   }
 
   /**
-   * At which phase the reply was given that a report quotes, where its words tell: a report names the command before the
-   * reply, or behind it in brackets. `report` where they do not tell.
-   * @param said the reply, as the report has it elsewhere
+   * The phase of a quoted reply: the text names the command before the reply, or after it in brackets. `report` if it does not say.
+   * @param said the reply as another part of the bounce quotes it
    */
   of(said: string): RefusalPhase {
     const reply = singleSpaced(said)
@@ -76,7 +78,7 @@ export class PhaseText {
 
   #phaseAround(start: number, end: number): RefusalPhase | undefined {
     const behind = /^[^<>]{0,400}?(\(in reply to [^()]{1,80}\))/i.exec(this.#words.slice(end, end + nearby))?.[1]
-    // What stands behind another reply is not about this one.
+    // An `(in reply to …)` before the quote belongs to an earlier reply.
     const ahead = this.#words.slice(Math.max(0, start - nearby), start).replace(/\(in reply to [^()]{1,80}\)/gi, '')
     return phasesIn(behind ?? ahead).at(-1)
   }

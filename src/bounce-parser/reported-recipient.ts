@@ -9,7 +9,7 @@ import type { StatusFields } from './status-fields.ts'
 
 const first = (fields: StatusFields, name: string): string | undefined => fields.get(name)?.[0]
 
-/** What the fields of one recipient say (RFC 3464 2.3); `text` is what the report says for people. */
+/** What one recipient's fields say (RFC 3464 2.3). `text`: the bounce's human-readable text. */
 export function reportedRecipient(fields: StatusFields, text: PhaseText, rules: BounceRules): ReportedRecipient {
   const address = addressOf(fields)
   const status = statusCodeOf(first(fields, 'status') ?? '')
@@ -26,7 +26,7 @@ export function reportedRecipient(fields: StatusFields, text: PhaseText, rules: 
     isFinding: isOwnFinding(fields, diagnostic),
   }
   const refused = refusedRecipient(refusal, action, rules)
-  // What may succeed later, but was given up (RFC 3463 2), has taken too long.
+  // A transient failure (RFC 3463 2) that was given up has taken too long.
   const isExpired = refused.category === 'other' && action === 'failed' && isTransient(refusal)
   return {
     ...refused,
@@ -40,7 +40,7 @@ export function reportedRecipient(fields: StatusFields, text: PhaseText, rules: 
 const isTransient = ({ code, enhancedStatus }: ReportedRefusal): boolean =>
   code === null ? enhancedStatus?.startsWith('4') === true : code >= 400 && code < 500
 
-/** All of the fields that quote a reply: some systems have one for the reply and one for themselves. */
+/** Joins all fields that quote a reply. Some systems have one for the reply and one for their own words. */
 function diagnosticOf(fields: StatusFields): Diagnostic {
   const named = fields.get('diagnostic-code') ?? fields.get('x-supplementary-info') ?? fields.get('localized-diagnostic')
   const all = (named ?? commentsOf(fields.get('status'))).map(parseDiagnostic)
@@ -49,16 +49,16 @@ function diagnosticOf(fields: StatusFields): Diagnostic {
   return { code: quoted?.code ?? null, enhancedStatus: quoted?.enhancedStatus ?? null, text }
 }
 
-/** Haraka has the reply in the comment of the status: `5.1.2 (550 Tried all MXs b.example)`. */
+/** Haraka puts the reply into the comment of the status: `5.1.2 (550 Tried all MXs b.example)`. */
 const commentsOf = (statuses: string[] = []): string[] => statuses.flatMap((status) => /^[^(]*\((.+)\)/s.exec(status)?.[1] ?? [])
 
-/** True where what is said is no reply, but what the reporting system found out itself: `X-Notes; User a not listed in Domino Directory`. */
+/** True if the text is no reply, but the reporting system's own finding: `X-Notes; User a not listed in Domino Directory`. */
 function isOwnFinding(fields: StatusFields, { code }: Diagnostic): boolean {
   const said = fields.get('diagnostic-code') ?? []
   return code === null && said.length > 0 && said.every((value) => /^\s*(?:x-?[a-z0-9-]{1,40}|unknown)\s*;/i.test(value))
 }
 
-/** What the remote system said itself, unless the status of the report tells more. */
+/** The remote system's code, unless the status says more. */
 const decidingCode = (status: string | null, { enhancedStatus }: Diagnostic): string | null =>
   isGeneric(enhancedStatus) ? (status ?? enhancedStatus) : enhancedStatus
 
@@ -70,7 +70,7 @@ const actions: [RegExp, DeliveryAction][] = [
   [/^expand/i, 'expanded'],
 ]
 
-/** Where the action is missing or no such word, or speaks of success though all else speaks of failure, the codes decide. */
+/** If the action is missing or invalid, or claims success while everything else says failure, the codes decide. */
 function actionOf(action: string | undefined, status: string | null, { code, enhancedStatus }: Diagnostic): DeliveryAction {
   const written = actions.find(([pattern]) => pattern.test((action ?? '').trim()))?.[1]
   const classes = [status?.[0], enhancedStatus?.[0], code === null ? undefined : String(code)[0]].filter((digit) => digit !== undefined)
@@ -80,14 +80,14 @@ function actionOf(action: string | undefined, status: string | null, { code, enh
   return classes.includes('4') ? 'delayed' : 'delivered'
 }
 
-/** The final recipient as written; one without a domain only where nothing better is there. */
+/** The final recipient as written. One without a domain counts only if there is nothing better. */
 function addressOf(fields: StatusFields): string | null {
   const names = ['final-recipient', 'original-recipient', 'x-actual-recipient']
   const addresses = names.map((name) => reportedAddress(first(fields, name) ?? '')).filter((address) => address !== null)
   return addresses.find((address) => address.includes('@')) ?? addresses[0] ?? null
 }
 
-/** The name in a field such as Remote-MTA: `dns; mx.example.com (192.0.2.1)`. */
+/** The host in a field such as Remote-MTA: `dns; mx.example.com (192.0.2.1)`. */
 function hostOf(value: string): string | null {
   const [host = ''] = value
     .slice(value.indexOf(';') + 1)

@@ -1,7 +1,7 @@
 import type { BounceRules } from './bounce-rules.ts'
 import type { ReportPhrases, Said } from './report-phrases.ts'
 
-/** All the words that the parser knows. */
+/** All phrases that the parser knows. */
 export interface Vocabulary {
   rules: BounceRules
   phrases: ReportPhrases
@@ -10,18 +10,18 @@ export interface Vocabulary {
 export interface HeaderField {
   /** Lower case. */
   name: string
-  /** Unfolded and decoded (RFC 2047), without the white space around it. */
+  /** Unfolded, decoded (RFC 2047) and trimmed. */
   value: string
 }
 
 export interface ReturnedPart {
-  /** `text/plain`, `message/delivery-status`: lower case, without parameters. A message within the message is one part. */
+  /** `text/plain`, `message/delivery-status`: lower case, without parameters. An attached message is one part. */
   contentType: string
-  /** Decoded to text, cut at a bound; of HTML the text without its markup. Lines end with LF. */
+  /** Decoded and cut to a limit; HTML as plain text. Lines end with LF. */
   content: string
 }
 
-/** A message that came back to us, as far as it is read: its header and its leaves in order, and the words to read it by. */
+/** A parsed returned message: its header, its leaves in order, and the vocabulary to interpret it. */
 export class ReturnedMessage {
   readonly headers: readonly HeaderField[]
   readonly parts: readonly ReturnedPart[]
@@ -33,28 +33,28 @@ export class ReturnedMessage {
     this.vocabulary = vocabulary
   }
 
-  /** The first field of this name, given in lower case; empty where there is none. */
+  /** The first field of this name (lower case); empty if there is none. */
   field(name: string): string {
     return valuesOf(this.headers, name)[0] ?? ''
   }
 
-  /** True where it has a field of one of these names. */
+  /** True if it has any of these fields. */
   has(...names: string[]): boolean {
     return this.headers.some(({ name }) => names.includes(name))
   }
 
-  /** The first part of such a type. */
+  /** The first part of this type. */
   part(contentType: RegExp): ReturnedPart | undefined {
     return this.parts.find((part) => contentType.test(part.contentType))
   }
 
-  /** What it says for people: its first text; empty where there is none. */
+  /** Its human-readable text: the first text part; empty if there is none. */
   get text(): string {
     const plain = this.parts.find(({ contentType, content }) => contentType === 'text/plain' && content.trim() !== '')
     return (plain ?? this.part(/^text\/html$/))?.content ?? ''
   }
 
-  /** What of it may hold fields that lost their label on the way. */
+  /** The parts that may contain fields but lost their type in transit. */
   get unlabelled(): string[] {
     const readable = this.parts.filter(({ contentType }) => contentType === 'text/plain' || contentType.startsWith('application/'))
     return readable.map(({ content }) => content)

@@ -1,6 +1,6 @@
 const commandVerb = /^(?:EHLO|HELO|STARTTLS|AUTH|MAIL FROM|RCPT TO|DATA|BDAT|QUIT|RSET|NOOP)\b/i
 const reply = /^([1-5])\d\d(?:[ -]|$)/
-/** A time or the like, and who speaks: `--> RCPT`, `<<< 550`, `C: RCPT`, `SMTP<< 550`, `Sent: RCPT`, `Command: RCPT`. */
+/** A timestamp or similar, and the speaker: `--> RCPT`, `<<< 550`, `C: RCPT`, `SMTP<< 550`, `Sent: RCPT`, `Command: RCPT`. */
 const direction =
   /^.{0,60}?(?:^|[\s:\])>*|])(?:(?:SMTP ?)?(?:-{1,3}>{1,2}|={1,3}>|<{1,2}-{1,3}|<={1,3}|>{1,3}|<{1,3})|(?:sent|send|received|recv|client|server|command|response|[CS])\s?:)\s{0,4}/i
 
@@ -13,10 +13,9 @@ function spokenIn(line: string): Spoken {
 }
 
 /**
- * The lines, and of the dialogue that some systems append to a report only what was refused, in the form of Sendmail's:
- * `>>> RCPT To:<a@b.example>` and the `<<< 550 …` to it. The rest would be taken for the reason: greetings, the names of
- * hosts, and commands that succeeded. A refusal behind a 354 is of the message. What Sendmail says itself behind a refusal
- * is left out too: to every 550 it says `550 5.1.1 … User unknown`.
+ * Reduces an appended SMTP dialogue to what was refused, in Sendmail's form: `>>> RCPT To:<a@b.example>` and its `<<< 550 …`. The rest
+ * (banners, host names, commands that succeeded) would be mistaken for the reason. A refusal after a 354 is about the message. Sendmail's
+ * own words after a refusal are dropped as well, because it says `550 5.1.1 … User unknown` after every 550.
  */
 export function withRefusedDialogue(lines: string[]): string[] {
   const spoken = lines.map(spokenIn)
@@ -28,7 +27,7 @@ export function withRefusedDialogue(lines: string[]): string[] {
     const said = spoken[index]
     const before = spoken[index - 1]
     const isBehindRefusal = before?.kind === 'reply' && /^[45]/.test(before.text)
-    // The system itself repeats the refusal: a line for each recipient, and the rest without an address.
+    // The system repeats the refusal: a line per recipient, then lines without an address.
     isEcho = !said && reply.test(line) && (isBehindRefusal || (isEcho && !line.includes('@')))
     if (!said) return isEcho ? [] : [line]
     if (said.kind === 'command') {
@@ -41,11 +40,11 @@ export function withRefusedDialogue(lines: string[]): string[] {
       return []
     }
     const refused = command === null ? [] : [`>>> ${command}`]
-    // Further lines of the same reply.
+    // More lines of the same reply.
     command = null
     return [...refused, `<<< ${said.text}`]
   })
 }
 
-/** True for what `withRefusedDialogue` leaves of a dialogue. */
+/** True for the lines that `withRefusedDialogue` keeps of a dialogue. */
 export const isDialogue = (line: string): boolean => /^(?:>>>|<<<) /.test(line)

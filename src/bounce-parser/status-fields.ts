@@ -1,21 +1,21 @@
 import { fieldsIn } from './fields.ts'
 import type { HeaderField } from './returned-message.ts'
 
-/** The fields of one block, by name in lower case; of a field that stands there twice all values in their order. */
+/** The fields of one block by name (lower case). A repeated field has all its values in order. */
 export type StatusFields = Map<string, string[]>
 
 const recipientFields = ['final-recipient', 'original-recipient', 'x-actual-recipient']
 const outcomeFields = ['action', 'status', 'diagnostic-code']
 
-/** Values of one field; more are the work of somebody who wants to keep us busy. */
+/** Values per field. More are an attack. */
 const mostValues = 16
 
-/** Of a message, not of a status. */
+/** Fields of a message rather than a status. */
 const headerField = '(?:received|return-path|message-id|dkim-signature):'
-/** Where text stops to be a status: a delimiter of MIME, or the header of the message that came back. */
+/** Where a status ends: a MIME delimiter, or the header of the original. */
 const behindStatus = new RegExp(`\\n(?:--\\S|${headerField})[^]*`, 'i')
 
-/** In a reply that goes on, a word before a colon is no field; those of a status have hyphens, but for two. */
+/** In a continued reply, a word before a colon is no field. Status fields have hyphens, with two exceptions. */
 const begins = (name: string, before: string | undefined): boolean => before !== 'diagnostic-code' || /-|^(?:action|status)$/.test(name)
 
 const has = (fields: readonly HeaderField[], names: readonly string[]): boolean => fields.some(({ name }) => names.includes(name))
@@ -28,7 +28,7 @@ function add(fields: StatusFields, more: readonly HeaderField[]): void {
   }
 }
 
-/** The recipients of a block, parted where the next one begins without an empty line. */
+/** Splits a block into recipients where the next one begins without an empty line. */
 function recipientsIn(block: HeaderField[]): StatusFields[] {
   const recipients: StatusFields[] = []
   let fields: StatusFields = new Map()
@@ -44,12 +44,12 @@ function recipientsIn(block: HeaderField[]): StatusFields[] {
 
 const looksLike = /^(?:final|original)-recipient[ \t]{0,8}:/im
 
-/** Fields of the message that hold for a recipient without one of their own. */
+/** Per-message fields that apply to recipients without their own. */
 const sharedFields = ['reporting-mta', 'action', 'status', 'disposition']
 
 /**
- * The fields of each recipient in a delivery status (RFC 3464 2.1), and those of the message alone where it names nobody. It may be cut
- * in any way: with empty lines within a block or none between two of them, and with fields of a recipient ahead of its name.
+ * The fields of each recipient in a delivery status (RFC 3464 2.1), or the per-message fields alone if it names nobody. Empty lines may be
+ * missing or misplaced, and a recipient's fields may precede its name.
  */
 export function parseStatusFields(content: string): StatusFields[] {
   const message: StatusFields = new Map()
@@ -74,12 +74,12 @@ const firstField =
   /^(?:original-envelope-id|reporting-mta|dsn-gateway|received-from-mta|arrival-date|(?:final|original)-recipient|action|status)[ \t]{0,8}:/im
 
 const header = new RegExp(`^${headerField}`, 'im')
-/** Of a report within the report. */
+/** The header of a bounce within the bounce. */
 const headerOfReport = /^(?:from:.{0,200}mailer-daemon|return-path:\s*<>|content-type:\s*multipart\/report)/im
 
 /**
- * The status that stands within a text which is not labelled as one; null where there is none. What stands in the message
- * that came back was written by its sender.
+ * A delivery status inside a text that is not labelled as one; null if there is none. Text within the original was
+ * written by its sender and does not count.
  */
 export function statusWithin(text: string): string | null {
   if (!looksLike.test(text) || !alsoHas.test(text)) return null

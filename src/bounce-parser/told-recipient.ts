@@ -7,23 +7,23 @@ import { saidAction } from './report-phrases.ts'
 import type { PhaseText } from './reported-phase.ts'
 import type { Vocabulary } from './returned-message.ts'
 
-/** What a report says of all its recipients. */
+/** What a bounce says about all its recipients. */
 interface ReportWords {
   text: string
   phase: PhaseText
   action: 'failed' | 'delayed' | 'delivered'
-  /** True where it names one recipient only. */
+  /** True if it names only one recipient. */
   isOnly: boolean
   vocabulary: Vocabulary
 }
 
-/** How Sendmail tells of its own: `550 <a@b.example>... User unknown`; what others said has `<<<` before it. */
+/** Sendmail's own words: `550 <a@b.example>... User unknown`. Other hosts' replies follow `<<<`. */
 const ownLine = /(?:^|\| )[45]\d\d (?:[45]\.\d{1,3}\.\d{1,3} )?<?[^\s<>@]{1,64}@[^\s<>]{1,255}>?\.\.\. /
 
-/** Whose words a report passes on: `host mx.example [192.0.2.1] said: …`. */
+/** Introduces the words of another host: `host mx.example [192.0.2.1] said: …`. */
 const remoteSystem = /(?:talking to|host|server|by|from)\s{1,3}([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8})/i
 
-/** What a report tells of one recipient in words. What is said of nobody in particular is said of the only one. */
+/** What a bounce's text says about one recipient. If it has only one, statements about nobody in particular count. */
 export function toldRecipient(named: NamedRecipient, report: ReportWords): ReportedRecipient {
   const isDelivered = saidAction(report.vocabulary.phrases.saidIn(named.reason)) === 'delivered'
   const words = isDelivered ? { ...report, action: 'delivered' as const } : report
@@ -32,10 +32,10 @@ export function toldRecipient(named: NamedRecipient, report: ReportWords): Repor
   return understand({ ...named, reason: `${named.reason}\n${report.text}` }, words)
 }
 
-/** What a reply says counts; what introduces it only where the reply says nothing. */
+/** The reply decides. Its introduction counts only if the reply says nothing. */
 function understand({ address, reason }: NamedRecipient, { phase, action, vocabulary: { rules } }: ReportWords): ReportedRecipient {
   const said = parseDiagnostic(reason)
-  // Where no reply is quoted, the reporting system found this out itself.
+  // Without a quoted reply, it is the reporting system's own finding.
   const isFinding = said.code === null || (ownLine.test(said.text) && !/<<< |>>> |\bsaid\b/i.test(reason))
   const remoteHost = (remoteSystem.exec(reason)?.[1] ?? domainOf(address ?? '')).toLowerCase()
   const refusal: ReportedRefusal = { ...said, remoteHost, phase: phase.of(said.text), address, isFinding }

@@ -13,17 +13,17 @@ export interface SeatLimits {
 
 /** One connection's right to be open. */
 export interface Seat {
-  /** The client has been active: a command, a request, content that arrives fast enough. Waiting for us counts too. */
+  /** The client was active: it sent a command, a request, or content that arrives fast enough. Waiting for us counts too. */
   progress(): void
-  /** The client has proved a key: nobody else gets its seat while the connection lasts. */
+  /** The client has proved a key. Nobody else gets its seat while the connection lasts. */
   vouch(): void
   /** The connection has ended. */
   free(): void
 }
 
-/** What happened to connections without a free seat. */
+/** What happened to connections when there was no free seat. */
 export interface Crowding {
-  /** Had a seat, and lost it to somebody else. */
+  /** Lost their seat to a newcomer. */
   sentAway: number
   /** Got none. */
   refused: number
@@ -41,9 +41,9 @@ interface SeatServices {
   crowded(crowding: Crowding): void
 }
 
-/** A connection that has just arrived or been active keeps its seat for this long, ms, unless its network has more than another gets. */
+/** ms that a new or active connection keeps its seat, unless its network has more than another gets */
 export const restMs = 3_000
-/** How many per second may change places with networks that have no fewer: each change costs more than a refusal. */
+/** Seats per second that may go to networks with no fewer seats. Each change costs more than a refusal. */
 const changesPerSecond = 50
 const tellMs = 60_000
 
@@ -137,7 +137,7 @@ export class ConnectionSeats {
     return null
   }
 
-  /** Who has to leave for one more from this network when all seats are taken. */
+  /** Who has to give way to a newcomer from this network when all seats are taken. */
   #leavingFor(network: string): Holder | undefined {
     const strangers = this.#strangers
     const itsOwn = strangers.sizeOf(network)

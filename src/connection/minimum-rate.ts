@@ -26,9 +26,9 @@ interface Watched {
 
 /** A slower line is broken, or an attack: modems of 1990 were faster. */
 const standardRate = 1_000
-/** How often senders are checked, ms. */
+/** ms between checks */
 const lookMs = 2_000
-/** How many senders are dropped in one turn of the event loop: thousands may have begun together. */
+/** Senders to drop per turn of the event loop, because thousands may have begun together. */
 const toldAtOnce = 20
 
 /**

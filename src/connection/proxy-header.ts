@@ -13,7 +13,7 @@ export type ProxyHeader =
       found: 'header'
       /** bytes */
       length: number
-      /** The client's; null if the proxy speaks for itself, for example in a health check. */
+      /** The client's address; null if the proxy speaks for itself, for example in a health check. */
       address: string | null
     }
 
@@ -32,7 +32,7 @@ export function parseProxyHeader(bytes: Buffer): ProxyHeader {
   return { found: 'none' }
 }
 
-/** As far as there are bytes. */
+/** Compares only the bytes that have arrived. */
 const beginsWith = (bytes: Buffer, beginning: Buffer): boolean =>
   beginning.subarray(0, bytes.length).equals(bytes.subarray(0, beginning.length))
 

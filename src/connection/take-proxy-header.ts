@@ -1,7 +1,7 @@
 import type { Server, Socket } from 'node:net'
 import { parseProxyHeader } from './proxy-header.ts'
 
-/** How long a proxy may take for its header, ms: it comes with the first packet. A client without one is greeted after this time. */
+/** ms to wait for a proxy's header, which comes with the first packet. A client without one is greeted after this time. */
 const headerMs = 1_000
 
 /**
@@ -43,7 +43,7 @@ export function interceptConnections(server: Server, admit: (socket: Socket, han
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
     admit(socket, () => {
-      // A server that has closed meanwhile does not know it, and would never end it.
+      // A server that has closed meanwhile would neither know this socket nor end it.
       if (!server.listening) return void socket.destroy()
       for (const listener of accept) listener.call(server, socket)
     })

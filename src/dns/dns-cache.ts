@@ -6,21 +6,21 @@ interface Kept {
   expiresAt: number
 }
 
-/** Larger answers are asked for again rather than kept, so that nobody fills our memory with them. */
+/** bytes; larger answers are not cached, so that nobody can fill our memory with them */
 const largestKept = 8192
 
-/** Answers while their TTL lasts, up to a limit. */
+/** Caches answers while their TTL lasts, up to a limit. */
 export class DnsCache {
   readonly #now: () => number
   readonly #kept: LRUCache<string, Kept>
 
-  /** `limit`: answers; `now`: ms on any clock that does not go back */
+  /** `limit`: answers; `now`: ms on a clock that never goes back */
   constructor(limit: number, now: () => number) {
     this.#now = now
     this.#kept = new LRUCache({ max: limit })
   }
 
-  /** A copy of the answer with the TTL that is left of it; null if there is none. */
+  /** A copy of the answer with its remaining TTL; null if there is none. */
   find(key: string): DnsAnswer<unknown> | null {
     const found = this.#kept.get(key)
     const leftMs = found ? found.expiresAt - this.#now() : 0
@@ -29,7 +29,7 @@ export class DnsCache {
     return { status, records: records.slice(), ttl: Math.ceil(leftMs / 1000), secure, isKept: true }
   }
 
-  /** @param size bytes of the messages that the answer was read from */
+  /** @param size bytes of the messages that contained the answer */
   keep(key: string, answer: DnsAnswer<unknown>, size: number): void {
     if (answer.ttl === 0 || size > largestKept) return
     this.#kept.set(key, { answer, expiresAt: this.#now() + answer.ttl * 1000 })

@@ -10,10 +10,10 @@ export interface DnsReply {
   size: number
 }
 
-/** Seconds for which an answer is kept at most, and one that says that there is nothing. */
+/** Seconds; the longest time to cache an answer, and the absence of one. */
 export const longestTtl = 86_400
 export const longestNegativeTtl = 300
-/** Passes every network without fragments (DNS flag day 2020). */
+/** Passes every network unfragmented (DNS flag day 2020). */
 const udpPayloadSize = 1232
 
 export interface Query {
@@ -23,7 +23,7 @@ export interface Query {
   bytes: Buffer
 }
 
-/** A question in bytes, with EDNS (RFC 6891) or as the oldest servers know it. */
+/** Encodes a query, with EDNS (RFC 6891), or without for the oldest servers. */
 export function queryFor({ name, type }: { name: string; type: RecordType }, edns: boolean): Query {
   const id = randomInt(65_536)
   const flags = RECURSION_DESIRED | AUTHENTIC_DATA
@@ -38,7 +38,7 @@ export function queryFor({ name, type }: { name: string; type: RecordType }, edn
 
 const rcodes = { noerror: 0, formerr: 1, nxdomain: 3, notimp: 4, badvers: 16 }
 
-/** With the upper bits that EDNS carries (RFC 6891 6.1.3). */
+/** Includes the upper bits from EDNS (RFC 6891 6.1.3). */
 function rcodeOf(packet: DecodedPacket): number {
   const opt = (packet.additionals ?? []).find((record) => record.type === 'OPT')
   return ((packet.flags ?? 0) & 0xf) | ((opt?.type === 'OPT' ? opt.extendedRcode : 0) << 4)
@@ -46,29 +46,29 @@ function rcodeOf(packet: DecodedPacket): number {
 
 export const isNxdomain = (packet: DecodedPacket): boolean => rcodeOf(packet) === rcodes.nxdomain
 
-/** True where the reply settles the question: NOERROR or NXDOMAIN from a server that may say so. */
+/** True if the reply settles the question: NOERROR or NXDOMAIN from a server entitled to say so. */
 export function isDecisive(packet: DecodedPacket): boolean {
   const rcode = rcodeOf(packet)
   if (packet.flag_tc || (rcode !== rcodes.noerror && rcode !== rcodes.nxdomain)) return false
-  // Neither an authority nor a recursor: an empty answer from there is a referral, it says nothing of the name.
+  // Neither authoritative nor recursive: its empty answer is a referral and says nothing about the name.
   return packet.flag_aa || packet.flag_ra || (packet.answers ?? []).length > 0
 }
 
-/** True where the same question without EDNS may be answered. */
+/** True if the server may answer the same question without EDNS. */
 export const mayDislikeEdns = (packet: DecodedPacket): boolean => [rcodes.formerr, rcodes.notimp, rcodes.badvers].includes(rcodeOf(packet))
 
-/** True where this is a reply to that query and to no other. */
+/** True if this replies to exactly that query. */
 export function isReplyTo(query: Query, packet: DecodedPacket): boolean {
   if (!packet.flag_qr) return false
   const questions = packet.questions ?? []
-  // A server that could not read the question may leave it out; nothing is believed of such a reply but its failure.
+  // A server that could not parse the question may omit it. We accept only failures from such a reply.
   if (questions.length === 0) return !isDecisive(packet)
   const [question] = questions
   if (questions.length !== 1 || question?.class !== 'IN') return false
   return question.type === query.type && wireName(question.name) === query.name
 }
 
-/** Null for what is no DNS message. */
+/** Null if it is not a DNS message. */
 export function parseReply(message: Buffer): DnsReply | null {
   try {
     return { packet: decode(message), size: message.length }
@@ -77,7 +77,7 @@ export function parseReply(message: Buffer): DnsReply | null {
   }
 }
 
-/** The records of a type that the answer has under a name, and the least of their TTLs, seconds. */
+/** The records of a type and name in the answer section, and their lowest TTL, seconds. */
 export function recordsAt(packet: DecodedPacket, name: string, type: RecordType): { records: unknown[]; ttl: number } {
   const records: unknown[] = []
   let ttl = longestTtl
@@ -103,21 +103,21 @@ function recordOf(answer: Answer): unknown {
     case 'AAAA':
       return answer.data
     default:
-      throw new Error(`no reader for ${answer.type}`)
+      throw new Error(`cannot read records of type ${answer.type}`)
   }
 }
 
-/** Seconds for which an absence may be kept: the lesser of the SOA record's own TTL and its minimum (RFC 2308 5); without one 0. */
+/** Seconds to cache an absence: the lower of the SOA record's TTL and its minimum (RFC 2308 5); 0 without an SOA record. */
 export function negativeTtl(packet: DecodedPacket): number {
   const soa = (packet.authorities ?? []).find((record) => record.type === 'SOA')
   if (soa?.type !== 'SOA') return 0
   return Math.min(soa.ttl ?? 0, soa.data.minimum ?? 0, longestNegativeTtl)
 }
 
-/** A name from the wire, fit to be shown and compared; bytes that no host name has become `?`. */
+/** A name from the wire, safe to show and compare. Bytes that host names cannot have become `?`. */
 const wireName = (name: string): string => (name === '.' ? '' : name.toLowerCase().replace(/[^!-~]/g, '?'))
 
-/** Lower case, without the final dot; null for what cannot be a name in the DNS. */
+/** Lower case, without the trailing dot; null if it cannot be a DNS name. */
 export function normalName(name: string): string | null {
   const normal = (name.endsWith('.') ? name.slice(0, -1) : name).toLowerCase()
   return normal.length <= 253 && /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/.test(normal) ? normal : null

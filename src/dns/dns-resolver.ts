@@ -16,43 +16,43 @@ import {
 } from './dns-message.ts'
 import { DnsSockets, parseServer, type NameServer } from './dns-sockets.ts'
 
-/** Look-ups that a route needs. */
+/** The look-ups that routing needs. */
 export type RouteResolver = Pick<Resolver, 'mx' | 'a' | 'aaaa'>
 
 export interface DnsResolver extends Resolver {
-  /** The names of an address, given as its name under in-addr.arpa or ip6.arpa. */
+  /** Resolves an address, given as its name under in-addr.arpa or ip6.arpa, to host names. */
   ptr(name: string): Promise<DnsAnswer<string>>
-  /** Each name server alone, from no cache. */
+  /** Each name server on its own, without the cache. */
   eachServer: (RouteResolver & { server: string })[]
-  /** Ends what is under way as `servfail`; later look-ups are `servfail` at once. */
+  /** Ends look-ups under way with `servfail`. Later ones fail the same way at once. */
   close(): void
 }
 
 export interface DnsResolverOptions {
-  /** `ip`, `ip:port` or `[ipv6]:port`, asked in this order; empty: the servers of the operating system. */
+  /** `ip`, `ip:port` or `[ipv6]:port`, asked in this order. Empty: the operating system's servers. */
   servers: string[]
-  /** How long one server may take for one question. */
+  /** Per server and question. */
   timeoutMs?: number
-  /** How many answers are kept. */
+  /** Answers to cache. */
   cacheSize?: number
-  /** Sockets that may be open at a time; any number unless given. */
+  /** Sockets open at a time; unlimited by default. */
   maxSockets?: number
-  /** Told of each look-up by name, `cached` where nobody was asked. */
+  /** Called for each look-up by name; `cached` if no server was asked. */
   noteLookUp?: (result: DnsAnswer<unknown>['status'] | 'cached') => void
-  /** Ages the cache, ms. */
+  /** The cache's clock, ms. */
   now?: () => number
 }
 
-/** What a look-up may take in all; both rounds over all servers fit in. */
+/** The limit per look-up. Two rounds over all servers fit in. */
 const lookupMs = 10_000
 /** seconds */
 const servfailTtl = 5
 const longestChain = 8
 
 /**
- * Asks recursive name servers over UDP, and over TCP where the answer is cut short. Unlike node:dns it tells the
- * TTL, the AD bit, and NXDOMAIN, NODATA and SERVFAIL apart. It never keeps the process alive.
- * @throws SternaError `configuration` where a server is not an address
+ * Asks recursive name servers over UDP, and over TCP if the answer is truncated. Unlike node:dns it returns the TTL and the AD bit, and
+ * distinguishes NXDOMAIN, NODATA and SERVFAIL. It never keeps the process alive.
+ * @throws SternaError `configuration` if a server is not an address
  */
 export function dnsResolver(options: DnsResolverOptions): DnsResolver {
   const servers = (options.servers.length > 0 ? options.servers : getServers()).map(parseServer)
@@ -77,7 +77,7 @@ export function dnsResolver(options: DnsResolverOptions): DnsResolver {
   }
 }
 
-/** Asks for a name in its normal form. `size`: bytes of the messages that the answer was read from. */
+/** Looks up a normalised name. `size`: bytes of the messages that contained the answer. */
 type Ask = (type: RecordType, name: string) => Promise<{ answer: DnsAnswer<unknown>; size: number }>
 type LookUp = (type: RecordType, given: string) => Promise<DnsAnswer<unknown>>
 
@@ -96,12 +96,12 @@ const uncachedLookUp =
 
 interface CachedLookUpServices {
   cache: DnsCache
-  /** An answer that comes after that is not kept. */
+  /** Answers that arrive after closing are not cached. */
   isClosed(): boolean
   note: NonNullable<DnsResolverOptions['noteLookUp']>
 }
 
-/** Answers from the cache. What several ask for at the same time is asked once. */
+/** Answers from the cache. Concurrent look-ups of the same name share one query. */
 function cachedLookUp(ask: Ask, { cache, isClosed, note }: CachedLookUpServices): LookUp {
   const underWay = new Map<string, Promise<DnsAnswer<unknown>>>()
   const askOnce = async (key: string, type: RecordType, name: string): Promise<DnsAnswer<unknown>> => {
@@ -126,7 +126,7 @@ function cachedLookUp(ask: Ask, { cache, isClosed, note }: CachedLookUpServices)
   }
 }
 
-/** Nobody is asked for what cannot be a name. */
+/** Nobody is asked about what cannot be a name. */
 const noName: DnsAnswer<never> = { status: 'nxdomain', records: [], ttl: 0, secure: false }
 
 interface Question {
@@ -136,7 +136,7 @@ interface Question {
   deadline: number
 }
 
-/** Looks a name up, following aliases within an answer and, where an answer ends with one, by another question. */
+/** Looks up a name. Follows aliases within an answer and, if an answer ends with one, with another query. */
 async function resolve(lookup: {
   name: string
   type: RecordType
@@ -161,7 +161,7 @@ async function resolve(lookup: {
       if (++aliases > longestChain) return servfail
       ttl = Math.min(ttl, alias.ttl)
       name = normalName(String(alias.records[0]))
-      // An alias to something that cannot be a name leads nowhere.
+      // An alias to an invalid name leads nowhere.
       if (name === null) {
         return { answer: { status: 'nxdomain', records: [], ttl: Math.min(ttl, longestNegativeTtl), secure }, size }
       }
@@ -170,7 +170,7 @@ async function resolve(lookup: {
     if (found.records.length > 0) {
       return { answer: { status: 'ok', records: found.records, ttl: Math.min(ttl, found.ttl), secure }, size }
     }
-    // RFC 6604: after an alias NXDOMAIN speaks of the name that the chain ends with.
+    // RFC 6604: after an alias, NXDOMAIN is about the last name of the chain.
     if (isNxdomain(packet) || name === asked) {
       const status = isNxdomain(packet) ? 'nxdomain' : 'nodata'
       return { answer: { status, records: [], ttl: Math.min(ttl, negativeTtl(packet)), secure }, size }
@@ -178,7 +178,7 @@ async function resolve(lookup: {
   }
 }
 
-/** Asks each server until one decides: with EDNS first, and those that said nothing useful once more without. */
+/** Asks each server until one gives a decisive reply: with EDNS first, then again without, where that may help. */
 async function askServers(
   question: Question,
   { servers, tryMs, sockets }: { servers: NameServer[]; tryMs: number; sockets: DnsSockets },

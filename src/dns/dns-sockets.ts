@@ -8,7 +8,7 @@ export interface NameServer {
   port: number
 }
 
-/** Sockets: one for each question, so that each has a source port that nobody can foresee (RFC 5452). */
+/** Uses a socket per question, so that source ports are unpredictable (RFC 5452). */
 export class DnsSockets {
   closed = false
   readonly #open = new Set<() => void>()
@@ -16,12 +16,12 @@ export class DnsSockets {
   #inUse = 0
   readonly #waiting: (() => void)[] = []
 
-  /** `max`: how many may be open at a time; further questions wait. */
+  /** `max`: sockets open at a time; further questions wait. */
   constructor(max = Infinity) {
     this.#max = max
   }
 
-  /** Null where the server stays silent, cannot be reached, or writes what cannot be read. */
+  /** Null if the server is silent, unreachable, or sends something unreadable. */
   overUdp(server: NameServer, query: Query, timeoutMs: number): Promise<DnsReply | null> {
     return this.#exchange(timeoutMs, (finish) => {
       const socket = createSocket(isIP(server.address) === 6 ? 'udp6' : 'udp4')
@@ -29,7 +29,7 @@ export class DnsSockets {
       socket.on('error', () => finish(null))
       socket.on('connect', () => socket.send(query.bytes))
       socket.on('message', (message) => {
-        // Whatever is not an answer to this question may be forged: the true one may still come.
+        // Anything that does not answer this question may be forged. The real answer may still come.
         if (message.length < 12 || message.readUInt16BE(0) !== query.id) return
         const reply = parseReply(message)
         if (reply === null || isReplyTo(query, reply.packet)) finish(reply)
@@ -64,7 +64,7 @@ export class DnsSockets {
     for (const cancel of this.#open) cancel()
   }
 
-  /** @param begin opens a socket, and gives what closes it */
+  /** @param begin opens a socket, and returns a function that closes it */
   #exchange(timeoutMs: number, begin: (finish: (reply: DnsReply | null) => void) => () => void): Promise<DnsReply | null> {
     return new Promise((done) => {
       let end: (() => void) | null = null
@@ -82,7 +82,7 @@ export class DnsSockets {
       timer.unref()
       this.#open.add(cancel)
       this.#waiting.push(() => {
-        // Its time may be over.
+        // It may have timed out.
         if (!this.#open.has(cancel)) return
         this.#inUse++
         end = begin(finish)
@@ -97,7 +97,7 @@ export class DnsSockets {
 }
 
 /**
- * Reads `ip`, `ip:port` or `[ipv6]:port`.
+ * Parses `ip`, `ip:port` or `[ipv6]:port`.
  * @throws SternaError `configuration`
  */
 export function parseServer(text: string): NameServer {

@@ -1,7 +1,7 @@
 import type { DmarcPolicy } from './domain-report.ts'
 import type { DmarcRecord } from './dmarc-record.ts'
 
-/** Whose mail a source sends: this server's own, its mail forwarded by somebody else, or mail without any mark of it. */
+/** Whose mail a source sends: ours, ours forwarded by others, or mail that shows no sign of us. */
 export const sourceOrigins = ['ours', 'forwarder', 'other'] as const
 export type SourceOrigin = (typeof sourceOrigins)[number]
 
@@ -9,7 +9,7 @@ export interface ObservedSource {
   sourceIp: string
   origin: SourceOrigin
   messages: number
-  /** Those that passed DMARC neither by DKIM nor by SPF. */
+  /** Messages that passed DMARC neither by DKIM nor by SPF. */
   failed: number
 }
 
@@ -42,7 +42,7 @@ export interface DmarcAdvice {
 const least = { days: 7, messages: 100, passRate: { quarantine: 0.98, reject: 0.99 } }
 /** For our own mail: receivers occasionally fail to look up a key. */
 const mostOwnFailures = 0.005
-/** Sources that are named. */
+/** Sources named in the advice. */
 const mostSources = 20
 
 /** Whether the domain is ready for a stricter DMARC policy, and what prevents it. */

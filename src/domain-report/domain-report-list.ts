@@ -44,7 +44,7 @@ export function reportsOf(domain: Domain): { condition: string; params: Record<s
 const columns = `r.id, r.kind, r.domain, r.reporter, r.contact, r.report_id, r.begin_at, r.end_at, r.policy, r.total, r.failed, r.row_count,
   r.rows_left_out, r.reverse_path, r.remote_address, r.received_at`
 
-/** One report that a domain's account sees; undefined if there is none of that id, or it is about something else. */
+/** One report that a domain's account may see; undefined if there is none with this id. */
 export async function findDomainReport(db: Pick<Database, 'slowRead'>, domain: Domain, id: string): Promise<DomainReportRow | undefined> {
   if (domain.status !== 'verified') return undefined
   const { condition, params } = reportsOf(domain)

@@ -1,6 +1,6 @@
 import { readUntrusted } from '../untrusted-reader-child.ts'
 import { readReportMail } from './read-report-mail.ts'
 
-/** Parses mail that nobody has vouched for. domain-report-reader.ts starts it, and kills it if necessary. */
+/** The child process that parses domain reports. `domain-report-reader.ts` starts and kills it. */
 
 readUntrusted((mail) => readReportMail(mail))

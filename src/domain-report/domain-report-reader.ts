@@ -3,15 +3,15 @@ import type { ReportMail } from './read-report-mail.ts'
 
 export interface DomainReportReader {
   /**
-   * What a mail reports. Rejects with `invalid_message` if it cannot be parsed within the limits of time and memory.
+   * Parses the reports in a message. Rejects with `invalid_message` if that exceeds the limits of time or memory.
    * @param mail as received; at most the few megabytes that the return path accepts
    */
   read(mail: Uint8Array): Promise<ReportMail>
-  /** Ends the reader; waiting mail is rejected with `service_unavailable`. */
+  /** Ends the child process. Rejects what is waiting with `service_unavailable`. */
   stop(): Promise<void>
 }
 
-/** Starts nothing until the first mail comes. */
+/** Starts the child process with the first message. */
 export function startDomainReportReader({ timeoutMs = 2000, maxOldSpaceMb = 128 } = {}): DomainReportReader {
   const child = new URL('./domain-report-process.ts', import.meta.url)
   const reader = new UntrustedReader<null, ReportMail>({ child, timeoutMs, maxOldSpaceMb })

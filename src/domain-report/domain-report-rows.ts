@@ -4,14 +4,14 @@ import type { DmarcPolicy } from './domain-report.ts'
 
 /** A row of a DMARC report: messages from one address with the same results. */
 export interface DmarcRowRow extends Row {
-  /** From 0 on, in the order in which they are kept. */
+  /** The position in the report, from 0. */
   place: number
   source_ip: string
   messages: number
   disposition: DmarcPolicy
   dkim_aligned: number
   spf_aligned: number
-  /** With `, ` between; empty mostly. */
+  /** Separated by `, `; usually empty. */
   overrides: string
   header_from: string
   envelope_from: string | null
@@ -32,7 +32,7 @@ export interface TlsRowRow extends Row {
   reason: string | null
 }
 
-/** A page of the rows of a DMARC report, the first of them first, with one more, as `pageClause` has it. `reportId`: `drp_…` */
+/** A page of a DMARC report's rows in order, with one extra row, for `pageClause`. `reportId`: `drp_…` */
 export function readDmarcRows(db: Pick<Database, 'slowRead'>, reportId: string, page: Page<number>): Promise<DmarcRowRow[]> {
   const { condition, order, params } = pageClause(page, 'place', 'asc')
   return db.slowRead<DmarcRowRow>(
@@ -42,7 +42,7 @@ export function readDmarcRows(db: Pick<Database, 'slowRead'>, reportId: string, 
   )
 }
 
-/** The same of a TLS report. */
+/** The same for a TLS report. */
 export function readTlsRows(db: Pick<Database, 'slowRead'>, reportId: string, page: Page<number>): Promise<TlsRowRow[]> {
   const { condition, order, params } = pageClause(page, 'place', 'asc')
   return db.slowRead<TlsRowRow>(

@@ -3,25 +3,25 @@ import type { Database, Statement } from '../store/database.ts'
 import { removeInPieces } from '../store/remove-in-pieces.ts'
 import type { DmarcRow, DomainReport, TlsRow } from './domain-report.ts'
 
-/** What is kept per domain in 24 hours: rows, plus ten for each report. Anybody can send reports. */
+/** Stored per domain in 24 hours: rows, plus ten for each report. Anybody can send reports. */
 const dailyRows = 5_000
 const reportCost = 10
 const dayMs = 86_400_000
 
-/** How a report came. */
+/** How a report arrived. */
 export interface ReportArrival {
-  /** Of the report as it is kept: `drp_…`. */
+  /** `drp_…`; our id of the report. */
   id: string
-  /** As given; proves nothing. */
+  /** From MAIL FROM; proves nothing. */
   reversePath: string | null
-  /** Of the host that handed it over. */
+  /** The client that delivered it. */
   remoteAddress: string
   /** Epoch, ms. */
   receivedAt: number
 }
 
 /**
- * Stores a report. Refuses the batch if it is already there, or if much was reported on the domain within a day: see `standingOf`.
+ * Stores a report. The batch fails if the report is already stored, or the domain's daily limit is reached: see `standingOf`.
  * @param ourSignatures `domain selector` of each of our keys
  */
 export function insertDomainReport(report: DomainReport, arrival: ReportArrival, ourSignatures: ReadonlySet<string>): Statement[] {
@@ -62,7 +62,7 @@ const insertMetadata = (report: DomainReport, { id, reversePath, remoteAddress, 
   expect: 1,
 })
 
-/** Messages or sessions, and those of them that did not pass. */
+/** Messages or sessions: in all, and failed. */
 export const countsOf = (report: DomainReport): { total: number; failed: number } =>
   report.kind === 'dmarc'
     ? { total: report.messages, failed: report.messages - report.aligned }
@@ -97,8 +97,8 @@ const insertTlsRow = (id: string, place: number, row: TlsRow): Statement => ({
 })
 
 /**
- * Whether a report is stored, by its unique properties, and whether there is room for another on the domain.
- * @param ahead what the same batch inserts before it
+ * Whether a report is already stored, and whether the domain's daily limit has room for it.
+ * @param ahead reports that the same batch inserts before it
  */
 export async function standingOf(
   db: Pick<Database, 'read'>,
@@ -117,7 +117,7 @@ export async function standingOf(
   return used >= dailyRows ? 'full' : 'new'
 }
 
-/** Removes the reports that came before `cutoff` (epoch, ms). */
+/** Removes the reports that arrived before `cutoff` (epoch, ms). */
 export async function sweepDomainReports(db: Pick<Database, 'write'>, cutoff: number): Promise<void> {
   const params = { before: idFloor('drp', cutoff) }
   for (const sql of [

@@ -3,21 +3,21 @@ import type { Database, Row, Value } from '../store/database.ts'
 import type { DmarcPolicy, DomainReportKind } from './domain-report.ts'
 import { reportsOf, type ReportPeriod } from './domain-report-list.ts'
 
-/** Lines of one part of a summary. */
+/** Lines per part of a summary. */
 export const mostLines = 500
 
 /** All reports of one kind in the period. */
 export interface ReportTotals extends Row {
   reports: number
-  /** Messages, or sessions. */
+  /** Messages or sessions. */
   total: number
   failed: number
-  /** Of the first report and the last, epoch ms; null where there is none. */
+  /** The start of the first report and the end of the last, epoch ms; null if there are none. */
   begin_at: number | null
   end_at: number | null
 }
 
-/** One organisation that reports, as it calls itself. */
+/** One reporting organisation, by its own name. */
 export interface ReporterLine extends Row {
   reporter: string
   reports: number
@@ -25,7 +25,7 @@ export interface ReporterLine extends Row {
   failed: number
 }
 
-/** What was reported of one address that mail of the domain came from. */
+/** What was reported about one source address. */
 export interface SourceLine extends Row {
   source_ip: string
   messages: number
@@ -34,15 +34,15 @@ export interface SourceLine extends Row {
   failed: number
   quarantined: number
   rejected: number
-  /** Messages with a signature, good or broken, that has a selector of ours. */
+  /** Messages with a signature (valid or not) that uses one of our selectors. */
   signed_here: number
-  /** Of any one row of it, of those that failed first: what was verified. */
+  /** From any one row, preferably a failed one: what was verified. */
   dkim: string
   spf: string
   header_from: string
 }
 
-/** What was reported of connections by their policy, result and host. */
+/** What was reported about connections with the same policy, result and host. */
 interface ConnectionLine extends Row {
   policy_type: string
   result_type: string
@@ -52,13 +52,13 @@ interface ConnectionLine extends Row {
 
 interface Summary<Line> {
   totals: ReportTotals
-  /** Those with the most messages or sessions first. */
+  /** By messages or sessions, most first. */
   reporters: ReporterLine[]
   lines: Line[]
 }
 
 export interface DmarcSummary extends Summary<SourceLine> {
-  /** As the latest report has it; null where none says. */
+  /** From the latest report that has one, else null. */
   policy: DmarcPolicy | null
 }
 
@@ -66,7 +66,7 @@ export type TlsSummary = Summary<ConnectionLine>
 
 const noTotals: ReportTotals = { reports: 0, total: 0, failed: 0, begin_at: null, end_at: null }
 
-/** What was reported on a domain's mail in a period; the most failures first. */
+/** Summarises the DMARC reports on a domain in a period, most failures first. */
 export async function readDmarcSummary(db: Pick<Database, 'slowRead'>, domain: Domain, period: ReportPeriod): Promise<DmarcSummary> {
   if (domain.status !== 'verified') return { totals: noTotals, reporters: [], lines: [], policy: null }
   const { condition, params } = within(domain, period, 'dmarc')
@@ -95,7 +95,7 @@ export async function readDmarcSummary(db: Pick<Database, 'slowRead'>, domain: D
   return { ...overall, lines, policy: latest?.policy ?? null }
 }
 
-/** What was reported on connections to a domain's hosts in a period; failures first. */
+/** Summarises the TLS reports on a domain in a period, failures first. */
 export async function readTlsSummary(db: Pick<Database, 'slowRead'>, domain: Domain, period: ReportPeriod): Promise<TlsSummary> {
   if (domain.status !== 'verified') return { totals: noTotals, reporters: [], lines: [] }
   const { condition, params } = within(domain, period, 'tls')

@@ -1,19 +1,19 @@
-/** What a receiver of mail reports: `dmarc` of RFC 7489 and 9990, `tls` of RFC 8460. */
+/** The two kinds of report: `dmarc` (RFC 7489 and 9990) and `tls` (RFC 8460). */
 export const domainReportKinds = ['dmarc', 'tls'] as const
 export type DomainReportKind = (typeof domainReportKinds)[number]
 
-/** What a DMARC record asks for, and what becomes of mail by it. */
+/** The policies of a DMARC record, and the dispositions of mail. */
 export const dmarcPolicies = ['none', 'quarantine', 'reject'] as const
 export type DmarcPolicy = (typeof dmarcPolicies)[number]
 
-/** What both kinds say about themselves. None of it is proved: anybody can write a report. */
+/** What both kinds have in common. None of it is proved, because anybody can write a report. */
 interface ReportMetadata {
-  /** The organisation that reports, as it calls itself. */
+  /** The reporting organisation, by its own name. */
   reporter: string
   contact: string | null
-  /** Unique for the reporter. */
+  /** Unique per reporter. */
   reportId: string
-  /** What is reported about: A-labels, lower case. */
+  /** The reported domain: A-labels, lower case. */
   domain: string
   /** Epoch, ms. */
   beginAt: number
@@ -22,14 +22,14 @@ interface ReportMetadata {
 
 export interface DmarcReport extends ReportMetadata {
   kind: 'dmarc'
-  /** As it was published when the mail came; null where the report has none that is known. */
+  /** The policy that the receiver found; null if the report names no known one. */
   policy: DmarcPolicy | null
-  /** Messages of all rows, also of those left out. */
+  /** Over all rows, including those left out. */
   messages: number
-  /** Those of them that passed DMARC. */
+  /** Messages that passed DMARC. */
   aligned: number
   rows: DmarcRow[]
-  /** How many rows there were beyond the bound. */
+  /** Rows beyond the limit. */
   rowsLeftOut: number
 }
 
@@ -39,17 +39,17 @@ export interface DmarcRow {
   messages: number
   /** What the receiver did with them. */
   disposition: DmarcPolicy
-  /** Whether DKIM, and SPF, passed for a domain that is aligned with the one of the From field. */
+  /** Whether DKIM (or SPF) passed for a domain aligned with the From domain. */
   dkimAligned: boolean
   spfAligned: boolean
-  /** Why the receiver did otherwise than the policy asks for: `forwarded`, `mailing_list` … with commas between; empty mostly. */
+  /** Why the receiver deviated from the policy: `forwarded`, `mailing_list` …, separated by commas; usually empty. */
   overrides: string
   headerFrom: string
   envelopeFrom: string | null
-  /** What was verified: `pass example.com s1, fail example.net`: result, domain, selector. */
+  /** What was verified, as result, domain and selector: `pass example.com s1, fail example.net`. */
   dkim: string
   spf: string
-  /** The `domain selector` of each signature. */
+  /** `domain selector` of each signature. */
   signatures: string[]
 }
 
@@ -63,9 +63,9 @@ export interface TlsReport extends ReportMetadata {
 
 /** Sessions with the same result. */
 export interface TlsRow {
-  /** `sts`, `tlsa`, `no-policy-found`, or what else the report says. */
+  /** `sts`, `tlsa`, `no-policy-found`, or another value from the report. */
   policyType: string
-  /** `success`; of failures the result type of RFC 8460 4.3, or `unspecified` where the report gives no details. */
+  /** `success`, or the failure's result type (RFC 8460 4.3), or `unspecified` if the report gives no details. */
   resultType: string
   sessions: number
   sendingMta: string | null
@@ -76,10 +76,10 @@ export interface TlsRow {
 
 export type DomainReport = DmarcReport | TlsReport
 
-/** Rows that are kept of one mail's reports, those with the most messages first. */
+/** Rows stored per message, those with the most messages first. */
 export const mostRows = 1_000
 
-/** What is wrong with a report, in a sentence for people. */
+/** What is wrong with a report, as a sentence. */
 export class ReportFault extends Error {
   constructor(message: string) {
     super(message)

@@ -5,7 +5,7 @@ import type { DomainReport } from './domain-report.ts'
 import { insertDomainReport, standingOf, type ReportArrival } from './domain-report-store.ts'
 import { ownersOf, signaturesOf } from './report-owners.ts'
 
-/** What happens to a report. `full`: more was reported on the domain today than we keep. */
+/** What happens to a report. `full`: the domain has reached its daily limit. */
 export type DomainReportFate = 'stored' | 'known' | 'full' | 'unknown_domain'
 
 interface KeepServices {
@@ -19,8 +19,8 @@ interface KeptReport {
 }
 
 /**
- * The statements, in order, for the reports of one mail, and their result. Reports are stored once, however often they come, and only on
- * domains that somebody has verified here. If another mail came first meanwhile, the batch is refused with a `ConflictError`.
+ * The statements for the reports of one message, in order, and each report's fate. A report is stored only once, and only for domains
+ * verified here. If another message stores it first, the batch fails with a `ConflictError`.
  */
 export async function keepDomainReports(
   reports: readonly DomainReport[],

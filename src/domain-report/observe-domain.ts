@@ -6,7 +6,7 @@ import type { DmarcSummary, SourceLine } from './domain-report-summary.ts'
 
 const dayMs = 86_400_000
 
-/** The policy of a domain, and the record it is in; null: reports say so, but there is no record at the name of the domain. */
+/** A domain's policy and its record; the record is null if only reports mention a policy. */
 export interface PublishedPolicy {
   policy: DmarcPolicy
   isPartial: boolean
@@ -14,9 +14,9 @@ export interface PublishedPolicy {
 }
 
 /**
- * What is known of a domain's DMARC: the record that its last check found, else the policy that receivers found (it may
- * be that of the domain above), and what was reported of each source.
- * @param ownAddresses those that this server's mail leaves from; none where that is not known, as behind a smarthost
+ * Combines what we know about a domain's DMARC: the record found by the last check (else the policy that receivers found, which may be the
+ * parent domain's), and what was reported about each source.
+ * @param ownAddresses the addresses this server sends from; empty if unknown, as behind a smarthost
  */
 export function observeDomain(
   domain: Domain,
@@ -29,7 +29,7 @@ export function observeDomain(
     published:
       dmarcRecordIn(domain.records.dmarc?.found ?? null) ??
       (summary.policy ? { policy: summary.policy, isPartial: false, text: null } : null),
-    // A report's last second is often left out of its range.
+    // Ranges often exclude the report's last second.
     days: beginAt === null || endAt === null ? 0 : Math.round(((endAt - beginAt) / dayMs) * 1000) / 1000,
     sources: summary.lines.map((line) => ({
       sourceIp: line.source_ip,
@@ -40,7 +40,7 @@ export function observeDomain(
   }
 }
 
-/** Most of what a forwarder passes on for us bears our signature, whether or not it survived. */
+/** Most of what a forwarder passes on for us carries our signature, broken or not. */
 export function originOf({ source_ip: ip, messages, signed_here: signed }: SourceLine, ownAddresses: ReadonlySet<string>): SourceOrigin {
   if (ownAddresses.has(ip)) return 'ours'
   if (signed === 0 || signed * 2 < messages) return 'other'

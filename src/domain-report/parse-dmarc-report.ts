@@ -3,22 +3,23 @@ import { childrenOf, readXml, textAt, type XmlElement } from './read-xml.ts'
 import { addressField, countField, domainField, neededText, rangeOf, shortText, sumOf } from './report-field.ts'
 import { withoutRepetition } from './report-rows.ts'
 
-/** Signatures, and results of SPF, that are kept of a row. */
+/** DKIM or SPF results stored per row. */
 const mostResults = 5
 
 /**
- * Parses a DMARC aggregate report: RFC 7489 appendix C, RFC 9990 appendix A, and what is sent instead: name spaces or none, no version,
- * several results, unknown elements.
+ * Parses a DMARC aggregate report (RFC 7489 appendix C, RFC 9990 appendix A). Tolerates what receivers send instead: any namespace, no
+ * version, several results, unknown elements.
  * @throws ReportFault
  */
 export function parseDmarcReport(text: string): DmarcReport {
   const feedback = readXml(text)
-  if (feedback.name !== 'feedback') throw new ReportFault(`The XML is no DMARC report: its element is ${feedback.name.slice(0, 50)}.`)
+  if (feedback.name !== 'feedback')
+    throw new ReportFault(`The XML is not a DMARC report: its root element is ${feedback.name.slice(0, 50)}.`)
   const [metadata] = childrenOf(feedback, 'report_metadata')
   const [published] = childrenOf(feedback, 'policy_published')
   const domain = domainField(textAt(published, 'domain'), 'policy_published/domain')
   const records = childrenOf(feedback, 'record')
-  if (records.length === 0) throw new ReportFault('The report has no record.')
+  if (records.length === 0) throw new ReportFault('The report has no records.')
   const rows = withoutRepetition(
     records.map((record) => rowOf(record, domain)),
     'messages',
@@ -38,7 +39,7 @@ export function parseDmarcReport(text: string): DmarcReport {
   }
 }
 
-/** Whole seconds by the standard; some write a fraction. */
+/** Seconds should be whole, but some receivers write fractions. */
 const epochMs = (seconds: string | undefined): number =>
   /^\d{1,12}(?:\.\d{1,9})?$/.test(seconds ?? '') ? Math.floor(Number(seconds)) * 1000 : NaN
 
@@ -47,14 +48,14 @@ const policyIn = (text: string | undefined): DmarcPolicy | null => dmarcPolicies
 function rowOf(record: XmlElement, domain: string): DmarcRow {
   const [row] = childrenOf(record, 'row')
   const [evaluated] = childrenOf(row, 'policy_evaluated')
-  // RFC 9990 says `identifiers` as well; some of its drafts and of its predecessors' had `identities`.
+  // RFC 9990 says `identifiers`. Some earlier drafts said `identities`.
   const identifiers = childrenOf(record, 'identifiers')[0] ?? childrenOf(record, 'identities')[0]
   const [results] = childrenOf(record, 'auth_results')
   const signatures = childrenOf(results, 'dkim').slice(0, mostResults)
   return {
     sourceIp: addressField(textAt(row, 'source_ip'), 'row/source_ip'),
     messages: countField(textAt(row, 'count'), 'row/count'),
-    // `pass` of RFC 9990 means as much as `none`: the policy has not been applied.
+    // `pass` (RFC 9990) means the same as `none`: the policy was not applied.
     disposition: policyIn(textAt(evaluated, 'disposition')) ?? 'none',
     dkimAligned: isPass(textAt(evaluated, 'dkim')),
     spfAligned: isPass(textAt(evaluated, 'spf')),

@@ -4,13 +4,13 @@ import { mostRows, ReportFault, type TlsReport, type TlsRow } from './domain-rep
 import { countField, domainField, neededText, rangeOf, shortText, sumOf } from './report-field.ts'
 import { withoutRepetition } from './report-rows.ts'
 
-/** Policies of one report, and failures of one policy. */
+/** Policies per report, and failures per policy. */
 const [mostPolicies, mostFailures] = [100, 10_000]
-/** Reports are five levels deep, and have some twenty values for a failure. */
+/** Reports are five levels deep, and have some twenty values per failure. */
 const bounds = { deepest: 16, mostValues: 400_000 }
 
 /**
- * Reads a report of SMTP TLS reporting (RFC 8460 4.4), one for each domain that it tells of: one, in all that are usual.
+ * Parses a TLS report (RFC 8460 4.4) into one report per domain. Usually there is only one domain.
  * @throws ReportFault
  */
 export function parseTlsReport(text: string): TlsReport[] {
@@ -59,18 +59,18 @@ function parsed(text: string): unknown {
 
 function objectIn(value: unknown, field: string): JsonObject {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
-  throw new ReportFault(`The ${field} is missing or no object.`)
+  throw new ReportFault(`The ${field} is missing or not an object.`)
 }
 
 function listIn(value: unknown, field: string): unknown[] {
   if (value === undefined || value === null) return []
   if (Array.isArray(value)) return value
-  throw new ReportFault(`The ${field} is no list.`)
+  throw new ReportFault(`The ${field} is not a list.`)
 }
 
 const textIn = (value: unknown): string | null => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : null)
 
-/** A time without its offset is UTC. */
+/** A time without an offset is UTC. */
 function timeIn(value: unknown): number {
   const text = textIn(value)?.trim() ?? ''
   return parseIsoTime(text) ?? parseIsoTime(`${text}Z`) ?? NaN
@@ -96,7 +96,7 @@ function policyIn(value: unknown): { domain: string; rows: TlsRow[] } {
   }
   const rows: TlsRow[] = [
     { ...bare, sessions: countIn(summary['total-successful-session-count'], 'total-successful-session-count') },
-    // The summary counts what the details leave out.
+    // Failures that the summary counts, but the details omit.
     { ...bare, resultType: 'unspecified', sessions: Math.max(0, failed - sumOf(sessionsOf(failures))) },
     ...failures,
   ]

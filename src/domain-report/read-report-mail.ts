@@ -6,25 +6,25 @@ import { parseDmarcReport } from './parse-dmarc-report.ts'
 import { parseTlsReport } from './parse-tls-report.ts'
 import { largestReport, maybeReport, unpackReport } from './unpack-report.ts'
 
-/** Attachments of one mail that are looked into; all receivers but a few send one. */
+/** Attachments read per message. Almost all receivers send one. */
 const mostAttachments = 10
 
-/** What a mail reports. */
+/** The reports in a message. */
 export interface ReportMail {
   reports: DomainReport[]
-  /** What is wrong with the parts that could not be read, a sentence each. */
+  /** One sentence for each part that could not be parsed. */
   faults: string[]
 }
 
 /**
- * Parses the reports that are attached to a mail, or are its body; together they may unpack to the size of one. The content decides the
- * type of a part, because declared types and file names are wrong too often. For a process that may be killed.
- * @throws Error if the mail cannot be parsed
+ * Parses the reports attached to a message, or its body if that is a report. All together may unpack to the size limit of one. The content
+ * decides the type of a part, because declared types and file names are often wrong. Run it in a process that may be killed.
+ * @throws Error if the message cannot be parsed
  */
 export async function readReportMail(mail: Buffer): Promise<ReportMail> {
   const { leaves } = await mimeLeaves(repairedMail(mail))
   const attached = leaves.filter(isCandidate)
-  if (attached.length === 0) return { reports: [], faults: ['Nothing in the mail is a report.'] }
+  if (attached.length === 0) return { reports: [], faults: ['The message contains no report.'] }
   const found: ReportMail = { reports: [], faults: [] }
   let room = largestReport
   for (const { content } of attached.slice(0, mostAttachments)) {
@@ -37,14 +37,14 @@ export async function readReportMail(mail: Buffer): Promise<ReportMail> {
       found.faults.push(messageOf(error))
     }
   }
-  if (attached.length > mostAttachments) found.faults.push(`The mail has more than ${mostAttachments} reports.`)
+  if (attached.length > mostAttachments) found.faults.push(`The message has more than ${mostAttachments} reports.`)
   return { ...found, reports: withinBounds(found.reports) }
 }
 
-/** The text for people beside a report may begin like one. */
+/** The cover text may look like the start of a report. */
 const isCandidate = ({ contentType, content }: MimeLeaf): boolean => !/^(?:text\/html|message\/)/i.test(contentType) && maybeReport(content)
 
-/** As many rows as one report may have, for all of a mail. */
+/** Applies the row limit of one report to all reports of a message. */
 function withinBounds(reports: DomainReport[]): DomainReport[] {
   let left = mostRows
   return reports.map((report) => {

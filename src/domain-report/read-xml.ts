@@ -2,28 +2,28 @@ import sax from 'sax'
 import { ReportFault } from './domain-report.ts'
 
 export interface XmlElement {
-  /** Lower case, without the prefix of its name space. */
+  /** Lower case, without the namespace prefix. */
   name: string
-  /** What stands in it directly. */
+  /** The text directly inside the element. */
   text: string
   children: XmlElement[]
 }
 
-/** Reports are six levels deep, and have some 30 elements for a row. */
+/** Reports are six levels deep, and have some 30 elements per row. */
 const [deepest, mostElements] = [32, 400_000]
 const mostAttributes = 32
-/** Between two pieces sax looks whether a name, an attribute or a document type has grown beyond 64 KB, and we at declarations. */
+/** Input is fed in pieces. In between, sax checks whether a name, attribute or document type exceeds 64 KB, and we check declarations. */
 const pieceSize = 1_024
-/** chars of `<!…` that is no comment and begins no CDATA section: for each further one sax searches all of them. */
+/** Characters of a `<!…` that is neither a comment nor CDATA. For each further one, sax searches all of them again. */
 const longestDeclaration = 1_024
 
 /**
- * Parses XML that nobody has vouched for. Reports do not need attributes and name spaces. A document type is refused, so there are no
- * entities but the five of XML.
- * @throws ReportFault if it is not well-formed, or exceeds the limits of depth and size
+ * Parses untrusted XML. Ignores attributes and namespaces, which reports do not need. Refuses document types, so
+ * there are no entities but the five of XML.
+ * @throws ReportFault if the XML is not well-formed, or exceeds the limits of depth and size
  */
 export function readXml(text: string): XmlElement {
-  // The types of sax do not know `strictEntities`.
+  // The types of sax lack `strictEntities`.
   const options = { strictEntities: true, trim: false }
   const parser = sax.parser(true, options)
   const root: XmlElement = { name: '', text: '', children: [] }
@@ -56,21 +56,21 @@ export function readXml(text: string): XmlElement {
   parser.onclosetag = () => void open.pop()
   for (let at = 0; at < text.length; at += pieceSize) {
     parser.write(text.slice(at, at + pieceSize))
-    // Its types do not know `sgmlDecl` either.
+    // The types of sax lack `sgmlDecl`, too.
     const { sgmlDecl } = parser as unknown as { sgmlDecl: string }
     if (sgmlDecl.length > longestDeclaration) throw new ReportFault('The XML has a declaration, which no report needs.')
   }
   parser.close()
   const [first] = root.children
-  if (!first) throw new ReportFault('The XML has no element.')
+  if (!first) throw new ReportFault('The XML has no root element.')
   return first
 }
 
-/** Those of the children that have this name. */
+/** The child elements with this name. */
 export const childrenOf = (element: XmlElement | undefined, name: string): XmlElement[] =>
   element?.children.filter((child) => child.name === name) ?? []
 
-/** What stands in the first element at the end of the path; undefined where there is none. */
+/** The text of the first element at the end of the path; undefined if there is none. */
 export function textAt(element: XmlElement | undefined, ...path: string[]): string | undefined {
   const found = path.reduce<XmlElement | undefined>((at, name) => at?.children.find((child) => child.name === name), element)
   return found?.text.trim()

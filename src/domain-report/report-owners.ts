@@ -3,8 +3,8 @@ import { returnPathOf } from '../sending-domain/domain-records.ts'
 import type { SendingDomains } from '../sending-domain/sending-domains.ts'
 
 /**
- * The verified domains that a report on `name` concerns: those of that name, in any account, and those whose return path is there. A domain
- * whose owner is unproven gets no reports.
+ * The verified domains, in any account, that a report on `name` concerns: those with that name, and those whose return path has that name.
+ * Unverified domains get no reports.
  */
 export function ownersOf(name: string, sendingDomains: Pick<SendingDomains, 'find'>): Domain[] {
   const parent = name.slice(name.indexOf('.') + 1)
@@ -12,6 +12,6 @@ export function ownersOf(name: string, sendingDomains: Pick<SendingDomains, 'fin
   return found.filter(({ status, removedAt }) => status === 'verified' && removedAt === null)
 }
 
-/** The `domain selector` of each key, also of those that sign no more. */
+/** `domain selector` of each key, including retired ones. */
 export const signaturesOf = (domains: Domain[]): ReadonlySet<string> =>
   new Set(domains.flatMap(({ name, keys }) => keys.map(({ selector }) => `${name} ${selector}`)))

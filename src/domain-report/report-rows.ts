@@ -1,6 +1,6 @@
 /**
- * Merges rows that differ only in their counts: some receivers repeat a row for every message.
- * @param count the member with the count; all others say what was counted
+ * Merges rows that differ only in their counts, because some receivers repeat a row for every message.
+ * @param count the name of the count; all other members are the key
  */
 export function withoutRepetition<K extends string, R extends Record<K, number>>(rows: R[], count: K): R[] {
   const merged = new Map<string, R>()

@@ -2,12 +2,12 @@ import { gunzipSync } from 'node:zlib'
 import { ReportFault } from './domain-report.ts'
 import { onlyZipEntry } from './zip-entry.ts'
 
-/** bytes; what the largest receivers send is a tenth of it */
+/** bytes; ten times what the largest receivers send */
 export const largestReport = 10 * 1024 * 1024
-/** Reports shrink to a twentieth; a bomb to a thousandth. */
+/** Reports compress to a twentieth, bombs to a thousandth. */
 const [largestRatio, smallSize] = [200, 256 * 1024]
 
-/** A report as text, with the language it is in. */
+/** A report's text, and its language. */
 interface ReportText {
   language: 'xml' | 'json'
   text: string
@@ -15,7 +15,7 @@ interface ReportText {
 
 type Shape = 'gzip' | 'zip' | ReportText['language']
 
-/** The type of the bytes, by their beginning: declared types and file names of reports are wrong too often. */
+/** The type by the first bytes, because declared types and file names are often wrong. */
 function shapeOf(bytes: Buffer): Shape | null {
   if (bytes.length > 2 && bytes.readUInt16BE(0) === 0x1f8b) return 'gzip'
   if (bytes.length > 4 && bytes.readUInt32BE(0) === 0x504b0304) return 'zip'
@@ -24,13 +24,13 @@ function shapeOf(bytes: Buffer): Shape | null {
   return beginning.startsWith('{') ? 'json' : null
 }
 
-/** True if these bytes may be a report, so that failing to parse them is a fault. */
+/** True if these bytes look like a report, so that failing to parse them is a fault. */
 export const maybeReport = (bytes: Buffer): boolean => shapeOf(bytes) !== null
 
 /**
- * The text of a report: as it is, in gzip, or the only file of a zip archive.
+ * The text of a report: plain, gzipped, or the only file in a zip archive.
  * @param limit bytes
- * @throws ReportFault for anything else, and for what unpacks to more than any report
+ * @throws ReportFault for anything else, and if it unpacks to more than the limit
  */
 export async function unpackReport(bytes: Buffer, limit = largestReport): Promise<ReportText & { size: number }> {
   const shape = shapeOf(bytes)
@@ -40,7 +40,7 @@ export async function unpackReport(bytes: Buffer, limit = largestReport): Promis
     throw new ReportFault(`The report unpacks to more than ${largestRatio} times its size.`)
   }
   const language = shapeOf(report)
-  if (language !== 'xml' && language !== 'json') throw new ReportFault('It is neither XML nor JSON, nor one of them in gzip or zip.')
+  if (language !== 'xml' && language !== 'json') throw new ReportFault('The attachment is neither XML nor JSON, plain or in gzip or zip.')
   return { language, text: decodeText(report), size: report.length }
 }
 
@@ -49,16 +49,16 @@ function gunzip(bytes: Buffer, limit: number): Buffer {
     return gunzipSync(bytes, { maxOutputLength: limit })
   } catch (error) {
     if (error instanceof RangeError) throw new ReportFault(`The gzip file unpacks to more than ${limit} bytes.`)
-    throw new ReportFault('The gzip file is broken or not whole.')
+    throw new ReportFault('The gzip file is broken or truncated.')
   }
 }
 
-/** By its byte order mark, else as the XML declares, else UTF-8. */
+/** By the byte order mark, else the XML declaration, else as UTF-8. */
 function decodeText(bytes: Buffer): string {
   const mark = bytes.length > 1 ? bytes.readUInt16BE(0) : 0
   if (mark === 0xfffe || mark === 0xfeff) return new TextDecoder(mark === 0xfffe ? 'utf-16le' : 'utf-16be').decode(bytes)
   const declared = /^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([\w.:-]{1,40})["']/.exec(bytes.toString('latin1', 0, 256))?.[1] ?? 'utf-8'
-  // What declares UTF-16 in single bytes is none.
+  // A declaration readable as single bytes cannot be UTF-16.
   const label = /^utf-?16/i.test(declared) ? 'utf-8' : declared
   try {
     return new TextDecoder(label).decode(bytes)

@@ -6,8 +6,8 @@ import { ReportFault } from './domain-report.ts'
 
 /**
  * The only file in a zip archive.
- * @param limit bytes; a file that unpacks to more is refused before it is unpacked
- * @throws ReportFault for an archive of several files, and for an encrypted or broken one
+ * @param limit bytes; a larger file is refused before it is unpacked
+ * @throws ReportFault if the archive is broken or encrypted, or has several files
  */
 export async function onlyZipEntry(archive: Buffer, limit: number): Promise<Buffer> {
   try {
@@ -16,7 +16,7 @@ export async function onlyZipEntry(archive: Buffer, limit: number): Promise<Buff
     const { value: entry } = (await zip.eachEntry().next()) as { value: Entry }
     if (entry.isEncrypted()) throw new ReportFault('The zip archive is encrypted.')
     if (entry.uncompressedSize > limit) throw new ReportFault(`The zip archive unpacks to more than ${limit} bytes.`)
-    // The stream fails as soon as the file turns out to be of another size than its entry says.
+    // The stream fails as soon as the file's size differs from its entry.
     const file = await buffer(await zip.openReadStreamPromise(entry))
     if (crc32(file) !== entry.crc32) throw new Error('the checksum of its file differs')
     return file

@@ -30,10 +30,10 @@ interface HitRecorderServices {
 }
 
 interface HitRecorderSettings {
-  /** How long after a hit its event is written, ms. */
+  /** ms between a hit and its event */
   settleMs: number
   addresses: AddressKeeping
-  /** How browsers reach the links. */
+  /** The scheme of tracked links. */
   scheme: 'http' | 'https'
 }
 
@@ -46,26 +46,25 @@ interface Step {
 
 /** Hits waiting to be written; beyond that, requests are served but not recorded. */
 const mostWaiting = 2_000
-/** Per recipient: nobody can fill the log, or a webhook, with one token. */
+/** Per recipient, so that one token cannot fill the log or a webhook. */
 const mostOfRecipient = 100
-/** Of these, machines': a scanner that follows every link must leave room for a person. */
+/** By machines. A scanner that follows every link must leave room for a person. */
 const mostOfMachines = 50
 /** How many of a recipient's last hits are judged along with a new one. */
 const judgedTogether = 20
 /** How long the first hit waits for others to be written with it, ms. */
 const gatherMs = 100
-/** Each step is followed by a rest this many times as long: mail goes first. */
+/** The pause after a step, as a multiple of its duration. Mail comes first. */
 const restFactor = 3
 /** How long to judge hits before yielding to other work, ms. */
 const turnMs = 3
-/** How long a hit is remembered, since later ones may say more of it, ms. */
+/** ms that hits are remembered, because later hits may show what they were. */
 const memoryMs = 15 * 60_000
 const settledAtOnce = 100
 
 /**
- * Writes down what readers and machines fetched, after the request was answered. A hit is stored and counted at once, with the verdict
- * of that moment, and becomes an event once it has settled. A later verdict corrects it, with an event of its own if the first is
- * already written.
+ * Records hits by readers and machines, after the response. Stores and counts a hit at once, with a first verdict, and appends its event
+ * once it has settled. A later verdict corrects it, with an event of its own if the first is already written.
  */
 export class HitRecorder {
   readonly #services: HitRecorderServices
@@ -82,12 +81,12 @@ export class HitRecorder {
     this.#loop = new WorkLoop(services.log, { run: () => this.#work(), fault: 'opens and clicks cannot be recorded', gatherMs })
   }
 
-  /** Settles what was left over by the process before. */
+  /** Settles what the last process left. */
   start(): void {
     this.#loop.wake()
   }
 
-  /** False where a hit of this recipient would not be recorded. */
+  /** False if a further hit of this recipient would not be recorded. */
   takes(recipientId: string): boolean {
     return this.#waiting.length < mostWaiting && this.#recent.of(recipientId).length < mostOfRecipient && !this.#isStopped
   }
@@ -99,7 +98,7 @@ export class HitRecorder {
     this.#loop.wake()
   }
 
-  /** Writes what waits. */
+  /** Writes what is waiting. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#cancelTimer()
@@ -153,7 +152,7 @@ export class HitRecorder {
     this.#waiting.splice(0, hits.length)
   }
 
-  /** What to write about a recipient's new hits, and about earlier ones that they cast in a new light. */
+  /** What to write for a recipient's new hits, and for earlier hits whose verdict they change. */
   #stepOf(subject: HitSubject, came: ReaderHit[]): Step {
     const all = this.#recent.of(subject.recipientId)
     const known = all.slice(-judgedTogether)
@@ -198,7 +197,7 @@ export class HitRecorder {
     return { came, stored, eventId: null }
   }
 
-  /** True where there may be more. */
+  /** True if there may be more. */
   async #settleSome(): Promise<boolean> {
     const { db, clock } = this.#services
     const now = clock.now()
@@ -209,13 +208,13 @@ export class HitRecorder {
       for (const { row, eventId } of settled) this.#noteEvent(row.recipient_id, row.id, eventId)
     }
     if (rows.length === settledAtOnce) return true
-    // Whenever it happened, because the clock may have been set back.
+    // Regardless of time, because the clock may have been set back.
     const [next] = await readUnsettled(db, Number.MAX_SAFE_INTEGER, 1)
     this.#wakeLater(next?.happened_at)
     return false
   }
 
-  /** False if a recipient was erased or removed in the meantime; then read again what is left. */
+  /** False if a recipient was erased or removed meanwhile. Then read again what is left. */
   async #written(batch: Statement[]): Promise<boolean> {
     try {
       await this.#services.db.write(batch, { patient: true })

@@ -5,19 +5,19 @@ import type { Database, Statement } from '../store/database.ts'
 import type { Verdict } from '../tracking/hit.ts'
 import type { KeptReader } from './kept-reader.ts'
 
-/** Whose token a hit came with. */
+/** The recipient whose token a hit came with. */
 export interface HitSubject extends EventSubject {
-  /** Whether to store neither address nor user agent of its reader. */
+  /** Whether to store neither the reader's address nor the user agent. */
   isAnonymous: boolean
-  /** Epoch, ms; of what a smarthost took, the first attempt; null where none is written yet. */
+  /** Epoch, ms. The first attempt if a smarthost accepted the mail; null if not yet delivered. */
   deliveredAt: number | null
   /** How many hits are stored. */
   stored: number
-  /** Those of them that are machines'. */
+  /** How many of them are machines'. */
   storedOfMachines: number
 }
 
-/** A hit with what is known of it. */
+/** A hit with its verdict. */
 export interface JudgedHit extends KeptReader {
   /** `hit_…` */
   id: string
@@ -35,7 +35,7 @@ interface TrackedRow extends SubjectRow {
   stored_of_machines: number
 }
 
-/** Recipients of one look-up. */
+/** Recipients per query. */
 export const subjectsAtOnce = 50
 const names = Array.from({ length: subjectsAtOnce }, (_, place) => `r${place}`)
 const subjectsSql = `
@@ -46,7 +46,7 @@ const subjectsSql = `
     from recipient r join message m on m.id = r.message_id
    where r.id in (${names.map((name) => `:${name}`).join(', ')}) and m.tracking is not null`
 
-/** By recipient; without those that are gone, or whose mail is not tracked. */
+/** By recipient. Omits recipients that are gone or whose mail is not tracked. */
 export async function readSubjects(db: Pick<Database, 'read'>, recipientIds: readonly string[]): Promise<Map<string, HitSubject>> {
   const rows = await db.read<TrackedRow>(subjectsSql, Object.fromEntries(names.map((name, place) => [name, recipientIds[place] ?? ''])))
   return new Map(rows.map((row) => [row.id, subjectOf(row)]))
@@ -80,7 +80,7 @@ export const updateVerdict = (id: string, verdict: Verdict): Statement => ({
   params: { id, ...verdictParams(verdict) },
 })
 
-/** Adds what people did, from all stored hits. Refused (`expect`) if the recipient was erased or removed meanwhile. */
+/** Recounts opens and clicks by people from all stored hits. Fails (`expect`) if the recipient was erased or removed meanwhile. */
 export const recount = ({ recipientId, to }: HitSubject): Statement => ({
   sql: `update recipient
            set open_count = (select count(*) from hit where recipient_id = :recipientId and type = 'open' and bot = 0),
@@ -92,7 +92,7 @@ export const recount = ({ recipientId, to }: HitSubject): Statement => ({
   expect: 1,
 })
 
-/** Records that a hit whose event is written came from a machine. */
+/** Records that a hit with a written event turned out to be a machine's. */
 export const recordRejudged = (subject: HitSubject, { type, at, verdict }: JudgedHit, eventId: string, now: number): Statement =>
   recordEvent(subject, 'email.rejudged', { event_id: eventId, type: eventTypeOf(type), at: isoTime(at), ...botMembers(verdict) }, now)
 

@@ -1,7 +1,7 @@
 import { truncatedAddress } from '../ip-address.ts'
 import type { AddressKeeping, ReaderHit } from './reader-hit.ts'
 
-/** What is stored about whoever fetched something. */
+/** What is stored about a reader. */
 export interface KeptReader {
   ipAddress: string | null
   userAgent: string | null
@@ -11,7 +11,7 @@ export interface KeptReader {
 const longestUserAgent = 500
 const nobody: KeptReader = { ipAddress: null, userAgent: null }
 
-/** A field that stands twice is joined by a comma. */
+/** A repeated field is joined with commas. */
 const saysOne = (value: string | undefined): boolean => /^\s*1\b/.test(value ?? '')
 
 /** Nothing is stored if the sender wants that, or the reader says so with `Sec-GPC` or `DNT`. */

@@ -1,11 +1,11 @@
 import type { Hit } from '../tracking/hit.ts'
 
-/** What a reader, or a machine, fetched of a recipient's message. */
+/** A hit on one recipient's message, by a reader or a machine. */
 export interface ReaderHit extends Omit<Hit, 'afterDeliveryMs' | 'ip'> {
   recipientId: string
-  /** Of a click: where it led. */
+  /** For a click: its target. */
   link: string | null
-  /** Of a click: how many links the message has. */
+  /** For a click: how many links the message has. */
   links: number
   /** Epoch, ms. */
   at: number

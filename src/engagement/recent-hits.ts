@@ -1,20 +1,20 @@
 import type { ReaderHit } from './reader-hit.ts'
 import type { JudgedHit } from './hit-store.ts'
 
-/** A hit as it came; `stored` is null for the hidden link and for HEAD, which only tell of others. */
+/** A hit with its request. `stored` is null for the hidden link and for HEAD, which only say something about other hits. */
 export interface RecentHit {
   came: ReaderHit
   stored: JudgedHit | null
-  /** Null until it has settled. */
+  /** Null until the hit has settled. */
   eventId: string | null
 }
 
-/** Bound of memory: a hit with its headers takes some 2 KB. */
+/** Limits memory: a hit with its headers takes about 2 KB. */
 const mostHits = 10_000
 
 /**
- * Recent hits, with everything needed to recognise machines: addresses and headers are nowhere else, and only as long as later hits may say
- * more about earlier ones.
+ * Recent hits with all it takes to recognise machines. Addresses and headers are stored nowhere else, and only as long as later hits may
+ * change the verdict on earlier ones.
  */
 export class RecentHits {
   readonly #byRecipient = new Map<string, RecentHit[]>()
@@ -24,7 +24,7 @@ export class RecentHits {
     return this.#size === 0
   }
 
-  /** In the order in which they came. */
+  /** In order of arrival. */
   of(recipientId: string): readonly RecentHit[] {
     return this.#byRecipient.get(recipientId) ?? []
   }

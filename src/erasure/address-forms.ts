@@ -4,19 +4,19 @@ import { suppressionAddress } from '../suppression/suppression-address.ts'
 
 /** The ways in which stored data may contain an address. */
 export interface AddressForms {
-  /** The bare address in lower case. */
+  /** The bare address, lower case. */
   address: string
-  /** For `like` over lower-case texts: true of all texts that name the address, and of some others. */
+  /** For `like` over lower-case texts: matches every text that names the address, and some others. */
   pattern: string
-  /** True of a text that contains the address, in any form. */
+  /** True if a text contains the address in any form. */
   names(text: string): boolean
-  /** The same if it may be part of a word: `welcome-ann@rcpt.example`. */
+  /** The same, even inside a word: `welcome-ann@rcpt.example`. */
   isPartOf(text: string): boolean
   /** The text with `erased` instead of the address. */
   without(text: string, erased: string): string
 }
 
-/** The `@` as it is, percent-encoded, and in quoted-printable. */
+/** The `@` literally, percent-encoded, and in quoted-printable. */
 const ats = ['@', '%40', '=40']
 
 export function addressForms({ localPart, domain }: Address): AddressForms {
@@ -31,7 +31,7 @@ export function addressForms({ localPart, domain }: Address): AddressForms {
   const part = new RegExp(`${local}(?:${anyOf(ats)}|=)(?:${anyOf(domains)})`, 'iu')
   return {
     address: suppressionAddress(`${localPart}@${domain}`),
-    // Leaves open what one of the forms encodes or what has a meaning in a pattern.
+    // Matches anything where a form may be encoded, or where `like` has wildcards.
     pattern: `%${suppressionAddress(localPart).replace(/[^a-z0-9]+/g, '%')}%${domains.length > 1 ? '' : domain}%`,
     names: (text) => text.search(found) !== -1,
     isPartOf: (text) => part.test(text),
@@ -40,8 +40,8 @@ export function addressForms({ localPart, domain }: Address): AddressForms {
 }
 
 /**
- * Not within a longer address, whose local part ends like it or whose domain goes on. A percent-encoded character before it is a separate
- * character.
+ * Not inside a longer address: the local part must not continue to the left, nor the domain to the right. A percent-encoded character in
+ * front is a separate character.
  */
 const beginning = String.raw`(?<=%[0-9a-f]{2}|[^\p{L}\p{N}._%+-]|^)`
 const end = String.raw`(?![\p{L}\p{N}-]|\.[\p{L}\p{N}])`

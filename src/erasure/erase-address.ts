@@ -7,13 +7,13 @@ import { eraseSuppressions } from './erase-suppressions.ts'
 import { eraseUnmatchedMail } from './erase-unmatched-mail.ts'
 import { isWithin, writeChanges, type Change, type Erasing } from './erasing.ts'
 
-/** How many messages are processed at a time: they share commits. */
+/** Messages processed at a time. They share commits. */
 const messagesAtOnce = 8
 
-/** An address that is erased by searching everything, repeatedly, until nothing names it. */
+/** Erases an address by searching everything, again and again, until nothing names it. */
 export class AddressErasure {
   readonly #erasing: Erasing
-  /** Every message that has named it: whoever was working on it may have written about it since. */
+  /** Every message that has named it. Work in hand may have written about the address since. */
   readonly #messageIds = new Set<string>()
   readonly #recipientIds = new Set<string>()
 
@@ -21,7 +21,7 @@ export class AddressErasure {
     this.#erasing = erasing
   }
 
-  /** Searches everything once. `isClean`: nothing named it any more; `isInHand`: somebody is working on something that does. */
+  /** Searches everything once. `isClean`: nothing named the address; `isInHand`: something in hand still does. */
   async round(): Promise<{ isClean: boolean; isInHand: boolean }> {
     const before = JSON.stringify(this.#erasing.counts)
     await eraseSuppressions(this.#erasing)
@@ -44,7 +44,7 @@ export class AddressErasure {
     return { isClean: !results.has('changed'), isInHand: results.has('in_hand') }
   }
 
-  /** What was not found through its message: waiting returned mail, and mail that names the address without proof. */
+  /** Returned mail that was not found through its message: pending, or naming the address without proof. */
   async #eraseRemainingMail(): Promise<void> {
     const { db, scope, forms } = this.#erasing
     const isTheirs = ({ recipient_id: id }: ReturnedMailRow): boolean => id !== null && this.#recipientIds.has(id)
@@ -91,10 +91,10 @@ async function* messagesNaming({ db, scope, forms }: Erasing): AsyncGenerator<st
   }
 }
 
-/** Everything that a message's row says, in one text. */
+/** All texts of a message's row in one. */
 const messageText = messageTexts.map((column) => `coalesce(${column}, '')`).join(" || ' ' || ")
 
-/** What webhook receivers answered to posts about others. */
+/** Responses of webhook receivers to posts about others. */
 async function eraseWebhookAnswers(erasing: Erasing): Promise<void> {
   const { db, scope, forms, erased } = erasing
   for await (const window of tableWindows(db, { table: 'webhook_attempt', key: 'id', start: '' })) {
@@ -125,7 +125,7 @@ interface KeyRow extends Row {
   response: string
 }
 
-/** The stored responses for repeated requests; a key that names the address is deleted. */
+/** The stored responses to idempotent requests. A key that names the address is deleted. */
 async function eraseIdempotencyKeys(erasing: Erasing): Promise<void> {
   const { db, scope, forms, erased } = erasing
   for await (const window of tableWindows(db, { table: 'idempotency', key: 'expires_at', start: 0 })) {

@@ -107,7 +107,7 @@ export async function attemptChanges({ db, forms, erased }: Erasing, { messageId
   return changes
 }
 
-/** Returned mail as far as it may name somebody. */
+/** Returned mail, as far as it may name somebody. */
 export interface ReturnedMailRow extends Row {
   id: string
   account_id: string | null
@@ -116,14 +116,14 @@ export interface ReturnedMailRow extends Row {
   content_id: string
   reverse_path: string | null
   summary: string | null
-  /** 1 while its bytes are kept. */
+  /** 1 if its content is stored. */
   has_content: number
 }
 
 export const returnedMailTexts = `id, account_id, recipient_id, message_id, content_id, reverse_path, summary,
   (select count(*) from incoming_content c where c.id = incoming_report.content_id) as has_content`
 
-/** The returned mail about a message: most of it is the message itself, so it is deleted whole. */
+/** The returned mail about a message. Deletes its content, because that is mostly the message itself. */
 export async function returnedMailChanges(erasing: Erasing, { messageId, recipientIds }: AboutMessage): Promise<Change[]> {
   const rows = await erasing.db.read<ReturnedMailRow>(`select ${returnedMailTexts} from incoming_report where message_id = :messageId`, {
     messageId,
@@ -134,7 +134,7 @@ export async function returnedMailChanges(erasing: Erasing, { messageId, recipie
   ])
 }
 
-/** What returned mail says, without the address; if it is about the erased recipient, nothing. */
+/** Removes the address from what returned mail says; if it is about the erased recipient, removes everything. */
 export function eraseReturnedMail(row: ReturnedMailRow, isTheirs: boolean, { forms, erased }: Erasing): Change[] {
   const without = (text: string | null): string | null => (text === null || isTheirs ? null : forms.without(text, erased))
   const after = { reversePath: without(row.reverse_path), summary: without(row.summary) }
@@ -150,7 +150,7 @@ export function eraseReturnedMail(row: ReturnedMailRow, isTheirs: boolean, { for
   ]
 }
 
-/** Its bytes, as they came. */
+/** The original bytes. */
 export const removeReturnedMailContent = ({
   content_id: id,
   has_content: hasContent,

@@ -9,7 +9,7 @@ import { erasedMessage, messageTexts, type Redaction } from './erased-text.ts'
 import { attemptChanges, deliveryChanges, eventChanges, returnedMailChanges } from './erase-message-parts.ts'
 import { isWithin, writeChanges, type Change, type Erasing } from './erasing.ts'
 
-/** `clean`: it did not name the address; `in_hand`: somebody is working on it, so it must be checked again. */
+/** `clean`: did not name the address; `in_hand`: being worked on, so check it again. */
 export type MessageErasure = 'clean' | 'changed' | 'in_hand'
 
 interface RecipientRow extends Row {
@@ -21,12 +21,12 @@ interface RecipientRow extends Row {
   owner: string | null
 }
 
-/** Chunks of content per commit: all of them are overwritten. */
+/** Chunks of content per commit, all of which are overwritten. */
 const chunksAtOnce = 8
 
 /**
- * Erases an address from a message and everything that belongs to it. Mail that waits for the address is canceled. The content goes once
- * nobody else waits for it; the row stays, to keep counts and the log consistent. May be repeated.
+ * Erases an address from a message and everything that belongs to it. Cancels mail waiting for the address. Deletes the content once nobody
+ * else waits for it. Keeps the row, so that counts and the log stay consistent. Idempotent.
  */
 export async function eraseMessage(id: string, erasing: Erasing, recipientIds: Set<string>): Promise<MessageErasure> {
   const { db, forms, erased, isAlone } = erasing
@@ -57,7 +57,7 @@ export async function eraseMessage(id: string, erasing: Erasing, recipientIds: S
     ...(await returnedMailChanges(erasing, about)),
     ...messageChanges(message, redaction),
   ]
-  // The address itself goes last: until then, whatever interrupts this leaves it to be found again.
+  // The address itself goes last, so that after an interruption the message is found again.
   const last = recipients.flatMap((recipient) => recipientChanges(recipient, theirs.includes(recipient), erasing))
   try {
     await writeChanges(erasing, changes)
@@ -73,7 +73,7 @@ export async function eraseMessage(id: string, erasing: Erasing, recipientIds: S
   }
 }
 
-/** Erases the server's own mail about mail to the address, and everything that it says. */
+/** Erases our own mail about mail to the address, with everything in it. */
 async function eraseWhole(id: string, erasing: Erasing): Promise<boolean> {
   const { db, forms, erased } = erasing
   const [message] = await db.read<MessageRow>('select * from message where id = :id', { id })
@@ -167,7 +167,7 @@ function recipientChanges(row: RecipientRow, isTheirs: boolean, { forms, erased 
   ]
 }
 
-/** False if there is none. Content that others still wait for goes when they no longer do. */
+/** False if there is none. Content that others still wait for is deleted later. */
 async function eraseContent(messageId: string, { db, counts }: Erasing, isOver: boolean): Promise<boolean> {
   const [found] = await db.read<{ chunks: number }>('select count(*) as chunks from content where message_id = :messageId', { messageId })
   if (!found || found.chunks === 0) return false
@@ -182,7 +182,7 @@ async function eraseContent(messageId: string, { db, counts }: Erasing, isOver: 
   return written?.changes === 1
 }
 
-/** The last chunks first: a message whose first chunk exists can still be found. */
+/** Deletes the last chunks first, because a message is found by its first chunk. */
 export async function removeContent(db: Erasing['db'], messageId: string, chunks: number): Promise<void> {
   for (let from = chunks; from > 0;) {
     from = Math.max(0, from - chunksAtOnce)

@@ -9,10 +9,10 @@ interface EntryRow extends Row {
   reason: string | null
 }
 
-/** Tables with rows per address and account, which are deleted. Add another one here. */
+/** Tables with rows per address and account, which are deleted. Add new ones here. */
 const rowsByAddress = [{ table: 'soft_bounce', counted: 'soft_bounce_counts' }] as const
 
-/** The address's entries continue under another name, which suppresses too; others' entries no longer mention it. */
+/** Renames the address's entries, which keep suppressing it. Removes the address from others' entries. */
 export async function eraseSuppressions(erasing: Erasing): Promise<void> {
   const { db, scope, forms, erased } = erasing
   const isMeant = (row: EntryRow): boolean => isWithin(scope, { accountId: row.account_id, isSandbox: row.sandbox === 1 })
@@ -38,7 +38,7 @@ export async function eraseSuppressions(erasing: Erasing): Promise<void> {
   await removeRows(erasing)
 }
 
-/** If such an entry already exists, from an earlier erasure, that one stays. */
+/** If an earlier erasure left such an entry, that one stays. */
 const renamed = (id: string, erased: string): Change[] => [
   {
     counted: 'suppressions',

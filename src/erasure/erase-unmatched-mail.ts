@@ -7,8 +7,8 @@ const pieceSize = 65_536
 const overlap = 1_024
 
 /**
- * Mail that came in through the return path and is kept as it came: whoever it is about, it goes if it names the address. It belongs to no
- * account, so only the operator can have it erased.
+ * Deletes the content of stored returned mail that names the address, whatever the mail is about. It belongs to no account, so only the
+ * operator can have it erased.
  */
 export async function eraseUnmatchedMail(erasing: Erasing): Promise<void> {
   const { db, scope, forms } = erasing
@@ -25,7 +25,7 @@ export async function eraseUnmatchedMail(erasing: Erasing): Promise<void> {
   }
 }
 
-/** In pieces, because a large one would hold up everybody else. */
+/** In pieces, because a large one would delay everybody else. */
 async function isNamedIn(bytes: Uint8Array, names: (text: string) => boolean): Promise<boolean> {
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (let start = 0; start < whole.length; start += pieceSize) {

@@ -2,12 +2,12 @@ import type { Row } from '../store/database.ts'
 import type { AddressForms } from './address-forms.ts'
 import { columnsIn, storedTables } from './stored-data.ts'
 
-/** What replaces what, and whether the text is only about the erased recipient. */
+/** The replacements, and whether the text is only about the erased recipient. */
 export interface Redaction {
   forms: AddressForms
   /** Replaces the erased address. */
   erased: string
-  /** True if the mail went to nobody else, so that the sender's own words are removed too. */
+  /** True if the mail went to nobody else. Then the sender's own words are removed, too. */
   isAllTheirs: boolean
 }
 
@@ -15,12 +15,12 @@ export interface Redaction {
 export const messageTexts = columnsIn(storedTables['message']?.erased)
 
 const mailboxLists = new Set(['header_to', 'header_cc', 'reply_to'])
-/** The columns for the sender's own words, and what replaces those of mail that went to nobody else. */
+/** Columns with the sender's own words, and their replacement in mail that went to nobody else. */
 const emptied: Record<string, string | null> = { subject: '', envid: null, tags: '[]', metadata: '{}' }
 
 /** The texts of a message without the address, by column. */
 export function erasedMessage(row: Row, { forms, erased, isAllTheirs }: Redaction): Record<string, string | null> {
-  // The display name goes with the address.
+  // Removes the display name with the address.
   const erasedMailbox = (text: string): string => (forms.names(text) ? erased : text)
   const erasedIn = (column: string): string | null => {
     const text = row[column]
@@ -32,10 +32,10 @@ export function erasedMessage(row: Row, { forms, erased, isAllTheirs }: Redactio
   return Object.fromEntries(messageTexts.map((column) => [column, erasedIn(column)]))
 }
 
-/** What servers and mail programs say in an event, and what replaces it. */
+/** Words of servers and mail programs in an event, and their replacement. */
 const saidInEvents: Record<string, string | null> = { reason: '', link: '', ip_address: null, user_agent: null }
 
-/** The data of an event without the address, and without what anybody said of the erased recipient. */
+/** An event's data without the address, and without anything said about the erased recipient. */
 export function erasedEventData(json: string, { forms, erased, isAllTheirs }: Redaction, isAboutThem: boolean): string {
   const data = JSON.parse(json) as Record<string, unknown>
   for (const [name, value] of Object.entries(data)) {

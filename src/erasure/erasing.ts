@@ -37,23 +37,23 @@ export interface Erasing {
   clock: Clock
   scope: ErasureScope
   forms: AddressForms
-  /** What stands in its place. */
+  /** Replaces the address. */
   erased: string
-  /** True if nothing else uses the database, so nobody is working on anything. */
+  /** True if no server uses the database, so nothing is in hand. */
   isAlone: boolean
   counts: ErasedCounts
 }
 
-/** A change, and the kind that its rows are counted as; null if they are not. */
+/** A change, and the kind that its rows count as; null: not counted. */
 export interface Change {
   counted: ErasedThing | null
   statement: Statement
 }
 
-/** Statements of one batch. */
+/** Statements per batch. */
 const statementsAtOnce = 200
 
-/** Writes changes in order, some at a time. Each may be repeated. */
+/** Writes changes in order, in batches. Each may be repeated. */
 export async function writeChanges({ db, counts }: Pick<Erasing, 'db' | 'counts'>, changes: Change[]): Promise<void> {
   for (let start = 0; start < changes.length; start += statementsAtOnce) {
     const piece = changes.slice(start, start + statementsAtOnce)
@@ -62,6 +62,6 @@ export async function writeChanges({ db, counts }: Pick<Erasing, 'db' | 'counts'
   }
 }
 
-/** True of what belongs to the scope. */
+/** True if a row belongs to the scope. */
 export const isWithin = ({ accountId, sandboxOnly }: ErasureScope, row: { accountId: string | null; isSandbox: boolean }): boolean =>
   (accountId === null || row.accountId === accountId) && (!sandboxOnly || row.isSandbox)

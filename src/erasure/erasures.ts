@@ -26,7 +26,7 @@ interface ErasuresServices {
   erasedAddress: ErasedAddress
 }
 
-/** What was requested, and what was done about it. It does not contain the address. */
+/** A request and its result. Does not contain the address. */
 export interface Erasure extends ErasureScope {
   /** `era_…` */
   id: string
@@ -47,14 +47,14 @@ interface ErasureRow extends Row {
   finished_at: number | null
 }
 
-/** Erasures of one account that may be under way: each one searches everything. */
+/** Unfinished erasures per account. Each one searches everything. */
 const mostUnderWay = 100
 
 const columns = 'id, account_id, sandbox, address, counts, created_at, finished_at'
 
 /**
- * Erases addresses, one after the other. A request is kept until it is done, with the address sealed, so it continues after a crash; every
- * step may be repeated.
+ * Erases addresses, one at a time. A request is stored until it is done, with the address encrypted, so it continues
+ * after a crash. Every step may be repeated.
  */
 export class Erasures {
   readonly #services: ErasuresServices
@@ -88,20 +88,24 @@ export class Erasures {
       },
     ])
     if (written?.changes === 0) {
-      throw new SternaError('rate_limit_exceeded', `${mostUnderWay} erasures of this account are under way. Wait until some are done.`, {
-        retryAfter: 60,
-      })
+      throw new SternaError(
+        'rate_limit_exceeded',
+        `${mostUnderWay} erasures of this account are under way. Wait until some have finished.`,
+        {
+          retryAfter: 60,
+        },
+      )
     }
     this.#start(id)
     return { id, accountId, sandboxOnly, counts, createdAt: now, finishedAt: null }
   }
 
-  /** Waits until an erasure is done, or has failed for now: then it is resumed within a minute. */
+  /** Waits until an erasure is done or has failed for now. A failed one resumes within a minute. */
   async finished(id: string): Promise<void> {
     await this.#underWay.get(id)
   }
 
-  /** Resumes unfinished erasures, and removes content that nobody waits for any more; call it about once a minute. */
+  /** Resumes unfinished erasures, and deletes content that nobody waits for any more. Call it about once a minute. */
   async resume(): Promise<void> {
     const { db } = this.#services
     for (const { id } of await db.read<{ id: string }>('select id from erasure where finished_at is null order by id')) {
@@ -110,7 +114,7 @@ export class Erasures {
     await this.#removeWaitingContents()
   }
 
-  /** The erasure with this id; `accountId`: of this account, or null: of any. */
+  /** The erasure with this id, in this account; null: in any. */
   async find(id: string, accountId: string | null): Promise<Erasure | undefined> {
     const [row] = await this.#services.db.slowRead<ErasureRow>(
       `select ${columns} from erasure where id = :id and (account_id = :accountId or :accountId = '')`,
@@ -129,14 +133,14 @@ export class Erasures {
     return rows.map(erasureOf)
   }
 
-  /** Forgets erasures that were done before `cutoff` (epoch, ms). */
+  /** Deletes the records of erasures that finished before `cutoff` (epoch, ms). */
   async sweep(cutoff: number): Promise<void> {
     const sql =
       'delete from erasure where id in (select id from erasure where id < :before and finished_at is not null order by id limit :rows)'
     await removeInPieces(this.#services.db, [{ sql, params: { before: idFloor('era', cutoff) } }])
   }
 
-  /** Starts nothing new; unfinished erasures continue at the next start. */
+  /** Starts nothing new. Unfinished erasures continue after the next start. */
   stop(): void {
     this.#isStopped = true
   }
@@ -148,7 +152,7 @@ export class Erasures {
       .catch((error: unknown) =>
         log[this.#isStopped ? 'debug' : 'error'](
           { erasureId: id, reason: messageOf(error) },
-          'an erasure was cut short and will be taken up again',
+          'an erasure was interrupted and will be resumed',
         ),
       )
       .finally(() => this.#underWay.delete(id))
@@ -201,7 +205,7 @@ export class Erasures {
   }
 }
 
-/** What the sealed address of an erasure is bound to. */
+/** Binds the encrypted address to its erasure. */
 const contextOf = (id: string): string => `erasure ${id}`
 
 const erasureOf = (row: ErasureRow): Erasure => ({

@@ -2,13 +2,13 @@ import type { Statement } from '../store/database.ts'
 import { publicEventTypes } from './event-type.ts'
 import type { LogStep } from './log-reader.ts'
 
-/** Places of the log in one block; stands in the migration of the table event_block too. */
+/** Log positions per block; also in the migration of the table `event_block`. */
 export const blockSize = 1024
 
-/** As the index event_feed has it, so that it is used. */
+/** Must match the index event_feed, so that SQLite uses it. */
 export const isPublic = `type in (${publicEventTypes.map((type) => `'${type}'`).join(', ')})`
 
-/** Notes in which blocks the events of a step are. Does no harm twice. */
+/** Records the blocks that a step's events are in. Idempotent. */
 export const noteBlocks = (step: LogStep): Statement => ({
   sql: `insert into event_block (account_id, sandbox, type, block, oldest, newest)
         select account_id, sandbox, type, seq / ${blockSize}, min(created_at), max(created_at) from event
@@ -20,7 +20,7 @@ export const noteBlocks = (step: LogStep): Statement => ({
   params: { ...step },
 })
 
-/** Removes a piece of `:rows` blocks whose events are no longer kept. */
+/** Removes a piece of `:rows` blocks whose events have all been deleted. */
 export const removeOldBlocks: Statement = {
   sql: `delete from event_block where (account_id, sandbox, type, block) in (
           select account_id, sandbox, type, block from event_block

@@ -5,20 +5,20 @@ import { EventSearch, type EventFilter, type FeedPage } from './event-search.ts'
 import type { PublicEventType } from './event-type.ts'
 
 export interface FeedRow extends Row {
-  /** The place in the log: what is written later has a higher one. */
+  /** The position in the log. Later events have higher ones. */
   seq: number
   id: string
   type: PublicEventType
   created_at: number
-  /** JSON, exactly what webhooks carry. */
+  /** JSON, exactly as sent to webhooks. */
   data: string
 }
 
 const everything: EventFilter = { type: null, messageId: null, to: null, since: null, until: null }
 
 /**
- * The log as accounts see it: the public events in the order in which they were written. That order has no gaps that are
- * filled later, so whoever goes on behind the last event that was seen misses none. Reads the connection for reports.
+ * The log as accounts see it: the public events in the order of writing. No gap is filled later, so a reader who continues after the last
+ * event seen misses none. Runs on the reader thread.
  */
 export class EventFeed {
   readonly #db: Pick<Database, 'slowRead'>
@@ -36,7 +36,7 @@ export class EventFeed {
     return row
   }
 
-  /** Where in the log an event of this account is; undefined where it is no longer kept, or never was. */
+  /** The log position of one of this account's events; undefined if it was deleted or never existed. */
   async placeOf(scope: AccountScope, id: string): Promise<number | undefined> {
     const [row] = await this.#db.slowRead<{ seq: number }>(
       'select seq from event where id = :id and account_id = :accountId and sandbox = :sandbox',
@@ -45,13 +45,13 @@ export class EventFeed {
     return row?.seq
   }
 
-  /** Where the log ends now. */
+  /** The last position in the log. */
   async end(): Promise<number> {
     const [row] = await this.#db.slowRead<{ seq: number }>('select coalesce(max(seq), 0) as seq from event')
     return row?.seq ?? 0
   }
 
-  /** A page with one row more, as `pageClause` has it. */
+  /** A page with one extra row, for `pageClause`. */
   page(scope: AccountScope, page: FeedPage, filter = everything): Promise<FeedRow[]> {
     return new EventSearch<FeedRow>(this.#db, { columns: 'seq, id, type, created_at, data', scope, filter, page }).page()
   }

@@ -3,7 +3,7 @@ import type { Log } from '../log.ts'
 import type { Database, Row } from '../store/database.ts'
 import { WorkLoop } from '../store/work-loop.ts'
 
-/** Events of so long are told of together, ms: a busy log is looked at fifty times a second, not a thousand times. */
+/** ms; events within this time cause one notification, so a busy log is read fifty times a second, not a thousand times */
 const gatherMs = 20
 
 interface NewsRow extends Row {
@@ -13,14 +13,13 @@ interface NewsRow extends Row {
 }
 
 /**
- * Tells those who follow the log of an account that there is something new in it. One look at the log serves them all,
- * and nobody is woken for the events of others.
+ * Notifies followers of an account's log of new events. One read of the log serves all, and nobody is woken for another account's events.
  */
 export class EventFollower {
   readonly #db: Pick<Database, 'slowRead' | 'onInsert'>
   readonly #loop: WorkLoop
   readonly #followers = new Map<string, Set<() => void>>()
-  /** Up to here everybody has been told; null while nobody follows. */
+  /** Everybody was notified up to this position; null while nobody follows. */
   #told: number | null = null
   #unfollow: (() => void) | null = null
 
@@ -29,10 +28,7 @@ export class EventFollower {
     this.#loop = new WorkLoop(log, { run: () => this.#look(), fault: 'the event log could not be followed', gatherMs })
   }
 
-  /**
-   * Calls `onNews` after events of this account were written, from the moment at which the promise resolves until the
-   * function that it gives is called.
-   */
+  /** Calls `onNews` after events of this account were written, from when the promise resolves until the returned function is called. */
   async follow(scope: AccountScope, onNews: () => void): Promise<() => void> {
     const key = keyOf(scope.accountId, scope.sandbox ? 1 : 0)
     const ofAccount = this.#followers.get(key) ?? new Set()

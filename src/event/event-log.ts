@@ -2,14 +2,14 @@ import { newId } from '../id.ts'
 import type { Row, Statement } from '../store/database.ts'
 import type { EventType } from './event-type.ts'
 
-/** Whom and what an event is about. */
+/** What an event is about. */
 export interface EventSubject {
   accountId: string
   messageId: string
   recipientId: string
   /** The recipient's bare address. */
   to: string
-  /** Of the message, decoded. */
+  /** The message's subject, decoded. */
   subject: string
   sandbox: boolean
 }
@@ -33,8 +33,8 @@ export const subjectOfRow = (recipientId: string, row: SubjectRow): EventSubject
 })
 
 /**
- * Appends an event; to be written in the same batch as the state it describes.
- * `data` follows `email_id`, `to` and `subject` in what receivers get, in the order of its keys.
+ * Appends an event. Write it in the same batch as the state it describes. In what receivers get, `data` follows `email_id`, `to` and
+ * `subject`, in the order of its keys.
  */
 export function recordEvent(
   about: EventSubject,

@@ -9,7 +9,7 @@ import type { PublicEventType } from './event-type.ts'
 export interface EventFilter {
   type: PublicEventType | null
   messageId: string | null
-  /** Bare address of a recipient. */
+  /** A recipient's bare address. */
   to: string | null
   /** Recorded at or after; epoch, ms. */
   since: number | null
@@ -17,13 +17,13 @@ export interface EventFilter {
   until: number | null
 }
 
-/** A piece of the log, by places in it. */
+/** A page of the log, by positions. */
 export interface FeedPage extends Page<number> {
   order: 'asc' | 'desc'
 }
 
 interface Asked {
-  /** Of the table event. */
+  /** Columns of the table event. */
   columns: string
   scope: AccountScope
   filter: EventFilter
@@ -33,17 +33,17 @@ interface Asked {
 const inAccount = 'account_id = :accountId and sandbox = :sandbox'
 const inSpan = 'seq >= :firstPlace and seq < :endPlace'
 
-/** What is in the span of each block; the index event_feed leads to it. */
+/** The part of the span inside each block. Uses the index event_feed. */
 const inBlock = `seq >= case when found.block * ${blockSize} > :firstPlace then found.block * ${blockSize} else :firstPlace end
   and seq < case when (found.block + 1) * ${blockSize} < :endPlace then (found.block + 1) * ${blockSize} else :endPlace end`
 
-/** The recipient's emails, and others of late. */
+/** Emails to the recipient, the latest first. */
 const emailsTo = `
   select distinct message_id as email_id from (${messagesWith(termOf.to)} union all ${messagesBehind('email.queued')}) candidate`
 
 /**
- * A search for public events of an account. It skips the blocks of the log that have none of the type or the time; the events of a
- * recipient are those of the emails to it, unless these are many.
+ * Searches an account's public events. Skips blocks of the log without the type or time. For a recipient, looks only at
+ * the emails to it, unless there are many.
  */
 export class EventSearch<R extends Row> {
   readonly #db: Pick<Database, 'slowRead'>
@@ -65,7 +65,7 @@ export class EventSearch<R extends Row> {
     this.#params = { ...scopeParams(scope), ...wholeTable, ...paramsOf(filter), rows: this.#rows }
   }
 
-  /** A page, as `pageClause` has it. */
+  /** A page, for `pageClause`. */
   async page(): Promise<R[]> {
     const { page, filter } = this.#asked
     const span = spanOf(page)
@@ -103,7 +103,7 @@ export class EventSearch<R extends Row> {
     return (row?.found ?? 0) <= this.#sizes.few
   }
 
-  /** Goes through all of the account's events. */
+  /** Reads all of the account's events. */
   #searchLog(span: Span<number>): Promise<R[]> {
     return this.#inPieces(span, {
       edgeOf: async ({ first, end }, entries) => {
@@ -117,7 +117,7 @@ export class EventSearch<R extends Row> {
     })
   }
 
-  /** Goes through the blocks that have what is looked for. */
+  /** Reads the blocks that may match. */
   #searchBlocks(span: Span<number>): Promise<R[]> {
     const blocks = `select distinct block from event_block where ${blockCondition(this.#asked.filter)}`
     return this.#inPieces(span, {
@@ -139,7 +139,7 @@ export class EventSearch<R extends Row> {
   }
 }
 
-/** Places in the log. */
+/** Positions in the log. */
 function spanOf({ order, after, before }: FeedPage): Span<number> {
   const [lower, upper] = order === 'asc' ? [after, before] : [before, after]
   return { first: (lower ?? 0) + 1, end: upper ?? Number.MAX_SAFE_INTEGER }
@@ -160,7 +160,7 @@ const conditionsOf = ({ type, to, since, until }: EventFilter): string[] => [
   ...(until === null ? [] : ['created_at < :until']),
 ]
 
-/** Of a block, what its events may meet. */
+/** What a block must contain to match. */
 const blockCondition = ({ type, since, until }: EventFilter): string =>
   [
     `${inAccount} and ${type === null ? isPublic : 'type = :type'} and block >= :firstBlock and block <= :lastBlock`,

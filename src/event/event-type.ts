@@ -1,4 +1,4 @@
-/** What receivers can subscribe to. */
+/** The types that receivers can subscribe to. */
 export const publicEventTypes = [
   'email.sent',
   'email.delivered',
@@ -11,5 +11,5 @@ export const publicEventTypes = [
 
 export type PublicEventType = (typeof publicEventTypes)[number]
 
-/** The public ones, and those that only the log shows. */
+/** The public types, and those that only the log shows. */
 export type EventType = PublicEventType | 'email.queued' | 'email.deferred' | 'email.relayed' | 'email.canceled' | 'email.rejudged'

@@ -4,7 +4,7 @@ import { ConflictError, type Database, type Row, type Statement } from '../store
 import { nextRows } from '../store/remove-in-pieces.ts'
 import { isPassing, WorkLoop } from '../store/work-loop.ts'
 
-/** A piece of the log: the events behind `from` up to `to`, places in it. */
+/** A piece of the log: the events after position `from`, up to `to`. */
 export interface LogStep {
   from: number
   to: number
@@ -12,34 +12,34 @@ export interface LogStep {
 
 /** What follows from a step. */
 interface StepResult {
-  /** Written in the batch that moves the cursor; null where it is too much: the step is taken again, with fewer events. */
+  /** Written in the batch that moves the cursor. Null if there were too many; the step is then repeated with fewer events. */
   statements: Statement[] | null
-  /** How many events the next step may have; as many as are quick enough unless given. */
+  /** The number of events in the next step; by default, it adapts to the speed. */
   mostEvents?: number
-  /** Called when it is on disk. */
+  /** Called when the batch is on disk. */
   written?(): void
 }
 
 interface LogReading {
-  /** Its row in the table cursor. */
+  /** The name of its row in the table `cursor`. */
   cursor: string
   /** Logged when reading fails. */
   fault: string
-  /** SQL of the place that all events up to concern nobody, null where none does; the beginning unless given. */
+  /** SQL for the position to start from, or null if no event is needed at all; by default the beginning. */
   since?: string
-  /** Events of the first step; as many as of the largest one unless given. */
+  /** Events of the first step; `mostEvents` by default. */
   firstEvents?: number
-  /** Events of one step: bounds what is in memory and how long one commit takes. */
+  /** Events per step. Bounds the memory and the duration of a commit. */
   mostEvents: number
-  /** After each step it rests so many times as long as the step took. */
+  /** The pause after each step, as a multiple of its duration. */
   restFactor?: number
-  /** How long events gather before they are read, ms; 0 unless given. */
+  /** ms to gather events before reading them; 0 by default */
   gatherMs?: number
-  /** Whether new events are worth a look; always unless given. */
+  /** Whether new events are worth reading; always by default. */
   isWanted?(): boolean
-  /** Says what follows from a step. What it does besides must bear repetition. */
+  /** Decides what follows from a step. Other effects must be idempotent. */
   take(step: LogStep): Promise<StepResult>
-  /** Called where the log has been read to its end. */
+  /** Called at the end of the log. */
   atEnd?(): Promise<void>
 }
 
@@ -50,8 +50,8 @@ interface Positions extends Row {
 }
 
 /**
- * Follows the event log from a cursor. The cursor moves in the same batch as what follows from the events, so that each
- * counts once whatever happens in between. Who must hear of events at once calls `start`; who may wait, `keepUp` from time to time.
+ * Follows the event log from a cursor. The cursor moves in the same batch as what follows from the events, so each event counts once,
+ * whatever happens in between. Call `start` to hear of events at once, or `keepUp` from time to time.
  */
 export class LogReader {
   readonly #db: Database
@@ -59,7 +59,7 @@ export class LogReader {
   readonly #reading: LogReading
   readonly #loop: WorkLoop
   readonly #createCursor: Statement
-  /** Of the next step. */
+  /** Events of the next step. */
   #events: number
   #running: Promise<void> | undefined
   #unfollow: (() => void) | null = null
@@ -76,7 +76,7 @@ export class LogReader {
     this.#createCursor = { sql: `insert into cursor (name, position) values ('${cursor}', 0) on conflict (name) do nothing` }
   }
 
-  /** Reads what is there, and from then on what comes. */
+  /** Reads what is there, and then new events. */
   async start(): Promise<void> {
     await this.#db.write([this.#createCursor])
     this.#unfollow = this.#db.onInsert('event', () => {
@@ -85,19 +85,19 @@ export class LogReader {
     this.wake(0)
   }
 
-  /** Has it look at the log, and call `atEnd`; does nothing before `start`. */
+  /** Reads the log and calls `atEnd`. Does nothing before `start`. */
   wake(waitMs?: number): void {
     if (this.#unfollow) this.#loop.wake(waitMs)
   }
 
-  /** Ends after the step under way. */
+  /** Stops after the current step. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#unfollow?.()
     await this.#loop.stop()
   }
 
-  /** Reads what was written since, without haste. Never rejects: the next call goes on where this one ended. */
+  /** Reads what was written since, slowly. Never rejects: the next call continues. */
   async keepUp(): Promise<void> {
     try {
       await this.#run()
@@ -106,10 +106,10 @@ export class LogReader {
     }
   }
 
-  /** Reads every event that was written before this call, as quickly as it can. */
+  /** Reads every event that was written before this call, as fast as possible. */
   async catchUp(): Promise<void> {
     this.#isHurried = true
-    // A run that is under way may have begun before the last events.
+    // A run under way may have started before the last events.
     await this.#running?.catch(() => {})
     this.#isHurried = true
     await this.#run()
@@ -132,7 +132,7 @@ export class LogReader {
         if (await this.#take(step, position)) position = from = step.to
       } catch (error) {
         if (!(error instanceof ConflictError && error.guard === 'cursor')) throw error
-        // Another reader has taken these events.
+        // Another reader has handled these events.
         ;({ position, newest } = await this.#positions())
         from = Math.max(from, position)
       }
@@ -141,7 +141,7 @@ export class LogReader {
     if (!this.#isStopped) await this.#reading.atEnd?.()
   }
 
-  /** False where it is too much for one step. */
+  /** False if it is too much for one step. */
   async #take(step: LogStep, position: number): Promise<boolean> {
     const events = step.to - step.from
     const { statements, mostEvents = Infinity, written } = await this.#reading.take(step)
@@ -157,13 +157,13 @@ export class LogReader {
       onHeld: (ms) => (heldMs = ms),
     })
     const next = nextRows(events, heldMs)
-    // The last step has fewer events than would do.
+    // The last step of a run is smaller than it could be.
     this.#events = Math.min(most, events < this.#events ? Math.max(this.#events, next) : next)
     written?.()
     return true
   }
 
-  /** Asked at every start, so not over the connection for reports: it would stay open for nothing. */
+  /** Called at every start, so not on the reader thread, which would stay open for nothing. */
   async #positions(): Promise<Positions> {
     const { cursor, since = 'cast(0 as bigint)' } = this.#reading
     const [found] = await this.#db.read<Positions>(

@@ -2,10 +2,10 @@ import type { Label, MetricDeclaration } from './metric-declaration.ts'
 import { buildInfo, metricTable } from './metric-table.ts'
 import { seriesOf, widthOf } from './metrics.ts'
 
-/** Of the text format of Prometheus. */
+/** The Prometheus text format. */
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** All metrics in the Prometheus text format 0.0.4, added up over all threads. */
+/** All metrics in the Prometheus text format 0.0.4, summed over all threads. */
 export function exposition(sheets: readonly SharedArrayBuffer[], build: Record<(typeof buildInfo.labels)[number], string>): string {
   const numbers = sumOf(sheets)
   const pairs = buildInfo.labels.map((name) => pairOf(name, build[name]))
@@ -33,7 +33,7 @@ const headOf = ({ name, help, kind }: Pick<MetricDeclaration, 'name' | 'help' | 
   `# TYPE ${name} ${kind}`,
 ]
 
-/** As they appear between the braces, in the order of the cells. */
+/** The text between the braces, in the order of the cells. */
 const labelTexts = (labels: readonly Label[]): string[] =>
   labels.reduce<string[]>(
     (before, [name, values]) =>

@@ -1,4 +1,4 @@
-/** A label and all values it may have: what a client or a stranger says never becomes a value. */
+/** A label with all its possible values. Nothing that a client or stranger says becomes a value. */
 export type Label = readonly [name: string, values: readonly string[]]
 
 export interface MetricDeclaration<
@@ -6,11 +6,11 @@ export interface MetricDeclaration<
   Labels extends readonly Label[] = readonly Label[],
 > {
   kind: Kind
-  /** The Prometheus name: a counter ends in `_total`, preceded by the unit, seconds or bytes. */
+  /** The Prometheus name. A counter ends in `_total`, preceded by its unit, seconds or bytes. */
   name: string
   help: string
   labels: Labels
-  /** Upper bounds of a histogram's buckets, ascending, without infinity. */
+  /** Upper bounds of a histogram's buckets in ascending order, without infinity. */
   bounds: readonly number[]
 }
 

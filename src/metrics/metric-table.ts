@@ -94,7 +94,7 @@ const returnedMailResults = [
 
 const ports = ['http', 'submission', 'return_path'] as const
 
-/** How long mail has been due, at least, in seconds. */
+/** Seconds that mail has been due, at least. */
 export const overdueSteps = ['60', '600', '3600', '21600'] as const
 
 /** Read on request; if one fails, the others are unaffected. */
@@ -102,8 +102,8 @@ export const figureParts = ['health', 'queue', 'webhooks', 'reports', 'disk', 'c
 export type FigurePart = (typeof figureParts)[number]
 
 /**
- * Every metric, declared once. What code counts with, what `GET /metrics` returns and docs/metrics.md are all made from this table. Run
- * `npm run docs` after a change.
+ * Every metric, declared once. The counters in code, `GET /metrics` and docs/metrics.md are all made from this
+ * table. Run `npm run docs` after a change.
  */
 export const metricTable = {
   faults: gauge('sterna_fault', 'Whether this fault, as named in /healthz, is present: 1 or 0.', [
@@ -175,7 +175,7 @@ export const metricTable = {
   webhookDuration: histogram('sterna_webhook_attempt_duration_seconds', 'Duration of posts to webhooks.', attemptBounds),
   webhookDelay: histogram(
     'sterna_webhook_delay_seconds',
-    'From when an event was to be told to a webhook, or told again, to the post that succeeded.',
+    'From when an event was due to be posted to a webhook, or replayed, to the successful post.',
     delayBounds,
   ),
   webhookDeliveries: gauge('sterna_webhook_deliveries', 'Webhook deliveries that are not final.', [['state', ['pending', 'attempting']]]),
@@ -203,7 +203,9 @@ export const metricTable = {
   connections: gauge('sterna_connections', 'Incoming connections that are open.', [['port', ports]]),
   connectionsLimit: gauge('sterna_connections_limit', 'The limit on these connections.', [['port', ports]]),
   connectionsRefused: counter('sterna_connections_refused_total', 'Connections refused for lack of room.', [['port', ports]]),
-  connectionsSentAway: counter('sterna_connections_sent_away_total', 'Idle connections closed to make room for others.', [['port', ports]]),
+  connectionsSentAway: counter('sterna_connections_sent_away_total', 'Idle connections closed to make room for new ones.', [
+    ['port', ports],
+  ]),
 
   reportsReceived: counter('sterna_reports_received_total', 'Messages accepted by the return path, by the purpose of their address.', [
     ['purpose', returnPathPurposes],
@@ -231,14 +233,16 @@ export const metricTable = {
   heapTotal: gauge('nodejs_heap_size_total_bytes', 'Heap of the main thread.'),
   external: gauge('nodejs_external_memory_bytes', 'Memory outside the heap held by its objects, including buffers.'),
 
-  partUp: gauge('sterna_scrape_part_up', 'Whether this part of the metrics could be read: 1 or 0. What cannot be read is left out.', [
-    ['part', figureParts],
-  ]),
+  partUp: gauge(
+    'sterna_scrape_part_up',
+    'Whether this part of the metrics could be read: 1 or 0. Metrics that cannot be read are omitted.',
+    [['part', figureParts]],
+  ),
 }
 
 export type MetricTable = typeof metricTable
 
-/** The only metric with open-ended labels: they describe this program. */
+/** The only metric with open-ended labels, which describe this program. */
 export const buildInfo = {
   name: 'sterna_build_info',
   help: 'Always 1; the labels are the versions of Sterna and Node.',

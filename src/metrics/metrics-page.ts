@@ -8,9 +8,9 @@ import type { FigurePart } from './metric-table.ts'
 /** Figures that are read on request. */
 export interface Figures {
   part: FigurePart
-  /** Emptied if they cannot be read. */
+  /** Set to unknown if reading fails. */
   gauges: Gauge[]
-  /** How long the last reading stays valid, ms; 0: read every time. */
+  /** ms that the last reading stays valid; 0: read every time. */
   goodForMs: number
   read(): void | Promise<void>
 }
@@ -20,25 +20,25 @@ interface MetricsPageServices {
   log: Log
 }
 
-/** How long a scrape waits for figures that are not there yet, ms: Prometheus gives up after 10 s. */
+/** ms that a scrape waits for figures. Prometheus gives up after 10 s. */
 const patienceMs = 1_000
-/** Figures older than this are left out, ms. */
+/** ms; older figures are omitted */
 const staleMs = 120_000
-/** The largest share of the time spent on reading, however long the queue. */
+/** The largest share of time spent on reading, however long the queue is. */
 const mostOfTime = 0.02
 
 interface Source extends Figures {
   /** On the steady clock. */
   readAt: number
-  /** How long that took, ms. */
+  /** The duration of the reading, ms. */
   tookMs: number
   reading: Promise<void> | null
   isFailing: boolean
 }
 
-/** What `GET /metrics` returns. */
+/** Builds the response to `GET /metrics`. */
 export class MetricsPage {
-  /** What the main thread counts with. */
+  /** The main thread's metrics. */
   readonly metrics: Metrics
   readonly #services: MetricsPageServices
   readonly #sheets: SharedArrayBuffer[] = []
@@ -49,7 +49,7 @@ export class MetricsPage {
     this.metrics = metricsOf(this.sheet())
   }
 
-  /** For one more counting thread. */
+  /** A sheet for one more thread. */
   sheet(): SharedArrayBuffer {
     const sheet = newSheet()
     this.#sheets.push(sheet)
@@ -60,7 +60,7 @@ export class MetricsPage {
     for (const each of figures) this.#sources.push({ ...each, readAt: -Infinity, tookMs: 0, reading: null, isFailing: false })
   }
 
-  /** Waits at most a second. What could not be read by then keeps its last value, and is left out after two minutes. */
+  /** Waits at most a second. Figures that are late keep their last value, and are omitted after two minutes. */
   async text(version: string): Promise<string> {
     await Promise.all(this.#sources.map((source) => this.#refresh(source)))
     return exposition(this.#sheets, { version, node: process.versions.node })

@@ -1,7 +1,7 @@
 import type { Label, MetricDeclaration } from './metric-declaration.ts'
 import { metricTable, type MetricTable } from './metric-table.ts'
 
-/** Only goes up. */
+/** A number that only goes up. */
 export class Counter {
   readonly #numbers: Float64Array
   readonly #place: number
@@ -15,7 +15,7 @@ export class Counter {
     this.#numbers[this.#place] = (this.#numbers[this.#place] as number) + count
   }
 
-  /** Counted elsewhere. */
+  /** For a total that is counted elsewhere. */
   set(total: number): void {
     this.#numbers[this.#place] = total
   }
@@ -30,13 +30,13 @@ export class Gauge {
     this.#place = place
   }
 
-  /** NaN if unknown: it is left out then. */
+  /** NaN if unknown; then the gauge is omitted. */
   set(value: number): void {
     this.#numbers[this.#place] = value
   }
 }
 
-/** One count per bucket, not cumulative, the last one unbounded; followed by the sum. */
+/** One count per bucket (not cumulative), the last one unbounded, followed by the sum. */
 export class Histogram {
   readonly #numbers: Float64Array
   readonly #place: number
@@ -63,7 +63,7 @@ interface Kinds {
   histogram: Histogram
 }
 
-/** What code counts with: `attempts.delivered.google` for a metric with two labels. */
+/** The shape of the metrics in code: `attempts.delivered.google` for a metric with two labels. */
 type Cells<Cell, Labels extends readonly Label[]> = Labels extends readonly [
   readonly [string, readonly (infer Value extends string)[]],
   ...infer Rest extends readonly Label[],
@@ -77,22 +77,22 @@ export type Metrics = {
     : never
 }
 
-/** How many numbers one set of label values takes. */
+/** Numbers per set of label values. */
 export const widthOf = ({ kind, bounds }: MetricDeclaration): number => (kind === 'histogram' ? bounds.length + 2 : 1)
 
-/** How many sets of label values there are. */
+/** Sets of label values. */
 export const seriesOf = ({ labels }: MetricDeclaration): number => labels.reduce((product, [, values]) => product * values.length, 1)
 
 /** bytes */
 const sheetBytes = Object.values<MetricDeclaration>(metricTable).reduce((sum, each) => sum + 8 * widthOf(each) * seriesOf(each), 0)
 
 /**
- * The numbers of one thread, in table order, in shared memory: each thread counts in its own without telling others, and a scrape adds them
- * up. A number may be read while it changes, because writes are atomic.
+ * The numbers of one thread, in table order, in shared memory. Each thread counts in its own sheet, and a scrape sums them. Writes are
+ * atomic, so a number may be read while it changes.
  */
 export const newSheet = (): SharedArrayBuffer => new SharedArrayBuffer(sheetBytes)
 
-/** What a thread counts with. All cells are created here, so counting needs no text look-up and allocates nothing. */
+/** A thread's metrics. All cells are created here, so counting needs no look-up by text and allocates nothing. */
 export function metricsOf(sheet: SharedArrayBuffer = newSheet()): Metrics {
   const numbers = new Float64Array(sheet)
   const metrics: Record<string, unknown> = {}

@@ -4,7 +4,7 @@ import type { Metrics } from './metrics.ts'
 
 const sampleMs = 20
 
-/** Measures the process: timer delay on the main thread 50 times a second, everything else on request. */
+/** Measures the process: the main thread's timer delay 50 times a second, the rest on request. */
 export function watchProcess(metrics: Metrics): { figures: Figures; stop(): void } {
   let lastAt = performance.now()
   const timer = setInterval(() => {

@@ -1,7 +1,7 @@
 import type { EventType } from '../event/event-type.ts'
 import type { NoticeAction } from './notice.ts'
 
-/** The events that notices are made of, with the keyword of NOTIFY that asks for each. */
+/** The events that cause notices, and the NOTIFY keyword that requests each. */
 const actions: Partial<Record<EventType, { action: NoticeAction; keyword: string }>> = {
   'email.bounced': { action: 'failed', keyword: 'FAILURE' },
   'email.deferred': { action: 'delayed', keyword: 'DELAY' },
@@ -9,12 +9,12 @@ const actions: Partial<Record<EventType, { action: NoticeAction; keyword: string
   'email.relayed': { action: 'relayed', keyword: 'SUCCESS' },
 }
 
-/** Without NOTIFY failures are told (RFC 3461 5.2.2), and delays as most servers do. */
+/** Without NOTIFY, failures are reported (RFC 3461 5.2.2), and delays, as most servers do. */
 const standard = 'FAILURE,DELAY'
 
 /**
- * What the submitter of a recipient wants to be told of an event; null: nothing.
- * @param notify of RCPT (RFC 3461 4.1): `NEVER` or a list of `SUCCESS`, `FAILURE`, `DELAY`; null where it was not given
+ * The notice that the submitter wants for an event; null for none.
+ * @param notify of RCPT (RFC 3461 4.1): `NEVER`, or a list of `SUCCESS`, `FAILURE`, `DELAY`; null if absent
  */
 export function askedFor(type: EventType, notify: string | null): NoticeAction | null {
   const told = actions[type]

@@ -5,10 +5,10 @@ import type { Notice } from './notice.ts'
 import { noticeSubject, noticeText } from './notice-words.ts'
 
 /**
- * A delivery status notification (RFC 3464; RFC 6533 where an address or the header is beyond ASCII): words for people, a
- * report for programs, and what goes back of the message.
- * @param to the reverse-path of the submitter
- * @param server its name, and the address of whoever runs it
+ * A delivery status notification (RFC 3464; RFC 6533 if an address or the header is not ASCII): a text for people, a report for programs,
+ * and what we return of the message.
+ * @param to the submitter's reverse-path
+ * @param server its name, and its operator's address
  */
 export function composeNotice(notice: Notice, to: string, server: { hostname: string; operator: string }): SystemMail {
   const international = isInternational(notice)
@@ -28,7 +28,7 @@ export function composeNotice(notice: Notice, to: string, server: { hostname: st
   }
 }
 
-/** RFC 3834 3.1.5. What is no plain message identifier does not go into a header of ours. */
+/** RFC 3834 3.1.5. Our header must not repeat anything but a plain message identifier. */
 const threadFields = (messageId: string): Record<string, string> =>
   /^<[!-;=?-~]{1,250}>$/.test(messageId) ? { 'In-Reply-To': messageId, References: messageId } : {}
 

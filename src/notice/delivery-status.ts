@@ -4,7 +4,7 @@ import { formatCustomField, formatDate } from '../message/format-field.ts'
 import type { Notice, NoticeAction, NoticeRecipient } from './notice.ts'
 import { decodeXtext } from './xtext.ts'
 
-/** Where neither a server nor we gave a code (RFC 3463). */
+/** Codes (RFC 3463) for failures to which neither a server nor we gave one. */
 const codeOfCategory: Record<BounceCategory, string> = {
   invalid_recipient: '5.1.1',
   mailbox_full: '5.2.2',
@@ -19,10 +19,10 @@ const codeOfCategory: Record<BounceCategory, string> = {
   other: '5.0.0',
 }
 
-/** The classes of codes that an action may have. A failure may be a delay that lasted too long. */
+/** The code classes that an action may have. A failure may be a delay that lasted too long. */
 const classesOf: Record<NoticeAction, string[]> = { failed: ['5', '4'], delayed: ['4'], delivered: ['2'], relayed: ['2'] }
 
-/** The Status field: what was given, if it goes with the action. */
+/** The Status field: the given code, if it fits the action. */
 export function statusOf(action: NoticeAction, { enhancedStatus, smtpCode, category }: NoticeRecipient): string {
   if (enhancedStatus !== null && classesOf[action].includes(enhancedStatus[0] ?? '')) return enhancedStatus
   if (action === 'failed') return codeOfCategory[category ?? 'other']
@@ -30,11 +30,11 @@ export function statusOf(action: NoticeAction, { enhancedStatus, smtpCode, categ
   return '2.0.0'
 }
 
-/** True where a notice needs the forms for addresses beyond ASCII (RFC 6533). */
+/** True if a notice needs the formats for non-ASCII addresses (RFC 6533). */
 export const isInternational = ({ original, recipients }: Notice): boolean =>
   original.smtputf8 || recipients.some(({ address, orcpt }) => !isPlain(address) || !isPlain(orcpt ?? ''))
 
-/** The body of a message/delivery-status part, or of a message/global-delivery-status part where that is needed. */
+/** The body of a message/delivery-status part or, if needed, a message/global-delivery-status part. */
 export function deliveryStatus(notice: Notice, hostname: string): Buffer {
   const { original, action, recipients } = notice
   const international = isInternational(notice)
@@ -57,7 +57,7 @@ function recipientFields(action: NoticeAction, recipient: NoticeRecipient): [str
     ['Status', statusOf(action, recipient)],
   )
   if (remoteHost !== null) fields.push(['Remote-MTA', `dns; ${remoteHost}`])
-  // A reply is quoted as it was; what we say ourselves has a type of its own (RFC 3464 2.3.6).
+  // A server's reply is quoted verbatim. Our own words have a type of their own (RFC 3464 2.3.6).
   if (reason !== null) fields.push(['Diagnostic-Code', `${smtpCode === null ? 'x-sterna' : 'smtp'}; ${reason}`])
   if (lastAttemptAt !== null) fields.push(['Last-Attempt-Date', formatDate(lastAttemptAt)])
   if (retriedUntil !== null) fields.push(['Will-Retry-Until', formatDate(retriedUntil)])
@@ -69,7 +69,7 @@ function originalRecipient(orcpt: string): string {
   return `${orcpt.slice(0, semicolon)}; ${decodeXtext(orcpt.slice(semicolon + 1))}`
 }
 
-/** Texts of strangers are cut: a line has at most 998 octets. */
+/** Cuts strangers' texts, because a line has at most 998 octets. */
 const longestValue = { ascii: 600, utf8: 240 }
 
 function formatted(name: string, value: string, international: boolean): string {

@@ -3,7 +3,7 @@ import type { Notice, NoticeAction, NoticeRecipient } from './notice.ts'
 import type { LastAttempt, NewsRow, ToldRow } from './notice-store.ts'
 import { returnedContent } from './returned-content.ts'
 
-/** A recipient to be told of, with what its event says beside the row; null of a warning. */
+/** A recipient to report on, with its event's data; null for a warning. */
 export interface Told {
   row: ToldRow
   bounce: Bounce | null
@@ -15,22 +15,22 @@ interface Bounce {
   reason: string
 }
 
-/** What the data of an `email.bounced` event say; null of other events. */
+/** The data of an `email.bounced` event; null for other events. */
 export function bounceOf({ type, data }: NewsRow): Bounce | null {
   if (type !== 'email.bounced') return null
   const { bounce_category: category, enhanced_status: enhancedStatus, reason } = JSON.parse(data)
   return { category, enhancedStatus, reason }
 }
 
-/** What else is kept of a message. */
+/** What else is stored about a message. */
 interface Kept {
-  /** Of the content; null where it is gone. */
+  /** Of the content; null if it was deleted. */
   firstChunk: Uint8Array | null
   /** By recipient. */
   lastAttempts: ReadonlyMap<string, LastAttempt>
 }
 
-/** The notice of what became of some recipients of one message. */
+/** The notice about some recipients of one message. */
 export function noticeOf(action: NoticeAction, told: [Told, ...Told[]], { firstChunk, lastAttempts }: Kept): Notice {
   const [{ row }] = told
   const stored = { subject: row.subject, messageIdHeader: row.message_id_header, size: row.size, ret: row.ret, createdAt: row.created_at }
@@ -49,14 +49,14 @@ export function noticeOf(action: NoticeAction, told: [Told, ...Told[]], { firstC
 }
 
 function recipientOf(action: NoticeAction, { row, bounce }: Told, attempt: LastAttempt | undefined): NoticeRecipient {
-  // Who refuses what was taken before is not the host that took it.
+  // A host that bounces mail after delivery is not the one that accepted it.
   const last = action === 'failed' && row.delivered_at !== null ? undefined : attempt
   return {
     address: row.forward_path,
     orcpt: row.orcpt,
     enhancedStatus: bounce?.enhancedStatus ?? row.enhanced_status,
     smtpCode: row.smtp_code,
-    // The reply as it was; what is told of the end otherwise has words before it.
+    // The server's reply verbatim, else our own description.
     reason: row.last_response ?? bounce?.reason ?? null,
     category: bounce?.category ?? null,
     remoteHost: last?.mx_host ?? null,

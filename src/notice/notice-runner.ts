@@ -37,13 +37,13 @@ interface NoticeServices {
 
 interface NoticeSettings {
   hostname: string
-  /** How old a message is when its submitter is warned that it is late, ms; 0: never. */
+  /** The age at which a delayed message causes a warning, ms; 0: never. */
   delayAfterMs: number
 }
 
-/** Events of one step, and warnings of one turn: they bound what is in memory. */
+/** Events per step, and warnings per turn. Bounds memory. */
 const stepSize = 500
-/** What comes to pass within so long goes into one notice, ms. */
+/** ms; what happens within this time goes into one notice */
 const gatherMs = 300
 
 /** Recipients of one message that share a notice. */
@@ -53,12 +53,11 @@ interface Group {
 }
 
 /**
- * Tells those who submit by SMTP what became of their mail, at the reverse-path they gave and as their NOTIFY says
- * (RFC 3461). Off unless an account wants it, and only to addresses at domains that are verified for that account: mail
- * to anybody else would be backscatter.
+ * Sends delivery notices to those who submit over SMTP: to their reverse-path, as their NOTIFY parameters request (RFC 3461). Off by
+ * default per account. Sends only to addresses at the account's verified domains, because mail to anybody else would be backscatter.
  *
- * What was told is kept in the same batch as the notice, and the cursor in the event log moves after it, so each thing
- * is told once whatever happens in between.
+ * Each notice is recorded in the batch that accepts it, and the cursor in the event log moves afterwards. So everything is reported once,
+ * whatever happens in between.
  */
 export class NoticeRunner {
   readonly #services: NoticeServices
@@ -72,8 +71,8 @@ export class NoticeRunner {
     this.#settings = settings
     this.#log = new LogReader(services, {
       cursor: 'notice',
-      fault: 'delivery notices could not be made',
-      // Up to where the first account has turned notices on nothing concerns anybody.
+      fault: 'delivery notices could not be created',
+      // Skips the events from before the first account turned notices on.
       since: 'select min(notices_after) from account where notices_after is not null',
       mostEvents: stepSize,
       gatherMs,
@@ -83,20 +82,20 @@ export class NoticeRunner {
     })
   }
 
-  /** Takes up what the last process left. */
+  /** Continues what the last process left. */
   async start(): Promise<void> {
     this.#isRunning = true
     await this.#log.start()
   }
 
-  /** Begins nothing new and waits for what is under way. */
+  /** Starts nothing new and waits for what is under way. */
   async stop(): Promise<void> {
     this.#isRunning = false
     this.#cancelWarnings()
     await this.#log.stop()
   }
 
-  /** Sends what is to be told at once; gives the statements that plan the warnings, or null where it was stopped before the end. */
+  /** Sends the notices for these events. Returns the statements that plan warnings, or null if stopped before the end. */
   async #tell(news: NewsRow[]): Promise<Statement[] | null> {
     const { delayAfterMs } = this.#settings
     const warnings: Statement[] = []
@@ -126,7 +125,7 @@ export class NoticeRunner {
     )
   }
 
-  /** Sends the warnings that are due, and comes back for the next one. */
+  /** Sends the warnings that are due, and schedules the next turn. */
   async #warn(): Promise<void> {
     this.#cancelWarnings()
     await this.#sendWarnings()
@@ -156,12 +155,12 @@ export class NoticeRunner {
     }
   }
 
-  /** Only to whom the submitter proved to be. */
+  /** Only to an address that the submitter has proved to own. */
   #mayTell({ account_id: accountId, reverse_path: reversePath }: ToldRow): boolean {
     return this.#services.sendingDomains.verifiedDomainFor(accountId, domainOf(reversePath)) !== null
   }
 
-  /** Hands the notice over, with what keeps it from being sent again. False where it cannot be made. */
+  /** Accepts the notice together with the records that prevent a second one. False if it cannot be composed. */
   async #send({ action, told }: Group, keep: (noticeMessageId: string, told: Told) => Statement): Promise<boolean> {
     const { db, log, systemMail } = this.#services
     const { message_id: messageId, reverse_path: to } = told[0].row
@@ -179,7 +178,7 @@ export class NoticeRunner {
       return true
     } catch (error) {
       if (isPassing(error)) throw error
-      // One that cannot be made must not keep the others from being told.
+      // One that cannot be composed must not hold up the others.
       log.error({ messageId, action, error }, 'a delivery notice could not be accepted')
       return false
     }
@@ -193,5 +192,5 @@ function addTo(groups: Map<string, Group>, action: NoticeAction, told: Told): vo
   else if (!group.told.some(({ row }) => row.recipient_id === told.row.recipient_id)) group.told.push(told)
 }
 
-/** From when on it could be delivered. */
+/** When delivery could first start. */
 const startOf = ({ created_at: createdAt, scheduled_at: scheduledAt }: ToldRow): number => Math.max(createdAt, scheduledAt ?? 0)

@@ -29,14 +29,14 @@ export interface ToldRow extends Row {
   scheduled_at: number | null
 }
 
-/** An event whose submitter may want to be told. */
+/** An event that may cause a notice. */
 export interface NewsRow extends ToldRow {
   seq: number
   type: EventType
   data: string
 }
 
-/** A warning whose time has come; `notices_after` is null where the account has turned notices off. */
+/** A warning that is due. `notices_after` is null if the account has turned notices off. */
 interface DueWarningRow extends ToldRow {
   notices_after: number | null
 }
@@ -46,8 +46,8 @@ const toldColumns = `r.id as recipient_id, r.forward_path, r.state, r.notify, r.
   m.created_at, m.scheduled_at`
 
 /**
- * The events of a step that concern mail submitted by SMTP with a reverse-path, of accounts that want
- * notices. Success is looked at only where it was asked for: hardly anybody does.
+ * The events of a step that are about mail submitted over SMTP with a reverse-path, in accounts that want notices. Reads successes only if
+ * requested, which is rare.
  */
 export const newsBetween = (db: Database, { from, to }: LogStep): Promise<NewsRow[]> =>
   db.slowRead<NewsRow>(
@@ -64,7 +64,7 @@ export const newsBetween = (db: Database, { from, to }: LogStep): Promise<NewsRo
     { from, to },
   )
 
-/** What the recipients of a message were told of, or are to be: `rcp_… failed` for each. */
+/** The notices sent or planned for a message's recipients, as `rcp_… failed`. */
 export async function alreadyTold(db: Database, messageId: string): Promise<Set<string>> {
   const rows = await db.read<{ recipient_id: string; action: NoticeAction }>(
     'select recipient_id, action from notice where message_id = :messageId',
@@ -77,18 +77,18 @@ interface NewNotice {
   recipientId: string
   action: NoticeAction
   messageId: string
-  /** The message that the notice goes out as. */
+  /** The message that carries the notice. */
   noticeMessageId: string
 }
 
-/** Keeps that a recipient was told of. Refused with a `UniqueError` where it was before. */
+/** Records that a recipient was reported on. Fails with a `UniqueError` if it already was. */
 export const insertNotice = (notice: NewNotice): Statement => ({
   sql: `insert into notice (recipient_id, action, message_id, notice_message_id)
         values (:recipientId, :action, :messageId, :noticeMessageId)`,
   params: { ...notice },
 })
 
-/** Plans a warning of a delay, unless there is or was one. */
+/** Plans a warning, unless there is or was one. */
 export const planWarning = (recipientId: string, messageId: string, dueAt: number): Statement => ({
   sql: `insert into notice (recipient_id, action, message_id, due_at)
         values (:recipientId, 'delayed', :messageId, :dueAt)
@@ -96,7 +96,7 @@ export const planWarning = (recipientId: string, messageId: string, dueAt: numbe
   params: { recipientId, messageId, dueAt },
 })
 
-/** The warnings whose time has come, the oldest first. Uses the partial index notice_due. */
+/** The warnings that are due, oldest first. Uses the partial index notice_due. */
 export const dueWarnings = (db: Database, now: number, limit: number): Promise<DueWarningRow[]> =>
   db.read<DueWarningRow>(
     `select ${toldColumns}, a.notices_after
@@ -109,13 +109,13 @@ export const dueWarnings = (db: Database, now: number, limit: number): Promise<D
     { now, limit },
   )
 
-/** Null where none is planned. Uses the partial index notice_due. */
+/** Null if none is planned. Uses the partial index notice_due. */
 export async function firstWarningAt(db: Database): Promise<number | null> {
   const [row] = await db.read<{ due_at: number | null }>('select min(due_at) as due_at from notice where due_at is not null')
   return row?.due_at ?? null
 }
 
-/** The warning goes out as this message. */
+/** Records the message that carries the warning. */
 export const settleWarning = (recipientId: string, noticeMessageId: string): Statement => ({
   sql: `update notice set due_at = null, notice_message_id = :noticeMessageId
          where recipient_id = :recipientId and action = 'delayed' and due_at is not null`,
@@ -123,13 +123,13 @@ export const settleWarning = (recipientId: string, noticeMessageId: string): Sta
   expect: 1,
 })
 
-/** The warning is not wanted any more. */
+/** Removes a warning that is no longer wanted. */
 export const dropWarning = (recipientId: string): Statement => ({
   sql: `delete from notice where recipient_id = :recipientId and action = 'delayed' and due_at is not null`,
   params: { recipientId },
 })
 
-/** An attempt as notices tell of it. */
+/** What notices show of an attempt. */
 export interface LastAttempt extends Row {
   recipient_id: string
   mx_host: string | null
@@ -137,7 +137,7 @@ export interface LastAttempt extends Row {
   started_at: number
 }
 
-/** The last attempt at each recipient of a message, by recipient; nothing once they are no longer kept. */
+/** The last attempt for each recipient of a message; empty once attempts were deleted. */
 export async function lastAttempts(db: Database, messageId: string): Promise<Map<string, LastAttempt>> {
   const attempts = await db.slowRead<LastAttempt>(
     'select recipient_id, mx_host, started_at from attempt where message_id = :messageId order by id',
@@ -146,7 +146,7 @@ export async function lastAttempts(db: Database, messageId: string): Promise<Map
   return new Map(attempts.map((attempt) => [attempt.recipient_id, attempt]))
 }
 
-/** The first chunk of a message's content; null where it is gone. */
+/** The first chunk of a message's content; null if it was deleted. */
 export async function firstChunk(db: Database, messageId: string): Promise<Uint8Array | null> {
   const [row] = await db.read<{ bytes: Uint8Array }>('select bytes from content where message_id = :messageId and chunk = 0', { messageId })
   return row?.bytes ?? null

@@ -1,46 +1,46 @@
 import type { BounceCategory } from '../bounce-parser/refusal.ts'
 
-/** What a notice says became of a recipient (RFC 3464 2.3.3). */
+/** The action that a notice reports (RFC 3464 2.3.3). */
 export type NoticeAction = 'failed' | 'delayed' | 'delivered' | 'relayed'
 
-/** A recipient that a notice tells of. Times are epoch, ms. */
+/** A recipient in a notice. Times are epoch, ms. */
 export interface NoticeRecipient {
   /** The forward-path. */
   address: string
-  /** As given with RCPT (RFC 3461 4.2): address type and xtext; null where it was not given. */
+  /** From RCPT (RFC 3461 4.2): address type and xtext; null if absent. */
   orcpt: string | null
-  /** Enhanced code of RFC 3463; null where nobody gave one. */
+  /** RFC 3463; null if nobody gave one. */
   enhancedStatus: string | null
-  /** Of RFC 5321; null where no server answered. */
+  /** RFC 5321; null if no server replied. */
   smtpCode: number | null
-  /** What was said or went wrong; any text, null where there is none. */
+  /** What was said or went wrong; null if unknown. */
   reason: string | null
-  /** Of a failure. */
+  /** For a failure. */
   category: BounceCategory | null
-  /** The host that answered the last attempt; null where none did, or where that is not known any more. */
+  /** The host that replied to the last attempt; null if none did, or it is unknown. */
   remoteHost: string | null
   lastAttemptAt: number | null
-  /** Of a delay: until when it is tried. */
+  /** For a delay: when we give up. */
   retriedUntil: number | null
 }
 
 /** The message that a notice is about. */
 export interface NoticeOriginal {
-  /** With its angle brackets. */
+  /** With angle brackets. */
   messageIdHeader: string
   /** Decoded. */
   subject: string
-  /** As given with MAIL (RFC 3461 4.4), in xtext. */
+  /** From MAIL (RFC 3461 4.4), in xtext. */
   envid: string | null
   /** Epoch, ms. */
   arrivedAt: number
-  /** True where a header field or an address needed RFC 6531. */
+  /** True if a header field or an address needed RFC 6531. */
   smtputf8: boolean
-  /** What goes back of it: all of it, or its header alone. CRLF line ends. */
+  /** What we return of it: all, or the header alone. Lines end with CRLF. */
   returned: { isWhole: boolean; bytes: Uint8Array }
 }
 
-/** A delivery status notification before it is written: one action, and everybody whom it concerns. */
+/** A delivery status notification before it is composed: one action, and the recipients it is about. */
 export interface Notice {
   action: NoticeAction
   /** At least one. */

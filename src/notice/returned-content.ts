@@ -2,7 +2,7 @@ import { formatDate, formatTextField } from '../message/format-field.ts'
 import { chunkSize } from '../message/content.ts'
 import type { NoticeAction, NoticeOriginal } from './notice.ts'
 
-/** What is known of a message whose content may be gone. */
+/** What is stored about a message, which may have lost its content. */
 interface StoredOriginal {
   subject: string
   messageIdHeader: string
@@ -14,13 +14,13 @@ interface StoredOriginal {
   createdAt: number
 }
 
-/** bytes of a header that go back */
+/** bytes of the header to return */
 const longestHeader = 64 * 1024
 
 /**
- * What goes back of a message: all of it where that was asked for, it has failed (RFC 3461 4.3) and it is small; else its
- * header, made from what is kept besides where the content is gone.
- * @param firstChunk of the content; null where it is gone
+ * What to return of a message: all of it if requested, if it failed (RFC 3461 4.3) and it is small; else the header, which is rebuilt from
+ * other columns if the content was deleted.
+ * @param firstChunk of the content; null if it was deleted
  */
 export function returnedContent(stored: StoredOriginal, action: NoticeAction, firstChunk: Uint8Array | null): NoticeOriginal['returned'] {
   const isWhole = stored.ret === 'full' && action === 'failed' && stored.size <= chunkSize && firstChunk?.length === stored.size
@@ -28,7 +28,7 @@ export function returnedContent(stored: StoredOriginal, action: NoticeAction, fi
   return { isWhole: false, bytes: firstChunk ? headerOf(firstChunk) : headerFrom(stored) }
 }
 
-/** Without the empty line; a header that is too long ends with its last whole line. */
+/** Without the empty line. A header that is too long is cut after its last whole line. */
 function headerOf(content: Uint8Array): Uint8Array {
   const bytes = Buffer.from(content.subarray(0, longestHeader))
   const end = bytes.indexOf('\r\n\r\n')

@@ -18,10 +18,10 @@ import { unsubscribeKeys } from '../suppression/unsubscribe-token.ts'
 import type { ListenerTools } from './listener-tools.ts'
 import type { Services } from './services.ts'
 
-/** Mail programs send the clicks of many from a few addresses. */
+/** Mail providers send many users' requests from a few addresses. */
 const unsubscribesPerMinute = 300
 
-/** What the endpoints work on. What comes from the core stands last: TypeScript then refuses a name that is there already. */
+/** The services of the endpoints. Those of the core come last, so that TypeScript reports a name used twice. */
 export function apiServicesOf(
   services: Services,
   { composer, messageParser, refusedLogins }: ListenerTools,
@@ -72,7 +72,7 @@ export function apiServicesOf(
 const unsubscribeLinksOf = ({ db, clock, secrets, erasedAddress }: Core): UnsubscribeLinks =>
   new UnsubscribeLinks({ db, clock, erasedAddress, keys: unsubscribeKeys(secrets.deriveKey) })
 
-/** Routes as delivery finds them. */
+/** The same routes that delivery uses. */
 function explainServicesOf({ core, queueAdmin }: Services): ExplainServices {
   const { db, clock, config, resolver, erasedAddress } = core
   const { hostname, port, smarthost, ...guard } = deliveryOptions(config)

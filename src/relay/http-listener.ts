@@ -11,13 +11,13 @@ import type { ListenerTools } from './listener-tools.ts'
 import type { Services } from './services.ts'
 import type { Stop } from './stop.ts'
 
-/** Opens the port of the API, the compat APIs, tracking links and the pages for people. */
+/** Opens the port for the API, the compat APIs, tracking links and pages. */
 export function openHttp(services: Services, tools: ListenerTools, stops: Stop[]): Promise<HttpServer> {
   const { core, follower, shares, version } = services
   const { config, clock, log, metrics, health, db, apiKeys, audit, people, sendingDomains } = core
   const eventFeed = new EventFeed(db)
   const eventStreams = new EventStreams({ feed: eventFeed, follower, clock })
-  // They would go on for ever.
+  // Event streams would never end by themselves.
   stops.push(() => eventStreams.stop())
   const api = apiServicesOf(services, tools, { eventFeed, eventStreams })
   const { hostname, messageSizeLimit, submission, baseUrl, trustedProxies } = config

@@ -9,7 +9,7 @@ import type { Listeners } from './listeners.ts'
 import type { Services } from './services.ts'
 import type { Stop } from './stop.ts'
 
-/** Starts what is done every minute. */
+/** Starts the jobs that run every minute. */
 export function startJobs(services: Services, { certificate, refusedLogins }: Listeners, stops: Stop[]): Scheduler {
   const { core, rollup, returnedMail, erasures, uploads } = services
   const { config, clock, log, db, upkeep, apiKeys, audit, people, sendingDomains } = core
@@ -17,7 +17,7 @@ export function startJobs(services: Services, { certificate, refusedLogins }: Li
   const kept = { contentMs: config.contentRetention, eventMs: config.eventRetention }
   const retention = new Retention(db, kept)
   const search = searchIndex(core)
-  // What is swept out must have been counted and read for searches: an email may be kept for longer than its events.
+  // Events must have been counted and indexed before retention deletes them, and an email may be kept for longer than its events.
   const readLog = () => Promise.all([rollup.keepUp(), search.keepUp()])
   const scheduler = startScheduler(
     [
@@ -31,7 +31,7 @@ export function startJobs(services: Services, { certificate, refusedLogins }: Li
       { name: 'suppression expiry', cron, run: () => sweepSuppressions(db, clock.now(), kept.eventMs) },
       { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - kept.eventMs) },
       { name: 'erasures', cron, run: () => erasures.resume().then(() => erasures.sweep(clock.now() - kept.eventMs)) },
-      { name: 'upkeep of the database files', cron, run: () => upkeep.run() },
+      { name: 'database file maintenance', cron, run: () => upkeep.run() },
       { name: 'certificate', cron, run: () => certificate.look() },
       { name: 'refused logins', cron, run: async () => refusedLogins.tell() },
       { name: 'ended sessions', cron, run: () => people.sessions.sweep() },
@@ -45,7 +45,7 @@ export function startJobs(services: Services, { certificate, refusedLogins }: Li
   return scheduler
 }
 
-/** Keeps mail and jobs from waiting for a time to come again that a wrong clock has seen. */
+/** If the clock was set back, nothing must wait for it to catch up. */
 export function keepWatchOfClock({ core: { clock, log }, queue }: Services, scheduler: Scheduler, stops: Stop[]): void {
   const watch = watchClock(clock, ({ from, to }) => {
     log.warn({ from: isoTime(from), to: isoTime(to) }, 'the clock was set, or the machine slept')

@@ -8,7 +8,7 @@ import { loadOrMakeCertificate, type Certificate } from '../smtp-server/self-sig
 import { unsubscribeKeys } from '../suppression/unsubscribe-token.ts'
 import type { Stop } from './stop.ts'
 
-/** What only the listeners need. */
+/** Services that only the listeners need. */
 export interface ListenerTools {
   messageParser: MessageParser
   composer: EmailComposer

@@ -12,7 +12,7 @@ import { openHttp } from './http-listener.ts'
 import type { Services } from './services.ts'
 import type { Stop } from './stop.ts'
 
-/** How long requests that are under way may take when the relay stops, ms. */
+/** ms that requests under way get when the relay stops */
 const graceMs = 3_000
 
 /** Where the relay listens. */

@@ -8,10 +8,10 @@ import { startFeedback } from '../feedback/start-feedback.ts'
 import type { SystemMailer } from '../submission/system-mail.ts'
 import type { Stop } from './stop.ts'
 
-/** How long reports, which are taken again after the next start, may take when the relay stops, ms. */
+/** ms that returned mail in hand gets when the relay stops. The rest is settled after the next start. */
 const graceMs = 1_000
 
-/** Opens what comes in by the return path, and starts to settle it. */
+/** Opens the store of returned mail, and starts to settle it. */
 export async function openFeedback(core: Core, systemMail: SystemMailer, stops: Stop[]): Promise<ReturnedMailStore> {
   const { config, clock, db, log, metrics, erasedAddress, secrets, sendingDomains, suppressionPolicies } = core
   const { storageLimit, complaintSources } = config.returnPath

@@ -13,16 +13,16 @@ export interface Relay {
   services: CommandServices
   addresses: ListenAddresses
   /**
-   * Takes no more, lets what is under way end within seconds, and leaves the rest to the next start. Parts end one after the
-   * other, each within its grace: nine seconds in all, of the ten that a container has.
+   * Accepts nothing more, waits a few seconds for what is under way, and leaves the rest to the next start. Services stop one after the
+   * other, each within its grace period: nine seconds in all, of the ten that a container gets.
    */
   stop(): Promise<void>
 }
 
 /**
- * Builds every part and starts them from the end of a message's way, so that nothing is accepted before it can be delivered
- * and told of.
- * @throws SternaError `configuration` where a setting does not work out on this machine
+ * Builds every service and starts them from the end of a message's way, so that nothing is accepted
+ * before it can be delivered and reported.
+ * @throws SternaError `configuration` if a setting does not work on this machine
  */
 export async function startRelay(config: Config, outside: Outside & { version: string }): Promise<Relay> {
   const shares = sharesOf(openFileLimit(), config, outside)
@@ -30,7 +30,7 @@ export async function startRelay(config: Config, outside: Outside & { version: s
   const stops: Stop[] = [() => core.close()]
   const stop = (): Promise<void> => stopAll(stops, outside.log)
   try {
-    // The thread for lists starts now: later there may be no file descriptor left for it.
+    // Opens the reader thread now. Later there may be no file descriptor left for it.
     await core.db.slowRead("select 'open' as reader")
     const services = await startServices(core, { shares, version: outside.version }, stops)
     const listeners = await openListeners(services, stops)
@@ -49,7 +49,7 @@ export async function startRelay(config: Config, outside: Outside & { version: s
   }
 }
 
-/** @throws SternaError `configuration` where the limit of open files is too low */
+/** @throws SternaError `configuration` if the limit on open files is too low */
 function sharesOf(limit: number, { delivery }: Config, { log }: Pick<Outside, 'log'>): ConnectionShares {
   const { status, what, advice } = judgeOpenFiles(limit)
   if (status === 'failed') throw new SternaError('configuration', `${what} ${advice}`)

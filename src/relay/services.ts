@@ -28,18 +28,18 @@ import { openFeedback } from './open-feedback.ts'
 import { startQueue } from './start-queue.ts'
 import type { Stop } from './stop.ts'
 
-/** How long posts to webhooks, which are repeated after the next start, may take when the relay stops, ms. */
+/** ms that webhook posts in hand get when the relay stops. They are repeated after the next start. */
 const webhookGraceMs = 1_000
-/** A webhook that has had no success for so long is disabled, ms. */
+/** ms without success after which a webhook is disabled */
 const disableWebhooksAfterMs = 5 * 24 * 3_600_000
 
-/** What is known before anything is started. */
+/** What exists before anything is started. */
 interface Given {
   shares: ConnectionShares
   version: string
 }
 
-/** What runs behind the listeners, each service by its name. */
+/** The services behind the listeners, by name. */
 export interface Services extends Given {
   core: Core
   webhooks: Webhooks
@@ -49,16 +49,16 @@ export interface Services extends Given {
   queueAdmin: QueueAdmin
   erasures: Erasures
   hits: HitRecorder
-  /** Of the names that browsers find a valid certificate for. */
+  /** Names for which browsers find a valid certificate. */
   certified: CertifiedNames
   space: FreeSpace
   uploads: Uploads
   intake: Intake
-  /** What comes back by mail. */
+  /** What came in through the return path. */
   returnedMail: ReturnedMailStore
 }
 
-/** Builds what runs behind the listeners in order: what follows an event before what records it. */
+/** Builds the services behind the listeners in order: followers of events before what records them. */
 export async function startServices(core: Core, given: Given, stops: Stop[]): Promise<Services> {
   const { config, db, clock } = core
   const watch = new DataWatch(core)
@@ -100,7 +100,7 @@ async function startWebhooks(core: Core, shares: ConnectionShares, stops: Stop[]
   return webhooks
 }
 
-/** Records what readers and machines fetch by HTTP. */
+/** Records what readers and machines fetch over HTTP. */
 function startHits({ config, db, clock, log }: Core, stops: Stop[]): HitRecorder {
   const { settle, readerAddresses, scannerNetworks } = config.tracking
   const isOperatorsScanner = networkRule(scannerNetworks)
@@ -114,7 +114,7 @@ function startHits({ config, db, clock, log }: Core, stops: Stop[]): HitRecorder
   return hits
 }
 
-/** What is read when somebody asks for the metrics. */
+/** Figures that are read when somebody asks for the metrics. */
 function addFigures(core: Core, queue: QueueRunner, stops: Stop[]): void {
   const { config, health, metrics, metricsPage } = core
   const watched = watchProcess(metrics)
@@ -139,7 +139,7 @@ function intakeOf(core: Core, { queue, uploads }: { queue: QueueRunner; uploads:
   })
 }
 
-/** What the server itself sends, by the same way in as everybody. */
+/** Mail from the server itself, accepted the same way as everybody's. */
 async function openSystemMail({ config, clock, sendingDomains }: Core, { accept }: Intake): Promise<SystemMailer> {
   await sendingDomains.keepSystemDomain()
   return new SystemMailer(

@@ -13,10 +13,10 @@ import { TrackingLinks } from '../tracking/tracking-links.ts'
 import { trackingKeys } from '../tracking/tracking-token.ts'
 import type { Stop } from './stop.ts'
 
-/** How long attempts may take when the relay stops, ms. */
+/** ms that attempts get when the relay stops */
 const graceMs = 4_000
 
-/** Starts the threads that deliver, and the queue before them. */
+/** Starts the delivery threads, and then the queue. */
 export async function startQueue(
   core: Core,
   { shares, certified }: { shares: ConnectionShares; certified: CertifiedNames },
@@ -39,7 +39,7 @@ export async function startQueue(
     },
   )
   const queue = newQueue(core, { delivery, resolverWatch, envelopes: jobEnvelopes(core, { delivery, certified }) })
-  // Before it writes anything.
+  // Before the queue writes anything.
   const isBehind = await isClockBehind(core)
   core.accounts.onResumed((accountId) => queue.accountResumed(accountId))
   await queue.start()
@@ -48,7 +48,7 @@ export async function startQueue(
   return queue
 }
 
-/** What delivery needs to know of a message beside what the queue has. */
+/** What delivery needs to know about a message in addition to the queue's data. */
 function jobEnvelopes(
   { config, secrets, sendingDomains }: Core,
   { delivery, certified }: { delivery: Delivery; certified: CertifiedNames },

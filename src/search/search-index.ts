@@ -6,20 +6,20 @@ import type { Database } from '../store/database.ts'
 import { firstRows, removeInPieces } from '../store/remove-in-pieces.ts'
 
 interface Pace {
-  /** Events of the first step; how many those that follow have goes by how long the last one held the store. */
+  /** Events of the first step. Later steps adapt to how long the last one held up the store. */
   firstEvents: number
   mostEvents: number
-  /** Events after which a new part of search_term begins. A part of some megabytes is in the cache while it is written. */
+  /** Events per part of `search_term`. A part of a few megabytes stays cached while it is written. */
   partSize: number
-  /** How much longer than a step took it waits before the next one. A step takes the longer the more others have to write. */
+  /** How long to pause after a step, as a multiple of its duration. Steps take longer when others write a lot. */
   restFactor: number
 }
 
 const standardPace: Pace = { firstEvents: firstRows, mostEvents: 4_096, partSize: 65_536, restFactor: 3 }
 
 /**
- * Fills what lists are searched by, from the event log: `keepUp` is to be called about once a minute. Searches look through what is
- * behind the cursor by themselves.
+ * Fills the table that list filters use from the event log. Call `keepUp` about once a minute. Searches
+ * cover what is after the cursor themselves.
  */
 export function searchIndex(services: { db: Database; log: Log }, pace = standardPace): LogReader {
   const { db } = services

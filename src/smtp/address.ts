@@ -1,7 +1,7 @@
 import { parseDomain } from './domain-name.ts'
 import { decodeHeaderText } from './encoded-word.ts'
 
-/** An address in the envelope or in a header field, by the grammar of this file. */
+/** An address in the envelope or in a header field, by this file's grammar. */
 export interface Mailbox {
   /** `local@domain`, domain in A-labels and lower case. */
   address: string
@@ -10,7 +10,7 @@ export interface Mailbox {
 }
 
 export interface Address {
-  /** A dot-atom, or a quoted string if it can be nothing else. NFC. */
+  /** A dot-atom if possible, else a quoted string. NFC. */
   localPart: string
   /** A-labels, lower case. */
   domain: string
@@ -43,7 +43,7 @@ function localPartFault(text: string): string | null {
   if (forbiddenUnicode.test(text)) return 'An address may not contain invisible or unassigned characters.'
   // Programs that normalise compatibility forms would read ＠ or ， as another address.
   if (/[^\x21-\x7e]/.test(text) && /[\s@<>(),:;"[\]\\]/.test(text.replace(/[\x21-\x7e]/g, '').normalize('NFKC'))) {
-    return 'The part before the @ contains a character that reads as punctuation of an address.'
+    return 'The part before the @ contains a character that looks like punctuation of an address.'
   }
   return null
 }
@@ -61,9 +61,9 @@ function parseLocalPart(text: string): { ok: true; localPart: string } | Refused
 }
 
 /**
- * One bare address, `local@domain` (RFC 5321 4.1.2, RFC 6531 3.3). Stricter where programs are known to disagree about the domain: no
- * comments, routes, address literals, encoded words or trailing dots, and no @, space, quotation mark, backslash or control character in a
- * quoted local part.
+ * Parses one bare address, `local@domain` (RFC 5321 4.1.2, RFC 6531 3.3). Stricter than the RFCs where programs disagree about the
+ * domain: no comments, routes, address literals, encoded words or trailing dots, and no @, space, quotation mark, backslash or
+ * control character in a quoted local part.
  */
 export function parseAddress(text: string): ParsedAddress {
   if (text === '') return refuse('The address is empty.')
@@ -72,7 +72,7 @@ export function parseAddress(text: string): ParsedAddress {
   if (text.startsWith('@')) {
     return refuse(text.includes(':') ? 'A source route is not accepted.' : 'The part before the @ is empty.')
   }
-  // In a refused quoted local part the last @ may not be the one that counts, but then nothing is accepted.
+  // In a quoted local part, the last @ may not be the separator, but such an address is refused anyway.
   const at = text.lastIndexOf('@')
   if (at < 0) return refuse('An address needs an @ and a domain.')
   const local = parseLocalPart(text.slice(0, at))
@@ -86,10 +86,10 @@ export function parseAddress(text: string): ParsedAddress {
   return { ok: true, localPart: local.localPart, domain: parsed.domain, address }
 }
 
-/** The domain of an address that `parseAddress` made. */
+/** The domain of an address from `parseAddress`. */
 export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
 
-/** The argument of MAIL FROM or RCPT TO, with or without its angle brackets (RFC 5321 4.1.2). */
+/** Parses the argument of MAIL FROM or RCPT TO, with or without angle brackets (RFC 5321 4.1.2). */
 export function parsePath(text: string): ParsedPath {
   const isBracketed = text.startsWith('<') && text.endsWith('>')
   const inner = isBracketed ? text.slice(1, -1) : text
@@ -99,7 +99,7 @@ export function parsePath(text: string): ParsedPath {
   return { ok: true, address: { localPart: parsed.localPart, domain: parsed.domain, address: parsed.address } }
 }
 
-/** A mailbox as people read it; not for a header field, where names are quoted or encoded. */
+/** A mailbox for display. Not for a header field, where names are quoted or encoded. */
 export const mailboxText = ({ name, address }: Mailbox): string => (name === null ? address : `${name} <${address}>`)
 
 /** Why this display name is refused; null if it is valid. */
@@ -122,13 +122,13 @@ type Token =
   { kind: 'text' | 'quoted' | 'angle'; text: string; start: number; end: number } | { kind: ',' | ';' | ':'; start: number; end: number }
 
 interface ListRules {
-  /** Skips comments and groups; false: refuses them. */
+  /** Skips comments and groups; if false, refuses them. */
   lenient: boolean
   /** Whether to decode encoded words in display names. */
   decode: boolean
 }
 
-/** Where the quoted string or comment that begins at `start` ends, or -1. */
+/** Where the quoted string or comment that begins at `start` ends; -1 if it does not. */
 function closeOf(text: string, start: number): number {
   const isQuoted = text[start] === '"'
   let depth = 0
@@ -142,7 +142,7 @@ function closeOf(text: string, start: number): number {
   return -1
 }
 
-/** Where the `<` at `start` is closed, or -1; a `>` inside quotation marks does not count. */
+/** Where the `<` at `start` is closed; -1 if it is not. A `>` inside quotation marks does not count. */
 function angleCloseOf(text: string, start: number): number {
   for (let i = start + 1; i < text.length; i++) {
     if (text[i] === '>') return i
@@ -210,7 +210,7 @@ function mailboxOf(text: string, pieces: Piece[], rules: ListRules): ParsedMailb
   const last = pieces.at(-1)
   if (!last) return refuse('An address is missing.')
   const hasAngle = last.kind === 'angle'
-  // Comments left a gap here, so an address that was joined across one is no longer an address.
+  // Removed comments left a gap here, so an address joined across one is no longer an address.
   const source = pieces.map((piece, i) => (pieces[i - 1]?.end === piece.start ? '' : ' ') + text.slice(piece.start, piece.end))
   if (!hasAngle && pieces.some(({ kind }) => kind === 'angle')) {
     return refuse('There is text after the address in angle brackets.')
@@ -252,7 +252,7 @@ function parseList(text: string, rules: ListRules): ParsedMailboxList {
   return group === 'open' ? refuse('A group of addresses is not closed.') : { ok: true, mailboxes }
 }
 
-/** Exactly one mailbox: `a@b`, `Name <a@b>` or `"Quoted, Name" <a@b>`. The name is not decoded. */
+/** Parses exactly one mailbox: `a@b`, `Name <a@b>` or `"Quoted, Name" <a@b>`. Does not decode the name. */
 export function parseMailbox(text: string): ParsedMailbox {
   const parsed = parseList(text, { lenient: false, decode: false })
   if (!parsed.ok) return parsed
@@ -262,8 +262,8 @@ export function parseMailbox(text: string): ParsedMailbox {
 }
 
 /**
- * The unfolded value of an address field (RFC 5322 3.4), encoded words in names decoded. Lenient (To, Cc: they decide nothing) skips
- * comments and flattens groups; strict (From, Sender) refuses both.
+ * Parses the unfolded value of an address field (RFC 5322 3.4), and decodes encoded words in names. Lenient (for To and Cc, which decide
+ * nothing) skips comments and flattens groups; strict (for From and Sender) refuses both.
  */
 export const parseMailboxList = (value: string, strictness: 'strict' | 'lenient'): ParsedMailboxList =>
   parseList(value, { lenient: strictness === 'lenient', decode: true })

@@ -9,10 +9,10 @@ const uLabel = /^[\p{L}\p{M}\p{N}\u00b7\u0375\u05f3\u05f4\u30fb-]+$/u
 
 const refuse = (fault: string): ParsedDomain => ({ ok: false, fault })
 
-/** The A-label of one label, or null. Accepts only a label that survives conversion in both directions. */
+/** The A-label of one label; null unless it survives conversion in both directions. */
 function aLabelFor(label: string): string | null {
   const nfc = label.normalize('NFC')
-  // A compatibility character (ｅ, ⅷ, ﬁ) looks like a different domain than the one it maps to.
+  // A compatibility character (ｅ, ⅷ, ﬁ) looks like another domain than the one it maps to.
   if (!uLabel.test(nfc) || nfc.normalize('NFKC') !== nfc) return null
   const ascii = domainToASCII(nfc)
   if (!ascii.startsWith('xn--') || !ldhLabel.test(ascii)) return null
@@ -21,7 +21,7 @@ function aLabelFor(label: string): string | null {
 
 function aLabelOf(label: string): string | null {
   const lower = label.toLowerCase()
-  // Not the lower-case label: K (Kelvin sign) would become a plain k.
+  // Not the lower-cased label: K (Kelvin sign) would become a plain k.
   if (/[\u0080-\u{10ffff}]/u.test(label)) return aLabelFor(label)
   if (!ldhLabel.test(lower)) return null
   if (!lower.startsWith('xn--')) return lower
@@ -30,14 +30,14 @@ function aLabelOf(label: string): string | null {
 }
 
 /**
- * A domain name as A-labels in lower case (RFC 5321 4.1.2, RFC 5890). No trailing dot, address literal or underscore; U-labels must be
- * valid and not a compatibility form of something else.
+ * Parses a domain name into lower-case A-labels (RFC 5321 4.1.2, RFC 5890). Refuses trailing dots, address literals and underscores, and
+ * U-labels that are invalid or compatibility forms.
  */
 export function parseDomain(text: string): ParsedDomain {
   if (text === '') return refuse('The domain after the @ is missing.')
   if (text.length > 255) return refuse('A domain has at most 253 octets.')
   if (/[[\]]/.test(text)) return refuse('An address literal such as [192.0.2.1] is not accepted; use a domain.')
-  if (text.endsWith('.')) return refuse('The domain ends with a dot; leave it out.')
+  if (text.endsWith('.')) return refuse('The domain ends with a dot; remove it.')
   const labels: string[] = []
   for (const label of text.split('.')) {
     if (label === '') return refuse('The domain has an empty label: two dots in a row or one at its start.')
@@ -50,5 +50,5 @@ export function parseDomain(text: string): ParsedDomain {
   return domain.length > 253 ? refuse('A domain has at most 253 octets.') : { ok: true, domain }
 }
 
-/** Whether others can look the name up: `localhost` and the like mean another computer to everybody else. */
+/** Whether others can look up the name. `localhost` and the like mean a different computer to everybody else. */
 export const isFullName = (hostname: string): boolean => hostname.includes('.')

@@ -1,4 +1,4 @@
-// Every part excludes its terminator, so no input makes the search start over.
+// Every part excludes its terminator, so no input makes the search backtrack.
 const encodedWord = /=\?([^?\s]{1,64})\?([bq])\?([^?\r\n]*)\?=/gi
 
 function bytesOf(encoding: string, text: string): Buffer {
@@ -7,17 +7,17 @@ function bytesOf(encoding: string, text: string): Buffer {
   return Buffer.from(latin1, 'latin1')
 }
 
-/** Neighbouring encoded words in one charset. */
+/** Adjacent encoded words in one charset. */
 interface Run {
   charset: string
   bytes: Buffer[]
   raw: string
 }
 
-/** No text has more of them; making a decoder, or failing to, costs more than decoding. */
+/** No text needs more. Creating a decoder, or failing to, costs more than decoding. */
 const mostCharsets = 16
 
-/** The decoder of a charset, null for an unknown one; each is made once. */
+/** The decoder of a charset; null if it is unknown. Each is created once. */
 function decoderFor(charset: string, made: Map<string, TextDecoder | null>): TextDecoder | null {
   const known = made.get(charset)
   if (known !== undefined || made.size >= mostCharsets) return known ?? null
@@ -34,8 +34,8 @@ function decoderFor(charset: string, made: Map<string, TextDecoder | null>): Tex
 const unprintable = /[\p{Cc}\u2028\u2029]+/gu
 
 /**
- * Text of a header field with its encoded words decoded (RFC 2047), for people to read. An encoded word in an unknown charset stays
- * unchanged; control characters, encoded or not, become spaces.
+ * Decodes the encoded words in a header field's text for display (RFC 2047). An encoded word in an unknown charset stays unchanged. Control
+ * characters, encoded or not, become spaces.
  */
 export function decodeHeaderText(value: string): string {
   const parts: (string | Run)[] = []
@@ -46,7 +46,7 @@ export function decodeHeaderText(value: string): string {
     const between = value.slice(end, match.index)
     const last = parts.at(-1)
     const isNeighbour = typeof last === 'object' && /^\s*$/.test(between)
-    // Some senders split a character between two words, so neighbours in one charset are decoded together.
+    // Some senders split a character between two words, so adjacent words in one charset are decoded together.
     if (isNeighbour && last.charset === charset) {
       last.bytes.push(bytesOf(encoding, encoded))
       last.raw += between + raw
@@ -68,7 +68,7 @@ export function decodeHeaderText(value: string): string {
 const prefixLength = '=?UTF-8?Q?'.length
 const wordOverhead = prefixLength + '?='.length
 
-/** Stays unencoded in an encoded word of a phrase (RFC 2047 5 (3)), the strictest of the three places. */
+/** Characters that need no encoding in a phrase (RFC 2047 5 (3)), the strictest of the three contexts. */
 const literalInQ = /^[A-Za-z0-9!*+/-]$/
 
 function qEncoded(character: string): string {
@@ -80,8 +80,8 @@ function qEncoded(character: string): string {
 }
 
 /**
- * `text` as encoded words in UTF-8, folded at 76 characters (RFC 2047 2); a character is never split between two words. `column` is how
- * much of the first line is already used.
+ * Encodes `text` as encoded words in UTF-8, folded at 76 characters (RFC 2047 2). Never splits a character between two words. `column`:
+ * characters of the first line already used.
  */
 export function encodeHeaderText(text: string, column: number): string {
   const nonAscii = text.replace(/[\x20-\x7e]+/g, '').length
@@ -101,7 +101,7 @@ export function encodeHeaderText(text: string, column: number): string {
     const length = encoding === 'B' ? Buffer.byteLength(character) : encoded.length
     const needed = encoding === 'B' ? Math.ceil((size + length) / 3) * 4 : size + length
     if (needed + wordOverhead > room) {
-      // Nothing fits after a long field name: the first word starts a new line.
+      // The field name leaves no room, so the first word starts a new line.
       if (chunk === '') words.push('')
       else close()
       room = 75

@@ -1,4 +1,4 @@
-/** A server's answer (RFC 5321 4.2, RFC 3463). */
+/** A server's reply (RFC 5321 4.2, RFC 3463). */
 export interface Reply {
   /** 200 … 599 */
   code: number
@@ -8,7 +8,7 @@ export interface Reply {
   text: string
 }
 
-/** Bytes that are not a reply. Nothing that follows can be understood. */
+/** Bytes that are not a reply. Nothing after them can be parsed. */
 interface ReplyFault {
   fault: string
 }
@@ -30,7 +30,7 @@ const lineFeed = 10
 const carriageReturn = 13
 const controls = /(?!\t)\p{Cc}/u
 
-/** One line without its line end; null if it does not match RFC 5321 4.2.1. Control characters become `?`. */
+/** Parses one line without its line end; null if it does not match RFC 5321 4.2.1. Control characters become `?`. */
 export function parseReplyLine(line: string): ReplyLine | null {
   const code = Number(/^[2-5][0-9]{2}(?![^ -])/.exec(line)?.[0] ?? 0)
   if (code === 0) return null
@@ -38,21 +38,21 @@ export function parseReplyLine(line: string): ReplyLine | null {
   return { code, more: line[3] === '-', text: controls.test(text) ? text.replace(new RegExp(controls, 'gu'), '?') : text }
 }
 
-/** The enhanced status that a text begins with, if it fits the reply's class (RFC 2034 4). */
+/** The enhanced status at the start of a text, if it fits the reply's class (RFC 2034 4). */
 export function enhancedStatusOf(code: number, text: string): string | null {
   const found = /^([245])\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})(?!\S)/.exec(text)
   return found && Number(found[1]) === Math.floor(code / 100) ? found[0] : null
 }
 
-/** As in a report: `550 5.1.1 No such user`, several lines joined by spaces. */
+/** For display: `550 5.1.1 No such user`, lines joined by spaces. */
 export const formatReply = (reply: Reply): string => `${reply.code} ${reply.text.replaceAll('\n', ' ')}`.trimEnd()
 
 /**
- * Parses replies from the bytes that a server sends, however they are split. A line may end with a bare line feed, as some servers send.
- * Limits how much a server can make us hold.
+ * Parses replies from a server's bytes, however they are split. Accepts a bare line feed as the end of a line, because some servers send
+ * that. Limits how much a server can make us hold.
  */
 export class ReplyReader {
-  /** Bytes not yet parsed; begins with the rest of the last chunk. */
+  /** Bytes not parsed yet. */
   #pending: Buffer = Buffer.alloc(0)
   #code = 0
   #lines: string[] = []
@@ -63,12 +63,12 @@ export class ReplyReader {
     this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk])
   }
 
-  /** True if bytes have arrived beyond the replies already taken. */
+  /** True if bytes arrived after the replies already taken. */
   get hasMore(): boolean {
     return this.#pending.length > 0 || this.#lines.length > 0
   }
 
-  /** The next reply, null until it is complete. After a fault it returns the fault again. */
+  /** The next reply; null until it is complete. Once there was a fault, always returns it. */
   take(): Reply | ReplyFault | null {
     while (!this.#fault) {
       const end = this.#pending.indexOf(lineFeed)

@@ -1,15 +1,17 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * What a token is for: `bounce` is the local part of a recipient's reverse-path, `reference` the field that a complaint returns,
- * `unsubscribe` the local part of the mailbox that unsubscribes.
+ * The purpose of a token: `bounce` is the local part of a recipient's reverse-path, `reference` is in a header field that complaints
+ * return, `unsubscribe` is the local part of the unsubscribe address.
  */
 export type TokenPurpose = 'bounce' | 'reference' | 'unsubscribe'
 
 interface TokenParts {
   /** `rcp_…` */
   recipientId: string
-  /** When the message was first due, epoch ms. Not the attempt: a retry must come from the same address (greylisting). */
+  /**
+   * When the message was first due, epoch ms. Not the time of the attempt, because a retry must have the same reverse-path (greylisting).
+   */
   firstDueAt: number
 }
 
@@ -20,23 +22,23 @@ interface DecodedToken {
   isExpired: boolean
 }
 
-/** The alphabet of ids: Crockford's base 32 in lower case. */
+/** The alphabet of ids: Crockford's base 32, lower case. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const dayMs = 86_400_000
 const letters: Record<TokenPurpose, string> = { bounce: 'b', reference: 'r', unsubscribe: 'u' }
 const purposes: Record<string, TokenPurpose> = { b: 'bounce', r: 'reference', u: 'unsubscribe' }
 /**
- * How many days a token is valid. Bounces come within days; complaints and unsubscribe mail as long as somebody has the message, but
- * recipients are known for only 90 days.
+ * Days that a token is valid. Bounces arrive within days. Complaints and unsubscribe mail may come as long as somebody has the message, but
+ * recipients are stored for only 90 days.
  */
 const lifetimeDays: Record<TokenPurpose, number> = { bounce: 30, reference: 90, unsubscribe: 90 }
-/** bytes of the HMAC that are kept: 80 bits */
+/** bytes of the HMAC in a token: 80 bits */
 const macSize = 10
 const form = /^[bru][0-9a-hjkmnp-tv-z]{46}$/
 
 /**
- * A recipient's token: a letter for the purpose, the recipient id (26), the day of expiry (4), an HMAC over these (16). Only lower-case
- * letters and digits, 47 in all, so it survives every system that a bounce passes through. A token is valid for one purpose only.
+ * A recipient's token: a letter for the purpose, the recipient id (26), the day of expiry (4), and an HMAC of these (16). It has 47
+ * lower-case letters and digits, so it survives every system that a bounce passes through. Each token is valid for one purpose.
  */
 export function encodeToken(purpose: TokenPurpose, { recipientId, firstDueAt }: TokenParts, key: Buffer): string {
   const day = Math.floor(firstDueAt / dayMs) + lifetimeDays[purpose]
@@ -45,11 +47,11 @@ export function encodeToken(purpose: TokenPurpose, { recipientId, firstDueAt }: 
 }
 
 /**
- * What the token says; null if we did not make it. Needs no look-up. The caller must check its purpose and expiry before acting on it.
+ * What the token says; null if we did not make it. Needs no look-up. The caller must check purpose and expiry.
  * @param now epoch, ms
  */
 export function decodeToken(text: string, key: Buffer, now: number): DecodedToken | null {
-  // Some systems change the case of what they report.
+  // Some systems change the case in bounces.
   const token = text.toLowerCase()
   const purpose = form.test(token) ? purposes[token.charAt(0)] : undefined
   if (!purpose) return null

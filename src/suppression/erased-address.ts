@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { suppressionAddress } from './suppression-address.ts'
 
-/** The domain of the addresses that replace erased ones. It never exists (RFC 6761 6.4). */
+/** The domain of the addresses that replace erased ones. It can never exist (RFC 6761 6.4). */
 export const erasedDomain = 'erased.invalid'
 
 /**
- * What replaces an erased address: an address too, so it fits wherever one is shown. One address always becomes the same one, so
- * suppressions stay in force; without the key file nobody can find out whose it is.
+ * What replaces an erased address. It is an address itself, so it fits wherever one is shown. The same address always gets the same
+ * replacement, so suppressions stay in force. Without the key file nobody can tell whose it is.
  */
 export type ErasedAddress = (address: string) => string
 

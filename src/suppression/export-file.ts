@@ -9,7 +9,7 @@ import { JsonEntries } from './json-entries.ts'
 /** An entry as it is in the file. */
 export type FileEntry = { line: number } & ({ record: ExportRecord } | { refused: string })
 
-/** bytes, longer than any row of an export: finds an unclosed quotation mark before the memory is full */
+/** bytes; longer than any row of an export, so an unclosed quotation mark is found before memory runs out */
 const longestRow = 65_536
 
 /**
@@ -44,7 +44,7 @@ async function* joined(first: string, rest: AsyncGenerator<string>): AsyncGenera
   yield* rest
 }
 
-/** The usual delimiter that is most frequent in the first line. */
+/** The usual delimiter that occurs most often in the first line. */
 function delimiterOf(text: string): string {
   const [line = ''] = text.split(/\r|\n/, 1)
   const count = (delimiter: string): number => line.split(delimiter).length
@@ -112,7 +112,7 @@ async function* jsonEntries(text: AsyncGenerator<string>, shape: ExportShape): A
   read(() => entries.end())
 }
 
-/** Null for what holds an empty list of entries. */
+/** Null for an object that only holds an empty list of entries. */
 function recordOf(text: string, shape: ExportShape): { record: ExportRecord } | { refused: string } | null {
   let value: unknown
   try {
@@ -131,4 +131,4 @@ const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : Array.isArray(value) ? value.join(',') : ''
 
 const unreadable = (error: unknown): SternaError =>
-  new SternaError('validation_error', `The file cannot be read further: ${messageOf(error)}.`, { cause: error })
+  new SternaError('validation_error', `The rest of the file cannot be read: ${messageOf(error)}.`, { cause: error })

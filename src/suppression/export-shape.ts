@@ -1,27 +1,27 @@
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
-/** How a service writes its suppressions. Column names and values are in the form of `plainName`. */
+/** The format in which a service exports suppressions. Column names and values are in the form of `plainName`. */
 export interface ExportShape {
-  /** Where the address is: the first of these columns that exists. The same applies to the others. */
+  /** Where the address is: the first of these columns that exists. The same applies to the other members. */
   address: readonly string[]
   createdAt: readonly string[]
   reason: readonly string[]
-  /** After this time the service would write to the address again. */
+  /** When the service would write to the address again. */
   expiresAt?: readonly string[]
   /** Why the address is on the list. */
   origin: readonly string[]
-  /** More about the reason: `origins` may have both values, separated by a space. */
+  /** More detail on the reason. `origins` may contain both values, separated by a space. */
   originDetail?: readonly string[]
   origins: Readonly<Record<string, SuppressionOrigin>>
-  /** If no column says so: the file is of the kind that has this column. */
+  /** If no column gives a reason: the reason that follows from the presence of this column. */
   byColumn?: readonly (readonly [column: string, origin: SuppressionOrigin])[]
-  /** If nothing says so. */
+  /** The reason if nothing else gives one. */
   otherwise: SuppressionOrigin
-  /** The columns of a file without a heading; default: only the address. */
+  /** The columns of a file without a header line; default: only the address. */
   withoutHeading?: readonly string[]
 }
 
-/** What these services export and what their APIs list; `docs/migrating.md` says how to get it. */
+/** The formats of these services' exports and APIs. `docs/migrating.md` says how to get them. */
 export const exportShapes = {
   // GET /suppressions
   resend: {

@@ -4,7 +4,7 @@ import { plainName, type ExportShape } from './export-shape.ts'
 import type { NewSuppression } from './insert-suppression.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
-/** One entry of an export: the values by the plain names of their columns. */
+/** One entry of an export: its values by plain column name. */
 export type ExportRecord = Readonly<Record<string, string>>
 
 /** characters */
@@ -12,7 +12,7 @@ const longestReason = 1000
 
 /**
  * What an entry of an export means to us, or why we refuse it. An unreadable or future time becomes now, because the address matters more.
- * `origin` is the user's word for all of them.
+ * `origin`: what the user says all entries are.
  */
 export function exportedSuppression(
   record: ExportRecord,

@@ -13,7 +13,7 @@ import type { SuppressionOrigin } from './suppression-origin.ts'
 /** The result of an import. */
 export interface ImportResult {
   imported: number
-  /** They were already on the list, or appeared more than once. */
+  /** Entries that were already on the list, or repeated. */
   known: number
   refused: number
   /** The first refused entries. */
@@ -26,17 +26,17 @@ interface ImportRequest {
   scope: AccountScope
   file: string
   shape: ExportShape
-  /** If the user says what all entries are. */
+  /** Set if the user says what all entries are. */
   origin: SuppressionOrigin | null
-  /** The topic that these people unsubscribed from; '': mail without a topic. */
+  /** The topic that these people unsubscribed from; '' for mail without a topic. */
   topic: string
 }
 
-/** Entries per batch: a commit of a few milliseconds, with others' commits in between. */
+/** Entries per batch. A commit takes a few milliseconds, and others get their turn in between. */
 const entriesAtOnce = 500
 const mostRefusals = 100
 
-/** Imports the entries of a service's export, batch by batch. Imported entries stay, whatever happens afterwards. */
+/** Imports a service's export in batches. Entries already imported stay, whatever happens afterwards. */
 export async function importSuppressions(
   { db, clock, erasedAddress }: { db: Database; clock: Clock; erasedAddress: ErasedAddress },
   request: ImportRequest,

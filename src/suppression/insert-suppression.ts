@@ -41,7 +41,7 @@ export const ensureSuppression = (scope: AccountScope, entry: NewSuppression): S
 })
 
 const paramsOf = (scope: AccountScope, { address, origin, topic = '', sourceId, reason, createdAt }: NewSuppression) => ({
-  // The entry's time, so a list by id is one by time, even for imported entries.
+  // Derived from the entry's time, so a list by id is also one by time, even for imported entries.
   id: newId('sup', createdAt),
   ...scopeParams(scope),
   address: suppressionAddress(address),

@@ -1,6 +1,6 @@
 /** A piece of JSON text that may be an entry. */
 interface JsonEntry {
-  /** Where it begins. */
+  /** The line where it begins. */
   line: number
   /** An object, or a string. */
   text: string
@@ -11,9 +11,9 @@ interface Collected extends JsonEntry {
   depth: number
 }
 
-/** An entry has a few hundred characters; longer ones are something else. */
+/** An entry has a few hundred characters. Anything longer is something else. */
 const longestEntry = 65_536
-/** Brackets within brackets: no service nests as deep, and each one that is open takes memory. */
+/** No service nests as deep, and each open bracket takes memory. */
 const mostOpen = 1_000
 
 /** characters, as their codes */
@@ -21,9 +21,9 @@ const [quote, backslash, newline] = [0x22, 0x5c, 0x0a]
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 /**
- * Finds the entries in JSON that arrives in pieces, so that a file of any size needs little memory: objects in an array that is the whole
- * or a member of an object (`[{…}]`, `{"items": [{…}]}`), objects on their own (one per line, or one after the other), and strings in an
- * array that is the whole (`["a@b.example"]`). Leaves validation to `JSON.parse`.
+ * Finds the entries in JSON that arrives in pieces, so that a file of any size needs little memory. Entries are objects in a top-level
+ * array or in a member of a top-level object (`[{…}]`, `{"items": [{…}]}`), objects on their own (one per line, or one after the other),
+ * and strings in a top-level array (`["a@b.example"]`). `JSON.parse` does the validation.
  */
 export class JsonEntries {
   /** The open brackets. */
@@ -66,7 +66,7 @@ export class JsonEntries {
     return found
   }
 
-  /** @throws Error if the text ends in the middle */
+  /** @throws Error if the text is incomplete */
   end(): void {
     if (this.#isInString || this.#open.length > 0) throw new Error('the JSON ends in the middle')
   }
@@ -77,7 +77,7 @@ export class JsonEntries {
     return this.#open.length === 0 || (this.#open.length === 1 && first === openBracket)
   }
 
-  /** An object around it was not an entry, but a container of entries. */
+  /** The enclosing object was a container of entries, not an entry. */
   #begin(at: number): number {
     this.#entry = { line: this.#line, depth: this.#open.length, text: '' }
     return at
@@ -94,7 +94,7 @@ export class JsonEntries {
     this.#entry.text += rest
     if (this.#entry.text.length <= longestEntry) return
     if (this.#entry.depth > 0) throw new Error(`an entry that begins in line ${this.#entry.line} is too long`)
-    // An object that holds the entries, with much in front of them.
+    // A container with a lot of data in front of its entries.
     this.#entry = null
   }
 }

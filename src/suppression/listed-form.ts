@@ -2,12 +2,12 @@ import { scopeParams, type AccountScope } from '../account/account-scope.ts'
 import type { Database } from '../store/database.ts'
 import type { ErasedAddress } from './erased-address.ts'
 
-/** How many addresses one look-up queries; the text of the statement depends on their number. */
+/** Addresses per query. The statement's text depends on their number. */
 const addressesAtOnce = 50
 
 /**
- * The form in which to list each of these addresses: as it is, or, if it was erased and is still listed, as listed. Otherwise repeating an
- * import would restore what should be forgotten.
+ * The form in which to list each of these addresses: as it is, or its replacement if it was erased and is still listed. Otherwise importing
+ * it again would restore what was erased.
  */
 export async function listedForms(
   db: Pick<Database, 'read'>,

@@ -9,7 +9,7 @@ interface SaidAddress extends AccountScope {
   address: string
 }
 
-/** A failure of mail to an address that words alone call unknown (see `Judgement`). */
+/** A failure whose wording alone says that the address is unknown (see `Judgement`). */
 interface SaidUnknown extends SaidAddress {
   recipientId: string
 }
@@ -18,12 +18,12 @@ const dayMs = 86_400_000
 /** One fault of a mail system may last past midnight. */
 const apartMs = dayMs / 2
 
-/** The latest time that counts as another day: on an earlier date (UTC), at least half a day before `now`. */
+/** The latest time that counts as another day: an earlier date (UTC), at least half a day before `now`. */
 const anotherDay = (now: number): number => Math.min(Math.floor(now / dayMs) * dayMs - 1, now - apartMs)
 
 const date = (at: number): string => isoTime(at).slice(0, 10)
 
-/** Why an address is suppressed the second time; the event says the same. */
+/** Why an address is suppressed the second time. The event says the same. */
 export const toldTwice = (reason: string, saidBefore: number, now: number): string =>
   `Reported twice as unknown, on ${date(saidBefore)} and ${date(now)}: ${reason}`
 
@@ -34,8 +34,8 @@ const key = ({ address, ...scope }: SaidAddress) => ({
 const ofKey = 'account_id = :accountId and address = :address and sandbox = :sandbox'
 
 /**
- * When mail to the address failed like this before, epoch ms, if this is the second time: on another day, and since then nothing was
- * delivered there and no person opened or clicked. Null if it is the first time.
+ * When mail to the address failed like this before, epoch ms, if this is the second time: on another day, with no delivery, open or click
+ * by a person since then. Null if it is the first time.
  */
 export async function saidUnknownBefore(db: Pick<Database, 'read' | 'slowRead'>, said: SaidUnknown, now: number): Promise<number | null> {
   const [row] = await db.read<{ unknown_at: number | null; unknown_before: number | null }>(
@@ -46,7 +46,7 @@ export async function saidUnknownBefore(db: Pick<Database, 'read' | 'slowRead'>,
   return typeof before === 'number' && !(await hasShownLife(db, said, before)) ? before : null
 }
 
-/** Written if it is not the second time. Of several on one day the first is kept. */
+/** Write it if it is not the second time. Of several on one day, the first is kept. */
 export const noteSaidUnknown = (said: SaidAddress, now: number): Statement => ({
   sql: `insert into soft_bounce (account_id, address, sandbox, bounces, bounces_before, delivered_to, changed_at, unknown_at)
         values (:accountId, :address, :sandbox, 0, 0, null, :now, :now)
@@ -56,15 +56,15 @@ export const noteSaidUnknown = (said: SaidAddress, now: number): Statement => ({
   params: { ...key(said), now, anotherDay: anotherDay(now) },
 })
 
-/** Written with the second time: whoever removes the suppression starts over. */
+/** Write it with the second time. If the suppression is removed, counting starts over. */
 export const forgetSaidUnknown = (said: SaidAddress): Statement => ({
   sql: `update soft_bounce set unknown_at = null, unknown_before = null where ${ofKey}`,
   params: key(said),
 })
 
 /**
- * True if mail reached the address, or a person there did something with it; also if that is still unknown, because after an update the
- * index is still being filled. A delivery that a bounce took back does not count.
+ * True if mail reached the address, or a person there opened or clicked. Also true while that is unknown, because the index is still being
+ * filled after an update. A delivery followed by a bounce does not count.
  */
 async function hasShownLife(
   db: Pick<Database, 'slowRead'>,
@@ -72,7 +72,7 @@ async function hasShownLife(
   since: number,
 ): Promise<boolean> {
   if ((await searchPosition(db)).behind > mostBehind) return true
-  // Few messages were accepted since then, and they usually settle it. Scheduled mail, and opens of old mail, require a search of all.
+  // Few messages were accepted since then, and they usually settle it. Scheduled mail, and opens of old mail, need a search of everything.
   for (const first of [idFloor('em', since), wholeTable.first]) {
     const found = await db.slowRead(
       `select r.id from (${messagesWith(termOf.to)} union all ${messagesBehind('email.queued')}) candidate cross join recipient r

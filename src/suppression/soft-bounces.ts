@@ -4,7 +4,7 @@ import type { Statement } from '../store/database.ts'
 import type { NewSuppression } from './insert-suppression.ts'
 import { suppressionAddress } from './suppression-address.ts'
 
-/** One mail to one address. */
+/** Mail to one address. */
 interface Mail {
   address: string
   recipientId: string
@@ -12,7 +12,7 @@ interface Mail {
 
 const key = (scope: AccountScope, address: string) => ({ ...scopeParams(scope), address: suppressionAddress(address) })
 
-/** One more. A delivery that a bounce takes back has ended no count: the count goes on from before it. */
+/** Counts one more soft bounce. If it takes back a delivery, the count continues from before that delivery. */
 export const countSoftBounce = (scope: AccountScope, { address, recipientId }: Mail, now: number): Statement => ({
   sql: `insert into soft_bounce (account_id, address, sandbox, bounces, bounces_before, delivered_to, changed_at)
         values (:accountId, :address, :sandbox, 1, 0, null, :now)
@@ -22,7 +22,7 @@ export const countSoftBounce = (scope: AccountScope, { address, recipientId }: M
   params: { ...key(scope, address), recipientId, now },
 })
 
-/** A delivery ends the count; without a bounce nothing is written. */
+/** A delivery resets the count. Writes nothing if there is none. */
 export const countDelivery = (scope: AccountScope, { address, recipientId }: Mail, now: number): Statement => ({
   sql: `update soft_bounce
            set bounces_before = bounces, bounces = 0, delivered_to = :recipientId, changed_at = :now
@@ -30,7 +30,7 @@ export const countDelivery = (scope: AccountScope, { address, recipientId }: Mai
   params: { ...key(scope, address), recipientId, now },
 })
 
-/** Suppresses an address with this many; to be written after `countSoftBounce`. */
+/** Suppresses an address that reaches this count. Write it after `countSoftBounce`. */
 export const suppressFrequent = (scope: AccountScope, entry: NewSuppression, limit: number): Statement => ({
   sql: `insert into suppression (id, account_id, address, origin, topic, sandbox, source_id, reason, created_at, expires_at)
         select cast(:id as text), account_id, address, cast(:origin as text), '', sandbox, cast(:sourceId as text), cast(:reason as text),

@@ -20,7 +20,7 @@ export interface SuppressionRow extends Row {
   source_id: string | null
   reason: string | null
   created_at: number
-  /** Null: until it is removed. */
+  /** Null: does not expire. */
   expires_at: number | null
 }
 
@@ -67,7 +67,7 @@ export class SuppressionEntries {
     return foremost((written?.rows ?? []) as SuppressionRow[])?.id
   }
 
-  /** Like `remove` for each of them, in one batch; returns the ids of removed entries. */
+  /** Like `remove` for each of them, in one batch. Returns the ids of removed entries. */
   async removeAll(scope: AccountScope, idsOrAddresses: string[]): Promise<string[]> {
     const written = await this.#db.write(idsOrAddresses.map((each) => removal(this.#asked(scope), each)))
     return written.flatMap(({ rows }) => rows.map(({ id }) => String(id)))
@@ -91,7 +91,7 @@ export class SuppressionEntries {
 
 type Asked = AccountScope & { erasedAddress: ErasedAddress }
 
-/** Both use an index: the key, and the unique one that begins with account and address. */
+/** Both use an index: the primary key, or the unique index that begins with account and address. */
 function named({ erasedAddress }: Asked, idOrAddress: string): { condition: string; params: Record<string, Value> } {
   if (isId('sup', idOrAddress)) return { condition: 'id = :name', params: { name: idOrAddress } }
   const parsed = parseAddress(idOrAddress)
@@ -107,7 +107,7 @@ function removal(scope: Asked, idOrAddress: string): Statement {
   }
 }
 
-/** The newest one that stops every message, else the newest. */
+/** The newest entry that stops all mail, else the newest. */
 function foremost<R extends Pick<SuppressionRow, 'id' | 'origin'>>(rows: R[]): R | undefined {
   const sorted = rows.toSorted((a, b) => (a.id < b.id ? 1 : -1))
   return sorted.find(({ origin }) => origin !== 'unsubscribe') ?? sorted[0]

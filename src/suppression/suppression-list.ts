@@ -4,10 +4,10 @@ import type { ErasedAddress } from './erased-address.ts'
 import { suppressionAddress } from './suppression-address.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
-/** How many addresses one look-up queries, each in two forms; the text of the statement depends on their number. */
+/** Addresses per query, each in two forms. The statement's text depends on their number. */
 const addressesAtOnce = 50
 
-/** Addresses that mail goes to, and the topic that its readers can unsubscribe from: '' if it has no topic, null if they cannot. */
+/** Recipients' addresses, and the topic they can unsubscribe from: '' for mail without a topic, null if they cannot unsubscribe. */
 export interface AddressedMail {
   addresses: string[]
   topic: string | null
@@ -18,9 +18,9 @@ export type IsSuppressed = (address: string, topic: string | null) => boolean
 
 /** Whose list, and how to search it. */
 export interface Asked extends AccountScope {
-  /** The list has an erased address in this form. */
+  /** The form in which the list has an erased address. */
   erasedAddress: ErasedAddress
-  /** Epoch, ms: when an entry must be in force. */
+  /** Epoch, ms; entries must be in force at this time. */
   now: number
 }
 
@@ -41,7 +41,7 @@ const inPieces = (addresses: string[]): string[][] =>
     addresses.slice(i * addressesAtOnce, (i + 1) * addressesAtOnce),
   )
 
-/** Which of the addresses an account must not send to. One that unsubscribed still gets all mail of other topics. */
+/** Which of the addresses an account must not send to. An unsubscribed address still gets mail on other topics. */
 export async function findSuppressed(db: Pick<Database, 'read'>, asked: Asked, addresses: string[]): Promise<IsSuppressed> {
   const all = new Set<string>()
   const byTopic = new Set<string>()
@@ -64,7 +64,7 @@ interface EntryRow extends Row {
   topic: string
 }
 
-/** Statements that refuse their batch if one of the addresses is on the list. */
+/** Statements that make their batch fail if one of the addresses is on the list. */
 export const noneSuppressed = (asked: Asked, mail: AddressedMail[]): Statement[] =>
   mail.flatMap(({ addresses, topic }) =>
     inPieces(addresses).map((piece) => {

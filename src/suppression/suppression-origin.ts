@@ -1,4 +1,4 @@
-/** Why an address gets no mail. All but `unsubscribe` stop every message; that one stops mail that can be unsubscribed from. */
+/** Why an address gets no mail. `unsubscribe` stops only mail that can be unsubscribed from; the others stop all mail. */
 export const suppressionOrigins = ['bounce', 'complaint', 'manual', 'unsubscribe'] as const
 
 export type SuppressionOrigin = (typeof suppressionOrigins)[number]

@@ -14,7 +14,7 @@ interface PolicyRow extends Row {
 
 const asSet: OwnSuppressionPolicy = { hardBounces: null, complaints: null, softBounces: null, expiry: null }
 
-/** The policy of each account; only those that differ from the settings are held in memory. Call `load()` first. */
+/** The policy of each account. Memory holds only those that differ from the settings. Call `load()` first. */
 export class SuppressionPolicies {
   readonly #db: Pick<Database, 'read' | 'write'>
   readonly #standard: SuppressionPolicy
@@ -33,7 +33,7 @@ export class SuppressionPolicies {
     for (const row of rows) this.#own.set(row.id, ownPolicyOf(row))
   }
 
-  /** What applies to an account. */
+  /** The policy in force for an account. */
   policyFor(accountId: string): SuppressionPolicy {
     const own = this.#own.get(accountId)
     if (!own) return this.#standard

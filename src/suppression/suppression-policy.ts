@@ -7,24 +7,24 @@ import { countDelivery, countSoftBounce, suppressFrequent } from './soft-bounces
 
 /** What suppresses an address. */
 export interface SuppressionPolicy {
-  /** A hard bounce suppresses, and so does the second one that rests on words alone. */
+  /** Whether a hard bounce suppresses, and the second bounce that rests on words alone. */
   hardBounces: boolean
-  /** A complaint suppresses. */
+  /** Whether a complaint suppresses. */
   complaints: boolean
-  /** This many soft bounces without a delivery between them suppress; 0: never. */
+  /** Soft bounces without a delivery in between that suppress; 0: never. */
   softBounces: number
   /** How long a suppression after bounces lasts, ms; 0: until it is removed. */
   expiry: number
 }
 
-/** Mail that an address got, or did not get. */
+/** Mail to an address. */
 interface AddressedTo {
   address: string
   messageId: string
   recipientId: string
 }
 
-/** Soft bounces that say something about the address; blocked senders, refused content and our own faults do not. */
+/** Soft bounces that concern the address. Blocked senders, refused content and our own faults do not. */
 const concernsAddress = new Set<BounceCategory>(['invalid_recipient', 'mailbox_full', 'timeout', 'expired'])
 
 /** Why mail was given up. */
@@ -36,19 +36,19 @@ export interface FinalFailure {
   reason: string
   /** See `Judgement`. */
   inWords?: true | undefined
-  /** When the same was said of the address before, epoch ms, if this is the second time: see `withEarlierBounce`. */
+  /** When the address was called unknown before, epoch ms, if this is the second time: see `withEarlierBounce`. */
   saidBefore?: number | undefined
 }
 
-/** Why mail was given up, in the words of events and suppressions. */
+/** The reason as events and suppressions show it. */
 export const reasonInWords = ({ reason, saidBefore }: Pick<FinalFailure, 'reason' | 'saidBefore'>, now: number): string =>
   saidBefore === undefined ? reason : toldTwice(reason, saidBefore, now)
 
 const isUnproven = ({ hard, inWords }: Pick<FinalFailure, 'hard' | 'inWords'>): boolean => inWords === true && !hard
 
 /**
- * A failure with `saidBefore`, if it applies. Call it before writing the consequences of a failure; it queries the database only if words
- * alone call the address unknown and that suppresses.
+ * Adds `saidBefore` to a failure if it applies. Call it before writing what follows from a failure. It queries the database only if words
+ * alone call the address unknown, and that suppresses.
  */
 export async function withEarlierBounce<F extends Pick<FinalFailure, 'hard' | 'inWords'>>(
   failure: F,
@@ -59,7 +59,7 @@ export async function withEarlierBounce<F extends Pick<FinalFailure, 'hard' | 'i
   return { ...failure, saidBefore: (await saidUnknownBefore(db, mail, now)) ?? undefined }
 }
 
-/** What a final failure means for the list: nothing if it rests on the DNS alone, which may be wrong. */
+/** What a final failure does to the list: nothing if it rests on the DNS alone, which may be wrong. */
 export function suppressAfterBounce(
   scope: AccountScope,
   bounce: AddressedTo & FinalFailure,
@@ -78,7 +78,7 @@ export function suppressAfterBounce(
   return [...noted, countSoftBounce(scope, { address, recipientId }, now), suppressFrequent(scope, entry, policy.softBounces)]
 }
 
-/** What a complaint means for the list; it never expires. */
+/** What a complaint does to the list. It never expires. */
 export const suppressAfterComplaint = (
   scope: AccountScope,
   { address, messageId, reason }: Omit<AddressedTo, 'recipientId'> & { reason: string },
@@ -87,7 +87,7 @@ export const suppressAfterComplaint = (
 ): Statement[] =>
   policy.complaints ? [insertSuppression(scope, { address, origin: 'complaint', sourceId: messageId, reason, createdAt: now })] : []
 
-/** What a delivery means for earlier soft bounces; costs nothing if they are not counted. */
+/** What a delivery does to earlier soft bounces. Costs nothing if they are not counted. */
 export const noteDelivered = (
   scope: AccountScope,
   { address, recipientId }: Omit<AddressedTo, 'messageId'>,

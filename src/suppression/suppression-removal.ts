@@ -7,7 +7,7 @@ const removals = [
      select account_id, address, sandbox from soft_bounce where account_id = :accountId limit :rows)`,
 ]
 
-/** Removes every suppression of an account, and whatever counts towards one, when the account ends. */
+/** Removes an account's suppressions and soft bounce counts when it is closed. */
 export async function removeSuppressionsOf(accountId: string, db: Pick<Database, 'write'>): Promise<void> {
   for (const sql of removals) await removeInPieces(db, [{ sql, params: { accountId } }])
 }

@@ -11,7 +11,7 @@ interface UnsubscribeLinksServices {
   erasedAddress: ErasedAddress
 }
 
-/** Unsubscribe links: what they say, and what using one does. */
+/** Reads unsubscribe links and applies them. */
 export class UnsubscribeLinks {
   readonly #services: UnsubscribeLinksServices
 
@@ -19,12 +19,12 @@ export class UnsubscribeLinks {
     this.#services = services
   }
 
-  /** What a link's token says; null if it is not ours. */
+  /** What a link's token says; null if it is not valid. */
   read(token: string): UnsubscribeTarget | null {
     return decodeUnsubscribeToken(token, this.#services.keys)
   }
 
-  /** Works even if the message is no longer kept. A repetition changes nothing and costs no write. */
+  /** Works even if the message was deleted. Repeating it changes nothing and writes nothing. */
   async use(target: UnsubscribeTarget, method: UnsubscribeMethod): Promise<void> {
     const { db, clock } = this.#services
     for (;;) {
@@ -35,7 +35,7 @@ export class UnsubscribeLinks {
         await db.write(batch)
         return
       } catch (error) {
-        // Of two at once one comes first; the other sees the result when it reads again.
+        // Of two concurrent uses, one comes first. The other one reads again and sees the result.
         if (!(error instanceof ConflictError)) throw error
       }
     }

@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
 
-/** What an unsubscribe link says: who no longer wants which mail, and from whom. */
+/** What an unsubscribe link contains: who unsubscribes from which mail of whom. */
 export interface UnsubscribeTarget {
   accountId: string
-  /** The message that carried the link; it may be gone by now. */
+  /** The message that carried the link; it may have been deleted. */
   messageId: string
   sandbox: boolean
   address: string
@@ -20,30 +20,30 @@ export interface UnsubscribeKeys {
 /** What a link is made with. */
 export interface UnsubscribeContext {
   keys: UnsubscribeKeys
-  /** This server's URL for the outside, without a final slash. */
+  /** This server's public URL, without a trailing slash. */
   baseUrl: string
 }
 
-/** @param deriveKey gives 32 bytes that are always the same for a purpose */
+/** @param deriveKey returns 32 bytes, always the same for the same purpose */
 export const unsubscribeKeys = (deriveKey: (purpose: string) => Buffer): UnsubscribeKeys => ({
   sealing: deriveKey('unsubscribe link'),
   nonce: deriveKey('unsubscribe link nonce'),
 })
 
-/** The link for one recipient of one message: the same wherever and however often it is made. */
+/** The link for one recipient of one message. Always the same, however often it is made. */
 export const unsubscribeUrl = (target: UnsubscribeTarget, { keys, baseUrl }: UnsubscribeContext): string =>
   `${baseUrl}/u/${encodeUnsubscribeToken(target, keys)}`
 
 const nonceBytes = 12
 const tagBytes = 16
 const version = '1'
-/** characters; the longest address and topic make fewer */
+/** characters; the longest address and topic stay below it */
 const longestToken = 1000
 
 /**
- * The token of an unsubscribe link, sealed (AES-256-GCM), so that nobody can create or change one, or read an address from one. It contains
- * everything needed and has no row: a link works as long as the key file is the same. The nonce is an HMAC of the content, so a message has
- * the same link at every attempt.
+ * The encrypted token of an unsubscribe link (AES-256-GCM), so nobody can forge one or read an address from it. It contains everything
+ * needed, without a row in the database: a link works as long as the key file stays the same. The nonce is an HMAC of the content, so a
+ * message has the same link at every attempt.
  */
 export function encodeUnsubscribeToken(
   { accountId, messageId, sandbox, address, topic }: UnsubscribeTarget,
@@ -55,11 +55,11 @@ export function encodeUnsubscribeToken(
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url')
 }
 
-/** What the token says; null if it is not ours. */
+/** What the token says; null if it is not valid. */
 export function decodeUnsubscribeToken(token: string, keys: UnsubscribeKeys): UnsubscribeTarget | null {
   if (token.length > longestToken || !/^[\w-]+$/.test(token)) return null
   const bytes = Buffer.from(token, 'base64url')
-  // Another spelling of the same bytes is not one that we made.
+  // A different encoding of the same bytes is not ours.
   if (bytes.length < nonceBytes + tagBytes || bytes.toString('base64url') !== token) return null
   const plain = opened(bytes, keys)
   if (plain === null) return null

@@ -6,13 +6,13 @@ import { insertSuppression } from './insert-suppression.ts'
 import { suppressionAddress } from './suppression-address.ts'
 import type { UnsubscribeTarget } from './unsubscribe-token.ts'
 
-/** `one_click`: the mail program did it (RFC 8058); `link`: on the link's page; `mailto`: by mail. */
+/** `one_click`: by the mail program (RFC 8058); `link`: on the link's page; `mailto`: by mail. */
 export type UnsubscribeMethod = 'one_click' | 'link' | 'mailto'
 
 /** What somebody wants to stop. */
 interface Subscription {
   target: UnsubscribeTarget
-  /** Whom the event concerns; null if there is none: the message is no longer kept, or the recipient has unsubscribed before. */
+  /** What the event is about; null if there is none, because the message was deleted or the recipient has already unsubscribed. */
   event: EventSubject | null
   /** True if the address is already suppressed for it. */
   isEnded: boolean
@@ -25,14 +25,14 @@ interface SubscriptionServices {
 
 interface SubscriptionRow extends Row {
   recipient_id: string | null
-  /** As in the recipient's row: differs from the link's if the address was erased. */
+  /** From the recipient's row. Differs from the link's address if that was erased. */
   forward_path: string | null
   subject: string | null
   unsubscribed_at: number | null
   entries: number
 }
 
-/** What a link names; null if its account no longer exists. */
+/** What a link refers to; null if its account no longer exists. */
 export async function subscriptionOf(target: UnsubscribeTarget, { db, erasedAddress }: SubscriptionServices): Promise<Subscription | null> {
   const { accountId, messageId, address, topic } = target
   const [row] = await db.read<SubscriptionRow>(
@@ -57,9 +57,7 @@ export async function subscriptionOf(target: UnsubscribeTarget, { db, erasedAddr
   return row ? subscriptionFrom(target, row) : null
 }
 
-/**
- * What the message to this recipient can be unsubscribed from; null if there is nothing, or the recipient or its account is unknown by now.
- */
+/** What the message to this recipient can be unsubscribed from; null if nothing, or if the recipient or account is gone. */
 export async function subscriptionOfRecipient(recipientId: string, services: SubscriptionServices): Promise<Subscription | null> {
   const [row] = await services.db.read<{ message_id: string; account_id: string; forward_path: string; sandbox: number; topic: string }>(
     `select r.message_id, r.account_id, r.forward_path, m.sandbox, m.unsubscribe_topic as topic
@@ -84,14 +82,14 @@ function subscriptionFrom(target: UnsubscribeTarget, row: SubscriptionRow): Subs
 }
 
 const inWords: Record<UnsubscribeMethod, string> = {
-  one_click: 'Unsubscribed by one click in the mail program.',
-  link: 'Unsubscribed on the page of the link.',
-  mailto: 'Unsubscribed by a mail.',
+  one_click: 'Unsubscribed with one click in the mail program.',
+  link: 'Unsubscribed on the page of the unsubscribe link.',
+  mailto: 'Unsubscribed by mail.',
 }
 
 /**
- * The statements: the address gets no more mail of that topic from that account, and still gets all other mail. If there is an event, the
- * first statement guards it: it refuses the batch if somebody came first; then read the subscription again.
+ * The statements that end a subscription: the address gets no more mail on that topic from that account, but still gets other mail. If
+ * there is an event, the first statement guards it and makes the batch fail if another one came first. Then read the subscription again.
  */
 export function endSubscription({ target, event, isEnded }: Subscription, method: UnsubscribeMethod, now: number): Statement[] {
   const { address, topic, messageId: sourceId } = target

@@ -8,7 +8,7 @@ import { isLast, searchDeliveries, type DeliveryFilter } from './delivery-search
 import { insertReplay, type DeliveryState } from './webhook-delivery-store.ts'
 import type { Webhook } from './webhook-store.ts'
 
-/** What became of an event at a webhook. */
+/** An event's delivery to a webhook. */
 export interface DeliveryRow extends Row {
   /** `whd_…` */
   id: string
@@ -17,7 +17,7 @@ export interface DeliveryRow extends Row {
   /** The text that was signed and sent. */
   body: string
   state: DeliveryState
-  /** How many attempts were made. */
+  /** Attempts made. */
   attempts: number
   /** Epoch, ms. */
   next_attempt_at: number | null
@@ -38,7 +38,7 @@ export interface AttemptRow extends Row {
 
 interface ReplayRange {
   state: 'failed' | 'canceled'
-  /** Deliveries made from this time on (epoch, ms), and up to this one. */
+  /** Deliveries created from `since` to `until`, epoch ms. */
   since: number
   until: number
 }
@@ -48,7 +48,7 @@ const columns = 'd.id, d.event_id, d.event_type, d.body, d.state, d.attempts, d.
 /** Deliveries replayed in one batch. */
 const replayStep = 200
 
-/** What was posted to webhooks, and how to have it posted again. Callers have looked the webhook up in its scope. */
+/** Lists what was posted to webhooks, and posts it again. Callers must have looked up the webhook in its scope. */
 export class DeliveryHistory {
   readonly #db: Database
   readonly #clock: Clock
@@ -60,12 +60,12 @@ export class DeliveryHistory {
     this.#wake = services.wake
   }
 
-  /** A page of a webhook's deliveries, as `listBody` takes it. */
+  /** A page of a webhook's deliveries, for `listBody`. */
   deliveries(webhookId: string, filter: DeliveryFilter, page: Page): Promise<DeliveryRow[]> {
     return searchDeliveries<DeliveryRow>(this.#db, { columns, key: 'id', webhookId, filter, page })
   }
 
-  /** A page of the events posted to a webhook, each with its last delivery; the edges of pages are event ids. */
+  /** A page of the events posted to a webhook, each with its last delivery. The page cursors are event ids. */
   events(webhookId: string, filter: DeliveryFilter, page: Page): Promise<DeliveryRow[]> {
     return searchDeliveries<DeliveryRow>(this.#db, { columns, key: 'event_id', webhookId, filter, page })
   }
@@ -76,7 +76,7 @@ export class DeliveryHistory {
       `select ${columns} from webhook_delivery d where d.id = :id and d.webhook_id = :webhookId`,
       { webhookId, id },
     )
-    return row ?? notFound('There is no delivery with this id at this webhook.')
+    return row ?? notFound('This webhook has no delivery with this id.')
   }
 
   /** The last delivery of an event. @throws SternaError `not_found` */
@@ -89,7 +89,7 @@ export class DeliveryHistory {
     return row ?? notFound('No event with this id was posted to this webhook.')
   }
 
-  /** The attempts of one delivery, the oldest first. */
+  /** The attempts of one delivery, oldest first. */
   attempts(deliveryId: string): Promise<AttemptRow[]> {
     return this.#db.slowRead<AttemptRow>(
       `select id, delivery_id, number, sent_at, duration_ms, http_status_code, response, error
@@ -98,7 +98,7 @@ export class DeliveryHistory {
     )
   }
 
-  /** A page of the attempts to post an event, replays included. */
+  /** A page of the attempts to post an event, including replays. */
   eventAttempts(webhookId: string, eventId: string, page: Page): Promise<AttemptRow[]> {
     const { condition, order, params } = pageClause(page, 'a.id')
     return this.#db.slowRead<AttemptRow>(
@@ -110,9 +110,8 @@ export class DeliveryHistory {
   }
 
   /**
-   * Has a delivery made once more: a new one with the same event id and the same bytes, and all its attempts.
-   * Gives its id.
-   * @throws SternaError `invalid_state` while the delivery is under way, or where the webhook is disabled
+   * Replays a delivery: a new one with the same event id, the same bytes, and all its attempts. Returns its id.
+   * @throws SternaError `invalid_state` while the delivery is under way, or if the webhook is disabled
    */
   async replay(webhook: Webhook, delivery: DeliveryRow): Promise<string> {
     checkEnabled(webhook)
@@ -130,9 +129,9 @@ export class DeliveryHistory {
   }
 
   /**
-   * Replays every event whose last delivery failed (or was canceled) within a range of time; gives their number.
-   * Called again it finds only what has failed again.
-   * @throws SternaError `invalid_state` where the webhook is disabled
+   * Replays every event whose last delivery failed (or was canceled) within a period. Returns their number. A second
+   * call replays only what has failed again.
+   * @throws SternaError `invalid_state` if the webhook is disabled
    */
   async replayAll(webhook: Webhook, { state, since, until }: ReplayRange): Promise<number> {
     checkEnabled(webhook)

@@ -3,7 +3,7 @@ import type { Page } from '../store/page-clause.ts'
 import { searchInPieces, standardSizes, type Span } from '../store/search-in-pieces.ts'
 import type { DeliveryState } from './webhook-delivery-store.ts'
 
-/** What deliveries are asked for; a member that is null does not narrow them. */
+/** Filters deliveries; null matches all. */
 export interface DeliveryFilter {
   state: DeliveryState | null
   type: string | null
@@ -11,20 +11,20 @@ export interface DeliveryFilter {
 }
 
 interface DeliverySearch {
-  /** Of `webhook_delivery d`. */
+  /** Columns of `webhook_delivery d`. */
   columns: string
-  /** What the list is sorted by: deliveries, or events, each with its last delivery. */
+  /** Lists deliveries, or events with their last delivery. */
   key: 'id' | 'event_id'
   webhookId: string
   filter: DeliveryFilter
   page: Page
 }
 
-/** Of several deliveries of one event to one webhook (replays) the last one counts. Uses webhook_delivery_event. */
+/** Of an event's deliveries to a webhook (replays), only the last counts. Uses webhook_delivery_event. */
 export const isLast = `not exists (select 1 from webhook_delivery n
                              where n.webhook_id = d.webhook_id and n.event_id = d.event_id and n.id > d.id)`
 
-/** A page of the deliveries of a webhook, the newest first, as `pageClause` has it. */
+/** A page of a webhook's deliveries, newest first, for `pageClause`. */
 export async function searchDeliveries<R extends Row>(
   db: Pick<Database, 'slowRead'>,
   { columns, key, webhookId, filter, page }: DeliverySearch,
@@ -41,7 +41,7 @@ export async function searchDeliveries<R extends Row>(
   const span = { first: page.before === null ? '' : `${page.before}+`, end: page.after ?? '~' }
   const inHand = inHandOf(filter.state)
   if (inHand !== null) {
-    // With its limit SQLite makes no condition of the list one of theirs, and keeps to their index.
+    // The limit keeps SQLite from merging the outer conditions into this query, so it stays on the index.
     const some = `(select * from webhook_delivery where webhook_id = :webhookId and ${inHand} limit :most) d`
     const [row] = await db.slowRead<{ found: number }>(`select count(*) as found from ${some}`, params)
     if ((row?.found ?? 0) <= sizes.few) return look(some, span)
@@ -65,8 +65,8 @@ const isFinal = (state: DeliveryState | null): boolean => state === 'failed' || 
 const isRare = (type: string | null): boolean => type !== null && type !== 'email.sent' && type !== 'email.delivered'
 
 /**
- * One condition that an index has (webhook_delivery_event, webhook_delivery_state, webhook_delivery_type, and the latter two by event), if
- * there is one. A partial index is used only where its own condition stands in the query.
+ * The one condition with an index (webhook_delivery_event, webhook_delivery_state, webhook_delivery_type, and the latter two by event), if
+ * any. SQLite uses a partial index only if the query repeats the index's condition.
  */
 function indexedConditions({ state, type, eventId }: DeliveryFilter): string[] {
   if (eventId !== null) return ['d.event_id = :eventId']
@@ -80,7 +80,7 @@ const otherConditions = ({ state, type }: DeliveryFilter): string[] => [
   ...(type === null ? [] : ['d.event_type = :type']),
 ]
 
-/** The condition of the index that leads to those in a state, in no order. */
+/** The condition of the index for deliveries in this state, unordered. */
 function inHandOf(state: DeliveryState | null): string | null {
   if (state === 'pending') return 'next_attempt_at is not null'
   return state === 'attempting' ? `state = 'attempting'` : null

@@ -1,44 +1,42 @@
-/** Attempts an endpoint may have in hand: at first and after a failure, and at most while it answers well. */
+/** Attempts in hand per endpoint: initially and after a failure, and at most while it succeeds. */
 const firstLimit = 5
 const largestLimit = 50
-/** Attempts in hand at all endpoints together, at most. */
+/** Attempts in hand over all endpoints. */
 const largestTotalLimit = 2_000
 
 /** An endpoint with something to do or in hand. */
 export interface Endpoint {
   readonly id: string
-  /** How many attempts it may have in hand. */
+  /** Attempts that it may have in hand. */
   limit: number
   inHand: number
-  /** A claim is under way; another would take the same places. */
+  /** A claim is under way. A second one would claim the same places. */
   claiming: boolean
-  /** It has something due, as far as is known. */
+  /** It has something due, as far as we know. */
   wanting: boolean
 }
 
 /**
- * Shares connections out among endpoints, so that those that hang take nothing from those that answer. Each has places
- * of its own, more while it answers well. Once half of all places are taken an endpoint gets one only, and when all are
- * endpoints wait in line, each for one turn.
+ * Divides connections among endpoints, so that hanging ones take none from the others. Each has its own places, and gets more while it
+ * succeeds. Once half of all places are taken, an endpoint gets only one. When all are taken, endpoints queue for one turn each.
  */
 export class EndpointTurns {
   readonly #run: (endpoint: Endpoint) => void
   readonly #totalLimit: number
   readonly #endpoints = new Map<string, Endpoint>()
-  /** Those that could go on if others had left room, in the order they came. */
+  /** Endpoints that wait for a place, in order of arrival. */
   readonly #line = new Set<Endpoint>()
   #inHand = 0
 
   /**
-   * `run` is to `reserve` at once, claim, tell with `claimed`, and tell the end of every attempt with `ended`.
-   * `mostConnections` are never exceeded.
+   * `run` must `reserve` at once, claim, call `claimed`, and call `ended` at the end of every attempt. `mostConnections` is never exceeded.
    */
   constructor(run: (endpoint: Endpoint) => void, mostConnections = Infinity) {
     this.#run = run
     this.#totalLimit = Math.min(mostConnections, largestTotalLimit)
   }
 
-  /** Says that an endpoint has something due. */
+  /** Marks an endpoint as having something due. */
   request(id: string): void {
     let endpoint = this.#endpoints.get(id)
     if (!endpoint) {
@@ -49,7 +47,7 @@ export class EndpointTurns {
     this.#consider(endpoint)
   }
 
-  /** Takes all places that the endpoint may have, and gives their number. */
+  /** Takes all places that the endpoint may have, and returns their number. */
   reserve(endpoint: Endpoint): number {
     const places = this.#places(endpoint)
     endpoint.claiming = true
@@ -59,7 +57,7 @@ export class EndpointTurns {
     return places
   }
 
-  /** Gives back the places that the claim found no delivery for. */
+  /** Returns the places for which the claim found no delivery. */
   claimed(endpoint: Endpoint, unused: number): void {
     endpoint.claiming = false
     this.#release(endpoint, unused)

@@ -25,7 +25,7 @@ export function subscribedEvents(names: readonly string[] | null): WebhookEventT
   if (names === null) return null
   const known = `The events are ${webhookEventTypes.join(', ')}.`
   if (names.length === 0) {
-    const message = 'The `events` field must name at least one event; leave it out to get all.'
+    const message = 'The `events` field must name at least one event; omit it to get all events.'
     throw new SternaError('validation_error', message, { faults: [{ field: 'events', code: 'too_few', message, help: known }] })
   }
   const faults = names.flatMap((name, place): FieldFault[] => {

@@ -10,7 +10,7 @@ import { isServiceShape, type PayloadKind } from './payload-kind.ts'
 import { shapedBody } from './shape/shaped-body.ts'
 import type { ToldEvent } from './told-event.ts'
 
-/** Events of one step: it bounds what is in memory and how long one commit takes. */
+/** Events per step. Bounds the memory and the duration of a commit. */
 const stepSize = 500
 
 interface DueEvent extends Row {
@@ -42,8 +42,8 @@ interface AboutRow extends Row {
 }
 
 /**
- * Makes the deliveries that the events in the log ask for: one per event and webhook, with the bytes to be sent. `onDue` hears
- * of each webhook that has something to do.
+ * Creates the deliveries for new events: one per event and webhook, with the bytes to send. Calls
+ * `onDue` for each webhook with something to do.
  */
 export function fanOutReader(
   services: { db: Database; clock: Clock; log: Log; list: { someEnabled: boolean } },
@@ -52,8 +52,8 @@ export function fanOutReader(
   const { db, clock, list } = services
   return new LogReader(services, {
     cursor: 'webhook',
-    fault: 'webhook deliveries could not be made from the event log',
-    // While no webhook is enabled the cursor stands still: what comes to pass meanwhile concerns nobody.
+    fault: 'webhook deliveries could not be created from the event log',
+    // While no webhook is enabled, the cursor does not move, because nobody wants the events.
     since: "select min(after_seq) from webhook where status = 'enabled'",
     mostEvents: stepSize,
     isWanted: () => list.someEnabled,
@@ -74,7 +74,7 @@ export function fanOutReader(
 
 const wantedTypes = webhookEventTypes.map((type) => `'${type}'`).join(', ')
 
-/** A row for each event and each webhook that wants it. */
+/** One row per event and subscribed webhook. */
 const eventsBetween = (db: Database, { from, to }: LogStep): Promise<DueEvent[]> =>
   db.read<DueEvent>(
     `select e.seq, e.id, e.type, e.sandbox, e.message_id, e.recipient_id, e.created_at, e.data, w.id as webhook_id, w.payload

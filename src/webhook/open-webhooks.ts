@@ -30,7 +30,7 @@ export interface WebhookSettings extends PosterSettings, RunnerSettings {
   allowHttp: boolean
 }
 
-/** Everything about webhooks, put together. */
+/** All webhook services together. */
 export interface Webhooks {
   list: WebhookList
   history: DeliveryHistory
@@ -41,11 +41,11 @@ export interface Webhooks {
   sendSample(webhook: Webhook, type: WebhookEventType): Promise<PostResult>
   /** Takes up what the last process left, and from then on posts what is due. */
   start(): Promise<void>
-  /** Waits at most so long for what is in hand; the rest is posted after the next start. */
+  /** Waits up to `graceMs` for what is in hand. The rest is posted after the next start. */
   stop(graceMs: number): Promise<void>
 }
 
-/** Loads the webhooks. They can be changed and read at once; nothing is posted before `start()`. */
+/** Loads the webhooks. They can be read and changed at once; posting begins with `start()`. */
 export async function openWebhooks(services: WebhookServices, settings: WebhookSettings): Promise<Webhooks> {
   const { db, clock, log, metrics } = services
   const poster = new WebhookPoster(services, settings)

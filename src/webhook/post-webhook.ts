@@ -7,7 +7,7 @@ import { addressesOf } from './host-lookup.ts'
 
 export interface PosterSettings {
   allowPrivateAddresses: AllowedAddresses
-  /** For one attempt, from the look-up of the name to the response headers; real time. */
+  /** Per attempt, from the DNS look-up to the response headers; real time. */
   timeoutMs: number
 }
 
@@ -17,29 +17,29 @@ interface WebhookRequest {
   body: Uint8Array
 }
 
-/** What one attempt came to. A status of 2xx is a success, whatever became of the body. */
+/** The result of one attempt. Status 2xx is a success, whatever happens to the body. */
 export interface PostResult {
-  /** Null where no response came. */
+  /** Null without a response. */
   statusCode: number | null
-  /** The beginning of the response's body. */
+  /** The start of the response body. */
   response: string | null
-  /** Why there is no response, in words for the owner of the webhook. */
+  /** Why there is no response, worded for the owner of the webhook. */
   error: string | null
   durationMs: number
 }
 
 export const isSuccess = ({ statusCode }: PostResult): boolean => statusCode !== null && statusCode >= 200 && statusCode < 300
 
-/** bytes of a response that are read, so that the connection of a talkative receiver can be used again */
+/** bytes of a response to read, so that the connection can be reused */
 const readLimit = 64 * 1024
-/** bytes of them that are kept for people to look at */
+/** bytes of a response to store for display */
 const keptLimit = 4 * 1024
-/** A connection lives on so long, which is less than servers wait before they close one: a POST must not meet that. */
+/** ms to keep an idle connection. Shorter than servers' own limits, so that no POST meets a closing connection. */
 const idleMs = 1_000
 
 /**
- * Posts webhooks. No redirect is followed, no proxy of the environment used, no encoding undone. Addresses are judged
- * when the connection is made, and the connection goes to the address that was judged.
+ * Posts webhooks. Follows no redirects, uses no proxy from the environment, decodes no content encoding. Addresses are checked at
+ * connection time, and the connection goes to the checked address.
  */
 export class WebhookPoster {
   readonly #resolver: Resolver
@@ -77,7 +77,7 @@ export class WebhookPoster {
     }
   }
 
-  /** Ends the attempts in hand as failures. */
+  /** Aborts the attempts in hand, as failures. */
   breakOff(): void {
     for (const abort of this.#inHand) abort.abort(new Error('This server was stopped.'))
   }
@@ -94,7 +94,7 @@ export class WebhookPoster {
   }
 }
 
-/** The library takes some megabytes, which a server without webhooks need not have. */
+/** Loaded on demand: the library takes some megabytes that a server without webhooks does not need. */
 async function openAgent(resolver: Resolver, settings: PosterSettings): Promise<Agent> {
   const undici = await import('undici')
   return new undici.Agent({
@@ -106,7 +106,7 @@ async function openAgent(resolver: Resolver, settings: PosterSettings): Promise<
   })
 }
 
-/** Reads what little of the body is of interest; a body that breaks off or never ends changes nothing. */
+/** Reads the start of the body. A body that breaks off or never ends is no failure. */
 async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<string> {
   const kept: Buffer[] = []
   let size = 0
@@ -119,11 +119,11 @@ async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<strin
   } catch {
     body.destroy()
   }
-  // NUL is the one character that not every database can hold in a text.
+  // Some databases cannot store NUL in text.
   return Buffer.concat(kept).toString('utf8').replaceAll('\0', '\u{fffd}')
 }
 
-/** Why there is no response. Happy Eyeballs gathers the failures of all addresses in one error without a message. */
+/** Why there is no response. Happy Eyeballs wraps the failures of all addresses in an error without a message. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
   const message = messageOf(error)
@@ -137,7 +137,7 @@ function guardedConnector(
 ): buildConnector.connector {
   const isAllowed = addressRule(allowPrivateAddresses)
   const refusal = (what: string): Error =>
-    new Error(`${what} is not a public address; the setting webhooks.allow_private_addresses decides which others may be used.`)
+    new Error(`${what} is not a public address; the setting webhooks.allow_private_addresses can allow others.`)
 
   const lookup: LookupFunction = (hostname, { all }, callback) => {
     addressesOf(hostname, resolver).then(
@@ -152,11 +152,11 @@ function guardedConnector(
       (error: Error) => callback(error, ''),
     )
   }
-  // undici's types leave out what it hands on to net.connect and tls.connect.
+  // undici's types omit what it passes to net.connect and tls.connect.
   const options = { lookup, allowH2: false, timeout: timeoutMs, autoSelectFamily: true } as buildConnector.BuildOptions
   const connect = newConnector(options)
   return (target, callback) => {
-    // net.connect asks nobody about a literal address, so `lookup` never sees one.
+    // net.connect does not look up literal addresses, so `lookup` never sees them.
     const literal = target.hostname.replace(/^\[(.*)\]$/, '$1')
     if (isIP(literal) !== 0 && !isAllowed(literal)) return callback(refusal(literal), null)
     connect(target, callback)

@@ -2,10 +2,10 @@ import { createHmac, randomBytes } from 'node:crypto'
 
 const secretPrefix = 'whsec_'
 
-/** A fresh signing secret: `whsec_` and 32 random bytes in padded standard base64, as Standard Webhooks wants it. */
+/** A new signing secret: `whsec_` and 32 random bytes in padded base64, as Standard Webhooks requires. */
 export const newSecret = (): string => secretPrefix + randomBytes(32).toString('base64')
 
-/** What is signed at one attempt, and with which secrets. */
+/** What to sign for one attempt, and the secrets to sign it with. */
 interface WebhookAttempt {
   eventId: string
   eventType: string
@@ -14,15 +14,15 @@ interface WebhookAttempt {
   number: number
   body: Uint8Array
   secret: string
-  /** The secret before the last rotation while its overlap is open, else null. */
+  /** The previous secret while its overlap lasts, else null. */
   previousSecret: string | null
-  /** Epoch, ms: the time of this attempt. */
+  /** Epoch, ms; the time of this attempt. */
   at: number
 }
 
 /**
- * All headers of one attempt. `x-service-signature` is keyed with the whole secret, prefix included, so that a receiver
- * pastes the string into its HMAC function; `webhook-signature` follows Standard Webhooks, whose key is the decoded part.
+ * All headers of one attempt. `x-service-signature` uses the whole secret as its key, prefix included, so that a receiver can paste the
+ * string into its HMAC function. `webhook-signature` follows Standard Webhooks, whose key is the decoded part.
  */
 export function webhookHeaders(attempt: WebhookAttempt): Record<string, string> {
   const { body, secret, previousSecret } = attempt

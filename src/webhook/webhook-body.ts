@@ -3,28 +3,28 @@ import { isoTime } from '../iso-time.ts'
 import type { WebhookEventType } from './event-subscription.ts'
 import type { ToldEvent } from './told-event.ts'
 
-/** What a receiver of `payload: extended` is told besides. */
+/** What receivers of `payload: extended` also get. */
 export interface ExtendedData {
   from: string | null
   messageIdHeader: string | null
   recipientType: string | null
-  /** JSON texts, as stored. */
+  /** JSON as stored. */
   tags: string
   metadata: string
 }
 
 /**
- * The text that receivers get, in this order of keys for ever. `data` is the JSON text of an object, taken over as it is:
- * the text is made once, and signed and sent byte for byte the same at every attempt and replay.
+ * The text that receivers get. The order of keys never changes. `data` is JSON and used as is. The text is made once; every attempt and
+ * replay signs and sends the same bytes.
  */
 export const webhookBody = (event: { id: string; type: string; createdAt: number; data: string }): string =>
   `{"id":${JSON.stringify(event.id)},"type":${JSON.stringify(event.type)},` +
   `"created_at":"${isoTime(event.createdAt)}","data":${event.data}}`
 
-/** `data` without what only extended webhooks are told: why something was taken for a machine's. */
+/** `data` without what only extended webhooks get: why a hit was judged a machine's. */
 export const standardData = (data: string): string => data.replace(/,"bot_reason":(?:null|"\w*"),"bot_confidence":[\d.]+\}$/, '}')
 
-/** `data` with what an extended webhook gets appended. */
+/** `data` with the additions for an extended webhook. */
 export function extendedData(data: string, { from, messageIdHeader, recipientType, tags, metadata }: ExtendedData): string {
   const own = `"from":${JSON.stringify(from)},"message_id":${JSON.stringify(messageIdHeader)},"recipient_type":${JSON.stringify(recipientType)}`
   return `${data.slice(0, -1)},${own},"tags":${tags},"metadata":${metadata}}`
@@ -54,7 +54,7 @@ export function sampleData(type: WebhookEventType, messageId: string, at: number
   return JSON.stringify({ email_id: messageId, to: 'user@example.com', subject: 'A test of your webhook', ...own[type] })
 }
 
-/** What a sample has in the place of an extended webhook's additions. */
+/** The additions for extended webhooks in a sample. */
 export const sampleExtension: ExtendedData = {
   from: 'Sterna <test@example.com>',
   messageIdHeader: '<test@example.com>',

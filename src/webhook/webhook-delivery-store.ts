@@ -5,17 +5,17 @@ export const deliveryStates = ['pending', 'attempting', 'success', 'failed', 'ca
 /** `success`, `failed` and `canceled` are final. */
 export type DeliveryState = (typeof deliveryStates)[number]
 
-/** A delivery taken in hand. */
+/** A delivery in hand. */
 export interface ClaimedDelivery extends Row {
   id: string
   event_id: string
   event_type: string
   body: string
-  /** Attempts made before this one. */
+  /** Attempts before this one. */
   attempts: number
 }
 
-/** A new delivery, due at once; none is made for a webhook that is no longer enabled. */
+/** Creates a delivery that is due at once, unless the webhook is no longer enabled. */
 export const insertDelivery = (
   delivery: { id: string; webhookId: string; eventId: string; eventType: string; body: string },
   now: number,
@@ -26,7 +26,7 @@ export const insertDelivery = (
   params: { ...delivery, now },
 })
 
-/** The same event and the same bytes once more, for a delivery that is final and a webhook that is enabled. */
+/** Replays a final delivery with the same event and bytes, if the webhook is enabled. */
 export const insertReplay = (id: string, sourceId: string, now: number): Statement => ({
   sql: `insert into webhook_delivery (id, webhook_id, event_id, event_type, body, state, next_attempt_at, created_at)
         select :id, webhook_id, event_id, event_type, body, 'pending', :now, :now
@@ -36,7 +36,7 @@ export const insertReplay = (id: string, sourceId: string, now: number): Stateme
   params: { id, sourceId, now },
 })
 
-/** Takes what is due, the longest waiting; the rows come back in no order. Uses the index webhook_delivery_due. */
+/** Claims what is due, longest overdue first; returns the rows unordered. Uses the index webhook_delivery_due. */
 export const claimDeliveries = (webhookId: string, now: number, limit: number): Statement => ({
   sql: `update webhook_delivery set state = 'attempting', next_attempt_at = null
          where id in (select id from webhook_delivery where webhook_id = :webhookId and next_attempt_at <= :now
@@ -45,7 +45,7 @@ export const claimDeliveries = (webhookId: string, now: number, limit: number): 
   params: { webhookId, now, limit },
 })
 
-/** When the first delivery that waits is due, per webhook. */
+/** When each webhook's next pending delivery is due. */
 export const firstDue = `
   select webhook.id as webhook_id,
          (select min(next_attempt_at) from webhook_delivery d where d.webhook_id = webhook.id and next_attempt_at is not null) as due_at
@@ -54,7 +54,7 @@ export const firstDue = `
 export const firstDueOf = `
   select min(next_attempt_at) as due_at from webhook_delivery where webhook_id = :webhookId and next_attempt_at is not null`
 
-/** What a dead process had in hand is due again, with the same attempt number; the receiver may have got it. */
+/** Makes what a dead process had in hand due again, with the same attempt number. The receiver may have got it. */
 export const releaseAttempting = (now: number): Statement[] => [
   {
     sql: `update webhook_delivery set state = 'canceled'
@@ -63,7 +63,7 @@ export const releaseAttempting = (now: number): Statement[] => [
   { sql: `update webhook_delivery set state = 'pending', next_attempt_at = :now where state = 'attempting'`, params: { now } },
 ]
 
-/** Cancels what waits for a webhook; what is in hand meets its end when the attempt is over. */
+/** Cancels a webhook's pending deliveries. Those in hand end with their attempt. */
 export const cancelPending = (webhookId: string): Statement => ({
   sql: `update webhook_delivery set state = 'canceled', next_attempt_at = null
          where webhook_id = :webhookId and next_attempt_at is not null`,
@@ -82,7 +82,7 @@ export const cancelClaimed = (id: string): Statement => ({
   params: { id },
 })
 
-/** An attempt is over: `state` is what follows, `pending` with the time of the next one. */
+/** Ends an attempt. `state` is what follows; `pending` has the time of the next attempt. */
 export const settleDelivery = (id: string, state: 'pending' | 'success' | 'failed', nextAttemptAt: number | null): Statement => ({
   sql: `update webhook_delivery set state = :state, next_attempt_at = :nextAttemptAt, attempts = attempts + 1
          where id = :id and state = 'attempting'`,

@@ -16,14 +16,14 @@ interface FiguresRow extends Row {
   unread: number | null
 }
 
-/** By the partial indexes of what is not final; the events are not counted, their numbers are. */
+/** Uses the partial indexes of unfinished deliveries. Takes differences of event numbers instead of counting events. */
 const figures = `
   select pending, due_at, (select count(*) from webhook_delivery where state = 'attempting') as attempting,
          (select (select coalesce(max(seq), 0) from event) - position from cursor
            where name = 'webhook' and exists (select 1 from webhook where status = 'enabled')) as unread
     from (select count(*) as pending, min(next_attempt_at) as due_at from webhook_delivery where next_attempt_at is not null) as waiting`
 
-/** How far the posts to webhooks are behind. */
+/** How far webhook posts lag behind. */
 export function webhookFigures({ db, clock, metrics }: WebhookFiguresServices): Figures {
   return {
     part: 'webhooks',

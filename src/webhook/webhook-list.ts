@@ -24,7 +24,7 @@ import { sealedSecrets, webhookOfRow } from './sealed-webhook.ts'
 import { newSigningKey, signingKeyFor } from './signing-key.ts'
 import { checkWebhookUrl } from './webhook-url.ts'
 
-/** What an owner decides about a webhook. */
+/** What an owner can set. */
 export interface WebhookFields {
   url: string
   /** Null: the usual ones. */
@@ -40,16 +40,16 @@ interface ListServices {
   db: Database
   clock: Clock
   secrets: Pick<Secrets, 'seal' | 'open'>
-  /** Called when a webhook was made or enabled: events may have been written since. */
+  /** Called after a webhook was created or enabled, because events may have been written since. */
   onEnabled(): void
 }
 
-/** Webhooks an account may have, both modes together. */
+/** Webhooks per account, over both modes. */
 const webhookLimit = 50
 
 /**
- * The webhooks, all of them in memory with their secrets opened: an attempt needs no look-up, and while no webhook is
- * enabled an event costs nothing. Call `load()` once before anything else.
+ * The webhooks, all in memory with their secrets decrypted, so an attempt needs no look-up, and an event costs nothing while no webhook is
+ * enabled. Call `load()` before anything else.
  */
 export class WebhookList {
   readonly #db: Database
@@ -82,14 +82,14 @@ export class WebhookList {
     return this.#byId.get(id)
   }
 
-  /** @throws SternaError `not_found`, also for another account's or the other mode's */
+  /** @throws SternaError `not_found`, also for webhooks of another account or mode */
   getWebhook(scope: AccountScope, id: string): Webhook {
     const webhook = this.#byId.get(id)
     if (webhook && webhook.accountId === scope.accountId && webhook.sandbox === scope.sandbox) return webhook
     throw noWebhook()
   }
 
-  /** A page of them, as `listBody` takes it. */
+  /** A page of them, for `listBody`. */
   async page(scope: AccountScope, page: Page): Promise<Webhook[]> {
     const { condition, order, params } = pageClause(page)
     const rows = await this.#db.slowRead<{ id: string }>(
@@ -125,7 +125,7 @@ export class WebhookList {
   }
 
   /**
-   * Changes what is given. Disabling cancels the deliveries that wait; enabling again does not bring them back.
+   * Changes the given fields. Disabling cancels pending deliveries; enabling does not bring them back.
    * @throws SternaError `not_found`, `validation_error`
    */
   change(scope: AccountScope, id: string, changes: Partial<WebhookFields>): Promise<Webhook> {
@@ -151,14 +151,14 @@ export class WebhookList {
     return this.getWebhook(scope, id)
   }
 
-  /** Deletes it for good and cancels the deliveries that wait. @throws SternaError `not_found` */
+  /** Deletes it and cancels its pending deliveries. @throws SternaError `not_found` */
   async remove(scope: AccountScope, id: string): Promise<void> {
     this.getWebhook(scope, id)
     await this.#writeExisting([deleteWebhook(id, this.#clock.now()), cancelPending(id)])
     this.#forget(id)
   }
 
-  /** Deletes all of an account, of both modes. */
+  /** Deletes all webhooks of an account, in both modes. */
   async removeAll(accountId: string): Promise<void> {
     for (const webhook of this.#byId.values()) if (webhook.accountId === accountId) await this.remove(webhook, webhook.id)
   }
@@ -187,14 +187,14 @@ export class WebhookList {
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error
       this.getWebhook(scope, id)
-      const message = 'The previous secret of the last rotation is valid still. Wait until it expires, or send "force": true.'
+      const message = 'The previous secret is still valid. Wait until it expires, or send "force": true.'
       throw new SternaError('rotation_in_progress', message, { cause: error })
     }
     const { secret, previousSecret, previousExpiresAt, signingKey, updatedAt } = webhook
     return this.#keep({ ...this.getWebhook(scope, id), secret, previousSecret, previousExpiresAt, signingKey, updatedAt })
   }
 
-  /** Takes note that the database has it disabled after too many failures. */
+  /** Follows the database, which disabled it after too many failures. */
   noteDisabled(id: string): Webhook | undefined {
     const webhook = this.#byId.get(id)
     return webhook && this.#keep({ ...webhook, status: 'disabled', disabledReason: 'failures', updatedAt: this.#clock.now() })
@@ -204,7 +204,7 @@ export class WebhookList {
     await refusedAs(this.#db.write(batch), ConflictError, noWebhook)
   }
 
-  /** Webhooks are replaced, never changed in place: a caller that holds one sees one moment. */
+  /** Webhooks are replaced, never mutated, so a caller's copy stays consistent. */
   #keep(webhook: Webhook): Webhook {
     this.#forget(webhook.id)
     this.#byId.set(webhook.id, webhook)

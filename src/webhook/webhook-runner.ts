@@ -35,11 +35,11 @@ interface RunnerServices {
 }
 
 export interface RunnerSettings {
-  /** ms after the end of each failed attempt; when they are used up the delivery has failed. */
+  /** ms to wait after each failed attempt. When they are used up, the delivery has failed. */
   retrySchedule: readonly number[]
-  /** A webhook that had no success for so long is disabled, once it has given up `disableAfterExhausted` deliveries; null: never. */
+  /** Disables a webhook after this time without success, if it has exhausted `disableAfterExhausted` deliveries; null: never. */
   disableAfterMs: number | null
-  /** Posts at a time; 2,000 unless fewer. */
+  /** Concurrent posts; at most 2,000. */
   mostConnections?: number
 }
 
@@ -48,13 +48,13 @@ const disableAfterExhausted = 10
 /**
  * Posts events to webhooks.
  *
- * 1. fan out     events of the log become deliveries, one per event and webhook
- * 2. claim       what is due at an endpoint, as much as it may have in hand
- * 3. post        one attempt each, signed afresh
- * 4. settle      success, another attempt later, or given up
+ * 1. fan out     turns events of the log into deliveries, one per event and webhook
+ * 2. claim       claims what is due at an endpoint, as much as it may have in hand
+ * 3. post        makes one attempt each, freshly signed
+ * 4. settle      records success, a later attempt, or failure
  *
- * The schedule is in the database; in memory is only when each endpoint is due next, and what is in hand. Endpoints do
- * not wait for one another: each has connections of its own (see EndpointTurns).
+ * The schedule is in the database. Memory holds only when each endpoint is due next, and what is in hand. Endpoints do not wait for one
+ * another, because each has its own connections (see EndpointTurns).
  */
 export class WebhookRunner {
   readonly #services: RunnerServices
@@ -76,7 +76,7 @@ export class WebhookRunner {
     this.#turns = new EndpointTurns((endpoint) => this.#run(endpoint), settings.mostConnections)
   }
 
-  /** Takes up what the last process left, and from then on posts what is due. */
+  /** Continues what the last process left, and from then on posts what is due. */
   async start(): Promise<void> {
     const { db, clock } = this.#services
     await db.write(releaseAttempting(clock.now()))
@@ -87,7 +87,7 @@ export class WebhookRunner {
     await this.#log.start()
   }
 
-  /** Begins nothing new; waits so long for attempts in hand, then breaks them off: they are due again at the next start. */
+  /** Starts nothing new. Waits this long for attempts in hand, then aborts them; they are due again after the next start. */
   async stop(graceMs: number): Promise<void> {
     this.#running = false
     this.#underWay.track(this.#log.stop())
@@ -102,12 +102,12 @@ export class WebhookRunner {
     clearTimeout(grace)
   }
 
-  /** To be called when a webhook is enabled: events may wait for it. */
+  /** Call it when a webhook is enabled, because events may be waiting for it. */
   webhookEnabled(): void {
     this.#log.wake()
   }
 
-  /** Says that a webhook has a delivery due at this time (epoch, ms; now if not given). */
+  /** Notes that a webhook has a delivery due at this time (epoch, ms; default now). */
   wake(webhookId: string, dueAt = this.#services.clock.now()): void {
     if (!this.#running) return
     if (dueAt <= this.#services.clock.now()) return this.#turns.request(webhookId)
@@ -121,7 +121,7 @@ export class WebhookRunner {
     this.#timers.set(webhookId, { at: dueAt, cancel: this.#services.clock.at(dueAt, fire) })
   }
 
-  /** One turn of an endpoint: claims what it may and begins the attempts. */
+  /** One turn of an endpoint: claims what it may and starts the attempts. */
   #run(endpoint: Endpoint): void {
     if (!this.#running) return
     this.#underWay.track(
@@ -156,12 +156,12 @@ export class WebhookRunner {
       if (webhook?.status !== 'enabled') return void (await this.#outcomes.write([cancelClaimed(delivery.id)]))
       const sentAt = this.#services.clock.now()
       const result = await this.#post(webhook, delivery, sentAt)
-      // Broken off by our own end: the attempt does not count, and the next start makes it again.
+      // We aborted it ourselves. The attempt does not count, and is made again after the next start.
       if (this.#brokenOff && result.statusCode === null) return
       succeeded = isSuccess(result)
       this.#underWay.track(this.#settle(webhook, delivery, { sentAt, result }))
     } catch (error) {
-      log.error({ error, webhookId: endpoint.id, deliveryId: delivery.id }, 'a webhook attempt failed for a reason of our own')
+      log.error({ error, webhookId: endpoint.id, deliveryId: delivery.id }, 'a webhook attempt failed because of an internal error')
     } finally {
       this.#turns.ended(endpoint, succeeded)
     }
@@ -194,7 +194,7 @@ export class WebhookRunner {
     const disabled = written.some(({ rows }) => rows.length === 1) // only disableFailing returns a row
     if (disabled) {
       this.#services.list.noteDisabled(webhook.id)
-      log.warn({ webhookId: webhook.id, accountId: webhook.accountId }, 'webhook disabled: it has only failed for days')
+      log.warn({ webhookId: webhook.id, accountId: webhook.accountId }, 'webhook disabled: all its deliveries have failed for days')
     }
   }
 
@@ -209,7 +209,7 @@ export class WebhookRunner {
     if (state === 'success') metrics.webhookDelay.observe(Math.max(0, sentAt + result.durationMs - timeOfId(id)) / 1000)
   }
 
-  /** A webhook disabled meanwhile gets no further attempt. */
+  /** A webhook that was disabled meanwhile gets no further attempt. */
   #failureStatements(webhookId: string, exhausted: boolean, now: number): Statement[] {
     const { disableAfterMs } = this.#settings
     const failure = recordFailure(webhookId, now, { exhausted })

@@ -20,15 +20,15 @@ export interface Webhook extends AccountScope {
   events: WebhookEventType[]
   description: string | null
   payload: PayloadKind
-  /** Whether opens and clicks of machines are posted too. */
+  /** Whether to post opens and clicks by machines, too. */
   includeBots: boolean
   status: 'enabled' | 'disabled'
   disabledReason: DisabledReason | null
   /** `whsec_…`, in clear. */
   secret: string
-  /** The one before the last rotation, of use until `previousExpiresAt`. */
+  /** The previous secret, used until `previousExpiresAt`. */
   previousSecret: string | null
-  /** Epoch, ms, like the other times. */
+  /** Epoch, ms, like all times here. */
   previousExpiresAt: number | null
   /** What another service's signature is made with, where it is not the secret. */
   signingKey: SigningKey | null
@@ -38,7 +38,7 @@ export interface Webhook extends AccountScope {
   updatedAt: number
 }
 
-/** A webhook's secrets as the database holds them. */
+/** A webhook's secrets, encrypted, as stored. */
 export interface SealedSecrets {
   secret: Uint8Array
   previousSecret: Uint8Array | null
@@ -66,7 +66,7 @@ export interface WebhookRow extends Row {
   updated_at: number
 }
 
-/** All that are not deleted. */
+/** Without deleted ones. */
 export const everyWebhook = `
   select id, account_id, url, events, description, payload, include_bots, sandbox, status, disabled_reason, secret, previous_secret,
          previous_expires_at, signing_key, basic_auth, created_at, updated_at
@@ -74,7 +74,7 @@ export const everyWebhook = `
 
 const newestEvent = '(select coalesce(max(seq), 0) from event)'
 
-/** Refused (`expect`) where the account has `limit` webhooks already. It gets the events that come after it. */
+/** Fails (`expect`) if the account already has `limit` webhooks. The webhook gets only events after it. */
 export function insertWebhook(webhook: Webhook, sealed: SealedSecrets, limit: number): Statement {
   return {
     sql: `insert into webhook (id, account_id, url, events, description, payload, include_bots, sandbox, status, disabled_reason, secret,
@@ -123,7 +123,7 @@ const changeable = (
   basicAuth,
 })
 
-/** Writes new secrets; refused (`expect`) where an overlap is open still, unless forced. */
+/** Writes new secrets. Fails (`expect`) during an overlap, unless forced. */
 export function updateSecrets(webhook: Webhook, sealed: SealedSecrets, { force }: { force: boolean }): Statement {
   return {
     sql: `update webhook set secret = :secret, previous_secret = :previousSecret, previous_expires_at = :previousExpiresAt,
@@ -142,7 +142,7 @@ export function updateSecrets(webhook: Webhook, sealed: SealedSecrets, { force }
   }
 }
 
-/** The row stays for the sake of its deliveries, without its secrets. */
+/** Deletes the secrets. The row stays for its deliveries. */
 export const deleteWebhook = (id: string, now: number): Statement => ({
   sql: `update webhook set status = 'deleted', secret = :nothing, previous_secret = null, previous_expires_at = null, signing_key = null,
                             basic_auth = null, updated_at = :now
@@ -151,7 +151,7 @@ export const deleteWebhook = (id: string, now: number): Statement => ({
   expect: 1,
 })
 
-/** A success ends a row of failures; most find nothing to end. */
+/** Ends a series of failures. Usually there is none. */
 export const recordSuccess = (id: string): Statement => ({
   sql: `update webhook set failing_since = null, exhausted = 0 where id = :id and failing_since is not null`,
   params: { id },
@@ -162,7 +162,7 @@ export const recordFailure = (id: string, now: number, { exhausted }: { exhauste
   params: { id, now, exhausted: exhausted ? 1 : 0 },
 })
 
-/** Disables a webhook that has only failed since `failingBefore` and given up so many deliveries; returns its id if so. */
+/** Disables a webhook that has had only failures since `failingBefore` and exhausted this many deliveries. Returns its id if so. */
 export const disableFailing = (id: string, limits: { failingBefore: number; exhausted: number }, now: number): Statement => ({
   sql: `update webhook set status = 'disabled', disabled_reason = 'failures', updated_at = :now
          where id = :id and status = 'enabled' and failing_since <= :failingBefore and exhausted >= :exhausted

@@ -1,20 +1,20 @@
 import { SternaError } from '../errors.ts'
 
-/** Longest URL, characters. */
+/** characters */
 const longest = 2048
 
-/** Ports where no HTTP server listens, but something may that misreads a POST: FTP, SSH, Telnet, mail, databases. */
+/** Ports of other protocols, whose servers might misread a POST: FTP, SSH, Telnet, mail, databases. */
 const foreignPorts = new Set(
   [21, 22, 23, 25, 53, 110, 143, 389, 445, 465, 587, 636, 993, 995, 1433, 3306, 5432, 6379, 11211, 27017].map(String),
 )
 
 /**
- * What is wrong with the URL of a webhook, in words for who gave it; null where nothing is. The address behind the
- * name is judged when a connection is made, not here.
+ * What is wrong with a webhook's URL, worded for its owner; null if nothing. The address behind the name
+ * is checked at connection time, not here.
  */
 export function webhookUrlFault(text: string, { allowHttp }: { allowHttp: boolean }): string | null {
   if (text.length > longest) return `must have at most ${longest} characters`
-  // Characters that a URL parser drops or trims would make the stored URL another one than was checked.
+  // A URL parser drops or trims such characters, so the stored URL would differ from the checked one.
   if (/[\s\p{Cc}]/u.test(text)) return 'must not contain spaces, tabs or line breaks'
   if (!URL.canParse(text)) return 'must be an absolute URL, such as https://app.example.com/webhooks'
   const url = new URL(text)

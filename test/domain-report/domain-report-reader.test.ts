@@ -48,13 +48,13 @@ describe('however it is attached', () => {
       ]),
     )
     expect(reports.map(({ kind }) => kind)).toEqual(['dmarc', 'tls'])
-    expect(faults).toEqual(['The gzip file is broken or not whole.'])
+    expect(faults).toEqual(['The gzip file is broken or truncated.'])
   })
 })
 
 test('mail that reports nothing', async () => {
-  expect(await reader.read(reportMail([]))).toEqual({ reports: [], faults: ['Nothing in the mail is a report.'] })
-  expect(await reader.read(Buffer.from('no mail'))).toEqual({ reports: [], faults: ['Nothing in the mail is a report.'] })
+  expect(await reader.read(reportMail([]))).toEqual({ reports: [], faults: ['The message contains no report.'] })
+  expect(await reader.read(Buffer.from('no mail'))).toEqual({ reports: [], faults: ['The message contains no report.'] })
 })
 
 test('a row of CRs that never ends does not keep the reader busy', async () => {
@@ -78,7 +78,7 @@ test('a mail with many large reports is bounded in rows and attachments', async 
   const { reports, faults } = await reader.read(reportMail(parts))
   expect(reports.map((report) => report.rows.length)).toEqual([700, 300, 0, 0, 0, 0, 0, 0, 0, 0])
   expect(reports[1]).toMatchObject({ messages: 700, rowsLeftOut: 400 })
-  expect(faults).toEqual(['The mail has more than 10 reports.'])
+  expect(faults).toEqual(['The message has more than 10 reports.'])
 })
 
 test('all reports of a mail together unpack to no more than one may', async () => {

@@ -103,7 +103,7 @@ describe('the reports of receivers', () => {
 const good = readFileSync(join(import.meta.dirname, '../fixtures/dmarc/schema-instance.xml'), 'utf8')
 
 test.each<[string, string | RegExp, string, RegExp]>([
-  ['another document', /feedback/g, 'html', /no DMARC report: its element is html/],
+  ['another document', /feedback/g, 'html', /not a DMARC report: its root element is html/],
   ['no domain', '<domain>sender.example</domain><adkim>', '<adkim>', /no policy_published\/domain/],
   [
     'a domain that is none',
@@ -119,15 +119,15 @@ test.each<[string, string | RegExp, string, RegExp]>([
   ['no record', /<record>.*<\/record>/, '', /no record/],
   ['an address that is none', '192.0.2.25', 'mail.example', /"mail.example" is not an IP address/],
   ['a decimal number for an address', '192.0.2.25', '3221225985', /is not an IP address/],
-  ['a count that is none', '<count>7', '<count>-7', /row\/count of the report is not a whole number/],
-  ['a count beyond all reason', '<count>7', '<count>9999999999', /row\/count .* beyond all reason/],
+  ['a count that is none', '<count>7', '<count>-7', /row\/count of the report is not a plausible whole number/],
+  ['a count beyond all reason', '<count>7', '<count>9999999999', /row\/count .* plausible whole number/],
   [
     'many of them',
     /<record>.*<\/record>/,
     Array.from({ length: 11 }, (_, i) => `<record><row><source_ip>192.0.2.${i}</source_ip><count>1000000000</count></row></record>`).join(
       '',
     ),
-    /more than anybody can have sent/,
+    /more messages than anybody can have sent/,
   ],
   ['an end that is missing', '</feedback>', '', /not well-formed/],
 ])('refused with a reason: %s', (_, what, instead, fault) => {

@@ -53,7 +53,7 @@ const good = JSON.parse(fixture('success.json')) as Record<string, unknown>
 
 test.each<[string, string, RegExp]>([
   ['no JSON', '{"organization-name":', /not valid JSON/],
-  ['a list', '[]', /report is missing or no object/],
+  ['a list', '[]', /report is missing or not an object/],
   ['nested', `{"a":${'['.repeat(50)}${']'.repeat(50)}}`, /nested more than 16 levels/],
   ['endless', `{"a":[${'0,'.repeat(500_000)}0]}`, /more than 400000 values/],
   ['no organisation', JSON.stringify({ ...good, 'organization-name': undefined }), /no organization-name/],
@@ -65,7 +65,7 @@ test.each<[string, string, RegExp]>([
     /date range/,
   ],
   ['no policies', JSON.stringify({ ...good, policies: [] }), /no policies/],
-  ['policies that are none', JSON.stringify({ ...good, policies: 'all' }), /policies is no list/],
+  ['policies that are none', JSON.stringify({ ...good, policies: 'all' }), /policies is not a list/],
   [
     'no domain',
     JSON.stringify({

@@ -289,7 +289,7 @@ describe('what is no report of ours changes nothing, and an operator sees why', 
       'unknown_domain',
       'stranger.example is not a verified domain of this server.',
     ],
-    ['mail without a report', reportMail([]), 'not_understood', 'Nothing in the mail is a report.'],
+    ['mail without a report', reportMail([]), 'not_understood', 'The message contains no report.'],
     [
       'a bomb',
       reportMail([{ type: 'application/gzip', content: gzipSync(Buffer.alloc(100_000_000, '<')) }]),

@@ -19,7 +19,7 @@ function timerAt(at: number): () => number {
   return () => fired
 }
 
-test('a timer fires once when its time has come, not earlier, and at once where it has passed', () => {
+test('a timer fires once, not before its time, and at once if that has passed', () => {
   const [later, passed] = [timerAt(start + 30 * 24 * hour), timerAt(start - 1)]
   vi.advanceTimersByTime(0)
   expect([later(), passed()]).toEqual([0, 1])
@@ -29,7 +29,7 @@ test('a timer fires once when its time has come, not earlier, and at once where 
   expect([later(), passed()]).toEqual([1, 1])
 })
 
-test('a timer does not wait for the time of day to come again', () => {
+test('a timer does not wait for a clock that was set back', () => {
   const fired = timerAt(start + hour)
   vi.setSystemTime(start - 72 * hour)
   vi.advanceTimersByTime(hour - 1)
@@ -38,14 +38,14 @@ test('a timer does not wait for the time of day to come again', () => {
   expect(fired()).toBe(1)
 })
 
-test('a timer fires within a minute once its time was set to have come', () => {
+test('a timer fires within a minute after the clock was set past its time', () => {
   const fired = timerAt(start + 72 * hour)
   vi.setSystemTime(start + 73 * hour)
   vi.advanceTimersByTime(60_000)
   expect(fired()).toBe(1)
 })
 
-test('the watch tells when the time of day is set, not that time goes by', () => {
+test('the watch reports when the clock is set, not that time passes', () => {
   const clock = settableClock(start)
   const jumps: object[] = []
   const watch = watchClock(clock, (jump) => jumps.push(jump))

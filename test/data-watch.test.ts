@@ -24,23 +24,20 @@ async function watched() {
   return { dataDir, secretKeyFile, faults }
 }
 
-test.each(['sterna.db', 'sterna.db-wal', 'sterna.db-shm'])(
-  'it is told when %s has lost its name or another file has it, until it is back',
-  async (name) => {
-    const { dataDir, faults } = await watched()
-    const path = join(dataDir, name)
-    expect(await faults()).toEqual([])
-    renameSync(path, `${path}.aside`)
-    expect(await faults()).toEqual(['database_gone'])
-    copyFileSync(`${path}.aside`, path)
-    expect(await faults()).toEqual(['database_gone'])
-    rmSync(path)
-    renameSync(`${path}.aside`, path)
-    expect(await faults()).toEqual([])
-  },
-)
+test.each(['sterna.db', 'sterna.db-wal', 'sterna.db-shm'])('reports that %s was removed or replaced, until it is back', async (name) => {
+  const { dataDir, faults } = await watched()
+  const path = join(dataDir, name)
+  expect(await faults()).toEqual([])
+  renameSync(path, `${path}.aside`)
+  expect(await faults()).toEqual(['database_gone'])
+  copyFileSync(`${path}.aside`, path)
+  expect(await faults()).toEqual(['database_gone'])
+  rmSync(path)
+  renameSync(`${path}.aside`, path)
+  expect(await faults()).toEqual([])
+})
 
-test('it is told when the data directory is gone', async () => {
+test('reports that the data directory is gone', async () => {
   const { dataDir, faults } = await watched()
   renameSync(dataDir, `${dataDir}.aside`)
   expect(await faults()).toEqual(['database_gone', 'key_file'])
@@ -48,7 +45,7 @@ test('it is told when the data directory is gone', async () => {
   expect(await faults()).toEqual([])
 })
 
-test('it is told when the key file is gone, has become another one, or cannot be used at the next start', async () => {
+test('reports that the key file is gone, was replaced, or cannot be used at the next start', async () => {
   const { secretKeyFile, faults } = await watched()
   renameSync(secretKeyFile, `${secretKeyFile}.aside`)
   expect(await faults()).toEqual(['key_file'])

@@ -6,7 +6,7 @@ import { createFile, makeDirectory, replaceFile } from '../src/durable-file.ts'
 import { cutOffBefore } from './support/cut-off.ts'
 import { testDirectory } from './support/temporary-directory.ts'
 
-test('a file is replaced whole or not at all, wherever that is cut off', async () => {
+test('a file is replaced whole or not at all, wherever that is interrupted', async () => {
   const seen = new Set<string>()
   for (let count = 1, isCutOff = true; isCutOff; count++) {
     const path = join(testDirectory(), 'file')
@@ -23,7 +23,7 @@ const linking = [
   ['that knows second names', false],
   ['that knows none', true],
 ] as const
-test.each(linking)('a file that is there is never overwritten, on a file system %s', (_, isWithout) => {
+test.each(linking)('an existing file is never overwritten, on a file system %s', (_, isWithout) => {
   if (isWithout) {
     const { linkSync } = fs
     fs.linkSync = () => {
@@ -43,7 +43,7 @@ test.each(linking)('a file that is there is never overwritten, on a file system 
   expect(readdirSync(directory)).toEqual(['file'])
 })
 
-test('a directory is made with those above it, for its owner alone', () => {
+test('creates a directory with its parents, for its owner alone', () => {
   const directory = testDirectory()
   for (let times = 0; times < 2; times++) makeDirectory(join(directory, 'a', 'b'))
   expect(statSync(join(directory, 'a', 'b')).mode & 0o777).toBe(0o700)

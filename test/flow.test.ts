@@ -27,7 +27,7 @@ function importsOf(file: string): string[] {
   )
 }
 
-test('the map names every folder and every file beside them', () => {
+test('the map names every folder and every top-level file', () => {
   expect(files.map(placeOf).filter((place) => !order.includes(place))).toEqual([])
 })
 
@@ -42,7 +42,7 @@ test('imports point down the map', () => {
   expect(upward).toEqual([])
 })
 
-test('no import goes in a circle', () => {
+test('there are no import cycles', () => {
   const graph = new Map(
     files.map((file) => [
       file,
@@ -68,7 +68,7 @@ test('no two files have the same name', () => {
   expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([])
 })
 
-test('each library is imported by its owner only', () => {
+test('each library is imported only by its owner', () => {
   const elsewhere = files.flatMap((file) =>
     importsOf(file)
       .map((target) => [...owners.keys()].find((library) => target === library || target.startsWith(`${library}/`)))

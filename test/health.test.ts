@@ -4,7 +4,7 @@ import { createLog } from '../src/log.ts'
 
 const startOf2026 = Date.UTC(2026, 0, 1)
 
-test('a fault is told from its beginning to its end, and logged once each', () => {
+test('a fault is reported from its beginning to its end, and logged once each', () => {
   const lines: { level: string; fault: string }[] = []
   let now = startOf2026
   const health = new Health({ clock: { now: () => now }, log: createLog('info', (line) => lines.push(JSON.parse(line))) })

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { idFloor, isId, newId, timeOfId } from '../src/id.ts'
 
-test('ids sort in the order in which they were made, and none comes twice', () => {
+test('ids sort by creation, and none occurs twice', () => {
   const ids = Array.from({ length: 5000 }, (_, i) => newId('em', 1_795_000_000_000 + Math.floor(i / 1000)))
   expect(ids.toSorted()).toEqual(ids)
   expect(new Set(ids).size).toBe(ids.length)
   expect(ids.every((id) => isId('em', id))).toBe(true)
 })
 
-test('the floor of a time lies between the ids before and after it', () => {
+test('the floor of a time lies between earlier and later ids', () => {
   const floor = idFloor('evt', 2000)
   expect(newId('evt', 1999) < floor).toBe(true)
   expect(newId('evt', 2000) > floor).toBe(true)
@@ -19,6 +19,6 @@ test.each(['em_', 'em_123', 'evt_01m7yn209v501hrfgyr60ze872', 'em_01M7YN209V501H
   (text) => expect(isId('em', text)).toBe(false),
 )
 
-test('an id tells when it was made', () => {
+test('an id contains its creation time', () => {
   for (const at of [0, 1999, Date.UTC(2026, 10, 21, 6)]) expect(timeOfId(newId('rcp', at))).toBe(at)
 })

@@ -13,7 +13,7 @@ function faultOf(text: string, pieceSize = 7, listsBytes = false): string | null
   return null
 }
 
-test('nesting up to 64 levels is let through, in whatever pieces it comes', () => {
+test('allows nesting up to 64 levels, however it is split', () => {
   for (const pieceSize of [1, 2, 3, 64, 1000]) {
     expect(faultOf('['.repeat(64) + ']'.repeat(64), pieceSize)).toBeNull()
     expect(faultOf('['.repeat(65), pieceSize)).toMatch(/64 levels/)
@@ -21,14 +21,14 @@ test('nesting up to 64 levels is let through, in whatever pieces it comes', () =
   }
 })
 
-test('the number of values is bounded, the length of strings is not', () => {
+test('limits the number of values, but not the length of strings', () => {
   expect(faultOf(`[${'0,'.repeat(49_000)}0]`, 4096)).toBeNull()
   expect(faultOf(`[${'0,'.repeat(51_000)}0]`, 4096)).toMatch(/50000 values/)
   expect(faultOf(`{${'"a":1,'.repeat(26_000)}"a":1}`, 4096)).toMatch(/50000 values/)
   expect(faultOf(`["${'[,:{'.repeat(100_000)}"]`, 4096)).toBeNull()
 })
 
-test('where files may be lists of their bytes, these do not count, in whatever pieces and with whatever space they come', () => {
+test('if files may be lists of bytes, these do not count, however they are split and spaced', () => {
   for (const pieceSize of [1, 3, 4096]) {
     expect(faultOf(`{"data":[${'0, 255,\n7,'.repeat(20_000)}1]}`, pieceSize, true)).toBeNull()
     expect(faultOf(`[${'0,'.repeat(51_000)}0]`, pieceSize)).toMatch(/50000 values/)
@@ -39,11 +39,11 @@ test.each(['1000', '-1', '0.5', '1e5', 'null', '"1"', '{"a":1}', '[1]', ''])('in
   expect(faultOf(`[${`${value},`.repeat(51_000)}0]`, 4096, true)).toMatch(/50000 values/)
 })
 
-test('the members of an object count, though they are bytes', () => {
+test('the members of an object count, even if they are bytes', () => {
   expect(faultOf(`{${'"a":1,'.repeat(26_000)}"a":1}`, 4096, true)).toMatch(/50000 values/)
 })
 
-test('what stands in strings does not count, whatever is escaped in them and wherever they are cut', () => {
+test('the content of strings does not count, however it is escaped and split', () => {
   const brackets = '['.repeat(70)
   const text = fc.array(fc.constantFrom('"', '\\', '[', '{', ',', 'é', '\n', brackets), { maxLength: 30 }).map((parts) => parts.join(''))
   fc.assert(
@@ -55,7 +55,7 @@ test('what stands in strings does not count, whatever is escaped in them and whe
   )
 })
 
-test('other documents have bounds of their own', () => {
+test('other documents have limits of their own', () => {
   const shape = new JsonShape({ deepest: 2, mostValues: 3 })
   expect(shape.add(Buffer.from('[[1,'))).toBeNull()
   expect(shape.add(Buffer.from('['))).toMatch(/2 levels/)

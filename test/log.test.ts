@@ -13,13 +13,13 @@ test('a line is one JSON object with level, time, fields and message', () => {
   expect(Date.parse(String(lastLine()['time']))).toBeGreaterThan(0)
 })
 
-test('what is below the level is not written', () => {
+test('lines below the level are not written', () => {
   const before = lines.length
   log.debug({}, 'detail')
   expect(lines).toHaveLength(before)
 })
 
-test('secrets are never written, whatever field or sentence they stand in', () => {
+test('secrets are never written, in any field or sentence', () => {
   const token = newToken(false)
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
   log.warn({ token, headers: { authorization: `Bearer ${token}` }, webhook: { secret } }, 'fields')

@@ -35,7 +35,7 @@ const succeed = async (...argv: string[]): Promise<string> => {
   return ran.stdout
 }
 
-test('a life on the command line, without a server', async () => {
+test('a session on the command line, without a server', async () => {
   expect(await succeed('account', 'create', 'shop', '--plan', 'starter')).toMatch(/^acc_\w{26}\n$/)
   expect(await succeed('key', 'create', '--account', 'shop')).toMatch(/^sterna_live_\w{49}\n$/)
   expect(await succeed('key', 'create', '--account', 'shop', '--sandbox', '--name', 'tests')).toMatch(/^sterna_test_\w{49}\n$/)
@@ -78,7 +78,7 @@ describe('backup and restore', () => {
     return file
   }
 
-  test('a backup is a new file for its owner alone; the key comes only when asked for', async () => {
+  test('a backup is a new file for its owner alone; the key is included only on request', async () => {
     expect(await succeed('backup', 'backup.db')).toBe(`${backup}\n`)
     expect(statSync(backup).mode & 0o777).toBe(0o600)
     expect(existsSync(`${backup}.key`)).toBe(false)
@@ -88,7 +88,7 @@ describe('backup and restore', () => {
     })
   })
 
-  test('a restore demands the right key, and then everything is there', async () => {
+  test('a restore requires the right key, and then everything is back', async () => {
     const other = elsewhere('other')
     expect((await sterna('restore', 'backup.db', '--config', other)).stderr).toMatch(/key file of the backup is missing/)
     writeFileSync(join(directory, 'wrong.key'), `${Buffer.alloc(32, 1).toString('base64')}\n`, { mode: 0o600 })
@@ -100,7 +100,7 @@ describe('backup and restore', () => {
     expect((await sterna('domain', 'list', '--config', other)).stdout).toContain('verified')
   })
 
-  test('data in place is replaced only by force, and even then kept', async () => {
+  test('existing data is replaced only by force, and kept even then', async () => {
     const other = elsewhere('other')
     const [first, second] = ['restored-1', 'restored-2'].map((name) => join(directory, 'other', name, 'sterna.db')) as [string, string]
     const before = readFileSync(first)
@@ -114,7 +114,7 @@ describe('backup and restore', () => {
     expect(existsSync(join(directory, 'other', 'restoring'))).toBe(false)
   })
 
-  test('a file that is no backup changes nothing', async () => {
+  test('a file that is not a backup changes nothing', async () => {
     const broken = elsewhere('broken')
     writeFileSync(join(directory, 'broken.db'), 'x'.repeat(5000))
     const ran = await sterna('restore', 'broken.db', '--key', 'data/secret.key', '--config', broken)
@@ -140,7 +140,7 @@ const refusals: [argv: string[], exitCode: number, stderr: RegExp][] = [
   [['webhook', 'add', 'http://x.example', '--account', 'shop', '--events', 'email.sned'], 1, /There is no event "email\.sned"/],
   [['queue', 'retry', 'nowhere.example'], 1, /Nothing in the queue matches/],
 ]
-test.each(refusals)('sterna %j is refused in words', async (argv, exitCode, stderr) => {
+test.each(refusals)('sterna %j is refused with an explanation', async (argv, exitCode, stderr) => {
   const ran = await sterna(...argv, '--config', config)
   expect(ran).toMatchObject({ exitCode, stdout: '' })
   expect(ran.stderr).toMatch(/^sterna: /)
@@ -148,7 +148,7 @@ test.each(refusals)('sterna %j is refused in words', async (argv, exitCode, stde
 })
 
 const readers = [['domain', 'list'], ['account', 'list'], ['queue', 'list'], ['doctor'], ['backup', 'copy.db']]
-test.each(readers.map((argv) => [argv]))('sterna %j makes nothing where there is no data of a server', async (argv) => {
+test.each(readers.map((argv) => [argv]))('sterna %j creates nothing where there is no data', async (argv) => {
   const file = join(directory, 'nowhere.yml')
   writeFileSync(file, `data_dir: ${directory}/nowhere\n`)
   const ran = await sterna(...argv, '--config', file)
@@ -157,7 +157,7 @@ test.each(readers.map((argv) => [argv]))('sterna %j makes nothing where there is
   expect(existsSync(join(directory, 'nowhere'))).toBe(false)
 })
 
-test('faults of the configuration are told before anything is touched', async () => {
+test('configuration faults are reported before anything is touched', async () => {
   const file = join(directory, 'faulty.yml')
   writeFileSync(file, 'mode: lvie\nhttp.lisen: 1\n')
   const ran = await sterna('account', 'list', '--config', file)

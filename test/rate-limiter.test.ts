@@ -4,7 +4,7 @@ import { settableClock } from './support/settable-clock.ts'
 
 const perMinute = (limit: number) => ({ limit, windowMs: minuteMs })
 
-test('never more than the limit in any 60 seconds, each key for itself', () => {
+test('allows no more than the limit in any 60 seconds, per key', () => {
   const clock = settableClock()
   const rate = new RateLimiter(clock, perMinute(2))
   expect(rate.take('a')).toBe(0)
@@ -14,7 +14,7 @@ test('never more than the limit in any 60 seconds, each key for itself', () => {
   expect([rate.take('a'), rate.take('a')]).toEqual([0, 59_000])
 })
 
-test('nobody waits longer because the time of day was set back', () => {
+test('nobody waits longer because the clock was set back', () => {
   const clock = settableClock()
   const rate = new RateLimiter(clock, perMinute(1))
   expect(rate.take('a')).toBe(0)
@@ -23,7 +23,7 @@ test('nobody waits longer because the time of day was set back', () => {
   expect(rate.take('a')).toBe(0)
 })
 
-test('several keys are counted together or not at all, and wait for the last of them', () => {
+test('several keys are counted together or not at all, and wait for the last one', () => {
   const clock = settableClock()
   const rate = new RateLimiter(clock, perMinute(2))
   rate.take('user')
@@ -34,12 +34,12 @@ test('several keys are counted together or not at all, and wait for the last of 
   expect([rate.countOf('user'), rate.countOf('network')]).toEqual([1, 0])
 })
 
-test('0 is no limit', () => {
+test('0 means no limit', () => {
   const rate = new RateLimiter(settableClock(), perMinute(0))
   expect([rate.take('a'), rate.take('a')]).toEqual([0, 0])
 })
 
-test('a flood of keys pushes out those that are not used, and no others', () => {
+test('a flood of keys evicts unused ones, and no others', () => {
   const rate = new RateLimiter(settableClock(), perMinute(1))
   for (const key of ['idle', 'busy']) rate.take(key)
   for (let i = 0; i < 10_000; i++) {
@@ -49,7 +49,7 @@ test('a flood of keys pushes out those that are not used, and no others', () => 
   expect(rate.take('idle')).toBe(0)
 })
 
-test('one who has reached the limit cannot make others be forgotten', () => {
+test('a blocked client cannot evict others', () => {
   const rate = new RateLimiter(settableClock(), perMinute(1))
   expect([rate.take('victim', 'network'), rate.take('other network')]).toEqual([0, 0])
   for (let i = 0; i < 10_050; i++) expect(rate.take('other network', `invented ${i}`)).toBe(minuteMs)

@@ -67,7 +67,7 @@ test.each([
   ['tests that fail', { test: 'node -e "process.exit(1)"' }, ['patch'], /npm test/],
   ['a version that is not higher', {}, ['0.1.0'], /not higher/],
   ['no version', {}, [], /Usage/],
-])('with %s nothing is released', (_, options, args, reason) => {
+])('with %s there is no release', (_, options, args, reason) => {
   repository(options)
   const changelog = read('CHANGELOG.md')
   const { status, output } = release(...args)
@@ -77,7 +77,7 @@ test.each([
   expect(git('rev-list', '--count', 'HEAD').trim()).toBe('1')
 })
 
-test('uncommitted changes and other branches are not released', () => {
+test('does not release uncommitted changes or other branches', () => {
   repository()
   writeFileSync(join(directory, 'new'), '')
   expect(release('patch').output).toContain('uncommitted changes')

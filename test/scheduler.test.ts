@@ -8,7 +8,7 @@ const [minute, day] = [60_000, 24 * 3_600_000]
 beforeEach(() => void vi.useFakeTimers({ now: start, toFake: ['setTimeout', 'clearTimeout', 'Date'] }))
 afterEach(() => void vi.useRealTimers())
 
-test.each([-3 * day, 3 * day])('jobs go on once the time of day was set, by %i ms', async (jump) => {
+test.each([-3 * day, 3 * day])('jobs continue after the clock was set, by %i ms', async (jump) => {
   let runs = 0
   const scheduler = startScheduler([{ name: 'job', cron: '* * * * *', run: async () => void runs++ }], silentLog)
   await vi.advanceTimersByTimeAsync(2 * minute)
@@ -22,7 +22,7 @@ test.each([-3 * day, 3 * day])('jobs go on once the time of day was set, by %i m
   expect(runs).toBe(5)
 })
 
-test('a run never overlaps the next, and one that fails is no reason not to run again', async () => {
+test('a run never overlaps the next, and a failed run does not stop the next', async () => {
   const ends: ((error?: Error) => void)[] = []
   const run = (): Promise<void> => new Promise((resolve, reject) => ends.push((error) => (error ? reject(error) : resolve())))
   const scheduler = startScheduler([{ name: 'job', cron: '* * * * *', run }], silentLog)

@@ -7,7 +7,7 @@ import { metricsPage } from '../src/metrics/metrics-document.ts'
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 
-test('the generated files are what their sources say (npm run docs)', () => {
+test('the generated files match their sources (npm run docs)', () => {
   expect(read('config/sterna.example.yml')).toBe(exampleFile())
   expect(read('docs/settings.md')).toBe(settingsPage())
   expect(read('docs/commands.md')).toBe(commandsPage())

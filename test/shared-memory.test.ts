@@ -4,7 +4,7 @@ import { noteShared, sharedBytes } from '../src/shared-memory.ts'
 const mebibyte = 1024 * 1024
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('shared memory that nobody uses any more is found after some more of it', async () => {
+test('unused shared memory is collected after some more of it was created', async () => {
   const forgotten = new WeakRef(sharedBytes(mebibyte))
   await nextTurn()
   for (let i = 0; i < 1000; i++) noteShared(1000)

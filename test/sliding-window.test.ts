@@ -18,7 +18,7 @@ const requests = fc.array(
   { maxLength: 300 },
 )
 
-test('never more than the limit is taken in any minute, and nothing is refused while fewer were', () => {
+test('takes no more than the limit in any minute, and refuses nothing below it', () => {
   fc.assert(
     fc.property(requests, (sequence) => {
       const window = new SlidingWindow(windowMs)
@@ -38,7 +38,7 @@ test('never more than the limit is taken in any minute, and nothing is refused w
   )
 })
 
-test('it tells exactly when one more may be taken', () => {
+test('knows exactly when one more may be taken', () => {
   fc.assert(
     fc.property(requests, (sequence) => {
       const window = new SlidingWindow(windowMs)
@@ -56,7 +56,7 @@ test('it tells exactly when one more may be taken', () => {
   )
 })
 
-test('what is given back makes room for one more, and an empty window has nothing to give back', () => {
+test('giving back makes room for one more, and an empty window has nothing to give back', () => {
   const window = new SlidingWindow(windowMs)
   window.giveBack()
   expect([window.take(1_000, 1), window.take(1_000, 1)]).toEqual([true, false])

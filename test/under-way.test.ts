@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { UnderWay } from '../src/under-way.ts'
 
-test('waits for what is under way, and for what that begins', async () => {
+test('waits for work under way, and for work that it starts', async () => {
   const failures: unknown[] = []
   const underWay = new UnderWay((error) => failures.push(error))
   const done: string[] = []

@@ -19,18 +19,18 @@ function start(timeoutMs: number): UntrustedReader<Request, string> {
   return started
 }
 
-it('a child that cannot be started is no fault of the document', async () => {
+it("a child that cannot be started is not the document's fault", async () => {
   const none = new UntrustedReader({ child: new URL('./no-such-module.ts', import.meta.url), timeoutMs: 2000, maxOldSpaceMb: 64 })
   reader = none
   await expect(none.read(load, null)).rejects.toMatchObject({ code: 'service_unavailable' })
   await expect(none.read(load, null)).rejects.toMatchObject({ code: 'service_unavailable' })
 })
 
-it('time in which others have the processor does not count', async () => {
+it('time in which others use the processor does not count', async () => {
   await expect(start(500).read(load, { busyMs: 0, idleMs: 800 })).resolves.toMatchObject({ answer: 'a document' })
 })
 
-it('nor does time in which this process is held up, while the answer is there and not read yet', async () => {
+it('nor does time in which this process is held up while an answer waits to be read', async () => {
   const started = start(200)
   await started.read(load, { busyMs: 0, idleMs: 0 })
   const reading = started.read(load, { busyMs: 20, idleMs: 0 })
@@ -47,7 +47,7 @@ it('nor does time in which this process is held up, while the answer is there an
 it.each([
   ['keeps the processor busy', { busyMs: 600, idleMs: 0 }],
   ['does nothing and does not end either', { busyMs: 0, idleMs: 60_000 }],
-])('a document whose reader %s is refused, and the next one read', async (_, request) => {
+])('a document whose reader %s is refused, and the next one is read', async (_, request) => {
   const started = start(300)
   const next = (): Promise<unknown> => started.read(load, { busyMs: 0, idleMs: 0 })
   const [first, second] = await Promise.allSettled([started.read(load, request), next()])
@@ -67,7 +67,7 @@ it.each([
   await expect(started.read(load, { busyMs: 0, idleMs: 0 })).resolves.toMatchObject({ answer: 'a document' })
 })
 
-it('a reader that is killed before it has all of a document has not refused it', async () => {
+it('a reader killed before it has the whole document has not refused it', async () => {
   const killed = new UntrustedReader({
     child: new URL('./support/killed-reader-process.ts', import.meta.url),
     timeoutMs: 2000,

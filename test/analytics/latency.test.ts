@@ -18,6 +18,6 @@ test('a percentile is off by less than the width of its bucket', () => {
   )
 })
 
-test('of nothing there is none', () => {
+test('without deliveries there is none', () => {
   expect(percentile([0, 0], 0.5)).toBeNull()
 })

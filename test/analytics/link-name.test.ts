@@ -14,7 +14,7 @@ test.each([
   ['https://shop.example/product/123456', 'https://shop.example/product/123456'],
   ['https://social.example/@sterna', 'https://social.example/@sterna'],
   ['https://shop.example/%', 'https://shop.example/%'],
-])('%s is counted as %s', (link, name) => {
+])('%s counts as %s', (link, name) => {
   expect(linkName(link)).toBe(name)
 })
 

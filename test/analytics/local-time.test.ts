@@ -8,7 +8,7 @@ const quarter = hour / 4
 const at = (text: string): number => Date.parse(text)
 const zones = ['UTC', 'Europe/Berlin', 'America/St_Johns', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'Africa/Casablanca', 'Pacific/Chatham']
 
-test('segments lie side by side, and within each the clocks are the same way off', () => {
+test('segments adjoin, and each has one UTC offset', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...zones),
@@ -43,11 +43,11 @@ test.each([
   expect(new TimeZone(zone).atLocal(at(day))).toBe(at(moment))
 })
 
-test('there is no such zone', () => {
+test('refuses unknown zones', () => {
   for (const name of ['Mars/Olympus', '', 'UTC+25']) expect(() => new TimeZone(name)).toThrow(RangeError)
 })
 
-test('the hours of the day on which clocks go back are twenty-five', () => {
+test('the day on which clocks go back has twenty-five hours', () => {
   const zone = new TimeZone('Europe/Berlin')
   const hours = periodsBetween(zone.atLocal(at('2026-10-25')), zone.atLocal(at('2026-10-26')), 'hourly', zone)
   expect(hours).toHaveLength(25)

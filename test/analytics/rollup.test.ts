@@ -193,7 +193,7 @@ const arbitraryAsked = fc.record({
 })
 
 test(
-  'every report equals a straight count over the log, with crashes, two at once and machines found out late',
+  'every report equals a direct count of the log, despite crashes, two processes, and machines recognised late',
   { timeout: 120_000 },
   async () => {
     await fc.assert(
@@ -247,7 +247,7 @@ test(
   },
 )
 
-test('many events are counted in steps, each once', async () => {
+test('counts many events in steps, each once', async () => {
   const db = await startCountedStore()
   const many = Array.from({ length: 2_500 }, (_, i) => ({
     kind: 'delivered' as const,
@@ -271,7 +271,7 @@ test('many events are counted in steps, each once', async () => {
   ])
 })
 
-test('a person’s hit that was a machine’s makes the next one count, in its own quarter of an hour', async () => {
+test("if a person's hit turns out to be a machine's, the next one counts as unique, in its own quarter of an hour", async () => {
   const db = await startCountedStore()
   const hit = (kind: 'opened' | 'clicked', at: number) => ({ kind, message: 1, recipient: 0, at: start + at, bot: false, link: 0, hit: 0 })
   const written = logOf([hit('opened', 0), hit('clicked', 5 * quarter), hit('opened', 9 * quarter)], [])
@@ -299,7 +299,7 @@ test('a person’s hit that was a machine’s makes the next one count, in its o
   ])
 })
 
-test('values beyond the most of a day count as others, after a restart too, and nothing is lost', async () => {
+test('values beyond the daily limit count as others, even after a restart, and nothing is lost', async () => {
   const db = await testDatabase()
   await startCountedStore(
     db,

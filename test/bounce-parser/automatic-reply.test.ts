@@ -12,7 +12,7 @@ const classOf = async (...lines: string[]): Promise<string> => {
 const person = 'From: Person <person@example.com>'
 const quoted = ['', 'I am away. My mail to you said: 550 5.1.1 user unknown, mailbox full.', 'person@example.com']
 
-describe('an automatic reply is no bounce, whatever it says', () => {
+describe('an automatic reply is not a bounce, whatever it says', () => {
   it.each([
     ['RFC 3834', 'Auto-Submitted: auto-replied'],
     ['RFC 3834 with a parameter', 'Auto-Submitted: auto-replied (vacation)'],
@@ -57,7 +57,7 @@ describe('an automatic reply is no bounce, whatever it says', () => {
     )
   })
 
-  it('a notice that mail was deleted unread', async () => {
+  it('a notification that mail was deleted unread', async () => {
     const notice = ['--b', '', 'Your message was deleted without being read.', '--b', 'Content-Type: message/disposition-notification', '']
     const fields = ['Final-Recipient: rfc822;person@example.com', 'Disposition: automatic-action/MDN-sent-automatically; deleted', '--b--']
     const type = 'Content-Type: multipart/report; report-type=disposition-notification; boundary=b'
@@ -66,13 +66,13 @@ describe('an automatic reply is no bounce, whatever it says', () => {
     expect(await classOf(person, type, '', ...ofReport, ...fields)).toBe('autoreply')
   })
 
-  it('what somebody with the name of a mail system answers', async () => {
+  it('a reply from someone named like a mail system', async () => {
     const answer = ['Subject: Automatic reply: order', '', 'I am away. <a@b.example>: 550 5.1.1 User unknown']
     expect(await classOf('From: Ann UUCP <ann@uucp.example>', ...answer)).toBe('autoreply')
     expect(await classOf('From: The MIMEDefang list <list@example.org>', ...answer)).toBe('autoreply')
   })
 
-  it('but mail of a person is nothing of all that', async () => {
+  it('mail from a person is none of these', async () => {
     expect(await classOf(person, 'Subject: Re: your order', '', 'Thank you, it has arrived.')).toBe('not-bounce')
     const quotedReport = [
       'Subject: Re: Undelivered Mail',

@@ -16,7 +16,7 @@ const refusal = (some: Partial<Refusal>): Refusal => ({
   ...some,
 })
 
-describe('each rule decides the reply it was made for', () => {
+describe('each rule decides its example', () => {
   it.each(all.map((rule) => [rule.name, rule] as const))('%s', (name, rule) => {
     const examples = [rule.example, ...Object.values(rule.languages ?? {}).map(({ example }) => example)].filter(
       (example) => example !== undefined,
@@ -27,7 +27,7 @@ describe('each rule decides the reply it was made for', () => {
   })
 })
 
-test('rules that name what is no phrase, or terms that are not there, are refused', () => {
+test('refuses rules with invalid phrases or unknown terms', () => {
   const withPhrase = (phrase: string) =>
     new BounceRules({ ...source, rules: [{ name: 'a', says: [phrase], category: 'other', hard: false }] })
   expect(() => withPhrase('user unknown')).not.toThrow()
@@ -35,24 +35,24 @@ test('rules that name what is no phrase, or terms that are not there, are refuse
   expect(() => withPhrase('$nobody unknown')).toThrow(RangeError)
 })
 
-test('the last rule fits everything, and is soft', () => {
+test('the last rule matches everything and is soft', () => {
   const { name: _, example, ...rest } = all.at(-1) ?? { name: '', example: null }
   expect(rest).toEqual({ category: 'other', hard: false })
   expect(example).not.toBeNull()
 })
 
-test('codes are hard where the address or its domain does not exist, has moved, or takes no mail, and nowhere else', () => {
+test('codes are hard only if the address or its domain does not exist, has moved, or accepts no mail', () => {
   const hard = codes.filter((code) => rules.classify(refusal({ code: 550, enhancedStatus: `5.${code}` })).hard)
   expect(hard).toEqual(['1.1', '1.2', '1.3', '1.6', '1.10'])
   expect(codes.filter((code) => rules.classify(refusal({ code: 450, enhancedStatus: `4.${code}` })).hard)).toEqual([])
 })
 
-test('every code of RFC 3463 and of the documents that add to it has a meaning', () => {
+test('every code of RFC 3463 and its extensions has a meaning', () => {
   const ofSubject = [1, 11, 5, 7, 8, 7, 11, 31]
   expect(codes).toEqual(ofSubject.flatMap((count, subject) => Array.from({ length: count }, (_, detail) => `${subject}.${detail}`)))
 })
 
-test('a code that is not registered means what its subject means', () => {
+test('an unregistered code means the same as its subject', () => {
   expect(rules.classify(refusal({ code: 550, enhancedStatus: '5.7.999' }))).toEqual({ category: 'policy', hard: false })
   expect(rules.classify(refusal({ code: 550, enhancedStatus: '5.99.1', text: 'what', phase: 'report' }))).toEqual({
     category: 'other',

@@ -19,13 +19,13 @@ function judge(phase: RefusalPhase, reply: string, remoteHost: string | null = n
   return classifyRefusal({ code, enhancedStatus, text, phase, remoteHost })
 }
 
-describe('what mail systems say', () => {
+describe('replies of mail systems', () => {
   it.each(replies)('%s at %s: %s', (hardness, phase, reply, remoteHost) => {
     expect(judge(phase, reply, remoteHost ?? null).hard ? 'hard' : 'soft').toBe(hardness)
   })
 })
 
-describe('whose matter it is', () => {
+describe('what a refusal is about', () => {
   it.each<[BounceCategory, RefusalPhase, string]>([
     ['invalid_recipient', 'rcpt', '550 5.1.1 no'],
     ['domain_not_found', 'report', '5.4.4 Host or domain name not found. Name service error for name=a.test type=A: Host not found'],
@@ -64,7 +64,7 @@ const words = fc.constantFrom(
   'not',
 )
 
-test('whatever is said is understood or not, and before RCPT never hard unless the host takes no mail at all', () => {
+test('classifies any text, and before RCPT nothing as hard unless the host accepts no mail at all', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 3000 }),
     fc.array(words, { maxLength: 200 }).map((some) => some.join(' ')),

@@ -9,7 +9,7 @@ const imported = readdirSync(folder)
     Array.from(readFileSync(join(folder, name), 'utf8').matchAll(/^(?:import|}) .*from '([^']+)'$/gm), ([, target = '']) => target),
   )
 
-test('the parser needs nothing from elsewhere but functions that are pure too', () => {
+test('the parser imports only pure functions from elsewhere', () => {
   const elsewhere = new Set(imported.filter((target) => !target.startsWith('./')))
   expect([...elsewhere].sort()).toEqual([
     '../message/mime-leaves.ts',

@@ -377,7 +377,7 @@ const mails: Record<string, Mail> = {
   },
 }
 
-describe('no recipient is reported by', () => {
+describe('finds no recipient in', () => {
   it.each(Object.entries(mails))('%s', async (_, mail) => {
     expect(concernedRecipients(await read(mail)).map(({ address }) => address)).toEqual([])
   })

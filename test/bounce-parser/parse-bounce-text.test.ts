@@ -12,7 +12,7 @@ import { ReturnedMessage, type ReturnedPart } from '../../src/bounce-parser/retu
 const directory = resolve(import.meta.dirname, '../fixtures/freeform')
 const names = readdirSync(directory).filter((name) => name.endsWith('.eml'))
 
-describe('reports without a delivery status, in the forms of many mail systems', () => {
+describe('bounces of many mail systems without a delivery status', () => {
   it.each(names)('%s', async (name) => {
     const expected = JSON.parse(readFileSync(join(directory, name.replace('.eml', '.json')), 'utf8')) as Partial<Feedback>
     const { class: found, recipients } = parseFeedback(await readReturnedMessage(readFileSync(join(directory, name)), bounceVocabulary()))
@@ -31,7 +31,7 @@ const notice = (content: string, headers: Record<string, string> = {}, ...more: 
 const recipients = (content: string, headers?: Record<string, string>): string[] =>
   parseBounceText(notice(content, headers)).map(({ address, action, hard }) => `${address} ${action}${hard ? ' hard' : ''}`)
 
-describe('who has failed', () => {
+describe('the failed recipient', () => {
   it.each<[string, string, string[]]>([
     [
       'not the sender that the report names',
@@ -76,12 +76,12 @@ describe('who has failed', () => {
     ],
   ])('%s', (_, content, expected) => expect(recipients(content, { subject: 'Undelivered mail' })).toEqual(expected))
 
-  it('is told by the field for it', () => {
+  it('is named in a field for it', () => {
     const headers = { 'x-failed-recipients': 'a@them.test', subject: 'Mail delivery failed' }
     expect(recipients('The following address failed:\n\n  c@them.test\n    user unknown', headers)).toEqual(['a@them.test failed hard'])
   })
 
-  it('is not hard for what is said of another', () => {
+  it('is not hard because of what is said about another', () => {
     const headers = { 'x-failed-recipients': 'a@them.test, c@them.test', subject: 'Mail delivery failed' }
     expect(recipients('The following address failed:\n\n  c@them.test\n    user unknown', headers)).toEqual([
       'a@them.test failed',
@@ -89,14 +89,14 @@ describe('who has failed', () => {
     ])
   })
 
-  it('is whom the message was for, where the report names nobody', () => {
+  it('is the original recipient if the text names nobody', () => {
     const original = { contentType: 'message/rfc822', content: 'From: b@us.test\nTo: a@them.test\n\nHello' }
     const message = notice('Your message could not be delivered: the user does not exist.', {}, original)
     expect(parseBounceText(message)).toMatchObject([{ address: 'a@them.test', hard: true }])
   })
 })
 
-describe('a reply that is quoted', () => {
+describe('a quoted reply', () => {
   it.each<[string, string, boolean]>([
     ['at RCPT', '<a@them.test>: host mx.test said: 550 User unknown (in reply to RCPT TO command)', true],
     ['at RCPT, as Coremail has it', '<a@them.test>\nSMTP error, RCPT TO: Host mx.test(192.0.2.1) said 550 User unknown', true],
@@ -131,21 +131,21 @@ describe('a reply that is quoted', () => {
   ])('%s', (_, content, hard) => expect(parseBounceText(notice(content))).toMatchObject([{ address: 'a@them.test', smtpCode: 550, hard }]))
 })
 
-it('what 1&1 says was said after the data is not hard, though it quotes no code', () => {
+it('1&1 does not quote a code, but its refusal came after the data and is not hard', () => {
   const said = (phase: string) =>
     recipients(`failed:\n\n"a@them.test":\nSMTP error from remote server ${phase}:\nhost: mx.them.test\nno such recipient here`)
   expect(said('after transfer of mail text')).toEqual(['a@them.test failed'])
   expect(said('after RCPT command')).toEqual(['a@them.test failed hard'])
 })
 
-it('what Postfix tells its operator of the session of a client is never hard', () => {
+it('Postfix transcripts of client sessions, sent to the operator, are never hard', () => {
   const transcript =
     'Transcript of session follows.\n\n Out: 220 mx.test ESMTP Postfix\n In:  RCPT TO:<a@them.test>\n Out: 550 5.1.1 <a@them.test>: Recipient address rejected: User unknown'
   expect(recipients(transcript, { subject: 'Postfix SMTP server: errors from client.test[192.0.2.1]' })).toEqual(['a@them.test failed'])
   expect(recipients(transcript, { subject: 'Undelivered mail' })).toEqual(['a@them.test failed hard'])
 })
 
-it('what stands ahead of a header that came back without a word is read, the transcript too', () => {
+it('reads the text before a returned header, including the transcript', () => {
   const original = '\nFrom: b@us.test\nTo: <a@them.test, c@other.test>\nSubject: x\nMessage-ID: <1@us.test>\n'
   const reasons =
     'The message to <a@them.test> was undeliverable:\n5.2.2 - Mailbox full\n\nThe message to <c@other.test> was undeliverable:\n5.1.2 - Bad destination host'
@@ -157,14 +157,14 @@ it('what stands ahead of a header that came back without a word is read, the tra
   ).toEqual(['a@them.test failed hard'])
 })
 
-it('whoever is known to have failed is looked for, however the text names them', () => {
+it('finds recipients known to have failed, however the text names them', () => {
   const headers = { 'x-failed-recipients': 'a@them.test, c@other.test', subject: 'Undeliverable mail' }
   const content =
     "Failed to deliver to 'a@them.test':\n 550 5.1.1 <a@them.test>... User unknown\n\nFailed to deliver to 'c@other.test':\n domain name does not exist"
   expect(recipients(content, headers)).toEqual(['a@them.test failed hard', 'c@other.test failed hard'])
 })
 
-describe('reports in many languages', () => {
+describe('bounces in many languages', () => {
   it.each([
     ['Meddelandet kunde inte levereras', 'Ditt meddelande till a@them.test kunde inte levereras. Mottagaren finns inte.'],
     ['Meddelelsen kunne ikke leveres', 'Din meddelelse til a@them.test kunne ikke leveres. Modtageren findes ikke.'],
@@ -191,7 +191,7 @@ describe('reports in many languages', () => {
   })
 })
 
-describe('a report of a sender that is no known system', () => {
+describe('a bounce from an unknown system', () => {
   it.each([
     [
       'Mancata consegna del messaggio',
@@ -205,7 +205,7 @@ describe('a report of a sender that is no known system', () => {
   ])('%s', (subject, content) => expect(recipients(content, { from: 'Mail <mail@x.test>', subject })).toEqual(['a@them.test failed hard']))
 })
 
-describe('what may be so is not proved', () => {
+describe('a vague wording is not proof', () => {
   it.each([
     'The address may not exist.',
     'Possible reasons: user unknown, server down.',
@@ -220,7 +220,7 @@ describe('what may be so is not proved', () => {
   ])('%s', (reason) => expect(recipients(`Your message to a@them.test could not be delivered. ${reason}`)).toEqual(['a@them.test failed']))
 })
 
-describe('what is said of a list', () => {
+describe('a bounce of a mailing list', () => {
   it.each<[string, string, string[]]>([
     [
       'one reason behind it',
@@ -276,7 +276,7 @@ describe('what is said of a list', () => {
   ])('%s', (_, content, expected) => expect(recipients(content, { subject: 'Undelivered mail' })).toEqual(expected))
 })
 
-describe('a dialogue counts by the last command', () => {
+describe('the last command of a dialogue counts', () => {
   const dialogue = (prefix: string, sent: string, received: string, last: string[]): string =>
     [
       `${sent} EHLO us.test`,
@@ -312,7 +312,7 @@ describe('a dialogue counts by the last command', () => {
   })
 })
 
-describe('a dialogue that Sendmail quotes', () => {
+describe('a dialogue quoted by Sendmail', () => {
   const sendmail = (...said: string[]): string[] =>
     recipients(
       [
@@ -354,7 +354,7 @@ describe('a dialogue that Sendmail quotes', () => {
   ])('leaves out %s', (_, said, expected) => expect(sendmail(...said)).toEqual(expected))
 })
 
-describe('what the reporting system found out itself of a domain', () => {
+describe("the reporting system's own finding about a domain", () => {
   it.each([
     'an MX or SRV record indicated no SMTP service',
     'There are no DNS entries for the hostname them.test. I cannot determine where to send this message.',
@@ -383,7 +383,7 @@ describe('what the reporting system found out itself of a domain', () => {
   ])('soft: %s', (reason) => expect(recipients(`Delivery failed:\n\n<a@them.test>:\n  ${reason}`)).toEqual(['a@them.test failed']))
 })
 
-describe('what a mail system tells the owner of a mailbox, or its operator, names nobody', () => {
+describe('notices to a mailbox owner or operator name nobody', () => {
   it.each([
     ['Mail quota warning', 'Your mailbox is now more than 90% full. When it is full, mail for a@them.test will be returned.'],
     ['Your mailbox is over its size limit', 'Your mailbox has exceeded its size limit. Mail to a@them.test will be rejected.'],
@@ -412,10 +412,10 @@ describe('what a mail system tells the owner of a mailbox, or its operator, name
     ['Virus detected', 'Your message to a@them.test contained a virus and was not delivered. Your mailbox is nearly full.'],
     ['Обнаружен вирус', 'Ваше письмо для <a@them.test> содержит вирус и не было доставлено.'],
     ['Undelivered mail', '<a@them.test>: host mx.them.test said: 552 your mailbox is nearly full'],
-  ])('unless it is told the sender: %s', (subject, content) => expect(recipients(content, { subject })).toEqual(['a@them.test failed']))
+  ])('unless the sender is known: %s', (subject, content) => expect(recipients(content, { subject })).toEqual(['a@them.test failed']))
 })
 
-test('whatever is written there, nothing is hard without an address', () => {
+test('nothing is hard without an address, whatever the text says', () => {
   const lines = fc.constantFrom(
     '<a@b.test>: user unknown',
     '',
@@ -451,11 +451,11 @@ test.each<[string, string, string[]]>([
     'Delivery failed:\n\n  anna@them.test\n    user unknown\n\nOriginal message:\n\nTo: anna@them.test\nSubject: Your mailbox is full\n',
     ['anna@them.test failed hard'],
   ],
-])('%s says nothing of the recipient', (_, content, expected) => {
+])('%s says nothing about the recipient', (_, content, expected) => {
   expect(recipients(content)).toEqual(expected)
 })
 
-test('a rule for a host holds for the domains of its customers', () => {
+test('a rule for a host applies to the domains of its customers', () => {
   const content =
     'A message that you sent could not be delivered to one or more of its recipients. This is a permanent error.\n\n' +
     '  anna@custom.test\n    host mx00.ionos.de [192.0.2.1]\n    SMTP error from remote mail server after RCPT TO:<anna@custom.test>:\n' +

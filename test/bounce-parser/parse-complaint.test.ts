@@ -5,12 +5,12 @@ import { bounceVocabulary } from '../../src/bounce-vocabulary.ts'
 
 const parse = (...parts: ReturnedPart[]) => parseComplaint(new ReturnedMessage([], parts, bounceVocabulary()))
 
-it('is read in one pass, also a field of spaces that does not end as a line does', () => {
+it('parses in linear time, even a field of spaces without a line end', () => {
   const content = `Feedback-Type: abuse\nUser-Agent:${' '.repeat(1_000_000)}\r\nVersion: 1`
   expect(parse({ contentType: 'message/feedback-report', content })?.complaint.feedbackType).toBe('abuse')
 })
 
-describe('whom it is about', () => {
+describe('the recipient who complained', () => {
   const complaint = (report: string[], original: string[]) =>
     parse(
       {

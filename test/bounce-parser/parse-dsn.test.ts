@@ -35,7 +35,7 @@ describe('the action', () => {
   })
 })
 
-it('a status in the message that came back is none', () => {
+it('a status inside the returned original does not count', () => {
   const status = 'Final-Recipient: rfc822; c@d.example\nAction: failed\nStatus: 5.1.1\n'
   const headers = [
     { name: 'from', value: 'MAILER-DAEMON@mx.b.example' },
@@ -49,7 +49,7 @@ it('a status in the message that came back is none', () => {
   expect(read('Received: from us\nFrom: MAILER-DAEMON@mx.b.example\nSubject: Undelivered mail')).toMatchObject([{ address: 'c@d.example' }])
 })
 
-describe('of several recipients', () => {
+describe('several recipients', () => {
   const hard = (...replies: string[]) => {
     const blocks = replies.map(
       (reply, index) => `Final-Recipient: rfc822; a${index}@b.example\nAction: failed\nDiagnostic-Code: smtp; ${reply}\n`,
@@ -57,7 +57,7 @@ describe('of several recipients', () => {
     return parseDsn(dsn(`Reporting-MTA: dns; mx.relay.example\n\n${blocks.join('\n')}`))?.map((each) => each.hard)
   }
 
-  it('words alone prove nothing of any', () => {
+  it('words alone prove nothing about any of them', () => {
     expect(hard('550 User unknown', '552 Mailbox full')).toEqual([false, false])
   })
 
@@ -66,7 +66,7 @@ describe('of several recipients', () => {
   })
 })
 
-describe('hard is only what is proved', () => {
+describe('hard requires proof', () => {
   const said = (phase: string) => `<a@b.example>: host mx.b.example said: 550 User unknown (in reply to ${phase} command)`
   it.each([
     ['Status: 5.1.1', '', true],
@@ -157,7 +157,7 @@ describe('hard is only what is proved', () => {
   })
 })
 
-it('the final recipient counts, and one without a domain only where there is nothing better', () => {
+it('the final recipient counts, and one without a domain only if there is nothing better', () => {
   expect(only('Original-Recipient: rfc822; o@b.example\nX-Actual-Recipient: rfc822; x@b.example')?.address).toBe('a@b.example')
   const status = (fields: string) => parseDsn(dsn(`${fields}\nAction: failed\nStatus: 5.1.1`))?.[0]?.address
   expect(status('Original-Recipient: rfc822; o@b.example\nFinal-Recipient: local; root')).toBe('o@b.example')
@@ -166,7 +166,7 @@ it('the final recipient counts, and one without a domain only where there is not
   expect(status('Final-Recipient: rfc822;\nReporting-MTA: dns; b.example')).toBe(null)
 })
 
-it('an address that is told of twice is one recipient, and a failure of it is what counts', () => {
+it('an address that occurs twice is one recipient, and a failure wins', () => {
   const blocks = ['delayed', 'failed', 'delivered'].map((action) => `Final-Recipient: rfc822; a@b.example\nAction: ${action}\n`)
   expect(parseDsn(dsn(blocks.join('\n')))).toEqual([expect.objectContaining({ address: 'a@b.example', action: 'failed' })])
 })
@@ -179,7 +179,7 @@ const word = fc.stringMatching(/^[A-Za-z0-9]{1,12}$/)
 const address = fc.tuple(word, word).map(([local, host]) => `${local}@${host}.example`.toLowerCase())
 const folded = fc.array(word, { minLength: 1, maxLength: 8 })
 
-it('reads back what was composed, in any order and folding, with empty lines or without', () => {
+it('parses what was composed, in any order and folding, with or without empty lines', () => {
   const recipient = fc.record({
     address,
     action: fc.constantFrom('failed', 'delayed', 'delivered', 'relayed', 'expanded'),
@@ -212,7 +212,7 @@ it('reads back what was composed, in any order and folding, with empty lines or 
   )
 })
 
-it('takes whatever text for a status without breaking', () => {
+it('parses any text as a status without crashing', () => {
   const line = fc.oneof(
     fc.string({ maxLength: 60 }),
     fc.constantFrom(
@@ -233,6 +233,6 @@ it('takes whatever text for a status without breaking', () => {
   )
 })
 
-it('is read in one pass, also a field of spaces that does not end as a line does', () => {
+it('parses in linear time, even a field of spaces without a line end', () => {
   expect(only(`Action: failed\nDiagnostic-Code:${' '.repeat(1_000_000)}\r`)?.action).toBe('failed')
 })

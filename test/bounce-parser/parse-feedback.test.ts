@@ -56,7 +56,7 @@ describe.each(['postfix-user-unknown', 'exim-mailbox-full', 'exchange-html-and-b
   })
 })
 
-it('the header of the original is found within a text, behind what the report quotes of it', async () => {
+it('finds the header of the original inside a text, after what the bounce quotes of it', async () => {
   const text = [
     'Your message',
     '',
@@ -84,7 +84,7 @@ it('the header of the original is found within a text, behind what the report qu
   expect(report.original).toMatchObject({ reference: 'r0', reversePath: 'b0@send.shop.example', messageId: '<1@shop.example>' })
 })
 
-it('a mail client may ask for its user', async () => {
+it('a mail client may unsubscribe its user', async () => {
   const mail = 'From: Person <person@example.com>\nTo: u0@shop.example\nSubject: Unsubscribe\nX-Apple-Unsubscribe: true\n\n'
   expect(await understand(Buffer.from(mail))).toMatchObject({
     class: 'complaint',
@@ -93,7 +93,7 @@ it('a mail client may ask for its user', async () => {
   })
 })
 
-describe('notifications of Amazon SES', () => {
+describe('Amazon SES notifications', () => {
   const mail = (text: string): Buffer =>
     Buffer.from(`From: no-reply@sns.amazonaws.com\nSubject: AWS Notification Message\n\n${text}\n\n--\nIf you wish {to stop}\n`)
   const bounce = (bounceType: string) => ({

@@ -38,7 +38,7 @@ describe('a phrase', () => {
     ['пользователь не найден', 'Пользователь не найден', true],
   ])('%s in %s: %s', (phrase, text, expected) => expect(isIn(phrase, text)).toBe(expected))
 
-  it('begins and ends with words', () => {
+  it('must begin and end with a word', () => {
     for (const phrase of [
       '… unknown',
       'unknown …',

@@ -6,7 +6,7 @@ import { bounceVocabulary } from '../../src/bounce-vocabulary.ts'
 const read = (...lines: (string | Buffer)[]) =>
   readReturnedMessage(Buffer.concat(lines.map((line) => Buffer.concat([Buffer.from(line), Buffer.from('\r\n')]))), bounceVocabulary())
 
-it('gives the header decoded and the parts in their order, a message within as one of them', async () => {
+it('decodes the header and lists the parts in order, an attached message as one part', async () => {
   const message = await read(
     'Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=',
     ' again',
@@ -54,7 +54,7 @@ it('gives the header decoded and the parts in their order, a message within as o
   ])
 })
 
-describe('text in', () => {
+describe('decodes text in', () => {
   it.each([
     ['us-ascii', Buffer.from('grüße'), 'grüße'],
     ['us-ascii', Buffer.from('grüße', 'latin1'), 'grüße'],
@@ -75,7 +75,7 @@ describe('text in', () => {
   })
 })
 
-it('what is read of a part, and how many of them, is bounded', async () => {
+it('limits the number of parts and their size', async () => {
   const { parts } = await read(
     'Content-Type: multipart/mixed; boundary=a',
     '',
@@ -87,7 +87,7 @@ it('what is read of a part, and how many of them, is bounded', async () => {
   expect(long.parts[0]?.content).toMatch(/^ü{65536}$/)
 })
 
-it('whatever bytes come, they are a message or an error', async () => {
+it('any bytes are a message or an error', async () => {
   const line = fc.oneof(
     fc.string(),
     fc.constantFrom(
@@ -109,7 +109,7 @@ it('whatever bytes come, they are a message or an error', async () => {
   )
 })
 
-describe('is done in one pass', () => {
+describe('takes linear time', () => {
   it.each([
     ['a row of CRs that never ends', `Subject: a${'\r'.repeat(1_000_000)}b`],
     ['a field folded into lines without end', `Subject: a\r\n${' b\r\n'.repeat(300_000)} c`],
@@ -118,7 +118,7 @@ describe('is done in one pass', () => {
     expect((await read(header, '', 'body')).parts[0]?.content).toBe('body\n')
   })
 
-  it('also with a row of blanks within a line', async () => {
+  it('also with many spaces within a line', async () => {
     const text = `Content-Transfer-Encoding: quoted-printable\r\n\r\nbefore${' \t'.repeat(500_000)}behind\r\n`
     expect((await readReturnedMessage(Buffer.from(text), bounceVocabulary())).parts[0]?.content).toMatch(/^before\s{32}behind$/m)
   })

@@ -47,7 +47,7 @@ function house(limits: Partial<SeatLimits> = {}) {
 
 const rest = `${restMs} ms`
 
-describe('who has to leave', () => {
+describe('who has to give way', () => {
   test.each<[what: string, limits: Partial<SeatLimits>, story: string, outcomes: string[]]>([
     ['nobody while there is room', {}, 'a1 comes, a2 comes, b1 comes, b2 comes', ['in', 'in', 'in', 'in']],
     ['nobody when another has left', { max: 1 }, 'a1 comes, a1 leaves, b1 comes', ['in', 'in']],
@@ -96,7 +96,7 @@ describe('who has to leave', () => {
   })
 })
 
-describe('a network that has all it may have', () => {
+describe('a network with all the seats it may have', () => {
   test.each<[what: string, limits: Partial<SeatLimits>, story: string, outcomes: string[]]>([
     [
       'gives the seat of its own that has rested',
@@ -134,7 +134,7 @@ describe('a network that has all it may have', () => {
   })
 })
 
-test('a hundred idle strangers behind one address shut nobody out behind it', () => {
+test('a hundred idle strangers behind one address shut out nobody else behind it', () => {
   const { run, inside } = house({ max: 1_000, maxPerNetwork: 100 })
   run(Array.from({ length: 100 }, (_, i) => `a${i} comes`).join(', '))
   run(rest)
@@ -154,7 +154,7 @@ test('however many come from forty networks, one from each other network gets in
   expect(inside.size).toBe(500)
 })
 
-test('no more than 50 a second change places where nobody has more than another; one that has less gets in', () => {
+test('at most 50 seats a second change between networks with as many; a network with fewer gets one', () => {
   const { run } = house({ max: 1_000, maxPerNetwork: 2_000 })
   // A step takes a ms.
   const comes = (from: number): string => Array.from({ length: 1_000 }, (_, i) => `a${from + i} comes`).join(', ')
@@ -166,7 +166,7 @@ test('no more than 50 a second change places where nobody has more than another;
   expect(run('b1 comes')[0]).toMatch(/^a/)
 })
 
-test('that there is no room is told at once, then once a minute with what has happened', () => {
+test('reports a lack of seats at once, then once a minute with counts', () => {
   const { run, told } = house({ max: 1 })
   run('a1 comes, b1 comes, c1 comes')
   expect(told).toEqual([{ sentAway: 0, refused: 1 }])

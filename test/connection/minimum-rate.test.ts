@@ -39,7 +39,7 @@ function sending() {
 }
 afterEach(() => void vi.useRealTimers())
 
-test('a client that sends a byte now and then is too slow, and is told so once', () => {
+test('a client that sends a byte now and then is too slow, and is dropped once', () => {
   const { go } = sending()
   expect(go(15, 1)).toEqual({ progress: 0, tooSlow: 0 })
   expect(go(1, 1)).toEqual({ progress: 0, tooSlow: 1 })
@@ -47,20 +47,20 @@ test('a client that sends a byte now and then is too slow, and is told so once',
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a slow line is not: 25 MB at 50 KB a second, and a pause in the middle', () => {
+test('a slow line is not: 25 MB at 50 KB a second, with a pause in the middle', () => {
   const { go } = sending()
   go(125, 100_000)
   go(14, 0)
   expect(go(125, 100_000)).toEqual({ progress: 250, tooSlow: 0 })
 })
 
-test('one that has sent much before may not stop for longer', () => {
+test('sending a lot does not allow a longer pause later', () => {
   const { go } = sending()
   go(10, 10_000_000)
   expect(go(16, 0).tooSlow).toBe(1)
 })
 
-test('the time in which the client waits for us is not counted', () => {
+test('the time that the client waits for us does not count', () => {
   const { go, becomes } = sending()
   becomes('waiting')
   expect(go(100, 0)).toEqual({ progress: 100, tooSlow: 0 })
@@ -68,7 +68,7 @@ test('the time in which the client waits for us is not counted', () => {
   expect(go(15, 0).tooSlow).toBe(0)
 })
 
-test('between two messages nothing is demanded, and the next one begins anew', () => {
+test('nothing is required between two messages, and the next one starts over', () => {
   const { go, becomes } = sending()
   go(14, 0)
   becomes('idle')
@@ -77,14 +77,14 @@ test('between two messages nothing is demanded, and the next one begins anew', (
   expect(go(15, 0).tooSlow).toBe(0)
 })
 
-test('neither is the time in which this process did not come to read', () => {
+test('the time that this process did not read does not count', () => {
   const { go, stall } = sending()
   go(10, 0)
   stall(60_000)
   expect(go(1, 0).tooSlow).toBe(0)
 })
 
-test('one that has ended is not looked at', () => {
+test('a connection that has ended is not checked', () => {
   const { go, stop } = sending()
   stop()
   expect(go(20, 0).tooSlow).toBe(0)

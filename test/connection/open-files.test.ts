@@ -7,7 +7,7 @@ test.each([
   [1_024, { http: 179, submission: 179, returnPath: 89, delivery: 224, webhooks: 112, nameServers: 56 }],
   [20_000, { http: 4_718, submission: 4_718, returnPath: 500, delivery: 4_968, webhooks: 2_484, nameServers: 1_242 }],
   [1_048_576, { http: 10_000, submission: 10_000, returnPath: 500, delivery: 262_112, webhooks: 131_056, nameServers: 65_528 }],
-])('a limit of %i open files is divided, and leaves some for files and threads', (limit, shares) => {
+])('divides a limit of %i open files, and reserves some for files and threads', (limit, shares) => {
   expect(connectionShares(limit, 1)).toEqual(shares)
   const { http, submission, returnPath, delivery, webhooks, nameServers } = shares
   expect(limit - http - submission - returnPath - delivery - webhooks - 2 * nameServers).toBeGreaterThanOrEqual(126)
@@ -22,7 +22,7 @@ test.each([
   [255, 'failed', /may have 255 files and sockets open, but needs at least 256/],
   [1_024, 'warning', /enough for 179 connections over HTTP, 179 for submission, 89 to the return path, and 224 to other mail servers/],
   [8_192, 'ok', /^8192 files/],
-])('a limit of %i open files is judged in words', (limit, status, what) => {
+])('describes a limit of %i open files', (limit, status, what) => {
   expect(judgeOpenFiles(limit)).toMatchObject({
     status,
     what: expect.stringMatching(what),

@@ -28,7 +28,7 @@ describe('a header', () => {
 })
 
 test.each(['EHLO x\r\n', 'GET / HTTP/1.1\r\n', 'PROPFIND / HTTP/1.1\r\n', 'PROXYING', 'proxy TCP4 ', '\x16\x03\x01', '\r\n\r\nQUIT'])(
-  '%j begins none',
+  '%j is not one',
   (text) => {
     expect(parseProxyHeader(Buffer.from(text, 'latin1'))).toEqual({ found: 'none' })
   },

@@ -38,7 +38,7 @@ const reply = (query: Buffer, more: Packet): Buffer => {
 }
 const aRecord = (name: string, data: string) => ({ type: 'A' as const, name, ttl: 0, class: 'IN' as const, data })
 
-test('each record type comes back with its TTL and without final dots', async () => {
+test('returns each record type with its TTL and without trailing dots', async () => {
   const { resolver } = await resolverOver({
     'example.test': {
       mx: [
@@ -72,7 +72,7 @@ test('each record type comes back with its TTL and without final dots', async ()
   expect((await resolver.mx('nullmx.test')).records).toEqual([{ preference: 0, exchange: '' }])
 })
 
-test('no such name, no such record, and a server that cannot tell are three things', async () => {
+test('distinguishes no such name, no such record, and a server that cannot tell', async () => {
   const { resolver } = await resolverOver({ 'host.below.test': { a: ['192.0.2.1'] }, 'broken.test': 'servfail' })
   expect((await resolver.mx('nobody.test')).status).toBe('nxdomain')
   expect((await resolver.mx('host.below.test')).status).toBe('nodata')
@@ -81,7 +81,7 @@ test('no such name, no such record, and a server that cannot tell are three thin
 })
 
 test.each(['', '.', 'a..b', '.a', 'sp ace.test', 'ünicode.test', 'nul\0.test', `${'x'.repeat(64)}.test`, `${'abcdefg.'.repeat(32)}test`])(
-  'what cannot be a name does not exist, and nobody is asked: %j',
+  'an invalid name does not exist, and nobody is asked: %j',
   async (name) => {
     const { dns, resolver } = await resolverOver({})
     expect((await resolver.a(name)).status).toBe('nxdomain')
@@ -89,7 +89,7 @@ test.each(['', '.', 'a..b', '.a', 'sp ace.test', 'ünicode.test', 'nul\0.test', 
   },
 )
 
-test('an answer too long for UDP is fetched over TCP, also one of 1000 MX hosts', async () => {
+test('fetches answers too long for UDP over TCP, even 1000 MX hosts', async () => {
   const mx = Array.from({ length: 1000 }, (_, i): [number, string] => [i, `mx${i}.test`])
   const { dns, resolver } = await resolverOver({ 'many.test': { mx, ttl: 60 } })
   const { records } = await resolver.mx('many.test')
@@ -98,7 +98,7 @@ test('an answer too long for UDP is fetched over TCP, also one of 1000 MX hosts'
   expect(dns.queries.map(({ over }) => over)).toEqual(['udp', 'tcp'])
 })
 
-test('aliases are followed within an answer, by another question, and not for ever', async () => {
+test('follows aliases within an answer and with another query, but not for ever', async () => {
   const chain = (length: number): FakeZone =>
     Object.fromEntries(
       Array.from({ length }, (_, i) => [`c${length}-${i}.test`, { cname: i + 1 < length ? `c${length}-${i + 1}.test` : 'end.test' }]),
@@ -127,7 +127,7 @@ test('aliases are followed within an answer, by another question, and not for ev
   expect((await resolverFor({ servers: [server] }).a('far.test')).records).toEqual(['192.0.2.7'])
 })
 
-test('replies with another id, another question or to no question are not believed', async () => {
+test('does not believe replies with another id, another question or no question', async () => {
   const server = await startRawServer((query, send) => {
     const { id = 0 } = decode(query)
     const forged = [aRecord('victim.test', '203.0.113.66')]
@@ -142,7 +142,7 @@ test('replies with another id, another question or to no question are not believ
   expect((await resolverFor({ servers: [server] }).a('victim.test')).records).toEqual(['192.0.2.5'])
 })
 
-test('servers are asked in turn: one that is silent, down, refuses or is no authority is passed over', async () => {
+test('asks servers in turn, and skips those that are silent, down, refuse or are not authoritative', async () => {
   const { server } = await startZone({ 'there.test': { a: ['192.0.2.3'] } })
   const silent = await startRawServer(() => {})
   const refusing = await startRawServer((query, send) => send(reply(query, { flags: 5 })))
@@ -154,7 +154,7 @@ test('servers are asked in turn: one that is silent, down, refuses or is no auth
   expect((await resolverFor({ servers: servers.slice(0, 4), timeoutMs: 50 }).a('there.test')).status).toBe('servfail')
 })
 
-test('each server can be asked alone, and nothing is kept of that', async () => {
+test('each server can be asked alone, without the cache', async () => {
   const [liar, honest] = [await startZone({}), await startZone({ 'there.test': { a: ['192.0.2.3'], ttl: 60 } })]
   const resolver = resolverFor({ servers: [liar.server, '127.0.0.1:1', honest.server], timeoutMs: 100 })
   expect((await resolver.a('there.test')).status).toBe('nxdomain')
@@ -166,7 +166,7 @@ test('each server can be asked alone, and nothing is kept of that', async () => 
   expect(resolver.eachServer.map(({ server }) => server)).toEqual(['127.0.0.1', '127.0.0.1', '127.0.0.1'])
 })
 
-test('a server that knows no EDNS is asked without', async () => {
+test('asks a server that does not know EDNS without it', async () => {
   const server = await startRawServer((query, send) =>
     send(
       (decode(query).additionals ?? []).length > 0
@@ -177,7 +177,7 @@ test('a server that knows no EDNS is asked without', async () => {
   expect((await resolverFor({ servers: [server] }).a('old.test')).records).toEqual(['192.0.2.4'])
 })
 
-test('garbage that begins like the answer is a servfail, never an exception', async () => {
+test('garbage after a valid start is a servfail, never an exception', async () => {
   let garbage = Buffer.alloc(0)
   const server = await startRawServer((query, send) => send(Buffer.concat([query.subarray(0, 2), garbage])))
   const types = ['mx', 'a', 'aaaa', 'txt', 'cname', 'ns'] as const
@@ -193,7 +193,7 @@ test('garbage that begins like the answer is a servfail, never an exception', as
   )
 })
 
-test('records damaged behind a sound question end as records or a servfail', async () => {
+test('damaged records after a valid question are records or a servfail', async () => {
   let damage: { at: number; byte: number }[] = []
   const server = await startRawServer((query, send) => {
     const name = 'victim.test'
@@ -222,7 +222,7 @@ test('records damaged behind a sound question end as records or a servfail', asy
   )
 })
 
-test('answers are kept for their TTL, a failure for 5 s, a negative answer for at most 5 min', async () => {
+test('caches answers for their TTL, failures for 5 s, negative answers for at most 5 min', async () => {
   let time = 0
   const { dns, resolver } = await resolverOver(
     { 'hour.test': { a: ['192.0.2.1'], ttl: 3600 }, 'broken.test': 'servfail', 'zero.test': { a: ['192.0.2.2'] } },
@@ -255,7 +255,7 @@ test('answers are kept for their TTL, a failure for 5 s, a negative answer for a
   expect(await asked('zero.test')).toBe(1)
 })
 
-test("the same question asked many times at once is asked once, and callers cannot spoil each other's records", async () => {
+test("concurrent look-ups share one query, and callers cannot modify each other's records", async () => {
   const { dns, resolver } = await resolverOver({ 'busy.test': { a: ['192.0.2.1', '192.0.2.2'], ttl: 60 } })
   const all = await Promise.all(Array.from({ length: 50 }, () => resolver.a('busy.test')))
   expect(dns.queries).toHaveLength(1)
@@ -264,7 +264,7 @@ test("the same question asked many times at once is asked once, and callers cann
   expect((await resolver.a('busy.test')).records).toEqual(['192.0.2.1', '192.0.2.2'])
 })
 
-test('the cache holds so many answers and drops the one not used for longest', async () => {
+test('the cache holds a limited number of answers and evicts the least recently used', async () => {
   const { dns, resolver } = await resolverOver(
     Object.fromEntries(['a', 'b', 'c'].map((name) => [`${name}.test`, { a: ['192.0.2.1'], ttl: 60 }])),
     { cacheSize: 2 },
@@ -273,7 +273,7 @@ test('the cache holds so many answers and drops the one not used for longest', a
   expect(dns.queries.map(({ name }) => name)).toEqual(['a.test', 'b.test', 'c.test', 'b.test'])
 })
 
-test('closing ends what is under way', async () => {
+test('closing ends look-ups under way', async () => {
   const { resolver } = await resolverOver({ 'slow.test': 'timeout' })
   const waiting = resolver.a('slow.test')
   resolver.close()
@@ -285,11 +285,11 @@ test.each(['name.test', '127.0.0.1:0', '127.0.0.1:65536', '[127.0.0.1', ''])('%j
   expect(() => dnsResolver({ servers: [server] })).toThrow(/ip:port/)
 })
 
-test('IPv6 servers, and servers without a port, are understood', () => {
+test('accepts IPv6 servers, and servers without a port', () => {
   expect(() => dnsResolver({ servers: ['::1', '[::1]:5353', '127.0.0.1', '127.0.0.1:5353'] }).close()).not.toThrow()
 })
 
-test('no more sockets are open than may be; further questions wait, and none for longer than it may take', async () => {
+test('limits open sockets; further questions wait, but not beyond their timeout', async () => {
   const asked: { query: Buffer; send: (reply: Buffer) => void }[] = []
   const server = await startRawServer((query, send) => asked.push({ query, send }))
   const resolver = resolverFor({ servers: [server], maxSockets: 2 })

@@ -89,7 +89,7 @@ test.each<[string, DmarcObservation, { step: string; policy?: string | null; rea
   expect(advice.reasons.join(' ')).toMatch(reason)
 })
 
-test('what is to be fixed is named, the worst first, and ours before all others', () => {
+test('lists the sources to fix, ours first, then the worst', () => {
   const others = Array.from({ length: 30 }, (_, i) => source('other', 100, i + 1, `198.51.100.${i}`))
   const { fix } = adviseDmarc({ published: none, days: 7, sources: [source('ours', 100, 0), source('forwarder', 100, 100), ...others] })
   expect(fix).toHaveLength(20)
@@ -112,7 +112,7 @@ test.each([
   else expect(dmarcRecordIn(found)).toMatchObject(record)
 })
 
-test('a stricter policy leaves the rest of the record as it is', () => {
+test('changing the policy leaves the rest of the record unchanged', () => {
   expect(withPolicy('v=DMARC1; p=none; rua=mailto:a@b.example!10m,mailto:c@d.example; adkim=s;', 'quarantine')).toBe(
     'v=DMARC1; p=quarantine; rua=mailto:a@b.example!10m,mailto:c@d.example; adkim=s',
   )

@@ -14,7 +14,7 @@ const dmarc = fixture('dmarc/plain.xml')
 const tls = fixture('tls/success.json')
 const zip = zipOf({ 'bigmail.example!sender.example!1795132800!1795219199.xml': dmarc })
 
-describe('however it is attached', () => {
+describe('reports in any form of attachment', () => {
   test.each<[string, string, Uint8Array, string]>([
     ['gzip', 'application/gzip; name="r.xml.gz"', gzipSync(dmarc), 'dmarc'],
     ['gzip by its old name', 'application/x-gzip', gzipSync(dmarc), 'dmarc'],
@@ -34,12 +34,12 @@ describe('however it is attached', () => {
     expect(reports).toMatchObject([{ kind, domain: 'sender.example' }])
   })
 
-  test('as the body', async () => {
+  test('a report as the body', async () => {
     const mail = `From: noreply@bigmail.example\r\nMIME-Version: 1.0\r\nContent-Type: application/zip\r\nContent-Transfer-Encoding: base64\r\n\r\n${zip.toString('base64')}\r\n`
     expect((await reader.read(Buffer.from(mail))).reports).toMatchObject([{ kind: 'dmarc', messages: 43 }])
   })
 
-  test('several, of which one is broken', async () => {
+  test('several reports, one of them broken', async () => {
     const { reports, faults } = await reader.read(
       reportMail([
         { type: 'application/gzip', content: gzipSync(dmarc) },
@@ -52,19 +52,19 @@ describe('however it is attached', () => {
   })
 })
 
-test('mail that reports nothing', async () => {
+test('mail without a report', async () => {
   expect(await reader.read(reportMail([]))).toEqual({ reports: [], faults: ['The message contains no report.'] })
   expect(await reader.read(Buffer.from('no mail'))).toEqual({ reports: [], faults: ['The message contains no report.'] })
 })
 
-test('a row of CRs that never ends does not keep the reader busy', async () => {
+test('an endless row of CRs does not keep the reader busy', async () => {
   const mail = Buffer.from(
     `Content-Type: application/zip\r\nContent${'\r'.repeat(1_000_000)}-Transfer-Encoding: base64\r\n\r\n${zip.toString('base64')}`,
   )
   expect((await reader.read(mail)).faults).toHaveLength(1)
 })
 
-test('a mail with many large reports is bounded in rows and attachments', async () => {
+test('many large reports in one message are limited in rows and attachments', async () => {
   const rows = Array.from({ length: 700 }, (_, i) => ({
     sourceIp: `10.0.${i >> 8}.${i & 255}`,
     messages: 1,
@@ -81,7 +81,7 @@ test('a mail with many large reports is bounded in rows and attachments', async 
   expect(faults).toEqual(['The message has more than 10 reports.'])
 })
 
-test('all reports of a mail together unpack to no more than one may', async () => {
+test('all reports of a message together may unpack to the size of one', async () => {
   const large = (id: string): string =>
     composeDmarcReport({ reportId: id, rows: [{ sourceIp: '192.0.2.1', messages: 1, dkimAligned: true, spfAligned: true }] }).replace(
       '</feedback>',
@@ -94,7 +94,7 @@ test('all reports of a mail together unpack to no more than one may', async () =
   expect(faults[0]).toMatch(/unpacks to more than \d+ bytes/)
 })
 
-test('what takes too long is given up', async () => {
+test('gives up at the time limit', async () => {
   const impatient = startDomainReportReader({ timeoutMs: 20 })
   try {
     const elements = Array.from({ length: 300_000 }, (_, i) => `<b>${(i * 7919) % 1_000_003}</b>`).join('')

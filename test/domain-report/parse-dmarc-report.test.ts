@@ -22,8 +22,8 @@ const own = {
   signatures: ['sender.example s1'],
 }
 
-describe('the reports of receivers', () => {
-  test('by the book', async () => {
+describe('reports from receivers', () => {
+  test('as the RFC says', async () => {
     expect(await fixture('plain.xml')).toEqual({
       kind: 'dmarc',
       reporter: 'bigmail.example',
@@ -52,7 +52,7 @@ describe('the reports of receivers', () => {
     })
   })
 
-  test('without a version, with several results and reasons, and rows that repeat', async () => {
+  test('without a version, with several results and reasons, and repeated rows', async () => {
     const report = await fixture('several-results.xml')
     expect(report).toMatchObject({ reporter: 'Cable & Co.', domain: 'sender.example', policy: 'quarantine', messages: 5, aligned: 2 })
     expect(report.rows).toEqual([
@@ -72,7 +72,7 @@ describe('the reports of receivers', () => {
     ])
   })
 
-  test('on one line, with name spaces for nothing', async () => {
+  test('on one line, with useless namespaces', async () => {
     expect(await fixture('schema-instance.xml')).toMatchObject({
       reporter: 'Enterprise Inboxes',
       messages: 7,
@@ -81,7 +81,7 @@ describe('the reports of receivers', () => {
     })
   })
 
-  test('by RFC 9990, with elements that nobody knows', async () => {
+  test('as RFC 9990 says, with unknown elements', async () => {
     const report = await fixture('rfc9990.xml')
     expect(report).toMatchObject({ policy: 'reject', messages: 128, aligned: 123 })
     expect(report.rows.map(({ disposition, headerFrom }) => [disposition, headerFrom])).toEqual([
@@ -90,7 +90,7 @@ describe('the reports of receivers', () => {
     ])
   })
 
-  test('by a draft of long ago, in another charset', async () => {
+  test('as an old draft says, in another charset', async () => {
     expect(await fixture('old-draft.xml')).toMatchObject({
       reporter: 'Почта',
       endAt: Date.UTC(2026, 10, 21),
@@ -134,14 +134,14 @@ test.each<[string, string | RegExp, string, RegExp]>([
   expect(() => parseDmarcReport(good.replace(what, instead))).toThrow(fault)
 })
 
-test('what is shown to people has no control characters and an end', () => {
+test('text for display has no control characters and is cut', () => {
   const odd = good.replace('Enterprise Inboxes', `a\u001b[31m\n\u202eb${'x'.repeat(5000)}`)
   const { reporter } = parseDmarcReport(odd)
   expect(reporter).toMatch(/^a \[31m bx+$/)
   expect(reporter).toHaveLength(200)
 })
 
-test('of many rows those with the most messages are kept, and all are counted', () => {
+test('keeps the rows with the most messages, and counts all', () => {
   const rows = Array.from({ length: 3000 }, (_, i) => ({
     sourceIp: `10.0.${i >> 8}.${i & 255}`,
     messages: i + 1,
@@ -164,7 +164,7 @@ const row = fc.record({
   spfAligned: fc.boolean(),
 })
 
-test('what is written into a report is read from it', () => {
+test('reads everything written into a report', () => {
   const text = fc
     .string({ minLength: 1, unit: 'grapheme' })
     .map((value) => `x${value.replace(/[\p{C}\s]+/gu, ' ')}x`.slice(0, 100).toWellFormed())
@@ -185,7 +185,7 @@ test('what is written into a report is read from it', () => {
   )
 })
 
-test('whatever stands in it, it is read or refused as a fault of the report', () => {
+test('any content is parsed or refused with a ReportFault', () => {
   const pieces = good.split(/(?<=>)|(?=<)/)
   const mixed = fc.array(fc.oneof(fc.constantFrom(...pieces), fc.string()), { maxLength: 60 }).map((parts) => parts.join(''))
   const changed = fc

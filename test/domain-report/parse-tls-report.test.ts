@@ -6,7 +6,7 @@ import { parseTlsReport } from '../../src/domain-report/parse-tls-report.ts'
 
 const fixture = (name: string): string => readFileSync(join(import.meta.dirname, '../fixtures/tls', name), 'utf8')
 
-test('a day on which all went well', () => {
+test('a day without failures', () => {
   expect(parseTlsReport(fixture('success.json'))).toEqual([
     {
       kind: 'tls',
@@ -26,7 +26,7 @@ test('a day on which all went well', () => {
   ])
 })
 
-test('failures, with details and without, of several policies and domains', () => {
+test('failures with and without details, of several policies and domains', () => {
   const [first, second, ...more] = parseTlsReport(fixture('failures.json'))
   expect(more).toEqual([])
   expect(first).toMatchObject({ domain: 'sender.example', sessions: 5326 + 303 + 10, failures: 303 })
@@ -88,7 +88,7 @@ test.each<[string, string, RegExp]>([
   expect(() => parseTlsReport(text)).toThrow(fault)
 })
 
-test('whatever JSON it is, it is read or refused as a fault of the report', () => {
+test('any JSON is parsed or refused with a ReportFault', () => {
   const member = fc.oneof(fc.jsonValue(), fc.constantFrom(...Object.values(good)))
   const report = fc.record(Object.fromEntries(Object.keys(good).map((name) => [name, member])), { requiredKeys: [] })
   fc.assert(
@@ -103,7 +103,7 @@ test('whatever JSON it is, it is read or refused as a fault of the report', () =
   )
 })
 
-test('of many policies and failures so many are kept, those with the most sessions first', () => {
+test('keeps a limited number of policies and failures, those with the most sessions first', () => {
   const policy = (domain: string, failures: object[]) => ({
     policy: { 'policy-type': 'sts', 'policy-domain': domain },
     summary: { 'total-successful-session-count': 1, 'total-failure-session-count': 0 },

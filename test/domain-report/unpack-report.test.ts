@@ -19,7 +19,7 @@ test.each<[string, Uint8Array]>([
   expect(text.trim()).toBe(xml)
 })
 
-test('a charset that is declared, and one that does not exist', async () => {
+test('a declared charset, and one that does not exist', async () => {
   const latin = '<?xml version="1.0" encoding="ISO-8859-1"?><feedback>Grüße</feedback>'
   expect((await unpackReport(Buffer.from(latin, 'latin1'))).text).toBe(latin)
   const odd = latin.replace('ISO-8859-1', 'x-none')
@@ -47,7 +47,7 @@ const bombInZip = (): Buffer => {
   return archive
 }
 
-describe('refused with a reason', () => {
+describe('refuses with a reason', () => {
   test.each<[string, Buffer, RegExp]>([
     ['no report', Buffer.from('Dear all'), /neither XML nor JSON/],
     ['nothing', Buffer.alloc(0), /neither XML nor JSON/],
@@ -77,7 +77,7 @@ describe('refused with a reason', () => {
     await expect(unpackReport(bytes)).rejects.toThrow(fault)
   })
 
-  test('whatever is changed in an archive', async () => {
+  test('any change to an archive', async () => {
     const archive = zipOf({ 'a.xml': xml })
     // Its first bytes make it an archive.
     const change = fc.record({
@@ -123,14 +123,14 @@ describe('hostile XML', () => {
     expect(() => readXml(text)).toThrow(fault)
   })
 
-  test('names of JavaScript mean nothing', () => {
+  test('property names of JavaScript objects mean nothing', () => {
     const element = readXml('<__proto__ constructor="x"><prototype>1</prototype></__proto__>')
     expect(element).toEqual({ name: '__proto__', text: '', children: [{ name: 'prototype', text: '1', children: [] }] })
     expect(({} as Record<string, unknown>)['prototype']).toBeUndefined()
   })
 })
 
-test('an archive that another program made has a comment and a stored file', async () => {
+test('an archive from another program, with a comment and a stored file', async () => {
   const content = Buffer.from(xml)
   const archive = zipOf({ 'a.xml': content })
   // Stored: the deflated bytes are replaced by the content, and the places behind them move.

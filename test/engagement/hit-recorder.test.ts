@@ -81,7 +81,7 @@ async function start({
   return { store, clock, state, open, hit, hits, recipient, events, recipientId, messageId }
 }
 
-test('what came while the database was locked is written after it, and told', async () => {
+test('writes hits from while the database was locked afterwards, with their events', async () => {
   const { clock, state, open, hit, hits, events } = await start()
   const recorder = open()
   state.error = new BusyError()
@@ -97,7 +97,7 @@ test('what came while the database was locked is written after it, and told', as
   expect(state.logged).toEqual([])
 })
 
-test('hits that cannot be written, for whatever reason, keep no others from being written', async () => {
+test('hits that cannot be written do not hold up others', async () => {
   const { state, open, hit, hits } = await start()
   const recorder = open()
   state.error = new Error('nobody knows')
@@ -108,7 +108,7 @@ test('hits that cannot be written, for whatever reason, keep no others from bein
   await expect.poll(hits).toMatchObject([{ type: 'click', link: 'https://shop.example/' }])
 })
 
-test('what turns out to be a machine is counted no more, and told where it was told before', async () => {
+test("a hit that turns out to be a machine's no longer counts, and is corrected where it was reported", async () => {
   // The hidden link tells of all that came before it.
   const judge = ({ hits }: HitMessage) => hits.map(() => (hits.some(({ what }) => what === 'honeypot') ? machine : person))
   const { clock, open, hit, hits, recipient, events } = await start({ judge })
@@ -144,7 +144,7 @@ test.each<[what: string, wishes: Wishes, headers: Record<string, string>, kept: 
   ['nothing where the sender wants that', { addresses: 'full', tracking: 'opens,anonymous' }, {}, { ip_address: null, user_agent: null }],
   ['nothing where the reader says Sec-GPC', { addresses: 'full' }, { 'sec-gpc': '1' }, { ip_address: null, user_agent: null }],
   ['nothing where the reader says DNT', { addresses: 'full' }, { dnt: '1' }, { ip_address: null, user_agent: null }],
-])('of a reader is kept %s', async (_, wishes, headers, kept) => {
+])('stores %s of a reader', async (_, wishes, headers, kept) => {
   const { open, hit, hits } = await start(wishes)
   open().record(hit({ headers: { 'user-agent': 'Reader', ...headers } }))
   await expect.poll(hits).toMatchObject([kept])
@@ -153,7 +153,7 @@ test.each<[what: string, wishes: Wishes, headers: Record<string, string>, kept: 
 test.each<[what: string, wishes: Wishes, more: Partial<ReaderHit>]>([
   ['somebody who was erased', { address: `x@${erasedDomain}` }, {}],
   ['somebody who is not there any more', {}, { recipientId: newId('rcp', 0) }],
-])('of %s nothing is kept', async (_, wishes, more) => {
+])('stores nothing of %s', async (_, wishes, more) => {
   const { open, hit, hits, store } = await start(wishes)
   const recorder = open()
   recorder.record(hit(more))
@@ -162,7 +162,7 @@ test.each<[what: string, wishes: Wishes, more: Partial<ReaderHit>]>([
   expect(await store.read('select seq from event')).toEqual([])
 })
 
-test('a hundred of a recipient are kept, whatever process they came to', async () => {
+test('stores a hundred hits per recipient, over all processes', async () => {
   const { open, hit, hits } = await start()
   const first = open()
   for (let i = 0; i < 70; i++) first.record(hit())

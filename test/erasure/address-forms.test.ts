@@ -46,7 +46,7 @@ test.each([
   expect(formsOf(ann).without(text, 'E')).toBe(text)
 })
 
-test('a domain beyond ASCII is known by its A-labels and by its letters, a quoted local part as JSON has it', () => {
+test('finds a non-ASCII domain as A-labels and as letters, and a quoted local part as in JSON', () => {
   const forms = formsOf('jürgen@bücher.example')
   for (const text of ['jürgen@xn--bcher-kva.example', 'jürgen@bücher.example']) {
     expect(forms.names(`<${text}>`)).toBe(true)

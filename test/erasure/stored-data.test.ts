@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { columnsIn, storedTables } from '../../src/erasure/stored-data.ts'
 import { testDatabase } from '../support/test-database.ts'
 
-test('of every column it is said whether it may hold an address or words of mail', async () => {
+test('every column is declared with whether it may hold an address or words of mail', async () => {
   const db = await testDatabase()
   const tables = await db.slowRead<{ name: string }>("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
   const schema: Record<string, string[]> = {}

@@ -14,7 +14,7 @@ async function openLog() {
   return { db, write }
 }
 
-test('a reader who follows the log is served by its index, however much others send', async () => {
+test("following the log uses the account's index, however much others send", async () => {
   const { db } = await openLog()
   const asked: string[] = []
   const slowRead = async <R extends Row>(sql: string, params?: Record<string, string | number | Uint8Array | null>): Promise<R[]> => {
@@ -25,7 +25,7 @@ test('a reader who follows the log is served by its index, however much others s
   expect(asked).toEqual(['SEARCH event USING INDEX event_feed (account_id=? AND sandbox=? AND seq>? AND seq<?)'])
 })
 
-test('those who follow are woken for their own events only, from the moment they know that they follow', async () => {
+test('followers are woken only for their own events, from when they know that they follow', async () => {
   const { db, write } = await openLog()
   const follower = new EventFollower({ db, log: silentLog })
   const woken: string[] = []

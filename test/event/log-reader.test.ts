@@ -38,7 +38,7 @@ async function started(db: Database, changes: Partial<Reading> = {}): Promise<Lo
   return reader
 }
 
-test('takes what is there and what is written from then on, each event once, in steps', async () => {
+test('takes existing events and new ones, each once, in steps', async () => {
   const db = await testDatabase()
   const steps: number[] = []
   await write(db, 20)
@@ -54,7 +54,7 @@ test('takes what is there and what is written from then on, each event once, in 
   expect(Math.max(...steps)).toBe(7)
 })
 
-test('a step that fails is taken again, and what was written of it is not lost', async () => {
+test('repeats a failed step, and loses nothing of what was written', async () => {
   const db = await testDatabase()
   await write(db, 5)
   let failures = 2
@@ -67,7 +67,7 @@ test('a step that fails is taken again, and what was written of it is not lost',
   expect(told).toEqual([5])
 })
 
-test('of two readers with one cursor each takes what the other has not', async () => {
+test('two readers with one cursor take each event once', async () => {
   const db = await testDatabase()
   await write(db, 50)
   const readers = [1, 2].map(() => new LogReader({ db, log: silentLog }, reading()))
@@ -75,7 +75,7 @@ test('of two readers with one cursor each takes what the other has not', async (
   expect(await placesIn(db)).toEqual(upTo(50))
 })
 
-test('a step that is too much is taken again with fewer events', async () => {
+test('repeats a step that was too much with fewer events', async () => {
   const db = await testDatabase()
   await write(db, 12)
   const take: Reading['take'] = async (step) =>
@@ -84,7 +84,7 @@ test('a step that is too much is taken again with fewer events', async () => {
   expect(await placesIn(db)).toEqual(upTo(12))
 })
 
-test('nothing is read of events that concern nobody, nor woken for', async () => {
+test('neither reads nor wakes for events that concern nobody', async () => {
   const db = await testDatabase()
   await write(db, 4)
   let isWanted = false

@@ -32,7 +32,7 @@ function faultsOf(query: string): string[] {
   return faults
 }
 
-test('the judge of queries finds what is wrong with one', () => {
+test('the query checker finds what is wrong with a query', () => {
   expect(faultsOf('rate(sterna_delivery_attempts_total{job=~"$job",outcome="delivered",provider!~"google|other"}[5m])')).toEqual([])
   expect(faultsOf('sterna_gone')).toEqual(['there is no sterna_gone'])
   expect(faultsOf('sterna_store_commit_seconds')).toEqual(['there is no sterna_store_commit_seconds'])
@@ -43,7 +43,7 @@ test('the judge of queries finds what is wrong with one', () => {
   ])
 })
 
-test('every query of the dashboard names metrics that there are, and its data source is a variable', () => {
+test('every query of the dashboard names existing metrics, and its data source is a variable', () => {
   const dashboard = JSON.parse(read('grafana-dashboard.json'))
   const targets: { expr: string; datasource: { uid: string } }[] = dashboard.panels.flatMap(
     (panel: { targets?: [] }) => panel.targets ?? [],
@@ -66,7 +66,7 @@ test('every metric of the server is on the dashboard', () => {
   expect([...declared.keys()].filter((name) => !text.includes(name) && !besides.includes(name))).toEqual([])
 })
 
-test('every alert rule names metrics that there are, and says what to do', () => {
+test('every alert rule names existing metrics, and says what to do', () => {
   interface Rule {
     alert: string
     expr: string

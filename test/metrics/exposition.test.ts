@@ -5,7 +5,7 @@ import { histogramFaults, parseExposition, valueOf } from '../support/parse-expo
 
 const build = { version: '1.2.3', node: '26.0.0' }
 
-test('what all threads have counted is added up, label by label', () => {
+test('adds up the counts of all threads, label by label', () => {
   const sheets = [newSheet(), newSheet(), newSheet()]
   const [first, second, third] = sheets.map((sheet) => metricsOf(sheet))
   first?.attempts.delivered.google.add()
@@ -19,7 +19,7 @@ test('what all threads have counted is added up, label by label', () => {
   expect(valueOf(parsed, 'sterna_reports_waiting')).toBe(7)
 })
 
-test('the buckets of a histogram are cumulative, with each value at the first bound that it does not exceed', () => {
+test('the buckets of a histogram are cumulative, and each value is in the first bucket whose bound it does not exceed', () => {
   const sheets = [newSheet(), newSheet()]
   const [first, second] = sheets.map((sheet) => metricsOf(sheet))
   for (const batches of [1, 2, 2, 3, 1000]) first?.commitBatches.observe(batches)
@@ -32,7 +32,7 @@ test('the buckets of a histogram are cumulative, with each value at the first bo
   expect(histogramFaults(parsed)).toEqual([])
 })
 
-test('a gauge that is not known is left out', () => {
+test('omits unknown gauges', () => {
   const sheets = [newSheet(), newSheet()]
   metricsOf(sheets[0]).diskFree.set(Number.NaN)
   const parsed = parseExposition(exposition(sheets, build))
@@ -40,7 +40,7 @@ test('a gauge that is not known is left out', () => {
   expect(valueOf(parsed, 'sterna_disk_size_bytes')).toBe(0)
 })
 
-test('a label that holds quotes, backslashes and line ends stays one label', () => {
+test('a label with quotes, backslashes and line ends stays one label', () => {
   const version = '1"} 1\nsterna_fault{name="x\\'
   const parsed = parseExposition(exposition([newSheet()], { version, node: '26' }))
   expect(valueOf(parsed, 'sterna_build_info', { version, node: '26' })).toBe(1)

@@ -26,7 +26,7 @@ test('names follow the conventions of Prometheus', () => {
   expect(new Set(declared.map(({ name }) => name)).size).toBe(declared.length)
 })
 
-test('labels have the values that there are', () => {
+test('labels have exactly the values that exist', () => {
   expect(valuesOf('sterna_fault', 'name')).toEqual(faultNames)
   expect(valuesOf('sterna_reports_received_total', 'purpose')).toEqual(returnPathPurposes)
   expect(valuesOf('sterna_reports_settled_total', 'result')).toEqual(returnedMailResults)
@@ -35,7 +35,7 @@ test('labels have the values that there are', () => {
   )
 })
 
-test('there are few enough series to be scraped every few seconds', () => {
+test('there are few enough series to scrape every few seconds', () => {
   expect(declared.reduce((sum, each) => sum + seriesOf(each) * (each.kind === 'histogram' ? each.bounds.length + 3 : 1), 0)).toBeLessThan(
     1_000,
   )

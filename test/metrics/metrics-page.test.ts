@@ -10,7 +10,7 @@ const newPage = () => {
   return { clock, page, parsed: async () => parseExposition(await page.text('1')) }
 }
 
-test('a part that cannot be read is left out, says so, and leaves the others', async () => {
+test('a part that cannot be read is omitted and marked, and does not affect the others', async () => {
   const { page, parsed } = newPage()
   const { metrics } = page
   let isBroken = false
@@ -37,7 +37,7 @@ test('a part that cannot be read is left out, says so, and leaves the others', a
   expect(valueOf(await parsed(), 'sterna_scrape_part_up', { part: 'reports' })).toBe(1)
 })
 
-test('what is good for a while is read once, however many ask', async () => {
+test('figures that stay valid for a while are read once, however many ask', async () => {
   const { clock, page, parsed } = newPage()
   let reads = 0
   page.add({
@@ -56,7 +56,7 @@ test('what is good for a while is read once, however many ask', async () => {
   expect(valueOf(await parsed(), 'sterna_queue_deferred_recipients')).toBe(2)
 })
 
-test('what takes long to read is read the more seldom', async () => {
+test('the longer figures take to read, the less often they are read', async () => {
   const { clock, page, parsed } = newPage()
   let reads = 0
   page.add({
@@ -77,7 +77,7 @@ test('what takes long to read is read the more seldom', async () => {
   expect(reads).toBe(2)
 })
 
-test('a part that hangs holds up nobody; its figures stay for two minutes', async () => {
+test('a part that hangs delays nobody; its figures stay for two minutes', async () => {
   const { clock, page, parsed } = newPage()
   let reads = 0
   const reading = Promise.withResolvers<void>()

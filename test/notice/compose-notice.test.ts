@@ -54,8 +54,8 @@ async function handedIn(given: Notice, to = 'bounces@sender.example'): Promise<{
 /** A line of the report, its folding taken out. */
 const linesOf = (text: string): string[] => text.replace(/\r\n[ \t]+/g, ' ').split('\r\n')
 
-describe('the report', () => {
-  test('of a delay says until when it is tried, in a class of its own', async () => {
+describe('the report for programs', () => {
+  test('about a delay says when we give up, in its own type', async () => {
     const late = {
       ...recipient,
       enhancedStatus: '5.7.1',
@@ -71,7 +71,7 @@ describe('the report', () => {
     expect(text).toContain('You need not send it again')
   })
 
-  test('takes the forms for addresses beyond ASCII where there is one', async () => {
+  test('uses the formats for non-ASCII addresses if there is one', async () => {
     const international = {
       ...recipient,
       address: 'jürgen@rcpt.example',
@@ -98,13 +98,13 @@ describe('the report', () => {
     expect([submission.envelope.smtputf8, submission.envelope.bodyType]).toEqual([true, '8bitmime'])
   })
 
-  test('of mail that did not ask for those stays in ASCII', async () => {
+  test('stays in ASCII for mail that did not ask for them', async () => {
     const { text, submission } = await handedIn({ ...notice, recipients: [{ ...recipient, reason: '550 5.1.1 Kein Nutzer «x»' }] })
     expect(linesOf(text)).toContain('Diagnostic-Code: smtp; 550 5.1.1 Kein Nutzer ?x?')
     expect([submission.envelope.smtputf8, submission.envelope.bodyType]).toEqual([false, '7bit'])
   })
 
-  test('gives back what was given with MAIL and RCPT, out of xtext', async () => {
+  test('returns the parameters of MAIL and RCPT, decoded from xtext', async () => {
     const { text } = await handedIn({
       ...notice,
       recipients: [{ ...recipient, orcpt: 'rfc822;Gone+2Buser+20x@rcpt.example' }],
@@ -115,7 +115,7 @@ describe('the report', () => {
     )
   })
 
-  test('does not thread on what is no message identifier', async () => {
+  test('does not refer to an invalid message identifier', async () => {
     const { text } = await handedIn({ ...notice, original: { ...notice.original, messageIdHeader: '<a b>\u00e9' } })
     expect(text).not.toMatch(/^(References|In-Reply-To):/m)
   })
@@ -164,7 +164,7 @@ const anyNotice: fc.Arbitrary<Notice> = fc.record({
   }),
 })
 
-test('whatever was said and written, every line fits, and a reader of reports finds each recipient with action and status', async () => {
+test('for any text, every line fits, and a parser finds each recipient with action and status', async () => {
   await fc.assert(
     fc.asyncProperty(anyNotice, async (given) => {
       const { bytes } = await handedIn(given)

@@ -30,11 +30,11 @@ test.each<Case>([
   { name: 'its header where it did not fail', ret: 'full', action: 'delayed', returned: header },
   { name: 'its header where it is large', ret: 'full', size: 300_000, returned: header },
   { name: 'what else is known of it where its content is gone', ret: 'full', chunk: null, returned: known },
-])('of a message goes back $name', ({ ret, action = 'failed', chunk = message, size = message.length, returned }) => {
+])('returns $name', ({ ret, action = 'failed', chunk = message, size = message.length, returned }) => {
   expect(Buffer.from(returnedContent({ ...stored, ret, size }, action, chunk).bytes).toString()).toBe(returned)
 })
 
-test('a header without end is cut behind a line', () => {
+test('cuts a header without an end after a line', () => {
   const chunk = Buffer.from('X-A: 0123456789\r\n'.repeat(10_000))
   const { bytes } = returnedContent({ ...stored, size: 1_000_000 }, 'failed', chunk)
   expect(bytes.length).toBeLessThanOrEqual(64 * 1024)

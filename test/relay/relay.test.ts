@@ -13,7 +13,7 @@ import { testDatabase } from '../support/test-database.ts'
 
 const day = 86_400_000
 
-test('what runs every minute looks through no table', async () => {
+test('the jobs of every minute scan no table', async () => {
   const plain = await testDatabase()
   const { listenTo, executed } = statementRecorder()
   const db = listenTo(plain)

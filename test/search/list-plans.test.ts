@@ -44,7 +44,7 @@ async function pathsOf(lists: (db: Database) => Promise<unknown>): Promise<strin
   return [...paths].toSorted()
 }
 
-test('a list of emails goes by these indexes, whatever is looked for', async () => {
+test('every search for emails uses these indexes', async () => {
   const none = { status: null, to: null, from: null, domainId: null, tag: null, since: null, until: null }
   const filters = [
     {},
@@ -82,7 +82,7 @@ test('a list of emails goes by these indexes, whatever is looked for', async () 
   ])
 })
 
-test('a list of events does', async () => {
+test('every search for events uses an index', async () => {
   const none = { type: null, messageId: null, to: null, since: null, until: null }
   const filters = [
     {},
@@ -122,7 +122,7 @@ test('a list of events does', async () => {
   ])
 })
 
-test('a list of what was posted to a webhook does; of what is in hand, a few rows, it makes `d`', async () => {
+test('every search for webhook deliveries uses an index; `d` is a temporary index over the few rows in hand', async () => {
   const none = { state: null, type: null, eventId: null }
   const filters = [{}, ...deliveryStates.map((state) => ({ state })), ...publicEventTypes.map((type) => ({ type })), { eventId: 'evt_1' }]
   const paths = await pathsOf(async (db) => {
@@ -153,7 +153,7 @@ test('a list of what was posted to a webhook does; of what is in hand, a few row
   ])
 })
 
-test('the other lists do', async () => {
+test('the other lists use indexes', async () => {
   const paths = await pathsOf(async (db) => {
     for (const page of idPages) {
       for (const accountId of [null, 'acc_1']) {

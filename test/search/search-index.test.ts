@@ -91,7 +91,7 @@ function openStore(db: Database) {
   }
 }
 
-test('a list of emails is exact, forth and back, wherever the reading of the log has stopped', { timeout: 120_000 }, async () => {
+test('a list of emails is exact in both directions, however far the log has been read', { timeout: 120_000 }, async () => {
   const db = await testDatabase()
   const write = openStore(db)
   await fc.assert(
@@ -129,7 +129,7 @@ const arbitraryEventFilter = upToTwo<{ type: PublicEventType; to: string; since:
   until: times,
 })
 
-test('so is a list of events, in either order', { timeout: 120_000 }, async () => {
+test('a list of events is exact, in either order', { timeout: 120_000 }, async () => {
   const db = await testDatabase()
   const write = openStore(db)
   await fc.assert(
@@ -173,7 +173,7 @@ const isMeantEvent = ({ type, address, at }: LoggedEvent, filter: Omit<EventFilt
   (filter.since === null || at >= filter.since) &&
   (filter.until === null || at < filter.until)
 
-test('what is read after a crash, or by two at once, is what is read at one go', async () => {
+test('reading again after a crash, or twice at once, gives the same as reading once', async () => {
   const db = await testDatabase()
   const entries = async () => {
     const terms = await db.read(
@@ -196,7 +196,7 @@ test('what is read after a crash, or by two at once, is what is read at one go',
   expect(await entries()).toEqual(whole)
 })
 
-test('entries go with their messages', async () => {
+test('entries are deleted with their messages', async () => {
   const db = await testDatabase()
   const [made = []] = fc.sample(arbitraryMails, { numRuns: 1, seed: 2 })
   await db.write(mailWritten('old', made, 0).batch)

@@ -6,7 +6,7 @@ import { refusedAddresses, takenAddresses } from '../support/address-cases.ts'
 const long = (n: number, text = 'a'): string => text.repeat(n)
 
 describe('parseAddress', () => {
-  it.each(takenAddresses)('takes %j', (text, address) => {
+  it.each(takenAddresses)('accepts %j', (text, address) => {
     const parsed = parseAddress(text)
     expect(parsed).toMatchObject({ ok: true, address })
     expect(parsed.ok && `${parsed.localPart}@${parsed.domain}`).toBe(address)
@@ -17,9 +17,9 @@ describe('parseAddress', () => {
     expect(parseAddress(text)).toEqual({ ok: false, fault: expect.stringContaining(words) })
   })
 
-  it('has the two hundred cases it should', () => expect(takenAddresses.length + refusedAddresses.length).toBeGreaterThanOrEqual(200))
+  it('has its two hundred cases', () => expect(takenAddresses.length + refusedAddresses.length).toBeGreaterThanOrEqual(200))
 
-  it('never throws, and what it takes it takes again unchanged, with one @ and nothing a protocol could trip over', () => {
+  it('never throws, and accepts its own output unchanged, with one @ and nothing that could confuse a protocol', () => {
     const alphabet = fc.constantFrom(
       'a',
       'B',
@@ -67,12 +67,12 @@ describe('parseAddress', () => {
 })
 
 describe('parsePath', () => {
-  it('reads the null reverse-path', () => {
+  it('parses the null reverse-path', () => {
     expect(parsePath('<>')).toEqual({ ok: true, address: null })
     expect(parsePath('')).toEqual({ ok: true, address: null })
   })
 
-  it('reads a path with and without its brackets', () => {
+  it('parses a path with and without brackets', () => {
     const address = { localPart: 'a', domain: 'example.com', address: 'a@example.com' }
     expect(parsePath('<a@EXAMPLE.com>')).toEqual({ ok: true, address })
     expect(parsePath('a@example.com')).toEqual({ ok: true, address })
@@ -105,7 +105,7 @@ describe('parseMailbox', () => {
     ['"" <a@example.com>', null, 'a@example.com'],
     ['"a..b"@example.com', null, '"a..b"@example.com'],
     ['X <"a,b"@example.com>', 'X', '"a,b"@example.com'],
-  ])('takes %j', (text, name, address) => {
+  ])('accepts %j', (text, name, address) => {
     expect(parseMailbox(text)).toEqual({ ok: true, mailbox: { address, name } })
   })
 
@@ -147,7 +147,7 @@ describe('parseMailbox', () => {
     expect(parseMailbox(text)).toEqual({ ok: false, fault: expect.stringContaining(words) })
   })
 
-  it('gives back any name that is put in quotation marks', () => {
+  it('returns any name in quotation marks unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }), (name) => {
         fc.pre(displayNameFault(name) === null)
@@ -171,7 +171,7 @@ describe('parseMailboxList', () => {
     ['=?utf-8?b?YUBvd24uZXhhbXBsZQ==?= <b@bank.example>', ['a@own.example|b@bank.example']],
     ['=?utf-8?q?a=0D=0ABcc=3A_x?= <b@x.example>', ['a Bcc: x|b@x.example']],
     ['"Quoted\tName" <b@x.example>', ['Quoted Name|b@x.example']],
-  ])('reads %j in From as in To', (value, expected) => {
+  ])('parses %j in From as in To', (value, expected) => {
     expect(mailboxes(value, 'strict')).toEqual(expected)
     expect(mailboxes(value, 'lenient')).toEqual(expected)
   })
@@ -181,7 +181,7 @@ describe('parseMailboxList', () => {
     ['(a (nested \\) one)) a@x.example', ['|a@x.example']],
     ['Team: a@x.example, B <b@x.example>;, c@x.example', ['|a@x.example', 'B|b@x.example', '|c@x.example']],
     ['undisclosed-recipients:;', []],
-  ])('reads %j in To, refuses it in From', (value, expected) => {
+  ])('parses %j in To, refuses it in From', (value, expected) => {
     expect(mailboxes(value, 'lenient')).toEqual(expected)
     expect(mailboxes(value, 'strict')).toBeNull()
   })

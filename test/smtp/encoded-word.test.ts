@@ -24,11 +24,11 @@ describe('decodeHeaderText', () => {
     ['=?utf-8?q??=', ''],
     ['=?utf-8?q?a=0D=0ABcc:_x?=', 'a Bcc: x'],
     ['a\u2028b\x00c', 'a b c'],
-  ])('reads %j', (value, text) => expect(decodeHeaderText(value)).toBe(text))
+  ])('decodes %j', (value, text) => expect(decodeHeaderText(value)).toBe(text))
 })
 
 describe('encodeHeaderText', () => {
-  it('reads back as it was, in lines of at most 76 characters of ASCII', () => {
+  it('decodes to the original, in ASCII lines of at most 76 characters', () => {
     const character = fc.oneof(
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }),
       fc.constantFrom('日', 'ü', ' ', '=', '?', '_', '👍'),

@@ -15,7 +15,7 @@ const read = (...chunks: (string | Buffer)[]): unknown[] => {
   return taken
 }
 
-describe('replies that servers send', () => {
+describe('replies of servers', () => {
   it.each([
     ['250 2.1.5 Ok\r\n', { code: 250, enhancedStatus: '2.1.5', text: '2.1.5 Ok' }],
     ['550 No such user\r\n', { code: 550, enhancedStatus: null, text: 'No such user' }],
@@ -35,27 +35,27 @@ describe('replies that servers send', () => {
     ['550 5.1.1 Empfänger unbekannt\r\n', { code: 550, enhancedStatus: '5.1.1', text: '5.1.1 Empfänger unbekannt' }],
   ])('%j', (bytes, reply) => expect(read(bytes)).toEqual([reply]))
 
-  it('reads them however they are cut', () => {
+  it('parses them however they are split', () => {
     const bytes = Buffer.from('220 mx\r\n250-ä\r\n250 2.0.0 ok\r\n354\r\n')
     const whole = read(bytes)
     expect(whole).toHaveLength(3)
     expect(read(...[...bytes].map((byte) => Buffer.from([byte])))).toEqual(whole)
   })
 
-  it('knows what is left over', () => {
+  it('knows if bytes are left over', () => {
     const reader = new ReplyReader()
     reader.push(Buffer.from('220 ready\r\n250'))
     expect(reader.take()).toMatchObject({ code: 220 })
     expect(reader.hasMore).toBe(true)
   })
 
-  it('writes a reply on one line', () => {
+  it('formats a reply on one line', () => {
     expect(formatReply({ code: 550, enhancedStatus: '5.1.1', text: '5.1.1 a\n5.1.1 b' })).toBe('550 5.1.1 a 5.1.1 b')
     expect(formatReply({ code: 250, enhancedStatus: null, text: '' })).toBe('250')
   })
 })
 
-describe('what is no reply', () => {
+describe('bytes that are not a reply', () => {
   it.each([
     ['HTTP/1.1 400 Bad Request\r\n'],
     ['\r\n'],
@@ -71,7 +71,7 @@ describe('what is no reply', () => {
     [`250-${'y'.repeat(4000)}\r\n`.repeat(17)],
   ])('%.30j', (bytes) => expect(read(bytes).at(-1)).toHaveProperty('fault'))
 
-  it('is held to a bound', () => {
+  it('have a limit', () => {
     const reader = new ReplyReader()
     reader.push(Buffer.alloc(1 << 20, '250-x\r\n'))
     expect(reader.take()).toHaveProperty('fault')
@@ -79,7 +79,7 @@ describe('what is no reply', () => {
     expect(reader.hasMore).toBe(false)
   })
 
-  it('never throws, and gives whole replies or a fault', () => {
+  it('never throws, and returns whole replies or a fault', () => {
     const chunk = fc.oneof(
       fc.uint8Array({ maxLength: 40 }),
       fc.constantFrom('250 ', '250-', '\r\n', '\n', '550 5.1.1 ', '\0').map((text) => Buffer.from(text)),
@@ -94,7 +94,7 @@ describe('what is no reply', () => {
     )
   })
 
-  it('is known line by line', () => {
+  it('are recognised line by line', () => {
     expect(parseReplyLine('250-more')).toEqual({ code: 250, more: true, text: 'more' })
     expect(parseReplyLine('+OK')).toBeNull()
   })

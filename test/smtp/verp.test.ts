@@ -13,7 +13,7 @@ const table: { purpose: TokenPurpose; letter: string; lastDay: number }[] = [
   { purpose: 'unsubscribe', letter: 'u', lastDay: Date.UTC(2027, 1, 19) },
 ]
 
-it.each(table)('survives the way to a report and back: $purpose', ({ purpose, letter }) => {
+it.each(table)('survives the way to a bounce and back: $purpose', ({ purpose, letter }) => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: Date.UTC(2090, 0) }), (at) => {
       const recipientId = newId('rcp', at)
@@ -31,11 +31,11 @@ it.each([
   ['bounce', 'b01j8x4m3k2n5p7q9r1s3t5v7w90ma8amc0jsy3w4jh137s'],
   ['reference', 'r01j8x4m3k2n5p7q9r1s3t5v7w90mc43tqyv1g3q3am00wa'],
   ['unsubscribe', 'u01j8x4m3k2n5p7q9r1s3t5v7w90mc4te6enqd4zacntfs0'],
-] as const)('is as it always was: %s', (purpose, token) => {
+] as const)('never changes its format: %s', (purpose, token) => {
   expect(encodeToken(purpose, { recipientId: 'rcp_01j8x4m3k2n5p7q9r1s3t5v7w9', firstDueAt }, key)).toBe(token)
 })
 
-it.each(table)('is the same for every attempt, and good until the end of its last day: $purpose', ({ purpose, lastDay }) => {
+it.each(table)('is the same for every attempt, and valid until the end of its last day: $purpose', ({ purpose, lastDay }) => {
   const recipientId = newId('rcp', firstDueAt)
   const token = encodeToken(purpose, { recipientId, firstDueAt }, key)
   expect(encodeToken(purpose, { recipientId, firstDueAt }, key)).toBe(token)
@@ -43,14 +43,14 @@ it.each(table)('is the same for every attempt, and good until the end of its las
   expect(decodeToken(token, key, lastDay + dayMs)).toEqual({ purpose, recipientId, isExpired: true })
 })
 
-it.each(table)('becomes none of another purpose with another letter: $purpose', ({ purpose, letter }) => {
+it.each(table)('does not become another purpose by changing the letter: $purpose', ({ purpose, letter }) => {
   const token = encodeToken(purpose, { recipientId: newId('rcp', firstDueAt), firstDueAt }, key)
   for (const other of table.filter((row) => row.purpose !== purpose)) {
     expect(decodeToken(token.replace(letter, other.letter), key, firstDueAt)).toBeNull()
   }
 })
 
-it('is not to be forged: none of 100,000 tokens with a bit changed is accepted', () => {
+it('cannot be forged: none of 100,000 tokens with one bit changed is accepted', () => {
   let tried = 0
   for (let i = 0; tried < 100_000; i++) {
     const { purpose } = table[i % 3] as (typeof table)[number]
@@ -68,7 +68,7 @@ it('is not to be forged: none of 100,000 tokens with a bit changed is accepted',
   ).toBeNull()
 })
 
-it('takes nothing else', () => {
+it('accepts nothing else', () => {
   fc.assert(fc.property(fc.string(), (text) => decodeToken(text, key, firstDueAt) === null))
   for (const text of ['', 'b', 'bounce', `b${'0'.repeat(45)}`, `b${'0'.repeat(46)}`, `b${'u'.repeat(46)}`, `s${'0'.repeat(46)}`]) {
     expect(decodeToken(text, key, firstDueAt)).toBeNull()

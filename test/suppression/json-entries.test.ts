@@ -17,7 +17,7 @@ const form = fc.constantFrom<(entries: unknown[], indent?: number) => string>(
   (entries, indent) => JSON.stringify({ object: 'list', data: entries, next: '}]"' }, null, indent),
 )
 
-test('the entries of any document are found, wherever it is cut', () => {
+test('finds the entries of any document, however it is split', () => {
   fc.assert(
     fc.property(
       fc.array(entry, { minLength: 1, maxLength: 5 }),
@@ -56,12 +56,12 @@ test.each(['[{"a":1}', '{"a":"', '[}', ']'])('%s is refused', (text) => {
   expect(() => entriesIn(text)).toThrow()
 })
 
-test('what is nested deeper than any export is refused', () => {
+test('refuses deeper nesting than in any export', () => {
   expect(entriesIn(`[{"a":${'['.repeat(900)}${']'.repeat(900)}}]`)).toHaveLength(1)
   expect(() => entriesIn('['.repeat(1_001))).toThrow('nested too deep')
 })
 
-test('what is as long as no entry is refused, unless it holds the entries', () => {
+test('refuses anything longer than an entry, unless it contains the entries', () => {
   const long = 'x'.repeat(70_000)
   expect(entriesIn(JSON.stringify({ note: long, data: [{ a: 1 }] }))).toEqual([{ a: 1 }])
   expect(() => entriesIn(JSON.stringify([{ note: long }]), 1000)).toThrow('too long')

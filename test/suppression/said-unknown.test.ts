@@ -14,7 +14,7 @@ beforeEach(() => db.write([{ sql: 'delete from soft_bounce' }, { sql: 'delete fr
 const before = (at: number, said = live): Promise<number | null> => saidUnknownBefore(db, said, at)
 const note = (at: number) => db.write([noteSaidUnknown(live, at)])
 
-test('the first of another day makes a second, however often it was said since', async () => {
+test('the first report on another day makes a second, however often it was reported before', async () => {
   for (let at = morning; at < morning + 18 * hour; at += hour / 2) {
     expect(await before(at)).toBeNull()
     await note(at)
@@ -22,26 +22,26 @@ test('the first of another day makes a second, however often it was said since',
   expect(await before(morning + 18 * hour)).toBe(morning)
 })
 
-test('what is less than half a day ago is the same day', async () => {
+test('less than half a day counts as the same day', async () => {
   await note(morning + 16 * hour)
   expect(await before(morning + 28 * hour - 1)).toBeNull()
   expect(await before(morning + 28 * hour)).toBe(morning + 16 * hour)
 })
 
-test('where today has one already, that of the day before still counts', async () => {
+test('if there was one today, the one of the day before still counts', async () => {
   for (const at of [morning, morning + day]) await note(at)
   expect(await before(morning + day + hour)).toBe(morning)
   expect(await before(morning + 2 * day)).toBe(morning + day)
 })
 
-test('it counts for the account and the mode that it was said to, of the address in any case', async () => {
+test('counts per account, mode and address in any case', async () => {
   await note(morning)
   expect(await before(morning + day, { ...live, address: 'ann@RCPT.example' })).toBe(morning)
   for (const other of [{ accountId: 'acc_2' }, { sandbox: true }, { address: 'bob@rcpt.example' }])
     expect(await before(morning + day, { ...live, ...other })).toBeNull()
 })
 
-test('once it has suppressed it is forgotten', async () => {
+test('once it has suppressed, it is forgotten', async () => {
   for (const at of [morning, morning + day]) await note(at)
   await db.write([forgetSaidUnknown(live)])
   expect(await before(morning + 3 * day)).toBeNull()
@@ -49,14 +49,14 @@ test('once it has suppressed it is forgotten', async () => {
   expect(await before(morning + 4 * day)).toBe(morning + 3 * day)
 })
 
-test('a time ahead, from before the clock was set back, is not waited for', async () => {
+test('does not wait for a future time from before the clock was set back', async () => {
   await note(morning + 100 * day)
   expect(await before(morning)).toBeNull()
   await note(morning)
   expect(await before(morning + day)).toBe(morning)
 })
 
-test('nobody is suppressed while it cannot be told what was delivered', async () => {
+test('suppresses nobody while it is unknown whether mail was delivered', async () => {
   await note(morning)
   await db.write([
     {

@@ -29,7 +29,7 @@ const deliver = (policy: typeof suppressAtOnce, recipientId?: string) =>
 const asked = () => ({ ...scope, erasedAddress, now: clock.now() })
 const isSuppressed = async (): Promise<boolean> => (await findSuppressed(db, asked(), [ann]))(ann, null)
 
-test('as it is unless somebody changes it, hard bounces and complaints suppress, soft ones never do', async () => {
+test('by default hard bounces and complaints suppress, soft bounces never do', async () => {
   for (let i = 0; i < 20; i++) await bounce(suppressAtOnce)
   expect(await isSuppressed()).toBe(false)
   await bounce(suppressAtOnce, { hard: true, category: 'invalid_recipient' })
@@ -49,7 +49,7 @@ test.each<[string, Partial<FinalFailure>]>([
   ['no such domain, as another system reports', { category: 'domain_not_found', smtpCode: 550, enhancedStatus: '5.4.4' }],
   ['a null MX, as we saw', { category: 'invalid_recipient', smtpCode: null, enhancedStatus: '5.1.10' }],
   ['a null MX, as another system says', { category: 'invalid_recipient', smtpCode: 556, enhancedStatus: null }],
-])('a hard bounce for %s suppresses nobody: the DNS may be wrong', async (_, failure) => {
+])('a hard bounce for %s suppresses nobody, because the DNS may be wrong', async (_, failure) => {
   await bounce(suppressAtOnce, { hard: true, ...failure })
   expect(await isSuppressed()).toBe(false)
 })
@@ -61,17 +61,17 @@ test('what is turned off suppresses nobody', async () => {
   expect(await isSuppressed()).toBe(false)
 })
 
-describe('where three soft bounces suppress', () => {
+describe('if three soft bounces suppress', () => {
   const third = { ...suppressAtOnce, softBounces: 3 }
 
-  test('the third does', async () => {
+  test('the third one does', async () => {
     for (const suppressed of [false, false, true]) {
       await bounce(third)
       expect(await isSuppressed()).toBe(suppressed)
     }
   })
 
-  test('a delivery between them begins the count anew', async () => {
+  test('a delivery in between resets the count', async () => {
     for (const _ of [1, 2]) {
       await bounce(third)
       await bounce(third)
@@ -80,7 +80,7 @@ describe('where three soft bounces suppress', () => {
     expect(await isSuppressed()).toBe(false)
   })
 
-  test('a delivery that is taken back was none', async () => {
+  test('a delivery followed by a bounce does not count', async () => {
     await bounce(third)
     for (const suppressed of [false, true]) {
       await deliver(third, 'rcp_taken_back')
@@ -98,12 +98,12 @@ describe('where three soft bounces suppress', () => {
     ['no such domain', { category: 'domain_not_found' }],
     ['mail that ran out of time while the DNS gave no answer', { category: 'expired', smtpCode: null, enhancedStatus: '4.4.3' }],
     ['mail that ran out of time while its domain was missing', { category: 'expired', smtpCode: null, enhancedStatus: '4.1.2' }],
-  ])('those of %s do not count: the DNS may be wrong', async (_, failure) => {
+  ])('soft bounces for %s do not count, because the DNS may be wrong', async (_, failure) => {
     for (const _time of [1, 2, 3]) await bounce(third, failure)
     expect(await isSuppressed()).toBe(false)
   })
 
-  test('they do so again when the time of the suppression is over', async () => {
+  test('they count again once the suppression has expired', async () => {
     const monthly = { ...third, expiry: 30 * day }
     for (const _ of [1, 2, 3]) await bounce(monthly)
     clock.advance(30 * day)
@@ -112,18 +112,18 @@ describe('where three soft bounces suppress', () => {
     expect(await isSuppressed()).toBe(true)
   })
 
-  test('those that are not about the address do not count', async () => {
+  test('soft bounces that are not about the address do not count', async () => {
     for (const category of ['policy', 'reputation', 'content_rejected', 'internal_error', 'other'] as const)
       await bounce(third, { category })
     expect(await isSuppressed()).toBe(false)
   })
 })
 
-describe('where suppressions expire', () => {
+describe('if suppressions expire', () => {
   const monthly = { ...suppressAtOnce, expiry: 30 * day }
   const suppress = () => bounce(monthly, { hard: true, category: 'invalid_recipient' })
 
-  test('one counts until its time is over, for the list, for new mail and for its owner', async () => {
+  test('one is in force until then, for the list, for new mail and for its owner', async () => {
     await suppress()
     clock.advance(30 * day - 1)
     expect(await isSuppressed()).toBe(true)
@@ -143,13 +143,13 @@ describe('where suppressions expire', () => {
     expect(await entries.find(scope, ann)).toMatchObject({ created_at: clock.now(), expires_at: clock.now() + 30 * day })
   })
 
-  test('a complaint counts until somebody removes it', async () => {
+  test('a complaint stays in force until somebody removes it', async () => {
     await db.write(suppressAfterComplaint(scope, { ...mail(), reason: 'spam' }, monthly, clock.now()))
     clock.advance(1_000 * day)
     expect(await isSuppressed()).toBe(true)
   })
 
-  test('what counts no more is swept out, what does stays', async () => {
+  test('the sweep removes what no longer counts, and keeps the rest', async () => {
     await suppress()
     await db.write(
       suppressAfterBounce(
@@ -171,7 +171,7 @@ describe('where suppressions expire', () => {
   })
 })
 
-test('an account may differ from the settings, over a restart too', async () => {
+test('an account may differ from the settings, even after a restart', async () => {
   await db.write([{ sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'one', 'free', 'active', 0)" }])
   const policies = new SuppressionPolicies(db, suppressAtOnce)
   await policies.change('acc_1', { softBounces: 5, hardBounces: false })

@@ -8,7 +8,7 @@ const keysFrom = (secret: number) => unsubscribeKeys(secretsFrom(Buffer.alloc(32
 const keys = keysFrom(7)
 const target = { accountId: newId('acc', 0), messageId: newId('em', 0), sandbox: false, address: 'ann@rcpt.example', topic: '' }
 
-test('says to us what was put in, and nothing to others', () => {
+test('returns what was put in, and reveals nothing to others', () => {
   const anything = fc.record({
     accountId: fc.constant(target.accountId),
     messageId: fc.constant(target.messageId),
@@ -28,7 +28,7 @@ test('says to us what was put in, and nothing to others', () => {
   expect(Buffer.from(encodeUnsubscribeToken(target, keys), 'base64url').toString('latin1')).not.toContain('ann')
 })
 
-test('is the same at every attempt, and another for whatever else is in it', () => {
+test('is the same at every attempt, and differs if anything in it differs', () => {
   expect(encodeUnsubscribeToken(target, keys)).toBe(encodeUnsubscribeToken({ ...target }, keys))
   const others = [
     { topic: 'news' },
@@ -41,7 +41,7 @@ test('is the same at every attempt, and another for whatever else is in it', () 
   expect(new Set(all.map((token) => token.slice(0, 16))).size).toBe(all.length)
 })
 
-test('is not to be made or changed by others: no bit, no other spelling, no other key file', () => {
+test('cannot be forged or changed: no bit, no other encoding, no other key file', () => {
   const token = encodeUnsubscribeToken(target, keys)
   const bytes = Buffer.from(token, 'base64url')
   for (let bit = 0; bit < bytes.length * 8; bit++) {

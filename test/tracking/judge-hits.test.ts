@@ -33,14 +33,14 @@ const judge = (hits: Hit[], changes: Partial<HitMessage> = {}): ReturnType<typeo
   judgeHits({ links: 5, scheme: 'https', hits, ...changes })
 const bots = (hits: Hit[], changes: Partial<HitMessage> = {}): boolean[] => judge(hits, changes).map(({ bot }) => bot)
 
-describe('the labelled set', () => {
+describe('the labelled sequences', () => {
   test('has at least 300 sequences, each with its source', () => {
     const cases = labelledCases()
     expect(cases.length).toBeGreaterThanOrEqual(300)
     expect(cases.filter(({ source }) => source === '')).toEqual([])
   })
 
-  test.each([false, true])('machines are found and people are not taken for them (held out: %s)', (isHeldOut) => {
+  test.each([false, true])('recognises machines and takes no person for one (held out: %s)', (isHeldOut) => {
     const judged = labelledCases()
       .filter((one) => one.isHeldOut === isHeldOut)
       .flatMap(({ kind, message, labels }) => judgeHits(message).map(({ bot }, n) => ({ kind, label: labels[n], bot })))
@@ -53,8 +53,8 @@ describe('the labelled set', () => {
   })
 })
 
-describe('a hit by itself', () => {
-  test('a person who clicks is a person, with no reason', () => {
+describe('a single hit', () => {
+  test('a person who clicks is a person, without a reason', () => {
     expect(judge([hit('open', 60), hit('click:0', 63)])).toEqual([
       { bot: false, reason: null, confidence: 0 },
       { bot: false, reason: null, confidence: 0 },
@@ -74,13 +74,13 @@ describe('a hit by itself', () => {
     expect(judge([hit('click:0', 3600, changes)])).toMatchObject([{ bot: true, reason }])
   })
 
-  test('certainty ends at 0.99', () => {
+  test('confidence is at most 0.99', () => {
     expect(judge([hit('honeypot', 1, { method: 'HEAD', headers: {}, ip: '104.47.9.9' })])).toEqual([
       { bot: true, reason: 'honeypot', confidence: 0.99 },
     ])
   })
 
-  test("a proxy that fetches pictures for readers is a person, Apple's prefetch is none; neither follows links", () => {
+  test("an image proxy for readers counts as a person, Apple's prefetch does not; neither follows links", () => {
     const agents = ['Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)', 'Mozilla/5.0']
     for (const [agent, isBot] of [
       [agents[0], false],
@@ -103,21 +103,21 @@ describe('a hit by itself', () => {
     for (const changes of weak) expect(bots([hit('click:0', 3600, changes)])).toEqual([false])
   })
 
-  test("a filter's network that shows pages to people tells only soon after delivery", () => {
+  test("a filter's network that also shows pages to people is a sign only soon after delivery", () => {
     expect(bots([hit('click:0', 40, { ip: '67.231.152.9' }), hit('click:1', 4000, { ip: '67.231.152.9' })])).toEqual([true, false])
   })
 
-  test('over http nobody expects Sec-Fetch', () => {
+  test('over http, Sec-Fetch is not expected', () => {
     const headers = { host: 'track.example.com', 'user-agent': chrome, accept: 'text/html', 'accept-language': 'en' }
     expect(judge([hit('open', 50), hit('click:0', 60, { headers })], { scheme: 'http' })[1]?.confidence).toBe(0)
     expect(judge([hit('open', 50), hit('click:0', 60, { headers })])[1]?.confidence).toBe(0.4)
   })
 
-  test('what comes shortly before delivery reads mail in transit', () => {
+  test('a hit shortly before delivery is by a scanner in transit', () => {
     expect(bots([hit('click:0', -3), hit('click:0', -40_000)])).toEqual([true, false])
   })
 
-  test("an operator's networks are scanners, too", () => {
+  test("the operator's networks count as scanners, too", () => {
     const message: HitMessage = { links: 5, scheme: 'https', hits: [hit('click:0', 900, { ip: '198.51.100.7' })] }
     expect(judgeHits(message, networkRule(['198.51.100.0/24']))).toMatchObject([
       { bot: true, reason: 'scanner_network', confidence: 0.955 },
@@ -126,10 +126,10 @@ describe('a hit by itself', () => {
   })
 })
 
-describe('hits together', () => {
+describe('several hits', () => {
   const sweep = Array.from({ length: 5 }, (_, n) => hit(`click:${n}`, 60 + n / 10, { ip: '54.209.1.1', headers: browser(linux) }))
 
-  test('all links within a second are a sweep; the picture that the same machine fetched before is its own, a click an hour later is not', () => {
+  test('all links within a second are a sweep, with the picture that the same machine fetched; a click an hour later is not', () => {
     const before = hit('open', 20, { ip: '54.209.1.1', headers: browser(linux) })
     expect(judge([before, ...sweep, hit('click:2', 3600)])).toMatchObject([
       { bot: true, reason: 'burst' },
@@ -138,23 +138,23 @@ describe('hits together', () => {
     ])
   })
 
-  test('who clicks in the midst of a sweep is not of it', () => {
+  test('a person who clicks during a sweep is not part of it', () => {
     expect(bots([...sweep, hit('click:2', 60.2)]).at(-1)).toBe(false)
   })
 
-  test('a sweep from many addresses under many names is one', () => {
+  test('a sweep from many addresses with many agents is one', () => {
     const hits = Array.from({ length: 6 }, (_, n) =>
       hit(`click:${n}`, 60 + n / 10, { ip: `5${n}.10.1.1`, headers: browser(chrome.replace('142', `12${n}`)) }),
     )
     expect(bots(hits)).toEqual(hits.map(() => true))
   })
 
-  test('the order in which hits are given does not matter', () => {
+  test('the order of the hits does not matter', () => {
     const hits = [hit('click:2', 3600), ...sweep.toReversed()]
     expect(bots(hits)).toEqual([false, ...sweep.map(() => true)])
   })
 
-  test('a double click, and four tabs a second apart, are a person', () => {
+  test("a double click and four tabs a second apart are a person's", () => {
     expect(bots([hit('click:1', 60), hit('click:1', 60.1), hit('click:1', 60.2)])).toEqual([false, false, false])
     expect(bots([0, 1, 2, 3].map((n) => hit(`click:${n}`, 60 + n)))).toEqual([false, false, false, false])
     expect(
@@ -165,7 +165,7 @@ describe('hits together', () => {
     ).toEqual([false, false, false, false])
   })
 
-  test('the hidden link tells of the same address or agent for half a minute, and of both for a quarter of an hour', () => {
+  test('the hidden link marks the same address or agent for half a minute, and both together for a quarter of an hour', () => {
     const scanner = { ip: '54.209.1.1', headers: bare(linux) }
     const trap = hit('honeypot', 100, scanner)
     expect(bots([trap, hit('click:0', 125, { ip: '54.209.1.1' })])[1]).toBe(true)
@@ -175,34 +175,34 @@ describe('hits together', () => {
     expect(bots([hit('honeypot', 100, { ip: '77.1.1.1' }), hit('click:0', 2000, { ip: '77.1.1.1' })])[1]).toBe(false)
   })
 
-  test("a person with the scanner's agent and a whole header is not of the hidden link", () => {
+  test("a person with the scanner's agent and a complete header is not marked by the hidden link", () => {
     expect(bots([hit('honeypot', 100, { ip: '54.209.1.1', headers: bare(chrome) }), hit('click:0', 110)])).toEqual([true, false])
   })
 
-  test("a reader's proxy is nobody's follower", () => {
+  test("a reader's proxy follows nobody", () => {
     const proxy = bare('Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)')
     expect(bots([hit('honeypot', 100, { headers: proxy }), hit('open', 101, { headers: proxy })])).toEqual([true, false])
   })
 
-  test('GET by whom has asked by HEAD is the same machine; after a prefetch it is the person', () => {
+  test("GET after HEAD from the same client is a machine's; after a prefetch it is the person's", () => {
     expect(bots([hit('click:0', 60, { method: 'HEAD' }), hit('click:0', 61)])).toEqual([true, true])
     expect(bots([hit('click:0', 60, { headers: { ...browser(), purpose: 'prefetch' } }), hit('click:0', 61)])).toEqual([true, false])
   })
 
-  test('what repeats a click from elsewhere is its shadow; the first never is, nor who comes after a machine', () => {
+  test("a repeated click from elsewhere is a shadow, but never the first one, nor a click after a machine's", () => {
     const elsewhere = { ip: '11.2.3.4', headers: { ...browser(linux), 'sec-fetch-mode': '', 'sec-fetch-site': '' } }
     expect(judge([hit('click:0', 600), hit('click:0', 612, elsewhere)])).toMatchObject([{ bot: false }, { bot: true, reason: 'shadow' }])
     expect(bots([hit('click:0', 600, { method: 'HEAD', headers: {}, ip: '54.9.1.1' }), hit('click:0', 612)])).toEqual([true, false])
   })
 
-  test('one link from everywhere at once is followed by machines; colleagues take their time', () => {
+  test('one link from everywhere at once is followed by machines; colleagues take longer', () => {
     const from = (n: number, gap: number): Hit =>
       hit('click:0', 600 + n * gap, { ip: `${30 + n}.1.1.1`, headers: browser(chrome.replace('142', `13${n}`)) })
     expect(bots([0, 1, 2, 3, 4, 5].map((n) => from(n, 5)))).toEqual(Array(6).fill(true))
     expect(bots([0, 1, 2, 3, 4, 5].map((n) => from(n, 45)))).toEqual(Array(6).fill(false))
   })
 
-  test('a phone, and half a minute later the desk, are people', () => {
+  test('a phone, and half a minute later a desktop, are people', () => {
     const phone =
       'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1'
     expect(bots([hit('click:0', 600, { headers: browser(phone), ip: '187.4.4.4' }), hit('click:0', 630)])).toEqual([false, false])
@@ -232,7 +232,7 @@ describe('hostile requests', () => {
     for (const { confidence } of verdicts) expect(confidence).toBeLessThanOrEqual(0.99)
   })
 
-  test('ten times the hits cost about ten times the work, not a hundred times', () => {
+  test('ten times the hits take about ten times the work, not a hundred times', () => {
     const took = (count: number): number => {
       const message = many(count, (n) => ({ ip: `10.${n % 200}.1.1`, afterDeliveryMs: 0 }))
       const runs = Array.from({ length: 3 }, () => {

@@ -15,7 +15,7 @@ const rules = JSON.parse(readFileSync(new URL('../../config/reader-rules.json', 
   networks: Record<string, Network[]>
 }
 
-describe('the rules as they are written', () => {
+describe('the rules as written', () => {
   test('each weight is a likelihood and has its source', () => {
     for (const [name, { weight, source }] of Object.entries(rules.weights)) {
       expect(weight, name).toBeGreaterThan(0)
@@ -24,14 +24,14 @@ describe('the rules as they are written', () => {
     }
   })
 
-  test('words of agents are in lower case, as they are looked for, and have their source', () => {
+  test('agents are in lower case and have a source', () => {
     for (const { says = '', source } of Object.values(rules.agents).flat()) {
       expect(says).toBe(says.toLowerCase())
       expect(source, says).not.toBe('')
     }
   })
 
-  test('each network has a source, and begins where it says', () => {
+  test('each network has a source, and starts where it says', () => {
     for (const { who, source, cidrs } of Object.values(rules.networks).flat()) {
       expect(source, who).not.toBe('')
       for (const cidr of cidrs) {
@@ -58,7 +58,7 @@ test.each([
   ['YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html', 'robot'],
   ['Mozilla/5.0', 'robot'],
   ['-', 'none'],
-])('%s that follows a link is a %s', (agent, kind) => {
+])('%s that follows a link is %s', (agent, kind) => {
   expect(agentKind(agent.toLowerCase(), false)).toBe(kind)
 })
 
@@ -73,6 +73,6 @@ test.each([
   ],
   ['Slack-ImgProxy (+https://api.slack.com/robots)', 'robot'],
   ['curl/8.5.0', 'robot'],
-])('%s that fetches the picture is a %s', (agent, kind) => {
+])('%s that fetches the picture is %s', (agent, kind) => {
   expect(agentKind(agent.toLowerCase(), true)).toBe(kind)
 })

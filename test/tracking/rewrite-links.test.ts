@@ -48,7 +48,7 @@ function rewritten(html: string): { html: string; targets: string[] } {
 const mails = Array.from({ length: 360 }, (_, seed) => htmlMail(seed + 1))
 
 test.each([...mails.map((html, i) => [`mail ${i + 1}`, html] as const), ['a mail of 2 MB', htmlMail(4711, 22_000)] as const])(
-  '%s: each link leads where it led',
+  '%s: each link leads where it led before',
   (_name, html) => {
     const page = rewritten(html)
     const before = judged(html)
@@ -65,7 +65,7 @@ test.each([...mails.map((html, i) => [`mail ${i + 1}`, html] as const), ['a mail
   60_000,
 )
 
-test('nothing but the values changes, by a single byte', () => {
+test('changes no byte outside the values', () => {
   for (const html of mails) {
     const links = trackableLinks(Buffer.from(html), 'utf-8')
     const given = Buffer.from(html)
@@ -134,7 +134,7 @@ test.each<[charset: string, bytes: Buffer, target: string]>([
   expect(page.subarray(made.end)).toEqual(bytes.subarray(given.end))
 })
 
-test('a charset that nobody knows keeps what cannot be read in it', () => {
+test('with an unknown charset, unreadable text stays unchanged', () => {
   expect(targetsIn('<a href="https://x.example/">a</a><a href="https://x.example/é">b</a>', 'x-unheard-of')).toEqual(['https://x.example/'])
   expect(targetsIn('+ADw-a href=+ACI-https://x.example/+ACIAPg-', 'utf-7')).toEqual([])
 })

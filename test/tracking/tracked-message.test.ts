@@ -48,36 +48,33 @@ function htmlIn(mail: Buffer): string {
 
 const tracking = /https:\/\/mail\.example\/t\/([och])\/([0-9a-z]{48})(?:\/([\w-]+))?/g
 
-test.each(['7bit', '8bit', 'base64', 'quoted-printable'] as const)(
-  'in %s the parts around stay, and the values alone change',
-  async (encoding) => {
-    for (let seed = 1; seed <= 60; seed++) {
-      const given = Buffer.from(htmlMail(seed).replace(/\r?\n/g, '\r\n'))
-      const mail = mailOf(given, encoding)
-      const tracked = TrackedMessage.of(id, mail, plan)
-      const arrived = Buffer.from(tracked?.contentFor(ann) ?? mail)
-      expect(arrived.subarray(0, 200)).toEqual(mail.subarray(0, 200))
-      expect(arrived.subarray(-80)).toEqual(mail.subarray(-80))
-      const html = htmlIn(arrived)
-      const found = [...html.matchAll(tracking)]
-      const targets = found.map(([, kind, token = '', sealed = '']) => {
-        expect(readRecipientToken(token, keys)?.recipientId).toBe(ann)
-        return kind === 'c' ? openTarget(sealed, place, keys)?.url : kind
-      })
-      expect(targets).not.toContain(undefined)
-      // Another recipient's differs by the tokens alone.
-      const other = Buffer.from(tracked?.contentFor(bob) ?? mail)
-      expect(htmlIn(other).replaceAll(tracking, (_, kind, token, sealed) => `${kind} ${token.length} ${sealed}`)).toBe(
-        html.replaceAll(tracking, (_, kind, token, sealed) => `${kind} ${token.length} ${sealed}`),
-      )
-    }
-  },
-)
+test.each(['7bit', '8bit', 'base64', 'quoted-printable'] as const)('in %s only the values change', async (encoding) => {
+  for (let seed = 1; seed <= 60; seed++) {
+    const given = Buffer.from(htmlMail(seed).replace(/\r?\n/g, '\r\n'))
+    const mail = mailOf(given, encoding)
+    const tracked = TrackedMessage.of(id, mail, plan)
+    const arrived = Buffer.from(tracked?.contentFor(ann) ?? mail)
+    expect(arrived.subarray(0, 200)).toEqual(mail.subarray(0, 200))
+    expect(arrived.subarray(-80)).toEqual(mail.subarray(-80))
+    const html = htmlIn(arrived)
+    const found = [...html.matchAll(tracking)]
+    const targets = found.map(([, kind, token = '', sealed = '']) => {
+      expect(readRecipientToken(token, keys)?.recipientId).toBe(ann)
+      return kind === 'c' ? openTarget(sealed, place, keys)?.url : kind
+    })
+    expect(targets).not.toContain(undefined)
+    // Another recipient's differs by the tokens alone.
+    const other = Buffer.from(tracked?.contentFor(bob) ?? mail)
+    expect(htmlIn(other).replaceAll(tracking, (_, kind, token, sealed) => `${kind} ${token.length} ${sealed}`)).toBe(
+      html.replaceAll(tracking, (_, kind, token, sealed) => `${kind} ${token.length} ${sealed}`),
+    )
+  }
+})
 
 test.each([
   ['utf-16le', Buffer.from('<a href="https://shop.example/é">x</a>', 'utf16le')],
   ['iso-8859-1', Buffer.from('<a href="https://shop.example/é">x</a>', 'latin1')],
-])('in the charset %s too', async (charset, html) => {
+])('also in the charset %s', async (charset, html) => {
   const arrived = await htmlFor(ann, mailOf(html, 'base64', charset))
   const text = charset === 'utf-16le' ? Buffer.from(arrived, 'latin1').toString('utf16le') : arrived
   const [, , , sealed = ''] = [...text.matchAll(tracking)][0] ?? []
@@ -85,7 +82,7 @@ test.each([
   expect(text).toMatch(/^<a href="https:[^"]+">x<\/a><img [^>]+>$/)
 })
 
-test('a line that gets too long is written in quoted-printable, and says so', async () => {
+test('a line that gets too long becomes quoted-printable', async () => {
   const html = `<p>${'x'.repeat(900)}<a href="https://a.example">a</a></p>`
   const arrived = Buffer.from(TrackedMessage.of(id, mailOf(Buffer.from(html), '7bit'), plan)?.contentFor(ann) ?? '')
   expect(arrived.toString()).toContain('X-Own: stays\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n')
@@ -107,7 +104,7 @@ test.each<[what: string, html: string, expected: RegExp]>([
   expect(htmlIn(Buffer.from(arrived ?? mail))).toMatch(expected)
 })
 
-test('links to unsubscribe and those marked stay; the hidden link is put in where it is wanted', async () => {
+test('unsubscribe links and marked links stay; the hidden link is added on request', async () => {
   const html =
     '<a href="https://mail.example/u/abc">u</a><a href="https://x.example/stop?a=1">s</a><a data-sterna-track=off href="https://x.example/">o</a><a href="https://y.example">y</a>'
   const mail = Buffer.concat([
@@ -120,7 +117,7 @@ test('links to unsubscribe and those marked stay; the hidden link is put in wher
   expect(arrived.startsWith(html.slice(0, html.indexOf('https://y.example')))).toBe(true)
 })
 
-test('where nothing can be tracked the message is left alone', () => {
+test('a message with nothing to track stays unchanged', () => {
   expect(TrackedMessage.of(id, Buffer.from('Subject: x\r\n\r\nhttps://a.example'), plan)).toBeNull()
   expect(TrackedMessage.of(id, mailOf(Buffer.from('<p>no link</p>'), '7bit'), { ...plan, opens: false })).toBeNull()
   expect(TrackedMessage.of(id, mailOf(Buffer.from('<p>x</p>'), '7bit', 'utf-7'), plan)).toBeNull()
@@ -142,7 +139,7 @@ test.each<[what: string, mail: Buffer]>([
     Buffer.from('Subject: x\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/html\r\n\r\n--b--\r\n'),
   ],
   ['a message signed on its way', Buffer.concat([Buffer.from('ARC-Message-Signature: i=1\r\n'), mailOf(Buffer.from('<p>x</p>'), '7bit')])],
-])('%s is left alone', (_, mail) => {
+])('%s stays unchanged', (_, mail) => {
   expect(TrackedMessage.of(id, mail, plan)).toBeNull()
 })
 

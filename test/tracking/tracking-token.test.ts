@@ -13,7 +13,7 @@ const place = { messageTag: tag, trackingHost: 'links.shop.example' }
 const url = 'https://shop.example/orders/4711?x=1&y=ü'
 const sealed = sealTarget({ link: 3, links: 5, url }, place, keys)
 
-test('the token of a recipient says whose it is, and is the same at every attempt', () => {
+test("a recipient's token identifies the recipient and is the same at every attempt", () => {
   expect(readRecipientToken(token, keys)).toEqual(recipient)
   expect(token).toMatch(/^[0-9a-z]{48}$/)
   expect(recipientToken(recipient, keys)).toBe(token)
@@ -23,21 +23,21 @@ test('the token of a recipient says whose it is, and is the same at every attemp
   }
 })
 
-test('tokens of neighbours have nothing in common', () => {
+test('similar recipients have dissimilar tokens', () => {
   const shared = Array.from({ length: 200 }, () => recipientToken({ ...recipient, recipientId: newId('rcp', now) }, keys)).map(
     (other) => [...other].filter((letter, place) => letter === token[place]).length,
   )
   expect(Math.max(...shared)).toBeLessThan(16)
 })
 
-test('a placeholder is as long as a token, and none', () => {
+test('a placeholder is as long as a token, but is none', () => {
   const { placeholder } = markOf('em_01', keys)
   expect(placeholder).toMatch(/^[0-9a-z]{48}$/)
   expect(readRecipientToken(placeholder, keys)).toBeNull()
   expect(markOf('em_02', keys).placeholder).not.toBe(placeholder)
 })
 
-test('a target opens with the token of its own message, at its own host only', () => {
+test('a target opens only with a token of its own message, and at its own host', () => {
   expect(openTarget(sealed, place, keys)).toEqual({ link: 3, links: 5, url })
   expect(openTarget(sealed, { ...place, messageTag: markOf('em_02', keys).tag }, keys)).toBeNull()
   for (const trackingHost of ['', 'links.other.example']) expect(openTarget(sealed, { ...place, trackingHost }, keys)).toBeNull()
@@ -58,7 +58,7 @@ function flipped(text: string): string {
   return bytes.toString('latin1')
 }
 
-test('of 100,000 tokens and targets with a bit changed none is taken', () => {
+test('of 100,000 tokens and targets with one bit changed, none is accepted', () => {
   let taken = 0
   for (let i = 0; i < 100_000; i++) {
     if (i % 2 === 0 ? readRecipientToken(flipped(token), keys) : openTarget(flipped(sealed), place, keys)) taken++

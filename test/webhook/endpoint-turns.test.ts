@@ -28,7 +28,7 @@ function workshop(mostConnections?: number) {
   }
 }
 
-test('an endpoint that hangs holds five connections, one that answers gets more and more', () => {
+test('a hanging endpoint holds five connections; one that responds gets more and more', () => {
   const { add, end, inHandOf } = workshop()
   add('hangs', 100)
   add('answers', 1_000)
@@ -40,7 +40,7 @@ test('an endpoint that hangs holds five connections, one that answers gets more 
   expect(inHandOf('hangs')).toBe(5)
 })
 
-test('a thousand endpoints that hang leave room for those that answer', () => {
+test('a thousand hanging endpoints leave room for those that respond', () => {
   const { add, end, inHand, inHandOf } = workshop()
   for (let i = 0; i < 1_000; i++) add(`hangs ${i}`, 100)
   expect(inHand.length).toBeLessThan(2_000)
@@ -53,7 +53,7 @@ test('a thousand endpoints that hang leave room for those that answer', () => {
   expect(inHandOf('answers')).toBe(0)
 })
 
-test('where no connection is left, endpoints wait their turn in the order they came', () => {
+test('without a free connection, endpoints wait their turn in order of arrival', () => {
   const { add, end, inHand, inHandOf } = workshop()
   for (let i = 0; i < 2_500; i++) add(`e${i}`, 2)
   expect(inHand.length).toBe(2_000)
@@ -66,7 +66,7 @@ test('where no connection is left, endpoints wait their turn in the order they c
   expect(inHand.length).toBe(2_000)
 })
 
-test('where fewer connections may be open, they are shared in the same way', () => {
+test('a lower limit on connections is shared the same way', () => {
   const { add, end, inHand, inHandOf } = workshop(20)
   add('a', 100)
   add('b', 100)

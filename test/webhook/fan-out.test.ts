@@ -14,7 +14,7 @@ async function fanOutFixture() {
   return { ...fixture, run, cursor }
 }
 
-test('each webhook gets the events it asked for, of its account and mode, since it was made', async () => {
+test('each webhook gets the events it subscribed to, of its account and mode, since it was created', async () => {
   const { write, add, run, deliveries } = await fanOutFixture()
   await write('email.delivered')
   const all = await add('https://a.example/')
@@ -38,7 +38,7 @@ test('each webhook gets the events it asked for, of its account and mode, since 
   expect(await eventsAt(disabled.id)).toEqual([])
 })
 
-test('the bytes are fixed: four keys in order, data as recorded, more only where asked for', async () => {
+test('the bytes are fixed: four keys in order, data as recorded, additions only on request', async () => {
   const { db, clock, write, add, run, deliveries } = await fanOutFixture()
   const standard = await add('https://a.example/')
   const extended = await add('https://b.example/', { payload: 'extended' })
@@ -66,7 +66,7 @@ test('the bytes are fixed: four keys in order, data as recorded, more only where
   )
 })
 
-test('a long log is gone through step by step, each event once', async () => {
+test('reads a long log in steps, each event once', async () => {
   const { write, add, run, deliveries } = await fanOutFixture()
   const webhook = await add('https://a.example/')
   await Promise.all(Array.from({ length: 1_203 }, () => write('email.sent')))
@@ -78,7 +78,7 @@ test('a long log is gone through step by step, each event once', async () => {
   expect(ids).toHaveLength(1_204)
 })
 
-test('without a webhook nothing is written, and what came to pass meanwhile is not made up for', async () => {
+test('writes nothing without a webhook, and does not make up for it later', async () => {
   const { webhooks, write, add, run, cursor, deliveries } = await fanOutFixture()
   await write('email.sent')
   await run()

@@ -32,7 +32,7 @@ async function startCounter(host: string, port = 0) {
   return { port: (server.address() as AddressInfo).port, connections: () => connections }
 }
 
-test('a 2xx is a success, everything else is not, and no redirect is followed', async () => {
+test('only 2xx is a success, and redirects are not followed', async () => {
   const { post } = await openPoster()
   const target = await startReceiver(status(200))
   const receiver = await startReceiver(status(200))
@@ -47,7 +47,7 @@ test('a 2xx is a success, everything else is not, and no redirect is followed', 
   expect(receiver.posts[0]?.headers).not.toHaveProperty('accept-encoding')
 })
 
-test('the beginning of the body is kept, as it came', async () => {
+test('keeps the start of the body verbatim', async () => {
   const { post } = await openPoster()
   const receiver = await startReceiver(status(500, {}, 'no \0 luck'))
   expect((await post(receiver.url)).response).toBe('no \u{fffd} luck')
@@ -63,7 +63,7 @@ test('the beginning of the body is kept, as it came', async () => {
   expect(await post(receiver.url)).toMatchObject({ statusCode: 200, response: 'x'.repeat(4_096) })
 })
 
-test('who is silent, or slow, or never comes to the end of the headers, is cut off', async () => {
+test('cuts off receivers that are silent, slow, or never finish their headers', async () => {
   const { post } = await openPoster({ timeoutMs: 300 })
   const receiver = await startReceiver(hang)
   const late = { statusCode: null, error: 'No response within 0.3 seconds.' }
@@ -83,7 +83,7 @@ test('who is silent, or slow, or never comes to the end of the headers, is cut o
   expect(await post(receiver.url)).toMatchObject({ statusCode: 200, response: 'half', error: null })
 })
 
-test('a connection that fails is a failure with a reason', async () => {
+test('a failed connection is a failure with a reason', async () => {
   const { post } = await openPoster({}, { 'down.example': 'servfail' })
   const counter = await startCounter('127.0.0.1')
   const receiver = await startReceiver((_res, { socket }) => socket.destroy())
@@ -93,7 +93,7 @@ test('a connection that fails is a failure with a reason', async () => {
   }
 })
 
-test('a certificate that nobody vouches for is a failure', async () => {
+test('an untrusted certificate is a failure', async () => {
   const { post } = await openPoster()
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }])
   let requests = 0
@@ -146,7 +146,7 @@ const zone: FakeZone = {
   'zero.example': { a: ['0.0.0.0'], aaaa: ['::'] },
 }
 
-test('no spelling of an address of our own is connected to', async () => {
+test('refuses our own addresses in every notation', async () => {
   const { post } = await openPoster({ allowPrivateAddresses: false, timeoutMs: 2_000 }, zone)
   const counter = await startCounter('::')
   for (const host of disguises) {
@@ -162,14 +162,14 @@ test('no spelling of an address of our own is connected to', async () => {
   expect(counter.connections()).toBe(0)
 })
 
-test('link-local addresses stay closed where private ones are open', async () => {
+test('link-local addresses stay refused if private ones are allowed', async () => {
   const { post } = await openPoster({ timeoutMs: 2_000 }, { 'meta.example': { a: ['169.254.169.254'] } })
   for (const host of ['169.254.169.254', '[fe80::1]', '[::ffff:a9fe:a9fe]', 'meta.example']) {
     expect((await post(`http://${host}/latest/meta-data`)).error, host).toContain('is not a public address')
   }
 })
 
-test('of a name with several addresses only an allowed one is connected to, as it was looked up', async () => {
+test('connects only to an allowed address of a name, exactly as it was looked up', async () => {
   const { dns, post } = await openPoster(
     { allowPrivateAddresses: ['127.0.0.2/32'] },
     { 'mixed.example': { a: ['127.0.0.1', '127.0.0.2'] } },

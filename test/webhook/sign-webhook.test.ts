@@ -27,12 +27,12 @@ function isGenuine(headers: Record<string, string>, payload: string, signingSecr
   return given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected))
 }
 
-test('a secret is 32 random bytes, for both ways of signing', () => {
+test('a secret is 32 random bytes, usable for both signatures', () => {
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
   expect(newSecret()).not.toBe(secret)
 })
 
-test('plain crypto, standardwebhooks and svix accept what is genuine and refuse what was changed', () => {
+test('plain crypto, standardwebhooks and svix accept valid signatures and refuse altered requests', () => {
   const headers = headersWith(null)
   expect(headers['x-service-signature']).toMatch(/^[0-9a-f]{64}$/)
   expect(isGenuine(headers, body, secret)).toBe(true)
@@ -54,7 +54,7 @@ test('plain crypto, standardwebhooks and svix accept what is genuine and refuse 
   expect(headers).not.toHaveProperty('x-service-signature-previous')
 })
 
-test('while a rotation overlaps, receivers with either secret accept', () => {
+test('during a rotation, receivers with either secret accept', () => {
   const headers = headersWith(old)
   expect(isGenuine(headers, body, secret)).toBe(true)
   expect(isGenuine({ 'x-service-signature': headers['x-service-signature-previous'] ?? '' }, body, old)).toBe(true)

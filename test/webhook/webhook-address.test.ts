@@ -32,13 +32,13 @@ const never = [
 ]
 const open = ['8.8.8.8', '1.1.1.1', '2606:4700::1111', '::ffff:8.8.8.8', '100.128.0.1']
 
-test('by default public addresses only', () => {
+test('allows only public addresses by default', () => {
   const isAllowed = addressRule(false)
   expect(open.filter(isAllowed)).toEqual(open)
   expect([...own, ...never].filter(isAllowed)).toEqual([])
 })
 
-test('with private ones allowed, still neither link-local nor metadata nor tunnels', () => {
+test('with private addresses allowed, still refuses link-local, metadata and tunnel addresses', () => {
   const isAllowed = addressRule(true)
   expect([...open, ...own].filter(isAllowed)).toEqual([...open, ...own])
   expect(never.filter(isAllowed)).toEqual([])

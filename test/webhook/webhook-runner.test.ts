@@ -13,7 +13,7 @@ const stateIs = (fixture: Fixture, webhookId: string, wanted: object) =>
 const isGenuine = ({ posts }: WebhookReceiver, secret: string, header = 'x-service-signature') =>
   posts.every(({ headers, body }) => headers[header] === createHmac('sha256', secret).update(body).digest('hex'))
 
-test('an event is posted at once, signed for every kind of receiver', async () => {
+test('posts an event at once, signed for every kind of receiver', async () => {
   const fixture = await webhookFixture({}, Date.now())
   const { webhooks, add, write } = fixture
   const receiver = await startReceiver(status(204))
@@ -27,7 +27,7 @@ test('an event is posted at once, signed for every kind of receiver', async () =
   expect(new StandardWebhook(webhook.secret).verify(post?.body ?? '', post?.headers ?? {})).toMatchObject({ id, type: 'email.delivered' })
 })
 
-test('whoever fails gets six attempts at the published times, and a healthy endpoint waits for nobody', async () => {
+test('a failing endpoint gets six attempts at the documented times, and delays no healthy one', async () => {
   const fixture = await webhookFixture({ timeoutMs: 300 })
   const { clock, webhooks, add, write, deliveries } = fixture
   const elsewhere = await startReceiver(status(200))
@@ -80,7 +80,7 @@ test('whoever fails gets six attempts at the published times, and a healthy endp
   for (const { posts } of failing) expect(posts).toHaveLength(6)
 })
 
-test('endpoints that hang with a long backlog do not delay another', async () => {
+test('hanging endpoints with a long backlog do not delay another', async () => {
   const { webhooks, add, write } = await webhookFixture()
   const hanging = await startReceiver(hang)
   for (let i = 0; i < 40; i++) await add(`${hanging.url}&n=${i}`, { events: ['email.bounced'] })
@@ -107,7 +107,7 @@ test('a busy endpoint gets everything once', async () => {
   )
 })
 
-test('the next process takes up what was in hand, and keeps to the schedule of what waits', async () => {
+test('the next process continues what was in hand, and keeps to the schedule', async () => {
   const fixture = await webhookFixture()
   const { clock, webhooks, restart, add, write } = fixture
   const hanging = await startReceiver(hang)
@@ -135,7 +135,7 @@ test('the next process takes up what was in hand, and keeps to the schedule of w
   await eventually(() => expect(failing.posts.filter(({ headers }) => headers['webhook-id'] === id)).toHaveLength(2))
 })
 
-test('a stop lets what is in hand come to its end', async () => {
+test('a stop lets attempts in hand finish', async () => {
   const fixture = await webhookFixture()
   const { webhooks, add, write } = fixture
   const receiver = await startReceiver(hang)
@@ -151,7 +151,7 @@ test('a stop lets what is in hand come to its end', async () => {
   expect((await fixture.deliveries(webhook.id))[0]).toMatchObject({ state: 'success' })
 })
 
-test('after a rotation both secrets sign until the overlap ends', async () => {
+test('after a rotation, both secrets sign until the overlap ends', async () => {
   const { clock, webhooks, add, write } = await webhookFixture()
   const receiver = await startReceiver(status(200))
   const { id, secret: old } = await add(receiver.url)
@@ -178,7 +178,7 @@ test('after a rotation both secrets sign until the overlap ends', async () => {
   expect(previousSecret).toBeNull()
 })
 
-test('a replay has the same id and the same bytes, and a schedule of its own', async () => {
+test('a replay has the same id and bytes, and its own schedule', async () => {
   const fixture = await webhookFixture()
   const { clock, webhooks, add, write, deliveries } = fixture
   const receiver = await startReceiver(status(500))
@@ -210,7 +210,7 @@ test('a replay has the same id and the same bytes, and a schedule of its own', a
   expect(await webhooks.history.replayAll(webhook, { state: 'failed', since: 0, until: clock.now() })).toBe(0)
 })
 
-test('a webhook disabled or deleted gets nothing more', async () => {
+test('a disabled or deleted webhook gets nothing more', async () => {
   const fixture = await webhookFixture()
   const { clock, webhooks, add, write } = fixture
   const receiver = await startReceiver(status(500))
@@ -230,7 +230,7 @@ test('a webhook disabled or deleted gets nothing more', async () => {
   expect(receiver.posts).toHaveLength(2)
 })
 
-test('five days without a success and ten deliveries given up disable a webhook', async () => {
+test('five days without success and ten exhausted deliveries disable a webhook', async () => {
   const fixture = await webhookFixture({ retrySchedule: [] })
   const { clock, webhooks, restart, add, write, db } = fixture
   const receiver = await startReceiver(status(500))
@@ -256,7 +256,7 @@ test('five days without a success and ten deliveries given up disable a webhook'
   expect((await restart()).list.findWebhook(id)).toMatchObject({ status: 'disabled', disabledReason: 'failures' })
 })
 
-test('a sample is signed, marked and not written down', async () => {
+test('a sample is signed, marked, and not recorded', async () => {
   const { webhooks, add, db } = await webhookFixture({}, Date.now())
   const receiver = await startReceiver(status(202, {}, 'thanks'))
   const webhook = await add(receiver.url, { status: 'disabled', payload: 'extended' })
@@ -270,7 +270,7 @@ test('a sample is signed, marked and not written down', async () => {
   expect(await db.read('select count(*) as n from webhook_delivery')).toEqual([{ n: 0 }])
 })
 
-test('secrets are sealed in the database, and a webhook survives a restart with them', async () => {
+test('secrets are encrypted in the database, and a webhook survives a restart', async () => {
   const { webhooks, restart, add, db } = await webhookFixture()
   const webhook = await add('https://example.com/', { description: 'ours', events: ['email.sent'], payload: 'extended' })
   const rotated = await webhooks.list.rotateSecret(scope, webhook.id, { overlapMs: hour, force: false })

@@ -90,27 +90,27 @@ export function bytesOfId(id: string): Buffer {
 export const idOfBytes = (prefix: IdPrefix, bytes: Buffer): string =>
   `${prefix}_${inBase32(bytes.readUIntBE(0, 6), 10)}${inBase32(bytes.readUIntBE(6, 5), 8)}${inBase32(bytes.readUIntBE(11, 5), 8)}`
 
-/** An id as a UUID, for services that identify things so. */
+/** An id as a UUID, for services that identify objects this way. */
 export const uuidOfId = (id: string): string =>
   bytesOfId(id)
     .toString('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 
-/** What `numberOfId` counts milliseconds from: its 40 bits last until 2054. */
+/** The epoch of `numberOfId`. Its 40 bits last until 2054. */
 const numbersFrom = Date.UTC(2020, 0)
 const countedInNumber = 2 ** 13
 
 /**
- * An id as an integer that JSON can hold, for services that identify things so: 40 bits of its time, and the last 13 of its count,
- * by which thousands of ids of one millisecond differ.
+ * An id as an integer that fits into JSON, for services that identify objects this way: 40 bits of its time and the last 13 of its counter,
+ * which distinguish thousands of ids within a millisecond.
  */
 export const numberOfId = (id: string): number =>
   Math.max(timeOfId(id) - numbersFrom, 0) * countedInNumber + (numberOf(id.slice(-8)) % countedInNumber)
 
-/** When an id with this number was made: epoch, ms. */
+/** When the id with this number was created: epoch, ms. */
 export const timeOfNumber = (number: number): number => Math.floor(number / countedInNumber) + numbersFrom
 
-/** Bytes in the alphabet of ids, 8 characters for 5 bytes; their number is a multiple of 5. */
+/** Encodes bytes in the alphabet of ids, 8 characters for 5 bytes. Their number must be a multiple of 5. */
 export function base32(bytes: Buffer): string {
   let text = ''
   for (let at = 0; at < bytes.length; at += 5) text += inBase32(bytes.readUIntBE(at, 5), 8)

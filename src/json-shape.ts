@@ -1,10 +1,10 @@
-/** Deeper nesting than anything the API takes, and ten times the values that the largest request has. */
+/** Deeper than anything the API accepts, and ten times the values of the largest request. */
 const requestBounds: ShapeBounds = { deepest: 64, mostValues: 50_000 }
 
 interface ShapeBounds {
   deepest: number
   mostValues: number
-  /** A file may come as a list of its bytes, so numbers of up to three digits in a list do not count as values. */
+  /** A file may be a list of its bytes, so numbers of up to three digits in a list do not count as values. */
   listsBytes?: boolean
 }
 
@@ -39,10 +39,10 @@ export class JsonShape {
   #isInString = false
   /** Inside a string, after a chunk that ended with an escaping backslash. */
   #isEscaping = false
-  /** How many digits the element of a list has so far; more than three stand for everything that is no byte. */
+  /** Digits so far of a list's element. More than three stand for anything that is not a byte. */
   #digits = noByte
 
-  /** `bounds`: those of a request where not given. */
+  /** `bounds`: those of a request by default */
   constructor(bounds: Partial<ShapeBounds> = {}) {
     this.#bounds = { ...requestBounds, ...bounds }
   }

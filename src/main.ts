@@ -107,7 +107,7 @@ async function runAlone(command: Command, request: CommandRequest, { config, log
   }
 }
 
-/** What only reads must not make a server's data where there is none. */
+/** A command that only reads must not create a server's data. */
 const nothingToRead = (dataDir: string): SternaError =>
   new SternaError(
     'not_found',
@@ -115,7 +115,7 @@ const nothingToRead = (dataDir: string): SternaError =>
       'settings: the same STERNA_DATA_DIR or the same --config.',
   )
 
-/** Serves until a signal comes. */
+/** Serves until it gets a signal. */
 async function serve(config: Config, log: Log, input: CommandInput): Promise<CommandResult> {
   const stopSignal = nextSignal(log)
   // Commands do not need the relay, and start in half the time without it.
@@ -161,7 +161,7 @@ function nextSignal(log: Log): Promise<string> {
       askedAt ??= performance.now()
       resolve(signal)
       if (performance.now() - askedAt < sameSignalMs) return
-      log.warn({ signal }, 'killed by a second signal')
+      log.warn({ signal }, 'ending at once after a second signal')
       process.exit(1)
     })
   }

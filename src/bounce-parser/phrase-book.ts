@@ -22,9 +22,8 @@ const isSimple = /^[a-z ]*$/
 const wordsIn = (piece: string): string[] => (isSimple.test(piece) ? piece.split(' ').filter((word) => word !== '') : wordsOf(piece))
 
 /**
- * Searches a text for lists of phrases in one pass, word by word. The automaton is built once. In a phrase, `(a
- * b c
- * )` stands for any alternative, `$name` for any of a list of terms, and `…` for up to six words of the same sentence.
+ * Searches a text for lists of phrases in one pass, word by word. The automaton is built once. In a phrase, `(a|b c|)` stands for any
+ * alternative, `$name` for any of a list of terms, and `…` for up to six words of the same sentence.
  */
 export class PhraseBook<Name> {
   readonly #start = newPlace<Name>()

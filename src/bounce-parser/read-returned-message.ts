@@ -14,7 +14,7 @@ const mostContent = 128 * 1024
 /** How deeply a forwarded bounce may be nested. */
 const mostForwards = 3
 
-/** Wrong too often as declarations. We try UTF-8 first, which seldom matches by chance. */
+/** These declarations are wrong so often that we try UTF-8 first, which seldom matches by chance. */
 const guessed = new Set(['', 'us-ascii', 'ascii', 'utf-8', 'utf8', 'unknown-8bit', '7bit', '8bit', 'iso-8859-1', 'windows-1252'])
 
 /** Names that the WHATWG encoding list lacks. The ISO-2022-JP aliases need none. */

@@ -15,7 +15,7 @@ export interface ObservedSource {
 
 /** What receivers have reported about a domain in some period. */
 export interface DmarcObservation {
-  /** Null where none is published. */
+  /** Null if there is none. */
   published: Pick<DmarcRecord, 'policy' | 'isPartial'> | null
   /** From the first day reported to the last. */
   days: number

@@ -2,7 +2,7 @@ import type { Statement } from '../store/database.ts'
 import { publicEventTypes } from './event-type.ts'
 import type { LogStep } from './log-reader.ts'
 
-/** Log positions per block; also in the migration of the table `event_block`. */
+/** Log positions per block. The migration of the table `event_block` contains the same number. */
 export const blockSize = 1024
 
 /** Must match the index event_feed, so that SQLite uses it. */
@@ -20,7 +20,7 @@ export const noteBlocks = (step: LogStep): Statement => ({
   params: { ...step },
 })
 
-/** Removes a piece of `:rows` blocks whose events have all been deleted. */
+/** Removes up to `:rows` blocks whose events have all been deleted. */
 export const removeOldBlocks: Statement = {
   sql: `delete from event_block where (account_id, sandbox, type, block) in (
           select account_id, sandbox, type, block from event_block

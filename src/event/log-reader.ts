@@ -12,7 +12,7 @@ export interface LogStep {
 
 /** What follows from a step. */
 interface StepResult {
-  /** Written in the batch that moves the cursor. Null if there were too many; the step is then repeated with fewer events. */
+  /** Written in the batch that moves the cursor. Null if the step was too large; it is then repeated with fewer events. */
   statements: Statement[] | null
   /** The number of events in the next step; by default, it adapts to the speed. */
   mostEvents?: number

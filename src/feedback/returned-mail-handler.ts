@@ -9,7 +9,7 @@ export interface ReturnedMailOutcome {
   summary: unknown
   /** What the message is proved to be about, if anything. */
   about: { accountId: string; messageId: string | null; recipientId: string | null } | null
-  /** Written behind the statement that settles the message. If one of them conflicts, the handler runs again. */
+  /** Written after the statement that settles the message. If one of them conflicts, the handler runs again. */
   statements: Statement[]
   /** True if the outcome may change soon. It is written if it has not changed after a few minutes. */
   isProvisional: boolean

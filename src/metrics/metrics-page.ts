@@ -8,7 +8,7 @@ import type { FigurePart } from './metric-table.ts'
 /** Figures that are read on request. */
 export interface Figures {
   part: FigurePart
-  /** Set to unknown if reading fails. */
+  /** Set to NaN if reading fails. */
   gauges: Gauge[]
   /** ms that the last reading stays valid; 0: read every time. */
   goodForMs: number

@@ -68,7 +68,7 @@ export class ReplyReader {
     return this.#pending.length > 0 || this.#lines.length > 0
   }
 
-  /** The next reply; null until it is complete. Once there was a fault, always returns it. */
+  /** The next reply; null until it is complete. After a fault, returns that fault every time. */
   take(): Reply | ReplyFault | null {
     while (!this.#fault) {
       const end = this.#pending.indexOf(lineFeed)

@@ -3,7 +3,7 @@ import { evidence, type Evidence } from './evidence.ts'
 import type { SourcedHit } from './hit-source.ts'
 import { readerRules } from './reader-rules.ts'
 
-/** What is known besides the hit. */
+/** Context of the hit. */
 interface HitCircumstances {
   scheme: 'http' | 'https'
   /** Links of the message. */
@@ -46,7 +46,7 @@ function networkSigns({ hit: { ip }, at }: SourcedHit, { isOperatorsScanner }: H
 function momentSigns({ at, isComplete }: SourcedHit, { links }: HitCircumstances): Evidence[] {
   const { windows_ms: windows, short_mail_links: short } = readerRules()
   if (at < -windows.before_delivery_at_least) {
-    // Long before that, a copy of the mail arrived without being acknowledged.
+    // An earlier hit is on a copy of the mail whose acceptance was never acknowledged.
     return at > -windows.before_delivery ? [evidence('instant', 'before_delivery')] : []
   }
   if (at >= windows.instant) return []

@@ -88,7 +88,7 @@ interface HtmlContext {
   mark: MessageMark
   links: MessageLinks
   isLeft(target: string): boolean
-  /** True of the part that gets the picture. */
+  /** True for the part that gets the picture. */
   isFirst: boolean
 }
 

@@ -2,23 +2,23 @@ import { SternaError, type FieldFault } from '../errors.ts'
 import { publicEventTypes } from '../event/event-type.ts'
 import { isServiceShape, type PayloadKind } from './payload-kind.ts'
 
-/** What a webhook can ask for: the public events and, once asked for, deferrals. */
+/** What a webhook can subscribe to: the public events and, on request, deferrals. */
 export const webhookEventTypes = [...publicEventTypes, 'email.deferred'] as const
 export type WebhookEventType = (typeof webhookEventTypes)[number]
 
 export const isWebhookEventType = (name: string): name is WebhookEventType => (webhookEventTypes as readonly string[]).includes(name)
 
 /**
- * The events of a webhook that names none: all of today's, so that an event type added later never arrives unasked. Receivers of other
- * services' webhooks know deferrals.
+ * The events of a webhook that names none: all that exist today, so that new event types never arrive unasked. Webhooks in another
+ * service's shape also get deferrals, which their receivers know.
  */
 export const usualEvents = (payload: PayloadKind): WebhookEventType[] => [
   ...(isServiceShape(payload) ? webhookEventTypes : publicEventTypes),
 ]
 
 /**
- * The events a webhook is to get: those named, each once and in the order of `webhookEventTypes`; null, the usual ones, where
- * none are named.
+ * The events that a webhook gets: those named, without duplicates, in the order of `webhookEventTypes`;
+ * null, the usual ones, if none are named.
  * @throws SternaError `validation_error` for an empty list, `invalid_event_type`
  */
 export function subscribedEvents(names: readonly string[] | null): WebhookEventType[] | null {
@@ -36,7 +36,7 @@ export function subscribedEvents(names: readonly string[] | null): WebhookEventT
   return webhookEventTypes.filter((type) => names.includes(type))
 }
 
-/** How a column holds them: `,email.sent,email.delivered,`, which `like '%,email.sent,%'` finds. */
+/** The form stored in the column: `,email.sent,email.delivered,`, for `like '%,email.sent,%'`. */
 export const eventsText = (events: readonly WebhookEventType[]): string => `,${events.join(',')},`
 
 export const parseEventsText = (text: string): WebhookEventType[] => text.split(',').filter(isWebhookEventType)

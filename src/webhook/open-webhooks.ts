@@ -35,11 +35,11 @@ export interface Webhooks {
   list: WebhookList
   history: DeliveryHistory
   /**
-   * Posts a sample to the webhook at once, whatever its status; nothing is written down and nothing tried again.
-   * @throws SternaError `validation_error` where the webhook's shape has no word for the type
+   * Posts a sample to the webhook at once, whatever its status. Records nothing and does not retry.
+   * @throws SternaError `validation_error` if the webhook's shape has no such event
    */
   sendSample(webhook: Webhook, type: WebhookEventType): Promise<PostResult>
-  /** Takes up what the last process left, and from then on posts what is due. */
+  /** Continues what the last process left, and from then on posts what is due. */
   start(): Promise<void>
   /** Waits up to `graceMs` for what is in hand. The rest is posted after the next start. */
   stop(graceMs: number): Promise<void>
@@ -79,7 +79,10 @@ async function sendSample(
     ? shapedBody(payload, sampleEvent(type, id, sample, at))
     : webhookBody({ id: eventId, type, createdAt: at, data })
   if (text === null)
-    throw new SternaError('validation_error', `A webhook with the payload "${payload}" gets no ${type}: that service has no word for it.`)
+    throw new SternaError(
+      'validation_error',
+      `A webhook with the payload "${payload}" gets no ${type}, because that service has no such event.`,
+    )
   const request = await webhookRequest(webhook, { eventId, eventType: type, deliveryId: newId('whd', at), number: 1, text, at })
   return poster.post({ ...request, headers: { ...request.headers, 'x-service-test': 'true' } })
 }

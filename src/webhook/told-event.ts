@@ -1,7 +1,7 @@
 import { labelOf, type Tag } from '../message/send-limits.ts'
 import type { WebhookEventType } from './event-subscription.ts'
 
-/** An event with what is known of its message and its recipient: what every shape is made of. */
+/** An event with what is known about its message and recipient. Every payload shape is built from it. */
 export interface ToldEvent {
   /** `evt_…` */
   id: string
@@ -14,13 +14,13 @@ export interface ToldEvent {
 }
 
 interface ToldMessage {
-  /** The whole field value, decoded; null where the message is gone, like the id. */
+  /** The whole field value, decoded; null like the id if the message was deleted. */
   from: string | null
-  /** With its angle brackets. */
+  /** With angle brackets. */
   messageIdHeader: string | null
   tags: Tag[]
   metadata: Record<string, string>
-  /** What its readers can unsubscribe from; '' where it has no topic, null where they cannot. */
+  /** What the message can be unsubscribed from: '' without a topic, null if it cannot. */
   unsubscribeTopic: string | null
   /** bytes */
   size: number
@@ -29,18 +29,18 @@ interface ToldMessage {
 }
 
 interface ToldRecipient {
-  /** `rcp_…`; null for an event that concerns none. */
+  /** `rcp_…`; null for an event without a recipient. */
   id: string | null
   type: 'to' | 'cc' | 'bcc' | null
   /** The last reply of the recipient's server. */
   lastResponse: string | null
   attempts: number
-  /** Epoch, ms; null where it has not happened. */
+  /** Epoch, ms; null if not delivered. */
   deliveredAt: number | null
   openedAt: number | null
 }
 
-/** When it happened, epoch, ms: `email.delivered` has `delivered_at`. */
+/** When it happened, epoch ms. For `email.delivered` that is `delivered_at`. */
 export const happenedAt = ({ type, data }: ToldEvent): number => Date.parse(String(data[`${type.slice('email.'.length)}_at`]))
 
 export const textIn = ({ data }: ToldEvent, name: string): string | null => {
@@ -56,10 +56,10 @@ export const numberIn = ({ data }: ToldEvent, name: string): number | null => {
 /** The tags as services have them whose tags are labels. */
 export const labelsOf = ({ message: { tags } }: ToldEvent): string[] => tags.map(labelOf)
 
-/** Without its angle brackets. */
+/** Without angle brackets. */
 export const bareMessageId = ({ message: { messageIdHeader } }: ToldEvent): string | null => messageIdHeader?.replace(/^<|>$/g, '') ?? null
 
-/** The address was on the suppression list, so nothing was sent. */
+/** True if the address was on the suppression list, so nothing was sent. */
 export const isSuppressed = (event: ToldEvent): boolean => textIn(event, 'bounce_category') === 'suppressed'
 
 export const isHard = (event: ToldEvent): boolean => textIn(event, 'bounce_type') === 'hard'

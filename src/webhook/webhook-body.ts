@@ -30,7 +30,7 @@ export function extendedData(data: string, { from, messageIdHeader, recipientTyp
   return `${data.slice(0, -1)},${own},"tags":${tags},"metadata":${metadata}}`
 }
 
-/** `data` of an event that never happened, for a receiver to be tried with. */
+/** `data` of an invented event, for testing a receiver. */
 export function sampleData(type: WebhookEventType, messageId: string, at: number): string {
   const time = isoTime(at)
   const client = { ip_address: '192.0.2.1', user_agent: 'Mozilla/5.0', bot: false }
@@ -63,7 +63,7 @@ export const sampleExtension: ExtendedData = {
   metadata: '{}',
 }
 
-/** The same sample for a webhook in the shape of another service. */
+/** The same sample in the shape of another service. */
 export const sampleEvent = (type: WebhookEventType, id: string, data: string, at: number): ToldEvent => ({
   id,
   type,

@@ -59,7 +59,7 @@ export class WebhookList {
   readonly #allowHttp: boolean
   readonly #byId = new Map<string, Webhook>()
   #enabled = 0
-  /** A change of a webhook begins with what the one before it left. */
+  /** Changes to a webhook run one after the other. */
   readonly #turns = new Turns()
 
   constructor(services: ListServices, settings: { allowHttp: boolean }) {
@@ -164,8 +164,8 @@ export class WebhookList {
   }
 
   /**
-   * Gives it a new secret at once, and a new signing key if it has one. For `overlapMs` requests are signed with the old secret too.
-   * @throws SternaError `not_found`, `rotation_in_progress` where an overlap is open, unless `force`
+   * Replaces the secret at once, and the signing key if it has one. For `overlapMs`, requests are also signed with the old secret.
+   * @throws SternaError `not_found`, `rotation_in_progress` during an overlap, unless `force`
    */
   rotateSecret(scope: AccountScope, id: string, options: { overlapMs: number; force: boolean }): Promise<Webhook> {
     return this.#turns.take(id, () => this.#rotateSecret(scope, id, options))
@@ -194,7 +194,7 @@ export class WebhookList {
     return this.#keep({ ...this.getWebhook(scope, id), secret, previousSecret, previousExpiresAt, signingKey, updatedAt })
   }
 
-  /** Follows the database, which disabled it after too many failures. */
+  /** Records that the database disabled it after too many failures. */
   noteDisabled(id: string): Webhook | undefined {
     const webhook = this.#byId.get(id)
     return webhook && this.#keep({ ...webhook, status: 'disabled', disabledReason: 'failures', updatedAt: this.#clock.now() })

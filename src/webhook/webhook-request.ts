@@ -3,7 +3,7 @@ import { keySignature } from './signing-key.ts'
 import { webhookHeaders } from './sign-webhook.ts'
 import type { Webhook } from './webhook-store.ts'
 
-/** What is posted at one attempt. */
+/** What one attempt posts. */
 interface WebhookPost {
   eventId: string
   eventType: string
@@ -12,13 +12,13 @@ interface WebhookPost {
   number: number
   /** As stored. */
   text: string
-  /** Epoch, ms: the time of this attempt. */
+  /** Epoch, ms; the time of this attempt. */
   at: number
 }
 
 /**
- * The request of one attempt: our own signatures, and beside them that of the service whose shape the webhook has. Where that has room
- * for one signature, it is made with the present secret or key.
+ * The request of one attempt, with our own signatures and that of the service whose shape the webhook has. If that has room for only one
+ * signature, it uses the current secret or key.
  */
 export async function webhookRequest(
   webhook: Webhook,
@@ -54,7 +54,7 @@ async function serviceHeaders(
   return {}
 }
 
-/** Mailgun signs a token beside the event. Ours is the same at every attempt, so that receivers know an event that they have seen. */
+/** Mailgun signs a token beside the event. Ours is the same at every attempt, so that receivers recognise repeated events. */
 function inMailgunEnvelope({ eventId, text, at }: WebhookPost, secret: string): string {
   const token = createHash('sha256').update(eventId).digest('hex').slice(0, 50)
   const timestamp = String(Math.floor(at / 1000))
@@ -62,6 +62,6 @@ function inMailgunEnvelope({ eventId, text, at }: WebhookPost, secret: string): 
   return `{"signature":${JSON.stringify({ token, timestamp, signature })},"event-data":${text}}`
 }
 
-/** The secret before the last rotation, while requests are signed with it too. */
+/** The previous secret during its overlap. */
 export const openPreviousSecret = ({ previousSecret, previousExpiresAt }: Webhook, at: number): string | null =>
   previousExpiresAt !== null && previousExpiresAt > at ? previousSecret : null

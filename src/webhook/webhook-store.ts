@@ -6,7 +6,7 @@ import type { SigningKey } from './signing-key.ts'
 
 type DisabledReason = 'manual' | 'failures'
 
-/** By RFC 7617. */
+/** RFC 7617. */
 export interface BasicAuth {
   username: string
   password: string
@@ -30,9 +30,9 @@ export interface Webhook extends AccountScope {
   previousSecret: string | null
   /** Epoch, ms, like all times here. */
   previousExpiresAt: number | null
-  /** What another service's signature is made with, where it is not the secret. */
+  /** The key for another service's signature, if that needs one besides the secret. */
   signingKey: SigningKey | null
-  /** What each request shows besides. */
+  /** Credentials that each request carries. */
   basicAuth: BasicAuth | null
   createdAt: number
   updatedAt: number
@@ -66,7 +66,7 @@ export interface WebhookRow extends Row {
   updated_at: number
 }
 
-/** Without deleted ones. */
+/** All webhooks that are not deleted. */
 export const everyWebhook = `
   select id, account_id, url, events, description, payload, include_bots, sandbox, status, disabled_reason, secret, previous_secret,
          previous_expires_at, signing_key, basic_auth, created_at, updated_at
@@ -95,7 +95,7 @@ export function insertWebhook(webhook: Webhook, sealed: SealedSecrets, limit: nu
   }
 }
 
-/** Writes what an owner may change. One that is enabled again gets only the events that come after that. */
+/** Writes what an owner may change. An enabled webhook gets only later events. */
 export function updateWebhook(webhook: Webhook, sealed: SealedSecrets, { reenabled }: { reenabled: boolean }): Statement {
   const again = reenabled ? `, after_seq = ${newestEvent}, failing_since = null, exhausted = 0` : ''
   return {

@@ -1,7 +1,7 @@
 import { domainOf } from '../../smtp/address.ts'
 import { bareMessageId, happenedAt, isHard, isSuppressed, labelsOf, numberIn, textIn, withoutNulls, type ToldEvent } from '../told-event.ts'
 
-/** What Mailgun calls `event-data`, in its webhooks and in its Events API alike. */
+/** Mailgun's `event-data`, the same in its webhooks and its Events API. */
 export const mailgunEvent = (event: ToldEvent): object => ({
   id: event.id,
   timestamp: happenedAt(event) / 1000,
@@ -53,7 +53,7 @@ function ownMembers(event: ToldEvent): Record<string, unknown> {
   }
 }
 
-/** `permanent` is what is not tried again, also after many temporary refusals. */
+/** `permanent` means no further attempts, even after only temporary refusals. */
 const failure = (_event: ToldEvent, severity: 'temporary' | 'permanent', reason: string) => ({
   event: 'failed',
   'log-level': severity === 'permanent' ? 'error' : 'warn',
@@ -76,7 +76,7 @@ const deliveryStatus = (event: ToldEvent, message: string | null) =>
     'attempt-no': event.recipient.attempts,
   })
 
-/** The code that a reply begins with; a deferral need not come from a server. */
+/** The code at the start of a reply. A deferral need not come from a server. */
 const codeOf = (reply: string | null): number | null => {
   const [, code] = /^([245]\d\d)[ -]/.exec(reply ?? '') ?? []
   return code === undefined ? null : Number(code)

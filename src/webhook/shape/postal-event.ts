@@ -2,8 +2,8 @@ import { numberOfId, uuidOfId } from '../../id.ts'
 import { bareMessageId, happenedAt, isSuppressed, labelsOf, textIn, type ToldEvent } from '../told-event.ts'
 
 /**
- * The body of a webhook of Postal; null where it has none. A message of Postal has one recipient: its `id` is that of ours as
- * a number, its `token` the same as we write it.
+ * The body of a Postal webhook; null if Postal has none for the event. A Postal message has one recipient: `id`
+ * is our id as a number, `token` is our id.
  */
 export function postalEvent(event: ToldEvent): object | null {
   const own = payloadOf(event)
@@ -31,7 +31,7 @@ function payloadOf(event: ToldEvent): [name: string, payload: object] | null {
   }
 }
 
-/** What was delivered and came back is a bounce; what was refused is a failure; what was never tried is held. */
+/** Delivered mail that came back is a bounce, refused mail is a failure, and mail that was never tried is held. */
 function failure(event: ToldEvent): [name: string, payload: object] {
   const reason = textIn(event, 'reason')
   if (isSuppressed(event)) return ['MessageHeld', status(event, 'Held', reason ?? '', null)]

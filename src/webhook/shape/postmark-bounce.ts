@@ -1,4 +1,4 @@
-/** A type of bounce in Postmark's list. */
+/** A bounce type of Postmark's list. */
 export interface PostmarkBounceType {
   Type: string
   TypeCode: number
@@ -32,7 +32,7 @@ const spamNotification = {
 }
 const unknown = { Type: 'Unknown', TypeCode: 2048, Name: 'Undetermined', Description: 'Unable to classify the bounce.' }
 
-/** Delivery is tried again. */
+/** For deferrals. */
 export const transient: PostmarkBounceType = {
   Type: 'Transient',
   TypeCode: 2,
@@ -56,6 +56,6 @@ const softTypes: Record<string, PostmarkBounceType> = {
   other: unknown,
 }
 
-/** What Postmark calls a bounce; a hard one is always a HardBounce, which deactivates the address. */
+/** Postmark's bounce types. A hard bounce is always a HardBounce, which deactivates the address. */
 export const bounceTypeOf = (category: string | null, isHard: boolean): PostmarkBounceType =>
   isHard ? hardBounce : (softTypes[category ?? ''] ?? softBounce)

@@ -3,7 +3,7 @@ import { isoTime } from '../../iso-time.ts'
 import { happenedAt, isHard, isSuppressed, labelsOf, textIn, type ToldEvent } from '../told-event.ts'
 import { bounceTypeOf, spamComplaint, transient, type PostmarkBounceType } from './postmark-bounce.ts'
 
-/** The body of a webhook of Postmark; null where it has none: for what is sent, and for suppressed addresses, which its API refuses. */
+/** The body of a Postmark webhook; null if Postmark has none: for `email.sent`, and for suppressed addresses, which its API refuses. */
 export function postmarkEvent(event: ToldEvent): object | null {
   const at = isoTime(happenedAt(event))
   switch (event.type) {

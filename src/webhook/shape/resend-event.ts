@@ -1,7 +1,7 @@
 import { isoTime } from '../../iso-time.ts'
 import { happenedAt, isHard, isSuppressed, textIn, type ToldEvent } from '../told-event.ts'
 
-/** An event of Resend; null where it has none: Resend tells of no unsubscription from a single email. */
+/** A Resend event; null if Resend has none. It does not report unsubscribing from a single email. */
 export function resendEvent(event: ToldEvent): object | null {
   const own = ownMembers(event)
   if (own === null) return null
@@ -50,7 +50,7 @@ function ownMembers(event: ToldEvent): [type: string, members: object] | null {
   }
 }
 
-/** Resend's words, which are those of Amazon SES; `General` where there is none. */
+/** Resend's names for bounce types, which are those of Amazon SES; `General` if none fits. */
 const subTypes: Record<string, string> = {
   invalid_recipient: 'NoEmail',
   mailbox_full: 'MailboxFull',

@@ -1,6 +1,6 @@
 import { happenedAt, isHard, isSuppressed, labelsOf, textIn, withoutNulls, type ToldEvent } from '../told-event.ts'
 
-/** SendGrid's words for why mail bounced; `Unclassified` where it has none. */
+/** SendGrid's bounce classifications; `Unclassified` if none fits. */
 const classifications: Record<string, string> = {
   invalid_recipient: 'Invalid Address',
   mailbox_full: 'Mailbox Unavailable',
@@ -12,7 +12,7 @@ const classifications: Record<string, string> = {
   internal_error: 'Technical',
 }
 
-/** An event of SendGrid's Event Webhook; custom arguments stand beside the members of its own, which count where both have a name. */
+/** An event of SendGrid's Event Webhook. Custom arguments are members beside its own, which win if both have the same name. */
 export const sendGridEvent = (event: ToldEvent): object => ({
   ...event.message.metadata,
   email: event.data['to'],
@@ -50,14 +50,14 @@ function bounce(event: ToldEvent): Record<string, unknown> {
   if (isSuppressed(event)) return { event: 'dropped', ...said }
   return {
     event: 'bounce',
-    // What is blocked does not count against the address.
+    // A block does not count against the address.
     type: isHard(event) ? 'bounce' : 'blocked',
     ...said,
     bounce_classification: classifications[textIn(event, 'bounce_category') ?? ''] ?? 'Unclassified',
   }
 }
 
-/** A topic that is a number is what `asm.group_id` became. */
+/** A numeric topic comes from `asm.group_id`. */
 function unsubscription({ message: { unsubscribeTopic: topic } }: ToldEvent): Record<string, unknown> {
   return /^\d{1,9}$/.test(topic ?? '') ? { event: 'group_unsubscribe', asm_group_id: Number(topic) } : { event: 'unsubscribe' }
 }

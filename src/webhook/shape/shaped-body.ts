@@ -7,16 +7,16 @@ import { resendEvent } from './resend-event.ts'
 import { sendGridEvent } from './sendgrid-event.ts'
 
 const shapes: Record<ServiceShape, (event: ToldEvent) => object | null> = {
-  // Events come in arrays, here of one each.
+  // Events come in arrays, here with one event each.
   sendgrid: (event) => [sendGridEvent(event)],
   postmark: postmarkEvent,
-  // Its signature, made at each attempt, is put around it.
+  // The signature is added around it at each attempt.
   mailgun: mailgunEvent,
   resend: resendEvent,
   postal: postalEvent,
 }
 
-/** An event in the form of another service, as JSON; null where that service has no word for it. */
+/** An event in another service's format, as JSON; null if that service has none for it. */
 export function shapedBody(shape: ServiceShape, event: ToldEvent): string | null {
   const body = shapes[shape](event)
   return body === null ? null : JSON.stringify(body)

@@ -4,7 +4,7 @@ import type { Database } from '../store/database.ts'
 import { parseContent, type ParsedContent, type TemplateContent } from './template-content.ts'
 import { findLive, type LiveRow } from './template-store.ts'
 
-/** A template as it is sent: its latest published version. */
+/** A template as it is sent: a published version of it, as a rule the latest. */
 export interface LiveTemplate extends TemplateContent {
   /** `tpl_…` */
   id: string
@@ -21,7 +21,7 @@ const room = 16 * 1024 * 1024
 /** Published templates for sending; those in use come from memory. */
 export class LiveTemplates {
   readonly #db: Pick<Database, 'read'>
-  /** By account and id or alias. */
+  /** By account, id or alias, and version. */
   readonly #cached = new LRUCache<string, Cached>({ maxSize: room, sizeCalculation: sizeOf })
   /** Counts what was forgotten: what is being read meanwhile may be of yesterday. */
   #forgotten = 0
@@ -30,14 +30,21 @@ export class LiveTemplates {
     this.#db = db
   }
 
-  /** @throws SternaError `template_not_found`, `template_not_published` */
-  async get(accountId: string, idOrAlias: string): Promise<{ template: LiveTemplate; parsed: ParsedContent }> {
-    const key = `${accountId} ${idOrAlias}`
+  /**
+   * `version`: the number of a published version; null: the one that is published now.
+   * @throws SternaError `template_not_found`, `template_not_published`
+   */
+  async get(
+    accountId: string,
+    idOrAlias: string,
+    version: number | null = null,
+  ): Promise<{ template: LiveTemplate; parsed: ParsedContent }> {
+    const key = `${accountId} ${idOrAlias} ${version ?? ''}`
     const cached = this.#cached.get(key)
     if (cached) return cached
     const forgotten = this.#forgotten
-    const [row] = await this.#db.read<LiveRow>(findLive, { accountId, idOrAlias })
-    const template = liveTemplate(row)
+    const [row] = await this.#db.read<LiveRow>(findLive, { accountId, idOrAlias, version: version ?? 0 })
+    const template = liveTemplate(row, version)
     const found = { template, parsed: parseContent(template) }
     if (forgotten === this.#forgotten) this.#cached.set(key, found)
     return found
@@ -55,9 +62,12 @@ const overhead = 4 * 1024
 
 const sizeOf = ({ template }: Cached): number => template.html.length + (template.text?.length ?? 0) + overhead
 
-function liveTemplate(row: LiveRow | undefined): LiveTemplate {
+function liveTemplate(row: LiveRow | undefined, version: number | null): LiveTemplate {
   if (!row) throw refusal('template_not_found', 'There is no template with this id or alias.')
-  if (row.html_body === null) throw refusal('template_not_published', 'This template was never published. Publish it first.')
+  if (row.html_body === null) {
+    const message = version === null ? 'This template was never published. Publish it first.' : `This template has no version ${version}.`
+    throw refusal('template_not_published', message)
+  }
   return {
     id: row.id,
     subject: row.subject,

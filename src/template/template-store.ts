@@ -79,7 +79,8 @@ export const findLive = `
   select template.id, live.subject, coalesce(live.sent_html, live.html_body) as html_body,
          case when live.sent_html is null then live.text_body else live.sent_text end as text_body,
          live.header_from, live.reply_to, coalesce(live.sent_variables, live.variables) as variables
-    from template left join template_version live on live.id = template.live_version_id
+    from template left join template_version live
+      on live.template_id = template.id and case when :version = 0 then live.id = template.live_version_id else live.number = :version end
    where template.account_id = :accountId and (template.id = :idOrAlias or template.alias = :idOrAlias)`
 
 /** Refused (`expect`) where the account has `limit` templates already. Its version is to be inserted with it. */

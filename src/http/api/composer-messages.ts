@@ -23,7 +23,7 @@ export type ComposeAnswer =
 
 /** What the thread asks in the middle of a job. */
 export interface TemplateQuestion {
-  wanted: { accountId: string; idOrAlias: string }
+  wanted: { accountId: string; idOrAlias: string; version: number | null }
 }
 
 /** What it is told. */

@@ -41,9 +41,10 @@ async function answerTo({ what, source, request, context: posted }: ComposeJob):
 /** Asks the main thread, for each template of the job once. */
 function templateFinder(): RequestContext['findTemplate'] {
   const found = new Map<string, Promise<FoundTemplate>>()
-  return (accountId, idOrAlias) => {
-    const known = found.get(idOrAlias) ?? askForTemplate({ wanted: { accountId, idOrAlias } })
-    found.set(idOrAlias, known)
+  return (accountId, idOrAlias, version) => {
+    const key = `${idOrAlias} ${version ?? ''}`
+    const known = found.get(key) ?? askForTemplate({ wanted: { accountId, idOrAlias, version } })
+    found.set(key, known)
     return known
   }
 }

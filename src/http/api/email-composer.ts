@@ -143,8 +143,8 @@ export class EmailComposer {
     return thread
   }
 
-  async #tellTemplate(thread: Worker, { wanted: { accountId, idOrAlias } }: TemplateQuestion): Promise<void> {
-    const answer = await this.#services.templates.get(accountId, idOrAlias).then(
+  async #tellTemplate(thread: Worker, { wanted: { accountId, idOrAlias, version } }: TemplateQuestion): Promise<void> {
+    const answer = await this.#services.templates.get(accountId, idOrAlias, version).then(
       ({ template }): TemplateAnswer => ({ template }),
       (error: unknown): TemplateAnswer => (error instanceof SternaError ? { refusal: refusalOf(error) } : { failure: String(error) }),
     )

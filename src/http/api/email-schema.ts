@@ -94,6 +94,11 @@ const tags = atMost(
 const template = z.object({
   id: z.string().min(1).max(100).describe('The id or the alias of a published template.'),
   variables: z.record(z.string(), z.unknown()).nullish(),
+  version: z
+    .int()
+    .min(1)
+    .nullish()
+    .describe('The number of a published version, which is sent in the place of the one that is published now. The newest 50 are kept.'),
 })
 
 const unsubscribe = z.object({

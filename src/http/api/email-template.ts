@@ -17,7 +17,7 @@ export interface FoundTemplate {
 /** Where templates come from, and what they may cost. */
 export interface TemplateSource {
   /** @throws SternaError `template_not_found`, `template_not_published` */
-  findTemplate(accountId: string, idOrAlias: string): Promise<FoundTemplate>
+  findTemplate(accountId: string, idOrAlias: string, version: number | null): Promise<FoundTemplate>
   /** What all templates of a request may cost on this thread; null: what each may by itself. */
   renderRoom: RenderBudget | null
 }
@@ -40,7 +40,7 @@ export class TooMuchHere extends Error {}
  */
 export async function withTemplate(email: EmailInput, accountId: string, source: TemplateSource): Promise<CompleteEmail> {
   if (!email.template) return complete(email, null)
-  const found = await source.findTemplate(accountId, email.template.id)
+  const found = await source.findTemplate(accountId, email.template.id, email.template.version ?? null)
   const { template } = found
   const { subject, html, text } = rendered(email, found, source.renderRoom)
   const isReplyToSet = email.reply_to || Object.keys(email.headers ?? {}).some((name) => name.toLowerCase() === 'reply-to')

@@ -5,19 +5,21 @@ import { mostEmails } from '../api/email-list.ts'
 import { longestBody } from '../api/email-schema.ts'
 import { refusal } from '../validate.ts'
 import { prefixed, valuesOf, type Form, type FormFile } from './form-fields.ts'
-import { jsonObject, mailgunOptions, singleValue } from './mailgun-options.ts'
+import { checkNames, customData, jsonObject, singleValue, templateValue, variablesHeader, withPlainNames } from './mailgun-form.ts'
+import { mailgunOptions } from './mailgun-options.ts'
 import {
   FanOut,
   faultAt,
   mailboxList,
   renamed,
+  withoutOwnSender,
   type CompatFault,
   type NativeAttachment,
   type NativeEmail,
   type NativeMailbox,
   type Renames,
 } from './native-email.ts'
-import { checkPlaceholders, personalized } from './recipient-variables.ts'
+import { checkPlaceholders, filledForm, mapTexts, recipientFill } from './recipient-variables.ts'
 import { ReplacementBudget } from './substitute.ts'
 
 /** What a request to `/v3/:domain/messages` asks for. */
@@ -27,46 +29,46 @@ interface MailgunRequest {
   isTest: boolean
 }
 
+/** What the emails of a form have in common, read once. */
+interface Shared {
+  domain: string
+  attachments: NativeAttachment[]
+  /** What `h:X-Mailgun-Variables` holds. */
+  custom: Record<string, unknown>
+  /** What a template is filled with. */
+  variables: Record<string, unknown>
+}
+
 /** characters of all values together; a thousand recipients need no more */
 const longestList = 200_000
 
-const known = new Set('from to cc bcc subject text html template t:variables t:text recipient-variables'.split(' '))
-const knownPrefix = /^(?:[ohv]):./
-
 /**
- * The emails of a form in Mailgun's terms: one, or with `recipient-variables` one for each address in `to`.
+ * The emails of a form in Mailgun's terms: one, or with `recipient-variables` one for each address in `to`, with that
+ * recipient's values in all its fields.
  *
- * `o:tag` becomes a tag of that name, a parameter `v:x` the metadata x, `h:x` the header x. An inline file has its name
- * for a Content-ID. Of no effect, and taken: `t:text` (there is always a text beside the html), `o:dkim=yes`, and
- * whatever an option says that turns something off which this server does not do.
+ * `o:tag` becomes a tag of that name, a parameter `v:x` the metadata x, `h:x` the header x. With a template the values of
+ * `v:…`, `h:X-Mailgun-Variables` and `t:variables` are its variables, later ones before earlier ones. An inline file has its
+ * name for a Content-ID. Of no effect, and taken: `t:text` (there is always a text beside the html), `o:dkim=yes`, a Sender
+ * that is the From, and whatever an option says that turns something off which this server does not do.
  *
  * @throws SternaError with faults that name the parameters; `payload_too_large` where the emails together are far larger
  *   than the request
  */
-export function fromMailgun(form: Form, domain: string): MailgunRequest {
+export function fromMailgun(given: Form, domain: string): MailgunRequest {
   const faults: CompatFault[] = []
+  const form = withPlainNames(given)
   checkNames(form, faults)
-  const options = mailgunOptions(form, faults)
-  const email: NativeEmail = {
-    ...addresses(form, faults),
-    ...contents(form, faults),
-    ...files(form.files, faults),
-    ...headersOf(form, faults),
-    ...(options.tags.length > 0 ? { tags: options.tags } : {}),
-    ...(Object.keys(options.metadata).length > 0 ? { metadata: options.metadata } : {}),
-    ...(options.scheduledAt === undefined ? {} : { scheduled_at: options.scheduledAt }),
-    ...(options.tracking ? { tracking: options.tracking } : {}),
-  }
-  checkPlaceholders(email, faults)
-  if (email.from && !isAtDomain(email.from.email, domain)) {
-    faults.push({
-      ...faultAt('from', 'invalid_value', `The parameter from must be an address at ${domain}, the domain in the path.`),
-      error: 'invalid_from_address',
-    })
-  }
-  const variables = jsonObject(form, 'recipient-variables', faults)
+  checkPlaceholders(form, faults)
+  const custom = customData(form, faults)
+  const shared = { domain, custom, attachments: attachmentsOf(form.files, faults), variables: variablesOf(form, custom, faults) }
+  const to = mailboxes(form, 'to', faults)
+  if (valuesOf(form, 'to').join('') === '') faults.push(faultAt('to', 'missing', 'The parameter to is missing.'))
+  const byRecipient = jsonObject(form, 'recipient-variables', faults)
+  const isTest = mailgunOptions(form, {}, faults).isTest
+  if (byRecipient && faults.length === 0) return { emails: copies({ form, to, shared }, byRecipient), isTest }
+  const email = emailOf({ form, to, shared }, faults)
   if (faults.length > 0) throw refusal(faults)
-  return { emails: variables ? copies(email, variables) : [email], isTest: options.isTest }
+  return { emails: [email], isTest }
 }
 
 /** Whether the address is at the domain or below it. */
@@ -77,39 +79,59 @@ export function isAtDomain(address: string, domain: string): boolean {
   return own === parsed.domain || own.endsWith(`.${parsed.domain}`)
 }
 
-function checkNames({ fields, files: given }: Form, faults: CompatFault[]): void {
-  for (const [name] of fields) {
-    if (!known.has(name) && !knownPrefix.test(name)) faults.push({ ...unknown(name), error: 'unsupported_field' })
-  }
-  for (const { field } of given) {
-    if (field !== 'attachment' && field !== 'inline')
-      faults.push(faultAt(field, 'unknown_field', `The parameter ${field} may not be a file.`))
-  }
+interface Source {
+  form: Form
+  to: NativeMailbox[]
+  shared: Shared
 }
 
-const unknown = (name: string): CompatFault =>
-  name === 'attachment' || name === 'inline'
-    ? faultAt(name, 'invalid_type', `The parameter ${name} must be a file: give it a file name.`)
-    : faultAt(name, 'unknown_field', `The parameter ${name} is not supported.`)
+function emailOf({ form, to, shared }: Source, faults: CompatFault[]): NativeEmail {
+  const { tags, metadata, scheduledAt, tracking } = mailgunOptions(form, shared.custom, faults)
+  const from = authorOf(form, shared.domain, faults)
+  const [cc, bcc] = [mailboxes(form, 'cc', faults), mailboxes(form, 'bcc', faults)]
+  const { attachments } = shared
+  return withoutOwnSender({
+    from,
+    to,
+    ...(cc.length > 0 ? { cc } : {}),
+    ...(bcc.length > 0 ? { bcc } : {}),
+    ...contents(form, shared.variables, faults),
+    ...(attachments.length > 0 ? { attachments } : {}),
+    ...headersOf(form, faults),
+    ...(tags.length > 0 ? { tags } : {}),
+    ...(Object.keys(metadata).length > 0 ? { metadata } : {}),
+    ...(scheduledAt === undefined ? {} : { scheduled_at: scheduledAt }),
+    ...(tracking ? { tracking } : {}),
+  })
+}
 
-function addresses(form: Form, faults: CompatFault[]): Pick<NativeEmail, 'from' | 'to' | 'cc' | 'bcc'> {
-  const list = (name: string): NativeMailbox[] => {
-    const texts = valuesOf(form, name).filter((text) => text !== '')
-    if (texts.reduce((length, text) => length + text.length, 0) <= longestList)
-      return texts.flatMap((text) => mailboxList(text, name, faults))
-    faults.push(faultAt(name, 'too_long', `The parameter ${name} is too long.`))
-    return []
-  }
+function mailboxes(form: Form, name: string, faults: CompatFault[]): NativeMailbox[] {
+  const texts = valuesOf(form, name).filter((text) => text !== '')
+  if (texts.reduce((length, text) => length + text.length, 0) <= longestList)
+    return texts.flatMap((text) => mailboxList(text, name, faults))
+  faults.push(faultAt(name, 'too_long', `The parameter ${name} is too long.`))
+  return []
+}
+
+function authorOf(form: Form, domain: string, faults: CompatFault[]): NativeMailbox | undefined {
   const text = singleValue(form, 'from', faults)
   if (!text) faults.push({ ...faultAt('from', 'missing', 'The parameter from is missing.'), error: 'missing_required_field' })
-  const authors = text ? mailboxList(text, 'from', faults) : []
-  if (authors.length > 1) faults.push(faultAt('from', 'invalid_email', 'The parameter from must have exactly one address.'))
-  const [to, cc, bcc] = [list('to'), list('cc'), list('bcc')]
-  if (valuesOf(form, 'to').join('') === '') faults.push(faultAt('to', 'missing', 'The parameter to is missing.'))
-  return { from: authors[0], to, ...(cc.length > 0 ? { cc } : {}), ...(bcc.length > 0 ? { bcc } : {}) }
+  const [author, second] = text ? mailboxList(text, 'from', faults) : []
+  if (second) faults.push(faultAt('from', 'invalid_email', 'The parameter from must have exactly one address.'))
+  if (author && !isAtDomain(author.email, domain)) {
+    faults.push({
+      ...faultAt('from', 'invalid_value', `The parameter from must be an address at ${domain}, the domain in the path.`),
+      error: 'invalid_from_address',
+    })
+  }
+  return author
 }
 
-function contents(form: Form, faults: CompatFault[]): Pick<NativeEmail, 'subject' | 'html' | 'text' | 'template'> {
+function contents(
+  form: Form,
+  variables: Record<string, unknown>,
+  faults: CompatFault[],
+): Pick<NativeEmail, 'subject' | 'html' | 'text' | 'template'> {
   const [subject, html, text, id] = ['subject', 'html', 'text', 'template'].map((name) => singleValue(form, name, faults))
   // What is longer need not be looked at to be refused.
   for (const [name, body] of [
@@ -118,22 +140,43 @@ function contents(form: Form, faults: CompatFault[]): Pick<NativeEmail, 'subject
   ] as const) {
     if ((body?.length ?? 0) > longestBody) throw refusal([faultAt(name, 'too_long', `The parameter ${name} is too long.`)])
   }
-  const variables = jsonObject(form, 't:variables', faults)
-  if (variables && !id)
-    faults.push(faultAt('t:variables', 'invalid_value', 'The parameter t:variables is for templates, and there is no template.'))
+  const version = versionOf(form, !!id, faults)
   return {
     ...(subject ? { subject } : {}),
     ...(html ? { html } : {}),
     ...(text ? { text } : {}),
-    ...(id ? { template: { id, variables: variables ?? {} } } : {}),
+    ...(id ? { template: { id, variables, ...(version === undefined ? {} : { version }) } } : {}),
   }
 }
 
-function files(given: FormFile[], faults: CompatFault[]): Pick<NativeEmail, 'attachments'> {
-  if (given.length === 0) return {}
-  const names = given.filter(({ field }) => field === 'inline').map(({ filename }) => filename)
+/** Versions have names there, and numbers here. */
+function versionOf(form: Form, isTemplate: boolean, faults: CompatFault[]): number | undefined {
+  const text = singleValue(form, 't:version', faults)
+  if (!text) return undefined
+  const number = /^v?([1-9]\d{0,8})$/i.exec(text)?.[1]
+  if (!isTemplate) faults.push(withoutTemplate('t:version'))
+  else if (number === undefined)
+    faults.push(
+      faultAt('t:version', 'invalid_value', 'The parameter t:version must be the number of a version of the template, such as 2.'),
+    )
+  return Number(number)
+}
+
+const withoutTemplate = (name: string): CompatFault =>
+  faultAt(name, 'invalid_value', `The parameter ${name} is for templates, and there is no template.`)
+
+function variablesOf(form: Form, custom: Record<string, unknown>, faults: CompatFault[]): Record<string, unknown> {
+  const variables = jsonObject(form, 't:variables', faults)
+  const isTemplate = valuesOf(form, 'template').join('') !== ''
+  if (variables && !isTemplate) faults.push(withoutTemplate('t:variables'))
+  if (!isTemplate) return {}
+  return { ...Object.fromEntries(prefixed(form, 'v:').map(([name, text]) => [name, templateValue(text)])), ...custom, ...variables }
+}
+
+function attachmentsOf(files: FormFile[], faults: CompatFault[]): NativeAttachment[] {
+  const names = files.filter(({ field }) => field === 'inline').map(({ filename }) => filename)
   if (new Set(names).size < names.length) faults.push(faultAt('inline', 'invalid_value', 'Two inline files have the same name.'))
-  return { attachments: given.map(attachmentOf) }
+  return files.map(attachmentOf)
 }
 
 const attachmentOf = ({ field, filename, contentType, content }: FormFile): NativeAttachment => ({
@@ -153,34 +196,40 @@ function headersOf(form: Form, faults: CompatFault[]): Pick<NativeEmail, 'header
     if (seen.has(lower)) faults.push(faultAt(`h:${name}`, 'invalid_value', `The parameter h:${name} is given twice.`))
     seen.add(lower)
     if (lower === 'reply-to') replyTo = mailboxList(value, `h:${name}`, faults)
-    else headers.push([name, value])
+    else if (lower !== variablesHeader) headers.push([name, value])
   }
   return { ...(headers.length > 0 ? { headers: Object.fromEntries(headers) } : {}), ...(replyTo ? { reply_to: replyTo } : {}) }
 }
 
-function copies(email: NativeEmail, variables: Record<string, unknown>): NativeEmail[] {
+function copies({ form, to, shared }: Source, byRecipient: Record<string, unknown>): NativeEmail[] {
   const faults: CompatFault[] = []
-  if (email.cc ?? email.bcc) {
+  if (valuesOf(form, 'cc').join('') !== '' || valuesOf(form, 'bcc').join('') !== '') {
     faults.push(
       faultAt('recipient-variables', 'unsupported_field', 'The parameters cc and bcc are not supported with recipient-variables.'),
     )
   }
-  const byAddress = new Map(Object.entries(variables).map(([address, own]) => [address.toLowerCase(), own]))
-  const recipients = [...new Map(email.to.map((mailbox) => [mailbox.email.toLowerCase(), mailbox])).values()]
+  const byAddress = new Map(Object.entries(byRecipient).map(([address, own]) => [address.toLowerCase(), own]))
+  const recipients = [...new Map(to.map((mailbox) => [mailbox.email.toLowerCase(), mailbox])).values()]
   if (recipients.length > mostEmails) {
     throw new SternaError('too_many_recipients', `With recipient-variables the parameter to may have ${mostEmails} addresses at most.`)
   }
-  const fanOut = new FanOut()
+  const fanOut = new FanOut(recipients.length * sizeOf(form))
   const budget = new ReplacementBudget()
-  const emails: NativeEmail[] = []
-  for (const recipient of recipients) {
-    const copy = personalized(email, { recipient, variables: byAddress.get(recipient.email.toLowerCase()), budget }, faults)
-    if (faults.length > 0 || !copy) throw refusal(faults)
-    fanOut.add(copy)
-    emails.push(copy)
-  }
-  return emails
+  return recipients.map((recipient) => {
+    const fill = recipientFill({ recipient, variables: byAddress.get(recipient.email.toLowerCase()), budget }, faults)
+    const own = filledForm(form, fill)
+    const [custom, variables] = [shared.custom, shared.variables].map((values) => mapTexts(values, fill) as Record<string, unknown>)
+    const source = { form: own, to: [recipient], shared: { ...shared, custom: custom ?? {}, variables: variables ?? {} } }
+    const email = faults.length > 0 ? undefined : emailOf(source, faults)
+    if (faults.length > 0 || !email) throw refusal(faults)
+    fanOut.add(email)
+    return email
+  })
 }
+
+/** Characters of what each copy has. */
+const sizeOf = ({ fields }: Form): number =>
+  fields.reduce((size, [name, value]) => size + (name === 'to' || name === 'recipient-variables' ? 0 : value.length), 0)
 
 const renames: Renames = [
   [/^(from|to|cc|bcc)\..*$/, '$1'],
@@ -191,6 +240,7 @@ const renames: Renames = [
   [/^tags.*$/, 'o:tag'],
   [/^scheduled_at$/, 'o:deliverytime'],
   [/^template\.variables(.*)$/, 't:variables'],
+  [/^template\.version$/, 't:version'],
   [/^template\.id$/, 'template'],
   [/^tracking\.(\w+)$/, 'o:tracking-$1'],
   [/^tracking$/, 'o:tracking'],

@@ -8,6 +8,8 @@ import { mostRecipients } from '../api/email-submission.ts'
 import { refusal } from '../validate.ts'
 import { valuesOf, type Form } from './form-fields.ts'
 import { isAtDomain } from './mailgun-email.ts'
+import { customData, withPlainNames } from './mailgun-form.ts'
+import { takeParameters } from './mailgun-header.ts'
 import { mailgunOptions, type MailgunOptions } from './mailgun-options.ts'
 import { mimeSubmission, type RawMessage, type RawMessageContext } from './mime-submission.ts'
 import { faultAt, mailboxList, type CompatFault } from './native-email.ts'
@@ -49,30 +51,35 @@ export async function sendMime(form: Form, { domain, request, clientAddress }: A
   return services.accept(submission)
 }
 
-function readMime(form: Form): { content: Buffer; recipients: string[]; options: MailgunOptions } {
+function readMime(given: Form): { content: Buffer; recipients: string[]; options: MailgunOptions } {
   const faults: CompatFault[] = []
-  for (const [name] of form.fields) {
-    if (!known.has(name) && !/^[ov]:./.test(name)) {
-      faults.push({
-        ...faultAt(name, 'unknown_field', `The parameter ${name} is not supported with a raw message.`),
-        error: 'unsupported_field',
-      })
-    }
-  }
-  const options = mailgunOptions(form, faults)
+  const form = withPlainNames(given)
+  for (const [name] of form.fields) if (!known.has(name) && !/^[ov]:./.test(name)) faults.push(unsupported(name))
+  const { content, fields } = takeParameters(messageIn(form, faults))
+  if (fields.some(([name]) => name === 'recipient-variables')) faults.push(unsupported('X-Mailgun-Recipient-Variables'))
+  const both = { fields: [...form.fields, ...fields], files: [] }
+  const options = mailgunOptions(both, customData(both, faults), faults)
   const recipients = recipientsIn(form, faults)
+  if (faults.length > 0) throw refusal(faults)
+  return { content, recipients, options }
+}
+
+const unsupported = (name: string): CompatFault => ({
+  ...faultAt(name, 'unknown_field', `The parameter ${name} is not supported with a raw message.`),
+  error: 'unsupported_field',
+})
+
+function messageIn(form: Form, faults: CompatFault[]): Buffer {
   const messages = [
     ...form.files.filter(({ field }) => field === 'message').map((file) => file.content),
     ...valuesOf(form, 'message').map((text) => Buffer.from(text)),
   ]
-  const [content, second] = messages
+  const [message = Buffer.alloc(0), second] = messages
   if (form.files.some(({ field }) => field !== 'message'))
     faults.push(faultAt('message', 'unknown_field', 'The only file of this form is message.'))
-  if (!content || content.length === 0)
-    faults.push(faultAt('message', 'missing', 'The parameter message is missing: it is the whole message.'))
+  if (message.length === 0) faults.push(faultAt('message', 'missing', 'The parameter message is missing: it is the whole message.'))
   if (second) faults.push(faultAt('message', 'invalid_value', 'The parameter message is given twice.'))
-  if (faults.length > 0 || !content) throw refusal(faults)
-  return { content, recipients, options }
+  return message
 }
 
 function recipientsIn(form: Form, faults: CompatFault[]): string[] {

@@ -1,11 +1,10 @@
 import { isoTime } from '../../iso-time.ts'
-import { JsonShape } from '../../json-shape.ts'
-import { labelTag, type Tag } from '../../message/send-limits.ts'
+import { labelTag, sendLimits, type Tag } from '../../message/send-limits.ts'
 import { prefixed, valuesOf, type Form } from './form-fields.ts'
 import { faultAt, type CompatFault, type NativeEmail } from './native-email.ts'
 import { parseDeliveryTime } from './parse-delivery-time.ts'
 
-/** What the fields `o:…` and `v:…` ask for. */
+/** What the fields `o:…` and `v:…` and `h:X-Mailgun-Variables` ask for. */
 export interface MailgunOptions {
   tags: Tag[]
   metadata: Record<string, string>
@@ -29,8 +28,11 @@ const fixed: Record<string, { test: (text: string) => boolean; message: string }
 
 const repeatable = new Set(['tag'])
 
-/** Reads the fields `o:…` and `v:…`. What they ask for and cannot have is added to `faults`. */
-export function mailgunOptions(form: Form, faults: CompatFault[]): MailgunOptions {
+/**
+ * Reads the fields `o:…` and `v:…`; `custom` is what `h:X-Mailgun-Variables` holds. What they ask for and cannot have is added to
+ * `faults`.
+ */
+export function mailgunOptions(form: Form, custom: Record<string, unknown>, faults: CompatFault[]): MailgunOptions {
   const options: MailgunOptions = { tags: [], metadata: {}, scheduledAt: undefined, tracking: undefined, isTest: false }
   const seen = new Set<string>()
   for (const [name, value] of prefixed(form, 'o:')) {
@@ -41,7 +43,7 @@ export function mailgunOptions(form: Form, faults: CompatFault[]): MailgunOption
     if (fault !== null)
       faults.push({ ...faultAt(`o:${name}`, 'unsupported_field', `The parameter o:${name} ${fault}.`), error: 'unsupported_field' })
   }
-  options.metadata = metadataOf(form, faults)
+  options.metadata = metadataOf(form, custom, faults)
   return options
 }
 
@@ -84,37 +86,16 @@ function trackingWith(given: NativeEmail['tracking'], name: string, on: boolean)
   return name === 'tracking-clicks' ? { ...given, clicks: on } : { opens: on, clicks: on, ...given }
 }
 
-function metadataOf(form: Form, faults: CompatFault[]): Record<string, string> {
+/** With a template these are its variables too, so what is more or longer than metadata may be is left to the template alone. */
+function metadataOf(form: Form, custom: Record<string, unknown>, faults: CompatFault[]): Record<string, string> {
   const given = prefixed(form, 'v:')
-  const metadata = Object.fromEntries(given)
-  if (Object.keys(metadata).length < given.length) faults.push(faultAt('v:', 'invalid_value', 'A parameter v: is given twice.'))
-  return metadata
-}
-
-/** The value of a field that may be there once. */
-export function singleValue(form: Form, name: string, faults: CompatFault[]): string | undefined {
-  const [value, second] = valuesOf(form, name)
-  if (second !== undefined) faults.push(faultAt(name, 'invalid_value', `The parameter ${name} is given twice.`))
-  return value
-}
-
-/** characters; no email could use so much */
-const longestJson = 2 * 1024 * 1024
-
-/** A field that holds a JSON object. Its size and shape are looked at first, as those of a request in JSON are. */
-export function jsonObject(form: Form, name: string, faults: CompatFault[]): Record<string, unknown> | undefined {
-  const text = singleValue(form, name, faults)
-  if (text === undefined || text === '') return undefined
-  if (text.length > longestJson || new JsonShape().add(Buffer.from(text)) !== null) {
-    faults.push(faultAt(name, 'too_long', `The parameter ${name} is too long, or has too many values.`))
-    return undefined
-  }
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  } catch {
-    // What is not JSON is told of in the same words as what is no object.
-  }
-  faults.push(faultAt(name, 'invalid_type', `The parameter ${name} must be a JSON object.`))
-  return undefined
+  const own = Object.fromEntries(given)
+  if (Object.keys(own).length < given.length) faults.push(faultAt('v:', 'invalid_value', 'A parameter v: is given twice.'))
+  const texts = Object.entries(custom).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)])
+  const metadata: Record<string, string> = { ...Object.fromEntries(texts), ...own }
+  if (valuesOf(form, 'template').join('') === '') return metadata
+  const fitting = Object.entries(metadata).filter(
+    ([name, value]) => name.length <= sendLimits.metadataKey && value.length <= sendLimits.metadataValue,
+  )
+  return Object.fromEntries(fitting.slice(0, sendLimits.metadataKeys))
 }

@@ -1,5 +1,5 @@
 import { SternaError, type ErrorCode, type FieldFault } from '../../errors.ts'
-import { parseMailboxList } from '../../smtp/address.ts'
+import { parseMailbox, parseMailboxList } from '../../smtp/address.ts'
 import { bodyLimit } from '../json-body.ts'
 
 /** An email as `POST /api/emails` takes it: every compat API translates its requests to this. */
@@ -19,7 +19,7 @@ export interface NativeEmail {
   scheduled_at?: string
   tracking?: { opens?: boolean; clicks?: boolean }
   unsubscribe?: { topic: string }
-  template?: { id: string; variables: Record<string, unknown> }
+  template?: { id: string; variables: Record<string, unknown>; version?: number }
 }
 
 export interface NativeMailbox {
@@ -58,6 +58,19 @@ export function mailboxList(text: string, field: string, faults: CompatFault[]):
   return []
 }
 
+/** The email without a Sender that is its From: RFC 5322 3.6.2 asks that there be none, and some clients write it all the same. */
+export function withoutOwnSender(email: NativeEmail): NativeEmail {
+  const { headers: given, ...rest } = email
+  const headers = Object.fromEntries(Object.entries(given ?? {}).filter(([name, value]) => !isOwnSender(name, value, email.from)))
+  return Object.keys(headers).length > 0 ? { ...rest, headers } : rest
+}
+
+function isOwnSender(name: string, value: string, from: NativeMailbox | undefined): boolean {
+  if (name.toLowerCase() !== 'sender') return false
+  const parsed = parseMailbox(value)
+  return parsed.ok && parsed.mailbox.address.toLowerCase() === from?.email.toLowerCase()
+}
+
 /**
  * Counts what the emails of one request come to: with one body and one file for a hundred recipients each, a small
  * request may make gigabytes.
@@ -65,16 +78,24 @@ export function mailboxList(text: string, field: string, faults: CompatFault[]):
 export class FanOut {
   #left = bodyLimit
 
+  /**
+   * `atLeast`: how many characters they have, where that is known before they are made.
+   * @throws SternaError `payload_too_large`
+   */
+  constructor(atLeast = 0) {
+    if (atLeast > bodyLimit) throw tooLarge()
+  }
+
   /** @throws SternaError `payload_too_large` */
   add({ html, text, attachments }: Pick<NativeEmail, 'html' | 'text' | 'attachments'>): void {
     this.#left -= (html?.length ?? 0) + (text?.length ?? 0)
     for (const { content } of attachments ?? []) this.#left -= content.length
-    if (this.#left < 0) {
-      const most = bodyLimit / 1024 / 1024
-      throw new SternaError(
-        'payload_too_large',
-        `The emails of this request come to more than ${most} MiB together; send them in several requests.`,
-      )
-    }
+    if (this.#left < 0) throw tooLarge()
   }
 }
+
+const tooLarge = (): SternaError =>
+  new SternaError(
+    'payload_too_large',
+    `The emails of this request come to more than ${bodyLimit / 1024 / 1024} MiB together; send them in several requests.`,
+  )

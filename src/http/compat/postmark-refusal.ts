@@ -50,10 +50,17 @@ function statusOf(status: number): number {
   return statuses.has(status) ? status : 422
 }
 
-/** The words by which clients find the addresses. */
+// The words by which clients find the addresses.
+const areInactive = 'Inactive recipients are ones that have generated a hard bounce, a spam complaint, or a manual suppression.'
+
+/** What is answered where nobody is sent to. */
 export const inactiveRecipients = (addresses: string[]): PostmarkAnswer => ({
   ErrorCode: 406,
   Message:
-    `You tried to send to recipient(s) that have been marked as inactive. Found inactive addresses: ${addresses.join(', ')}. ` +
-    'Inactive recipients are ones that have generated a hard bounce, a spam complaint, or a manual suppression.',
+    'You tried to send to recipient(s) that have been marked as inactive. ' +
+    `Found inactive addresses: ${addresses.join(', ')}. ${areInactive}`,
 })
+
+/** What is said beside the ErrorCode 0; `addresses` get nothing. */
+export const acceptedMessage = (addresses: string[]): string =>
+  addresses.length === 0 ? 'OK' : `Message OK, but will not deliver to these inactive addresses: ${addresses.join(', ')}. ${areInactive}`

@@ -10,7 +10,7 @@ import { problemOf } from '../problem.ts'
 import { compatJson, tellIds, type CompatApi, type CompatServices, type CompatRoute } from './compat-api.ts'
 import type { NativeEmail, NativeMailbox } from './native-email.ts'
 import { fromPostmark, fromPostmarkTemplate } from './postmark-email.ts'
-import { inactiveRecipients, postmarkError, postmarkRefusal, type PostmarkAnswer } from './postmark-refusal.ts'
+import { acceptedMessage, inactiveRecipients, postmarkError, postmarkRefusal, type PostmarkAnswer } from './postmark-refusal.ts'
 
 type Translate = (body: unknown) => NativeEmail
 
@@ -143,7 +143,7 @@ function answerFor({ to, cc, bcc }: NativeEmail, { messageId, createdAt, status,
     SubmittedAt: isoTime(createdAt),
     MessageID: messageId,
     ErrorCode: 0,
-    Message: suppressed.length === 0 ? 'OK' : `Message OK, but will not deliver to these inactive addresses: ${suppressed.join(', ')}.`,
+    Message: acceptedMessage(suppressed),
   }
 }
 

@@ -1,4 +1,5 @@
-import { faultAt, type CompatFault, type NativeEmail, type NativeMailbox } from './native-email.ts'
+import type { Form } from './form-fields.ts'
+import { faultAt, type CompatFault, type NativeMailbox } from './native-email.ts'
 import { areTooMuch, mostKeys, substitute, type ReplacementBudget } from './substitute.ts'
 
 const field = 'recipient-variables'
@@ -6,51 +7,49 @@ const reference = /%recipient\.([^%\s]{1,100})%/g
 /** What Mailgun would fill in and this server does not. */
 const foreign = /%(?:recipient|recipient_fname|recipient_lname|unique|(?:tag_|mailing_list_)?unsubscribe_(?:url|email))%/
 
+/** Changes a text to what one recipient gets. */
+export type Fill = (text: string) => string
+
 /**
- * The copy of an email that one recipient of a batch gets: `%recipient.x%` is replaced by that recipient's variable x,
- * `%recipient_email%` and `%recipient_name%` by the address, in the subject, the bodies and the variables of the template.
- * Undefined where it cannot be made; the reason is added to `faults`.
+ * Replaces `%recipient.x%` by this recipient's variable x, `%recipient_email%` and `%recipient_name%` by the address. The first
+ * reason for which a text cannot be made is added to `faults`.
  */
-export function personalized(
-  email: NativeEmail,
+export function recipientFill(
   { recipient, variables, budget }: { recipient: NativeMailbox; variables: unknown; budget: ReplacementBudget },
   faults: CompatFault[],
-): NativeEmail | undefined {
+): Fill {
   const own = typeof variables === 'object' && variables !== null ? (variables as Record<string, unknown>) : {}
   const values = new Map([
     ['%recipient_email%', recipient.email],
     ['%recipient_name%', recipient.name ?? ''],
     ...Object.entries(own).map(([name, value]): [string, string] => [`%recipient.${name}%`, textOf(value)]),
   ])
-  if (areTooMuch([...values.keys()])) {
-    faults.push(tooMany(recipient.email))
-    return undefined
-  }
-  let isComplete = true
-  const replaced = (text: string): string => {
+  let isComplete = !areTooMuch([...values.keys()])
+  if (!isComplete) faults.push(tooMany(recipient.email))
+  return (text) => {
+    if (!isComplete || !text.includes('%recipient')) return text
     const unknown = firstUnknown(text, values)
     const result = unknown === undefined ? substitute(text, values, budget) : null
     if (result !== null) return result
-    if (isComplete) faults.push(unknown === undefined ? tooLong() : missing(unknown, recipient.email))
+    faults.push(unknown === undefined ? tooLong() : missing(unknown, recipient.email))
     isComplete = false
     return ''
   }
-  const { subject, html, text, template } = email
-  const copy: NativeEmail = {
-    ...email,
-    to: [recipient],
-    ...(subject === undefined ? {} : { subject: replaced(subject) }),
-    ...(html === undefined ? {} : { html: replaced(html) }),
-    ...(text === undefined ? {} : { text: replaced(text) }),
-    ...(template ? { template: { ...template, variables: mapTexts(template.variables, replaced) as Record<string, unknown> } } : {}),
-  }
-  return isComplete ? copy : undefined
 }
 
-/** Adds a fault where the email relies on text of its service that nobody fills in here. */
-export function checkPlaceholders(email: NativeEmail, faults: CompatFault[]): void {
-  for (const name of ['subject', 'html', 'text'] as const) {
-    const found = foreign.exec(email[name] ?? '')?.[0]
+/** Whom a copy goes to is decided before, and objects are filled value by value, so that these may hold any character. */
+const filledElsewhere = new Set(['to', field, 't:variables'])
+
+/** The form with the recipient's values in all its fields. */
+export const filledForm = ({ fields, files }: Form, fill: Fill): Form => ({
+  fields: fields.map(([name, value]) => [name, filledElsewhere.has(name) ? value : fill(value)]),
+  files,
+})
+
+/** Adds a fault where the form relies on text of its service that nobody fills in here. */
+export function checkPlaceholders({ fields }: Form, faults: CompatFault[]): void {
+  for (const [name, value] of fields) {
+    const found = foreign.exec(value)?.[0]
     if (found !== undefined) {
       faults.push({
         ...faultAt(name, 'unsupported_field', `The parameter ${name} holds ${found}, which is not filled in here.`),
@@ -60,19 +59,20 @@ export function checkPlaceholders(email: NativeEmail, faults: CompatFault[]): vo
   }
 }
 
+/** The value with `change` applied to each text in it. */
+export function mapTexts(value: unknown, change: Fill): unknown {
+  if (typeof value === 'string') return change(value)
+  if (Array.isArray(value)) return value.map((one) => mapTexts(one, change))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, mapTexts(one, change)]))
+}
+
 function firstUnknown(text: string, values: ReadonlyMap<string, string>): string | undefined {
   for (const [whole] of text.matchAll(reference)) if (!values.has(whole)) return whole
   return undefined
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
-
-function mapTexts(value: unknown, change: (text: string) => string): unknown {
-  if (typeof value === 'string') return change(value)
-  if (Array.isArray(value)) return value.map((one) => mapTexts(one, change))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, mapTexts(one, change)]))
-}
 
 const tooLong = (): CompatFault => faultAt(field, 'too_long', `The email is too long with its ${field}.`)
 const tooMany = (address: string): CompatFault =>

@@ -2,7 +2,16 @@ import { isoTime } from '../../iso-time.ts'
 import { labelTag } from '../../message/send-limits.ts'
 import { refusal, validate } from '../validate.ts'
 import { isNothing } from './compat-schema.ts'
-import { FanOut, faultAt, renamed, type CompatFault, type NativeAttachment, type NativeEmail, type Renames } from './native-email.ts'
+import {
+  FanOut,
+  faultAt,
+  renamed,
+  withoutOwnSender,
+  type CompatFault,
+  type NativeAttachment,
+  type NativeEmail,
+  type Renames,
+} from './native-email.ts'
 import { sendGridSchema, type SendGridAttachment, type SendGridBody } from './sendgrid-schema.ts'
 import { areTooMuch, ReplacementBudget, substitute } from './substitute.ts'
 
@@ -38,7 +47,7 @@ export function fromSendGrid(body: unknown): SendGridRequest {
   for (const [place, one] of request.personalizations.entries()) {
     if (one.to.length === 0)
       faults.push(faultAt(`personalizations.${place}.to`, 'missing', `The \`personalizations.${place}.to\` field names nobody.`))
-    const email = { ...shared, ...ownFields(request, one), ...contents({ request, one, place, budget }, faults) }
+    const email = withoutOwnSender({ ...shared, ...ownFields(request, one), ...contents({ request, one, place, budget }, faults) })
     fanOut.add(email)
     emails.push(email)
   }

@@ -1,7 +1,14 @@
 import { z } from 'zod'
 import { harmless, isNothing, isTurnedOff, listOf, recordOf } from './compat-schema.ts'
 
-const mailbox = z.strictObject({ email: z.string(), name: z.string().nullish() })
+/** characters; longer ones are refused anyway */
+const longestName = 1000
+/** Clients that know of a fault of SendGrid put names into quotation marks, so that a comma in them does no harm. */
+const displayName = z.string().transform((name) => {
+  const quoted = name.length <= longestName ? /^"((?:[^"\\]|\\.)*)"$/s.exec(name)?.[1] : undefined
+  return quoted?.replace(/\\(.)/gs, '$1') ?? name
+})
+const mailbox = z.strictObject({ email: z.string(), name: displayName.nullish() })
 const unixTime = z.int().min(0).max(99_999_999_999)
 const toggle = z.strictObject({ enable: z.boolean().nullish() }).nullish()
 const off = (what: string) => harmless(isTurnedOff, `is not supported: this server ${what}`)

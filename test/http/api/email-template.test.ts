@@ -184,3 +184,16 @@ test('a template that repeats without end is refused, and the next email is take
   })
   expect(await sent({ template: { id: alias, variables: { l: [1] } } })).toMatchObject({ html: 'x' })
 })
+
+test('a former version is sent where its number is given, of large templates too', async () => {
+  const { api, call, publish, sent } = await start()
+  const { alias } = await publish({ html: `<p>first ${'x'.repeat(100_000)}</p>` })
+  await call('PATCH', `/${alias}`, { html: `<p>second ${'x'.repeat(100_000)}</p>` })
+  await call('POST', `/${alias}/publish`)
+  const html = async (template: object) => (await sent({ template: { id: alias, variables: { name: 'Ann' }, ...template } })).html
+  expect(await html({ version: 1 })).toMatch(/^<p>first /)
+  expect(await html({ version: 2 })).toMatch(/^<p>second /)
+  expect(await html({})).toMatch(/^<p>second /)
+  const refused = await api.send({ ...person, template: { id: alias, variables: { name: 'Ann' }, version: 3 } })
+  expect(refused).toMatchObject({ status: 422, body: { name: 'template_not_published', message: expect.stringContaining('no version 3') } })
+})

@@ -118,6 +118,112 @@ test('files', () => {
   ])
 })
 
+test('lists as PHP writes them', () => {
+  const given = form(
+    [
+      ['to[0]', 'ann@example.com'],
+      ['to[1]', 'Bob Miller <bob@example.com>'],
+      ['o:tag[]', 'a'],
+      ['o:tag[]', 'b'],
+    ],
+    [file('attachment[0]', 'a.txt', 'text/plain'), file('attachment[1]', 'b.txt', 'text/plain'), file('inline[0]', 'c.png', 'image/png')],
+  )
+  const [email] = fromMailgun({ ...given, fields: given.fields.filter(([name]) => name !== 'to') }, 'sender.example').emails
+  expect(email).toMatchObject({ to: [ann, bob], tags: [{ name: 'a' }, { name: 'b' }] })
+  expect(email?.attachments?.map(({ filename, content_id: id }) => [filename, id])).toEqual([
+    ['a.txt', undefined],
+    ['b.txt', undefined],
+    ['c.png', 'c.png'],
+  ])
+})
+
+describe('a template takes', () => {
+  const sentWith = (more: Fields) => fromMailgun(form([['template', 'w'], ...more]), 'sender.example').emails[0]
+
+  test('v:…, h:X-Mailgun-Variables and t:variables, the later before the earlier', () => {
+    const email = sentWith([
+      ['v:a', 'from v'],
+      ['v:b', 'from v'],
+      ['v:c', 'from v'],
+      ['v:list', '[{"title":"one"}]'],
+      ['v:text', '{not JSON}'],
+      ['h:X-Mailgun-Variables', '{"b":"from h","c":"from h","n":1}'],
+      ['t:variables', '{"c":"from t"}'],
+    ])
+    expect(email?.template?.variables).toEqual({
+      a: 'from v',
+      b: 'from h',
+      c: 'from t',
+      list: [{ title: 'one' }],
+      text: '{not JSON}',
+      n: 1,
+    })
+    expect(email?.metadata).toEqual({ a: 'from v', b: 'from v', c: 'from v', list: '[{"title":"one"}]', text: '{not JSON}', n: '1' })
+    expect(email?.headers).toBeUndefined()
+  })
+
+  test('what is too much for metadata', () => {
+    const long = 'x'.repeat(501)
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`k${n}`, 'x']))
+    const email = sentWith([['h:X-Mailgun-Variables', JSON.stringify({ long, ...many })]])
+    expect(email?.template?.variables).toEqual({ long, ...many })
+    expect(Object.keys(email?.metadata ?? {})).toEqual(Array.from({ length: 20 }, (_, n) => `k${n}`))
+  })
+
+  test.each(['2', 'v2'])('a version, %s', (version) => {
+    expect(sentWith([['t:version', version]])?.template).toEqual({ id: 'w', variables: {}, version: 2 })
+  })
+})
+
+test('h:X-Mailgun-Variables without a template is metadata alone', () => {
+  const [email] = fromMailgun(form([['h:X-Mailgun-Variables', '{"user":7,"plan":"free"}']]), 'sender.example').emails
+  expect(email).toEqual({ ...plain, metadata: { user: '7', plan: 'free' } })
+})
+
+test.each([
+  ['app@sender.example', false],
+  ['The App <APP@sender.example>', false],
+  ['other@sender.example', true],
+])('h:Sender %s: it is handed on: %s', (sender, isHandedOn) => {
+  const [email] = fromMailgun(form([['h:Sender', sender]]), 'sender.example').emails
+  expect(email?.headers).toEqual(isHandedOn ? { Sender: sender } : undefined)
+})
+
+test('recipient-variables reach every field, header and value', () => {
+  const variables = JSON.stringify({
+    'ann@example.com': { n: 1, 'v:order': 'a"1', name: 'Ann "A"', reply: 'help+1@sender.example' },
+    'bob@example.com': { n: 2, 'v:order': 'b2', name: 'Bob', reply: 'help+2@sender.example' },
+  })
+  const given = form([
+    ['from', 'Shop %recipient.n% <app@sender.example>'],
+    ['to', 'Bob Miller <bob@example.com>'],
+    ['recipient-variables', variables],
+    ['template', 'w%recipient.n%'],
+    ['h:X-Order', 'order %recipient.v:order%'],
+    ['h:Reply-To', '%recipient.reply%'],
+    ['h:X-Mailgun-Variables', '{"who":"%recipient.name%"}'],
+    ['v:order', '%recipient.v:order%'],
+    ['v:list', '["%recipient.v:order%"]'],
+    ['o:tag', 'tag-%recipient.n%'],
+  ])
+  const [first, second] = fromMailgun(given, 'sender.example').emails
+  expect(first).toMatchObject({
+    from: { email: 'app@sender.example', name: 'Shop 1' },
+    to: [ann],
+    reply_to: [{ email: 'help+1@sender.example' }],
+    headers: { 'X-Order': 'order a"1' },
+    tags: [{ name: 'tag-1' }],
+    metadata: { order: 'a"1', who: 'Ann "A"' },
+    template: { id: 'w1', variables: { order: 'a"1', list: ['a"1'], who: 'Ann "A"' } },
+  })
+  expect(second).toMatchObject({ headers: { 'X-Order': 'order b2' }, metadata: { order: 'b2' }, template: { id: 'w2' } })
+})
+
+test('a large field for many recipients is refused before it is worked on', () => {
+  const to: Fields = Array.from({ length: 99 }, (_, i) => ['to', `r${i}@example.com`])
+  expect(refused(form([...to, ['recipient-variables', '{}'], ['h:X-A', 'x'.repeat(1_000_000)]])).code).toBe('payload_too_large')
+})
+
 test('o:testmode', () => {
   expect(fromMailgun(form([['o:testmode', 'yes']]), 'sender.example').isTest).toBe(true)
 })
@@ -180,7 +286,15 @@ describe('refused, with the parameter as Mailgun calls it:', () => {
     ['o:deliverytime', [['o:deliverytime', 'tomorrow']]],
     ['o:deliverytime-optimize-period', [['o:deliverytime-optimize-period', '24h']]],
     ['o:campaign', [['o:campaign', 'x']]],
-    ['t:version', [['t:version', 'v2']]],
+    ['t:version', [['t:version', '2']]],
+    [
+      't:version',
+      [
+        ['template', 'w'],
+        ['t:version', 'initial'],
+      ],
+    ],
+    ['h:X-Mailgun-Variables', [['h:X-Mailgun-Variables', '[1]']]],
     ['t:variables', [['t:variables', '{"a":1}']]],
     [
       't:variables',
@@ -205,6 +319,14 @@ describe('refused, with the parameter as Mailgun calls it:', () => {
       ],
     ],
     ['text', [['text', '%unsubscribe_url%']]],
+    ['h:List-Unsubscribe', [['h:List-Unsubscribe', '<%unsubscribe_url%>']]],
+    [
+      'recipient-variables',
+      [
+        ['recipient-variables', '{}'],
+        ['h:X-A', '%recipient.name%'],
+      ],
+    ],
     ['attachment', [['attachment', 'text']]],
     ['inline', [], [file('inline', 'a.png'), file('inline', 'a.png')]],
     ['picture', [], [file('picture', 'a.png')]],

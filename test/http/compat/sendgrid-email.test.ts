@@ -203,3 +203,25 @@ test('a key that would take long to look for is refused', () => {
     { field: 'personalizations.0.substitutions', code: 'too_long' },
   ])
 })
+
+test.each([
+  ['"Miller, Bob"', 'Miller, Bob'],
+  ['"Bob \\"The\\\\Best\\" Miller"', 'Bob "The\\Best" Miller'],
+  ['Bob "The Best" Miller', 'Bob "The Best" Miller'],
+  ['"Bob" and "Ann"', '"Bob" and "Ann"'],
+  ['"', '"'],
+])('the name %s is %s: some clients quote names', (name, meant) => {
+  const one = { to: [{ email: 'bob@example.com', name }], cc: [{ email: 'cc@example.com', name }] }
+  const content = [{ type: 'text/plain', value: 'Hello' }]
+  const [email] = fromSendGrid({ from: { ...from, name }, personalizations: [one], subject: 'Hello', content }).emails
+  expect([email?.from?.name, email?.to[0]?.name, email?.cc?.[0]?.name]).toEqual([meant, meant, meant])
+})
+
+test('a Sender that is the From is left out, another is handed on to be refused', () => {
+  const content = [{ type: 'text/plain', value: 'Hello' }]
+  const headersWith = (Sender: string) =>
+    fromSendGrid({ from, personalizations: [{ to: [{ email: 'a@example.com' }] }], subject: 'Hello', content, headers: { Sender } })
+      .emails[0]?.headers
+  expect(headersWith('App <app@sender.example>')).toBeUndefined()
+  expect(headersWith('other@sender.example')).toEqual({ Sender: 'other@sender.example' })
+})

@@ -182,6 +182,37 @@ test('a raw message is completed and sent to its envelope', async () => {
   })
 })
 
+test('what a raw message asks for in header fields of Mailgun is done, and the fields are removed', async () => {
+  const relay = await startClientRelay()
+  const message = [
+    'From: App <app@sender.example>',
+    'To: Ann <ann@inbox.example>',
+    'X-Mailgun-Tag: welcome',
+    'X-Mailgun-Tag: =?utf-8?Q?first?=',
+    'X-Mailgun-Variables: {"user":"42",',
+    ' "plan":{"id":7}}',
+    'X-Mailgun-Track-Clicks: no',
+    'X-Mailgun-Sid: of another message',
+    'Subject: Raw',
+    '',
+    'A line',
+  ].join('\n')
+  const { id } = await clientOf(relay).messages.create(domain, { to: 'ann@inbox.example', message, 'o:tag': 'mime', 'v:user': '43' })
+  const mail = await relay.received('ann@inbox.example')
+  expect(mail.headerLines.map(({ key }) => key).filter((key) => key.startsWith('x-mailgun'))).toEqual(['x-mailgun-sid'])
+  expect(mail.text?.trim()).toBe('A line')
+  expect(await recordOf(relay, id)).toMatchObject({
+    tags: [{ name: 'mime' }, { name: 'welcome' }, { name: 'first' }],
+    metadata: { user: '43', plan: '{"id":7}' },
+    tracking: { clicks: false },
+  })
+  const later = message.replace('X-Mailgun-Sid', 'X-Mailgun-Recipient-Variables')
+  expect(await refusal(clientOf(relay).messages.create(domain, { to: 'ann@inbox.example', message: later }))).toMatchObject({
+    status: 400,
+    details: expect.stringContaining('X-Mailgun-Recipient-Variables'),
+  })
+})
+
 test('a raw message of megabytes', async () => {
   const relay = await startClientRelay()
   const line = `${'0123456789'.repeat(7)}\n`

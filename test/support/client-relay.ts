@@ -16,14 +16,17 @@ export interface ClientRelay extends TestRelay {
   emails(): Promise<any[]>
 }
 
-/** Ends with the test. Clients that would ask a proxy for `127.0.0.1` are told not to. */
-export async function startClientRelay(settings: Record<string, string> = {}): Promise<ClientRelay> {
+/** Ends with the test, or when `atEnd` says. Clients that would ask a proxy for `127.0.0.1` are told not to. */
+export async function startClientRelay(
+  settings: Record<string, string> = {},
+  atEnd: (end: () => void | Promise<void>) => void = onTestFinished,
+): Promise<ClientRelay> {
   for (const name of ['http_proxy', 'https_proxy', 'all_proxy']) vi.stubEnv(name, '').stubEnv(name.toUpperCase(), '')
-  onTestFinished(() => void vi.unstubAllEnvs())
+  atEnd(() => void vi.unstubAllEnvs())
   const mx = await startFakeMx({ host: '127.0.0.2' })
   const zone = { 'inbox.example': { mx: [[10, 'mx.inbox.example']] as [number, string][] }, 'mx.inbox.example': { a: ['127.0.0.2'] } }
   const relay = await startTestRelay({ delivery_port: String(mx.port), webhooks_allow_private_addresses: 'true', ...settings }, zone)
-  onTestFinished(async () => {
+  atEnd(async () => {
     await relay.stop()
     await mx.close()
   })

@@ -217,8 +217,8 @@ function copies({ form, to, shared }: Source, byRecipient: Record<string, unknow
   const budget = new ReplacementBudget()
   return recipients.map((recipient) => {
     const fill = recipientFill({ recipient, variables: byAddress.get(recipient.email.toLowerCase()), budget }, faults)
-    const own = filledForm(form, fill)
-    const [custom, variables] = [shared.custom, shared.variables].map((values) => mapTexts(values, fill) as Record<string, unknown>)
+    const own = filledForm(form, fill.text)
+    const [custom, variables] = [shared.custom, shared.variables].map((values) => mapTexts(values, fill.value) as Record<string, unknown>)
     const source = { form: own, to: [recipient], shared: { ...shared, custom: custom ?? {}, variables: variables ?? {} } }
     const email = faults.length > 0 ? undefined : emailOf(source, faults)
     if (faults.length > 0 || !email) throw refusal(faults)

@@ -52,8 +52,8 @@ type Common = Omit<z.output<typeof emailSchema>, 'Subject' | 'HtmlBody' | 'TextB
  * An email in Postmark's form, for `/email` and `/email/batch`.
  *
  * `Tag` becomes a tag (see `labelTag`). `TrackLinks` turns the tracking of clicks on or off, in html alone. The
- * one stream is `outbound`. Of no effect, and taken: `ContentLength`, and a `Disposition` (a ContentID alone makes a
- * file inline).
+ * one stream is `outbound`. Of no effect, and taken: `ContentLength`, a `Disposition` (a ContentID alone makes a
+ * file inline), and headers that are of the message as its client built it.
  *
  * @throws SternaError with faults that name the members of Postmark's body
  */
@@ -104,6 +104,9 @@ function commonFields(given: Common): NativeEmail {
   }
 }
 
+/** What clients that build a whole message send of it. It has its own here, as at Postmark, where only X-PM-KeepID keeps a Message-ID. */
+const ofTheClientsMessage = /^(?:mime-version|content-type|content-transfer-encoding|x-pm-keepid)$/i
+
 function headersOf(given: { Name: string; Value: string }[], faults: CompatFault[]): Record<string, string> | undefined {
   const seen = new Set<string>()
   for (const [place, { Name: name }] of given.entries()) {
@@ -111,7 +114,9 @@ function headersOf(given: { Name: string; Value: string }[], faults: CompatFault
       faults.push(faultAt(`Headers.${place}.Name`, 'invalid_value', `The header \`${name}\` is given twice.`))
     seen.add(name.toLowerCase())
   }
-  return given.length === 0 ? undefined : Object.fromEntries(given.map(({ Name, Value }) => [Name, Value]))
+  const keepsId = given.some(({ Name, Value }) => /^x-pm-keepid$/i.test(Name) && /^true$/i.test(Value.trim()))
+  const kept = given.filter(({ Name }) => !ofTheClientsMessage.test(Name) && (keepsId || !/^message-id$/i.test(Name)))
+  return kept.length === 0 ? undefined : Object.fromEntries(kept.map(({ Name, Value }) => [Name, Value]))
 }
 
 function attachmentOf({ Name, Content, ContentType, ContentID }: z.output<typeof attachment>): NativeAttachment {

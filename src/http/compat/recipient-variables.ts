@@ -7,8 +7,14 @@ const reference = /%recipient\.([^%\s]{1,100})%/g
 /** What Mailgun would fill in and this server does not. */
 const foreign = /%(?:recipient|recipient_fname|recipient_lname|unique|(?:tag_|mailing_list_)?unsubscribe_(?:url|email))%/
 
-/** Changes a text to what one recipient gets. */
-export type Fill = (text: string) => string
+/** Changes texts to what one recipient gets. */
+export interface RecipientFill {
+  text(text: string): string
+  /** The same for a variable of a template: where the text is one reference alone, it is the value with the type that it has. */
+  value(text: string): unknown
+}
+
+const wholeReference = /^%recipient\.([^%\s]{1,100})%$/
 
 /**
  * Replaces `%recipient.x%` by this recipient's variable x, `%recipient_email%` and `%recipient_name%` by the address. The first
@@ -17,31 +23,40 @@ export type Fill = (text: string) => string
 export function recipientFill(
   { recipient, variables, budget }: { recipient: NativeMailbox; variables: unknown; budget: ReplacementBudget },
   faults: CompatFault[],
-): Fill {
+): RecipientFill {
   const own = typeof variables === 'object' && variables !== null ? (variables as Record<string, unknown>) : {}
   const values = new Map([
     ['%recipient_email%', recipient.email],
     ['%recipient_name%', recipient.name ?? ''],
     ...Object.entries(own).map(([name, value]): [string, string] => [`%recipient.${name}%`, textOf(value)]),
   ])
-  let isComplete = !areTooMuch([...values.keys()])
-  if (!isComplete) faults.push(tooMany(recipient.email))
-  return (text) => {
-    if (!isComplete || !text.includes('%recipient')) return text
-    const unknown = firstUnknown(text, values)
-    const result = unknown === undefined ? substitute(text, values, budget) : null
-    if (result !== null) return result
-    faults.push(unknown === undefined ? tooLong() : missing(unknown, recipient.email))
+  let isComplete = true
+  const fail = (fault: CompatFault): string => {
+    if (isComplete) faults.push(fault)
     isComplete = false
     return ''
   }
+  if (areTooMuch([...values.keys()])) fail(tooMany(recipient.email))
+  const filled = (text: string): string => {
+    if (!isComplete || !text.includes('%recipient')) return text
+    const unknown = firstUnknown(text, values)
+    if (unknown !== undefined) return fail(missing(unknown, recipient.email))
+    return substitute(text, values, budget) ?? fail(tooLong())
+  }
+  const filledValue = (text: string): unknown => {
+    const name = wholeReference.exec(text)?.[1]
+    const value = name !== undefined && Object.hasOwn(own, name) ? own[name] : undefined
+    if (typeof value !== 'object' || value === null) return filled(text)
+    return budget.take(textOf(value).length) ? value : fail(tooLong())
+  }
+  return { text: filled, value: filledValue }
 }
 
 /** Whom a copy goes to is decided before, and objects are filled value by value, so that these may hold any character. */
 const filledElsewhere = new Set(['to', field, 't:variables'])
 
 /** The form with the recipient's values in all its fields. */
-export const filledForm = ({ fields, files }: Form, fill: Fill): Form => ({
+export const filledForm = ({ fields, files }: Form, fill: RecipientFill['text']): Form => ({
   fields: fields.map(([name, value]) => [name, filledElsewhere.has(name) ? value : fill(value)]),
   files,
 })
@@ -60,7 +75,7 @@ export function checkPlaceholders({ fields }: Form, faults: CompatFault[]): void
 }
 
 /** The value with `change` applied to each text in it. */
-export function mapTexts(value: unknown, change: Fill): unknown {
+export function mapTexts(value: unknown, change: RecipientFill['value']): unknown {
   if (typeof value === 'string') return change(value)
   if (Array.isArray(value)) return value.map((one) => mapTexts(one, change))
   if (typeof value !== 'object' || value === null) return value

@@ -1,4 +1,5 @@
 import { longestBody } from '../api/email-schema.ts'
+import { bodyLimit } from '../json-body.ts'
 
 /** What all emails of a request may have replaced; with more, other connections would have to wait for it. */
 const mostReplacements = 200_000
@@ -7,13 +8,15 @@ const longestKey = 200
 /** Of one email. */
 export const mostKeys = 1000
 
-/** Counts what is replaced in all emails of a request. */
+/** Counts what is replaced in all emails of a request, and by how much text: a value of megabytes may be named a thousand times. */
 export class ReplacementBudget {
   #left = mostReplacements
+  #characters = bodyLimit
 
-  /** One more; false where it is one too many. */
-  take(): boolean {
-    return --this.#left >= 0
+  /** One more, by so many characters; false where it is too much. */
+  take(length: number): boolean {
+    this.#characters -= length
+    return --this.#left >= 0 && this.#characters >= 0
   }
 }
 
@@ -37,7 +40,7 @@ export function substitute(text: string, values: ReadonlyMap<string, string>, bu
     pieces.push(text.slice(end, index), value)
     length += index - end + value.length
     end = index + key.length
-    if (length > longestBody || !budget.take()) return null
+    if (length > longestBody || !budget.take(value.length)) return null
   }
   return length + text.length - end > longestBody ? null : pieces.join('') + text.slice(end)
 }

@@ -219,6 +219,30 @@ test('recipient-variables reach every field, header and value', () => {
   expect(second).toMatchObject({ headers: { 'X-Order': 'order b2' }, metadata: { order: 'b2' }, template: { id: 'w2' } })
 })
 
+test('a variable of a template that is one reference has the type of its value', () => {
+  const items = [{ title: '"one"' }]
+  const given = form([
+    ['template', 'w'],
+    ['recipient-variables', JSON.stringify({ 'ann@example.com': { items, text: '[]', n: 2 } })],
+    ['v:items', '%recipient.items%'],
+    ['v:text', '%recipient.text%'],
+    ['t:variables', '{"list":"%recipient.items%","both":"%recipient.n%%recipient.items%"}'],
+  ])
+  expect(fromMailgun(given, 'sender.example').emails[0]?.template?.variables).toEqual({
+    items,
+    text: '[]',
+    list: items,
+    both: `2${JSON.stringify(items)}`,
+  })
+})
+
+test('a long value that is named many times is refused', () => {
+  const fields: Fields = Array.from({ length: 100 }, (_, n) => [`v:x${n}`, '%recipient.long%'])
+  const variables = JSON.stringify({ 'ann@example.com': { long: 'x'.repeat(1_000_000) } })
+  const given = form([['template', 'w'], ['recipient-variables', variables], ...fields])
+  expect(refused(given).faults).toMatchObject([{ field: 'recipient-variables', code: 'too_long' }])
+})
+
 test('a large field for many recipients is refused before it is worked on', () => {
   const to: Fields = Array.from({ length: 99 }, (_, i) => ['to', `r${i}@example.com`])
   expect(refused(form([...to, ['recipient-variables', '{}'], ['h:X-A', 'x'.repeat(1_000_000)]])).code).toBe('payload_too_large')

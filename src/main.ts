@@ -86,7 +86,7 @@ function withoutServer({ command, input }: ParsedCommand, config: Config): OwnOu
   }
 }
 
-/** Shows what a command tells before its end. */
+/** Prints what a command reports before it ends. */
 async function tellHere({ stdout = '', stderr = '' }: { stdout?: string; stderr?: string }): Promise<void> {
   if (stderr !== '') process.stderr.write(stderr)
   // A reader that takes nothing more, such as head(1), ends the command.

@@ -40,7 +40,7 @@ export class PhraseBook<Name> {
   /** The names of the lists that have a phrase in the text. */
   saidIn(words: readonly string[]): Set<Name> {
     const said = new Set<Name>()
-    // For each state, the words left of its gap.
+    // For each state, how many words of its gap are left.
     let reached = new Map<Place<Name>, number>()
     for (const word of words) {
       const next = new Map<Place<Name>, number>()

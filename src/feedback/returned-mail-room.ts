@@ -61,7 +61,7 @@ export class ReturnedMailRoom {
       return false
     }
     const written = await db.write(oldest.map(removeContent), { patient: true })
-    // A content deleted meanwhile by the retention job was already counted there.
+    // Content that the retention job deleted meanwhile was counted there.
     budget.giveBack(
       box,
       oldest.reduce((sum, { cost }, place) => sum + (written[place]?.changes ? cost : 0), 0),

@@ -178,7 +178,7 @@ export class ReturnedMailRunner {
       await new Promise((resolve) => setTimeout(resolve, retryMs).unref())
     const { about, result } = outcome
     metrics.reportsSettled[result].add()
-    // A stranger can send any amount of what is about nobody.
+    // Strangers can send any amount of mail that concerns nobody.
     if (about) log.info({ returnedMailId: mail.id, ...about, result }, 'returned mail was settled')
   }
 

@@ -78,7 +78,7 @@ export function suppressAfterBounce(
   return [...noted, countSoftBounce(scope, { address, recipientId }, now), suppressFrequent(scope, entry, policy.softBounces)]
 }
 
-/** What a complaint does to the list. It never expires. */
+/** What a complaint does to the list. Such a suppression never expires. */
 export const suppressAfterComplaint = (
   scope: AccountScope,
   { address, messageId, reason }: Omit<AddressedTo, 'recipientId'> & { reason: string },

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
 
-/** What an unsubscribe link contains: who unsubscribes from which mail of whom. */
+/** What an unsubscribe link contains: who unsubscribes, from which mail, of which account. */
 export interface UnsubscribeTarget {
   accountId: string
   /** The message that carried the link; it may have been deleted. */

@@ -7,7 +7,7 @@ export type AllowedAddresses = boolean | readonly string[]
 /** Addresses of the own machine or network. Other addresses that are not public are always refused. */
 const ownRanges = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat'])
 
-/** Where clouds hand out credentials of the machine. Link-local ones are refused with their range. */
+/** Where clouds hand out the machine's credentials. Link-local addresses are refused anyway. */
 const metadataAddresses = new Set(['100.100.100.200', '168.63.129.16', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254'])
 
 /**

@@ -17,6 +17,7 @@ import { isFullName } from './smtp/domain-name.ts'
 import type { Database } from './store/database.ts'
 import { openDatabase } from './store/sqlite-database.ts'
 import { Upkeep } from './store/upkeep.ts'
+import { IdempotencyKeys } from './submission/idempotency-keys.ts'
 import { erasedAddressBy, type ErasedAddress } from './suppression/erased-address.ts'
 import { SuppressionPolicies } from './suppression/suppression-policies.ts'
 import { TemplateList } from './template/template-list.ts'
@@ -59,6 +60,7 @@ export interface Core extends Opened {
   templates: TemplateList
   suppressionPolicies: SuppressionPolicies
   erasedAddress: ErasedAddress
+  idempotencyKeys: IdempotencyKeys
 }
 
 /**
@@ -105,7 +107,20 @@ export async function loadCore(opened: Opened): Promise<Core> {
   const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly })
   const templates = new TemplateList({ db, clock })
   const erasedAddress = erasedAddressBy(secrets.deriveKey('erased address'))
-  return { upkeep, accounts, apiKeys, people, audit, sendingDomains, templates, suppressionPolicies, erasedAddress, ...opened }
+  const idempotencyKeys = new IdempotencyKeys({ db, clock, secrets })
+  const loaded = {
+    upkeep,
+    accounts,
+    apiKeys,
+    people,
+    audit,
+    sendingDomains,
+    templates,
+    suppressionPolicies,
+    erasedAddress,
+    idempotencyKeys,
+  }
+  return { ...loaded, ...opened }
 }
 
 function domainSettings({ hostname, baseUrl, returnPath, delivery }: Config): SendingDomainSettings {

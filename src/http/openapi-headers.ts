@@ -13,10 +13,14 @@ export const responseHeaders = {
   'RateLimit-Policy': { description: 'The plan, as a structured field: `"free";q=100;w=60`.', schema: text },
   RateLimit: { description: 'What is left, as a structured field: `"free";r=57;t=42`.', schema: text },
   'Retry-After': { description: 'Seconds after which the same request may succeed.', schema: { type: 'integer', minimum: 1 } },
+  'Idempotency-Replayed': {
+    description: 'There where the answer is that of an earlier request.',
+    schema: { type: 'string', const: 'true' },
+  },
   'WWW-Authenticate': { description: '`Bearer`.', schema: text },
 } satisfies Record<string, JsonSchema>
 
-type HeaderName = keyof typeof responseHeaders
+export type HeaderName = keyof typeof responseHeaders
 
 /** References to those of every answer and to these. */
 export const headerReferences = (names: readonly HeaderName[]): JsonSchema =>

@@ -1,8 +1,8 @@
-import { headerReferences, rateLimitHeaders } from './openapi-headers.ts'
+import { headerReferences, rateLimitHeaders, type HeaderName } from './openapi-headers.ts'
 import type { ProblemResponses } from './openapi-problem.ts'
 import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
 import { refusalsOf } from './operation-refusals.ts'
-import { changesLive, namesOf, needsKey, type Answer, type Operation, type OperationName } from './operation.ts'
+import { changesLive, namesOf, needsKey, takesIdempotencyKey, type Answer, type Operation, type OperationName } from './operation.ts'
 
 interface OperationContext {
   components: SchemaComponents
@@ -84,14 +84,13 @@ function queryParameters({ query }: Operation, { components }: OperationContext)
   })
 }
 
-const headerParameters = ({ refuses = [] }: Operation): JsonSchema[] =>
-  refuses.includes('invalid_idempotency_key') ? [idempotencyKey] : []
+const headerParameters = (declared: Operation): JsonSchema[] => (takesIdempotencyKey(declared) ? [idempotencyKey] : [])
 
 const idempotencyKey: JsonSchema = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'Within 24 hours the same key and body are carried out once and get the same answer.',
+  description: 'Within 24 hours a request with the same key and body is carried out once, and gets the same answer.',
   schema: { type: 'string', minLength: 1, maxLength: 256 },
 }
 
@@ -108,7 +107,7 @@ function requestBody(body: NonNullable<Operation['body']>, { components }: Opera
 function responses(declared: Operation, context: OperationContext): JsonSchema {
   const found = context.problems.of(refusalsOf(declared), needsKey(declared))
   for (const answer of declared.answers) {
-    const own = response(answer, needsKey(declared), context)
+    const own = response(answer, headersOf(declared), context)
     if (declared.csv && answer === declared.answers[0])
       own.content = { ...(own.content as JsonSchema), 'text/csv': { schema: { type: 'string' } } }
     const problem = found[answer.status]
@@ -116,6 +115,11 @@ function responses(declared: Operation, context: OperationContext): JsonSchema {
   }
   return found
 }
+
+const headersOf = (declared: Operation): HeaderName[] => [
+  ...(needsKey(declared) ? rateLimitHeaders : []),
+  ...(takesIdempotencyKey(declared) ? (['Idempotency-Replayed'] as const) : []),
+]
 
 /** A response that is one of two. */
 function either(own: JsonSchema, problem: JsonSchema): JsonSchema {
@@ -132,12 +136,16 @@ function either(own: JsonSchema, problem: JsonSchema): JsonSchema {
   }
 }
 
-function response({ description, schema, mediaType }: Answer, carriesKey: boolean, { components }: OperationContext): JsonSchema {
+function response(
+  { description, schema, mediaType }: Answer,
+  headers: readonly HeaderName[],
+  { components }: OperationContext,
+): JsonSchema {
   const content =
     schema === null
       ? mediaType === undefined
         ? {}
         : { content: { [mediaType]: { schema: { type: 'string' } } } }
       : { content: { 'application/json': { schema: components.add(schema, 'output') } } }
-  return { description, headers: headerReferences(carriesKey ? rateLimitHeaders : []), ...content }
+  return { description, headers: headerReferences(headers), ...content }
 }

@@ -117,8 +117,9 @@ Every answer has \`X-Request-Id\`; quote it when you ask for help. Lists take \`
 A sandbox key (\`sterna_test_…\`) reads, and changes only what is in the sandbox: emails, webhooks, suppressions and keys of its
 own. Domains, templates and the account are shared with what is live, so it reads them only.
 
-To be sure that an email is sent once, send an \`Idempotency-Key\` of up to 256 characters with it: within 24 hours the same
-key and body get the same answer.
+To be sure that an email is sent once, or a key created once, send an \`Idempotency-Key\` of up to 256 characters with the POST:
+within 24 hours the same key and body get the same answer, with \`Idempotency-Replayed: true\`. What was refused may be repeated.
+An answer that shows a secret is given again only to the API key, or the user, that got it first.
 
 ## Errors
 

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors.ts'
-import { changesLive, needsKey, type Operation } from './operation.ts'
+import { changesLive, needsKey, takesIdempotencyKey, type Operation } from './operation.ts'
 
 /** Every error that an endpoint may answer: those it declares, and those that come of what it demands and takes. */
 export function refusalsOf(declared: Omit<Operation, 'handle'>): ErrorCode[] {
@@ -15,10 +15,12 @@ function commonTo(declared: Omit<Operation, 'handle'>): ErrorCode[] {
     ...(needsKey(declared) && declared.path.includes('{') ? (['not_found'] as const) : []),
     ...(declared.query && Object.keys(declared.query).length > 0 ? (['invalid_parameter'] as const) : []),
     ...(declared.body ? bodyRefusals : []),
+    ...(takesIdempotencyKey(declared) ? idempotencyRefusals : []),
     ...(declared.method === 'GET' ? [] : (['insufficient_storage'] as const)),
     'internal_server_error',
     'service_unavailable',
   ]
 }
 
+const idempotencyRefusals = ['invalid_idempotency_key', 'invalid_idempotent_request', 'concurrent_idempotent_requests'] as const
 const bodyRefusals = ['invalid_json', 'unsupported_media_type', 'payload_too_large', 'validation_error', 'missing_required_field'] as const

@@ -2,9 +2,11 @@ import type { z } from 'zod'
 import type { AuditLog, Change } from '../account/audit-log.ts'
 import type { Right } from '../account/permission.ts'
 import type { ErrorCode } from '../errors.ts'
+import type { IdempotencyKeys } from '../submission/idempotency-keys.ts'
 import { requireLive, requirePermission, type ApiContext, type ApiRouter } from './api-state.ts'
 import { changedFields } from './changed-fields.ts'
 import { csvText, type Table } from './csv.ts'
+import { idempotencyOf, markReplayed } from './idempotency-key.ts'
 import { jsonBody } from './json-body.ts'
 import { mistypedMembers } from './mistyped.ts'
 import { readQuery, type QueryShape } from './query.ts'
@@ -59,6 +61,11 @@ export interface Operation {
    * is refused, unless the method is GET.
    */
   sandbox?: true
+  /**
+   * What an `Idempotency-Key` means to a POST under `/api/`. `own`: the handler writes its answer under the key in the batch that makes it
+   * true. `none`: to do it again changes nothing. `secret`: its answer shows what is shown once. See `carryOutOnce`.
+   */
+  idempotency?: 'own' | 'none' | 'secret'
   query?: QueryShape
   body?: Body
   answers: readonly [Answer, ...Answer[]]
@@ -73,6 +80,10 @@ const keyed = /^\/(?:api|metrics)(?:\/|$)/
 
 /** Whether a request to this path must bear an API key. */
 export const needsKey = ({ path }: Pick<Operation, 'path'>): boolean => keyed.test(path)
+
+/** Whether an `Idempotency-Key` counts. */
+export const takesIdempotencyKey = (declared: Pick<Operation, 'method' | 'path'>): boolean =>
+  declared.method === 'POST' && needsKey(declared)
 
 /** Whether sandbox keys are refused. */
 export const changesLive = (declared: Omit<Operation, 'handle'>): boolean =>
@@ -118,26 +129,54 @@ export const namesOf = ({ id, path, aliases = [] }: Pick<Operation, 'id' | 'path
   ...aliases,
 ]
 
-/** Adds the routes of an endpoint. Every change that needs more than the permission to send is recorded in `audit`. */
-export function addRoutes(router: ApiRouter, declared: Operation, audit: Pick<AuditLog, 'record'>): void {
+/** What carrying operations out takes of the server. */
+export interface OperationServices {
+  /** Every change that needs more than the permission to send is recorded here. */
+  audit: Pick<AuditLog, 'record'>
+  idempotencyKeys: Pick<IdempotencyKeys, 'answerOnce'>
+}
+
+/** Adds the routes of an endpoint. */
+export function addRoutes(router: ApiRouter, declared: Operation, services: OperationServices): void {
   for (const { path } of namesOf(declared)) {
-    router.register(path.replace(/\{(\w+)\}/g, ':$1'), [declared.method], (ctx) => run(declared, ctx, audit))
+    router.register(path.replace(/\{(\w+)\}/g, ':$1'), [declared.method], (ctx) => run(declared, ctx, services))
   }
 }
 
-async function run(declared: Operation, ctx: ApiContext, audit: Pick<AuditLog, 'record'>): Promise<void> {
+async function run(declared: Operation, ctx: ApiContext, services: OperationServices): Promise<void> {
   if (declared.permission !== null) requirePermission(ctx, declared.permission)
   if (changesLive(declared)) requireLive(ctx)
   const query = readQuery(ctx, declared.query ?? {})
-  const { body, fields } = await bodyOf(declared, ctx)
-  const result = await declared.handle(ctx, { query: query as never, body: body as never })
-  // The change stands, and whoever made it learns so only when it is on record.
-  if (isAudited(declared)) await audit.record(changeOf(declared, ctx, { result, fields }))
+  const { given, body, fields } = await bodyOf(declared, ctx)
+  const carryOut = async (): Promise<unknown> => {
+    const answer = await declared.handle(ctx, { query: query as never, body: body as never })
+    // The change stands, and whoever made it learns so only when it is on record.
+    if (isAudited(declared)) await services.audit.record(changeOf(declared, ctx, { result: answer, fields }))
+    return answer
+  }
+  const result = await carryOutOnce(declared, ctx, { given, carryOut, idempotencyKeys: services.idempotencyKeys })
   // A handler that answered in its own way returns nothing.
   if (result === undefined) return
   ctx.status = declared.answers[0].status
   if (declared.csv && wantsCsv(ctx, query)) answerCsv(ctx, declared.csv(result as never))
   else ctx.body = result
+}
+
+/** Carries a request out, unless its `Idempotency-Key` has an answer already. A secret in it is told again only to whom it was told. */
+async function carryOutOnce(
+  { id, idempotency, ...declared }: Operation,
+  ctx: ApiContext,
+  request: { given: unknown; carryOut: () => Promise<unknown>; idempotencyKeys: OperationServices['idempotencyKeys'] },
+): Promise<unknown> {
+  const { given, carryOut, idempotencyKeys } = request
+  if (!takesIdempotencyKey(declared) || idempotency === 'own') return carryOut()
+  const { accountId, actor } = ctx.state.submitter
+  const isSecret = idempotency === 'secret'
+  const key = idempotencyOf(ctx, { operation: id, body: given, holder: isSecret ? actor.id : null })
+  if (key === null || idempotency === 'none') return carryOut()
+  const done = await idempotencyKeys.answerOnce(accountId, key, { isSecret, carryOut })
+  markReplayed(ctx, done)
+  return done.answer
 }
 
 const wantsCsv = (ctx: ApiContext, { format }: Record<string, unknown>): boolean =>
@@ -161,11 +200,11 @@ function changeOf({ id: operation }: Operation, ctx: ApiContext, { result, field
   return { accountId: submitter.accountId, actor: submitter.actor, operation, objectId, fields, address: clientAddress, requestId }
 }
 
-async function bodyOf({ body }: Operation, ctx: ApiContext): Promise<{ body: unknown; fields: string[] }> {
-  if (!body || body.raw) return { body: undefined, fields: [] }
+async function bodyOf({ body }: Operation, ctx: ApiContext): Promise<{ given: unknown; body: unknown; fields: string[] }> {
+  if (!body || body.raw) return { given: undefined, body: undefined, fields: [] }
   const { optional = false, limit } = body
   const sent = await jsonBody(ctx, { optional, ...(limit === undefined ? {} : { limit }) })
   // Nothing at all is the same as `{}`; null is not.
   const given = sent === undefined ? {} : sent
-  return { body: validate(body.schema, given, mistypedMembers(body.schema, given)), fields: changedFields(body.schema, given) }
+  return { given, body: validate(body.schema, given, mistypedMembers(body.schema, given)), fields: changedFields(body.schema, given) }
 }

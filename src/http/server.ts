@@ -3,7 +3,6 @@ import Koa from 'koa'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import type { AuditLog } from '../account/audit-log.ts'
 import type { HostPort } from '../config/setting-types.ts'
 import type { SeatFigures } from '../connection/connection-seats.ts'
 import { SternaError } from '../errors.ts'
@@ -13,20 +12,19 @@ import { authenticate, authenticateKey, type AuthenticateServices } from './auth
 import { addCompatRoutes, compatApiFor, type CompatApi } from './compat/compat-api.ts'
 import { HttpConnections } from './http-connections.ts'
 import { listen } from './listen.ts'
-import { addRoutes, needsKey, type Operation } from './operation.ts'
+import { addRoutes, needsKey, type Operation, type OperationServices } from './operation.ts'
 import { admit, type AdmissionServices } from './rate-limit-admission.ts'
 import { serverOperations, type ServerOperationServices } from './server-operations.ts'
 import type { TrackingResponder } from './tracking-responder.ts'
 
-export interface HttpServerServices extends AnswerServices, AuthenticateServices, AdmissionServices, ServerOperationServices {
+export interface HttpServerServices
+  extends AnswerServices, AuthenticateServices, AdmissionServices, OperationServices, ServerOperationServices {
   listen: HostPort[]
   tlsListen: HostPort[]
   /** Over all addresses. */
   maxConnections: number
   /** Demanded where `tlsListen` names an address. */
   tls: TlsFiles | null
-  /** Where changes are recorded. */
-  audit: Pick<AuditLog, 'record'>
   /** Answers tracking links, and all that comes to tracking hosts. */
   trackingResponder: Pick<TrackingResponder, 'answer'>
   /** The endpoints of the API. */
@@ -132,7 +130,7 @@ function application(services: HttpServerServices, connections: HttpConnections,
   const router: ApiRouter = new Router<ApiState>({ sensitive: true })
   const operations = [...services.operations]
   operations.push(...serverOperations(services, () => operations))
-  for (const declared of operations) addRoutes(router, declared, services.audit)
+  for (const declared of operations) addRoutes(router, declared, services)
   const compatApis = services.compatApis ?? []
   for (const compatApi of compatApis) addCompatRoutes(router, compatApi, services.audit)
   app.on('error', (error: Error & { code?: unknown }, ctx?: Koa.Context) => {

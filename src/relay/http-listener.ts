@@ -31,6 +31,7 @@ export function openHttp(services: Services, tools: ListenerTools, stops: Stop[]
     webhooks: config.webhooks,
     apiKeys,
     audit,
+    idempotencyKeys: core.idempotencyKeys,
     trustedProxies,
     baseUrl,
     sessions: people.sessions,

@@ -125,13 +125,14 @@ function addFigures(core: Core, queue: QueueRunner, stops: Stop[]): void {
 }
 
 function intakeOf(core: Core, { queue, uploads }: { queue: QueueRunner; uploads: Uploads }): Intake {
-  const { db, clock, metrics, accounts, erasedAddress, sendingDomains, config } = core
+  const { db, clock, metrics, accounts, erasedAddress, idempotencyKeys, sendingDomains, config } = core
   return openIntake({
     db,
     clock,
     metrics,
     accounts,
     erasedAddress,
+    idempotencyKeys,
     queue,
     uploads,
     verifiedDomainFor: (accountId, name) => sendingDomains.verifiedDomainFor(accountId, name),

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import type { Secrets } from '../account/key-file.ts'
 import { SternaError } from '../errors.ts'
 import type { Idempotency } from '../message/submission.ts'
 import { ConflictError, type Database, type Row, type Statement } from '../store/database.ts'
@@ -11,6 +12,11 @@ const keptMs = 24 * 3_600_000
  * `messageId` is null where the answer is about several messages.
  */
 export type Remember = (answer: object, messageId: string | null) => Statement
+
+type Sealing = Pick<Secrets, 'seal' | 'open'>
+
+/** An answer as it is remembered; sealed: base64. */
+type Kept = { answer: unknown } | { sealed: string }
 
 interface IdempotencyRow extends Row {
   fingerprint: string
@@ -25,11 +31,13 @@ interface IdempotencyRow extends Row {
 export class IdempotencyKeys {
   readonly #db: Database
   readonly #clock: Clock
+  readonly #secrets: Sealing
   readonly #running = new Set<string>()
 
-  constructor(services: { db: Database; clock: Clock }) {
+  constructor(services: { db: Database; clock: Clock; secrets: Sealing }) {
     this.#db = services.db
     this.#clock = services.clock
+    this.#secrets = services.secrets
   }
 
   /**
@@ -55,6 +63,34 @@ export class IdempotencyKeys {
     } finally {
       this.#running.delete(place)
     }
+  }
+
+  /**
+   * The same for anything else that is asked for. The answer is written when what it tells of has been done, before anybody gets it: a
+   * crash in between leaves the key unused. Nothing is remembered of what throws or gives undefined.
+   * @param request.isSecret whether it is sealed, because it shows what is stored nowhere else
+   */
+  async answerOnce(
+    accountId: string,
+    idempotency: Idempotency,
+    { isSecret, carryOut }: { isSecret: boolean; carryOut: () => Promise<unknown> },
+  ): Promise<{ answer: unknown; replayed: boolean }> {
+    const context = `idempotency ${JSON.stringify([accountId, idempotency.operation, idempotency.key])}`
+    const done = await this.once<Kept & { replayed: boolean }>(accountId, idempotency, async (remember) => {
+      const answer = await carryOut()
+      const kept: Kept = isSecret ? { sealed: this.#seal(answer, context) } : { answer }
+      if (answer !== undefined) await this.#db.write([remember(kept, null)])
+      return { answer, replayed: false }
+    })
+    return { answer: 'sealed' in done ? this.#opened(done.sealed, context) : done.answer, replayed: done.replayed }
+  }
+
+  #seal(answer: unknown, context: string): string {
+    return Buffer.from(this.#secrets.seal(Buffer.from(JSON.stringify(answer ?? null)), context)).toString('base64')
+  }
+
+  #opened(sealed: string, context: string): unknown {
+    return JSON.parse(Buffer.from(this.#secrets.open(Buffer.from(sealed, 'base64'), context)).toString())
   }
 
   async #find(accountId: string, { operation, key, fingerprint }: Idempotency): Promise<IdempotencyRow | undefined> {

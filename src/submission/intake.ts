@@ -3,7 +3,6 @@ import type { Statement } from '../store/database.ts'
 import { acceptBatch, type AcceptBatch } from './accept-batch.ts'
 import { accept, type AcceptServices, type Arrive } from './accept.ts'
 import type { Accepted } from './admission.ts'
-import { IdempotencyKeys } from './idempotency-keys.ts'
 import { resendFailed, type Resend } from './resend-failed.ts'
 
 /** The one way in, bound to its services: everything that brings mail calls it. */
@@ -13,9 +12,8 @@ export interface Intake {
   resend: Resend
 }
 
-export function openIntake(given: Omit<AcceptServices, 'idempotencyKeys'>): Intake {
-  const { db, clock } = given
-  const services = { ...given, idempotencyKeys: new IdempotencyKeys({ db, clock }) }
+export function openIntake(services: AcceptServices): Intake {
+  const { db, clock } = services
   const take: Intake['accept'] = (from, besides) => accept(from, services, besides)
   return {
     accept: take,

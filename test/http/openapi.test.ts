@@ -8,7 +8,7 @@ import { addCompatRoutes } from '../../src/http/compat/compat-api.ts'
 import { compatApis, type CompatApiServices } from '../../src/http/compat/compat-apis.ts'
 import { openApiDocument } from '../../src/http/openapi.ts'
 import { refusalsOf } from '../../src/http/operation-refusals.ts'
-import { addRoutes, namesOf } from '../../src/http/operation.ts'
+import { addRoutes, namesOf, type OperationServices } from '../../src/http/operation.ts'
 import { serverOperations } from '../../src/http/server-operations.ts'
 import { startApiServer } from '../support/api-server.ts'
 
@@ -40,7 +40,7 @@ function* schemasIn(json: unknown, place = ''): Generator<[string, Json]> {
 
 test('the document has every route of the router, and no other', () => {
   const router = new Router<ApiState>()
-  for (const declared of operations) addRoutes(router, declared, { record: async () => {} })
+  for (const declared of operations) addRoutes(router, declared, {} as OperationServices)
   for (const api of apis) addCompatRoutes(router, api, { record: async () => {} })
   const routes = router.stack.map(({ path, methods }) => `${methods.at(-1)} ${String(path).replace(/:(\w+)/g, '{$1}')}`)
   const documented = Object.entries(document.paths).flatMap(([path, methods]) =>

@@ -5,6 +5,7 @@ import { metricsOf } from '../../src/metrics/metrics.ts'
 import { ConflictError, StorageFullError, type Database } from '../../src/store/database.ts'
 import { acceptBatch } from '../../src/submission/accept-batch.ts'
 import type { AcceptServices } from '../../src/submission/accept.ts'
+import { secretsFrom } from '../../src/account/key-file.ts'
 import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
 import { Uploads } from '../../src/submission/upload.ts'
 import { settableClock } from '../support/settable-clock.ts'
@@ -46,7 +47,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
     accounts,
     erasedAddress,
     uploads: uploadsTo(counted),
-    idempotencyKeys: new IdempotencyKeys({ db: counted, clock }),
+    idempotencyKeys: new IdempotencyKeys({ db: counted, clock, secrets: secretsFrom(Buffer.alloc(32)) }),
     verifiedDomainFor: (_, name) => ({ id: 'dom_1', name, tracking: { opens: false, clicks: false } }),
     metrics: metricsOf(),
 

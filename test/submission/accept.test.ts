@@ -6,6 +6,7 @@ import { metricsOf } from '../../src/metrics/metrics.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import type { Database } from '../../src/store/database.ts'
 import { accept, type AcceptServices } from '../../src/submission/accept.ts'
+import { secretsFrom } from '../../src/account/key-file.ts'
 import { IdempotencyKeys } from '../../src/submission/idempotency-keys.ts'
 import { Uploads } from '../../src/submission/upload.ts'
 import { settableClock } from '../support/settable-clock.ts'
@@ -89,7 +90,7 @@ async function startQueue(db: Database): Promise<Relay> {
     erasedAddress,
     queue: newQueue(),
     uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),
-    idempotencyKeys: new IdempotencyKeys({ db, clock }),
+    idempotencyKeys: new IdempotencyKeys({ db, clock, secrets: secretsFrom(Buffer.alloc(32)) }),
     accounts: {
       accountFor: (id) =>
         id === 'acc_1' ? { id, name: 'one', plan: 'free', status: 'active', deliveryNotices: false, createdAt: 0 } : undefined,

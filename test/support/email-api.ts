@@ -84,7 +84,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
   }
 }
 
-const intakeOf = ({ db, clock, accounts, metrics }: ApiServices, queue: QueueRunner): Intake =>
+const intakeOf = ({ db, clock, accounts, metrics, idempotencyKeys }: ApiServices, queue: QueueRunner): Intake =>
   openIntake({
     db,
     clock,
@@ -92,6 +92,7 @@ const intakeOf = ({ db, clock, accounts, metrics }: ApiServices, queue: QueueRun
     accounts,
     metrics,
     erasedAddress,
+    idempotencyKeys,
     uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),
     verifiedDomainFor: (_, name) =>
       name === 'sender.example' ? { id: senderDomainId, name, tracking: { opens: false, clicks: false } } : null,

@@ -65,6 +65,7 @@ export const apiKeyOperations = (services: ApiKeyServices): Operation[] => [
     summary: 'Make an API key',
     description: 'A key can make keys that hold no more than itself.',
     permission: 'full_access',
+    idempotency: 'secret',
     sandbox: true,
     body: { schema: newKey, example: { name: 'shop', permission: 'sending_access' } },
     answers: [
@@ -128,6 +129,7 @@ const oneKeyOperations = (services: ApiKeyServices): Operation[] => [
     tag: 'API keys',
     summary: 'Give an API key a new token',
     permission: 'full_access',
+    idempotency: 'secret',
     sandbox: true,
     body: { schema: rotation, optional: true },
     answers: [

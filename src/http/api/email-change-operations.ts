@@ -1,20 +1,19 @@
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Clock } from '../../clock.ts'
 import { SternaError } from '../../errors.ts'
 import type { MessageReader } from '../../message/message-reader.ts'
 import type { MessageRow } from '../../message/message-store.ts'
 import { parseScheduledAt } from '../../message/send-limits.ts'
-import type { Idempotency } from '../../message/submission.ts'
 import type { WaitingMail } from '../../queue/waiting-mail.ts'
 import { accountSuspended } from '../../submission/authorise.ts'
 import type { Resend } from '../../submission/resend-failed.ts'
 import type { ApiContext } from '../api-state.ts'
+import { idempotencyOf } from '../idempotency-key.ts'
 import { operation, type Operation } from '../operation.ts'
 import { refusal } from '../validate.ts'
 import { findMessage } from './email-reading-operations.ts'
 import { changedEmailAnswer, sentEmail } from './email-resource.ts'
-import { idempotencyKeyOf, marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
+import { marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
 
 export interface EmailChangeServices {
   clock: Clock
@@ -75,13 +74,14 @@ export const emailChangeOperations = (services: EmailChangeServices): Operation[
     tag: 'Emails',
     summary: 'Send an email again to those whom it did not reach',
     description:
-      'Makes a new email of the stored content, for the recipients that bounced, failed or were suppressed. Those who are on the suppression list still are left out again. An `Idempotency-Key` counts as for sending.',
+      'Makes a new email of the stored content, for the recipients that bounced, failed or were suppressed. Those who are on the suppression list still are left out again.',
     permission: 'sending_access',
     sandbox: true,
+    idempotency: 'own',
     answers: [{ status: 200, description: 'The new email is queued.', schema: sentEmail.schema }],
     refuses: ['invalid_state', ...sendingRefusals],
     handle: async (ctx) => {
-      const idempotency = resendIdempotency(ctx)
+      const idempotency = idempotencyOf(ctx, { operation: 'resend', body: null, holder: null })
       const { id } = await findMessage(ctx, services.messages)
       return sentEmail.answer(marked(ctx, await services.resend(id, { submitter: submitterOf(ctx), idempotency })))
     },
@@ -104,19 +104,4 @@ function scheduleOf(text: string, now: number): number | null {
   const at = parseScheduledAt(text, now)
   if (at === null || typeof at === 'number') return at
   throw refusal([{ field: 'scheduled_at', code: at.code, message: `The \`scheduled_at\` field is refused. ${at.fault}`, help: null }])
-}
-
-/** The request has no body: what it is about stands in its path. */
-function resendIdempotency(ctx: ApiContext): Idempotency | null {
-  const key = idempotencyKeyOf(ctx)
-  const operation = ctx.state.submitter.sandbox ? 'sandbox-resend' : 'resend'
-  return key === null
-    ? null
-    : {
-        operation,
-        key,
-        fingerprint: createHash('sha256')
-          .update(ctx.params.id ?? '')
-          .digest('hex'),
-      }
 }

@@ -3,6 +3,7 @@ import { SternaError, type ErrorCode } from '../../errors.ts'
 import type { Submitter } from '../../message/submission.ts'
 import type { ApiContext } from '../api-state.ts'
 import type { BodyRoom } from '../body-room.ts'
+import { idempotencyKeyOf, markReplayed } from '../idempotency-key.ts'
 import { jsonBytes } from '../json-body.ts'
 import { operation, type Operation } from '../operation.ts'
 import { choiceParameter } from '../query.ts'
@@ -23,14 +24,7 @@ const strictParameter = {
 }
 
 /** What any way of sending may be refused for. */
-export const sendingRefusals = [
-  'invalid_idempotency_key',
-  'restricted_api_key',
-  'domain_not_verified',
-  'account_suspended',
-  'invalid_idempotent_request',
-  'concurrent_idempotent_requests',
-] as const satisfies ErrorCode[]
+export const sendingRefusals = ['restricted_api_key', 'domain_not_verified', 'account_suspended'] as const satisfies ErrorCode[]
 
 const emailRefusals = [
   ...sendingRefusals,
@@ -55,10 +49,10 @@ export const emailSendingOperations = (services: EmailSendingServices): Operatio
     aliases: [{ id: 'emails.create', path: '/api/emails' }],
     tag: 'Emails',
     summary: 'Send an email',
-    description:
-      '200 means that it is on disk and will be delivered. With an `Idempotency-Key`, a repeated request gets the first answer again for 24 hours.',
+    description: '200 means that it is on disk and will be delivered.',
     permission: 'sending_access',
     sandbox: true,
+    idempotency: 'own',
     query: strictParameter,
     body: { schema: emailSchema, raw: true, example },
     answers: [{ status: 200, description: 'The email is queued.', schema: sentEmail.schema }],
@@ -77,6 +71,7 @@ export const emailSendingOperations = (services: EmailSendingServices): Operatio
     description: `An array of 1 to ${mostEmails} emails, or \`{"emails": [...]}\`. All or none are taken, and each fault names its email by its place from 0: \`3.to\`. With the header \`x-batch-validation: permissive\` those that can be are taken, and \`errors\` tells of the others. An \`Idempotency-Key\` covers the batch as a whole.`,
     permission: 'sending_access',
     sandbox: true,
+    idempotency: 'own',
     query: strictParameter,
     body: { schema: batchSchema, raw: true, example: [example, { ...example, to: 'other@example.net' }] },
     answers: [{ status: 200, description: 'The emails are queued.', schema: sentBatchAnswer }],
@@ -101,9 +96,9 @@ async function withBody<T>(ctx: ApiContext, room: BodyRoom, use: (body: Buffer) 
   }
 }
 
-/** Tells that it was accepted earlier, by the same `Idempotency-Key`. */
+/** Tells where it was accepted earlier, by the same `Idempotency-Key`. */
 export function marked<T extends { replayed: boolean }>(ctx: ApiContext, accepted: T): T {
-  if (accepted.replayed) ctx.set('Idempotency-Replayed', 'true')
+  markReplayed(ctx, accepted)
   return accepted
 }
 
@@ -119,17 +114,6 @@ const requestOf = (ctx: ApiContext, strict: 'true' | 'false' | null): EmailReque
 export function submitterOf(ctx: ApiContext): Submitter {
   const { accountId, domainId, sandbox } = ctx.state.submitter
   return { accountId, domainId, sandbox }
-}
-
-/**
- * The header Idempotency-Key; null where there is none.
- * @throws SternaError `invalid_idempotency_key`
- */
-export function idempotencyKeyOf(ctx: ApiContext): string | null {
-  const key = ctx.req.headers['idempotency-key']
-  if (key === undefined) return null
-  if (typeof key === 'string' && key.length >= 1 && key.length <= 256) return key
-  throw new SternaError('invalid_idempotency_key', 'The header Idempotency-Key must have 1 to 256 characters.')
 }
 
 function batchMode(ctx: ApiContext): 'strict' | 'permissive' {

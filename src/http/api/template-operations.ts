@@ -66,6 +66,7 @@ const readingOperations = (services: TemplateServices): Operation[] => [
       'published now. Nothing is sent.',
     permission: 'read_access',
     sandbox: true,
+    idempotency: 'none',
     body: { schema: renderSchema, optional: true, limit: variablesLimit, example: { variables: { name: 'Ann' } } },
     answers: [{ status: 200, description: 'What an email with these variables would hold.', schema: renderedAnswer }],
     handle: async (ctx, { body }) => {

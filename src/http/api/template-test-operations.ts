@@ -2,9 +2,10 @@ import { renderComplete } from '../../template/render-template.ts'
 import { parseContent } from '../../template/template-content.ts'
 import { asSent } from '../../template/template-diff.ts'
 import type { TemplateList } from '../../template/template-list.ts'
+import { idempotencyKeyOf } from '../idempotency-key.ts'
 import { operation, type Operation } from '../operation.ts'
 import { sentEmail } from './email-resource.ts'
-import { idempotencyKeyOf, marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
+import { marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
 import { sendEmail, type SendServices } from './send-emails.ts'
 import { testSchema } from './template-schema.ts'
 import { linkVariable } from './unsubscribe-link.ts'
@@ -32,6 +33,7 @@ export const templateTestOperations = (services: TemplateTestServices): Operatio
       `\`${testTag}\`, which names the template, and without its \`template_id\`.`,
     permission: 'full_access',
     sandbox: true,
+    idempotency: 'own',
     body: {
       schema: testSchema,
       limit: bodyLimit,

@@ -75,6 +75,7 @@ export const userOperations = (services: UserServices): Operation[] => [
     method: 'POST',
     path: '/api/users',
     summary: 'Invite a user',
+    idempotency: 'secret',
     body: { schema: newUser, example: { email: 'ann@example.com', role: 'member' } },
     answers: [{ status: 201, description: 'The user, with the link to pass on.', schema: invitedUser.schema }],
     refuses: ['user_exists', 'not_found'],
@@ -112,6 +113,7 @@ const oneUserOperations = (services: UserServices): Operation[] => [
     method: 'POST',
     path: '/api/users/{id}/invitation',
     summary: 'Invite a user again',
+    idempotency: 'secret',
     description:
       'A new link in place of the one before. For somebody who is lost without password or second factor too: ' +
       'the old ones, and all sessions, end when it is used.',

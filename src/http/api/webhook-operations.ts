@@ -32,6 +32,7 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
     tag: 'Webhooks',
     summary: 'Add a webhook',
     permission: 'full_access',
+    idempotency: 'secret',
     sandbox: true,
     body: {
       schema: webhookRequest,
@@ -128,6 +129,7 @@ const secretOperations = (services: WebhookServices): Operation[] => [
     tag: 'Webhooks',
     summary: 'Give a webhook a new secret',
     permission: 'full_access',
+    idempotency: 'secret',
     sandbox: true,
     body: { schema: rotationRequest, optional: true },
     answers: [

@@ -11,8 +11,8 @@ import { targets } from './fuzz/targets.ts'
  * npm run fuzz -- [--target NAME,NAME…] [--seconds 10] [--seed N] [--out DIR] [--input FILE]
  *
  * An input is kept and changed further where it led to an answer, or took a time, that none had before. A fault is an
- * error that is no refusal, more than a second of the processor, or a heap beyond 256 MiB; its input is written to DIR. `--input` runs one target
- * on a file. Exits 0 where there was no fault.
+ * error that is no refusal, more than a second of the processor, or a heap beyond 256 MiB; its input is written to DIR. `--input` runs one
+ * target on a file. Exits 0 where there was no fault.
  */
 const { values } = parseArgs({
   options: {
@@ -27,7 +27,9 @@ const names = values.target.split(',')
 const unknown = names.find((name) => !targets[name])
 if (unknown !== undefined) throw new Error(`There is no target "${unknown}". There are ${Object.keys(targets).join(', ')}.`)
 
-/** Between two looks at what the thread does, ms, and how many without a change are too many: time for a busy machine and two more tries. */
+/**
+ * Between two looks at what the thread does, ms, and how many without a change are too many: time for a busy machine and two more tries.
+ */
 const lookMs = 250
 const mostLooks = 120
 

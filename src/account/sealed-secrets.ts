@@ -14,12 +14,13 @@ type Sealed = {
 /** Of one look at them. */
 const pageSize = 500
 
-/** Everything that is sealed with the key file. The context of each is its kind and its id. */
+/** Everything that is sealed with the key file. The context of each is its kind and its id. The first part gives the columns their types. */
 const sealedAfter = `
-  select 'dkim_key' as kind, id, private_key as first, null as second, null as third, null as fourth from dkim_key where id > :after
+  select 'webhook' as kind, id, secret as first, previous_secret as second, signing_key as third, basic_auth as fourth from webhook
+    where id > :after
+  union all select 'dkim_key', id, private_key, null, null, null from dkim_key where id > :after
   union all select 'totp', id, totp_secret, totp_pending, null, null from account_user
     where id > :after and (totp_secret is not null or totp_pending is not null)
-  union all select 'webhook', id, secret, previous_secret, signing_key, basic_auth from webhook where id > :after
   order by id limit :limit`
 
 /** What the key that this database belongs to is known by; null in one from before that was noted, and in a new one. */

@@ -1,6 +1,5 @@
 import { defaultBaseUrl } from './base-url.ts'
 import * as type from './setting-types.ts'
-import type { HostPort, SettingType } from './setting-types.ts'
 
 /** What a default may depend on: the computer's name, and the settings declared above it. */
 interface KnownSettings {
@@ -11,7 +10,7 @@ interface KnownSettings {
 }
 
 export interface Setting<T> {
-  type: SettingType<T>
+  type: type.SettingType<T>
   /** As a user would write it in the file. */
   default: string | number | boolean | null | Record<string, number> | ((known: KnownSettings) => string)
   /** How the documentation describes a computed default. */
@@ -19,7 +18,7 @@ export interface Setting<T> {
   doc: string
 }
 
-const setting = <T>(kind: SettingType<T>, standard: Setting<T>['default'], doc: string, defaultInWords?: string): Setting<T> => ({
+const setting = <T>(kind: type.SettingType<T>, standard: Setting<T>['default'], doc: string, defaultInWords?: string): Setting<T> => ({
   type: kind,
   default: standard,
   doc,
@@ -106,8 +105,8 @@ export const settings = {
     (known) =>
       defaultBaseUrl({
         hostname: known.isSet('hostname') ? String(known.valueOf('hostname')) : null,
-        listen: (known.valueOf('http.listen') ?? []) as HostPort[],
-        tlsListen: (known.valueOf('http.tls_listen') ?? []) as HostPort[],
+        listen: (known.valueOf('http.listen') ?? []) as type.HostPort[],
+        tlsListen: (known.valueOf('http.tls_listen') ?? []) as type.HostPort[],
         trustedProxies: (known.valueOf('trusted_proxies') ?? []) as string[],
       }),
     'Where the API is reached from outside; the start of every link this server gives out, also in mail. With a hostname of the ' +
@@ -246,7 +245,7 @@ export const settings = {
   'delivery.smarthost_tls': setting(
     type.choice('opportunistic', 'starttls', 'implicit'),
     (known) => {
-      if ((known.valueOf('delivery.smarthost') as HostPort | null)?.port === 465) return 'implicit'
+      if ((known.valueOf('delivery.smarthost') as type.HostPort | null)?.port === 465) return 'implicit'
       return known.valueOf('delivery.smarthost_user') === null ? 'opportunistic' : 'starttls'
     },
     'TLS with the smarthost: required by STARTTLS (starttls) or from the first byte (implicit), or used if offered (opportunistic). ' +

@@ -13,8 +13,8 @@ export const traceFieldOf = (reference: string): string => `X-Sterna-Ref: ${refe
 
 /**
  * By what Gmail's Postmaster Tools tell complaints apart: the tag where there is one, the domain, the account by a name that
- * says nothing, and last who sends. Colons part them, so the tag is made a name; one without letters and digits would be none. A sender's own stays; so does the header of a
- * message that came signed, whose signature may forbid another.
+ * says nothing, and last who sends. Colons part them, so the tag is made a name; one without letters and digits would be none. A sender's
+ * own stays; so does the header of a message that came signed, whose signature may forbid another.
  */
 export function feedbackId({
   tag,

@@ -11,7 +11,10 @@ import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
-/** HAProxy stands before every port, by both versions of the PROXY protocol, and once as a proxy of HTTP; clients come from addresses of their own. */
+/**
+ * HAProxy stands before every port, by both versions of the PROXY protocol, and once as a proxy of HTTP; clients come from addresses of
+ * their own.
+ */
 const program = '/var/cache/sterna-peers/haproxy/usr/sbin/haproxy'
 const proxyHost = '127.0.3.20'
 /** Where it calls us from. */

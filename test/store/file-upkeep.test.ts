@@ -37,7 +37,10 @@ function randomNumbers(seed: number): (below: number) => number {
   }
 }
 
-/** Rows that come in no order, grow and go, as SQLite moves them about most. Gives the addresses of those that are left, and of those that went. */
+/**
+ * Rows that come in no order, grow and go, as SQLite moves them about most. Gives the addresses of those that are left, and of those that
+ * went.
+ */
 function live(connection: Connection, random: (below: number) => number, rounds: number) {
   const rows: { id: string; address: string }[] = []
   const gone: string[] = []

@@ -1,6 +1,9 @@
 import { removeAccount } from '../account-removal.ts'
+import { mkdir, readdir } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { Account } from '../account/accounts.ts'
 import { checkedPlan } from '../account/plan.ts'
+import { messageOf, SternaError } from '../errors.ts'
 import { accountObject } from '../http/api/account-operations.ts'
 import { argument, deletedObject, listObject, shownTime, table, textOption, type Command, type CommandOutput } from './command.ts'
 import type { CommandServices } from './command-services.ts'
@@ -83,6 +86,25 @@ export const accountCommands: Command[] = [
     },
   },
   {
+    name: 'account export',
+    reads: true,
+    args: ['ACCOUNT', 'DIRECTORY'],
+    options: {},
+    doc:
+      'Writes all data of an account into a new directory: its settings, its mail with attempts and events, and the messages that are ' +
+      'still kept. Secrets are left out. docs/account-export.md describes the files.',
+    async run(input, services, { signal }) {
+      // Other commands start faster without it.
+      const { exportAccount } = await import('./export-account.ts')
+      const account = services.accounts.getAccount(argument(input, 0))
+      const directory = resolve(input.cwd, argument(input, 1))
+      await makeEmpty(directory)
+      const json = await exportAccount({ account, directory, services, signal }, objectOf(account, services))
+      const stderr = table([['FILE', 'LINES'], ...json.files.map(({ name, lines }) => [name, String(lines)])])
+      return { stdout: `${directory}\n`, json: { ...json, directory }, stderr }
+    },
+  },
+  {
     name: 'account delete',
     args: ['ACCOUNT'],
     options: {},
@@ -107,3 +129,15 @@ const shown = (account: Account, services: CommandServices, stderr = ''): Comman
   stderr,
   objectId: account.id,
 })
+
+/** Makes a directory for its owner alone, or takes one that is empty. */
+async function makeEmpty(directory: string): Promise<void> {
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    if ((await readdir(directory)).length === 0) return
+  } catch (error) {
+    const message = `${directory} cannot be written (${messageOf(error)}). Name a directory where the server's user may write.`
+    throw new SternaError('invalid_state', message, { cause: error })
+  }
+  throw new SternaError('invalid_state', `${directory} is not empty. Name a new directory.`)
+}

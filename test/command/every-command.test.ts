@@ -145,6 +145,7 @@ const life: [line: string, object: string][] = [
   ['feedback list', 'list'],
   ['erase ann@example.com', 'erasure'],
   ['backup copy.db', 'backup'],
+  ['account export shop exported', 'account_export'],
   ['account delete shop', 'account'],
 ]
 /** These need what only a running server has, or are run by main.ts; other tests run them. */

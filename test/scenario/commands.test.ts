@@ -1,8 +1,11 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { runCommand } from '../../src/command/command-line.ts'
 import type { CommandResult } from '../../src/command/control-socket.ts'
 import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
+import { testDirectory } from '../support/temporary-directory.ts'
 import { startReceiver, status } from '../support/webhook-receiver.ts'
 
 const host = '127.0.2.7'
@@ -183,4 +186,68 @@ test('a webhook is tested, disabled, enabled and removed by its id', async () =>
     exitCode: 1,
     stderr: expect.stringContaining('There is no webhook'),
   })
+})
+
+test('an export has all of an account, and nothing of another one or secret', async () => {
+  const relay = await start()
+  const ids = [await relay.send('ann@rcpt.example', { tags: { kind: 'welcome' } }), await relay.send('gone@rcpt.example')]
+  await settled(relay, ids[0] ?? '', 'ann@rcpt.example', 'delivered')
+  await settled(relay, ids[1] ?? '', 'gone@rcpt.example', 'bounced')
+  const template = (await relay.call('POST', '/api/templates', { name: 'Hello', alias: 'hello', subject: 'Hi', html: '<p>Hi</p>' })).body.id
+  await relay.call('POST', `/api/templates/${template}/publish`)
+  const webhook = (await relay.call('POST', '/api/webhooks', { url: 'https://app.example/hook' })).body
+  const other = (await run(relay, 'account', 'create', 'other')).stdout.trim()
+  await run(relay, 'suppression', 'add', 'eve@rcpt.example', '--account', 'other')
+
+  const directory = join(testDirectory(), 'out')
+  const ran = await run(relay, 'account', 'export', 'test', directory, '--json')
+  expect(ran).toMatchObject({ exitCode: 0, stderr: '' })
+  const read = (name: string) => readFileSync(join(directory, name), 'utf8')
+  const lines = (name: string) =>
+    read(name)
+      .split('\n')
+      .flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
+  const manifest = JSON.parse(read('manifest.json'))
+  expect(JSON.parse(ran.stdout)).toEqual({ ...manifest, directory })
+  for (const { name, lines: count } of manifest.files) expect(lines(name)).toHaveLength(count)
+  expect(manifest.files).toHaveLength(17)
+
+  expect(JSON.parse(read('account.json'))).toEqual((await relay.call('GET', '/api/account')).body)
+  const emails = lines('live/emails.ndjson')
+  expect(emails.map(({ id }) => id)).toEqual(ids.toReversed())
+  const { html: _html, text: _text, ...record } = (await relay.call('GET', `/api/emails/${ids[0]}`)).body
+  expect(emails[1]).toEqual(record)
+  expect(lines('live/attempts.ndjson')).toEqual(
+    (await relay.call('GET', `/api/emails/${ids[1]}/attempts`)).body.data.concat(
+      (await relay.call('GET', `/api/emails/${ids[0]}/attempts`)).body.data,
+    ),
+  )
+  expect(lines('live/events.ndjson').map(({ data }) => data.email_id)).toEqual(expect.arrayContaining(ids))
+  const message = read(`live/messages/${record.created_at.slice(0, 10)}/${ids[0]}.eml`)
+  expect(message).toMatch(/^To: ann@rcpt\.example\r$/m)
+  expect(lines('live/suppressions.ndjson').map(({ email }) => email)).toEqual(['gone@rcpt.example'])
+  expect(lines('live/webhooks.ndjson').map(({ id }) => id)).toEqual([webhook.id])
+  expect(lines('templates.ndjson')).toEqual([(await relay.call('GET', '/api/templates/hello')).body])
+  expect(lines('template-versions.ndjson')).toMatchObject([{ template_id: template, number: 1, is_sent: true }])
+  expect(lines('domains.ndjson').map(({ name }) => name)).toEqual(['sender.example'])
+  expect(lines('api-keys.ndjson')).toHaveLength(1)
+
+  for (const { name } of manifest.files)
+    for (const secret of [relay.token, webhook.signing_secret, other]) expect(read(name)).not.toContain(secret)
+  expect(statSync(directory).mode & 0o777).toBe(0o700)
+  expect(statSync(join(directory, 'manifest.json')).mode & 0o777).toBe(0o600)
+  expect(await run(relay, 'account', 'export', 'test', directory)).toMatchObject({
+    exitCode: 1,
+    stderr: `sterna: ${directory} is not empty. Name a new directory.\n`,
+  })
+})
+
+test('an export whose reader leaves ends, and has no manifest', async () => {
+  const relay = await start()
+  await relay.send('ann@rcpt.example')
+  const directory = join(testDirectory(), 'out')
+  const running = begin(relay, 'account', 'export', 'test', directory)
+  running.leave()
+  expect(await running.result).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('interrupted') })
+  expect(existsSync(join(directory, 'manifest.json'))).toBe(false)
 })

@@ -5,7 +5,8 @@ import type { Operation } from '../operation.ts'
 import { textParameter, timeParameter } from '../query.ts'
 import { resource, time } from '../resource.ts'
 
-const auditEntry = resource<AuditRow>('AuditEntry')({
+/** A change as the API and an export show it. */
+export const auditEntry = resource<AuditRow>('AuditEntry')({
   object: 'audit_entry',
   id: z.string(),
   account_id: z.string().nullable().describe('The account of the one who did it; of a command, the account it was about.'),

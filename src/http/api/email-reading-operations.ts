@@ -122,6 +122,19 @@ export async function emailList(
   return listBody(rows, page, (row) => emailItem.answer({ message: row, ...related(row.id) }))
 }
 
+/** Emails with all that is known of them but what they say, which their content has. */
+export async function emailRecords(messages: MessageReader, rows: MessageRow[]): Promise<object[]> {
+  const related = await relatedTo(messages, rows)
+  return rows.map((message) => {
+    const {
+      html: _html,
+      text: _text,
+      ...record
+    } = emailResource.answer({ message, ...related(message.id), bodies: { html: null, text: null } })
+    return record
+  })
+}
+
 /** An email as the API and the command line show it. */
 export async function emailDetail(message: MessageRow, services: EmailReadingServices) {
   const [related, bodies] = await Promise.all([relatedTo(services.messages, [message]), bodiesOf(message.id, services)])

@@ -1,3 +1,11 @@
+FROM node:24-slim AS dashboard
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY scripts/build-dashboard.ts scripts/
+COPY src src
+RUN npm run build
+
 FROM node:24-slim
 
 WORKDIR /app
@@ -6,6 +14,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional && npm cache clean --force
 COPY bin bin
 COPY src src
+COPY --from=dashboard /app/dist dist
 COPY config config
 COPY LICENSE README.md ./
 

@@ -93,6 +93,12 @@ export const settings = {
       'Requests with a valid key are never affected by those of others. 0 means no limit.',
   ),
 
+  'dashboard.enabled': setting(
+    type.flag,
+    true,
+    'Serves the dashboard at / to browsers that come by the host of base_url, by localhost or by an IP address.',
+  ),
+
   'compat.enabled': setting(
     type.flag,
     true,

@@ -14,6 +14,8 @@ export interface EventStreamServices {
 /** What one stream tells, and to whom. */
 export interface StreamRequest {
   scope: AccountScope
+  /** Whose stream it is, for the limit on open streams: the account, or the user who is logged in. */
+  holder: string
   /** It begins behind this place of the log. */
   after: number
   /** Whether the key is still in force. */

@@ -1,8 +1,8 @@
 import { SternaError } from '../errors.ts'
 import { EventStream, type EventStreamServices, type StreamRequest } from './event-stream.ts'
 
-/** Streams of one account that may be open at a time, both modes together. */
-const mostPerAccount = 20
+/** Streams of one holder that may be open at a time, both modes together: of all keys of an account, or of one user. */
+const mostPerHolder = 20
 
 /** The event streams that are open. */
 export class EventStreams {
@@ -14,20 +14,21 @@ export class EventStreams {
     this.#services = services
   }
 
-  /** @throws SternaError `rate_limit_exceeded` where the account has too many, `service_unavailable` during a stop */
+  /** @throws SternaError `rate_limit_exceeded` where the holder has too many, `service_unavailable` during a stop */
   async open(request: StreamRequest): Promise<EventStream> {
     if (this.#isStopping) throw new SternaError('service_unavailable', 'The server is being stopped. Connect again in a moment.')
-    const { accountId } = request.scope
-    const ofAccount = this.#open.get(accountId) ?? new Set()
-    if (ofAccount.size >= mostPerAccount) {
-      const message = `This account has ${mostPerAccount} event streams open, and no more are allowed. Close one of them.`
+    const { holder } = request
+    const ofHolder = this.#open.get(holder) ?? new Set()
+    if (ofHolder.size >= mostPerHolder) {
+      const whose = holder === request.scope.accountId ? 'This account has' : 'You have'
+      const message = `${whose} ${mostPerHolder} event streams open, and no more are allowed. Close one of them.`
       throw new SternaError('rate_limit_exceeded', message, { retryAfter: 15 })
     }
     const stream = new EventStream(this.#services, request)
-    this.#open.set(accountId, ofAccount.add(stream))
+    this.#open.set(holder, ofHolder.add(stream))
     stream.once('close', () => {
-      ofAccount.delete(stream)
-      if (ofAccount.size === 0 && this.#open.get(accountId) === ofAccount) this.#open.delete(accountId)
+      ofHolder.delete(stream)
+      if (ofHolder.size === 0 && this.#open.get(holder) === ofHolder) this.#open.delete(holder)
     })
     try {
       await stream.start()

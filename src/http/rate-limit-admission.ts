@@ -6,7 +6,7 @@ import type { ApiContext, ApiState } from './api-state.ts'
 import type { RateLimit, RateVerdict } from './rate-limit.ts'
 
 export interface AdmissionServices {
-  rateLimit: Pick<RateLimit, 'take'>
+  rateLimit: Pick<RateLimit, 'take' | 'takeUser'>
   /** By client network, so that guessing gets slow and the log stays readable. */
   failedAuthentications: Pick<RateLimiter, 'take'>
   metrics: Metrics
@@ -15,7 +15,8 @@ export interface AdmissionServices {
 const failures = new Set(['missing_api_key', 'invalid_api_key', 'expired_api_key', 'invalid_session'])
 
 /**
- * Lets a request in whose holder `authenticate` finds, and counts it against the account's limit. A request without a valid
+ * Lets a request in whose holder `authenticate` finds, and counts it against the account's limit, or a
+ * user's own. A request without a valid
  * key counts against its client's network. That network is never barred: many programs may share an address, and one of them
  * with a wrong key must not shut the others out.
  * @throws SternaError `rate_limit_exceeded`, and what `authenticate` throws
@@ -39,12 +40,14 @@ function limitFailures(ctx: ApiContext, { failedAuthentications, metrics }: Admi
 }
 
 function limitRequests(ctx: ApiContext, { rateLimit, metrics }: AdmissionServices): void {
-  const verdict = rateLimit.take(ctx.state.submitter.accountId)
+  const { accountId, actor } = ctx.state.submitter
+  const isUser = actor.type === 'user'
+  const verdict = isUser ? rateLimit.takeUser(actor.id ?? accountId) : rateLimit.take(accountId)
   for (const [name, value] of fieldsOf(verdict)) ctx.res.setHeader(name, value)
   if (verdict.accepted) return
-  metrics.rateLimits.account_requests.add()
+  metrics.rateLimits[isUser ? 'user_requests' : 'account_requests'].add()
   const { limit, resetSeconds } = verdict
-  const message = `Your account may make ${limit} requests a minute. Try again in ${resetSeconds} s.`
+  const message = `${isUser ? 'You' : 'Your account'} may make ${limit} requests a minute. Try again in ${resetSeconds} s.`
   throw new SternaError('rate_limit_exceeded', message, { retryAfter: resetSeconds })
 }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Accounts } from '../account/accounts.ts'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
@@ -36,6 +37,11 @@ interface AccountWindow {
   changed: boolean
 }
 
+/** Requests a minute of each user who is logged in: more than a person with several open tabs makes. */
+const userRequests = 600
+/** Users that are remembered; beyond that the least recently active one starts afresh. */
+const mostUsers = 10_000
+
 /** How often what has changed is saved, ms: so much is forgotten after a crash. */
 const saveEveryMs = 1_000
 
@@ -48,6 +54,7 @@ export class RateLimit {
   readonly #services: RateLimitServices
   readonly #settings: RateLimitSettings
   readonly #byAccount = new Map<string, AccountWindow>()
+  readonly #byUser = new LRUCache<string, SlidingWindow>({ max: mostUsers })
   #timer: NodeJS.Timeout | undefined
   #saving = Promise.resolve()
 
@@ -72,18 +79,20 @@ export class RateLimit {
 
   /** Counts one more request of an account, unless it has reached its limit. */
   take(accountId: string): RateVerdict {
-    const { plan, limit } = this.limitOf(accountId)
-    const now = this.#services.clock.steady()
     const entry = this.#byAccount.get(accountId) ?? this.#add(accountId)
-    const accepted = entry.window.take(now, limit)
-    if (accepted) entry.changed = true
-    return {
-      accepted,
-      plan,
-      limit,
-      remaining: Math.max(0, limit - entry.window.countAt(now)),
-      resetSeconds: Math.max(1, Math.ceil(entry.window.untilNext(now, limit) / 1000)),
-    }
+    const verdict = this.#verdict(entry.window, this.limitOf(accountId))
+    if (verdict.accepted) entry.changed = true
+    return verdict
+  }
+
+  /**
+   * Counts one more request of a user who is logged in, unless they have reached the limit. It takes nothing from the account: a
+   * page that somebody looks at must not keep the account's programs from sending. Nothing of it is saved.
+   */
+  takeUser(userId: string): RateVerdict {
+    const window = this.#byUser.get(userId) ?? new SlidingWindow(minuteMs)
+    this.#byUser.set(userId, window)
+    return this.#verdict(window, { plan: 'user', limit: userRequests })
   }
 
   /** The plan that counts for an account, and its requests a minute. */
@@ -131,6 +140,17 @@ export class RateLimit {
     clearInterval(this.#timer)
     await this.#saving
     await this.save()
+  }
+
+  #verdict(window: SlidingWindow, { plan, limit }: { plan: string; limit: number }): RateVerdict {
+    const now = this.#services.clock.steady()
+    return {
+      accepted: window.take(now, limit),
+      plan,
+      limit,
+      remaining: Math.max(0, limit - window.countAt(now)),
+      resetSeconds: Math.max(1, Math.ceil(window.untilNext(now, limit) / 1000)),
+    }
   }
 
   #add(accountId: string): AccountWindow {

@@ -6,7 +6,8 @@ import { catalogueTable } from './openapi-problem.ts'
 import { openApiDocument, type DocumentContext } from './openapi.ts'
 import { operation, type Operation } from './operation.ts'
 import { titleOf } from './problem.ts'
-import { answerFile, answerReferencePage, referenceFile, staticFile, type StaticFile } from './reference-page.ts'
+import { answerReferencePage, referenceFile } from './reference-page.ts'
+import { answerFile, staticFile, type StaticFile } from './static-file.ts'
 
 /** What the server's own endpoints need; `version` is that of this program. */
 export interface ServerOperationServices extends DocumentContext {

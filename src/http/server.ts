@@ -10,6 +10,7 @@ import { answer, type AnswerServices } from './answer.ts'
 import type { ApiContext, ApiRouter, ApiState } from './api-state.ts'
 import { authenticate, authenticateKey, type AuthenticateServices } from './authenticate.ts'
 import { addCompatRoutes, compatApiFor, type CompatApi } from './compat/compat-api.ts'
+import type { Dashboard } from './dashboard.ts'
 import { HttpConnections } from './http-connections.ts'
 import { listen } from './listen.ts'
 import { addRoutes, needsKey, type Operation, type OperationServices } from './operation.ts'
@@ -31,6 +32,8 @@ export interface HttpServerServices
   operations: Operation[]
   /** APIs of other services, below paths of their own. */
   compatApis?: CompatApi[]
+  /** Null where it is switched off. */
+  dashboard?: Dashboard | null
 }
 
 /** PEM, both. */
@@ -158,7 +161,9 @@ function application(services: HttpServerServices, connections: HttpConnections,
     return next()
   })
   app.use(router.routes())
-  app.use((ctx) => refuseRoute(ctx as ApiContext, router))
+  app.use(async (ctx) => {
+    if (!(await services.dashboard?.answer(ctx as ApiContext))) refuseRoute(ctx as ApiContext, router)
+  })
   return app
 }
 

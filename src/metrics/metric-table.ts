@@ -197,7 +197,7 @@ export const metricTable = {
   ]),
   httpRequests: counter('sterna_http_requests_total', 'HTTP responses, by status.', [['status', httpStatuses]]),
   rateLimits: counter('sterna_rate_limit_refusals_total', 'Refusals because of a limit, by limit.', [
-    ['limit', ['account_requests', 'failed_authentications', 'smtp_messages', 'failed_logins', 'return_path_messages']],
+    ['limit', ['account_requests', 'user_requests', 'failed_authentications', 'smtp_messages', 'failed_logins', 'return_path_messages']],
   ]),
 
   connections: gauge('sterna_connections', 'Incoming connections that are open.', [['port', ports]]),

@@ -44,6 +44,7 @@ export function apiServicesOf(
     messageParser,
     refusedLogins,
     baseUrl: config.baseUrl,
+    dashboardPath: config.dashboard.enabled ? new URL(config.baseUrl).pathname.replace(/\/$/, '') : null,
     accept: intake.accept,
     acceptBatch: intake.acceptBatch,
     resend: intake.resend,

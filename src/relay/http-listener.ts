@@ -1,6 +1,8 @@
 import { EventFeed } from '../event/event-feed.ts'
 import { apiOperations } from '../http/api/operations.ts'
 import { compatApis } from '../http/compat/compat-apis.ts'
+import { Dashboard } from '../http/dashboard.ts'
+import { loadDashboard } from '../http/dashboard-bundle.ts'
 import { EventStreams } from '../http/event-streams.ts'
 import { startHttpServer, type HttpServer } from '../http/server.ts'
 import { TrackingResponder } from '../http/tracking-responder.ts'
@@ -43,6 +45,7 @@ export function openHttp(services: Services, tools: ListenerTools, stops: Stop[]
     tls: tools.tls,
     trackingResponder: trackingResponderOf(services),
     docs: config.http.docs,
+    dashboard: config.dashboard.enabled ? new Dashboard({ baseUrl, log, load: loadDashboard }) : null,
     operations: apiOperations(api),
     compatApis: config.compat.enabled
       ? compatApis({ hostname, messageSizeLimit, traceClients: submission.traceClients, verifiedDomainFor, ...api })

@@ -36,7 +36,7 @@ async function startLimited(): Promise<ApiServer> {
       }),
     ],
     {
-      rateLimit: { take: (id) => limits.rateLimit.take(id) },
+      rateLimit: { take: (id) => limits.rateLimit.take(id), takeUser: (id) => limits.rateLimit.takeUser(id) },
       failedAuthentications: { take: (network) => limits.failures.take(network) },
     },
   )

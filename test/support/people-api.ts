@@ -26,13 +26,22 @@ export interface PeopleApi extends ApiServer {
 }
 
 /** The endpoints for accounts, keys, users and sessions, over a real store. */
-export async function startPeopleApi(baseUrl = 'https://mail.example.com'): Promise<PeopleApi> {
+export async function startPeopleApi(baseUrl = 'https://mail.example.com', dashboardPath: string | null = null): Promise<PeopleApi> {
   let webhooks: WebhookList | undefined
   const api = await startApiServer((services) => {
     webhooks = new WebhookList({ ...services, onEnabled: () => {} }, { allowHttp: true })
     const entry = new SessionEntry({ baseUrl, sessions: services.people.sessions, audit: services.audit })
     const removal = { ...services, webhooks }
-    const all = { ...services, ...services.people, refusedLogins: new RefusedLogins(services.log), entry, baseUrl, plans, removal }
+    const all = {
+      ...services,
+      ...services.people,
+      refusedLogins: new RefusedLogins(services.log),
+      entry,
+      baseUrl,
+      dashboardPath,
+      plans,
+      removal,
+    }
     const resources = [
       apiKeyOperations,
       accountOperations,

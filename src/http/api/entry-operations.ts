@@ -11,6 +11,8 @@ import type { SessionEntry } from '../session-entry.ts'
 interface EntryServices {
   people: People
   entry: SessionEntry
+  /** The path of the dashboard, without a final slash; null where there is none. */
+  dashboardPath: string | null
 }
 
 /** A link that lets somebody in once. */
@@ -19,6 +21,8 @@ interface EntryLink {
   /** Of its two operations, before the verb. */
   id: string
   summary: string
+  /** The page of the dashboard that is shown then. */
+  next: string
   /** @throws SternaError `not_found` where the link is over */
   page(token: string): Promise<EntryPage>
   /** @throws SternaError where the link is over, or the form is not right */
@@ -34,6 +38,7 @@ export const entryOperations = (services: EntryServices): Operation[] => [
     id: 'setup',
     path: '/setup/{token}',
     summary: 'the first owner',
+    next: '/welcome',
     async page(token) {
       services.people.setupLink.check(token)
       const text = 'You become the owner of the first account and the operator of this server.'
@@ -45,6 +50,7 @@ export const entryOperations = (services: EntryServices): Operation[] => [
     id: 'invite',
     path: '/invite/{token}',
     summary: 'an invited user',
+    next: '/',
     async page(token) {
       const { email } = services.people.users.invited(token)
       return { title: 'Welcome to Sterna', text: 'Choose the password that you will log in with.', form: { button: 'Set password', email } }
@@ -57,7 +63,7 @@ export const entryOperations = (services: EntryServices): Operation[] => [
   }),
 ]
 
-function linkOperations({ entry }: EntryServices, link: EntryLink): Operation[] {
+function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink): Operation[] {
   const shared = { path: link.path, tag: 'Session', permission: null } as const
   return [
     operation({
@@ -86,7 +92,8 @@ function linkOperations({ entry }: EntryServices, link: EntryLink): Operation[] 
         example: { email: 'ann@example.com', password: 'correct horse battery' },
       },
       answers: [
-        { status: 200, description: 'A page that says that it is done.', schema: null, mediaType },
+        { status: 200, description: 'Done: a page that says so, where the dashboard is switched off.', schema: null, mediaType },
+        { status: 303, description: 'Done: the dashboard.', schema: null },
         { status: 401, description: 'The user was removed at this moment.', schema: null, mediaType },
         { status: 403, description: 'The form came from another web site.', schema: null, mediaType },
         { status: 404, description: 'A page that says that the link is over.', schema: null, mediaType },
@@ -104,7 +111,12 @@ function linkOperations({ entry }: EntryServices, link: EntryLink): Operation[] 
           const user = await link.use(tokenIn(ctx), { email: form.get('email') ?? '', password: form.get('password') ?? '' })
           const session = await entry.begin(ctx, user)
           await entry.record(ctx, user, { operation: `${link.id}.use`, objectId: session.userId, fields: ['password'] })
-          answerEntryPage(ctx, 200, { title: 'Done', text: `You are logged in as ${user.email}. ${whatNext}` })
+          if (dashboardPath === null) {
+            answerEntryPage(ctx, 200, { title: 'Done', text: `You are logged in as ${user.email}. ${whatNext}` })
+          } else {
+            ctx.redirect(`${dashboardPath}${link.next}`)
+            ctx.status = 303
+          }
         })
       },
     }),

@@ -101,11 +101,12 @@ const streamOperation = (services: EventServices): Operation =>
     query: { after: textParameter.meta({ description: 'Begins behind this event; the header `Last-Event-ID` comes before it.' }) },
     answers: [{ status: 200, description: 'A stream that does not end by itself.', schema: null, mediaType: 'text/event-stream' }],
     handle: async (ctx, { query }) => {
-      const { accountId, sandbox } = ctx.state.submitter
+      const { accountId, sandbox, actor } = ctx.state.submitter
       const scope = { accountId, sandbox }
       const lastId = ctx.get('Last-Event-ID') || query.after
       const after = (await placeOf(services, scope, lastId)) ?? (await services.eventFeed.end())
-      answerWith(ctx, await services.eventStreams.open({ scope, after, isAllowed: () => isInForce(ctx, services) }))
+      const holder = (actor.type === 'user' && actor.id) || accountId
+      answerWith(ctx, await services.eventStreams.open({ scope, holder, after, isAllowed: () => isInForce(ctx, services) }))
     },
   })
 

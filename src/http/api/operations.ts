@@ -59,6 +59,8 @@ export interface ApiServices
     UnsubscribeServices,
     UserServices {
   apiKeys: ApiKeys
+  /** The path of the dashboard, without a final slash; null where there is none. */
+  dashboardPath: string | null
   audit: AuditLog
   config: Config
   eventFeed: EventFeed

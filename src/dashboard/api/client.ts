@@ -1,0 +1,148 @@
+import { signal } from '@preact/signals'
+import type { Problem, Session } from './types.ts'
+
+/** The path below which this server is reached; empty for most. */
+export const basePath = document.documentElement.dataset['basePath'] ?? ''
+
+/** Who is logged in: null for nobody, undefined until that is known. */
+export const session = signal<Session | null | undefined>(undefined)
+
+/** True while the server cannot be reached. */
+export const offline = signal(false)
+
+/** A refusal, or no answer at all (`status` 0). */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly requestId: string | null
+
+  constructor({ status, name, message, request_id: requestId }: Problem) {
+    super(message)
+    this.status = status
+    this.code = name
+    this.requestId = requestId ?? null
+  }
+}
+
+export interface RequestOptions {
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  body?: unknown
+  /** Asks for what is in the sandbox instead of what is live. */
+  sandbox?: boolean
+  signal?: AbortSignal
+}
+
+interface Token {
+  value: string
+  /** When it is to be renewed; ms since the page was loaded. */
+  renewAt: number
+}
+
+/** Tokens work for 15 minutes. */
+const renewAfterMs = 12 * 60_000
+const tokens = new Map<boolean, Promise<Token>>()
+const tabs = new BroadcastChannel('sterna-session')
+tabs.onmessage = () => void loadSession()
+
+/** Finds out who is logged in. */
+export async function loadSession(): Promise<void> {
+  try {
+    session.value = (await send('/session', {})) as Session
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error
+    forgetSession()
+  }
+}
+
+/** @throws ApiError `invalid_credentials`, `second_factor_required`, `rate_limit_exceeded` */
+export async function logIn(credentials: { email: string; password: string; code?: string }): Promise<void> {
+  const begun = (await send('/session', { method: 'POST', body: credentials })) as Session
+  tokens.clear()
+  session.value = begun
+  tabs.postMessage('changed')
+}
+
+export async function logOut(): Promise<void> {
+  await send('/session', { method: 'DELETE' }).catch(() => undefined)
+  forgetSession()
+  tabs.postMessage('changed')
+}
+
+function forgetSession(): void {
+  tokens.clear()
+  session.value = null
+}
+
+/**
+ * Calls the API for the user who is logged in, or one of the routes below `/session`.
+ * @throws ApiError
+ */
+export async function call<T>(path: string, options: RequestOptions = {}): Promise<T> {
+  const response = await callForResponse(path, options)
+  return (await bodyOf(response)) as T
+}
+
+/** The same for what is not JSON. */
+export async function callForResponse(path: string, options: RequestOptions = {}): Promise<Response> {
+  if (!path.startsWith('/api/')) return checked(await fetched(path, options, null))
+  const sandbox = options.sandbox === true
+  const first = await fetched(path, options, await tokenFor(sandbox))
+  if (first.status !== 401) return checked(first)
+  // The token ran out early, or the session ended elsewhere: one more token tells which.
+  tokens.delete(sandbox)
+  const second = await fetched(path, options, await tokenFor(sandbox))
+  if (second.status === 401) forgetSession()
+  return checked(second)
+}
+
+async function tokenFor(sandbox: boolean): Promise<string> {
+  const known = await tokens.get(sandbox)
+  if (known && performance.now() < known.renewAt) return known.value
+  const asked = exchange(sandbox)
+  tokens.set(sandbox, asked)
+  try {
+    return (await asked).value
+  } catch (error) {
+    tokens.delete(sandbox)
+    if (error instanceof ApiError && error.status === 401) forgetSession()
+    throw error
+  }
+}
+
+async function exchange(sandbox: boolean): Promise<Token> {
+  const { token } = (await send('/session/token', { method: 'POST', body: { sandbox } })) as { token: string }
+  return { value: token, renewAt: performance.now() + renewAfterMs }
+}
+
+const send = async (path: string, options: RequestOptions): Promise<unknown> => bodyOf(await checked(await fetched(path, options, null)))
+
+async function fetched(path: string, { method = 'GET', body, signal: aborted }: RequestOptions, token: string | null): Promise<Response> {
+  const headers: Record<string, string> = { accept: 'application/json' }
+  if (token !== null) headers['authorization'] = `Bearer ${token}`
+  if (body !== undefined) headers['content-type'] = 'application/json'
+  try {
+    const response = await fetch(basePath + path, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(aborted ? { signal: aborted } : {}),
+    })
+    offline.value = false
+    return response
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') throw error
+    offline.value = true
+    throw new ApiError({ status: 0, name: 'offline', message: '' })
+  }
+}
+
+async function checked(response: Response): Promise<Response> {
+  if (response.ok) return response
+  const problem = (await response.json().catch(() => ({}))) as Partial<Problem>
+  throw new ApiError({ name: 'unknown', message: response.statusText, ...problem, status: response.status })
+}
+
+async function bodyOf(response: Response): Promise<unknown> {
+  const text = await response.text()
+  return text === '' ? undefined : JSON.parse(text)
+}

@@ -1,0 +1,79 @@
+import type { userResource } from '../../http/api/user-operations.ts'
+import type { attachmentAnswer, attemptResource, emailItem, emailResource } from '../../http/api/email-resource.ts'
+import type { domainSchema } from '../../http/api/domain-resource.ts'
+
+// What the API answers, taken from its own declarations: a changed answer breaks the type check of what shows it.
+
+/** What a schema of the server lets through. */
+type Shown<S extends { _zod: { output: unknown } }> = S['_zod']['output']
+
+export interface List<T> {
+  object: 'list'
+  has_more: boolean
+  data: T[]
+}
+
+export type EmailItem = Shown<typeof emailItem.schema>
+export type Email = Shown<typeof emailResource.schema>
+export type EmailRecipient = Email['recipients'][number]
+export type Attempt = Shown<typeof attemptResource.schema>
+export type Attachment = Shown<typeof attachmentAnswer>
+
+/** An event of an email; what is in `data` besides depends on the type. */
+export interface MailEvent {
+  id: string
+  type: string
+  created_at: string
+  data: {
+    email_id: string
+    to: string
+    reason?: string
+    next_attempt_at?: string
+    bounce_type?: string
+    bounce_category?: string
+    bot?: boolean
+    user_agent?: string | null
+    link?: string
+  }
+}
+
+export type Domain = Shown<typeof domainSchema>
+export type DomainRecord = Domain['records'][number]
+export type User = Shown<typeof userResource.schema>
+
+export interface Session {
+  object: 'session'
+  id: string
+  user: User
+}
+
+export interface ApiKey {
+  id: string
+  name: string
+  permission: string
+  domain_id: string | null
+  sandbox: boolean
+  prefix: string
+  created_at: string
+  last_used_at: string | null
+  expires_at: string | null
+}
+
+export interface Metrics {
+  totals: Record<string, number>
+  data?: (Record<string, number | undefined> & { period?: string; provider?: string | null; bounce_category?: string })[]
+}
+
+export interface Latency {
+  totals: { p50_ms: number | null; p95_ms: number | null }
+  data: { provider?: string | null; p50_ms: number | null; p95_ms: number | null }[]
+}
+
+/** What the API says where it refuses. */
+export interface Problem {
+  status: number
+  /** The name of the error, such as `rate_limit_exceeded`. */
+  name: string
+  message: string
+  request_id?: string
+}

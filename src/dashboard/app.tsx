@@ -1,0 +1,25 @@
+import { session } from './api/client.ts'
+import { Frame } from './frame.tsx'
+import Login from './pages/login.tsx'
+import NotFound from './pages/not-found.tsx'
+import { findRoute, place, RoutePage, type Route } from './router.tsx'
+
+/** The pages by their paths; each is loaded when it is first opened. */
+const routes: Route[] = [
+  { pattern: '/', load: () => import('./pages/overview.tsx') },
+  { pattern: '/emails', load: () => import('./pages/emails.tsx') },
+  { pattern: '/emails/:id', load: () => import('./pages/email.tsx') },
+  { pattern: '/domains', load: () => import('./pages/domains.tsx') },
+  { pattern: '/domains/:name', load: () => import('./pages/domain.tsx') },
+  { pattern: '/keys', load: () => import('./pages/keys.tsx') },
+]
+
+export function App() {
+  if (session.value === undefined) return null
+  if (session.value === null) return <Login />
+  const { path, query } = place.value
+  const found = findRoute(routes, path === '/login' || path === '/welcome' ? '/' : path)
+  return (
+    <Frame>{found ? <RoutePage key={found.route.pattern} route={found.route} params={found.params} query={query} /> : <NotFound />}</Frame>
+  )
+}

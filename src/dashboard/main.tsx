@@ -1,0 +1,22 @@
+import { render } from 'preact'
+import './theme.ts'
+import { loadSession } from './api/client.ts'
+import { App } from './app.tsx'
+import { startRouter } from './router.tsx'
+import { loadTexts } from './texts/texts.ts'
+
+const retryMs = 2_000
+
+/** Asks until the server answers who is logged in. */
+async function begin(): Promise<void> {
+  try {
+    await loadSession()
+  } catch {
+    setTimeout(() => void begin(), retryMs)
+  }
+}
+
+await loadTexts()
+startRouter()
+render(<App />, document.body)
+await begin()

@@ -1,0 +1,215 @@
+import { useEffect, useState } from 'preact/hooks'
+import { useApi } from '../api/cache.ts'
+import { call } from '../api/client.ts'
+import { onMailEvent } from '../api/live.ts'
+import type { Attempt, Email, EmailRecipient, List, MailEvent } from '../api/types.ts'
+import { duration, fullTime, hourMinute } from '../format.ts'
+import { Answer } from '../parts/answer.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { EmailContent } from '../parts/email-content.tsx'
+import { EmailFacts } from '../parts/email-facts.tsx'
+import { EmailTimeline } from '../parts/email-timeline.tsx'
+import { Live, Note, Page, Panel } from '../parts/page.tsx'
+import { State } from '../parts/state.tsx'
+import { maySend } from '../rights.ts'
+import { Link, type PageProps } from '../router.tsx'
+import { t } from '../texts/texts.ts'
+
+/** States that no attempt changes any more. */
+const final = new Set(['delivered', 'bounced', 'complained', 'suppressed', 'failed', 'canceled'])
+const notReached = new Set(['bounced', 'failed', 'suppressed'])
+const mostShown = 20
+
+export default function EmailPage({ params }: PageProps) {
+  const path = `/api/emails/${encodeURIComponent(params['id'] ?? '')}`
+  const [isOver, setOver] = useState(false)
+  // Deferrals are not told by the stream, so a waiting email is looked at.
+  const everyMs = isOver ? 30_000 : 2_000
+  const email = useApi<Email>(path, { everyMs })
+  const attempts = useApi<List<Attempt>>(`${path}/attempts?limit=100`, { everyMs })
+  const events = useApi<List<MailEvent>>(`${path}/events?limit=100`, { everyMs })
+  useEffect(() => setOver(email.data?.recipients.every(({ status }) => final.has(status)) ?? false), [email.data])
+  useEffect(
+    () =>
+      onMailEvent(({ data }) => {
+        if (data.email_id !== params['id']) return
+        for (const resource of [email, attempts, events]) void resource.reload()
+      }),
+    [path],
+  )
+  if (email.data === undefined) {
+    const heading = email.error?.status === 404 ? t.email.notFound : ''
+    return (
+      <Page title={t.emails.title} heading={heading} crumb={{ href: '/emails', text: t.email.crumb }}>
+        {email.error?.status !== 404 && <Answer of={email}>{() => null}</Answer>}
+      </Page>
+    )
+  }
+  return <Shown email={email.data} attempts={attempts.data?.data ?? []} events={events.data?.data ?? []} />
+}
+
+function Shown({ email, attempts, events }: { email: Email; attempts: Attempt[]; events: MailEvent[] }) {
+  const { recipients } = email
+  const delivered = recipients.filter(({ status }) => status === 'delivered' || status === 'complained').length
+  const word = recipients.length > 1 && delivered > 0 ? t.email.deliveredTo(delivered, recipients.length) : undefined
+  return (
+    <Page
+      heading={email.subject === '' ? t.emails.noSubject : email.subject}
+      crumb={{ href: '/emails', text: t.email.crumb }}
+      sub={
+        <>
+          <State of={email.status} {...(word === undefined ? {} : { word })} />
+          <time dateTime={email.created_at} title={email.created_at}>
+            {fullTime(email.created_at)}
+          </time>
+          <Live />
+        </>
+      }
+      actions={maySend() && <Actions email={email} />}
+    >
+      <Explanations recipients={recipients} attempts={attempts} />
+      <div class="cols wide">
+        <div class="stack">
+          <Recipients recipients={recipients} accepted={email.created_at} />
+          <EmailTimeline email={email} attempts={attempts} events={events} />
+        </div>
+        <div class="stack">
+          <EmailFacts email={email} />
+          <EmailContent email={email} />
+        </div>
+      </div>
+    </Page>
+  )
+}
+
+/** Why somebody did not get it, or has to wait: one note for each cause. */
+function Explanations({ recipients, attempts }: { recipients: EmailRecipient[]; attempts: Attempt[] }) {
+  const troubled = recipients.filter(({ status }) => notReached.has(status) || status === 'deferred')
+  const notes = new Map<string, { recipient: EmailRecipient; others: number; attempt: Attempt | undefined }>()
+  for (const recipient of troubled) {
+    const attempt = attempts.find((each) => each.recipient === recipient.email)
+    const key = `${recipient.status} ${attempt?.explanation.cause ?? recipient.last_response ?? ''}`
+    const known = notes.get(key)
+    if (known) known.others++
+    else notes.set(key, { recipient, others: 0, attempt })
+  }
+  if (notes.size === 0) return null
+  return (
+    <div class="notes">
+      {Array.from(notes, ([key, { recipient, others, attempt }]) => {
+        const who = t.emails.and(recipient.email, others)
+        const waits = recipient.status === 'deferred'
+        const cause = attempt?.explanation.cause ?? t.status[recipient.status] ?? recipient.status
+        return (
+          <Note key={key} tone={waits ? 'wait' : 'bad'}>
+            <p>
+              <b>
+                {waits ? t.email.waitsFor(who) : t.email.didNotGet(who)}: {cause}
+              </b>
+            </p>
+            {attempt && (
+              <p>
+                {t.owners[attempt.explanation.owner]} {attempt.explanation.advice}{' '}
+                {waits && recipient.next_attempt_at !== null && t.email.nextTry(hourMinute(recipient.next_attempt_at))}
+              </p>
+            )}
+          </Note>
+        )
+      })}
+    </div>
+  )
+}
+
+function Recipients({ recipients, accepted }: { recipients: EmailRecipient[]; accepted: string }) {
+  const [isWhole, setWhole] = useState(recipients.length <= mostShown)
+  const troubledFirst = recipients.toSorted((one, other) => Number(one.status === 'delivered') - Number(other.status === 'delivered'))
+  const shown = isWhole ? recipients : troubledFirst.slice(0, mostShown)
+  return (
+    <Panel heading={t.email.recipients}>
+      <table class="flow" id="rcpts">
+        <thead>
+          <tr>
+            <th scope="col">{t.common.status}</th>
+            <th scope="col">{t.email.recipient}</th>
+            <th scope="col" class="num">
+              {t.email.after}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((recipient) => (
+            <tr key={recipient.email}>
+              <td class="t o1 grow">
+                <State of={recipient.status} />
+              </td>
+              <td class="full o3">
+                <p class="who-to">
+                  <Link href={`/emails?to=${encodeURIComponent(recipient.email)}`}>{recipient.email}</Link>{' '}
+                  <span class="muted">{recipient.type}</span>
+                </p>
+                {recipient.last_response !== null && <code class="muted">{recipient.last_response}</code>}
+              </td>
+              <td class="num muted t o2">{afterWhat(recipient, accepted)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {!isWhole && (
+        <div class="paging">
+          <button class="btn small" type="button" onClick={() => setWhole(true)}>
+            {t.email.showAll(recipients.length)}
+          </button>
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+const afterWhat = ({ delivered_at: deliveredAt, attempts }: EmailRecipient, accepted: string): string =>
+  deliveredAt === null ? t.email.attempts(attempts) : duration(Math.max(0, Date.parse(deliveredAt) - Date.parse(accepted)))
+
+function Actions({ email }: { email: Email }) {
+  const [asked, setAsked] = useState<'again' | 'cancel' | null>(null)
+  const [sentAgain, setSentAgain] = useState<string | null>(null)
+  const failed = email.recipients.filter(({ status }) => notReached.has(status)).length
+  const path = `/api/emails/${email.id}`
+  const sendAgain = async (): Promise<void> => {
+    const { id } = await call<{ id: string }>(`${path}/resend`, { method: 'POST' })
+    setSentAgain(id)
+  }
+  return (
+    <>
+      {sentAgain !== null && (
+        <p role="status">
+          {t.email.sentAgain}
+          <Link href={`/emails/${sentAgain}`}>{sentAgain}</Link>
+        </p>
+      )}
+      {failed > 0 && (
+        <button class="btn" type="button" onClick={() => setAsked('again')}>
+          {t.email.sendAgain(failed)}
+        </button>
+      )}
+      {email.status === 'scheduled' && (
+        <button class="btn" type="button" onClick={() => setAsked('cancel')}>
+          {t.email.cancel}
+        </button>
+      )}
+      {asked === 'again' && (
+        <Dialog heading={t.email.sendAgain(failed)} button={t.email.sendAgain(failed)} run={sendAgain} onClose={() => setAsked(null)}>
+          <p>{t.email.sendAgainText(failed)}</p>
+        </Dialog>
+      )}
+      {asked === 'cancel' && (
+        <Dialog
+          heading={t.email.cancel}
+          button={t.email.cancel}
+          run={() => call(`${path}/cancel`, { method: 'POST' })}
+          onClose={() => setAsked(null)}
+        >
+          <p>{t.email.cancelText}</p>
+        </Dialog>
+      )}
+    </>
+  )
+}

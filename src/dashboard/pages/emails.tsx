@@ -1,0 +1,180 @@
+import { useEffect, useState } from 'preact/hooks'
+import { useApi } from '../api/cache.ts'
+import { onMailEvent } from '../api/live.ts'
+import type { Domain, EmailItem, List } from '../api/types.ts'
+import { csvOf, download } from '../download.ts'
+import { Answer, Empty } from '../parts/answer.tsx'
+import { Tabs } from '../parts/controls.tsx'
+import { Choice, Field, type FieldType } from '../parts/fields.tsx'
+import { EmailTable } from '../parts/email-rows.tsx'
+import { Live, Page } from '../parts/page.tsx'
+import { Link, setQuery, type PageProps } from '../router.tsx'
+import { t } from '../texts/texts.ts'
+
+const pageSize = 50
+/** What stands behind a tab: a status of the API, or none. */
+const tabs: Record<string, string | null> = { all: null, waiting: 'processing', failed: 'bounced', scheduled: 'scheduled' }
+const filters = ['status', 'to', 'from', 'domain_id', 'tag', 'since', 'until'] as const
+const statuses = [
+  'queued',
+  'processing',
+  'delivered',
+  'partially_delivered',
+  'bounced',
+  'complained',
+  'suppressed',
+  'failed',
+  'canceled',
+  'scheduled',
+]
+
+export default function Emails({ query }: PageProps) {
+  const asked = new URLSearchParams({ limit: String(pageSize) })
+  for (const name of [...filters, 'after']) {
+    const value = query.get(name)
+    if (value) asked.set(name, value)
+  }
+  const isFirstPage = !query.has('after')
+  const list = useApi<List<EmailItem>>(`/api/emails?${asked}`, { everyMs: isFirstPage ? 15_000 : null })
+  const arrived = useArrivals(isFirstPage, list.reload)
+  const isFiltered = filters.some((name) => query.has(name))
+  const currentTab = Object.entries(tabs).find(([, status]) => status === query.get('status'))?.[0] ?? ''
+  return (
+    <Page title={t.emails.title} heading={t.emails.heading} sub={<Live />}>
+      <section class="panel" aria-label={t.emails.title}>
+        <Tabs
+          name={t.common.status}
+          tabs={Object.keys(tabs).map((tab) => [tab, t.emails.tabs[tab] ?? tab])}
+          current={currentTab}
+          onTab={(tab) => setQuery({ status: tabs[tab] ?? null, after: null })}
+        />
+        <Filters query={query} />
+        {arrived.count > 0 && (
+          <button class="new-rows" type="button" onClick={arrived.show}>
+            {t.emails.arrived(arrived.count)}
+          </button>
+        )}
+        <Answer of={list} rows={10}>
+          {({ data, has_more: hasMore }) => (
+            <>
+              {data.length > 0 ? <EmailTable emails={data} id="emails" /> : <NoEmail isFiltered={isFiltered || !isFirstPage} />}
+              <div class="paging">
+                {!isFirstPage && (
+                  <button class="btn small" type="button" onClick={() => setQuery({ after: null })}>
+                    {t.common.newest}
+                  </button>
+                )}
+                {hasMore && (
+                  <button class="btn small" type="button" onClick={() => setQuery({ after: data.at(-1)?.id ?? null })}>
+                    {t.common.older}
+                  </button>
+                )}
+                {data.length > 0 && (
+                  <button class="btn small plain" type="button" onClick={() => saveCsv(data)}>
+                    {t.emails.csv}
+                  </button>
+                )}
+              </div>
+            </>
+          )}
+        </Answer>
+      </section>
+    </Page>
+  )
+}
+
+/** Emails that were told of while the list is scrolled, so that nothing moves under the pointer; an unscrolled list follows by itself. */
+function useArrivals(isFollowed: boolean, reload: () => Promise<void>) {
+  const [count, setCount] = useState(0)
+  useEffect(() => {
+    if (!isFollowed) return
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const seen = new Set<string>()
+    const stop = onMailEvent(({ type, data }) => {
+      if (scrollY > 200) {
+        if (type === 'email.sent') seen.add(data.email_id)
+        setCount(seen.size)
+        return
+      }
+      timer ??= setTimeout(() => {
+        timer = undefined
+        void reload()
+      }, 500)
+    })
+    return () => {
+      clearTimeout(timer)
+      stop()
+    }
+  }, [isFollowed])
+  const show = (): void => {
+    setCount(0)
+    scrollTo(0, 0)
+    void reload()
+  }
+  return { count, show }
+}
+
+const NoEmail = ({ isFiltered }: { isFiltered: boolean }) =>
+  isFiltered ? (
+    <Empty text={t.emails.noMatch}>
+      <Link class="btn" href="/emails">
+        {t.common.clearFilters}
+      </Link>
+    </Empty>
+  ) : (
+    <Empty text={t.emails.none}>
+      <Link class="btn" href="/keys">
+        {t.overview.makeKey}
+      </Link>
+    </Empty>
+  )
+
+function Filters({ query }: { query: URLSearchParams }) {
+  const domains = useApi<List<Domain>>('/api/domains?limit=100')
+  const [typed, setTyped] = useState<Record<string, string>>({})
+  const valueOf = (name: string): string => typed[name] ?? query.get(name) ?? ''
+  const apply = (): void => {
+    setQuery({ ...typed, after: null })
+    setTyped({})
+  }
+  const text = (name: string, label: string, type: FieldType = 'text') => (
+    <Field label={label} type={type} value={valueOf(name)} onValue={(value) => setTyped({ ...typed, [name]: value })} onChange={apply} />
+  )
+  return (
+    <details class="filtering" open={matchMedia('(min-width: 48.01rem)').matches || filters.some((name) => query.has(name))}>
+      <summary>{t.emails.filter}</summary>
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault()
+          apply()
+        }}
+      >
+        {text('to', t.emails.recipient)}
+        {text('from', t.emails.from)}
+        {text('tag', t.emails.tag)}
+        <Choice
+          label={t.common.status}
+          value={query.get('status') ?? ''}
+          options={[['', t.emails.anyStatus], ...statuses.map((status): [string, string] => [status, t.status[status] ?? status])]}
+          onValue={(status) => setQuery({ status, after: null })}
+        />
+        <Choice
+          label={t.emails.domain}
+          value={query.get('domain_id') ?? ''}
+          options={[['', t.emails.anyDomain], ...(domains.data?.data ?? []).map(({ id, name }): [string, string] => [id, name])]}
+          onValue={(id) => setQuery({ domain_id: id, after: null })}
+        />
+        {text('since', t.emails.since, 'date')}
+        {text('until', t.emails.until, 'date')}
+        <p class="muted">{t.emails.exact}</p>
+      </form>
+    </details>
+  )
+}
+
+function saveCsv(emails: EmailItem[]): void {
+  const columns = ['id', 'created_at', 'status', 'from', 'to', 'subject', 'message_id'] as const
+  const rows = emails.map((email) => columns.map((column) => [email[column]].flat().join(', ')))
+  download('emails.csv', 'text/csv', csvOf([[...columns], ...rows]))
+}

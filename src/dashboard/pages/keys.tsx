@@ -1,0 +1,160 @@
+import { useState } from 'preact/hooks'
+import { invalidate, useApi } from '../api/cache.ts'
+import { call } from '../api/client.ts'
+import type { ApiKey, Domain, List } from '../api/types.ts'
+import { shortDate } from '../format.ts'
+import { Answer, Empty } from '../parts/answer.tsx'
+import { CopyValue } from '../parts/controls.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { Choice, Field, Switch } from '../parts/fields.tsx'
+import { Note, Page } from '../parts/page.tsx'
+import { Age } from '../parts/time.tsx'
+import { isOperator, mayChange } from '../rights.ts'
+import { t } from '../texts/texts.ts'
+
+type Asked = { what: 'make' } | { what: 'rotate' | 'revoke'; key: ApiKey } | null
+
+export default function Keys() {
+  const keys = useApi<List<ApiKey>>(mayChange() ? '/api/api-keys?limit=100' : null)
+  const [asked, setAsked] = useState<Asked>(null)
+  const [token, setToken] = useState<string | null>(null)
+  if (!mayChange()) return <Page title={t.keys.title} heading={t.common.notAllowed(t.common.admins)} />
+  const make = (
+    <button class="btn main" type="button" onClick={() => setAsked({ what: 'make' })}>
+      {t.keys.make}
+    </button>
+  )
+  const done = (made: string | null): void => {
+    setToken(made)
+    invalidate('/api/api-keys')
+  }
+  return (
+    <Page title={t.keys.title} heading={t.keys.heading} actions={make}>
+      {token !== null && <NewToken token={token} onKept={() => setToken(null)} />}
+      <section class="panel" aria-label={t.keys.title}>
+        <Answer of={keys}>
+          {({ data }) => (data.length === 0 ? <Empty text={t.keys.none}>{make}</Empty> : <Table keys={data} onAsk={setAsked} />)}
+        </Answer>
+      </section>
+      {asked?.what === 'make' && <MakeKey onMade={done} onClose={() => setAsked(null)} />}
+      {asked?.what === 'rotate' && <RotateKey apiKey={asked.key} onMade={done} onClose={() => setAsked(null)} />}
+      {asked?.what === 'revoke' && <RevokeKey apiKey={asked.key} onDone={() => done(null)} onClose={() => setAsked(null)} />}
+    </Page>
+  )
+}
+
+const NewToken = ({ token, onKept }: { token: string; onKept(): void }) => (
+  <Note tone="ok">
+    <div class="token" role="status">
+      <p>
+        <b>{t.keys.made}.</b> {t.keys.once}
+      </p>
+      <CopyValue value={token} name={t.keys.made} />
+      <p>
+        <button class="btn small" type="button" onClick={onKept}>
+          {t.keys.kept}
+        </button>
+      </p>
+    </div>
+  </Note>
+)
+
+function Table({ keys, onAsk }: { keys: ApiKey[]; onAsk(asked: Asked): void }) {
+  const domains = useApi<List<Domain>>('/api/domains?limit=100')
+  const domainOf = (id: string | null): string =>
+    id === null ? t.keys.allDomains : (domains.data?.data.find((domain) => domain.id === id)?.name ?? id)
+  return (
+    <table class="flow">
+      <thead>
+        <tr>
+          <th scope="col">{t.keys.name}</th>
+          <th scope="col">{t.keys.permission}</th>
+          <th scope="col">{t.keys.domain}</th>
+          <th scope="col">{t.keys.begins}</th>
+          <th scope="col">{t.keys.lastUsed}</th>
+          <th scope="col">
+            <span class="hidden">{t.common.more}</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map((key) => (
+          <tr key={key.id}>
+            <th scope="row" class="full">
+              {key.name} {key.sandbox && <span class="tag">{t.keys.sandbox}</span>}
+            </th>
+            <td>
+              {t.keys.permissions[key.permission] ?? key.permission}
+              {key.expires_at !== null && <span class="muted"> {t.keys.expires(shortDate(key.expires_at))}</span>}
+            </td>
+            <td class="muted">{domainOf(key.domain_id)}</td>
+            <td>
+              <code>{key.prefix}…</code>
+            </td>
+            <td class="muted nowrap" data-l={t.keys.lastUsed}>
+              <Age of={key.last_used_at} />
+            </td>
+            <td class="num">
+              <button class="btn small" type="button" onClick={() => onAsk({ what: 'rotate', key })}>
+                {t.keys.rotate}
+              </button>{' '}
+              <button class="btn small" type="button" onClick={() => onAsk({ what: 'revoke', key })}>
+                {t.keys.revoke}
+              </button>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function MakeKey({ onMade, onClose }: { onMade(token: string): void; onClose(): void }) {
+  const domains = useApi<List<Domain>>('/api/domains?limit=100')
+  const [name, setName] = useState('')
+  const [permission, setPermission] = useState('sending_access')
+  const [domainId, setDomainId] = useState('')
+  const [sandbox, setSandbox] = useState(false)
+  const permissions = Object.entries(t.keys.permissions).filter(([each]) => isOperator() || (each !== 'operator' && each !== 'metrics'))
+  const make = async (): Promise<void> => {
+    const body = { name, permission, sandbox, ...(permission === 'sending_access' && domainId !== '' ? { domain_id: domainId } : {}) }
+    onMade((await call<{ token: string }>('/api/api-keys', { method: 'POST', body })).token)
+  }
+  return (
+    <Dialog heading={t.keys.make} button={t.keys.make} run={make} onClose={onClose} disabled={name.trim() === ''}>
+      <Field label={t.keys.nameLabel} value={name} onValue={setName} maxLength={100} autocomplete="off" />
+      <Choice label={t.keys.permission} value={permission} options={permissions} onValue={setPermission} />
+      {permission === 'sending_access' && (
+        <Choice
+          label={t.keys.domain}
+          value={domainId}
+          options={[['', t.keys.allDomains], ...(domains.data?.data ?? []).map(({ id, name: domain }): [string, string] => [id, domain])]}
+          onValue={setDomainId}
+        />
+      )}
+      <Switch label={t.keys.sandboxLabel} on={sandbox} onChange={setSandbox} />
+    </Dialog>
+  )
+}
+
+function RotateKey({ apiKey, onMade, onClose }: { apiKey: ApiKey; onMade(token: string): void; onClose(): void }) {
+  const rotate = async (): Promise<void> =>
+    onMade((await call<{ token: string }>(`/api/api-keys/${apiKey.id}/rotate`, { method: 'POST' })).token)
+  return (
+    <Dialog heading={t.keys.rotate} button={t.keys.rotate} run={rotate} onClose={onClose}>
+      <p>{t.keys.rotateText}</p>
+    </Dialog>
+  )
+}
+
+function RevokeKey({ apiKey, onDone, onClose }: { apiKey: ApiKey; onDone(): void; onClose(): void }) {
+  const revoke = async (): Promise<void> => {
+    await call(`/api/api-keys/${apiKey.id}`, { method: 'DELETE' })
+    onDone()
+  }
+  return (
+    <Dialog heading={t.keys.revoke} button={t.keys.revoke} run={revoke} onClose={onClose}>
+      <p>{t.keys.revokeText(apiKey.name)}</p>
+    </Dialog>
+  )
+}

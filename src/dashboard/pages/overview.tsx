@@ -1,0 +1,244 @@
+import { useEffect, useState } from 'preact/hooks'
+import { useApi } from '../api/cache.ts'
+import { onMailEvent } from '../api/live.ts'
+import type { EmailItem, Latency, List, Metrics } from '../api/types.ts'
+import { duration, number, percent } from '../format.ts'
+import { Answer, Empty } from '../parts/answer.tsx'
+import { Attention } from '../parts/attention.tsx'
+import { Segments } from '../parts/controls.tsx'
+import { EmailTable } from '../parts/email-rows.tsx'
+import { Live, Page, Panel, Scroll } from '../parts/page.tsx'
+import { VolumeChart } from '../parts/volume-chart.tsx'
+import { Link, setQuery, type PageProps } from '../router.tsx'
+import { t } from '../texts/texts.ts'
+
+const hourMs = 3_600_000
+const periods: Record<string, number> = { '24h': 24 * hourMs, '7d': 7 * 24 * hourMs, '30d': 30 * 24 * hourMs }
+
+/** Metrics that change by the minute: what has just happened is fetched again when the stream tells of it. */
+const counts = 'sent,delivered,bounced,bounced_permanent,bounced_transient,complained,failed,delivery_rate,bounce_rate,complaint_rate'
+
+export default function Overview({ query }: PageProps) {
+  const period = Object.hasOwn(periods, query.get('period') ?? '') ? (query.get('period') as string) : '24h'
+  const ranges = useRanges(period)
+  const isDay = period === '24h'
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const granularity = isDay ? 'hourly' : 'daily'
+  const volume = useApi<Metrics>(
+    `/api/analytics?${ranges.current}&granularity=${granularity}&timezone=${encodeURIComponent(zone)}&dimensions=period&metrics=${counts}`,
+  )
+  const before = useApi<Metrics>(`/api/analytics?${ranges.before}&metrics=sent`)
+  const latency = useApi<Latency>(`/api/analytics/latency?${ranges.current}`)
+  const latest = useApi<List<EmailItem>>('/api/emails?limit=7', { everyMs: 15_000 })
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const stop = onMailEvent(() => {
+      timer ??= setTimeout(() => {
+        timer = undefined
+        for (const resource of [latest, volume, latency]) void resource.reload()
+      }, 1_000)
+    })
+    return () => {
+      clearTimeout(timer)
+      stop()
+    }
+  }, [period])
+  const totals = volume.data?.totals
+  const latestRows = latest.data?.data
+  return (
+    <Page
+      title={t.overview.title}
+      heading={verdict(totals, latestRows)}
+      sub={
+        <>
+          <Live />
+          {totals && <span>{t.overview.summary(totals['sent'] ?? 0, t.overview.periods[period] ?? period)}</span>}
+        </>
+      }
+      actions={
+        <Segments
+          name={t.overview.period}
+          options={Object.keys(periods).map((each) => [each, t.overview.periods[each] ?? each])}
+          current={period}
+          onChoice={(chosen) => setQuery({ period: chosen === '24h' ? null : chosen })}
+        />
+      }
+    >
+      <Attention complaintRate={totals?.['complaint_rate'] ?? 0} complaints={totals?.['complained'] ?? 0} />
+      <section class="panel" aria-label={t.overview.figures}>
+        <Answer of={volume} rows={2}>
+          {(metrics) => <Figures totals={metrics.totals} before={before.data?.totals['sent']} latency={latency.data} period={period} />}
+        </Answer>
+      </section>
+      {volume.data?.data && <VolumeChart rows={volume.data.data} isHourly={isDay} />}
+      <div class="cols">
+        <Providers range={ranges.current} latency={latency.data} />
+        <Causes range={ranges.current} />
+      </div>
+      <Panel heading={t.overview.latest} aside={<Link href="/emails">{t.overview.allEmails}</Link>}>
+        <Answer of={latest} rows={7}>
+          {({ data }) => (data.length === 0 ? <NoEmail /> : <EmailTable emails={data} id="latest" />)}
+        </Answer>
+      </Panel>
+    </Page>
+  )
+}
+
+const NoEmail = () => (
+  <Empty text={t.overview.noEmail}>
+    <Link class="btn" href="/keys">
+      {t.overview.makeKey}
+    </Link>
+  </Empty>
+)
+
+/** The period and the one before it, from when the page was opened. */
+function useRanges(period: string): { current: string; before: string } {
+  const [openedAt] = useState(Date.now)
+  const length = periods[period] as number
+  const range = (from: number, to: number | null): string => {
+    const start = `start_date=${new Date(from).toISOString()}`
+    return to === null ? start : `${start}&end_date=${new Date(to).toISOString()}`
+  }
+  return { current: range(openedAt - length, null), before: range(openedAt - 2 * length, openedAt - length) }
+}
+
+function verdict(totals: Record<string, number> | undefined, latest: EmailItem[] | undefined): string {
+  if (!totals || !latest) return t.overview.title
+  if (latest.length === 0) return t.overview.nothingSent
+  const { sent = 0, delivered = 0 } = totals
+  const waiting = latest.filter(({ status }) => status === 'processing' || status === 'queued').length
+  if (sent === 0) return waiting > 0 ? t.overview.someWaits : t.overview.nothingInPeriod
+  if (delivered === 0) return t.overview.nothingOut
+  return waiting > latest.length / 2 ? t.overview.someWaits : t.overview.gettingOut
+}
+
+interface FiguresFrame {
+  totals: Record<string, number>
+  before: number | undefined
+  latency: Latency | undefined
+  period: string
+}
+
+function Figures({ totals, before, latency, period }: FiguresFrame) {
+  const count = (name: string): number => totals[name] ?? 0
+  const share = (name: string): string => (count('sent') === 0 ? '—' : percent(count(name)))
+  const { p50_ms: median = null, p95_ms: slow = null } = latency?.totals ?? {}
+  const figures: [string, string, string][] = [
+    [
+      t.overview.sent,
+      number(count('sent')),
+      before === undefined ? '' : t.overview.sentBefore(number(before), t.overview.before[period] ?? ''),
+    ],
+    [t.overview.delivered, share('delivery_rate'), t.overview.recipients(count('delivered'))],
+    [t.overview.bounced, share('bounce_rate'), t.overview.bounces(count('bounced_permanent'), count('bounced_transient'))],
+    [t.overview.complained, share('complaint_rate'), t.overview.complaints(count('complained'))],
+    [
+      t.overview.latency,
+      median === null ? '—' : duration(median),
+      slow === null ? t.overview.noDelivery : t.overview.within(duration(slow)),
+    ],
+  ]
+  return (
+    <dl class="figs">
+      {figures.map(([name, value, detail]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd class="v">{value}</dd>
+          <dd class="d">{detail}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function Providers({ range, latency }: { range: string; latency: Latency | undefined }) {
+  const providers = useApi<Metrics>(`/api/analytics?${range}&dimensions=provider&metrics=sent,delivered,delivery_rate,bounced`)
+  const medianOf = (provider: string | null | undefined): string => {
+    const median = latency?.data.find((row) => row.provider === provider)?.p50_ms ?? null
+    return median === null ? '—' : duration(median)
+  }
+  return (
+    <Panel heading={t.overview.whoTakes}>
+      <Answer of={providers}>
+        {({ data = [] }) => (
+          <Scroll name={t.overview.whoTakes}>
+            <table class="tight">
+              <thead>
+                <tr>
+                  <th scope="col">{t.overview.provider}</th>
+                  <th scope="col" class="num">
+                    {t.overview.delivered}
+                  </th>
+                  <th scope="col" class="num">
+                    {t.overview.bounced}
+                  </th>
+                  <th scope="col" class="num">
+                    {t.overview.median}
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {data
+                  .filter(({ delivered = 0, bounced = 0 }) => delivered + bounced > 0)
+                  .toSorted((one, other) => (other['delivered'] ?? 0) - (one['delivered'] ?? 0))
+                  .map(({ provider, delivered = 0, bounced = 0 }) => (
+                    <tr key={provider}>
+                      <th scope="row">{t.providers[provider ?? ''] ?? provider ?? t.status['unknown']}</th>
+                      <td class="num">{number(delivered)}</td>
+                      <td class="num">{bounced === 0 ? '—' : number(bounced)}</td>
+                      <td class="num">{medianOf(provider)}</td>
+                    </tr>
+                  ))}
+              </tbody>
+            </table>
+          </Scroll>
+        )}
+      </Answer>
+    </Panel>
+  )
+}
+
+function Causes({ range }: { range: string }) {
+  const causes = useApi<Metrics>(`/api/analytics?${range}&dimensions=bounce_category&metrics=bounced`)
+  return (
+    <Panel heading={t.overview.why}>
+      <Answer of={causes}>
+        {({ data = [] }) =>
+          data.length === 0 ? (
+            <Empty text={t.overview.allArrived} />
+          ) : (
+            <table class="flow">
+              <thead>
+                <tr>
+                  <th scope="col">{t.overview.cause}</th>
+                  <th scope="col">{t.overview.liesWith}</th>
+                  <th scope="col" class="num">
+                    {t.overview.recipientsHead}
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {data
+                  .toSorted((one, other) => (other['bounced'] ?? 0) - (one['bounced'] ?? 0))
+                  .map(({ bounce_category: category = '', bounced = 0 }) => (
+                    <tr key={category}>
+                      <td class="grow">
+                        <Link class="row" href="/emails?status=bounced">
+                          {t.causes[category] ?? category}
+                        </Link>
+                      </td>
+                      <td class="muted nowrap" data-l={t.overview.liesWith}>
+                        {t.causeOwner[category] ?? ''}
+                      </td>
+                      <td class="num">{number(bounced)}</td>
+                    </tr>
+                  ))}
+              </tbody>
+            </table>
+          )
+        }
+      </Answer>
+    </Panel>
+  )
+}

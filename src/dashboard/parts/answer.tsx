@@ -1,0 +1,65 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { Resource } from '../api/cache.ts'
+import type { ApiError } from '../api/client.ts'
+import { t } from '../texts/texts.ts'
+import { Note } from './page.tsx'
+
+/**
+ * What the API answered, shown by `children`. Until then nothing for 200 ms and then grey lines; what was answered earlier stays
+ * while something goes wrong, with the reason above it.
+ */
+export function Answer<T>({ of: resource, rows = 4, children }: { of: Resource<T>; rows?: number; children(data: T): ComponentChildren }) {
+  const { data, error, reload } = resource
+  return (
+    <>
+      {error && error.status !== 0 && <Refusal error={error} onRetry={reload} />}
+      {data === undefined ? !error && <Skeleton rows={rows} /> : children(data)}
+    </>
+  )
+}
+
+export const Refusal = ({ error, onRetry }: { error: ApiError; onRetry?: () => unknown }) => (
+  <Note
+    tone="bad"
+    action={
+      onRetry && (
+        <button class="btn small" type="button" onClick={() => void onRetry()}>
+          {t.common.tryAgain}
+        </button>
+      )
+    }
+  >
+    <p role="alert">
+      <b>{error.message === '' ? t.offline : error.message}</b>
+    </p>
+    {error.requestId && (
+      <p class="muted">
+        {t.common.requestId} <code>{error.requestId}</code>
+      </p>
+    )}
+  </Note>
+)
+
+const patienceMs = 200
+
+export function Skeleton({ rows }: { rows: number }) {
+  const [isLate, setLate] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), patienceMs)
+    return () => clearTimeout(timer)
+  }, [])
+  return (
+    <div class="skeleton" aria-busy="true" aria-label={t.common.loading} role="status">
+      {isLate && Array.from({ length: rows }, (_, row) => <span key={row} />)}
+    </div>
+  )
+}
+
+/** Where there is nothing: why, and what changes it. */
+export const Empty = ({ text, children }: { text: string; children?: ComponentChildren }) => (
+  <div class="empty">
+    <p>{text}</p>
+    {children}
+  </div>
+)

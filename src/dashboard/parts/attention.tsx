@@ -1,0 +1,92 @@
+import type { ComponentChildren } from 'preact'
+import { useApi } from '../api/cache.ts'
+import type { Domain, List } from '../api/types.ts'
+import { percent } from '../format.ts'
+import { isOperator } from '../rights.ts'
+import { Link } from '../router.tsx'
+import { t } from '../texts/texts.ts'
+import { Note } from './page.tsx'
+
+interface QueueDestination {
+  destination: string
+  waiting: number
+  last_response: string | null
+}
+
+interface Webhook {
+  id: string
+  url: string
+  disabled_reason: string | null
+}
+
+/** Above it, providers begin to refuse. */
+const harmfulComplaintRate = 0.001
+const mostNotes = 5
+
+interface Concern {
+  key: string
+  tone: 'bad' | 'wait'
+  what: string
+  how: string
+  link: { href: string; text: string } | null
+}
+
+/** What somebody should look at, the worst first. */
+export function Attention({ complaintRate, complaints }: { complaintRate: number; complaints: number }) {
+  const domains = useApi<List<Domain>>('/api/domains?limit=100')
+  const webhooks = useApi<List<Webhook>>('/api/webhooks?limit=100')
+  const queue = useApi<List<QueueDestination>>(isOperator() ? '/api/queue?limit=100' : null, { everyMs: 30_000 })
+  const concerns = [
+    ...(domains.data?.data ?? []).flatMap(domainConcern),
+    ...(webhooks.data?.data ?? []).flatMap(webhookConcern),
+    ...(complaints > 1 && complaintRate > harmfulComplaintRate ? [complaintConcern(complaintRate)] : []),
+    ...(queue.data?.data ?? []).flatMap(queueConcern),
+  ]
+  const shown = concerns.toSorted((one, other) => Number(one.tone !== 'bad') - Number(other.tone !== 'bad')).slice(0, mostNotes)
+  if (shown.length === 0) return null
+  return (
+    <section class="notes" aria-label={t.overview.attention}>
+      {shown.map(({ key, tone, what, how, link }) => (
+        <Note key={key} tone={tone} action={link && noteLink(link)}>
+          <p>
+            <b>{what}</b>
+          </p>
+          {how !== '' && <p>{how}</p>}
+        </Note>
+      ))}
+    </section>
+  )
+}
+
+const noteLink = ({ href, text }: { href: string; text: string }): ComponentChildren => (
+  <Link class="btn small" href={href}>
+    {text}
+  </Link>
+)
+
+function domainConcern({ name, status, records }: Domain): Concern[] {
+  const link = { href: `/domains/${name}`, text: t.overview.seeRecord }
+  const isLosing = records.some((record) => record.status === 'temporary_failure')
+  if (status === 'verified' && isLosing)
+    return [{ key: name, tone: 'bad', what: t.overview.domainLost(name), how: t.overview.domainLostHow, link }]
+  if (status === 'verified') return []
+  return [{ key: name, tone: 'wait', what: t.overview.domainMissing(name), how: t.overview.domainMissingHow, link }]
+}
+
+const webhookConcern = ({ id, url, disabled_reason: reason }: Webhook): Concern[] =>
+  reason === 'failures' ? [{ key: id, tone: 'bad', what: t.overview.webhookDisabled(url), how: '', link: null }] : []
+
+const complaintConcern = (rate: number): Concern => ({
+  key: 'complaints',
+  tone: 'bad',
+  what: t.overview.complaintsHigh(percent(rate)),
+  how: t.overview.complaintsHow,
+  link: null,
+})
+
+function queueConcern({ destination, waiting, last_response: answer }: QueueDestination): Concern[] {
+  // Mail that has not been tried yet waits for nobody.
+  if (answer === null) return []
+  const how = t.overview.itAnswers(answer)
+  return [{ key: destination, tone: 'wait', what: t.overview.queueWaits(destination, waiting), how, link: null }]
+}

@@ -1,0 +1,148 @@
+import { useState } from 'preact/hooks'
+import { ApiError } from '../api/client.ts'
+import { t } from '../texts/texts.ts'
+import { Icon, type IconName } from './icon.tsx'
+
+interface Action {
+  text: string
+  icon?: IconName
+  main?: boolean
+  small?: boolean
+  disabled?: boolean
+  /** The button is busy until the promise resolves; what it throws is shown below it. */
+  run(): Promise<unknown>
+}
+
+/** A button that does something on the server. */
+export function ActionButton({ text, icon, main = false, small = false, disabled = false, run }: Action) {
+  const { busy, error, start } = useAction(run)
+  return (
+    <>
+      <button
+        class={`btn${main ? ' main' : ''}${small ? ' small' : ''}`}
+        type="button"
+        disabled={disabled}
+        aria-busy={busy}
+        onClick={start}
+      >
+        {icon && <Icon name={icon} />}
+        {text}
+      </button>
+      {error && (
+        <p class="fault" role="alert">
+          {error.message || t.offline}
+        </p>
+      )}
+    </>
+  )
+}
+
+/** Runs one thing at a time and keeps what went wrong. */
+export function useAction(run: () => Promise<unknown>) {
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<ApiError | null>(null)
+  const start = (): void => {
+    if (busy) return
+    setBusy(true)
+    setError(null)
+    run()
+      .catch((failure: unknown) => {
+        if (!(failure instanceof ApiError)) throw failure
+        setError(failure)
+      })
+      .finally(() => setBusy(false))
+  }
+  return { busy, error, start }
+}
+
+/** A value that somebody will want to paste elsewhere. */
+export function CopyValue({ value, name, oneLine = false }: { value: string; name: string; oneLine?: boolean }) {
+  return (
+    <div class="copy">
+      <code class={oneLine ? 'one' : ''}>{value}</code>
+      <CopyButton value={value} name={name} />
+    </div>
+  )
+}
+
+export function CopyButton({ value, name }: { value: string; name: string }) {
+  const [copied, copy] = useCopy(value)
+  return (
+    <button class="btn plain icon" type="button" aria-label={copied ? t.common.copied : t.common.copyOf(name)} onClick={copy}>
+      <Icon name={copied ? 'check' : 'copy'} />
+    </button>
+  )
+}
+
+/** Copies a text, and says for two seconds that it did. */
+export function useCopy(value: string): [boolean, () => void] {
+  const [copied, setCopied] = useState(false)
+  const copy = (): void => {
+    void navigator.clipboard.writeText(value).then(() => {
+      setCopied(true)
+      setTimeout(() => setCopied(false), 2_000)
+    })
+  }
+  return [copied, copy]
+}
+
+/** One of several views of the same thing. */
+export function Tabs({
+  name,
+  tabs,
+  current,
+  onTab,
+}: {
+  name: string
+  tabs: [string, string][]
+  current: string
+  onTab(tab: string): void
+}) {
+  const move = (event: KeyboardEvent): void => {
+    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
+    if (step === 0) return
+    event.preventDefault()
+    const place = tabs.findIndex(([tab]) => tab === current)
+    const next = tabs[(place + step + tabs.length) % tabs.length]
+    if (!next) return
+    onTab(next[0])
+    ;(event.currentTarget as HTMLElement).querySelector<HTMLElement>(`[data-tab="${next[0]}"]`)?.focus()
+  }
+  return (
+    <div class="tabs" role="tablist" aria-label={name} onKeyDown={move}>
+      {tabs.map(([tab, word]) => (
+        <button
+          key={tab}
+          type="button"
+          role="tab"
+          data-tab={tab}
+          aria-selected={tab === current}
+          tabIndex={tab === current ? 0 : -1}
+          onClick={() => onTab(tab)}
+        >
+          {word}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+export const Segments = ({
+  name,
+  options,
+  current,
+  onChoice,
+}: {
+  name: string
+  options: [string, string][]
+  current: string
+  onChoice(option: string): void
+}) => (
+  <div class="seg" role="group" aria-label={name}>
+    {options.map(([option, word]) => (
+      <button key={option} type="button" aria-pressed={option === current} onClick={() => onChoice(option)}>
+        {word}
+      </button>
+    ))}
+  </div>
+)

@@ -1,0 +1,58 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { t } from '../texts/texts.ts'
+import { Refusal } from './answer.tsx'
+import { useAction } from './controls.tsx'
+import { Field } from './fields.tsx'
+
+interface DialogFrame {
+  heading: string
+  /** The word on the button that does it. */
+  button: string
+  run(): Promise<unknown>
+  onClose(): void
+  /** What has to be typed first, where what is lost cannot come back. */
+  typed?: string
+  disabled?: boolean
+  children?: ComponentChildren
+}
+
+/** Asks before something is done, or for what it needs. Closes when it is done. */
+export function Dialog({ heading, button, run, onClose, typed, disabled = false, children }: DialogFrame) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  const [typedText, setTyped] = useState('')
+  const { busy, error, start } = useAction(async () => {
+    await run()
+    onClose()
+  })
+  useEffect(() => {
+    const shown = dialog.current
+    shown?.showModal()
+    return () => shown?.close()
+  }, [])
+  return (
+    <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
+      <form
+        method="dialog"
+        onSubmit={(event) => {
+          event.preventDefault()
+          start()
+        }}
+      >
+        <h2 id={id}>{heading}</h2>
+        {children}
+        {typed !== undefined && <Field label={t.common.typeToConfirm(typed)} value={typedText} onValue={setTyped} autocomplete="off" />}
+        {error && <Refusal error={error} />}
+        <div class="acts end">
+          <button class="btn" type="button" onClick={onClose}>
+            {t.common.cancel}
+          </button>
+          <button class="btn main" type="submit" aria-busy={busy} disabled={disabled || (typed !== undefined && typedText !== typed)}>
+            {button}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  )
+}

@@ -1,0 +1,137 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Attempt, Email, MailEvent } from '../api/types.ts'
+import { clockTime, dayAndTime, hourMinute } from '../format.ts'
+import { t } from '../texts/texts.ts'
+import { Icon, type IconName } from './icon.tsx'
+import { Panel } from './page.tsx'
+import type { Tone } from './state.tsx'
+
+const looks: Record<string, [IconName, Tone]> = {
+  'email.queued': ['mail', 'quiet'],
+  'email.sent': ['sent', 'quiet'],
+  'email.deferred': ['wait', 'wait'],
+  'email.delivered': ['ok', 'ok'],
+  'email.relayed': ['sent', 'ok'],
+  'email.bounced': ['bad', 'bad'],
+  'email.opened': ['eye', 'quiet'],
+  'email.clicked': ['right', 'quiet'],
+  'email.rejudged': ['eye', 'quiet'],
+  'email.complained': ['flag', 'bad'],
+  'email.unsubscribed': ['off', 'wait'],
+  'email.canceled': ['off', 'quiet'],
+}
+/** Events that an attempt led to. */
+const outcomes: Record<string, Attempt['outcome']> = {
+  'email.deferred': 'deferred',
+  'email.delivered': 'delivered',
+  'email.relayed': 'delivered',
+  'email.bounced': 'bounced',
+}
+/** Between the end of an attempt and the event that tells of it, ms. */
+const writtenWithinMs = 30_000
+
+/** What happened to an email, newest first, with the dialogue of each attempt. */
+export function EmailTimeline({ email, attempts, events }: { email: Email; attempts: Attempt[]; events: MailEvent[] }) {
+  const [recipient, setRecipient] = useState('')
+  const isLate = Date.now() - Date.parse(email.created_at) > 24 * 3_600_000
+  const seen = events.filter(({ data }) => recipient === '' || data.to === recipient)
+  const choice = email.recipients.length > 1 && (
+    <select aria-label={t.email.showRecipient} value={recipient} onChange={(event) => setRecipient(event.currentTarget.value)}>
+      <option value="">{t.email.allRecipients}</option>
+      {email.recipients.map(({ email: address }) => (
+        <option key={address} value={address}>
+          {address}
+        </option>
+      ))}
+    </select>
+  )
+  return (
+    <Panel heading={t.email.happened} aside={choice}>
+      <ol class="time">
+        {seen.map((event) => {
+          const [icon, tone] = looks[event.type] ?? ['mail', 'quiet']
+          const attempt = attemptOf(event, attempts)
+          return (
+            <li key={event.id}>
+              <Icon name={icon} class={tone} />
+              <div class="what">
+                <p>
+                  <b>{t.email.events[event.type] ?? event.type}</b> {t.email.forWhom(event.data.to)}
+                </p>
+                <Detail event={event} attempt={attempt} />
+              </div>
+              <time dateTime={event.created_at} title={event.created_at}>
+                {isLate ? dayAndTime(event.created_at) : clockTime(event.created_at)}
+              </time>
+              {attempt && <Dialogue attempt={attempt} number={numberOf(attempt, attempts)} />}
+            </li>
+          )
+        })}
+      </ol>
+    </Panel>
+  )
+}
+
+const attemptOf = ({ type, created_at: at, data }: MailEvent, attempts: Attempt[]): Attempt | undefined => {
+  const outcome = outcomes[type]
+  if (outcome === undefined) return undefined
+  return attempts.find((attempt) => {
+    const after = Date.parse(at) - (Date.parse(attempt.started_at) + attempt.duration_ms)
+    return attempt.recipient === data.to && attempt.outcome === outcome && Math.abs(after) < writtenWithinMs
+  })
+}
+
+/** Attempts count for each recipient, from 1. */
+const numberOf = (attempt: Attempt, attempts: Attempt[]): number =>
+  attempts.filter(({ recipient, started_at: at }) => recipient === attempt.recipient && at <= attempt.started_at).length
+
+function Detail({ event, attempt }: { event: MailEvent; attempt: Attempt | undefined }) {
+  const text = detailOf(event, attempt)
+  return text === '' ? null : <p>{text}</p>
+}
+
+function detailOf({ type, data }: MailEvent, attempt: Attempt | undefined): ComponentChildren {
+  switch (type) {
+    case 'email.delivered':
+    case 'email.relayed':
+      return attempt
+        ? `${attempt.tls ? t.email.tls(attempt.tls.version, attempt.tls.verified) : t.email.noTls}, ${t.email.signedBy(attempt.dkim_selectors.length)}`
+        : ''
+    case 'email.deferred':
+      return `${data.reason ?? ''} ${data.next_attempt_at === undefined ? '' : t.email.triedAgain(hourMinute(data.next_attempt_at))}`
+    case 'email.bounced':
+      return `${t.email.bounceType[data.bounce_type ?? ''] ?? ''}, ${t.causes[data.bounce_category ?? ''] ?? ''}: ${data.reason ?? ''}`
+    case 'email.opened':
+      return [data.bot ? t.email.byMachine : '', data.user_agent ?? ''].filter(Boolean).join(', ')
+    case 'email.clicked':
+      return [data.link, data.bot ? t.email.byMachine : ''].filter(Boolean).join(', ')
+    default:
+      return ''
+  }
+}
+
+function Dialogue({ attempt, number }: { attempt: Attempt; number: number }) {
+  return (
+    <details>
+      <summary>
+        <Icon name="right" />
+        {t.email.attempt(number, attempt.mx_host)}
+      </summary>
+      <div class="talk">
+        {attempt.transcript.map(({ ms, side, line }, place) => (
+          <Line key={place} ms={ms} side={side} line={line} />
+        ))}
+        {attempt.transcript.length === 0 && <Line ms={attempt.duration_ms} side={null} line={attempt.reply ?? ''} />}
+      </div>
+    </details>
+  )
+}
+
+const Line = ({ ms, side, line }: { ms: number; side: 'client' | 'server' | null; line: string }) => (
+  <>
+    <span>{ms} ms</span>
+    <b>{side === 'client' ? 'C' : side === 'server' ? 'S' : ''}</b>
+    <code class={side === 'server' && /^[45]\d\d/.test(line) ? 'bad' : ''}>{line}</code>
+  </>
+)

@@ -1,0 +1,97 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { liveState } from '../api/live.ts'
+import { Link } from '../router.tsx'
+import { t } from '../texts/texts.ts'
+import { Icon, type IconName } from './icon.tsx'
+
+interface PageFrame {
+  /** Names the tab; the heading if not given. */
+  title?: string
+  heading: string
+  crumb?: { href: string; text: string }
+  sub?: ComponentChildren
+  actions?: ComponentChildren
+  narrow?: boolean
+  children?: ComponentChildren
+}
+
+/** A page: its heading answers the question that it is for. Focus goes to the heading when the page opens. */
+export function Page({ title, heading, crumb, sub, actions, narrow = false, children }: PageFrame) {
+  const head = useRef<HTMLHeadingElement>(null)
+  useEffect(() => head.current?.focus({ preventScroll: true }), [])
+  useEffect(() => {
+    document.title = t.title(title ?? heading)
+  }, [title ?? heading])
+  return (
+    <main class={narrow ? 'page narrow' : 'page'} id="main">
+      <div class="head">
+        <div>
+          {crumb && (
+            <p class="crumb">
+              <Link href={crumb.href}>{crumb.text}</Link>
+            </p>
+          )}
+          <h1 ref={head} tabIndex={-1}>
+            {heading}
+          </h1>
+          {sub && <p class="sub">{sub}</p>}
+        </div>
+        {actions && <div class="acts">{actions}</div>}
+      </div>
+      {children}
+    </main>
+  )
+}
+
+interface PanelFrame {
+  heading: string
+  /** Beside the heading. */
+  aside?: ComponentChildren
+  /** Below the heading. */
+  text?: ComponentChildren
+  children?: ComponentChildren
+}
+
+export function Panel({ heading, aside, text, children }: PanelFrame) {
+  const id = useId()
+  return (
+    <section class="panel" aria-labelledby={id}>
+      <header>
+        <h2 id={id}>{heading}</h2>
+        {aside}
+        {text && <p class="muted">{text}</p>}
+      </header>
+      {children}
+    </section>
+  )
+}
+
+const noteIcons: Record<'ok' | 'wait' | 'bad', IconName> = { ok: 'ok', wait: 'wait', bad: 'bad' }
+
+/** Something to know or to do: one bold sentence, and what follows from it. */
+export const Note = ({
+  tone,
+  children,
+  action,
+}: {
+  tone: 'ok' | 'wait' | 'bad'
+  children: ComponentChildren
+  action?: ComponentChildren
+}) => (
+  <div class={`note ${tone}`}>
+    <Icon name={noteIcons[tone]} />
+    <div>{children}</div>
+    {action}
+  </div>
+)
+
+/** Whether what is seen moves by itself. */
+export const Live = () => <span class={liveState.value === 'live' ? 'live' : 'live off'}>{t.live[liveState.value]}</span>
+
+/** A table that scrolls by itself where it is too wide; `name` says what it is of. */
+export const Scroll = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div class="scroll" tabIndex={0} role="region" aria-label={t.common.tableOf(name)}>
+    {children}
+  </div>
+)

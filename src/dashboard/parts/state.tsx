@@ -1,0 +1,42 @@
+import { t } from '../texts/texts.ts'
+import { Icon, type IconName } from './icon.tsx'
+
+export type Tone = 'ok' | 'wait' | 'bad' | 'quiet'
+
+const looks: Record<string, [Tone, IconName]> = {
+  delivered: ['ok', 'ok'],
+  verified: ['ok', 'ok'],
+  found: ['ok', 'ok'],
+  enabled: ['ok', 'ok'],
+  success: ['ok', 'ok'],
+  active: ['ok', 'ok'],
+  ok: ['ok', 'ok'],
+  published: ['ok', 'ok'],
+  processing: ['wait', 'wait'],
+  deferred: ['wait', 'wait'],
+  sent: ['wait', 'wait'],
+  pending: ['wait', 'wait'],
+  missing: ['wait', 'wait'],
+  warning: ['wait', 'warn'],
+  held: ['wait', 'wait'],
+  partially_delivered: ['wait', 'part'],
+  bounced: ['bad', 'bad'],
+  failed: ['bad', 'bad'],
+  differs: ['bad', 'bad'],
+  temporary_failure: ['bad', 'bad'],
+  complained: ['bad', 'flag'],
+  suppressed: ['quiet', 'ban'],
+  disabled: ['quiet', 'off'],
+  canceled: ['quiet', 'off'],
+}
+
+export const toneOf = (status: string): Tone => looks[status]?.[0] ?? 'quiet'
+export const iconOf = (status: string): IconName => looks[status]?.[1] ?? 'wait'
+
+/** A status as the API names it: an icon and a word, and a colour third. `word` takes the place of the usual one. */
+export const State = ({ of: status, word }: { of: string; word?: string }) => (
+  <span class={`st ${toneOf(status)}`}>
+    <Icon name={iconOf(status)} />
+    {word ?? t.status[status] ?? status}
+  </span>
+)

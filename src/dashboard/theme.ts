@@ -1,0 +1,18 @@
+import { signal } from '@preact/signals'
+
+export const themes = ['system', 'light', 'dark'] as const
+export type Theme = (typeof themes)[number]
+
+const key = 'sterna-theme'
+const kept = localStorage.getItem(key)
+export const theme = signal<Theme>(themes.find((known) => known === kept) ?? 'system')
+
+theme.subscribe((chosen) => {
+  if (chosen === 'system') {
+    delete document.documentElement.dataset['theme']
+    localStorage.removeItem(key)
+  } else {
+    document.documentElement.dataset['theme'] = chosen
+    localStorage.setItem(key, chosen)
+  }
+})

@@ -1,0 +1,131 @@
+import { expect, test } from 'vitest'
+import { accessibilityFaults, keepScreenshot, visitDashboard } from '../support/dashboard-visit.ts'
+
+const looks = [
+  ['light', 1280],
+  ['dark', 1280],
+  ['light', 390],
+  ['dark', 390],
+] as const
+
+test('an email is followed from the list to its delivery, live', async () => {
+  const { relay, mx, tab } = await visitDashboard()
+  await tab.getByRole('link', { name: 'Emails' }).first().click()
+  await tab.getByRole('heading', { name: 'Where is my mail?' }).waitFor()
+  await tab.getByText('Live', { exact: true }).waitFor()
+  await relay.send('ann@inbox.example', { subject: 'Reset your password' })
+  await tab.getByRole('link', { name: 'Reset your password' }).click()
+  await tab.getByRole('heading', { name: 'Reset your password' }).waitFor()
+  await expect.poll(() => mx.messages.length).toBe(1)
+  await tab.getByText('Delivered', { exact: true }).first().waitFor()
+  await tab.getByText(/^Attempt 1/).click()
+  await tab.getByText('RCPT TO:<ann@inbox.example>').waitFor()
+  await tab.goBack()
+  await tab.getByRole('heading', { name: 'Where is my mail?' }).waitFor()
+})
+
+test('a bounce is explained before any code is shown', async () => {
+  const { relay, tab } = await visitDashboard({ hooks: { rcpt: () => '552 5.2.2 mailbox is full' } })
+  const id = await relay.send(['full@inbox.example', 'other@inbox.example'])
+  await tab.goto(`${relay.baseUrl}/emails/${id}`)
+  await tab
+    .getByText(/did not get it: The recipient's mailbox is full|mailbox is full/i)
+    .first()
+    .waitFor()
+})
+
+test(
+  'every page passes the accessibility rules in both themes, wide and narrow, and never scrolls sideways',
+  { timeout: 300_000 },
+  async () => {
+    const { relay, mx, tab } = await visitDashboard()
+    const id = await relay.send(['ann@inbox.example', 'bob@inbox.example'], {
+      subject: 'Your receipt',
+      tags: [{ name: 'kind', value: 'receipt' }],
+    })
+    await expect.poll(() => mx.messages.length).toBeGreaterThan(0)
+    await relay.call('POST', '/api/domains', { name: 'acme.example' })
+    const pages: [name: string, path: string][] = [
+      ['overview', '/'],
+      ['emails', '/emails'],
+      ['email', `/emails/${id}`],
+      ['domains', '/domains'],
+      ['domain', '/domains/acme.example'],
+      ['keys', '/keys'],
+      ['not-found', '/nothing'],
+    ]
+    const faults: string[] = []
+    for (const [name, path] of pages) {
+      await tab.goto(relay.baseUrl + path)
+      await tab.getByRole('heading', { level: 1 }).waitFor()
+      await expect.poll(() => tab.locator('[aria-busy=true]').count()).toBe(0)
+      for (const [theme, width] of looks) {
+        await tab.setViewportSize({ width, height: 900 })
+        await tab.emulateMedia({ colorScheme: theme })
+        await keepScreenshot(tab, `${name}-${theme}-${width}`)
+        faults.push(...(await accessibilityFaults(tab)).map((fault) => `${name} ${theme} ${width}: ${fault}`))
+        const sideways = await tab.evaluate(() => {
+          const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement
+          return scrollWidth - clientWidth
+        })
+        if (sideways > 0) faults.push(`${name} ${width}: scrolls sideways by ${sideways}`)
+      }
+    }
+    expect(faults).toEqual([])
+  },
+)
+
+test('a domain is added, its records are shown, and a key is made whose token works', async () => {
+  const { relay, tab } = await visitDashboard()
+  await tab.goto(`${relay.baseUrl}/domains`)
+  await tab.getByRole('button', { name: 'Add a domain' }).click()
+  await tab.getByLabel('Domain name').fill('acme.example')
+  await tab.getByRole('button', { name: 'Add', exact: true }).click()
+  await tab.getByRole('heading', { name: 'acme.example' }).waitFor()
+  await tab.getByRole('heading', { name: 'Needed before mail can leave' }).waitFor()
+  const download = tab.waitForEvent('download')
+  await tab.getByRole('button', { name: 'Zone file' }).click()
+  expect((await download).suggestedFilename()).toBe('acme.example.zone')
+  await tab.getByRole('link', { name: 'API keys' }).first().click()
+  await tab.getByRole('button', { name: 'Make an API key' }).click()
+  await tab.getByLabel('What is it for?').fill('shop')
+  await tab.getByRole('dialog').getByRole('button', { name: 'Make an API key' }).click()
+  const token = await tab.locator('.token code').textContent()
+  const answer = await fetch(`${relay.baseUrl}/api/emails`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ from: 'app@sender.example', to: 'ann@inbox.example', subject: 'Hello', text: 'Hello' }),
+  })
+  expect(answer.status).toBe(200)
+})
+
+test('a log-out in one tab ends all tabs, and one comes back to the page where one was', async () => {
+  const visit = await visitDashboard()
+  const { relay, tab, openTab } = visit
+  const other = await openTab()
+  await other.goto(`${relay.baseUrl}/domains`)
+  await other.getByRole('heading', { name: 'Domains that you send from' }).waitFor()
+  await tab.getByRole('button', { name: 'Log out' }).first().click()
+  await tab.getByRole('heading', { name: 'Log in' }).waitFor()
+  await other.getByRole('heading', { name: 'Log in' }).waitFor()
+  const viewer = await visit.addUser('viewer')
+  await other.getByLabel('Email address').fill(viewer.email)
+  await other.getByLabel('Password').fill(viewer.password)
+  await other.getByRole('button', { name: 'Log in' }).click()
+  await other.getByRole('heading', { name: 'Domains that you send from' }).waitFor()
+  expect(await other.getByRole('button', { name: 'Add a domain' }).count()).toBe(0)
+})
+
+test('what a stranger wrote is text: no script of it runs', async () => {
+  const hostile = `"><img src=x onerror="globalThis.taken=1"><script>globalThis.taken=1</script>{{7*7}}`
+  const { relay, tab } = await visitDashboard({ hooks: { rcpt: () => `550 5.1.1 ${hostile}` } })
+  const id = await relay.send('ann@inbox.example', { subject: hostile, html: hostile, metadata: { note: hostile } })
+  await tab.goto(`${relay.baseUrl}/emails/${id}`)
+  await tab.getByRole('heading', { level: 1 }).waitFor()
+  await expect.poll(async () => (await relay.recipients(id))['ann@inbox.example']?.status).toBe('bounced')
+  await tab.getByText('Bounced', { exact: true }).first().waitFor()
+  expect(await tab.getByRole('heading', { level: 1 }).textContent()).toBe(hostile)
+  await tab.goto(`${relay.baseUrl}/emails`)
+  await tab.getByRole('heading', { level: 1 }).waitFor()
+  expect(await tab.evaluate(() => (globalThis as { taken?: number }).taken)).toBeUndefined()
+})

@@ -1,0 +1,119 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { BrowserContext, Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
+import { freePort } from '../../bench/free-port.ts'
+import type { Role } from '../../src/account/permission.ts'
+import { openBrowser } from './browser.ts'
+import { startFakeMx, type FakeMx, type MxHooks } from './fake-mx.ts'
+import { startTestRelay, type TestRelay } from './start-relay.ts'
+
+/** A relay with a dashboard, looked at in a browser. */
+export interface DashboardVisit {
+  relay: TestRelay
+  /** Takes mail to `inbox.example`. */
+  mx: FakeMx
+  context: BrowserContext
+  tab: Page
+  /** What a page wrote on the console, threw, or asked of another origin: nothing, at the end of every test. */
+  complaints: string[]
+  /** Adds a user of the relay's account. */
+  addUser(role: Role, operator?: boolean): Promise<{ email: string; password: string }>
+  logIn(who: { email: string; password: string }, tab?: Page): Promise<void>
+  /** Another tab of the same browser. */
+  openTab(): Promise<Page>
+}
+
+const password = 'correct horse battery'
+let users = 0
+
+/** Starts all of it and logs an owner, who is the operator, in; ends with the test. */
+export async function visitDashboard({
+  hooks = {},
+  settings = {},
+}: { hooks?: MxHooks; settings?: Record<string, string> } = {}): Promise<DashboardVisit> {
+  const mx = await startFakeMx({ host: '127.0.0.2', on: hooks })
+  onTestFinished(() => mx.close())
+  const port = await freePort()
+  const relay = await startTestRelay(
+    {
+      delivery_port: String(mx.port),
+      http_listen: `127.0.0.1:${port}`,
+      base_url: `http://127.0.0.1:${port}`,
+      webhooks_allow_private_addresses: 'true',
+      ...settings,
+    },
+    { 'inbox.example': { a: ['127.0.0.2'] } },
+  )
+  onTestFinished(() => relay.stop())
+  // The page tells ages by the time of day.
+  relay.clock.advance(Date.now() - relay.clock.now())
+  const browser = await openBrowser()
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+    acceptDownloads: true,
+  })
+  const complaints: string[] = []
+  const openTab = async (): Promise<Page> => {
+    const tab = await context.newPage()
+    tab.on('console', (message) => {
+      // A refused request is the API's answer; what the page makes of it is looked at by the test.
+      if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text())
+    })
+    tab.on('pageerror', (error) => complaints.push(String(error)))
+    tab.on('request', (request) => {
+      if (!/^(?:http:\/\/127\.0\.0\.1:|data:|blob:|about:)/.test(request.url())) complaints.push(`request to ${request.url()}`)
+    })
+    return tab
+  }
+  onTestFinished(() => expect(complaints).toEqual([]))
+  const tab = await openTab()
+  const visit: DashboardVisit = {
+    relay,
+    mx,
+    context,
+    tab,
+    complaints,
+    openTab,
+    async addUser(role, operator = false) {
+      const { people, accounts } = relay.relay.services
+      const email = `${role}${++users}@people.example`
+      const { token } = await people.users.invite({ accountId: accounts.getAccount('test').id, email, role, operator })
+      await people.users.takeInvitation(token, password)
+      return { email, password }
+    },
+    async logIn(who, page = tab) {
+      await page.goto(`${relay.baseUrl}/`)
+      await page.getByLabel('Email address').fill(who.email)
+      await page.getByLabel('Password').fill(who.password)
+      await page.getByRole('button', { name: 'Log in' }).click()
+      await page.getByRole('navigation', { name: 'Main' }).waitFor()
+    },
+  }
+  await visit.logIn(await visit.addUser('owner', true))
+  return visit
+}
+
+const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+/** Rules of WCAG 2.2 AA that the page breaks, with the elements. */
+export async function accessibilityFaults(tab: Page): Promise<string[]> {
+  // The policy of the page allows no script but its own; this one comes from the debugger.
+  await tab.evaluate(readFileSync(axePath, 'utf8'))
+  return tab.evaluate(async () => {
+    const { violations } = await (globalThis as any).axe.run((globalThis as any).document, {
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+    })
+    return violations.flatMap(({ id, nodes }: any) => nodes.map(({ html }: any) => `${id}: ${html.slice(0, 200)}`))
+  })
+}
+
+/** Keeps a picture where the environment names a folder, for people to look at. */
+export async function keepScreenshot(tab: Page, name: string): Promise<void> {
+  const folder = process.env['SCREENSHOTS']
+  if (folder === undefined) return
+  mkdirSync(folder, { recursive: true })
+  await tab.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
+}

@@ -123,7 +123,7 @@ test('after an erasure neither the database nor its log nor a backup has a fragm
     status: 'done',
     erased: { recipients: 6, canceled_recipients: 1, contents_waiting: 0, suppressions: 1, idempotency_keys: 2 },
   })
-  for (const thing of ['emails', 'contents', 'events', 'attempts', 'webhook_deliveries', 'returnedMail'])
+  for (const thing of ['emails', 'contents', 'events', 'attempts', 'webhook_deliveries', 'reports'])
     expect(erasure.erased[thing], thing).toBeGreaterThan(0)
   await searchIndex({ db, log: silentLog }).keepUp()
   expect(await traces(relay, hers)).toEqual([])

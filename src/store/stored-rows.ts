@@ -8,6 +8,8 @@ type Missing<T, Declared> = Exclude<keyof T, Declared>
 interface StoredRows<T> {
   /** For `select`. */
   columns: string
+  /** The parameters of `params` in the order of the columns, for `values` or `select`. */
+  parameters: string
   read(row: Row): T
   /** Each member as its column holds it, under its own name. */
   params(object: T): Record<string, Value>
@@ -28,7 +30,8 @@ export const storedRows =
     const members: readonly string[] = [...plain, ...flags]
     const isFlag = new Set<string>(flags)
     const columns = members.map((member) => member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
-    const sql = `insert into ${table} (${columns.join(', ')}) values (${members.map((member) => `:${member}`).join(', ')})`
+    const parameters = members.map((member) => `:${member}`).join(', ')
+    const sql = `insert into ${table} (${columns.join(', ')}) values (${parameters})`
     const read = (row: Row): object =>
       Object.fromEntries(
         members.map((member, place) => {
@@ -40,5 +43,6 @@ export const storedRows =
       const values = object as Record<string, Value | boolean>
       return Object.fromEntries(members.map((member) => [member, isFlag.has(member) ? Number(values[member]) : (values[member] as Value)]))
     }
-    return { columns: columns.join(', '), read: read as (row: Row) => T, params, insert: (object) => ({ sql, params: params(object) }) }
+    const insert = (object: T): Statement => ({ sql, params: params(object) })
+    return { columns: columns.join(', '), parameters, read: read as (row: Row) => T, params, insert }
   }

@@ -1,7 +1,7 @@
 import type { Secrets } from '../account/key-file.ts'
 import { parseEventsText } from './event-subscription.ts'
 import { openSigningKey } from './signing-key.ts'
-import type { BasicAuth, SealedSecrets, Webhook, WebhookRow } from './webhook-store.ts'
+import type { BasicAuth, SealedSecrets, StoredWebhook, Webhook } from './webhook-store.ts'
 
 const secretContext = (id: string): string => `webhook ${id}`
 
@@ -19,26 +19,15 @@ export function sealedSecrets(
 }
 
 /** @throws SternaError `configuration` where the key file is another one */
-export function webhookOfRow(row: WebhookRow, secrets: Pick<Secrets, 'open'>): Webhook {
-  const bytes = (sealed: Uint8Array): Uint8Array => secrets.open(sealed, secretContext(row.id))
+export function openedWebhook(stored: StoredWebhook, secrets: Pick<Secrets, 'open'>): Webhook {
+  const bytes = (sealed: Uint8Array): Uint8Array => secrets.open(sealed, secretContext(stored.id))
   const open = (sealed: Uint8Array): string => Buffer.from(bytes(sealed)).toString()
   return {
-    id: row.id,
-    accountId: row.account_id,
-    sandbox: row.sandbox === 1,
-    url: row.url,
-    events: parseEventsText(row.events),
-    description: row.description,
-    payload: row.payload,
-    includeBots: row.include_bots === 1,
-    status: row.status,
-    disabledReason: row.disabled_reason,
-    secret: open(row.secret),
-    previousSecret: row.previous_secret === null ? null : open(row.previous_secret),
-    previousExpiresAt: row.previous_expires_at,
-    signingKey: row.signing_key && openSigningKey(bytes(row.signing_key)),
-    basicAuth: row.basic_auth && (JSON.parse(open(row.basic_auth)) as BasicAuth),
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    ...stored,
+    events: parseEventsText(stored.events),
+    secret: open(stored.secret),
+    previousSecret: stored.previousSecret === null ? null : open(stored.previousSecret),
+    signingKey: stored.signingKey && openSigningKey(bytes(stored.signingKey)),
+    basicAuth: stored.basicAuth && (JSON.parse(open(stored.basicAuth)) as BasicAuth),
   }
 }

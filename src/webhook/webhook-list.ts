@@ -8,19 +8,10 @@ import { Turns } from '../store/turns.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
 import { newSecret } from './sign-webhook.ts'
 import { cancelPending } from './webhook-delivery-store.ts'
-import {
-  deleteWebhook,
-  everyWebhook,
-  insertWebhook,
-  updateSecrets,
-  updateWebhook,
-  type BasicAuth,
-  type Webhook,
-  type WebhookRow,
-} from './webhook-store.ts'
+import { deleteWebhook, insertWebhook, updateSecrets, updateWebhook, type BasicAuth, webhookRows, type Webhook } from './webhook-store.ts'
 import { usualEvents, type WebhookEventType } from './event-subscription.ts'
 import type { PayloadKind } from './payload-kind.ts'
-import { sealedSecrets, webhookOfRow } from './sealed-webhook.ts'
+import { sealedSecrets, openedWebhook } from './sealed-webhook.ts'
 import { newSigningKey, signingKeyFor } from './signing-key.ts'
 import { checkWebhookUrl } from './webhook-url.ts'
 
@@ -71,7 +62,8 @@ export class WebhookList {
   }
 
   async load(): Promise<void> {
-    for (const row of await this.#db.read<WebhookRow>(everyWebhook)) this.#keep(webhookOfRow(row, this.#secrets))
+    const rows = await this.#db.read(`select ${webhookRows.columns} from webhook where status <> 'deleted'`)
+    for (const stored of rows.map(webhookRows.read)) this.#keep(openedWebhook(stored, this.#secrets))
   }
 
   get someEnabled(): boolean {

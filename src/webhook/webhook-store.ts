@@ -1,5 +1,6 @@
 import type { AccountScope } from '../account/account-scope.ts'
-import type { Row, Statement, Value } from '../store/database.ts'
+import type { Statement, Value } from '../store/database.ts'
+import { storedRows } from '../store/stored-rows.ts'
 import { eventsText, type WebhookEventType } from './event-subscription.ts'
 import type { PayloadKind } from './payload-kind.ts'
 import type { SigningKey } from './signing-key.ts'
@@ -46,51 +47,41 @@ export interface SealedSecrets {
   basicAuth: Uint8Array | null
 }
 
-export interface WebhookRow extends Row {
-  id: string
-  account_id: string
-  url: string
-  events: string
-  description: string | null
-  payload: PayloadKind
-  include_bots: number
-  sandbox: number
-  status: 'enabled' | 'disabled'
-  disabled_reason: DisabledReason | null
-  secret: Uint8Array
-  previous_secret: Uint8Array | null
-  previous_expires_at: number | null
-  signing_key: Uint8Array | null
-  basic_auth: Uint8Array | null
-  created_at: number
-  updated_at: number
-}
+/** A webhook as its row holds it: events as text, and secrets sealed. */
+export type StoredWebhook = Omit<Webhook, 'events' | keyof SealedSecrets> & SealedSecrets & { events: string }
 
-/** All webhooks that are not deleted. */
-export const everyWebhook = `
-  select id, account_id, url, events, description, payload, include_bots, sandbox, status, disabled_reason, secret, previous_secret,
-         previous_expires_at, signing_key, basic_auth, created_at, updated_at
-    from webhook where status <> 'deleted'`
+export const webhookRows = storedRows<StoredWebhook>('webhook')(
+  [
+    'id',
+    'accountId',
+    'url',
+    'events',
+    'description',
+    'payload',
+    'status',
+    'disabledReason',
+    'secret',
+    'previousSecret',
+    'previousExpiresAt',
+    'signingKey',
+    'basicAuth',
+    'createdAt',
+    'updatedAt',
+  ],
+  ['sandbox', 'includeBots'],
+)
+
+const paramsOf = (webhook: Webhook, sealed: SealedSecrets): Record<string, Value> =>
+  webhookRows.params({ ...webhook, ...sealed, events: eventsText(webhook.events) })
 
 const newestEvent = '(select coalesce(max(seq), 0) from event)'
 
 /** Fails (`expect`) if the account already has `limit` webhooks. The webhook gets only events after it. */
 export function insertWebhook(webhook: Webhook, sealed: SealedSecrets, limit: number): Statement {
   return {
-    sql: `insert into webhook (id, account_id, url, events, description, payload, include_bots, sandbox, status, disabled_reason, secret,
-                               signing_key, basic_auth, after_seq, created_at, updated_at)
-          select :id, :accountId, :url, :events, :description, :payload, :includeBots, :sandbox, :status, :disabledReason, :secret,
-                 :signingKey, :basicAuth, ${newestEvent}, :createdAt, :createdAt
+    sql: `insert into webhook (${webhookRows.columns}, after_seq) select ${webhookRows.parameters}, ${newestEvent}
            where (select count(*) from webhook where account_id = :accountId and status <> 'deleted') < :limit`,
-    params: {
-      ...changeable(webhook, sealed),
-      id: webhook.id,
-      accountId: webhook.accountId,
-      sandbox: webhook.sandbox ? 1 : 0,
-      secret: sealed.secret,
-      createdAt: webhook.createdAt,
-      limit,
-    },
+    params: { ...paramsOf(webhook, sealed), limit },
     expect: 1,
   }
 }
@@ -103,41 +94,18 @@ export function updateWebhook(webhook: Webhook, sealed: SealedSecrets, { reenabl
                              include_bots = :includeBots, status = :status, signing_key = :signingKey, basic_auth = :basicAuth,
                              disabled_reason = :disabledReason, updated_at = :updatedAt${again}
            where id = :id and status <> 'deleted'`,
-    params: { ...changeable(webhook, sealed), id: webhook.id, updatedAt: webhook.updatedAt },
+    params: paramsOf(webhook, sealed),
     expect: 1,
   }
 }
-
-const changeable = (
-  { url, events, description, payload, includeBots, status, disabledReason }: Webhook,
-  { signingKey, basicAuth }: SealedSecrets,
-): Record<string, Value> => ({
-  url,
-  events: eventsText(events),
-  description,
-  payload,
-  includeBots: includeBots ? 1 : 0,
-  status,
-  disabledReason,
-  signingKey,
-  basicAuth,
-})
 
 /** Writes new secrets. Fails (`expect`) during an overlap, unless forced. */
 export function updateSecrets(webhook: Webhook, sealed: SealedSecrets, { force }: { force: boolean }): Statement {
   return {
     sql: `update webhook set secret = :secret, previous_secret = :previousSecret, previous_expires_at = :previousExpiresAt,
-                             signing_key = :signingKey, updated_at = :now
-           where id = :id and status <> 'deleted' and (previous_expires_at is null or previous_expires_at <= :now or :force = 1)`,
-    params: {
-      id: webhook.id,
-      secret: sealed.secret,
-      previousSecret: sealed.previousSecret,
-      previousExpiresAt: webhook.previousExpiresAt,
-      signingKey: sealed.signingKey,
-      now: webhook.updatedAt,
-      force: force ? 1 : 0,
-    },
+                             signing_key = :signingKey, updated_at = :updatedAt
+           where id = :id and status <> 'deleted' and (previous_expires_at is null or previous_expires_at <= :updatedAt or :force = 1)`,
+    params: { ...paramsOf(webhook, sealed), force: force ? 1 : 0 },
     expect: 1,
   }
 }

@@ -96,7 +96,8 @@ const widest = 60
 
 const shortened = (text: string): string => (text.length <= widest ? text : `${text.slice(0, widest - 1)}…`)
 
-const jsonLine = ({ id, type, created_at: createdAt, data }: FeedRow): string => `${webhookBody({ id, type, createdAt, data })}\n`
+const jsonLine = ({ id, type, sandbox, created_at: createdAt, data }: FeedRow): string =>
+  `${webhookBody({ id, type, sandbox: sandbox === 1, createdAt, data })}\n`
 
 /** `2027-01-01T00:00:00.000Z  bounced  em_…  ann@example.com  550 5.1.1 No such user` */
 function eventLine({ type, created_at: createdAt, data }: FeedRow): string {

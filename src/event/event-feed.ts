@@ -9,6 +9,8 @@ export interface FeedRow extends Row {
   seq: number
   id: string
   type: PublicEventType
+  /** 1 or 0 */
+  sandbox: number
   created_at: number
   /** JSON, exactly as sent to webhooks. */
   data: string
@@ -29,7 +31,7 @@ export class EventFeed {
 
   async find(scope: AccountScope, id: string): Promise<FeedRow | undefined> {
     const [row] = await this.#db.slowRead<FeedRow>(
-      `select seq, id, type, created_at, data from event
+      `select seq, id, type, sandbox, created_at, data from event
         where id = :id and account_id = :accountId and sandbox = :sandbox and ${isPublic}`,
       { id, ...scopeParams(scope) },
     )
@@ -53,6 +55,6 @@ export class EventFeed {
 
   /** A page with one extra row, for `pageClause`. */
   page(scope: AccountScope, page: FeedPage, filter = everything): Promise<FeedRow[]> {
-    return new EventSearch<FeedRow>(this.#db, { columns: 'seq, id, type, created_at, data', scope, filter, page }).page()
+    return new EventSearch<FeedRow>(this.#db, { columns: 'seq, id, type, sandbox, created_at, data', scope, filter, page }).page()
   }
 }

@@ -81,6 +81,7 @@ const eventOf = (type: EventType, additions: z.ZodRawShape = {}, suffix = '') =>
       type: z.literal(type),
       created_at: timeAnswer.describe('When it was recorded.'),
       data: z.object({ ...subject, ...ownData[type], ...additions }),
+      sandbox: z.literal(true).optional().describe('Only where it happened in the sandbox.'),
     })
     .meta({ id: `${schemaName(type)}${suffix}` })
 

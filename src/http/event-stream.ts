@@ -135,5 +135,5 @@ export class EventStream extends Readable {
 }
 
 /** JSON has no line breaks, so the data is one line. */
-const eventText = ({ id, type, created_at: createdAt, data }: FeedRow): string =>
-  `id: ${id}\nevent: ${type}\ndata: ${webhookBody({ id, type, createdAt, data })}\n\n`
+const eventText = ({ id, type, sandbox, created_at: createdAt, data }: FeedRow): string =>
+  `id: ${id}\nevent: ${type}\ndata: ${webhookBody({ id, type, sandbox: sandbox === 1, createdAt, data })}\n\n`

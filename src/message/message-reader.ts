@@ -60,6 +60,8 @@ export interface EventRow extends Row {
   seq: number
   id: string
   type: string
+  /** 1 or 0 */
+  sandbox: number
   created_at: number
   data: string
 }
@@ -160,7 +162,7 @@ export class MessageReader {
   events(messageId: string, page: Page<number>): Promise<EventRow[]> {
     const { condition, order, params } = pageClause(page, 'seq')
     return this.#db.slowRead<EventRow>(
-      `select seq, id, type, created_at, data from event where message_id = :messageId and ${condition} ${order}`,
+      `select seq, id, type, sandbox, created_at, data from event where message_id = :messageId and ${condition} ${order}`,
       { messageId, ...params },
     )
   }

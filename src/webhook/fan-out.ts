@@ -89,7 +89,8 @@ const eventsBetween = (db: Database, { from, to }: LogStep): Promise<DueEvent[]>
 /** What is posted; null where the webhook's shape has no word for the event. */
 async function bodyOf(event: DueEvent, db: Database): Promise<string | null> {
   const { id, type, created_at: createdAt, payload } = event
-  if (payload === 'standard') return webhookBody({ id, type, createdAt, data: standardData(event.data) })
+  const sandbox = event.sandbox === 1
+  if (payload === 'standard') return webhookBody({ id, type, sandbox, createdAt, data: standardData(event.data) })
   const about = await aboutOf(event, db)
   if (isServiceShape(payload)) return shapedBody(payload, toldEvent(event, about))
   const extension = {
@@ -99,7 +100,7 @@ async function bodyOf(event: DueEvent, db: Database): Promise<string | null> {
     tags: about?.tags ?? '[]',
     metadata: about?.metadata ?? '{}',
   }
-  return webhookBody({ id, type, createdAt, data: extendedData(event.data, extension) })
+  return webhookBody({ id, type, sandbox, createdAt, data: extendedData(event.data, extension) })
 }
 
 /** Undefined where the message is gone. */

@@ -77,7 +77,7 @@ async function sendSample(
   const data = payload === 'extended' ? extendedData(sample, sampleExtension) : sample
   const text = isServiceShape(payload)
     ? shapedBody(payload, sampleEvent(type, id, sample, at))
-    : webhookBody({ id: eventId, type, createdAt: at, data })
+    : webhookBody({ id: eventId, type, sandbox: webhook.sandbox, createdAt: at, data })
   if (text === null)
     throw new SternaError(
       'validation_error',

@@ -14,12 +14,12 @@ export interface ExtendedData {
 }
 
 /**
- * The text that receivers get. The order of keys never changes. `data` is JSON and used as is. The text is made once; every attempt and
+ * The text that receivers get, marked if it is of the sandbox. The order of keys never changes. `data` is JSON and used as is. The text is made once; every attempt and
  * replay signs and sends the same bytes.
  */
-export const webhookBody = (event: { id: string; type: string; createdAt: number; data: string }): string =>
+export const webhookBody = (event: { id: string; type: string; sandbox: boolean; createdAt: number; data: string }): string =>
   `{"id":${JSON.stringify(event.id)},"type":${JSON.stringify(event.type)},` +
-  `"created_at":"${isoTime(event.createdAt)}","data":${event.data}}`
+  `"created_at":"${isoTime(event.createdAt)}","data":${event.data}${event.sandbox ? ',"sandbox":true' : ''}}`
 
 /** `data` without what only extended webhooks get: why a hit was judged a machine's. */
 export const standardData = (data: string): string => data.replace(/,"bot_reason":(?:null|"\w*"),"bot_confidence":[\d.]+\}$/, '}')

@@ -89,6 +89,7 @@ export const emailItem = resource<EmailServices>('EmailItem')({
   metadata: [z.record(z.string(), z.string()), ({ message }) => JSON.parse(message.metadata) as Record<string, string>],
   template_id: [z.string().nullable(), ({ message }) => message.template_id],
   domain_id: [z.string().nullable().describe('The domain that signed it; null in the sandbox.'), ({ message }) => message.domain_id],
+  sandbox: [z.boolean().describe('Whether it stays in the sandbox: nobody gets it.'), ({ message }) => message.sandbox === 1],
   // Mail of the server's own belongs to an account that nobody can read.
   source: [z.enum(['api', 'smtp', 'compat']), ({ message }) => message.source as Exclude<MessageRow['source'], 'system'>],
   status: [z.enum(emailStatuses).describe('Derived from the recipients.'), statusOf],
@@ -197,8 +198,10 @@ export const attachmentAnswer = z
   .meta({ id: 'Attachment' })
 
 /** An event as webhooks carry it; the log also shows those that webhooks do not. */
-export const eventObject = (row: EventRow) =>
-  ({ id: row.id, type: row.type, created_at: isoTime(row.created_at), data: JSON.parse(row.data) }) as z.input<typeof eventSchema>
+export const eventObject = ({ id, type, sandbox, created_at: at, data }: EventRow) =>
+  ({ id, type, created_at: isoTime(at), data: JSON.parse(data), ...(sandbox === 1 ? { sandbox: true } : {}) }) as z.input<
+    typeof eventSchema
+  >
 
 /** What a batch is answered; strict ones have no `errors`. */
 export const sentBatchObject = ({ emails, errors }: AcceptedBatch, mode: 'strict' | 'permissive') => ({

@@ -147,5 +147,7 @@ async function placeOf({ eventFeed }: EventServices, scope: AccountScope, id: st
   throw new SternaError('invalid_parameter', `There is no event ${id.slice(0, 100)}, or no longer: begin anew without it.`)
 }
 
-const eventObject = ({ id, type, created_at: at, data }: FeedRow) =>
-  ({ id, type, created_at: isoTime(at), data: JSON.parse(data) }) as z.input<typeof eventAnswer>
+const eventObject = ({ id, type, sandbox, created_at: at, data }: FeedRow) =>
+  ({ id, type, created_at: isoTime(at), data: JSON.parse(data), ...(sandbox === 1 ? { sandbox: true } : {}) }) as z.input<
+    typeof eventAnswer
+  >

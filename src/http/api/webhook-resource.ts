@@ -28,6 +28,7 @@ export const webhookResource = resource<Webhook>('Webhook')({
       .describe('By which the signature of SendGrid (ECDSA, P-256) or Postal (RSA) is checked, in base64; null for others.'),
     ({ signingKey }) => signingKey?.publicKey ?? null,
   ],
+  sandbox: z.boolean().describe('Whether it gets what happens in the sandbox, and nothing else.'),
   status: z.enum(['enabled', 'disabled']),
   disabled_reason: z.enum(['manual', 'failures']).nullable(),
   created_at: time(),

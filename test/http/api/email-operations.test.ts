@@ -690,6 +690,7 @@ describe('reading', () => {
       'metadata',
       'template_id',
       'domain_id',
+      'sandbox',
       'source',
       'status',
       'last_event',

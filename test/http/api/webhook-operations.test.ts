@@ -43,6 +43,7 @@ test('the three fields of the description make a webhook; only who may change it
     include_bots: false,
     basic_auth: null,
     public_key: null,
+    sandbox: false,
     status: 'enabled',
     disabled_reason: null,
     created_at: '2026-11-21T06:00:00.000Z',

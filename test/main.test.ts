@@ -133,6 +133,7 @@ const refusals: [argv: string[], exitCode: number, stderr: RegExp][] = [
   [['key', 'create', '--account', 'nobody'], 1, /There is no account "nobody"/],
   [['account', 'create', 'b', '--plan', 'gold'], 1, /There is no plan "gold"; choose one of free/],
   [['key', 'create', '--account', 'shop', '--permission', 'all'], 2, /--permission is "all"/],
+  [['key', 'create', '--account', 'shop', '--expires', 'soon'], 2, /--expires: "soon" is not a time/],
   [['account', 'delete', 'shop'], 2, /there is no terminal to ask on\. Add --yes/],
   [['account', 'delete', 'nobody', '--yes'], 1, /There is no account "nobody"/],
   [['domain', 'add', 'co.uk', '--account', 'shop'], 1, /public suffix/],
@@ -163,6 +164,28 @@ test('configuration faults are reported before anything is touched', async () =>
   const ran = await sterna('account', 'list', '--config', file)
   expect(ran.exitCode).toBe(1)
   expect(ran.stderr).toMatch(/2 errors:\n.*faulty\.yml:2: .*did you mean http\.listen\?\n.*faulty\.yml:1: mode: "lvie"/)
+})
+
+test('what needs no server prints JSON too', async () => {
+  writeFileSync(join(directory, 'mail.html'), '<a href="https://shop.example/">x</a>')
+  writeFileSync(join(directory, 'note.eml'), 'From: a@b.example\n\nhello\n')
+  expect(await succeed('backup', 'json.db')).toContain('json.db')
+  const other = join(directory, 'json.yml')
+  writeFileSync(other, `data_dir: ${directory}/json\n`)
+  const lines: [argv: string[], object: object][] = [
+    [
+      ['restore', 'json.db', '--key', 'data/secret.key', '--config', other],
+      { object: 'restore', accounts: expect.any(Number), previous_database: null },
+    ],
+    [['compact', '--config', other], { object: 'compaction', bytes_after: expect.any(Number) }],
+    [['tracking', 'rewrite', 'mail.html'], { object: 'rewritten_html', html: expect.stringContaining('https://track.example/t/c/') }],
+    [['feedback', 'parse', 'note.eml'], { file: 'note.eml', class: 'not-bounce', recipients: [] }],
+  ]
+  for (const [argv, object] of lines) {
+    const { stdout, stderr, exitCode } = await sterna(...argv, '--json')
+    expect({ argv, stderr, exitCode }).toEqual({ argv, stderr: '', exitCode: 0 })
+    expect(JSON.parse(stdout)).toMatchObject(object)
+  }
 })
 
 test('help and version need no configuration', async () => {

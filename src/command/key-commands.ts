@@ -1,6 +1,5 @@
 import { permissions, type Permission } from '../account/permission.ts'
 import { duration, SettingFault } from '../config/setting-types.ts'
-import { SternaError } from '../errors.ts'
 import { apiKey } from '../http/api/api-key-operations.ts'
 import { isoTime, parseIsoTime } from '../iso-time.ts'
 import {
@@ -13,6 +12,7 @@ import {
   shownTime,
   table,
   textOption,
+  usageFault,
   type Command,
   type CommandInput,
 } from './command.ts'
@@ -123,13 +123,13 @@ function timeOf(text: string | undefined): number | null {
   if (text === undefined) return null
   const at = parseIsoTime(text)
   if (at !== null) return at
-  throw new SternaError('validation_error', `"${text}" is not a time. Write it like 2027-01-01T00:00:00Z.`)
+  throw usageFault(`--expires: "${text}" is not a time. Write it like 2027-01-01T00:00:00Z.`)
 }
 
 function durationOf(text: string): number {
   try {
     return duration.parse(text)
   } catch (error) {
-    throw error instanceof SettingFault ? new SternaError('validation_error', error.message) : error
+    throw error instanceof SettingFault ? usageFault(`--overlap: ${error.message}`) : error
   }
 }

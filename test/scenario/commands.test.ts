@@ -251,3 +251,18 @@ test('an export whose reader leaves ends, and has no manifest', async () => {
   expect(await running.result).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('interrupted') })
   expect(existsSync(join(directory, 'manifest.json'))).toBe(false)
 })
+
+test('the queue commands print JSON too', async () => {
+  const relay = await start()
+  const id = await relay.send('later@rcpt.example')
+  await settled(relay, id, 'later@rcpt.example', 'deferred')
+  const json = async (...argv: string[]) => JSON.parse((await run(relay, 'queue', ...argv, '--json')).stdout)
+  expect(await json('list')).toMatchObject({
+    object: 'list',
+    data: [{ object: 'queue_destination', destination: 'rcpt.example', waiting: 1 }],
+  })
+  expect(await json('hold', id)).toEqual({ object: 'queue_change', what: id, recipients: 1 })
+  expect(await json('show', id)).toMatchObject({ object: 'list', data: [{ email_id: id, held: true, to: 'later@rcpt.example' }] })
+  expect(await json('release', id)).toEqual({ object: 'queue_change', what: id, recipients: 1 })
+  expect(await json('retry', 'rcpt.example')).toEqual({ object: 'queue_change', what: 'rcpt.example', recipients: 1 })
+})

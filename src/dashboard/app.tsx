@@ -11,6 +11,12 @@ const routes: Route[] = [
   { pattern: '/emails/:id', load: () => import('./pages/email.tsx') },
   { pattern: '/domains', load: () => import('./pages/domains.tsx') },
   { pattern: '/domains/:name', load: () => import('./pages/domain.tsx') },
+  { pattern: '/suppressions', load: () => import('./pages/suppressions.tsx') },
+  { pattern: '/webhooks', load: () => import('./pages/webhooks.tsx') },
+  { pattern: '/webhooks/:id', load: () => import('./pages/webhook.tsx') },
+  { pattern: '/queue', load: () => import('./pages/queue.tsx') },
+  { pattern: '/health', load: () => import('./pages/health.tsx') },
+  { pattern: '/settings', load: () => import('./pages/settings.tsx') },
   { pattern: '/keys', load: () => import('./pages/keys.tsx') },
 ]
 

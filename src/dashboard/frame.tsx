@@ -62,8 +62,17 @@ const Brand = () => (
 function Navigation({ name }: { name: string }) {
   const domains = useApi<List<Domain>>('/api/domains?limit=100')
   const toLookAt = domains.data?.data.filter(({ status }) => status !== 'verified').length ?? 0
-  const sending: Entry[] = [{ href: '/domains', icon: 'globe', text: t.nav.domains, count: toLookAt }]
-  const build: Entry[] = mayChange() ? [{ href: '/keys', icon: 'key', text: t.nav.keys }] : []
+  const sending: Entry[] = [
+    { href: '/domains', icon: 'globe', text: t.nav.domains, count: toLookAt },
+    { href: '/suppressions', icon: 'ban', text: t.nav.suppressions },
+  ]
+  const keys: Entry[] = mayChange() ? [{ href: '/keys', icon: 'key', text: t.nav.keys }] : []
+  const build: Entry[] = [...keys, { href: '/webhooks', icon: 'hook', text: t.nav.webhooks }]
+  const server: Entry[] = [
+    { href: '/queue', icon: 'queue', text: t.nav.queue },
+    { href: '/health', icon: 'heart', text: t.nav.health },
+    { href: '/settings', icon: 'gear', text: t.nav.settings },
+  ]
   return (
     <nav class="nav" aria-label={name}>
       <Group
@@ -73,8 +82,8 @@ function Navigation({ name }: { name: string }) {
         ]}
       />
       <Group heading={t.nav.sending} entries={sending} />
-      {build.length > 0 && <Group heading={t.nav.build} entries={build} />}
-      {isOperator() && <Group heading={t.nav.server} entries={[]} />}
+      <Group heading={t.nav.build} entries={build} />
+      {isOperator() && <Group heading={t.nav.server} entries={server} />}
     </nav>
   )
 }
@@ -85,7 +94,6 @@ const isCurrent = (href: string): boolean => {
 }
 
 function Group({ heading, entries }: { heading?: string; entries: Entry[] }) {
-  if (entries.length === 0) return null
   return (
     <div>
       {heading && <h2>{heading}</h2>}

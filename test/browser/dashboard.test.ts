@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { startReceiver, status } from '../support/webhook-receiver.ts'
 import { accessibilityFaults, keepScreenshot, visitDashboard } from '../support/dashboard-visit.ts'
 
 const looks = [
@@ -45,6 +46,8 @@ test(
     })
     await expect.poll(() => mx.messages.length).toBeGreaterThan(0)
     await relay.call('POST', '/api/domains', { name: 'acme.example' })
+    await relay.call('POST', '/api/suppressions', { email: 'gone@inbox.example', reason: 'asked by phone' })
+    const { body: webhook } = await relay.call('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/hook', events: ['email.delivered'] })
     const pages: [name: string, path: string][] = [
       ['overview', '/'],
       ['emails', '/emails'],
@@ -52,6 +55,12 @@ test(
       ['domains', '/domains'],
       ['domain', '/domains/acme.example'],
       ['keys', '/keys'],
+      ['suppressions', '/suppressions'],
+      ['webhooks', '/webhooks'],
+      ['webhook', `/webhooks/${webhook.id}`],
+      ['queue', '/queue'],
+      ['health', '/health'],
+      ['settings', '/settings'],
       ['not-found', '/nothing'],
     ]
     const faults: string[] = []
@@ -128,4 +137,33 @@ test('what a stranger wrote is text: no script of it runs', async () => {
   await tab.goto(`${relay.baseUrl}/emails`)
   await tab.getByRole('heading', { level: 1 }).waitFor()
   expect(await tab.evaluate(() => (globalThis as { taken?: number }).taken)).toBeUndefined()
+})
+
+test('an operator sees what waits for whom, holds it, and lets it go', async () => {
+  const { relay, tab } = await visitDashboard({ hooks: { rcpt: () => '451 4.7.1 Greylisted, come back later' } })
+  await relay.send('ann@inbox.example')
+  await tab.getByRole('link', { name: 'Queue' }).first().click()
+  await tab.getByText('451 4.7.1 Greylisted').waitFor()
+  await tab.getByRole('button', { name: 'Hold', exact: true }).click()
+  await tab.getByRole('button', { name: 'Release' }).click()
+  await tab.getByRole('button', { name: 'Hold', exact: true }).waitFor()
+})
+
+test('a webhook is added and tested, and a suppressed address is found and removed', async () => {
+  const { relay, tab } = await visitDashboard()
+  const receiver = await startReceiver(status(503))
+  await tab.goto(`${relay.baseUrl}/webhooks`)
+  await tab.getByRole('button', { name: 'Add a webhook' }).click()
+  await tab.getByLabel('URL').fill(receiver.url)
+  await tab.getByRole('button', { name: 'Add', exact: true }).click()
+  await tab.getByRole('button', { name: 'Send a test' }).click()
+  await tab.getByText('The test was not taken.').waitFor()
+  await tab.getByText(/^Status 503/).waitFor()
+  await relay.call('POST', '/api/suppressions', { email: 'gone@inbox.example' })
+  await tab.getByRole('link', { name: 'Suppressions' }).first().click()
+  await tab.getByLabel('Whole address').fill('gone@inbox.example')
+  await tab.getByLabel('Whole address').press('Enter')
+  await tab.getByRole('link', { name: 'gone@inbox.example' }).waitFor()
+  await tab.getByRole('button', { name: 'Remove' }).click()
+  await tab.getByText('gone@inbox.example is not suppressed.').waitFor()
 })

@@ -1,3 +1,7 @@
+import type { suppression } from '../../http/api/suppression-operations.ts'
+import type { queueDestination } from '../../http/api/queue-operations.ts'
+import type { webhookTestObject } from '../../http/api/webhook-operations.ts'
+import type { webhookDelivery, webhookResource } from '../../http/api/webhook-resource.ts'
 import type { userResource } from '../../http/api/user-operations.ts'
 import type { attachmentAnswer, attemptResource, emailItem, emailResource } from '../../http/api/email-resource.ts'
 import type { domainSchema } from '../../http/api/domain-resource.ts'
@@ -40,6 +44,28 @@ export interface MailEvent {
 export type Domain = Shown<typeof domainSchema>
 export type DomainRecord = Domain['records'][number]
 export type User = Shown<typeof userResource.schema>
+
+export type Suppression = Shown<typeof suppression.schema>
+export type QueueDestination = Shown<typeof queueDestination.schema>
+/** The secret is there for those who may change it. */
+export type Webhook = Shown<typeof webhookResource.schema> & { signing_secret?: string }
+export type WebhookDelivery = Shown<typeof webhookDelivery.schema>
+export type WebhookTest = ReturnType<typeof webhookTestObject>
+
+export interface Setting {
+  name: string
+  environment_name: string
+  value: unknown
+  origin: string
+  place: string | null
+  description: string
+}
+
+export interface Doctor {
+  status: string
+  checked_at: string
+  findings: { check: string; status: string; what: string; advice: string | null }[]
+}
 
 export interface Session {
   object: 'session'

@@ -1,23 +1,11 @@
 import type { ComponentChildren } from 'preact'
 import { useApi } from '../api/cache.ts'
-import type { Domain, List } from '../api/types.ts'
+import type { Domain, List, QueueDestination, Webhook } from '../api/types.ts'
 import { percent } from '../format.ts'
 import { isOperator } from '../rights.ts'
 import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { Note } from './page.tsx'
-
-interface QueueDestination {
-  destination: string
-  waiting: number
-  last_response: string | null
-}
-
-interface Webhook {
-  id: string
-  url: string
-  disabled_reason: string | null
-}
 
 /** Above it, providers begin to refuse. */
 const harmfulComplaintRate = 0.001
@@ -74,7 +62,17 @@ function domainConcern({ name, status, records }: Domain): Concern[] {
 }
 
 const webhookConcern = ({ id, url, disabled_reason: reason }: Webhook): Concern[] =>
-  reason === 'failures' ? [{ key: id, tone: 'bad', what: t.overview.webhookDisabled(url), how: '', link: null }] : []
+  reason === 'failures'
+    ? [
+        {
+          key: id,
+          tone: 'bad',
+          what: t.overview.webhookDisabled(url),
+          how: '',
+          link: { href: `/webhooks/${id}`, text: t.overview.openWebhook },
+        },
+      ]
+    : []
 
 const complaintConcern = (rate: number): Concern => ({
   key: 'complaints',
@@ -88,5 +86,13 @@ function queueConcern({ destination, waiting, last_response: answer }: QueueDest
   // Mail that has not been tried yet waits for nobody.
   if (answer === null) return []
   const how = t.overview.itAnswers(answer)
-  return [{ key: destination, tone: 'wait', what: t.overview.queueWaits(destination, waiting), how, link: null }]
+  return [
+    {
+      key: destination,
+      tone: 'wait',
+      what: t.overview.queueWaits(destination, waiting),
+      how,
+      link: { href: '/queue', text: t.overview.openQueue },
+    },
+  ]
 }

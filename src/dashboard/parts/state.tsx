@@ -19,6 +19,7 @@ const looks: Record<string, [Tone, IconName]> = {
   missing: ['wait', 'wait'],
   warning: ['wait', 'warn'],
   held: ['wait', 'wait'],
+  skipped: ['quiet', 'off'],
   partially_delivered: ['wait', 'part'],
   bounced: ['bad', 'bad'],
   failed: ['bad', 'bad'],

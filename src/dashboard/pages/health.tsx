@@ -1,0 +1,55 @@
+import { useApi } from '../api/cache.ts'
+import type { Doctor } from '../api/types.ts'
+import { Answer } from '../parts/answer.tsx'
+import { ActionButton } from '../parts/controls.tsx'
+import { Page } from '../parts/page.tsx'
+import { State } from '../parts/state.tsx'
+import { Ago } from '../parts/time.tsx'
+import { isOperator } from '../rights.ts'
+import { t } from '../texts/texts.ts'
+
+const order = ['failed', 'warning', 'skipped', 'ok']
+
+export default function Health() {
+  const doctor = useApi<Doctor>(isOperator() ? '/api/doctor' : null)
+  if (!isOperator()) return <Page title={t.health.title} heading={t.common.notAllowed(t.common.operators)} />
+  const { data } = doctor
+  return (
+    <Page
+      narrow
+      title={t.health.title}
+      heading={data ? (t.health.headings[data.status] ?? data.status) : t.health.checking}
+      sub={
+        data && (
+          <span>
+            {t.health.checked} <Ago of={data.checked_at} />
+          </span>
+        )
+      }
+      actions={<ActionButton main text={t.common.checkAgain} icon="redo" run={doctor.reload} />}
+    >
+      <section class="panel" aria-label={t.health.title}>
+        <Answer of={doctor} rows={8}>
+          {({ findings }) => (
+            <ul>
+              {findings
+                .toSorted((one, other) => order.indexOf(one.status) - order.indexOf(other.status))
+                .map(({ check, status, what, advice }, place) => (
+                  <li class="rec" key={`${check} ${place}`}>
+                    <div>
+                      <h2>{t.health.checks[check] ?? check}</h2>
+                      <State of={status} />
+                    </div>
+                    <div>
+                      <p>{what}</p>
+                      {advice !== null && <p class="muted">{advice}</p>}
+                    </div>
+                  </li>
+                ))}
+            </ul>
+          )}
+        </Answer>
+      </section>
+    </Page>
+  )
+}

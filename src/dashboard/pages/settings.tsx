@@ -1,0 +1,54 @@
+import { useState } from 'preact/hooks'
+import { useApi } from '../api/cache.ts'
+import type { List, Setting } from '../api/types.ts'
+import { Answer, Empty } from '../parts/answer.tsx'
+import { Field } from '../parts/fields.tsx'
+import { Page } from '../parts/page.tsx'
+import { Rows, type Column } from '../parts/rows.tsx'
+import { isOperator } from '../rights.ts'
+import { t } from '../texts/texts.ts'
+
+export default function Settings() {
+  const settings = useApi<List<Setting>>(isOperator() ? '/api/settings' : null)
+  const [word, setWord] = useState('')
+  if (!isOperator()) return <Page title={t.settings.title} heading={t.common.notAllowed(t.common.operators)} />
+  return (
+    <Page title={t.settings.title} heading={t.settings.heading} sub={t.settings.readOnly}>
+      <section class="panel" aria-label={t.settings.title}>
+        <div class="filters">
+          <Field label={t.common.search} type="search" value={word} onValue={setWord} />
+        </div>
+        <Answer of={settings} rows={12}>
+          {({ data }) => {
+            const found = data.filter(({ name, description }) => `${name} ${description}`.toLowerCase().includes(word.toLowerCase()))
+            return found.length === 0 ? (
+              <Empty text={t.settings.none} />
+            ) : (
+              <Rows rows={found} columns={columns()} keyOf={({ name }) => name} />
+            )
+          }}
+        </Answer>
+      </section>
+    </Page>
+  )
+}
+
+const columns = (): Column<Setting>[] => [
+  {
+    head: t.settings.name,
+    kind: 'title',
+    cell: ({ name, environment_name: variable, description }) => (
+      <>
+        <b class="mono">{name}</b> <code class="muted">{variable}</code>
+        <p class="reason">{description}</p>
+      </>
+    ),
+  },
+  { head: t.settings.value, cell: ({ value }) => <code>{valueInWords(value)}</code> },
+  { head: t.settings.origin, kind: 'quiet', cell: ({ origin, place }) => place ?? t.settings.origins[origin] ?? origin },
+]
+
+const valueInWords = (value: unknown): string => {
+  if (value === null || value === '') return '—'
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}

@@ -37,8 +37,8 @@ const lookedThrough = (value: unknown, level: number): unknown =>
 
 const withoutSecrets = (text: string): string => text.replace(secretTexts, '$1[removed]')
 
-/** Writes lines of this level and above. Tests pass `write` instead of standard error. */
-export function createLog(level: LogLevel, write: (line: string) => void = standardError()): Log {
+/** Writes lines of this level and above; the level may change later. Tests pass `write` instead of standard error. */
+export function createLog(level: LogLevel, write: (line: string) => void = standardError()): Log & { level: string } {
   return pino(
     {
       level,

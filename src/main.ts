@@ -15,8 +15,10 @@ import { judgeFiles, rewriteFile } from './command/tracking-commands.ts'
 import { welcome } from './command/welcome.ts'
 import { loadConfig } from './config/load-config.ts'
 import type { Config } from './config/settings.ts'
-import { SternaError } from './errors.ts'
+import { messageOf, SternaError } from './errors.ts'
 import { createLog, type Log } from './log.ts'
+import type { Relay } from './relay/relay.ts'
+import { nextStopSignal } from './relay/signals.ts'
 import { findDatabase } from './store/data-directory.ts'
 
 /** ms that a stop may take before what is in hand is left for the next start. Containers are killed after 10 s. */
@@ -49,7 +51,7 @@ async function carryOut(parsed: ParsedCommand, argv: string[]): Promise<CommandR
   if (output) return resultOf(output, input)
   const config = loadConfig({ file: configFile, env: process.env })
   const log = createLog(config.log.level)
-  if (command.name === 'serve') return serve(config, log, input)
+  if (command.name === 'serve') return serve(config, log, parsed)
   const own = await withoutServer(parsed, config)
   if (own) return resultOf(own, input)
   const request = { argv, cwd: process.cwd() }
@@ -115,9 +117,10 @@ const nothingToRead = (dataDir: string): SternaError =>
       'settings: the same STERNA_DATA_DIR or the same --config.',
   )
 
-/** Serves until it gets a signal. */
-async function serve(config: Config, log: Log, input: CommandInput): Promise<CommandResult> {
-  const stopSignal = nextSignal(log)
+/** Serves until it gets a signal to stop. */
+async function serve(config: Config, log: Log & { level: string }, { configFile, input }: ParsedCommand): Promise<CommandResult> {
+  let reload = (): void => {}
+  const stopSignal = nextStopSignal(log, () => reload())
   // Commands do not need the relay, and start in half the time without it.
   const { startRelay } = await import('./relay/relay.ts')
   const onFatal = (error: Error): void => {
@@ -128,6 +131,7 @@ async function serve(config: Config, log: Log, input: CommandInput): Promise<Com
   try {
     const path = controlSocketPath(config.dataDir)
     const control = await serveControlSocket(path, (request, client) => runCommand(request, relay.services, client), log)
+    reload = () => void loadAgain(configFile, relay, { config, log })
     process.stdout.write(resultOf(await welcome(relay.services, version()), input).stdout)
     log.info({ version: version(), dataDir: config.dataDir }, 'Sterna is ready')
     log.info({ signal: await stopSignal }, 'stopping')
@@ -136,6 +140,22 @@ async function serve(config: Config, log: Log, input: CommandInput): Promise<Com
     await stopInTime(relay, log)
   }
   return { stdout: '', stderr: '', exitCode: 0 }
+}
+
+/** Loads what may change while it serves; a fault of the configuration changes nothing. */
+async function loadAgain(
+  file: string | undefined,
+  relay: Relay,
+  { config, log }: { config: Config; log: Log & { level: string } },
+): Promise<void> {
+  try {
+    const { reloaded, needRestart } = await relay.reload(loadConfig({ file, env: process.env }))
+    log.level = config.log.level
+    log.info({ reloaded }, 'the configuration and the certificate were loaded again')
+    if (needRestart.length > 0) log.warn({ needRestart }, 'some settings have changed that take effect after a restart')
+  } catch (error) {
+    log.error({ problem: messageOf(error) }, 'the configuration could not be loaded again; the one in use stays')
+  }
 }
 
 async function stopInTime(relay: { stop(): Promise<void> }, log: Log): Promise<void> {
@@ -147,25 +167,6 @@ async function stopInTime(relay: { stop(): Promise<void> }, log: Log): Promise<v
   // From here on, only something that failed to end could keep the process alive.
   tooLate.unref()
   log.info({}, 'stopped')
-}
-
-/** ms; npm forwards Ctrl-C, which the terminal also sends to us, so a second signal this soon is the same one */
-const sameSignalMs = 1_000
-
-/** Resolves with the first signal to stop. A second one ends the process at once. */
-function nextSignal(log: Log): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>()
-  let askedAt: number | undefined
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      askedAt ??= performance.now()
-      resolve(signal)
-      if (performance.now() - askedAt < sameSignalMs) return
-      log.warn({ signal }, 'ending at once after a second signal')
-      process.exit(1)
-    })
-  }
-  return promise
 }
 
 const version = (): string => (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version

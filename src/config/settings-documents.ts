@@ -1,4 +1,4 @@
-import { environmentNameOf, settingNames, settings, type Setting, type SettingName } from './settings.ts'
+import { environmentNameOf, reloadedSettings, settingNames, settings, type Setting, type SettingName } from './settings.ts'
 
 const declared = (name: SettingName): Setting<unknown> => settings[name]
 
@@ -23,6 +23,9 @@ export function settingsPage(): string {
     'file, `delivery.port: 25` and `port: 25` below `delivery:` mean the same. An empty variable counts as',
     'absent. At the start, Sterna reports all errors together.',
     '',
+    'A running server loads the file again when it gets `SIGHUP`, and logs which changes took effect and which need a restart. It also',
+    'loads the certificate files again. If the file has an error, nothing changes.',
+    '',
     '- **duration**: a number and a unit, `90s`, `15m`, `48h`, `7d`.',
     '- **size**: a number and a unit, `64KB`, `25MB`, `1GB`; powers of 1024.',
     '- **list**: a YAML list, or comma-separated text. `none` is the empty list.',
@@ -38,6 +41,7 @@ export function settingsPage(): string {
       `- Type: ${declared(name).type.title}`,
       `- Default: ${declared(name).defaultInWords === undefined ? `\`${shownDefault(name)}\`` : shownDefault(name)}`,
       `- Environment: \`${environmentNameOf(name)}\``,
+      ...(reloadedSettings.has(name) ? ['- A change takes effect at `SIGHUP`.'] : []),
       '',
     ]),
   ].join('\n')

@@ -449,6 +449,22 @@ export type Config = {
 
 export const settingNames = Object.keys(settings) as SettingName[]
 
+/** Settings that a running server loads again at SIGHUP. Whoever uses them reads them each time. */
+export const reloadedSettings: ReadonlySet<SettingName> = new Set<SettingName>([
+  'tls.cert',
+  'tls.key',
+  'suppression.hard_bounces',
+  'suppression.complaints',
+  'suppression.soft_bounces',
+  'suppression.expiry',
+  'content_retention',
+  'event_retention',
+  'doctor.port_25_hosts',
+  'doctor.dnsbls',
+  'doctor.ntp_server',
+  'log.level',
+])
+
 /** `STERNA_` and the name in capitals, with `_` instead of `.`. */
 export const environmentNameOf = (name: string): string => `STERNA_${name.toUpperCase().replaceAll('.', '_')}`
 

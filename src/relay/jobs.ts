@@ -14,7 +14,14 @@ export function startJobs(services: Services, { certificate, refusedLogins }: Li
   const { core, rollup, returnedMail, erasures, uploads } = services
   const { config, clock, log, db, upkeep, apiKeys, audit, people, sendingDomains } = core
   const cron = '* * * * *'
-  const kept = { contentMs: config.contentRetention, eventMs: config.eventRetention }
+  const kept = {
+    get contentMs() {
+      return config.contentRetention
+    },
+    get eventMs() {
+      return config.eventRetention
+    },
+  }
   const retention = new Retention(db, kept)
   const search = searchIndex(core)
   // Events must have been counted and indexed before retention deletes them, and an email may be kept for longer than its events.

@@ -1,5 +1,6 @@
 import { commandPartsOf, type CommandServices } from '../command/command-services.ts'
 import type { Config } from '../config/settings.ts'
+import { takeOver, type ConfigChanges } from '../config/take-over.ts'
 import { connectionShares, judgeOpenFiles, openFileLimit, type ConnectionShares } from '../connection/open-files.ts'
 import { openCore, type Outside } from '../core.ts'
 import { SternaError } from '../errors.ts'
@@ -12,6 +13,8 @@ import { stopAll, type Stop } from './stop.ts'
 export interface Relay {
   services: CommandServices
   addresses: ListenAddresses
+  /** Takes over the settings that may change while it runs, and looks for a new certificate. */
+  reload(next: Config): Promise<ConfigChanges>
   /**
    * Accepts nothing more, waits a few seconds for what is under way, and leaves the rest to the next start. Services stop one after the
    * other, each within its grace period: nine seconds in all, of the ten that a container gets.
@@ -38,11 +41,13 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     keepWatchOfClock(services, scheduler, stops)
     const { webhooks, queueAdmin, erasures, follower, intake } = services
     const serving = { accept: intake.accept, follower, sendSample: webhooks.sendSample }
-    return {
-      services: commandPartsOf(core, { webhooks: webhooks.list, queueAdmin, erasures, serving }),
-      addresses: listeners.addresses,
-      stop,
+    const reload = async (next: Config): Promise<ConfigChanges> => {
+      const changes = takeOver(config, next)
+      await listeners.certificate.look()
+      return changes
     }
+    const parts = commandPartsOf(core, { webhooks: webhooks.list, queueAdmin, erasures, serving })
+    return { services: parts, addresses: listeners.addresses, reload, stop }
   } catch (error) {
     await stop()
     throw error

@@ -7,12 +7,15 @@ import { openFileLimit } from '../connection/open-files.ts'
 import { messageOf } from '../errors.ts'
 import { offsetIn, sntpRequest } from './examine-clock.ts'
 import type { DiskSpace } from './examine-disk.ts'
+import type { WebAnswer } from './examine-base-url.ts'
 import type { Greet } from './examine-port-25.ts'
 
 /** What the doctor examines outside this process, apart from DNS. Nothing throws: whatever is unavailable is null. */
 export interface DoctorHost {
   interfaceAddresses(): string[]
   greet: Greet
+  /** Who answers at the URL of a server's health. */
+  askHealth(url: string): Promise<WebAnswer>
   /** How far our clock is ahead of the time server's, ms. */
   clockOffset(address: string, port: number): Promise<number | null>
   diskSpace(directory: string): Promise<DiskSpace | null>
@@ -27,11 +30,14 @@ const connectMs = 10_000
 const timeMs = 3_000
 /** bytes; RFC 5321 4.5.3.1.5 */
 const longestLine = 512
+/** bytes */
+const mostHealth = 64 * 1024
 
 /** The machine that this runs on. */
 export const realHost: DoctorHost = {
   interfaceAddresses: () => Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address)),
   greet,
+  askHealth,
   clockOffset,
   diskSpace: (directory) =>
     statfs(directory).then(
@@ -66,6 +72,21 @@ function greet(address: string, port: number, isTls = false): ReturnType<Greet> 
     if (!socket.destroyed) socket.end('QUIT\r\n')
     socket.destroySoon()
   })
+}
+
+async function askHealth(url: string): Promise<WebAnswer> {
+  try {
+    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(connectMs) })
+    let body = ''
+    for await (const part of response.body ?? []) {
+      body += Buffer.from(part).toString('latin1')
+      if (body.length > mostHealth) return 'other'
+    }
+    return /^\{"status":"(?:ok|unavailable)","version":/.test(body) ? 'sterna' : 'other'
+  } catch (error) {
+    const { cause } = error as { cause?: unknown }
+    return { fault: messageOf(cause instanceof Error ? cause : error) }
+  }
 }
 
 function clockOffset(address: string, port: number): Promise<number | null> {

@@ -36,6 +36,13 @@ export function judgeCertificate(
     )
   }
   if (ends - now < warnBefore && !isMade) return say.warning(`The certificate expires on ${on}.`, renew)
+  if (isSelfSigned(certificate) && isMade) {
+    return say.warning(
+      `Sterna made this self-signed certificate itself, and replaces it before ${on}: apps that verify certificates refuse to send.`,
+      `Set tls.cert and tls.key to a certificate for ${hostname} from a public authority, such as Let's Encrypt, or have your apps trust ` +
+        `tls/self-signed.crt in data_dir (SHA-256 ${certificate.fingerprint256}).`,
+    )
+  }
   if (isSelfSigned(certificate)) {
     return say.warning(
       'The certificate is self-signed: clients that verify it refuse to send.',
@@ -56,5 +63,6 @@ function parse(pem: string): X509Certificate | null {
 const names = (certificate: X509Certificate, hostname: string): boolean =>
   (isIP(hostname) ? certificate.checkIP(hostname) : certificate.checkHost(hostname)) !== undefined
 
+/** Not `checkIssued`, which is false of a certificate that may not sign others, such as our own. */
 const isSelfSigned = (certificate: X509Certificate): boolean =>
-  certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey)
+  certificate.subject === certificate.issuer && certificate.verify(certificate.publicKey)

@@ -41,5 +41,7 @@ export function judgeKeyFile({ path, fault, isKnown, secrets: { opened, shut } }
     const remedy = 'Put back the key file that sealed them, or replace them: rotate the DKIM keys of domains whose mail is not signed.'
     return say.failed(`${path} does not open ${shut} of ${opened + shut} stored secrets.`, remedy)
   }
-  return say.ok(`${path} opens all ${opened} stored secrets.`)
+  return say.ok(
+    `${path} opens all ${opened} stored secrets, and only its owner can read it. Keep a copy apart from the backups: without it they cannot be restored.`,
+  )
 }

@@ -50,4 +50,5 @@ export function judgeTries(tries: { host: HostPort; greeting: Greeting }[]): Fin
   )
 }
 
-const shown = (line: string): string => line.slice(0, 100).replace(/[^ -~]/gu, '?')
+/** A line that a stranger wrote, for people. */
+export const shown = (line: string): string => line.slice(0, 100).replace(/[^ -~]/gu, '?')

@@ -1,5 +1,8 @@
-import type { DnsAnswer, MxRecord, Resolver } from '../resolver.ts'
+import type { DnsResolver } from '../dns/dns-resolver.ts'
+import type { DnsAnswer, MxRecord } from '../resolver.ts'
 import { isFullName } from '../smtp/domain-name.ts'
+import { addressesOf } from './examine-host-name.ts'
+import { shown, type Greet, type Greeting } from './examine-port-25.ts'
 import { sayOf, type Finding } from './finding.ts'
 
 interface WayBack {
@@ -9,9 +12,26 @@ interface WayBack {
   isListening: boolean
 }
 
-/** Whether mail to the return path finds this server. From here we cannot see whether its port is reachable from outside. */
-export async function examineWayBack(names: WayBack, resolver: Pick<Resolver, 'mx'>): Promise<Finding> {
-  return judgeWayBack(names, await resolver.mx(names.returnPathDomain))
+/** Whether mail to the return path finds this server, and whether port 25 there answers. */
+export async function examineWayBack(names: WayBack, resolver: Pick<DnsResolver, 'a' | 'aaaa' | 'mx'>, greet: Greet): Promise<Finding[]> {
+  const route = judgeWayBack(names, await resolver.mx(names.returnPathDomain))
+  if (route.status !== 'ok') return [route]
+  const [address] = await addressesOf(names.hostname, resolver)
+  return address === undefined ? [route] : [route, judgeReturnPort(names.hostname, await greet(address, 25))]
+}
+
+/** @param greeting of port 25 of our own name, as seen from here */
+export function judgeReturnPort(hostname: string, greeting: Greeting): Finding {
+  const say = sayOf('return_path')
+  const forward = 'Forward port 25 to return_path.listen (in a container: -p 25:2525), and open it in the firewall.'
+  if ('fault' in greeting)
+    return say.warning(
+      `Port 25 of ${hostname} does not answer here: ${greeting.fault}. Bounces would not come back.`,
+      `${forward} Some networks cannot reach their own public address; then test it from outside: nc ${hostname} 25`,
+    )
+  if (!greeting.line.toLowerCase().startsWith(`220 ${hostname} `))
+    return say.warning(`At port 25 of ${hostname} another mail server answers: "${shown(greeting.line)}".`, `Stop it there. ${forward}`)
+  return say.ok(`Port 25 of ${hostname} answers as this server.`)
 }
 
 export function judgeWayBack(

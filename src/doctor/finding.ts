@@ -8,6 +8,7 @@ export const checkNames = [
   'return_path',
   'domain',
   'certificate',
+  'base_url',
   'clock',
   'disk',
   'data_directory',

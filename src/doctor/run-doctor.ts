@@ -11,6 +11,7 @@ import { isFullName } from '../smtp/domain-name.ts'
 import { databaseFile } from '../store/data-directory.ts'
 import type { Database } from '../store/database.ts'
 import type { DoctorHost } from './doctor-host.ts'
+import { examineBaseUrl } from './examine-base-url.ts'
 import { examineBlocklists } from './examine-blocklists.ts'
 import { judgeCertificate } from './examine-certificate.ts'
 import { judgeClock, judgeClockAgainstLog } from './examine-clock.ts'
@@ -54,6 +55,7 @@ export async function runDoctor(services: DoctorServices): Promise<Finding[]> {
     ['return_path', examineReturnPath(services)],
     ['domain', examineDomains(domains, resolver, isOver)],
     ['certificate', examineCertificate(services)],
+    ['base_url', examineBaseUrl(config.baseUrl, services.host.askHealth).then((finding) => [finding])],
     ['clock', examineClock(services)],
     ['disk', examineStorage(services, config.dataDir)],
     ['key_file', examineKeyFile(config.secretKeyFile, services.db)],
@@ -99,11 +101,11 @@ async function examineAddresses({ config, resolver, host }: DoctorServices): Pro
   return [named, ...reverse, ...listings]
 }
 
-async function examineReturnPath({ config, resolver }: DoctorServices): Promise<Finding[]> {
+async function examineReturnPath({ config, resolver, host }: DoctorServices): Promise<Finding[]> {
   const { hostname, returnPath } = config
   const names = { hostname, returnPathDomain: returnPath.domain, isListening: returnPath.listen.length > 0 }
-  const [{ status, records }, wayBack] = await Promise.all([resolver.txt(returnPath.domain), examineWayBack(names, resolver)])
-  return [judgeReturnPath(names, status === 'servfail' ? null : records), wayBack]
+  const [{ status, records }, wayBack] = await Promise.all([resolver.txt(returnPath.domain), examineWayBack(names, resolver, host.greet)])
+  return [judgeReturnPath(names, status === 'servfail' ? null : records), ...wayBack]
 }
 
 async function examineCertificate({ config, clock, host }: DoctorServices): Promise<Finding[]> {

@@ -1,4 +1,5 @@
 import { createSocket } from 'node:dgram'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { realHost } from '../../src/doctor/doctor-host.ts'
@@ -14,6 +15,18 @@ test('the greeting of a host, and why there is none', async () => {
   await new Promise<void>((done) => flood.listen(0, '127.0.0.1', done))
   onTestFinished(() => void flood.close())
   expect(await realHost.greet('127.0.0.1', (flood.address() as AddressInfo).port)).toEqual({ fault: 'no line came' })
+})
+
+test('who answers at a URL', async () => {
+  let body = '{"status":"unavailable","version":"1.0.0","faults":[]}'
+  const server = createHttpServer((_, response) => response.end(body))
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/healthz`
+  expect(await realHost.askHealth(url)).toBe('sterna')
+  for (body of ['<html>', 'x'.repeat(200_000)]) expect(await realHost.askHealth(url)).toBe('other')
+  server.closeAllConnections()
+  await new Promise((done) => server.close(done))
+  expect(await realHost.askHealth(url)).toEqual({ fault: expect.stringMatching(/ECONNREFUSED|closed/) })
 })
 
 test('the time of a time server', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { judgeListings } from '../../src/doctor/examine-blocklists.ts'
+import { judgeBaseUrl, type WebAnswer } from '../../src/doctor/examine-base-url.ts'
 import { judgeCertificate } from '../../src/doctor/examine-certificate.ts'
 import { judgeClock, judgeClockAgainstLog, offsetIn, sntpRequest } from '../../src/doctor/examine-clock.ts'
 import { judgeDirectory, judgeDisk } from '../../src/doctor/examine-disk.ts'
@@ -7,7 +8,9 @@ import { judgeDmarc, judgeReturnPath } from '../../src/doctor/examine-domains.ts
 import { judgeHostName, judgeReverse, sendingAddresses } from '../../src/doctor/examine-host-name.ts'
 import { reverseName } from '../../src/ip-address.ts'
 import { judgeTries } from '../../src/doctor/examine-port-25.ts'
-import { judgeWayBack } from '../../src/doctor/examine-way-back.ts'
+import { judgeReturnPort, judgeWayBack } from '../../src/doctor/examine-way-back.ts'
+import { loadOrMakeCertificate } from '../../src/smtp-server/self-signed-certificate.ts'
+import { testDirectory } from '../support/temporary-directory.ts'
 import { testCertificate } from '../support/test-certificates.ts'
 
 const host = { host: 'mx.test', port: 25 }
@@ -125,6 +128,25 @@ test('there is no way back to a name without MX that is not the host, nor where 
   )
 })
 
+test.each([
+  [{ line: '220 mail.test ESMTP' }, 'ok', /as this server/],
+  [{ line: '220 other.test ESMTP\u001b[2J' }, 'warning', /another mail server answers: "220 other\.test ESMTP\?\[2J"/],
+  [{ fault: 'no answer' }, 'warning', /does not answer here: no answer/],
+] as const)('port 25 of our own name: %j', (greeting, status, what) => {
+  expect(judgeReturnPort('mail.test', greeting)).toMatchObject({ status, what: expect.stringMatching(what) })
+})
+
+test.each<[baseUrl: string, answer: WebAnswer, status: string, what: RegExp]>([
+  ['https://mail.test', 'sterna', 'ok', /leads to a Sterna server/],
+  ['https://mail.test', 'other', 'failed', /something other than Sterna/],
+  ['https://mail.test', { fault: 'self-signed certificate' }, 'warning', /cannot be reached from here: self-signed certificate/],
+  ['http://mail.test:8080', 'sterna', 'warning', /without TLS/],
+  ['http://localhost:8080', 'sterna', 'warning', /their own computer/],
+  ['http://[::1]:8080', 'sterna', 'warning', /their own computer/],
+])('base_url %s: %j', (baseUrl, answer, status, what) => {
+  expect(judgeBaseUrl(baseUrl, answer)).toMatchObject({ status, what: expect.stringMatching(what) })
+})
+
 const day = 86_400_000
 test('certificates', async () => {
   const { cert } = await testCertificate(['mail.test'])
@@ -134,6 +156,10 @@ test('certificates', async () => {
   expect(judge(cert, { hostname: 'other.test' })).toMatchObject({ status: 'failed', what: expect.stringContaining('not for other.test') })
   expect(judge(cert, { now: now + 10_000 * day })).toMatchObject({ status: 'failed', what: expect.stringContaining('expired') })
   expect(judge(cert, { now: now - 10_000 * day })).toMatchObject({ status: 'failed', what: expect.stringContaining('valid only from') })
+  const made = await loadOrMakeCertificate({ certFile: null, keyFile: null, directory: testDirectory(), hostname: 'mail.test', now })
+  const own = judge(made.cert, { isMade: true })
+  expect(own).toMatchObject({ status: 'warning', what: expect.stringContaining('Sterna made this self-signed certificate itself') })
+  expect(own.advice).toMatch(/tls\/self-signed\.crt in data_dir \(SHA-256 [0-9A-F:]{95}\)/)
   expect(judge('nonsense').status).toBe('failed')
   expect(judge(null, { isMade: true }).status).toBe('skipped')
 })

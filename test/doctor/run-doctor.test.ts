@@ -21,6 +21,7 @@ const config = loadConfig({
   env: {
     ...env,
     STERNA_HOSTNAME: 'mail.shop.test',
+    STERNA_BASE_URL: 'https://mail.shop.test',
     STERNA_DOCTOR_PORT_25_HOSTS: 'mx.big.test',
     STERNA_DOCTOR_DNSBLS: 'bl.test',
     STERNA_DOCTOR_NTP_SERVER: 'ntp.test',
@@ -65,7 +66,8 @@ const healthy: FakeNameTable = {
 
 const host: DoctorHost = {
   interfaceAddresses: () => ['127.0.0.1', '8.8.8.8'],
-  greet: () => Promise.resolve({ line: '220 mx.big.test' }),
+  greet: (address) => Promise.resolve({ line: address === '8.8.8.8' ? '220 mail.shop.test ESMTP' : '220 mx.big.test' }),
+  askHealth: () => Promise.resolve('sterna'),
   clockOffset: () => Promise.resolve(5),
   diskSpace: () => Promise.resolve({ free: 50 * 1024 ** 3, size: 100 * 1024 ** 3 }),
   mode: () => Promise.resolve(0o700),
@@ -102,9 +104,11 @@ const allOk = [
   'reverse_dns ok',
   'return_path ok',
   'return_path ok',
+  'return_path ok',
   'domain ok',
   'domain ok',
   'certificate skipped',
+  'base_url ok',
   'clock ok',
   'disk ok',
   'data_directory ok',
@@ -113,11 +117,18 @@ const allOk = [
   'dnsbl ok',
 ]
 const but = (...others: string[]) => allOk.map((line) => others.find((other) => other.split(' ')[0] === line.split(' ')[0]) ?? line)
+const greeting = '220 mail.shop.test ESMTP'
 
 test('a server as it should be', async () => expect(await statuses(healthy)).toEqual(allOk))
 
 test.each<[string, FakeNameTable, Partial<DoctorHost>, string[]]>([
-  ['port 25 is closed', {}, { greet: () => Promise.resolve({ fault: 'no answer' }) }, ['port_25 failed']],
+  [
+    'port 25 is closed outward',
+    {},
+    { greet: async (address) => (address === '8.8.8.8' ? { line: greeting } : { fault: 'no answer' }) },
+    ['port_25 failed'],
+  ],
+  ['something else answers at base_url', {}, { askHealth: async () => 'other' }, ['base_url failed']],
   ['no reverse name', { '8.8.8.8.in-addr.arpa': 'nxdomain' }, {}, ['reverse_dns failed']],
   ['the reverse name cannot be looked up', { '8.8.8.8.in-addr.arpa': 'servfail' }, {}, ['reverse_dns skipped']],
   ['on a blocklist', { '8.8.8.8.bl.test': { a: ['127.0.0.2'] } }, {}, ['dnsbl failed']],
@@ -156,6 +167,12 @@ test.each<[string, FakeNameTable, string[]]>([
   ])
 })
 
+test('port 25 of our own name is closed inward', async () => {
+  const greet: DoctorHost['greet'] = async (address) => (address === '8.8.8.8' ? { fault: 'no answer' } : { line: '220 mx.big.test' })
+  const found = await statuses(healthy, { greet })
+  expect(found.filter((line) => line.startsWith('return_path'))).toEqual(['return_path ok', 'return_path ok', 'return_path warning'])
+})
+
 test('records that are missing, each domain by itself', async () => {
   const { 's1._domainkey.shop.test': _key, '_dmarc.shop.test': _dmarc, ...rest } = healthy
   expect((await statuses(rest)).filter((line) => line.startsWith('domain'))).toEqual(['domain failed', 'domain warning'])
@@ -165,13 +182,17 @@ test('behind a translation of addresses the name tells where mail comes from; wi
   const inside = { interfaceAddresses: () => ['10.0.0.2'] }
   expect(await statuses(healthy, inside)).toEqual(allOk)
   const { 'mail.shop.test': _, ...nameless } = healthy
-  expect(await statuses(nameless, inside)).toEqual(but('host_name failed', 'reverse_dns skipped', 'dnsbl skipped', 'return_path warning'))
+  const unknown = but('host_name failed', 'reverse_dns skipped', 'dnsbl skipped', 'return_path warning')
+  // Without an MX that leads here, nothing is asked at port 25.
+  unknown.splice(unknown.indexOf('return_path warning'), 1)
+  expect(await statuses(nameless, inside)).toEqual(unknown)
 })
 
 test('with a smarthost, and in the sandbox, there is less to look at', async () => {
   const names: FakeNameTable = { ...healthy, 'out.test': { a: ['198.51.100.3'] } }
-  const smarthost = loadConfig({ env: { ...env, STERNA_HOSTNAME: 'mail.shop.test', STERNA_DELIVERY_SMARTHOST: 'out.test:587' } })
+  const named = { STERNA_HOSTNAME: 'mail.shop.test', STERNA_BASE_URL: 'https://mail.shop.test' }
+  const smarthost = loadConfig({ env: { ...env, ...named, STERNA_DELIVERY_SMARTHOST: 'out.test:587' } })
   expect(await statuses(names, {}, smarthost)).toEqual(but('reverse_dns skipped', 'dnsbl skipped', 'clock skipped'))
-  const sandbox = loadConfig({ env: { ...env, STERNA_HOSTNAME: 'mail.shop.test', STERNA_MODE: 'sandbox', STERNA_DOCTOR_DNSBLS: 'none' } })
+  const sandbox = loadConfig({ env: { ...env, ...named, STERNA_MODE: 'sandbox', STERNA_DOCTOR_DNSBLS: 'none' } })
   expect(await statuses(names, {}, sandbox)).toEqual(but('port_25 skipped', 'dnsbl skipped', 'clock skipped'))
 })

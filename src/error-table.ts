@@ -46,7 +46,8 @@ export const errorTable = {
   restricted_api_key: {
     status: 403,
     meaning:
-      'The API key is not allowed to do this: it lacks the permission, is limited to another domain, or is a sandbox key and the request would change live data.',
+      'The API key is not allowed to do this: it lacks the permission, is limited to another domain, or is a sandbox key and ' +
+      'the request would change live data.',
     remedy: 'Use a key of the kind that the message names.',
   },
   foreign_origin: {

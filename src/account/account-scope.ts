@@ -1,4 +1,4 @@
-/** Whose things, and which of them: live mail and the sandbox know nothing of each other. */
+/** Whose data, and which: live mail and the sandbox are separate. */
 export interface AccountScope {
   accountId: string
   sandbox: boolean

@@ -5,7 +5,7 @@ import { ConflictError, type Database, refusedAs, type Row, UniqueError } from '
 
 export type AccountStatus = 'active' | 'suspended'
 
-/** Who sends: domains, keys, webhooks, suppressions and messages belong to one account. */
+/** The sender: every domain, key, webhook, suppression and message belongs to one account. */
 export interface Account {
   /** `acc_…` */
   id: string
@@ -14,21 +14,21 @@ export interface Account {
   /** One of the names of the setting `plans`. */
   plan: string
   /**
-   * A suspended account's mail is refused everywhere, and what is scheduled is held until the account is active again. What is on its
-   * way already is still delivered.
+   * Mail of a suspended account is refused everywhere, and its scheduled mail is held until the account is active again. Mail that is
+   * already queued is still delivered.
    */
   status: AccountStatus
-  /** Whether those who submit by SMTP are told by mail what became of it (RFC 3464). */
+  /** Whether submitters over SMTP get delivery notices by mail (RFC 3464). */
   deliveryNotices: boolean
   /** Epoch, ms. */
   createdAt: number
 }
 
-/** What can be changed of an account. */
+/** The fields of an account that can be changed. */
 interface AccountChange {
   plan?: string | undefined
   status?: AccountStatus | undefined
-  /** Once on, notices tell of what happens from then on. */
+  /** Once turned on, notices cover only what happens from then on. */
   deliveryNotices?: boolean | undefined
 }
 
@@ -42,8 +42,8 @@ interface AccountRow extends Row {
 }
 
 /**
- * The accounts, all of them in memory: one process holds the data directory, every request asks for its account, and
- * an installation has at most thousands. Call `load()` once before anything else.
+ * The accounts, all of them in memory: one process holds the data directory, every request looks up its account, and an installation
+ * has thousands at most. Call `load()` once before anything else.
  */
 export class Accounts {
   readonly #db: Database
@@ -80,7 +80,7 @@ export class Accounts {
     return this.#byId.get(id)?.status === 'suspended'
   }
 
-  /** Has `listener` called with the id of each account that is active again. */
+  /** Calls `listener` with the id of each account that becomes active again. */
   onResumed(listener: (id: string) => void): void {
     this.#onResumed = listener
   }
@@ -136,7 +136,7 @@ export class Accounts {
     return changed
   }
 
-  /** Accounts are replaced, never changed in place: a caller that holds one sees one moment. */
+  /** Accounts are replaced, never changed in place, so a caller that holds one sees a consistent snapshot. */
   #remember(account: Account): Account {
     this.#byId.set(account.id, account)
     if (account.deliveryNotices) this.#wantNotices.add(account.id)
@@ -145,9 +145,8 @@ export class Accounts {
   }
 
   /**
-   * Ends an account that sends no more: its name is free again, its row stays because messages and events tell of it.
-   * @throws SternaError `not_found`, `invalid_state` where mail of the account that came after `since` (epoch, ms) is
-   * queued
+   * Ends an account that no longer sends. Its name becomes free; its row stays because messages and events refer to it.
+   * @throws SternaError `not_found`; `invalid_state` if mail that the account submitted after `since` (epoch, ms) is queued
    */
   async remove(idOrName: string, since: number): Promise<void> {
     const { id } = this.getAccount(idOrName)
@@ -165,7 +164,7 @@ export class Accounts {
   }
 
   /**
-   * Demands that none of the account's mail waits to be sent.
+   * Checks that none of the account's mail is waiting to be sent.
    * @throws SternaError `invalid_state`
    */
   async checkQueue(id: string): Promise<void> {
@@ -198,10 +197,10 @@ const accountOf = (row: AccountRow): Account => ({
 
 function checkName(name: string): void {
   const isUsable = name.length > 0 && name.length <= 100 && name === name.trim() && !/\p{Cc}/u.test(name)
-  // Wherever a name is taken an id is taken too, so the two must not be confused.
+  // Commands accept a name wherever they accept an id, so the two must not be confused.
   if (isUsable && !isId('acc', name)) return
   throw new SternaError(
     'validation_error',
-    'An account name has 1 to 100 characters, no space at either end and no control character, and is not an account id.',
+    'An account name must have 1 to 100 characters, no space at either end and no control characters, and must not be an account id.',
   )
 }

@@ -3,17 +3,17 @@ import { crc32 } from 'node:zlib'
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-// 43 digits of base 62 hold 256 bits, 6 hold a CRC-32.
+// 43 digits of base 62 hold 256 bits, and 6 hold a CRC-32.
 const secretLength = 43
 const checksumLength = 6
 const wellFormed = new RegExp(`^sterna_(?:live|test)_[0-9A-Za-z]{${secretLength + checksumLength}}$`)
 
-/** How many first characters of a token may be shown, so that a person can tell keys apart. */
+/** How many leading characters of a token may be shown, so that people can tell keys apart. */
 const shownLength = 'sterna_live_'.length + 6
 
 /**
- * A new API key as its owner gets to see it once: `sterna_live_` or `sterna_test_`, 256 random bits in base 62, and a
- * checksum by which secret scanners tell a key from a random string. It needs no escape in a header, a URL or a shell.
+ * A new API key, as its owner sees it once: `sterna_live_` or `sterna_test_`, 256 random bits in base 62, and a checksum that lets
+ * secret scanners tell a key from a random string. It needs no escaping in a header, a URL or a shell.
  */
 export function newToken(sandbox: boolean): string {
   const secret = BigInt(`0x${randomBytes(32).toString('hex')}`)
@@ -21,11 +21,11 @@ export function newToken(sandbox: boolean): string {
   return unchecked + checksumOf(unchecked)
 }
 
-/** True where `token` could be an API key: no look-up is spent on one that is mistyped. */
+/** Whether `token` has the form of an API key, so that a mistyped one costs no look-up. */
 export const isWellFormed = (token: string): boolean =>
   wellFormed.test(token) && checksumOf(token.slice(0, -checksumLength)) === token.slice(-checksumLength)
 
-/** What is stored in place of the token: SHA-256, hex. With 256 random bits a slow hash would add nothing. */
+/** What is stored instead of the token: SHA-256, hex. For 256 random bits, a slow hash would add nothing. */
 export const digestOf = (token: string): string => createHash('sha256').update(token).digest('hex')
 
 /** The part of a token that may be shown and logged. */

@@ -1,17 +1,17 @@
 import { storedRows } from '../store/stored-rows.ts'
 import type { Permission } from './permission.ts'
 
-/** A key as it may be listed; the token itself is not kept. */
+/** A key as lists show it; the token itself is not stored. */
 export interface ApiKey {
   /** `key_…` */
   id: string
   accountId: string
   name: string
   permission: Permission
-  /** The only domain it may send from; null = all of the account's. */
+  /** The only domain it may send from; null means all of the account's. */
   domainId: string | null
   sandbox: boolean
-  /** A sandbox key by itself, whatever the mode of the server. */
+  /** Whether this is a sandbox key, whatever the mode of the server. */
   confined: boolean
   /** The first characters of the token. */
   prefix: string
@@ -22,11 +22,11 @@ export interface ApiKey {
   expiresAt: number | null
 }
 
-/** A key with the SHA-256 of its token, hex, and of the one before its last rotation. */
+/** A key with the SHA-256 of its token, hex, and that of the token before the last rotation. */
 export interface StoredApiKey extends Omit<ApiKey, 'confined'> {
   digest: string
   previousDigest: string | null
-  /** Until when the token before the last rotation works. */
+  /** When the token before the last rotation stops working. */
   previousExpiresAt: number | null
 }
 
@@ -48,7 +48,7 @@ export const apiKeyRows = storedRows<StoredApiKey>('api_key')(
   ['sandbox'],
 )
 
-/** What may be shown of it. */
+/** The part of it that may be shown. */
 export function shownKey(key: StoredApiKey): Omit<ApiKey, 'confined'> {
   const { id, accountId, name, permission, domainId, sandbox, prefix, createdAt, lastUsedAt, expiresAt } = key
   return { id, accountId, name, permission, domainId, sandbox, prefix, createdAt, lastUsedAt, expiresAt }

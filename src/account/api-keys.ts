@@ -16,7 +16,7 @@ export interface NewApiKey {
   expiresAt?: number | null
 }
 
-/** What a key allows at this moment. */
+/** What a key allows now. */
 export interface AuthenticatedKey {
   id: string
   name: string
@@ -24,10 +24,10 @@ export interface AuthenticatedKey {
   permission: Permission
   domainId: string | null
   sandbox: boolean
-  /** True where it may change nothing but what is in the sandbox: of a sandbox key, whatever the mode of the server. */
+  /** True if it may change nothing outside the sandbox, because it is a sandbox key, whatever the mode of the server. */
   confined: boolean
   accountStatus: AccountStatus
-  /** Which of its tokens was shown: SHA-256, hex. */
+  /** Which of its tokens was presented: SHA-256, hex. */
   tokenDigest: string
 }
 
@@ -36,26 +36,26 @@ interface RefusedKey {
   refused: 'invalid' | 'expired'
 }
 
-/** A key that works all day is not worth a write a request. */
+/** A key in constant use is not worth a write per request. */
 const lastUsedStepMs = 60_000
 /** Keys whose last use is written in one batch. */
 const writtenAtOnce = 500
 
 /**
- * The API keys. Those in force are held in memory (digest → key), so that a request costs no look-up in the database
- * and a revocation is effective at once, in open SMTP sessions too. Call `load()` once, after the accounts'.
+ * The API keys. Valid keys are held in memory (digest → key), so a request costs no database look-up and a revocation takes effect at
+ * once, even in open SMTP sessions. Call `load()` once, after that of the accounts.
  */
 export class ApiKeys {
   readonly #db: Database
   readonly #clock: Clock
   readonly #accounts: Accounts
   readonly #sandboxOnly: boolean
-  /** The token before a rotation leads to its key too. */
+  /** The token from before a rotation leads to its key too. */
   readonly #byDigest = new Map<string, StoredApiKey>()
   readonly #byId = new Map<string, StoredApiKey>()
   readonly #unwritten = new Set<StoredApiKey>()
 
-  /** `sandboxOnly`: the whole server lets no mail out, so every key is a sandbox key. */
+  /** `sandboxOnly`: the server lets no mail out, so every key is a sandbox key. */
   constructor(services: { db: Database; clock: Clock; accounts: Accounts; sandboxOnly?: boolean }) {
     this.#db = services.db
     this.#clock = services.clock
@@ -71,7 +71,7 @@ export class ApiKeys {
   }
 
   /**
-   * Makes a key. The token is in the answer and nowhere else.
+   * Creates a key. The result is the only place where the token ever appears.
    * @throws SternaError `not_found` for the account, `validation_error`
    */
   async create(wanted: NewApiKey): Promise<{ id: string; token: string }> {
@@ -100,17 +100,17 @@ export class ApiKeys {
     return { id: key.id, token }
   }
 
-  /** Who holds this token. Reads memory only, so it may be asked for every request. */
+  /** Who holds this token. Reads memory only, so it can be called for every request. */
   authenticate(token: string): AuthenticatedKey | RefusedKey {
     return isWellFormed(token) ? this.#inForce(digestOf(token)) : { refused: 'invalid' }
   }
 
-  /** The same question about a key that an open session has shown earlier. */
+  /** The same for a key that an open session presented earlier. */
   current({ tokenDigest }: Pick<AuthenticatedKey, 'tokenDigest'>): AuthenticatedKey | RefusedKey {
     return this.#inForce(tokenDigest)
   }
 
-  /** @throws SternaError `not_found` where there is none, or it is revoked already */
+  /** @throws SternaError `not_found` if there is none, or it is already revoked */
   get(keyId: string): ApiKey {
     return this.#shown(this.#stored(keyId))
   }
@@ -126,8 +126,8 @@ export class ApiKeys {
   }
 
   /**
-   * Gives a key a new token. The old one works for `overlapMs` more; with 0 nobody gets in with it when the promise
-   * resolves. `force` ends an overlap that is still open.
+   * Gives a key a new token. The old one works for another `overlapMs`; with 0, it no longer works once the promise resolves. `force`
+   * ends an overlap that is still running.
    * @throws SternaError `not_found`, `rotation_in_progress`
    */
   async rotate(
@@ -150,7 +150,7 @@ export class ApiKeys {
     if (typeof previousDigest !== 'string') {
       throw new SternaError(
         'rotation_in_progress',
-        'The token before the last rotation still works. Wait, or rotate with `force` (--force), which ends it at once.',
+        'The token from before the last rotation still works. Wait, or rotate with `force` (--force), which ends it at once.',
       )
     }
     this.#forgetDigests(key)
@@ -160,8 +160,8 @@ export class ApiKeys {
   }
 
   /**
-   * Ends a key; when the promise resolves nobody gets in with it.
-   * @throws SternaError `not_found` where there is none, or it is revoked already
+   * Revokes a key; once the promise resolves, it no longer works.
+   * @throws SternaError `not_found` if there is none, or it is already revoked
    */
   async revoke(keyId: string): Promise<void> {
     const key = this.#stored(keyId)
@@ -177,13 +177,13 @@ export class ApiKeys {
     this.#unwritten.delete(key)
   }
 
-  /** The keys of an account that are not revoked, the oldest first. */
+  /** The account's keys that are not revoked, oldest first. */
   list(accountId: string): ApiKey[] {
     const keys = [...this.#byId.values()].filter((key) => key.accountId === accountId)
     return keys.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((key) => this.#shown(key))
   }
 
-  /** Writes the times of last use that have been gathered; to be called about once a minute and at the end. */
+  /** Writes the last-use times collected so far. Call it about once a minute and on shutdown. */
   async flush(): Promise<void> {
     while (this.#unwritten.size > 0) await this.#flushSome()
   }
@@ -236,7 +236,7 @@ export class ApiKeys {
   #stored(keyId: string): StoredApiKey {
     const key = this.#byId.get(keyId)
     if (key) return key
-    throw new SternaError('not_found', `There is no API key "${keyId}" in force.`)
+    throw new SternaError('not_found', `There is no valid API key "${keyId}".`)
   }
 
   #remember(key: StoredApiKey): void {
@@ -254,13 +254,13 @@ export class ApiKeys {
 function checkKey(wanted: NewApiKey, now: number): void {
   checkName(wanted.name)
   if (wanted.domainId && wanted.permission !== 'sending_access') {
-    throw new SternaError('validation_error', 'Only a key with permission sending_access can be limited to one domain.')
+    throw new SternaError('validation_error', 'Only a key with the permission sending_access can be limited to one domain.')
   }
   if (typeof wanted.expiresAt === 'number' && wanted.expiresAt <= now) {
-    throw new SternaError('validation_error', 'The time at which a key expires must be in the future.')
+    throw new SternaError('validation_error', 'The expiry time of a key must be in the future.')
   }
 }
 
 function checkName(name: string): void {
-  if (name.length > 100) throw new SternaError('validation_error', 'The name of a key has at most 100 characters.')
+  if (name.length > 100) throw new SternaError('validation_error', 'The name of a key can have at most 100 characters.')
 }

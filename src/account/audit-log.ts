@@ -4,29 +4,29 @@ import type { Database, Row, Statement } from '../store/database.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
 import { removeInPieces } from '../store/remove-in-pieces.ts'
 
-/** `server`: nobody; it found something out by itself. */
+/** `server`: nobody; the server found something out by itself. */
 export const actorTypes = ['key', 'user', 'command', 'server'] as const
 
-/** Who changes something. */
+/** Who makes a change. */
 export interface Actor {
   type: (typeof actorTypes)[number]
   /** Null for the command line and the server itself. */
   id: string | null
-  /** Name of the key, address of the user. */
+  /** The name of the key, or the user's address. */
   name: string
 }
 
-/** A change as it is told. It never holds a value, let alone a secret. */
+/** A change as the audit log records it. It never contains a value, let alone a secret. */
 export interface Change {
-  /** Of the actor; of a command, the account that it was about. */
+  /** The actor's account; for a command, the account that it was about. */
   accountId: string | null
   actor: Actor
-  /** The id of the operation, such as `api_keys.create`, the name of the command, or what the server found: `domains.failed`. */
+  /** The id of the operation, such as `api_keys.create`, the name of the command, or what the server found, such as `domains.failed`. */
   operation: string
   objectId: string | null
-  /** Names of the fields that were given. */
+  /** The names of the fields that were given. */
   fields: readonly string[]
-  /** Of the client; null for a command. */
+  /** The client's address; null for a command. */
   address: string | null
   requestId: string | null
 }
@@ -47,7 +47,7 @@ export interface AuditRow extends Row {
 
 interface AuditFilter {
   accountId?: string | null
-  /** Id of a key or a user, `command` or `server`. */
+  /** The id of a key or a user, `command` or `server`. */
   actor?: string | null
   operation?: string | null
   /** Epoch, ms. */
@@ -55,7 +55,7 @@ interface AuditFilter {
   until?: number | null
 }
 
-/** Every change that was made, by whom and from where. */
+/** Every change: who made it, and from where. */
 export class AuditLog {
   readonly #db: Database
   readonly #clock: Clock
@@ -70,7 +70,7 @@ export class AuditLog {
     await this.#db.write([this.statementFor(change)])
   }
 
-  /** Records a change in the batch that makes it. */
+  /** Records a change in the same batch that makes it. */
   statementFor(change: Change): Statement {
     const now = this.#clock.now()
     return {
@@ -92,7 +92,7 @@ export class AuditLog {
     }
   }
 
-  /** A page of the log with one row more, as `pageClause` has it. */
+  /** A page of the log plus one row, as `pageClause` expects. */
   page(filter: AuditFilter, page: Page): Promise<AuditRow[]> {
     const { condition, order, params } = pageClause(page)
     const { accountId = null, actor = null, operation = null, since = null, until = null } = filter
@@ -118,7 +118,7 @@ export class AuditLog {
     )
   }
 
-  /** Forgets what was recorded before `cutoff` (epoch, ms). */
+  /** Deletes entries from before `cutoff` (epoch, ms). */
   async sweep(cutoff: number): Promise<void> {
     await removeInPieces(this.#db, [
       {

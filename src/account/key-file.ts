@@ -3,16 +3,16 @@ import { closeSync, existsSync, fstatSync, openSync, readFileSync } from 'node:f
 import { createFile } from '../durable-file.ts'
 import { messageOf, SternaError } from '../errors.ts'
 
-/** What the key file gives: secrets at rest, and keys for signatures of our own. */
+/** What the key file is for: encrypting stored secrets, and deriving keys for our own signatures. */
 export interface Secrets {
   /**
    * Encrypts with AES-256-GCM under a new random nonce.
-   * @param context what the secret belongs to, for example `dkim_key dk_…`; it opens nowhere else
+   * @param context what the secret belongs to, such as `dkim_key dk_…`; it can be decrypted only with the same context
    */
   seal(plain: Uint8Array, context: string): Uint8Array
-  /** @throws SternaError `configuration` where another key file sealed it, or for another context, or it was changed */
+  /** @throws SternaError `configuration` if it was sealed with another key file or context, or was changed */
   open(sealed: Uint8Array, context: string): Uint8Array
-  /** 32 bytes that are always the same for this key file and purpose (HKDF-SHA256). */
+  /** 32 bytes (HKDF-SHA256) that are always the same for this key file and purpose. */
   deriveKey(purpose: string): Buffer
 }
 
@@ -22,9 +22,9 @@ const tagBytes = 16
 const sealVersion = 1
 
 /**
- * Opens the file with the installation's root key, making it (mode 0600) where there is none: on disk before anything is sealed
- * with it, and never a part of it.
- * @throws SternaError `configuration` where it cannot be read or made, others may read it, or it holds no key
+ * Opens the file with the installation's root key. Creates it (mode 0600) if there is none; it is then completely on disk before
+ * anything is sealed with it.
+ * @throws SternaError `configuration` if it cannot be read or created, if others may read it, or if it holds no key
  */
 export function openKeyFile(path: string): Secrets {
   try {
@@ -37,7 +37,7 @@ export function openKeyFile(path: string): Secrets {
 
 /**
  * Opens the key file.
- * @throws SternaError `configuration` where it cannot be read, others may read it, or it holds no key
+ * @throws SternaError `configuration` if it cannot be read, others may read it, or it holds no key
  */
 export function readKeyFile(path: string): Secrets {
   try {
@@ -50,7 +50,7 @@ export function readKeyFile(path: string): Secrets {
 const unusable = (path: string, error: unknown): SternaError =>
   new SternaError('configuration', `The secret key file ${path} cannot be used: ${messageOf(error)}.`, { cause: error })
 
-/** What a key is known by. It is derived from it like every other, and reveals nothing of it. */
+/** Identifies the root key. It is derived from the key, like every other purpose, and reveals nothing about it. */
 export const fingerprintOf = (secrets: Pick<Secrets, 'deriveKey'>): string => secrets.deriveKey('fingerprint').toString('hex')
 
 /** @param root 32 random bytes */
@@ -67,7 +67,7 @@ export function secretsFrom(root: Uint8Array): Secrets {
     },
     open(sealed, context) {
       try {
-        if (sealed[0] !== sealVersion) throw new Error(`version ${sealed[0]} of sealed secrets is not known`)
+        if (sealed[0] !== sealVersion) throw new Error(`unknown version ${sealed[0]} of a sealed secret`)
         const nonce = sealed.subarray(1, 1 + nonceBytes)
         const decipher = createDecipheriv('aes-256-gcm', sealKey, nonce, { authTagLength: tagBytes })
           .setAAD(Buffer.from(context))
@@ -76,7 +76,7 @@ export function secretsFrom(root: Uint8Array): Secrets {
       } catch (error) {
         throw new SternaError(
           'configuration',
-          `A stored secret (${context}) does not open with this secret key file. Bring back the key file that this database was made with.`,
+          `A stored secret (${context}) cannot be decrypted with this secret key file. Restore the one that the database was created with.`,
           { cause: error },
         )
       }
@@ -88,13 +88,14 @@ function readRoot(path: string): Buffer {
   const file = openSync(path, 'r')
   try {
     if (process.platform !== 'win32' && (fstatSync(file).mode & 0o077) !== 0) {
-      throw new SternaError('configuration', `Others on this machine may read the secret key file. Run: chmod 600 ${path}`)
+      throw new SternaError('configuration', `Other users of this machine can read the secret key file. Run: chmod 600 ${path}`)
     }
     const text = readFileSync(file, 'latin1')
     if (/^[A-Za-z0-9+/]{43}=\r?\n?$/.test(text)) return Buffer.from(text, 'base64')
     throw new SternaError(
       'configuration',
-      `The secret key file ${path} does not hold 32 bytes in base64. Bring it back from a backup; remove it only if this database has never held a secret.`,
+      `The secret key file ${path} does not hold 32 bytes in base64. Restore it from a backup; remove it only if this database has ` +
+        'never held a secret.',
     )
   } finally {
     closeSync(file)

@@ -3,18 +3,18 @@ import { basename, dirname, join } from 'node:path'
 import { flushDirectory, giveName, makeDirectory, replaceFile } from '../durable-file.ts'
 import { fingerprintOf, readKeyFile } from './key-file.ts'
 
-/** Where the key of a database waits until that database is the current one. */
+/** Where the key of a database is staged until that database becomes the current one. */
 const stagedKey = (path: string): string => `${path}.restored`
 
-/** Puts a key beside the key file, for `adoptStagedKey` once the database that it belongs to is the current one. */
+/** Stages a key next to the key file, for `adoptStagedKey` to take over once its database is the current one. */
 export function stageKey(path: string, text: string): void {
   makeDirectory(dirname(path))
   replaceFile(stagedKey(path), text)
 }
 
 /**
- * Puts the key that was staged in the place of the key file where it is the one that is wanted. So a database and its key change at
- * the same moment, whatever happens between the two files. What was in place is kept beside.
+ * Replaces the key file with the staged key, if that is the wanted one. So a database and its key change together, whatever happens
+ * between the two files. The previous key file is kept next to it.
  */
 export function adoptStagedKey(path: string, fingerprint: string): void {
   const staged = stagedKey(path)

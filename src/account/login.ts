@@ -18,18 +18,18 @@ interface LoginServices {
 interface Credentials {
   email: string
   password: string
-  /** Of the second factor. */
+  /** The code of the second factor. */
   code?: string | undefined
 }
 
 const allowedAttempts = { limit: 20, windowMs: 15 * minuteMs }
 
-/** Who may come in: the one place where passwords are compared. */
+/** Decides who may log in: the only place where passwords are compared. */
 export class Login {
   readonly #services: LoginServices
   /**
-   * Attempts by client network and by user. Each is counted before its password is compared, so that many at once get no further
-   * than many in a row; one that succeeds is taken back.
+   * Attempts by client network and by user. Each attempt is counted before its password is compared, so parallel attempts gain nothing
+   * over sequential ones; a successful one is uncounted.
    */
   readonly #attempts: RateLimiter
 
@@ -39,10 +39,10 @@ export class Login {
   }
 
   /**
-   * The user with this email address, password and code. Nothing tells apart a user who does not exist from a password
-   * that is wrong, neither the answer nor the time it takes.
+   * The user with this email address, password and code. Neither the response nor its timing tells an unknown user from a wrong
+   * password.
    * @param address of the client
-   * @throws SternaError `invalid_credentials`, `second_factor_required` where all else is right, `rate_limit_exceeded`,
+   * @throws SternaError `invalid_credentials`, `second_factor_required` if everything else is right, `rate_limit_exceeded`,
    * `service_unavailable`
    */
   async verify(credentials: Credentials, address: string): Promise<StoredUser> {
@@ -55,7 +55,7 @@ export class Login {
     await this.#unlessCodeMissing(keys, () => secondFactors.check(user.id, credentials.code))
     this.#attempts.giveBack(...keys)
     const now = users.find(user.id) ?? user
-    // It may have been changed while it was compared, and whoever begins a session with `user` finds out.
+    // The password may have changed during the comparison; beginning a session with `user` detects that.
     if (!isOutdated) return { ...now, password: user.password }
     const password = await passwords.hash(credentials.password)
     await users.setPasswordHash(user.id, password, { shown: user.password })
@@ -63,8 +63,7 @@ export class Login {
   }
 
   /**
-   * Demands the password of somebody who is logged in already, before something that cannot be taken back. Gives what is
-   * stored of it.
+   * Asks somebody who is already logged in for the password, before something that cannot be undone. Returns the stored hash.
    * @throws SternaError `invalid_credentials`, `rate_limit_exceeded`, `service_unavailable`
    */
   async confirm(userId: string, password: string, address: string): Promise<string | null> {
@@ -81,16 +80,16 @@ export class Login {
   #take(keys: string[]): void {
     const wait = this.#attempts.take(...keys)
     if (wait === 0) return
-    const message = 'There were too many attempts to log in. Wait before the next one.'
+    const message = 'Too many login attempts. Wait before trying again.'
     throw new SternaError('rate_limit_exceeded', message, { retryAfter: Math.ceil(wait / 1000) })
   }
 
-  /** What never got its turn was no attempt. */
+  /** An attempt that was never tried does not count. */
   #unlessBusy<T>(keys: string[], verify: () => Promise<T>): Promise<T> {
     return this.#givingBack(keys, 'service_unavailable', verify)
   }
 
-  /** Whoever has the right password and is asked for a code has guessed nothing. */
+  /** Somebody who gave the right password and is asked for a code has not guessed anything. */
   #unlessCodeMissing<T>(keys: string[], check: () => Promise<T>): Promise<T> {
     return this.#givingBack(keys, 'second_factor_required', check)
   }

@@ -2,7 +2,7 @@ import { argon2, randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from
 import { promisify } from 'node:util'
 import { SternaError } from '../errors.ts'
 
-/** What passwords are hashed with: argon2id (RFC 9106), or scrypt (RFC 7914) where Node has no argon2. */
+/** How passwords are hashed: argon2id (RFC 9106), or scrypt (RFC 7914) if Node has no argon2. */
 export type PasswordAlgorithm = 'argon2id' | 'scrypt'
 
 type Parameters = Readonly<Record<string, number>>
@@ -32,16 +32,16 @@ const parametersIn = (text: string): Parameters =>
   Object.fromEntries(text.split(',').map((entry) => [entry.split('=')[0] ?? '', Number(entry.split('=')[1])]))
 
 const saltBytes = 16
-/** Hashes at a time: each takes 19 or 32 MiB and one of the four threads that files, DNS and keys need too. */
+/** Concurrent hashes: each takes 19 or 32 MiB and one of the four threads that files, DNS and keys need too. */
 const mostAtOnce = 2
-/** Further ones wait; a queue of more would only make everybody wait in vain. */
+/** Further ones wait. A longer queue would only make everybody wait in vain. */
 const mostWaiting = 32
 
 export const leastPasswordLength = 10
-/** Characters; a hash of more costs time for nothing. */
+/** Characters; hashing longer ones costs time and gains nothing. */
 export const mostPasswordLength = 200
 
-/** Hashes passwords, few at a time, so that a flood of logins takes neither all memory nor the thread pool. */
+/** Hashes passwords, few at a time, so that a flood of logins exhausts neither memory nor the thread pool. */
 export class PasswordHasher {
   readonly #algorithm: PasswordAlgorithm
   #running = 0
@@ -53,8 +53,8 @@ export class PasswordHasher {
   }
 
   /**
-   * What is stored of a password: algorithm, parameters, salt and hash.
-   * @throws SternaError `validation_error`, `service_unavailable` where too many are waiting
+   * What to store for a password: algorithm, parameters, salt and hash.
+   * @throws SternaError `validation_error`, `service_unavailable` if too many are waiting
    */
   async hash(password: string): Promise<string> {
     checkPassword(password)
@@ -62,13 +62,13 @@ export class PasswordHasher {
   }
 
   /**
-   * Whether the password is the stored one. Without a stored one it never is, which takes just as long to find out.
-   * `isOutdated`: hash it anew, it was stored with other parameters.
-   * @throws SternaError `service_unavailable` where too many are waiting
+   * Whether the password matches the stored one. Without a stored one it never does, which takes just as long to find out.
+   * `isOutdated`: it was hashed with other parameters, so hash it again.
+   * @throws SternaError `service_unavailable` if too many are waiting
    */
   async verify(password: string, stored: string | null): Promise<{ isRight: boolean; isOutdated: boolean }> {
     const [algorithm, parameters = '', salt = '', hash = ''] = (stored ?? (await this.#decoyHash())).slice(1).split('$')
-    if (algorithm !== 'argon2id' && algorithm !== 'scrypt') throw new Error(`passwords of ${algorithm} are not known`)
+    if (algorithm !== 'argon2id' && algorithm !== 'scrypt') throw new Error(`unknown password algorithm ${algorithm}`)
     const found = await this.#inTurn(() =>
       algorithms[algorithm].hash(normal(password), Buffer.from(salt, 'base64'), parametersIn(parameters)),
     )
@@ -94,7 +94,7 @@ export class PasswordHasher {
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= mostAtOnce) {
       if (this.#waiting.length >= mostWaiting) {
-        throw new SternaError('service_unavailable', 'Too many people are logging in at this moment. Try again.', { retryAfter: 2 })
+        throw new SternaError('service_unavailable', 'Too many people are logging in right now. Try again.', { retryAfter: 2 })
       }
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     } else {
@@ -104,19 +104,19 @@ export class PasswordHasher {
       return await work()
     } finally {
       const next = this.#waiting.shift()
-      // Whoever is next takes over the turn.
+      // The next one in the queue takes over the slot.
       if (next) next()
       else this.#running -= 1
     }
   }
 }
 
-/** Keyboards differ in how they compose an accented letter. */
+/** Keyboards compose accented letters differently. */
 const normal = (password: string): string => password.normalize('NFKC')
 
 function checkPassword(password: string): void {
   const { length } = [...password]
   if (length >= leastPasswordLength && length <= mostPasswordLength) return
-  const message = `A password has ${leastPasswordLength} to ${mostPasswordLength} characters.`
+  const message = `A password must have ${leastPasswordLength} to ${mostPasswordLength} characters.`
   throw new SternaError('validation_error', message, { faults: [{ field: 'password', code: 'invalid_password', message, help: null }] })
 }

@@ -9,7 +9,7 @@ import { Sessions } from './sessions.ts'
 import { SetupLink } from './setup-link.ts'
 import { Users } from './users.ts'
 
-/** All that is about those who log in. */
+/** Everything about people who log in. */
 export interface People {
   users: Users
   sessions: Sessions
@@ -26,7 +26,7 @@ interface PeopleServices {
   accounts: Accounts
 }
 
-/** Loads the users and their sessions; `issuer` is what authenticator apps call this server. */
+/** Loads the users and their sessions; `issuer` is the server's name in authenticator apps. */
 export async function openPeople(services: PeopleServices, settings: { issuer: string; sandboxOnly: boolean }): Promise<People> {
   const passwords = new PasswordHasher()
   const users = new Users({ ...services, passwords })

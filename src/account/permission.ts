@@ -1,14 +1,14 @@
 /**
- * What an API key may hold. `operator` opens the server-wide routes, `metrics` the metrics and nothing else; only the command
- * line and operators give these two.
+ * The permissions of an API key. `operator` grants the server-wide routes, `metrics` only the metrics; only the command line and
+ * operators can grant these two.
  */
 export const permissions = ['full_access', 'sending_access', 'read_access', 'metrics', 'operator'] as const
 export type Permission = (typeof permissions)[number]
 
-/** What an endpoint may demand: a permission, or to manage the people of an account, which no key of an account may. */
+/** What an endpoint requires: a permission, or the right to manage an account's users, which no API key of an account has. */
 export type Right = Permission | 'user_management'
 
-/** What a user is in an account. */
+/** A user's role in an account. */
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const
 export type Role = (typeof roles)[number]
 
@@ -22,10 +22,10 @@ const rights: Record<Permission | 'administration' | 'membership', ReadonlySet<R
   operator: new Set(['operator', 'metrics', 'full_access', 'sending_access', 'read_access', 'user_management']),
 }
 
-/** Full access may do all but an operator's work and to manage users; an operator may do everything. */
+/** Full access allows everything except operators' work and managing users; an operator may do everything. */
 export const rightsOfKey = (permission: Permission): ReadonlySet<Right> => rights[permission]
 
-/** Owners and admins do everything in their account, members send and read, viewers read. */
+/** Owners and admins may do everything in their account, members may send and read, viewers may read. */
 export function rightsOfUser({ role, operator }: { role: Role; operator: boolean }): ReadonlySet<Right> {
   if (operator) return rights.operator
   if (role === 'viewer') return rights.read_access

@@ -1,10 +1,10 @@
 import { SternaError } from '../errors.ts'
 
-/** API requests a minute by the name of the plan, as the setting `plans` has them. */
+/** API requests per minute by plan, from the setting `plans`. */
 export type Plans = Readonly<Record<string, number>>
 
 /**
- * The plan, where the setting `plans` knows it.
+ * The plan, if the setting `plans` has it.
  * @throws SternaError `validation_error`
  */
 export function checkedPlan(plan: string, plans: Plans): string {

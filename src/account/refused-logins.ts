@@ -1,19 +1,19 @@
 import { clientNetwork } from '../ip-address.ts'
 import type { Log } from '../log.ts'
 
-/** Networks whose first failure has a line of its own; those beyond are counted together. */
+/** How many networks get a line of their own for their first failure; the rest are counted together. */
 const mostNamed = 20
 
 interface Named {
   message: string
   network: string
-  /** Since the last line about it. */
+  /** Since the last line about this network. */
   count: number
 }
 
 /**
- * Keeps failed logins from filling the log: the first from a client network is logged at once, and later ones are summed up
- * by a line a minute with its count, until a minute has gone by without one.
+ * Keeps failed logins from flooding the log. The first from a client network is logged at once; further ones are summed up in one line
+ * per minute, until a minute passes without any.
  */
 export class RefusedLogins {
   readonly #log: Log
@@ -25,7 +25,7 @@ export class RefusedLogins {
     this.#log = log
   }
 
-  /** @param message a constant sentence; each is counted by itself */
+  /** @param message a constant sentence; each is counted separately */
   note(message: string, fields: { address: string } & Record<string, unknown>): void {
     const network = clientNetwork(fields.address)
     const name = `${message} ${network}`
@@ -40,7 +40,7 @@ export class RefusedLogins {
     }
   }
 
-  /** To be called every minute, and at the end. */
+  /** Call it every minute, and on shutdown. */
   tell(): void {
     for (const [name, named] of this.#named) {
       const { message, network, count } = named

@@ -1,7 +1,7 @@
 import type { Database, Statement } from '../store/database.ts'
 import type { Secrets } from './key-file.ts'
 
-/** A row with what is sealed in it. */
+/** A row with its sealed secret. */
 type Sealed = {
   kind: string
   id: string
@@ -11,7 +11,7 @@ type Sealed = {
   fourth: Uint8Array | null
 }
 
-/** Of one look at them. */
+/** Found in one look. */
 const pageSize = 500
 
 /** Everything that is sealed with the key file. The context of each is its kind and its id. The first part gives the columns their types. */
@@ -23,7 +23,7 @@ const sealedAfter = `
     where id > :after and (totp_secret is not null or totp_pending is not null)
   order by id limit :limit`
 
-/** What the key that this database belongs to is known by; null in one from before that was noted, and in a new one. */
+/** Identifies the key that this database belongs to; null in a new database, and in one from before this was recorded. */
 export async function knownFingerprint(db: Pick<Database, 'read'>): Promise<string | null> {
   const [row] = await db.read<{ fingerprint: string }>('select fingerprint from secret_key')
   return row?.fingerprint ?? null
@@ -34,7 +34,7 @@ export const noteFingerprint = (fingerprint: string): Statement => ({
   params: { fingerprint },
 })
 
-/** How many of the stored secrets open, and how many do not. */
+/** How many of the stored secrets can be decrypted, and how many cannot. */
 export async function tryToOpen(
   db: Pick<Database, 'read'>,
   secrets: Pick<Secrets, 'open'> | null,

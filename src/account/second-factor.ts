@@ -17,10 +17,10 @@ interface SecondFactorServices {
 
 const recoveryCodeCount = 10
 
-/** The codes that users are asked for beside their password, if they want that: of an app (RFC 6238), or on paper. */
+/** The codes that users may choose to enter in addition to their password: from an app (RFC 6238), or from paper. */
 export class SecondFactors {
   readonly #services: SecondFactorServices
-  /** How apps name this server. */
+  /** The name of this server in apps. */
   readonly #issuer: string
 
   constructor(services: SecondFactorServices, issuer: string) {
@@ -29,13 +29,13 @@ export class SecondFactors {
   }
 
   /**
-   * A new secret for an app. It takes effect when `confirm` has seen a code of it.
-   * @throws SternaError `invalid_state` where there is a second factor already
+   * A new secret for an app. It takes effect once `confirm` has seen a code from it.
+   * @throws SternaError `invalid_state` if there is already a second factor
    */
   async begin(userId: string): Promise<{ secret: string; uri: string }> {
     const { db, secrets, users } = this.#services
     const user = users.get(userId)
-    if (user.totpSecret) throw new SternaError('invalid_state', 'There is a second factor already. Remove it first.')
+    if (user.totpSecret) throw new SternaError('invalid_state', 'A second factor is already set up. Remove it first.')
     const secret = randomBytes(totpSecretBytes)
     const totpPending = secrets.seal(secret, sealContext(user))
     await db.write([
@@ -46,13 +46,13 @@ export class SecondFactors {
   }
 
   /**
-   * Turns the second factor on. The recovery codes are in the answer and nowhere else.
-   * @throws SternaError `invalid_state` where none was begun, `invalid_credentials` where the code is wrong
+   * Turns the second factor on. The result is the only place where the recovery codes ever appear.
+   * @throws SternaError `invalid_state` if none was begun, `invalid_credentials` if the code is wrong
    */
   async confirm(userId: string, code: string): Promise<string[]> {
     const { clock, secrets, users } = this.#services
     const user = users.get(userId)
-    if (!user.totpPending || user.totpSecret) throw new SternaError('invalid_state', 'No second factor was begun.')
+    if (!user.totpPending || user.totpSecret) throw new SternaError('invalid_state', 'The setup of a second factor has not been started.')
     const step = matchingStep(secrets.open(user.totpPending, sealContext(user)), code, { now: clock.now(), lastStep: 0 })
     if (step === null) throw wrongCode()
     const codes = Array.from({ length: recoveryCodeCount }, newRecoveryCode)
@@ -73,15 +73,15 @@ export class SecondFactors {
   }
 
   /**
-   * Takes a code of the app or a recovery code; each works once.
-   * @throws SternaError `second_factor_required` without a code, `invalid_credentials` where it is wrong or used
+   * Accepts a code from the app or a recovery code; each works once.
+   * @throws SternaError `second_factor_required` without a code, `invalid_credentials` if it is wrong or used
    */
   async check(userId: string, code: string | undefined): Promise<void> {
     const { clock, secrets, users } = this.#services
     const user = users.get(userId)
     if (!user.totpSecret) return
     if (code === undefined) {
-      throw new SternaError('second_factor_required', 'Send the `code` that your authenticator app shows, or a recovery code.')
+      throw new SternaError('second_factor_required', 'Send the `code` from your authenticator app, or a recovery code.')
     }
     const secret = secrets.open(user.totpSecret, sealContext(user))
     const step = matchingStep(secret, code.trim(), { now: clock.now(), lastStep: user.totpStep })
@@ -98,7 +98,7 @@ export class SecondFactors {
     users.keep({ ...users.get(userId), totpStep: step })
   }
 
-  /** Logging in takes the password alone again. */
+  /** From then on the password alone is enough to log in. */
   async remove(userId: string): Promise<void> {
     const { db, users } = this.#services
     await db.write([
@@ -108,7 +108,7 @@ export class SecondFactors {
     users.keep({ ...users.get(userId), totpSecret: null, totpPending: null, hasSecondFactor: false })
   }
 
-  /** @throws SternaError as for a wrong code, where another request has used it meanwhile */
+  /** @throws SternaError as for a wrong code, if another request has used it in the meantime */
   async #write(batch: Statement[]): Promise<void> {
     await refusedAs(this.#services.db.write(batch), ConflictError, wrongCode)
   }
@@ -116,10 +116,10 @@ export class SecondFactors {
 
 const sealContext = ({ id }: StoredUser): string => `totp ${id}`
 
-/** 80 random bits, in groups that can be typed. */
+/** 80 random bits, in groups that are easy to type. */
 const newRecoveryCode = (): string =>
   base32(randomBytes(10))
     .toLowerCase()
     .replace(/(.{4})(?=.)/g, '$1-')
 
-const wrongCode = (): SternaError => new SternaError('invalid_credentials', 'The code is wrong, or was used already.')
+const wrongCode = (): SternaError => new SternaError('invalid_credentials', 'The code is wrong or has already been used.')

@@ -15,12 +15,12 @@ interface SessionsServices {
   users: Users
 }
 
-/** A login that lasts, as it may be shown to its user. */
+/** A lasting login, as its user may see it. */
 export interface Session {
   /** `ses_…` */
   id: string
   userId: string
-  /** Of the client that logged in. */
+  /** The address of the client that logged in. */
   address: string
   userAgent: string
   /** Epoch, ms, like the other times. */
@@ -41,27 +41,27 @@ interface IssuedToken {
   expiresAt: number
 }
 
-/** Whom a token stands for. */
+/** Whom a token identifies. */
 interface Holder {
   user: User
   rights: ReadonlySet<Right>
   sandbox: boolean
-  /** True where it may change nothing but what is in the sandbox: of a token that was asked for so. */
+  /** True if it may change nothing outside the sandbox, because the token was requested that way. */
   confined: boolean
 }
 
 const tokenPrefix = 'sterna_session_'
 const tokenMs = 15 * 60_000
-/** Of one session: pages that are open side by side each have one. */
+/** Per session: each page open at the same time has one. */
 const mostTokens = 50
 const idleMs = 24 * 3_600_000
 const longestMs = 30 * 24 * 3_600_000
 const longestUserAgent = 200
 
 /**
- * Logins. The secret of a session travels as a cookie to /session alone, where it is exchanged for tokens of 15 minutes
- * that the API takes. Sessions are stored (as digests) and held in memory, tokens are in memory alone: whatever ends a
- * session, or changes its user, is effective with the next request. Call `load()` once, after the users'.
+ * Logins. The secret of a session travels as a cookie to /session only, where it is exchanged for tokens that the API accepts for 15
+ * minutes. Sessions are stored (as digests) and held in memory; tokens are only in memory. Whatever ends a session or changes its user
+ * takes effect with the next request. Call `load()` once, after that of the users.
  */
 export class Sessions {
   readonly #services: SessionsServices
@@ -70,7 +70,7 @@ export class Sessions {
   /** By the digest of the token, oldest first. */
   readonly #tokens = new Map<string, IssuedToken>()
 
-  /** `sandboxOnly`: the whole server lets no mail out. */
+  /** `sandboxOnly`: the server lets no mail out. */
   constructor(services: SessionsServices & { sandboxOnly?: boolean }) {
     this.#services = services
     this.#sandboxOnly = services.sandboxOnly ?? false
@@ -83,9 +83,8 @@ export class Sessions {
   }
 
   /**
-   * Begins a session; its secret is in the answer and nowhere else. It is never one that a client brought along.
-   * @throws SternaError `invalid_session` where the user is removed at this moment, or has another password by now than
-   * the one that was shown
+   * Begins a session. The result is the only place where its secret ever appears; it is never one that the client supplied.
+   * @throws SternaError `invalid_session` if the user is being removed, or the password has changed since it was checked
    */
   async begin(user: StoredUser, client: { address: string; userAgent: string }): Promise<{ session: Session; secret: string }> {
     const now = this.#services.clock.now()
@@ -111,7 +110,7 @@ export class Sessions {
     return { session, secret }
   }
 
-  /** The session with this secret; null where there is none, or it has ended. */
+  /** The session with this secret; null if there is none or it has ended. */
   find(secret: string): { session: Session; user: User } | null {
     const session = this.#byDigest.get(digestOf(secret))
     const user = session && this.#userOf(session)
@@ -119,8 +118,8 @@ export class Sessions {
   }
 
   /**
-   * A token for the API, in place of the cookie, which the API does not take.
-   * @throws SternaError `invalid_session` where the session ends at this moment
+   * A token for the API, which does not accept the cookie.
+   * @throws SternaError `invalid_session` if the session is just ending
    */
   async exchange(session: Session, { sandbox }: { sandbox: boolean }): Promise<{ token: string; sandbox: boolean; expiresAt: number }> {
     const now = this.#services.clock.now()
@@ -143,7 +142,7 @@ export class Sessions {
   }
 
   /**
-   * Whom a token stands for. Reads memory only.
+   * Whom a token identifies. Reads memory only.
    * @throws SternaError `invalid_session`
    */
   holderOf(token: string): Holder {
@@ -155,23 +154,23 @@ export class Sessions {
     return { user, rights: rightsOfUser(user), sandbox: issued.sandbox, confined: issued.confined }
   }
 
-  /** Those of a user that have not ended, the oldest first. */
+  /** A user's sessions that have not ended, oldest first. */
   list(userId: string): Session[] {
     const sessions = [...this.#byDigest.values()].filter((session) => session.userId === userId && this.#userOf(session))
     return sessions.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((session) => ({ ...session }))
   }
 
-  /** Ends a session; when the promise resolves neither its cookie nor its tokens let anybody in. */
+  /** Ends a session; once the promise resolves, neither its cookie nor its tokens work. */
   async end(sessionId: string): Promise<void> {
     await this.#endThose((session) => session.id === sessionId)
   }
 
-  /** Ends the sessions of a user, but for one. */
+  /** Ends all sessions of a user except one. */
   async endAll(userId: string, butSessionId?: string): Promise<void> {
     await this.#endThose((session) => session.userId === userId && session.id !== butSessionId)
   }
 
-  /** Forgets those that have run out, or whose user is gone; to be called now and then. */
+  /** Removes sessions that have expired or whose user is gone; call it regularly. */
   async sweep(): Promise<void> {
     await this.#endThose((session) => this.#userOf(session) === undefined)
   }
@@ -185,7 +184,7 @@ export class Sessions {
     this.#dropTokens((issued) => ids.has(issued.session.id))
   }
 
-  /** Undefined where the session has run out, or its user is gone. */
+  /** Undefined if the session has expired or its user is gone. */
   #userOf({ userId, createdAt, lastSeenAt }: Session): User | undefined {
     const now = this.#services.clock.now()
     if (now >= lastSeenAt + idleMs || now >= createdAt + longestMs) return undefined

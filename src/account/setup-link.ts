@@ -17,19 +17,19 @@ interface SetupServices {
 }
 
 /**
- * The link by which the first person makes himself known, as owner of the first account and operator of the server.
- * There is one while there is no owner, and it is printed where only whoever runs the server reads it.
+ * The link that makes the first person who opens it the owner of the first account and the operator of the server. It exists until
+ * there is an owner, and is printed where only those who run the server can read it.
  */
 export class SetupLink {
   readonly #services: SetupServices
-  /** Of the token of today; the stored one guards against two who use it at once. */
+  /** Of the current token; the stored one guards against two people using it at once. */
   #digest: string | null = null
 
   constructor(services: SetupServices) {
     this.#services = services
   }
 
-  /** A new token in place of the one before; null where there is an owner. It is stored as its digest only. */
+  /** Replaces the token with a new one; null if there is an owner. Only its digest is stored. */
   async renew(): Promise<string | null> {
     if (this.#hasOwner()) return null
     const token = randomToken()
@@ -45,13 +45,13 @@ export class SetupLink {
     return token
   }
 
-  /** @throws SternaError `not_found` where this is not the link of the day */
+  /** @throws SternaError `not_found` unless this is the current link */
   check(token: string): void {
     if (this.#digest !== digestOf(token) || this.#hasOwner()) throw linkOver()
   }
 
   /**
-   * Makes the first owner. Of two who use the link at once, one does.
+   * Creates the first owner. If two people use the link at once, only one succeeds.
    * @throws SternaError `not_found`, `validation_error`, `user_exists`
    */
   async use(token: string, { email, password }: { email: string; password: string }): Promise<StoredUser> {
@@ -74,6 +74,6 @@ export class SetupLink {
 const linkOver = (): SternaError =>
   new SternaError(
     'not_found',
-    'This set-up link was used, or a newer one has taken its place. The newest is printed when the server starts, until there is ' +
-      'an owner; from then on "sterna user reset EMAIL" prints a link for whoever cannot log in.',
+    'This set-up link has been used or replaced by a newer one. Each start of the server prints the newest one, until there is ' +
+      'an owner; after that, "sterna user reset EMAIL" prints a link for users who cannot log in.',
   )

@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto'
 
-/** Seconds that a code is for (RFC 6238 5.2). */
+/** How many seconds a code is valid for (RFC 6238 5.2). */
 const stepSeconds = 30
 const codeDigits = 6
 const base32Digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** bytes, as many as SHA-1 gives (RFC 4226 4, R6) */
+/** bytes, the output size of SHA-1 (RFC 4226 4, R6) */
 export const totpSecretBytes = 20
 
-/** The time step that `now` (epoch, ms) lies in. */
+/** The time step of `now` (epoch, ms). */
 export const totpStepAt = (now: number): number => Math.floor(now / 1000 / stepSeconds)
 
 /** The code of a time step (RFC 4226 5.3, with the step as the counter: RFC 6238 4). */
@@ -22,15 +22,15 @@ export function totpCode(secret: Uint8Array, step: number, digits = codeDigits):
 }
 
 /**
- * The step whose code this is, among the present one and its neighbours (RFC 6238 6), and after `lastStep`: a code is
- * taken once (RFC 6238 5.2). Null where it is none.
+ * The step that this code belongs to: the current one or a neighbour (RFC 6238 6), but later than `lastStep`, because a code is
+ * accepted only once (RFC 6238 5.2). Null if there is none.
  */
 export function matchingStep(secret: Uint8Array, code: string, { now, lastStep }: { now: number; lastStep: number }): number | null {
   const step = totpStepAt(now)
   return [step - 1, step, step + 1].find((near) => near > lastStep && totpCode(secret, near) === code) ?? null
 }
 
-/** What an authenticator app reads out of a QR code. */
+/** What an authenticator app reads from a QR code. */
 export function otpauthUri(secret: Uint8Array, { issuer, email }: { issuer: string; email: string }): string {
   const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(email)}`
   return `otpauth://totp/${label}?secret=${base32(secret)}&issuer=${encodeURIComponent(issuer)}&algorithm=SHA1&digits=${codeDigits}&period=${stepSeconds}`

@@ -1,15 +1,15 @@
 import type { Statement } from '../store/database.ts'
 import type { Role } from './permission.ts'
 
-/** Whoever has not taken the invitation yet is neither. */
+/** Users who have not accepted their invitation count as neither. */
 const isNotLastOwner = `(role <> 'owner' or password is null or exists (
   select 1 from account_user o where o.account_id = account_user.account_id and o.id <> account_user.id and o.role = 'owner' and o.password is not null))`
 const isNotLastOperator = `(operator = 0 or password is null or exists (
   select 1 from account_user o where o.id <> account_user.id and o.operator = 1 and o.password is not null))`
 
 /**
- * Changes no row where the account would be without an owner, or the server without an operator. What is not given stays
- * as it is by then.
+ * Changes no row if the account would be left without an owner, or the server without an operator. Fields that are not given stay as
+ * they are.
  */
 export const changeUser = (id: string, { role, operator }: { role?: Role | undefined; operator?: boolean | undefined }): Statement => ({
   sql: `update account_user set role = coalesce(:role, role), operator = coalesce(:operator, operator)
@@ -18,7 +18,7 @@ export const changeUser = (id: string, { role, operator }: { role?: Role | undef
   expect: 1,
 })
 
-/** The guard before `deleteUser`: as `changeUser`. */
+/** The guard before `deleteUser`, like that of `changeUser`. */
 export const shutOutUnlessLast = (id: string): Statement => ({
   sql: `update account_user set password = null where id = :id and ${isNotLastOwner} and ${isNotLastOperator}`,
   params: { id },
@@ -34,14 +34,14 @@ export const demandOtherOperator = (accountId: string): Statement => ({
   expect: 1,
 })
 
-/** A user with all that is his. */
+/** A user with everything that belongs to it. */
 export const deleteUser = (id: string): Statement[] => [
   { sql: 'delete from recovery_code where user_id = :id', params: { id } },
   { sql: 'delete from user_session where user_id = :id', params: { id } },
   { sql: 'delete from account_user where id = :id', params: { id } },
 ]
 
-/** Sets the password of the one who holds the invitation, and forgets the second factor. Of two at once, one does. */
+/** Sets the password of the user with this invitation and removes the second factor. If two do this at once, only one succeeds. */
 export const takeInvitation = (id: string, { digest, hash, now }: { digest: string; hash: string; now: number }): Statement[] => [
   {
     sql: `update account_user set password = :hash, invitation_digest = null, invitation_expires_at = null, totp_secret = null,

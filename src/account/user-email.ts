@@ -2,8 +2,8 @@ import { SternaError } from '../errors.ts'
 import { parseAddress } from '../smtp/address.ts'
 
 /**
- * The one form of an email address that users are known by: lower case, its domain in A-labels. The standard lets the
- * part before the @ tell cases apart; no mailbox that a person logs in with does.
+ * The canonical form of a user's email address: lower case, with the domain in A-labels. The standard makes the local part
+ * case-sensitive, but no mailbox that people log in with is.
  */
 export function userEmail(text: string): string {
   const parsed = parseAddress(text)
@@ -11,7 +11,7 @@ export function userEmail(text: string): string {
 }
 
 /**
- * The same of an address that somebody is to be known by from now on.
+ * The same for an address that a user will have from now on.
  * @throws SternaError `validation_error`
  */
 export function checkedUserEmail(text: string): string {

@@ -2,7 +2,7 @@ import type { Row } from '../store/database.ts'
 import { storedRows } from '../store/stored-rows.ts'
 import type { Role } from './permission.ts'
 
-/** Somebody who logs in. Everybody belongs to one account. */
+/** Somebody who logs in. Each user belongs to one account. */
 export interface User {
   /** `usr_…` */
   id: string
@@ -10,11 +10,11 @@ export interface User {
   /** In lower case; unique in the installation. */
   email: string
   role: Role
-  /** Whether the server-wide routes are open too. */
+  /** Whether the user may also use the server-wide routes. */
   operator: boolean
   /** `invited` until a password is set. */
   status: 'active' | 'invited'
-  /** Whether a code is asked for beside the password. */
+  /** Whether a code is required in addition to the password. */
   hasSecondFactor: boolean
   /** Epoch, ms, like the other times. */
   createdAt: number
@@ -26,7 +26,7 @@ export interface StoredUser extends User {
   password: string | null
   /** SHA-256 of the invitation's token, hex. */
   invitationDigest: string | null
-  /** Sealed, like the next. */
+  /** Sealed, like the next one. */
   totpSecret: Uint8Array | null
   totpPending: Uint8Array | null
   totpStep: number

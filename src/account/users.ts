@@ -25,12 +25,12 @@ interface NewUser {
   operator: boolean
 }
 
-/** How long an invitation may be taken. */
+/** How long an invitation can be accepted. */
 const invitationMs = 7 * 24 * 3_600_000
 
 /**
- * Those who log in, all of them in memory: a change of role is effective with the next request. Call `load()` once,
- * after the accounts'.
+ * The users, all of them in memory, so a change of role takes effect with the next request. Call `load()` once, after that of the
+ * accounts.
  */
 export class Users {
   readonly #services: UsersServices
@@ -46,7 +46,7 @@ export class Users {
     for (const row of rows) this.keep(storedUserOf(row))
   }
 
-  /** Of one account or of all, the oldest first. */
+  /** Of one account or of all, oldest first. */
   list(accountId?: string): User[] {
     const users = [...this.#byId.values()].filter((user) => accountId === undefined || user.accountId === accountId)
     return users.toSorted((a, b) => (a.id < b.id ? -1 : 1))
@@ -60,7 +60,7 @@ export class Users {
   get(idOrEmail: string): StoredUser {
     const user = this.#byId.get(idOrEmail) ?? this.findByEmail(idOrEmail)
     if (user) return user
-    throw new SternaError('not_found', `There is no user "${idOrEmail}". "sterna user list" shows those there are.`)
+    throw new SternaError('not_found', `There is no user "${idOrEmail}". "sterna user list" lists them.`)
   }
 
   findByEmail(email: string): StoredUser | undefined {
@@ -69,7 +69,7 @@ export class Users {
   }
 
   /**
-   * Adds a user who has yet to take the invitation; its token is in the answer and nowhere else.
+   * Adds a user who has yet to accept the invitation. The result is the only place where its token ever appears.
    * @throws SternaError `not_found` for the account, `user_exists`, `validation_error`
    */
   async invite(wanted: NewUser): Promise<{ user: User; token: string }> {
@@ -81,8 +81,8 @@ export class Users {
   }
 
   /**
-   * A new invitation in place of any earlier one: for those whose link has expired, and for those who have lost their
-   * password or their second factor, which both end when it is taken.
+   * Replaces any earlier invitation with a new one: for users whose link has expired, or who have lost their password or second factor.
+   * Both are replaced when it is accepted.
    * @throws SternaError `not_found`
    */
   async inviteAgain(id: string): Promise<{ user: User; token: string }> {
@@ -100,7 +100,7 @@ export class Users {
 
   /**
    * Whose invitation this is.
-   * @throws SternaError `not_found` where it was taken, has expired or never was
+   * @throws SternaError `not_found` if it was accepted, has expired or never existed
    */
   invited(token: string): User {
     const digest = digestOf(token)
@@ -110,7 +110,7 @@ export class Users {
   }
 
   /**
-   * Takes an invitation by setting a password. Of two who try at once, one does.
+   * Accepts an invitation by setting a password. If two people try at once, only one succeeds.
    * @throws SternaError `not_found`, `validation_error`
    */
   async takeInvitation(token: string, password: string): Promise<StoredUser> {
@@ -122,14 +122,14 @@ export class Users {
     return this.keep({ ...this.get(user.id), ...invitation, ...factor, password: hash, status: 'active' })
   }
 
-  /** @throws SternaError `not_found`, `invalid_state` for the last owner of the account, and the last operator */
+  /** @throws SternaError `not_found`, or `invalid_state` for the account's last owner and for the last operator */
   async change(id: string, change: { role?: Role | undefined; operator?: boolean | undefined }): Promise<User> {
     const { id: known } = this.get(id)
     await this.#writeOr(lastOne, [changeUser(known, change)])
     return this.keep({ ...this.get(known), ...definedIn(change) })
   }
 
-  /** @throws SternaError `not_found`, `invalid_state` for the last owner of the account, and the last operator */
+  /** @throws SternaError `not_found`, or `invalid_state` for the account's last owner and for the last operator */
   async remove(id: string): Promise<void> {
     const user = this.get(id)
     await this.#writeOr(lastOne, [shutOutUnlessLast(user.id), ...deleteUser(user.id)])
@@ -137,8 +137,8 @@ export class Users {
   }
 
   /**
-   * Removes all users of an account, as it ends.
-   * @throws SternaError `invalid_state` where the last operator is among them
+   * Removes all users of an account that is being removed.
+   * @throws SternaError `invalid_state` if the last operator is among them
    */
   async removeAll(accountId: string): Promise<void> {
     const users = this.list(accountId)
@@ -148,8 +148,8 @@ export class Users {
   }
 
   /**
-   * Stores a password hashed anew in place of the one that was shown.
-   * @throws SternaError `invalid_credentials` where there is another one by now
+   * Stores a password that was hashed again, in place of the one that was checked.
+   * @throws SternaError `invalid_credentials` if it has changed in the meantime
    */
   async setPasswordHash(id: string, hash: string, { shown }: { shown: string | null }): Promise<void> {
     await this.#writeOr(passwordOver, [
@@ -159,7 +159,7 @@ export class Users {
   }
 
   /**
-   * A user as yet unsaved, without a password.
+   * A user without a password, not yet saved.
    * @throws SternaError `not_found` for the account, `validation_error`
    */
   newUser(wanted: NewUser): { now: number; user: StoredUser } {
@@ -185,16 +185,16 @@ export class Users {
   }
 
   /**
-   * Saves a new user, after `guards` and together with them.
+   * Saves a new user in one batch with `guards`.
    * @throws SternaError `user_exists`
-   * @throws ConflictError where a guard was not met
+   * @throws ConflictError if a guard was not met
    */
   async add(user: StoredUser, guards: Statement[]): Promise<void> {
     await refusedAs(this.#services.db.write([...guards, userRows.insert(user)]), UniqueError, userExists)
     this.keep(user)
   }
 
-  /** Users are replaced in memory, never changed in place. Whoever calls this has written it. */
+  /** Users are replaced in memory, never changed in place. The caller has already written the change. */
   keep<U extends StoredUser>(user: U): U {
     this.#byId.set(user.id, user)
     return user
@@ -210,12 +210,12 @@ const userExists = (cause: unknown): SternaError =>
 
 const invitationOver = (): SternaError => new SternaError('not_found', 'This invitation was used or has expired. Ask for a new one.')
 
-const passwordOver = (): SternaError => new SternaError('invalid_credentials', 'The password was changed at this moment.')
+const passwordOver = (): SternaError => new SternaError('invalid_credentials', 'The password has just been changed.')
 
 const lastOne = (): SternaError =>
   new SternaError(
     'invalid_state',
-    'This is the last owner of the account, or the last operator of the server. Make somebody else one first.',
+    'This is the last owner of the account, or the last operator of the server. Give that role to somebody else first.',
   )
 
 const definedIn = <T extends object>(change: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>

@@ -53,7 +53,7 @@ export async function serveControlSocket(
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     open.add(socket)
     socket.on('close', () => open.delete(socket))
-    socket.on('error', (error) => log.debug({ error }, 'a command was not waited for'))
+    socket.on('error', (error) => log.debug({ error }, 'nobody waited for the result of a command'))
     readLine(socket, longestRequest)
       .then(async (line) => socket.end(`${JSON.stringify(await run(requestOf(line), clientAt(socket)))}\n`))
       .catch((error: unknown) => {

@@ -197,5 +197,5 @@ function missingFrom(domain: Domain, { sendingDomains }: CommandServices): strin
     const found = domain.records[kind]?.found
     return `${type} ${name} (found: ${found ? printable(found) : 'nothing'})`
   })
-  return `Not as it must be: ${words.join('; ')}. Publish what "sterna domain show ${domain.name}" shows and try again.`
+  return `Missing or wrong records: ${words.join('; ')}. Publish what "sterna domain show ${domain.name}" shows and try again.`
 }

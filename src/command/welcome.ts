@@ -7,7 +7,7 @@ const ownPlan = 'enterprise'
 
 const nameFirst = "\n  STERNA_HOSTNAME=mail.YOUR-DOMAIN npm start              restart with this machine's name in the DNS"
 
-/** What the person who starts the server sees: at the first start what to do next, and how to log in while nobody can. */
+/** What the person who starts the server sees: on the first start what to do next, and how to log in while nobody can. */
 export async function welcome(services: CommandServices, version: string): Promise<CommandOutput> {
   const { baseUrl } = services.config
   const sandboxKey = await firstKey(services)

@@ -11,7 +11,7 @@ export interface AnswerServices {
   clock: Clock
   log: Log
   metrics: Metrics
-  /** Where this server is reached from outside, without a final slash. */
+  /** The public URL of this server, without a trailing slash. */
   baseUrl: string
   /** Networks in CIDR notation. */
   trustedProxies: readonly string[]
@@ -19,7 +19,7 @@ export interface AnswerServices {
 
 type Handler = (ctx: ApiContext, next: () => Promise<unknown>) => Promise<void>
 
-/** The outermost handler: gives each request its id, and makes JSON of whatever is thrown further in. */
+/** The outermost handler: gives each request its id, and turns whatever is thrown further in into JSON. */
 export function answer(services: AnswerServices): Handler {
   const clientAddress = clientAddressRule(services.trustedProxies)
   return async (ctx, next) => {
@@ -35,9 +35,9 @@ export function answer(services: AnswerServices): Handler {
     } catch (error) {
       answerProblem(ctx, error, services)
     }
-    // Of a client that has left nobody was answered.
+    // If the client has left, nobody was answered.
     if (!ctx.res.destroyed) countAnswer(ctx, services.metrics)
-    // The query string stays out of it: it may hold the addresses of people.
+    // The query string is left out, because it may contain people's addresses.
     services.log.debug(
       { requestId, method: ctx.method, path: shownPath(ctx.path), status: ctx.status, durationMs: services.clock.now() - startedAt },
       'a request was answered',
@@ -45,14 +45,14 @@ export function answer(services: AnswerServices): Handler {
   }
 }
 
-/** A path as it may be logged: what follows these beginnings is a secret. */
+/** A path that is safe to log: what follows these prefixes is a secret. */
 const shownPath = (path: string): string => path.replace(/\/(setup|invite|u)\/.*/is, '/$1/…')
 
 function answerProblem(ctx: ApiContext, error: unknown, { log, baseUrl }: AnswerServices): void {
   const problem = problemOf(error)
   const { requestId } = ctx.state
   if (problem.status === 500)
-    log.error({ requestId, method: ctx.method, path: shownPath(ctx.path), error }, 'a request failed by our fault')
+    log.error({ requestId, method: ctx.method, path: shownPath(ctx.path), error }, 'a request failed because of an internal fault')
   const own = ctx.state.refusalForm?.(problem, requestId)
   ctx.status = own?.status ?? problem.status
   ctx.set({ ...problem.headers, ...own?.headers })
@@ -64,6 +64,6 @@ function answerProblem(ctx: ApiContext, error: unknown, { log, baseUrl }: Answer
   } else {
     ctx.body = problemBody(problem, requestId)
   }
-  // What is left of a body that nobody wants is thrown away, so that the sender gets to read why.
+  // Discards the rest of an unwanted body, so that the sender gets to read the reason.
   if (!ctx.req.complete) ctx.req.resume()
 }

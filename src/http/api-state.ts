@@ -5,9 +5,12 @@ import { SternaError } from '../errors.ts'
 import type { Submitter } from '../message/submission.ts'
 import type { Problem } from './problem.ts'
 
-/** Whom a request comes from, a program with a key or a user, and what it may do. */
+/** Who makes a request, a program with a key or a user, and what they may do. */
 export interface ApiSubmitter extends Submitter {
-  /** True where it may change nothing but what is in the sandbox. On a server in sandbox mode others are in the sandbox too, yet not confined. */
+  /**
+   * True if nothing outside the sandbox may be changed. On a server in sandbox mode, others are in the sandbox too, but not restricted
+   * to it.
+   */
   confined: boolean
   rights: ReadonlySet<Right>
   actor: Actor
@@ -15,30 +18,30 @@ export interface ApiSubmitter extends Submitter {
 
 /** What every handler finds in `ctx.state`. */
 export interface ApiState {
-  /** `req_…`, also in the answer and in the log. */
+  /** `req_…`, also in the response and in the log. */
   requestId: string
-  /** Where the client is, with what trusted proxies say of it. */
+  /** The address of the client, as far as trusted proxies tell it. */
   clientAddress: string
-  /** Whom the API key or the session's token belongs to; under /api only. */
+  /** The holder of the API key or of the session's token; under /api only. */
   submitter: ApiSubmitter
-  /** Below the paths of another service's API: how that service words a refusal. */
+  /** Below the paths of another service's API: the form in which that service reports errors. */
   refusalForm?: RefusalForm
 }
 
-/** What a refusal becomes in the form of another service. */
+/** Converts an error to the form of another service. */
 export type RefusalForm = (problem: Problem, requestId: string) => { status: number; body: object; headers?: Record<string, string> }
 
 export type ApiContext = RouterContext<ApiState>
 export type ApiRouter = Router<ApiState>
 
-/** True where the request's holder may do this. */
+/** Whether the holder of the request may do this. */
 export const mayDo = (ctx: ApiContext, right: Right): boolean => ctx.state.submitter.rights.has(right)
 
-/** The account whose things the request's holder sees; null for operators, who see everybody's. */
+/** The account whose objects the holder of the request can see; null for operators, who see everybody's. */
 export const visibleAccount = (ctx: ApiContext): string | null => (mayDo(ctx, 'operator') ? null : ctx.state.submitter.accountId)
 
 /**
- * Demands that the request's holder may do this.
+ * Checks that the holder of the request may do this.
  * @throws SternaError `restricted_api_key`
  */
 export function requirePermission(ctx: ApiContext, right: Right): void {
@@ -46,19 +49,19 @@ export function requirePermission(ctx: ApiContext, right: Right): void {
   const { actor } = ctx.state.submitter
   throw new SternaError(
     'restricted_api_key',
-    `${actor.type === 'user' ? 'You' : 'This API key'} may not do this: it takes ${neededFor[right]}.`,
+    `${actor.type === 'user' ? 'You are' : 'This API key is'} not allowed to do this: it requires ${neededFor[right]}.`,
   )
 }
 
 /**
- * Demands that the request's holder may change what is live.
+ * Checks that the holder of the request may change live data.
  * @throws SternaError `restricted_api_key`
  */
 export function requireLive(ctx: ApiContext): void {
   const { actor, confined } = ctx.state.submitter
   if (!confined) return
-  const [who, remedy] = actor.type === 'user' ? ['A token for the sandbox', 'token that is not'] : ['A sandbox key', 'live key']
-  throw new SternaError('restricted_api_key', `${who} may not do this: it changes what is live. Use a ${remedy}.`)
+  const [who, remedy] = actor.type === 'user' ? ['A sandbox token', 'live token'] : ['A sandbox key', 'live key']
+  throw new SternaError('restricted_api_key', `${who} cannot do this, because it changes live data. Use a ${remedy}.`)
 }
 
 const neededFor: Record<Right, string> = {

@@ -220,11 +220,11 @@ test('a refusal says what to do', async () => {
   const [[, key], , [, user]] = holders as [[string, Call], [string, Call], [string, Call]]
   expect(await key('DELETE', '/api/domains/sender.example')).toMatchObject({
     status: 403,
-    body: { name: 'restricted_api_key', message: 'A sandbox key may not do this: it changes what is live. Use a live key.' },
+    body: { name: 'restricted_api_key', message: 'A sandbox key cannot do this, because it changes live data. Use a live key.' },
   })
   expect(await user('DELETE', '/api/domains/sender.example')).toMatchObject({
     status: 403,
-    body: { message: 'A token for the sandbox may not do this: it changes what is live. Use a token that is not.' },
+    body: { message: 'A sandbox token cannot do this, because it changes live data. Use a live token.' },
   })
 })
 

@@ -20,12 +20,12 @@ const accountResource = resource<Account & { limit: number }>('Account')({
   id: z.string(),
   name: z.string(),
   plan: z.string(),
-  status: z.enum(['active', 'suspended']).describe('A suspended account reads, but nothing is sent for it.'),
+  status: z.enum(['active', 'suspended']).describe('A suspended account can read, but not send.'),
   delivery_notices: z
     .boolean()
-    .describe('Whether whoever submits by SMTP gets a mail (RFC 3464) when a message fails or is late, at its MAIL FROM address.'),
+    .describe('Whether submitters over SMTP get a notice (RFC 3464) at their MAIL FROM address when a message fails or is delayed.'),
   rate_limit: [
-    z.object({ limit: z.int(), window_seconds: z.int() }).describe('Requests in any such window, over all keys.'),
+    z.object({ limit: z.int(), window_seconds: z.int() }).describe('Requests in any such window, for all keys together.'),
     ({ limit }) => ({ limit, window_seconds: windowSeconds }),
   ],
   created_at: time(),
@@ -34,9 +34,9 @@ const deleted = deletedAnswer('account', 'DeletedAccount')
 
 const newAccount = z.object({
   name: z.string().describe('1 to 100 characters, unique on this server.'),
-  plan: z.string().optional().describe('One of the setting `plans`; `accounts.default_plan` if left out.'),
+  plan: z.string().optional().describe('One of the plans in the setting `plans`; default: `accounts.default_plan`.'),
 })
-const deliveryNotices = z.boolean().optional().describe('For messages submitted by SMTP; off unless it is turned on.')
+const deliveryNotices = z.boolean().optional().describe('For messages submitted over SMTP; default: off.')
 const accountChanges = z.object({
   plan: z.string().optional(),
   status: z.enum(['active', 'suspended']).optional(),
@@ -83,7 +83,7 @@ const everyAccountOperations = (services: AccountServices): Operation[] => [
     summary: 'List accounts',
     permission: 'operator',
     of: { schema: accountResource.schema, answer: (account: Account) => accountObject(account, services) },
-    answer: 'The accounts, the newest first.',
+    answer: 'The accounts, newest first.',
     rows: (_, page) => pageFrom(services.accounts.list(), page),
   }),
   operation({
@@ -121,7 +121,7 @@ const oneAccountOperations = (services: AccountServices): Operation[] => [
     path: '/api/accounts/{id}',
     tag: 'Accounts',
     summary: 'Change the plan or the settings of an account, suspend it or resume it',
-    description: 'Suspended, it sends no more from this moment on, in open SMTP sessions too. What was accepted is still delivered.',
+    description: 'A suspended account stops sending at once, even in open SMTP sessions. What was accepted is still delivered.',
     permission: 'operator',
     body: { schema: accountChanges, example: { status: 'suspended' } },
     answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
@@ -138,13 +138,15 @@ const oneAccountOperations = (services: AccountServices): Operation[] => [
     tag: 'Accounts',
     summary: 'Delete an account',
     description:
-      'Its keys, users, webhooks, domains, templates and suppressions go at once. What it has sent stays until its retention is over. Refused while mail of it is queued.',
+      'Deletes its keys, users, webhooks, domains, templates and suppressions at once. The mail it has sent stays until its ' +
+      'retention ends. Refused while mail of the account is queued.',
     permission: 'operator',
-    answers: [{ status: 200, description: 'It is deleted.', schema: deleted }],
+    answers: [{ status: 200, description: 'The account is deleted.', schema: deleted }],
     refuses: ['invalid_state'],
     handle: async (ctx) => {
       const { id } = accountOf(ctx, services)
-      if (id === ctx.state.submitter.accountId) throw new SternaError('invalid_state', 'This is the account that you are in.')
+      if (id === ctx.state.submitter.accountId)
+        throw new SternaError('invalid_state', 'You cannot delete the account that you are logged in to.')
       await removeAccount(id, services.removal)
       return { object: 'account' as const, id, deleted: true as const }
     },
@@ -152,7 +154,7 @@ const oneAccountOperations = (services: AccountServices): Operation[] => [
 ]
 
 /**
- * The account that the path names.
+ * The account in the path.
  * @throws SternaError `not_found`
  */
 export function accountOf(ctx: ApiContext, { accounts }: Pick<AccountServices, 'accounts'>): Account {

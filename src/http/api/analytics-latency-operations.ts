@@ -8,7 +8,7 @@ import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf, typ
 
 const dimensions = ['period', 'domain', 'provider'] as const
 
-const milliseconds = z.int().nullable().describe('ms; null where nothing was delivered.')
+const milliseconds = z.int().nullable().describe('ms; null if nothing was delivered.')
 const times = { delivered: z.int(), p50_ms: milliseconds, p90_ms: milliseconds, p95_ms: milliseconds, p99_ms: milliseconds }
 const shares = { p50_ms: 0.5, p90_ms: 0.9, p95_ms: 0.95, p99_ms: 0.99 } as const
 
@@ -37,7 +37,7 @@ const latencyAnswer = z
 const query = {
   ...reportQuery,
   dimensions: wordsOf(dimensions).meta({
-    description: `Some of ${dimensions.join(', ')}: what \`data\` is broken down by; provider if not given.`,
+    description: `Any of ${dimensions.join(', ')}: what to group \`data\` by; default: provider.`,
   }),
 }
 
@@ -56,11 +56,11 @@ export const latencyOperation = (services: AnalyticsServices): Operation =>
     method: 'GET',
     path: '/api/analytics/latency',
     tag: 'Analytics',
-    summary: 'See how long deliveries take',
+    summary: 'Read delivery times',
     description:
-      'How long live mail took from its acceptance, or from when it was scheduled for, until the server of the recipient had taken it, ' +
-      'by the provider of that server. Percentiles come from a histogram whose buckets are at most 28 % wide: they ' +
-      'are off by less than that.',
+      "How long live mail took from acceptance, or from its scheduled time, until the recipient's server accepted it, grouped by the " +
+      'provider of that server. Percentiles come from a histogram whose buckets are at most 28 % wide, so their error is smaller than ' +
+      'that.',
     permission: 'read_access',
     query,
     csv: ({ dimensions: by, data }: z.input<typeof latencyAnswer>) => ({
@@ -70,7 +70,7 @@ export const latencyOperation = (services: AnalyticsServices): Operation =>
         .concat(Object.keys(times)),
       rows: data,
     }),
-    answers: [{ status: 200, description: 'The times.', schema: latencyAnswer }],
+    answers: [{ status: 200, description: 'The delivery times.', schema: latencyAnswer }],
     handle: async (ctx, { query: asked }) => {
       const { accountId } = ctx.state.submitter
       const now = services.clock.now()

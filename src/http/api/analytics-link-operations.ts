@@ -8,8 +8,8 @@ import { rangeOf, timeQuery, type AnalyticsServices } from './analytics-query.ts
 const linkColumns = {
   link: z.string(),
   clicked: z.int().describe('All clicks.'),
-  bot_clicked: z.int().describe('Those of them that machines made.'),
-  unique_clicked: z.int().describe('Recipients of whom a person clicked on it.'),
+  bot_clicked: z.int().describe('How many of these came from machines.'),
+  unique_clicked: z.int().describe('How many recipients had a person click on it.'),
 }
 
 const linksAnswer = z
@@ -20,7 +20,7 @@ const linksAnswer = z
   .meta({ id: 'ClickedLinks' })
 
 const query = {
-  email_id: textParameter.meta({ description: 'The email whose links are counted, as they stand in it.' }),
+  email_id: textParameter.meta({ description: 'The email whose links to count, as they appear in it.' }),
   template_id: textParameter.meta({
     description:
       'Or the id of a template: the links of all its emails in that time, in whole days (UTC). They are told without query and fragment, ' +
@@ -37,7 +37,7 @@ export const linksOperation = (services: AnalyticsServices): Operation =>
     path: '/api/analytics/links',
     tag: 'Analytics',
     summary: 'Count clicks by link',
-    description: 'Which links of an email or a template were clicked, the most clicked first. Kept as long as events are.',
+    description: 'The links of an email or a template that were clicked, most clicked first. Kept as long as events are.',
     permission: 'read_access',
     query,
     csv: ({ data }: z.input<typeof linksAnswer>) => ({ name: 'links', columns: Object.keys(linkColumns), rows: data }),
@@ -53,7 +53,7 @@ export const linksOperation = (services: AnalyticsServices): Operation =>
         return { object: 'list' as const, data: await linksOfEmail(services.db, accountId, messageId) }
       }
       if (templateId === null || messageId !== null) {
-        throw new SternaError('invalid_parameter', 'Give one of the parameters email_id and template_id.')
+        throw new SternaError('invalid_parameter', 'Give either the parameter email_id or template_id.')
       }
       await services.rollup.catchUp()
       const data = await linksOfTemplate(services.db, { accountId, templateId, ...rangeOf(asked, services.clock.now()) })

@@ -11,28 +11,27 @@ import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf, typ
 
 const query = {
   ...reportQuery,
-  metrics: wordsOf(metrics).meta({ description: `Some of ${metrics.join(', ')}; all if not given.` }),
+  metrics: wordsOf(metrics).meta({ description: `Any of ${metrics.join(', ')}; default: all.` }),
   dimensions: wordsOf(dimensions).meta({
     description:
-      `Some of ${dimensions.join(', ')}: what \`data\` is broken down by; ` +
-      `one of ${valueDimensions.join(', ')} at a time. None if not given.`,
+      `Any of ${dimensions.join(', ')}: what to group \`data\` by; ` + `one of ${valueDimensions.join(', ')} at a time. Default: none.`,
   }),
 }
 
 const values = Object.fromEntries(metrics.map((name) => [name, z.number().optional()])) as Record<Metric, z.ZodOptional<z.ZodNumber>>
-const tooMany = `\`${otherValue}\` for those behind the first 1,000 of a day (UTC).`
+const tooMany = `\`${otherValue}\` stands for all but the first 1,000 of a day (UTC).`
 
-/** What a row is about, by the dimension that it is told for. */
+/** What a row is about, by the dimension it is grouped by. */
 const rowNames = {
-  period: { period: z.string().optional().describe('The first day of the period, or the moment at which the hour began.') },
+  period: { period: z.string().optional().describe('The first day of the period, or the time at which the hour began.') },
   domain: {
-    domain_id: z.string().nullable().optional().describe('Null for mail of no domain.'),
-    domain_name: z.string().nullable().optional().describe('Null once the domain was removed.'),
+    domain_id: z.string().nullable().optional().describe('Null for mail without a domain.'),
+    domain_name: z.string().nullable().optional().describe('Null if the domain has been removed.'),
   },
-  tag: { tag: z.string().optional().describe(`\`name=value\`. Mail with several tags counts at each of them. ${tooMany}`) },
+  tag: { tag: z.string().optional().describe(`\`name=value\`. Mail with several tags counts for each of them. ${tooMany}`) },
   template: {
-    template_id: z.string().optional().describe(`Mail without a template is in no row. ${tooMany}`),
-    template_name: z.string().nullable().optional().describe('Null once the template was deleted.'),
+    template_id: z.string().optional().describe(`Mail without a template is not counted. ${tooMany}`),
+    template_name: z.string().nullable().optional().describe('Null if the template has been deleted.'),
   },
   provider: {
     provider: z
@@ -40,12 +39,14 @@ const rowNames = {
       .nullable()
       .optional()
       .describe(
-        'Who runs the server that took or refused the mail, by the name of its MX host: google, microsoft, yahoo, apple, …; other. ' +
-          'Null where none was reached, or that is not known.',
+        'Who runs the server that accepted or refused the mail, by the name of its MX host: google, microsoft, yahoo, apple, …; other. ' +
+          'Null if no server was reached, or this is not known.',
       ),
   },
   campaign: { campaign: z.string().optional().describe('The value of the tag named `campaign`.') },
-  bounce_category: { bounce_category: z.string().optional().describe('Why, as in `email.bounced`; nothing but bounces is counted by it.') },
+  bounce_category: {
+    bounce_category: z.string().optional().describe('The bounce category, as in `email.bounced`; only bounces are counted by it.'),
+  },
 } satisfies Record<Dimension, z.ZodRawShape>
 
 const metricsAnswer = z
@@ -73,7 +74,7 @@ const metricsAnswer = z
           .meta({ id: 'MetricsRow' }),
       )
       .optional()
-      .describe('There if dimensions are asked for.'),
+      .describe('Present if dimensions are requested.'),
   })
   .meta({ id: 'Metrics' })
 
@@ -85,12 +86,12 @@ export const analyticsOperations = (services: AnalyticsServices): Operation[] =>
     path: '/api/analytics',
     aliases: [{ id: 'emails.get_metrics', path: '/api/emails/metrics' }],
     tag: 'Analytics',
-    summary: 'Count what became of mail',
+    summary: 'Count what happened to mail',
     description:
-      'Live mail, by recipient, at the time at which something happened to it, to the quarter of an hour. ' +
-      'What sandbox keys send is not counted. `opened` and `clicked` count every hit; `bot_opened` and `bot_clicked` are those of them ' +
-      'that machines made, also where that turned out later. `unique_opened` are the recipients of whom a person opened or clicked, ' +
-      '`unique_clicked` those of whom one clicked. Rates leave machines out.',
+      'Counts live mail by recipient, at the time when something happened to it, to the quarter of an hour. ' +
+      'Mail sent with sandbox keys is not counted. `opened` and `clicked` count every hit; `bot_opened` and `bot_clicked` count those ' +
+      'that came from machines, even if that was recognised later. `unique_opened` counts the recipients with a person who opened or ' +
+      'clicked, `unique_clicked` those with a person who clicked. Rates leave out machines.',
     permission: 'read_access',
     query,
     csv: ({ dimensions: by, metrics: wanted, totals, data }: z.input<typeof metricsAnswer>) => ({
@@ -138,7 +139,7 @@ interface Names {
   templates: ReadonlyMap<string, string>
 }
 
-/** What a row of a report is about. */
+/** What a row is about. */
 function rowName({ period, domainId, value }: ReportRow, by: readonly Dimension[], { domains, templates }: Names) {
   const dimension = valueDimensions.find((each) => by.includes(each))
   return {

@@ -16,15 +16,15 @@ export interface AnalyticsServices {
   rollup: Pick<LogReader, 'catchUp'>
 }
 
-/** Days in a report where no beginning is given, the last one included. */
+/** Days in the period if no start is given, including the last one. */
 const standardDays = 7
 
-/** Some of these words. */
+/** Any of these words. */
 export const wordsOf = <const T extends readonly string[]>(words: T) =>
   listParameter(words.length).transform((given, ctx) => {
     const unknown = given.find((word) => !words.includes(word))
     if (unknown === undefined) return words.filter((word) => given.includes(word)) as T[number][]
-    ctx.addIssue(`has "${unknown.slice(0, 50)}"; it may have ${words.join(', ')}`)
+    ctx.addIssue(`has "${unknown.slice(0, 50)}"; the choices are ${words.join(', ')}`)
     return z.NEVER
   })
 
@@ -40,7 +40,7 @@ const timeZone = textParameter
   })
   .meta({ description: 'Where days, weeks and months begin: a name of the IANA database; UTC if not given.' })
 
-/** A day or a moment; a day means all of it, by the clocks of the time zone. */
+/** A day or a point in time; a day means all of it in the time zone. */
 const dayOrTime = textParameter.transform((text, ctx) => {
   const at = parseIsoTime(text)
   if (at !== null) return { at, isDay: text.length === 10 }
@@ -48,19 +48,19 @@ const dayOrTime = textParameter.transform((text, ctx) => {
   return z.NEVER
 })
 
-/** When, as every report is asked. */
+/** The parameters for the period. */
 export const timeQuery = {
-  start_date: dayOrTime.meta({ description: 'A time or a date; six days before the end if not given.' }),
-  end_date: dayOrTime.meta({ description: 'A time, or a date that is included; now if not given.' }),
+  start_date: dayOrTime.meta({ description: 'A time or a date; default: six days before the end.' }),
+  end_date: dayOrTime.meta({ description: 'A time, or a date that is included; default: now.' }),
   timezone: timeZone,
   format: formatParameter,
 }
 
-/** The same of reports that may be broken down. */
+/** The parameters of queries that can be grouped. */
 export const reportQuery = {
   ...timeQuery,
-  granularity: choiceParameter(granularities).meta({ description: 'The length of a period; daily if not given.' }),
-  domain_id: listParameter(100).meta({ description: 'Up to 100 ids of domains: counts their mail only.' }),
+  granularity: choiceParameter(granularities).meta({ description: 'The length of a period; default: daily.' }),
+  domain_id: listParameter(100).meta({ description: 'Up to 100 domain ids: counts only their mail.' }),
 }
 
 type Edge = { at: number; isDay: boolean } | null
@@ -72,7 +72,7 @@ export interface AskedTime {
 }
 
 /**
- * The time of a report; epoch, ms.
+ * The period of a query; epoch, ms.
  * @throws SternaError `invalid_parameter`
  */
 export function rangeOf(asked: AskedTime, now: number): { from: number; to: number } {
@@ -101,22 +101,22 @@ export function reportRequest(
 function checkSize({ from, to }: { from: number; to: number }, granularity: Granularity, by: readonly Dimension[]): void {
   if (valueDimensions.filter((each) => by.includes(each)).length > 1) {
     const which = valueDimensions.join(', ')
-    throw new SternaError('invalid_parameter', `The parameter dimensions may have one of ${which} at a time. Ask for each alone.`)
+    throw new SternaError('invalid_parameter', `The parameter dimensions can have only one of ${which} at a time. Request each separately.`)
   }
   if (!by.includes('period') || mostPeriods(from, to, granularity) <= mostRows) return
-  throw new SternaError('invalid_parameter', `This is more than ${mostRows} periods. Ask for a shorter time or a coarser granularity.`)
+  throw new SternaError('invalid_parameter', `This is more than ${mostRows} periods. Request a shorter time or a coarser granularity.`)
 }
 
 export const tooManyRows = (): SternaError =>
-  new SternaError('invalid_parameter', `The answer would have more than ${mostRows} rows. Ask for a shorter time or fewer dimensions.`)
+  new SternaError('invalid_parameter', `The response would have more than ${mostRows} rows. Request a shorter time or fewer dimensions.`)
 
-/** The beginning and end that the answer names. */
+/** The start and end that the response shows. */
 export const timesOf = ({ from, to }: { from: number; to: number }, asked: AskedTime, now: number) => ({
   start_date: isoTime(from),
   end_date: isoTime(asked.end_date ? to : now),
 })
 
-/** The names of what is there of an account, by id. */
+/** The names of an account's objects, by id. */
 export async function namesOf(
   db: Pick<Database, 'slowRead'>,
   what: 'domain' | 'template',

@@ -25,25 +25,25 @@ export const apiKey = resource<ApiKey>('ApiKey')({
   permission: z.enum(permissions),
   domain_id: z.string().nullable().describe('The only domain it may send from; null means all of the account.'),
   sandbox: z.boolean(),
-  prefix: z.string().describe('How its token begins.'),
+  prefix: z.string().describe('The first characters of its token.'),
   created_at: time(),
   last_used_at: timeOrNull(),
   expires_at: timeOrNull(),
 })
-const token = z.string().describe('Shown this once: only its SHA-256 is kept.')
+const token = z.string().describe('Shown only once: Sterna keeps only its SHA-256.')
 const reference = referenceTo('api_key')
 
 const daySeconds = 86_400
 const keyName = z.string().trim().min(1).max(100)
 const newKey = z.object({
   name: keyName,
-  permission: z.enum(permissions).optional().describe('`full_access` if left out, with a `domain_id` `sending_access`.'),
-  domain_id: z.string().nullish().describe('Lets the key send from this domain of the account only; with `sending_access`.'),
+  permission: z.enum(permissions).optional().describe('Default: `full_access`, or `sending_access` with a `domain_id`.'),
+  domain_id: z.string().nullish().describe('Limits the key to sending from this domain of the account; only with `sending_access`.'),
   expires_at: timeField.nullish().describe('From then on the key is refused; if left out, when the key expires that makes it.'),
   sandbox: z
     .boolean()
     .optional()
-    .describe('Nothing sent with the key leaves the server, and it changes nothing live. A sandbox key makes no others.'),
+    .describe('Nothing sent with the key leaves the server, and it changes nothing live. A sandbox key can create only sandbox keys.'),
 })
 const rotation = z.object({
   overlap_seconds: z
@@ -51,19 +51,22 @@ const rotation = z.object({
     .min(0)
     .max(30 * daySeconds)
     .default(daySeconds)
-    .describe('For so long the token before works too.'),
-  force: z.boolean().default(false).describe('Rotates even while the overlap of an earlier rotation runs, and ends that overlap.'),
+    .describe('How long the old token still works.'),
+  force: z
+    .boolean()
+    .default(false)
+    .describe('Rotates even while the overlap of an earlier rotation is still running, and ends that overlap.'),
 })
 
-/** `/api/api-keys`. A sandbox key sees and makes sandbox keys only. */
+/** `/api/api-keys`. A sandbox key sees and creates only sandbox keys. */
 export const apiKeyOperations = (services: ApiKeyServices): Operation[] => [
   operation({
     id: 'api_keys.create',
     method: 'POST',
     path: '/api/api-keys',
     tag: 'API keys',
-    summary: 'Make an API key',
-    description: 'A key can make keys that hold no more than itself.',
+    summary: 'Create an API key',
+    description: 'A key can create only keys with the same or fewer permissions.',
     permission: 'full_access',
     idempotency: 'secret',
     sandbox: true,
@@ -95,7 +98,7 @@ export const apiKeyOperations = (services: ApiKeyServices): Operation[] => [
     summary: 'List API keys',
     permission: 'full_access',
     of: apiKey,
-    answer: 'The keys in force, the newest first.',
+    answer: 'The valid keys, newest first.',
     rows: (ctx, page) => {
       const { accountId, confined } = ctx.state.submitter
       const seen = services.apiKeys.list(accountId).filter((key) => key.confined || !confined)
@@ -137,7 +140,7 @@ const oneKeyOperations = (services: ApiKeyServices): Operation[] => [
         status: 200,
         description: 'The key, with its new token.',
         schema: reference
-          .extend({ token, previous_expires_at: timeAnswer.describe('Until then the token before works.') })
+          .extend({ token, previous_expires_at: timeAnswer.describe('When the old token stops working.') })
           .meta({ id: 'RotatedApiKey' }),
       },
     ],
@@ -156,13 +159,13 @@ const oneKeyOperations = (services: ApiKeyServices): Operation[] => [
     path: '/api/api-keys/{id}',
     tag: 'API keys',
     summary: 'Revoke an API key',
-    description: 'At once, in open SMTP sessions too.',
+    description: 'Takes effect at once, even in open SMTP sessions.',
     permission: 'full_access',
     sandbox: true,
     answers: [
       {
         status: 200,
-        description: 'It is revoked.',
+        description: 'The key is revoked.',
         schema: deletedAnswer('api_key', 'DeletedApiKey'),
       },
     ],
@@ -175,7 +178,7 @@ const oneKeyOperations = (services: ApiKeyServices): Operation[] => [
 ]
 
 /**
- * The key of the path, as far as the request's holder sees it and holds as much.
+ * The key in the path, if the holder of the request can see it and has at least its permissions.
  * @throws SternaError `not_found`, `restricted_api_key`
  */
 function keyOf(ctx: ApiContext, { apiKeys }: ApiKeyServices): ApiKey {
@@ -186,20 +189,20 @@ function keyOf(ctx: ApiContext, { apiKeys }: ApiKeyServices): ApiKey {
   return key
 }
 
-/** When the key of the request expires; null where it never does, or a user asks. */
+/** When the key of the request expires; null if never, or if a user makes the request. */
 const ownExpiry = (ctx: ApiContext, { apiKeys }: ApiKeyServices): number | null => {
   const { actor } = ctx.state.submitter
   return actor.type === 'key' && actor.id !== null ? apiKeys.get(actor.id).expiresAt : null
 }
 
 /**
- * Demands that a key whose token is given out lasts no longer than the one that asks for it.
+ * Checks that the token handed out does not outlive the key that requests it.
  * @throws SternaError `restricted_api_key`
  */
 function requireExpiry(ctx: ApiContext, expiresAt: number | null, services: ApiKeyServices): void {
   const own = ownExpiry(ctx, services)
   if (own === null || (expiresAt !== null && expiresAt <= own)) return
-  throw new SternaError('restricted_api_key', 'This API key may not do this: it expires before the key that it would give out.')
+  throw new SternaError('restricted_api_key', 'This API key cannot do this: it expires before the key whose token it would receive.')
 }
 
 function ownDomain({ sendingDomains }: ApiKeyServices, accountId: string, idOrName: string): string {

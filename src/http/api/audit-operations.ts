@@ -9,7 +9,7 @@ import { resource, time } from '../resource.ts'
 export const auditEntry = resource<AuditRow>('AuditEntry')({
   object: 'audit_entry',
   id: z.string(),
-  account_id: z.string().nullable().describe('The account of the one who did it; of a command, the account it was about.'),
+  account_id: z.string().nullable().describe("The actor's account; for a command, the account that it was about."),
   actor: [
     z.object({ type: z.enum(actorTypes), id: z.string().nullable(), name: z.string() }),
     (row) => ({ type: row.actor_type, id: row.actor_id, name: row.actor_name }),
@@ -17,7 +17,7 @@ export const auditEntry = resource<AuditRow>('AuditEntry')({
   action: [z.string().describe('The `operationId`, or the command.'), 'operation'],
   object_id: z.string().nullable(),
   fields: [
-    z.array(z.string()).describe('Names of the fields that were given, never what was in them.'),
+    z.array(z.string()).describe('The names of the fields that were given, never their values.'),
     ({ fields }) => (fields === '' ? [] : fields.split(',')),
   ],
   address: z.string().nullable().describe('Where the client is.'),
@@ -32,17 +32,17 @@ export const auditOperations = ({ audit }: { audit: Pick<AuditLog, 'page'> }): O
     path: '/api/audit',
     tag: 'Audit',
     summary: 'List changes',
-    description: 'Who changed what, and from where, on the command line too. Sending is told by the emails themselves.',
+    description: 'Who changed what, and from where, including on the command line. Sending is not listed here; see the emails themselves.',
     permission: 'operator',
     query: {
       account_id: textParameter,
-      actor: textParameter.meta({ description: 'The id of a key or of a user, or `command`.' }),
+      actor: textParameter.meta({ description: 'The id of a key or a user, or `command`.' }),
       action: textParameter.meta({ description: 'Such as `api_keys.create`.' }),
       since: timeParameter,
       until: timeParameter,
     },
     of: auditEntry,
-    answer: 'The changes, the newest first.',
+    answer: 'The changes, newest first.',
     rows: async (_, page, query) => {
       const filter = { ...query, accountId: query.account_id, operation: query.action }
       return audit.page(filter, page)

@@ -4,29 +4,29 @@ import type { LiveTemplate } from '../../template/live-templates.ts'
 import type { ComposedBatch, EmailRequest } from './email-request.ts'
 import type { EmailContext } from './email-submission.ts'
 
-/** What the composer thread is asked. */
+/** A job for the composer thread. */
 export interface ComposeJob {
   /** `one`: the submission of an email; `batch`: those of a list. */
   what: 'one' | 'batch'
-  /** Bytes are JSON; they lose the name of their class on the way. */
+  /** The bytes are JSON; they lose their class in transit. */
   source: Uint8Array | object
   request: EmailRequest
   context: EmailContext
 }
 
-/** Errors keep their kind across the thread border; `failure` is our own fault. */
+/** Errors keep their kind across threads; `failure` is an internal fault. */
 export type ComposeAnswer =
   | { submission: Submission }
   | { batch: { items: (Submission | { refusal: Refusal })[]; idempotency: Idempotency | null } }
   | { refusal: Refusal }
   | { failure: string }
 
-/** What the thread asks in the middle of a job. */
+/** What the thread asks during a job. */
 export interface TemplateQuestion {
   wanted: { accountId: string; idOrAlias: string; version: number | null }
 }
 
-/** What it is told. */
+/** What the main thread sends. */
 export type TemplateAnswer = { template: LiveTemplate } | { refusal: Refusal } | { failure: string }
 
 interface Refusal {
@@ -35,18 +35,18 @@ interface Refusal {
   faults: FieldFault[] | undefined
 }
 
-/** An error as it crosses the border. */
+/** An error in the form in which it crosses threads. */
 export const refusalOf = ({ code, message, faults }: SternaError): Refusal => ({ code, message, faults })
 
-/** The error that crossed the border. */
+/** The error received from the other thread. */
 export const errorOf = ({ code, message, faults }: Refusal): SternaError => new SternaError(code, message, faults ? { faults } : {})
 
-/** A batch as it crosses the border. */
+/** A batch in the form in which it crosses threads. */
 export const postedBatch = ({ items, idempotency }: ComposedBatch): Extract<ComposeAnswer, { batch: unknown }> => ({
   batch: { items: items.map((item) => (item instanceof SternaError ? { refusal: refusalOf(item) } : item)), idempotency },
 })
 
-/** The batch that crossed the border. */
+/** The batch received from the other thread. */
 export const receivedBatch = ({ batch: { items, idempotency } }: Extract<ComposeAnswer, { batch: unknown }>): ComposedBatch => ({
   items: items.map((item) => ('refusal' in item ? errorOf(item.refusal) : item)),
   idempotency,

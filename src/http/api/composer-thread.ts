@@ -1,6 +1,4 @@
-/**
- * The composer thread: makes submissions of large requests, one after the other. Started by email-composer.ts.
- */
+/** The composer thread: composes the submissions of large requests, one after the other. Started by email-composer.ts. */
 import { parentPort, type MessagePort } from 'node:worker_threads'
 import { SternaError } from '../../errors.ts'
 import { parseContent } from '../../template/template-content.ts'
@@ -18,7 +16,7 @@ import type { FoundTemplate } from './email-template.ts'
 
 const port = parentPort as MessagePort
 
-/** Takes the answer to the question that was asked last; a job asks one at a time. */
+/** Receives the answer to the last question; a job asks one question at a time. */
 let takeTemplate: (answer: TemplateAnswer) => void = () => {}
 
 port.on('message', (message: ComposeJob | TemplateAnswer) => {
@@ -38,7 +36,7 @@ async function answerTo({ what, source, request, context: posted }: ComposeJob):
   }
 }
 
-/** Asks the main thread, for each template of the job once. */
+/** Asks the main thread once for each template of the job. */
 function templateFinder(): RequestContext['findTemplate'] {
   const found = new Map<string, Promise<FoundTemplate>>()
   return (accountId, idOrAlias, version) => {

@@ -7,22 +7,22 @@ import { timeAnswer } from '../time-field.ts'
 
 export interface DoctorOperationsServices {
   clock: Clock
-  /** Looks at everything; takes up to half a minute. */
+  /** Runs all checks; takes up to half a minute. */
   examineServer(): Promise<Finding[]>
 }
 
 const finding = z
   .object({
-    check: z.enum(checkNames).describe('What was looked at.'),
-    status: z.enum(findingStatuses).describe('`failed`: mail is lost, refused or taken for spam by it.'),
-    what: z.string().describe('What was seen.'),
-    advice: z.string().nullable().describe('What to do about it; null where nothing is to be done.'),
+    check: z.enum(checkNames).describe('What was examined.'),
+    status: z.enum(findingStatuses).describe('`failed`: it makes mail get lost, refused or taken for spam.'),
+    what: z.string().describe('What was found.'),
+    advice: z.string().nullable().describe('What to do about it; null if there is nothing to do.'),
   })
   .meta({ id: 'Finding' })
 
 const report = z.object({
   object: z.literal('doctor'),
-  status: z.enum(['ok', 'warning', 'failed']).describe('The worst of the findings.'),
+  status: z.enum(['ok', 'warning', 'failed']).describe('The worst status of all findings.'),
   checked_at: timeAnswer,
   findings: z.array(finding),
 })
@@ -45,10 +45,10 @@ export function doctorOperations(services: DoctorOperationsServices): Operation[
       tag: 'Operation',
       summary: 'Check what a mail server needs',
       description:
-        'Port 25, names and reverse names of the sending addresses, SPF, DKIM and DMARC of every domain, certificate, clock, ' +
-        'disk, blocklists and resolver, each with what to do about it. Takes up to half a minute.',
+        'Checks port 25, the names and reverse DNS of the sending addresses, SPF, DKIM and DMARC of every domain, certificate, clock, ' +
+        'disk, blocklists and resolver, and says what to do about each. Takes up to half a minute.',
       permission: 'operator',
-      answers: [{ status: 200, description: 'What was found.', schema: report }],
+      answers: [{ status: 200, description: 'The findings.', schema: report }],
       handle: async () => doctorObject(await services.examineServer(), services.clock.now()),
     }),
   ]

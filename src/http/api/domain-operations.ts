@@ -31,8 +31,8 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
       method: 'POST',
       path: '/api/domains',
       tag,
-      summary: 'Add a domain to send from',
-      description: 'Publish the `records` of the answer in the DNS of the domain, then ask for its verification.',
+      summary: 'Add a sending domain',
+      description: 'Publish the `records` from the response in the DNS of the domain, then request its verification.',
       permission: 'full_access',
       body: { schema: newDomain, example: { name: 'example.com' } },
       answers: [{ status: 201, description: 'The domain with the DNS records to publish.', schema: domainSchema }],
@@ -53,7 +53,7 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
       summary: 'List domains',
       permission: 'read_access',
       of: { schema: domainSchema, answer: (domain: Domain) => domainAnswer(domain, services.sendingDomains) },
-      answer: 'A page of domains, the newest first.',
+      answer: 'A page of domains, newest first.',
       rows: (ctx, page) => pageFrom(services.sendingDomains.list(ctx.state.submitter.accountId), page),
     }),
     operation({
@@ -61,7 +61,7 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
       method: 'GET',
       path,
       tag,
-      summary: 'Retrieve a domain',
+      summary: 'Read a domain',
       permission: 'read_access',
       answers: [{ status: 200, description: 'The domain.', schema: domainSchema }],
       handle: (ctx) => domainAnswer(domainIn(ctx, services), services.sendingDomains),
@@ -94,7 +94,7 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
       summary: 'Change the settings of a domain',
       permission: 'full_access',
       body: { schema: domainChanges, example: { tls: 'enforced' } },
-      answers: [{ status: 200, description: 'It is changed.', schema: domainReference }],
+      answers: [{ status: 200, description: 'The domain is changed.', schema: domainReference }],
       handle: async (ctx, { body }) => {
         const { id } = await services.sendingDomains.update(domainIn(ctx, services).id, settingsIn(body))
         return { object: 'domain' as const, id }
@@ -107,10 +107,10 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
       tag,
       summary: 'Remove a domain',
       description:
-        'Nothing more is accepted from it, and API keys that are limited to it no longer send. Mail that was accepted ' +
-        'before is still delivered, signed with its keys: leave its DNS records in place until then.',
+        'From then on, mail from it is refused, and API keys limited to it can no longer send. Mail that was accepted ' +
+        'before is still delivered and signed with its keys, so leave its DNS records in place until then.',
       permission: 'full_access',
-      answers: [{ status: 200, description: 'It is removed.', schema: domainReference.extend({ deleted: z.literal(true) }) }],
+      answers: [{ status: 200, description: 'The domain is removed.', schema: domainReference.extend({ deleted: z.literal(true) }) }],
       handle: async (ctx) => {
         const { id } = domainIn(ctx, services)
         await services.sendingDomains.remove(id)
@@ -127,11 +127,11 @@ function checkOperations(services: DomainOperationsServices): Operation[] {
       method: 'POST',
       path: `${path}/verify`,
       tag,
-      summary: 'Look for the DNS records of a domain',
-      description: 'The check goes on behind the answer; retrieve the domain to see what was found. Once in ten seconds.',
+      summary: 'Verify the DNS records of a domain',
+      description: 'The check continues after the response; read the domain to see what it found. Allowed once every ten seconds.',
       permission: 'full_access',
       body: { schema: z.object({}), optional: true },
-      answers: [{ status: 200, description: 'The check has begun.', schema: domainReference }],
+      answers: [{ status: 200, description: 'The check has started.', schema: domainReference }],
       handle: async (ctx) => {
         const { id } = domainIn(ctx, services)
         await services.sendingDomains.beginVerification(id)
@@ -143,10 +143,10 @@ function checkOperations(services: DomainOperationsServices): Operation[] {
       method: 'POST',
       path: `${path}/dkim/rotate`,
       tag,
-      summary: 'Make new DKIM keys',
+      summary: 'Create new DKIM keys',
       description:
-        'The records of the new keys are among those of the answer. Publish them: mail is signed with the new keys once ' +
-        'they have been seen. The records of the old ones must stay until their `keep_until`.',
+        'The response includes the records of the new keys. Publish them: mail is signed with the new keys once ' +
+        'they have been found. Keep the records of the old keys until their `keep_until`.',
       permission: 'full_access',
       body: { schema: rotation, optional: true, example: { dkim_selector: 's2027' } },
       answers: [{ status: 200, description: 'The domain with the records of old and new keys.', schema: domainSchema }],
@@ -176,7 +176,7 @@ const settingsIn = ({ tls, subdomains, app_links: appLinks, ...tracking }: Setti
   appLinks: appLinks ? jsonByFile(appLinks) : undefined,
 })
 
-/** A file that is null is none. */
+/** A file that is null does not exist. */
 const jsonByFile = (files: Record<string, unknown>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(files).flatMap(([file, value]) => (value === null || value === undefined ? [] : [[file, JSON.stringify(value)]])),

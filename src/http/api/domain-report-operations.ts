@@ -27,7 +27,7 @@ export interface DomainReportServices {
   db: Database
   clock: Clock
   sendingDomains: SendingDomains
-  /** Those that this server's mail leaves from; none where that is not known. */
+  /** The addresses that this server's mail leaves from; none if they are not known. */
   ownAddresses(): Promise<string[]>
 }
 
@@ -41,10 +41,10 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
     id: 'domains.list_reports',
     path: `${path}/reports`,
     tag,
-    summary: 'List what was reported about a domain',
+    summary: 'List the reports about a domain',
     description:
       'DMARC aggregate reports and TLS reports that receivers sent to this server. Anybody can send one, so they are for ' +
-      'information only. Of a domain that is not verified none are shown.',
+      'information only. None are shown for a domain that is not verified.',
     permission: 'read_access',
     query: reportParameters,
     of: domainReport,
@@ -67,7 +67,7 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
     path: `${path}/reports/{id}/rows`,
     tag,
     summary: 'List the rows of a report about a domain',
-    description: 'Of a DMARC report what became of the messages from each address, of a TLS report the results of sessions.',
+    description: 'For a DMARC report, what happened to the messages from each address; for a TLS report, the results of sessions.',
     permission: 'read_access',
     query: rowParameters,
     answers: [{ status: 200, description: 'A page of rows.', schema: listOf(domainReportRow) }],
@@ -84,7 +84,7 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
     path: `${path}/dmarc`,
     tag,
     summary: 'Read what receivers report about the mail of a domain',
-    description: 'Sums of the DMARC reports of a period, and whether the domain is ready for a stricter policy.',
+    description: 'Totals of the DMARC reports of a period, and whether the domain is ready for a stricter policy.',
     permission: 'read_access',
     query: periodParameters,
     answers: [{ status: 200, description: 'The summary.', schema: dmarcSummaryAnswer }],
@@ -101,7 +101,7 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
     path: `${path}/tls`,
     tag,
     summary: 'Read what senders report about TLS with the hosts of a domain',
-    description: 'Sums of the TLS reports (RFC 8460) of a period, about mail to the domain and to its return path.',
+    description: 'Totals of the TLS reports (RFC 8460) of a period, about mail to the domain and to its return path.',
     permission: 'read_access',
     query: periodParameters,
     answers: [{ status: 200, description: 'The summary.', schema: tlsSummaryAnswer }],
@@ -118,7 +118,7 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
   }),
 ]
 
-/** @throws SternaError `not_found` where the domain's account sees no such report */
+/** @throws SternaError `not_found` if the domain's account has no such report */
 async function reportIn(ctx: ApiContext, services: DomainReportServices): Promise<DomainReportRow> {
   const report = await findDomainReport(services.db, domainIn(ctx, services), ctx.params['id'] ?? '')
   if (!report) throw new SternaError('not_found', 'There is no such report.')

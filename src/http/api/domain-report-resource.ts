@@ -11,8 +11,8 @@ import { flag, resource, time } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
 
 export const periodParameters = {
-  since: timeParameter.meta({ description: 'A time or a date: reports that end later; 30 days ago if not given.' }),
-  until: timeParameter.meta({ description: 'A time or a date: reports that begin earlier; now if not given.' }),
+  since: timeParameter.meta({ description: 'A time or a date: reports that end later; default: 30 days ago.' }),
+  until: timeParameter.meta({ description: 'A time or a date: reports that begin earlier; default: now.' }),
 }
 
 export const reportParameters = {
@@ -25,29 +25,29 @@ export const domainReport = resource<DomainReportRow>('DomainReport')({
   object: 'domain_report',
   id: z.string(),
   kind: z.enum(domainReportKinds),
-  domain: z.string().describe('What is reported about: the domain, or its return path.'),
-  reporter: z.string().describe('Who reports, as they call themselves: nobody has proved it.'),
+  domain: z.string().describe('What the report is about: the domain, or its return path.'),
+  reporter: z.string().describe('Who reports, by their own claim: it is not proved.'),
   contact: z.string().nullable(),
   report_id: z.string().describe("The reporter's own id."),
   start_date: [timeAnswer, (row) => isoTime(row.begin_at)],
   end_date: [timeAnswer, (row) => isoTime(row.end_at)],
   received_at: time(),
   policy: z.enum(dmarcPolicies).nullable().describe('Of a DMARC report: the policy that the reporter found.'),
-  total: z.int().describe('Messages of a DMARC report, sessions of a TLS report.'),
-  failed: z.int().describe('Those of them that did not pass.'),
-  rows_left_out: z.int().describe('What the report had beyond the rows that are kept; the totals count it.'),
-  reverse_path: z.string().nullable().describe('Of the mail that brought it; not proved.'),
-  remote_address: z.string().describe('Of the host that handed that mail over.'),
+  total: z.int().describe('Messages in a DMARC report, sessions in a TLS report.'),
+  failed: z.int().describe('How many of these did not pass.'),
+  rows_left_out: z.int().describe('The number of further rows in the report that were not kept; the totals include them.'),
+  reverse_path: z.string().nullable().describe('The sender of the mail that brought the report; not proved.'),
+  remote_address: z.string().describe('The host that delivered that mail.'),
 })
 
-/** Rows have places for ids: they are few, and stay in their order. */
+/** Rows have positions instead of ids: they are few, and their order never changes. */
 export const rowParameters = {
   limit: pageParameters.limit,
-  after: numberParameter(0, mostRows).meta({ description: 'Continues behind the row with this `place`, the last one of the page before.' }),
-  before: numberParameter(0, mostRows).meta({ description: 'The page that ends before the row with this `place`.' }),
+  after: numberParameter(0, mostRows).meta({ description: 'Returns the rows after this `place`, the last one of the previous page.' }),
+  before: numberParameter(0, mostRows).meta({ description: 'Returns the rows before this `place`.' }),
 }
 
-const place = z.int().describe('Which row it is, from 0 on.')
+const place = z.int().describe('The position of the row, from 0.')
 
 const authResults = {
   dkim: z.string().describe('What was verified: result, domain and selector of each signature.'),
@@ -55,9 +55,7 @@ const authResults = {
 }
 
 const policyType = z.string().describe('`sts`, `tlsa`, `no-policy-found` …')
-const resultType = z
-  .string()
-  .describe('`success`, or what went wrong in the words of RFC 8460 4.3; `unspecified` where the report does not say.')
+const resultType = z.string().describe('`success`, or the failure type of RFC 8460 4.3; `unspecified` if the report does not say.')
 
 export const dmarcRow = resource<DmarcRowRow>('DmarcRow')({
   object: 'dmarc_row',
@@ -65,16 +63,16 @@ export const dmarcRow = resource<DmarcRowRow>('DmarcRow')({
   ip_address: [z.string().describe('Where the messages came from.'), 'source_ip'],
   messages: z.int(),
   disposition: z.enum(dmarcPolicies).describe('What the receiver did with them.'),
-  dkim_aligned: flag('DKIM passed for a domain that is aligned with the one of the From field.'),
-  spf_aligned: flag('So did SPF.'),
+  dkim_aligned: flag('DKIM passed for a domain that is aligned with that of the From field.'),
+  spf_aligned: flag('SPF passed for a domain that is aligned with that of the From field.'),
   overrides: [
-    z.array(z.string()).describe('Why the receiver did otherwise than the policy asks for: `forwarded`, `mailing_list` …'),
+    z.array(z.string()).describe('Why the receiver deviated from the policy: `forwarded`, `mailing_list` …'),
     ({ overrides }) => (overrides === '' ? [] : overrides.split(', ')),
   ],
   header_from: z.string().describe('The domain of the From field.'),
   envelope_from: z.string().nullable(),
   ...authResults,
-  signed_here: flag('A signature, good or broken, has a selector of this server.'),
+  signed_here: flag('A signature, valid or not, has a selector of this server.'),
 })
 
 export const tlsRow = resource<TlsRowRow>('TlsRow')({
@@ -99,7 +97,7 @@ export const domainReporter = resource<ReporterLine>('DomainReporter')({
   total: z.int(),
   failed: z.int(),
 })
-const reporters = z.array(domainReporter.schema).describe('Who reported, as they call themselves.')
+const reporters = z.array(domainReporter.schema).describe('Who reported, by their own claim.')
 
 const frame = {
   domain_id: z.string(),
@@ -114,15 +112,18 @@ export const dmarcSource = resource<SourceLine & { origin: SourceOrigin }>('Dmar
   origin: z
     .enum(sourceOrigins)
     .describe(
-      '`ours`: an address of this server; `forwarder`: it passes on mail that was signed here; `other`: its mail bears no mark of this server.',
+      '`ours`: an address of this server; `forwarder`: it forwards mail that was signed here; `other`: its mail shows no sign of ' +
+        'this server.',
     ),
   messages: z.int(),
-  failed: z.int().describe('Passed DMARC neither by DKIM nor by SPF.'),
+  failed: z.int().describe('Passed DMARC neither through DKIM nor through SPF.'),
   dkim_aligned: z.int(),
   spf_aligned: z.int(),
   quarantined: z.int(),
   rejected: z.int(),
-  header_from: z.string().describe('The domain of the From field, of a message that failed if there is one; so are `dkim` and `spf`.'),
+  header_from: z
+    .string()
+    .describe('The domain of the From field, from a failed message if there is one; the same goes for `dkim` and `spf`.'),
   ...authResults,
 })
 
@@ -132,9 +133,9 @@ const advice = z
     policy: z.enum(dmarcPolicies).nullable().describe('The policy to publish next.'),
     record: textRecord
       .nullable()
-      .describe('The record to publish for it; null where nothing is to change, or the policy is that of the domain above.'),
+      .describe('The record to publish for it; null if nothing should change, or the policy is that of a parent domain.'),
     reasons: z.array(z.string()),
-    fix: z.array(z.string()).describe('Addresses of the sources to look at first.'),
+    fix: z.array(z.string()).describe('The addresses of the sources to look at first.'),
   })
   .meta({ id: 'DmarcAdvice' })
 
@@ -142,13 +143,13 @@ export const dmarcSummaryAnswer = z
   .object({
     object: z.literal('dmarc_summary'),
     ...frame,
-    policy: z.enum(dmarcPolicies).nullable().describe('As it is published; null where no policy was found.'),
+    policy: z.enum(dmarcPolicies).nullable().describe('As published; null if no policy was found.'),
     record: z.string().nullable().describe('The record at the name of the domain, as the last check found it.'),
     messages: z.int(),
     passed: z.int(),
     pass_rate: z.number(),
     reporters,
-    sources: z.array(dmarcSource.schema).describe(`The ${mostLines} with the most failures, and then those with the most messages.`),
+    sources: z.array(dmarcSource.schema).describe(`The ${mostLines} with the most failures, then those with the most messages.`),
     advice,
   })
   .meta({ id: 'DmarcSummary' })
@@ -169,6 +170,6 @@ export const tlsSummaryAnswer = z
     success_rate: z.number(),
     reporters,
     results: z.array(tlsResult.schema).describe('Failures first.'),
-    record: textRecord.nullable().describe('What has such reports sent to this server; null where it takes none.'),
+    record: textRecord.nullable().describe('The record that requests such reports for this server; null if it accepts none.'),
   })
   .meta({ id: 'TlsSummary' })

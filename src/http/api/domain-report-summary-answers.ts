@@ -15,8 +15,8 @@ interface TextRecord {
 }
 
 /**
- * @param ownAddresses those that this server's mail leaves from
- * @param firstRecord the DMARC record of a domain that has none yet
+ * @param ownAddresses the addresses that this server's mail leaves from
+ * @param firstRecord the DMARC record for a domain that has none yet
  */
 export function dmarcSummaryObject(
   domain: Domain,
@@ -51,14 +51,14 @@ export function dmarcSummaryObject(
   }
 }
 
-/** The record with the policy that is advised; null where none is, or it has to change at the domain above. */
+/** The record with the recommended policy; null if there is none, or if it must change at a parent domain. */
 function textFor({ policy }: DmarcAdvice, published: PublishedPolicy | null, firstRecord: string): string | null {
   if (policy === null) return null
   if (published === null) return firstRecord
   return published.text === null ? null : withPolicy(published.text, policy)
 }
 
-/** @param record what has such reports sent to this server */
+/** @param record the record that has such reports sent to this server */
 export function tlsSummaryObject(
   domain: Domain,
   period: ReportPeriod,
@@ -86,5 +86,5 @@ const frameOf = ({ id, name }: Domain, { since, until }: ReportPeriod, { reports
   reports,
 })
 
-/** To four places; 0 of nothing. */
+/** Rounded to four decimal places; 0 if there are none. */
 const rateOf = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 10_000)

@@ -6,16 +6,16 @@ import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
 import { referenceTo, resource, time, timeOrNull } from '../resource.ts'
 
 const domainRecord = resource<StatedRecord>('DomainRecord')({
-  record: z.enum(recordPurposes).describe('What it is for; both records of the return path are SPF.'),
-  name: z.string().describe('The full name, without a final dot.'),
+  record: z.enum(recordPurposes).describe('What the record is for; both records of the return path are SPF.'),
+  name: z.string().describe('The full name, without a trailing dot.'),
   type: z.enum(['TXT', 'MX', 'CNAME']),
-  value: z.string().describe('The text, or the host alone.'),
-  priority: z.int().optional().describe('Of an MX record.'),
+  value: z.string().describe('The text, or only the host.'),
+  priority: z.int().optional().describe('For an MX record.'),
   ttl: 'Auto',
-  status: z.enum(recordStatuses).describe('`temporary_failure`: it was there before and is missing now.'),
-  found: z.string().nullable().describe('What the DNS had in its place at the last check, a record a line.'),
+  status: z.enum(recordStatuses).describe('`temporary_failure`: it was found before and is missing now.'),
+  found: z.string().nullable().describe('What the DNS had instead at the last check, one record per line.'),
   checked_at: timeOrNull(),
-  keep_until: timeOrNull('Of a DKIM key that signs no more: the record must stay until then.'),
+  keep_until: timeOrNull('For a DKIM key that no longer signs: keep the record until then.'),
 })
 
 const appLinks = z.union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown()))])
@@ -24,7 +24,7 @@ const domainResource = resource<Omit<Domain, 'records'> & { returnPath: string; 
   object: 'domain',
   id: z.string(),
   name: z.string().describe('In A-labels, lower case.'),
-  status: z.enum(domainStatuses).describe('Mail can be sent while it is `verified`.'),
+  status: z.enum(domainStatuses).describe('Mail can be sent if it is `verified`.'),
   created_at: time(),
   checked_at: timeOrNull(),
   region: 'self-hosted',
@@ -36,15 +36,15 @@ const domainResource = resource<Omit<Domain, 'records'> & { returnPath: string; 
   click_tracking: [z.boolean(), ({ tracking }) => tracking.clicks],
   tracking_subdomain: z.string().nullable(),
   app_links: {
-    schema: z.record(z.string(), appLinks).describe('What the tracking host answers below `/.well-known`, by file.'),
+    schema: z.record(z.string(), appLinks).describe('What the tracking host serves below `/.well-known`, by file.'),
     convert: (files: Domain['appLinks']) =>
       Object.fromEntries(Object.entries(files).map(([file, json]) => [file, JSON.parse(json) as z.input<typeof appLinks>])),
   },
-  tls: z.enum(domainTlsPolicies).describe('`enforced`: never leaves without TLS to a host whose certificate is valid.'),
+  tls: z.enum(domainTlsPolicies).describe('`enforced`: mail never leaves without TLS to a host with a valid certificate.'),
   subdomains: z.boolean().describe('Whether From addresses at names below it are covered too.'),
-  return_path: z.string().describe('The domain of the reverse-path once its records are found.'),
+  return_path: z.string().describe('The domain of the reverse-path, used once its records are found.'),
   records: [
-    z.array(domainRecord.schema).describe('What to publish in the DNS, with what is there.'),
+    z.array(domainRecord.schema).describe('The DNS records to publish, and what was found instead.'),
     ({ records }) => records.map(domainRecord.answer),
   ],
 })

@@ -11,11 +11,11 @@ import { attachmentAnswer } from './email-resource.ts'
 export interface EmailAttachmentServices {
   messages: MessageReader
   messageParser: MessageParser
-  /** This server's URL for the outside, without a final slash. */
+  /** The public URL of this server, without a trailing slash. */
   baseUrl: string
 }
 
-/** The files in an email, read out of the stored message in the parser's process. */
+/** The files attached to an email, read from the stored message in the parser's process. */
 export const emailAttachmentOperations = (services: EmailAttachmentServices): Operation[] => [
   operation({
     id: 'emails.list_attachments',
@@ -23,7 +23,7 @@ export const emailAttachmentOperations = (services: EmailAttachmentServices): Op
     path: '/api/emails/{id}/attachments',
     tag: 'Emails',
     summary: 'List the attachments of an email',
-    description: 'All of them, in the order in which they stand in the message; none once the content is no longer kept.',
+    description: 'All of them, in the order of the message; none once the content is no longer kept.',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The attachments.', schema: listOf(attachmentAnswer) }],
     refuses: ['invalid_message'],
@@ -42,7 +42,7 @@ export const emailAttachmentOperations = (services: EmailAttachmentServices): Op
     method: 'GET',
     path: '/api/emails/{id}/attachments/{attachment_id}',
     tag: 'Emails',
-    summary: 'Read about an attachment',
+    summary: 'Read the metadata of an attachment',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The attachment without its content.', schema: attachmentAnswer }],
     refuses: ['invalid_message'],
@@ -64,7 +64,7 @@ export const emailAttachmentOperations = (services: EmailAttachmentServices): Op
     answers: [
       {
         status: 200,
-        description: 'The content, as a file to be kept and not to be shown.',
+        description: 'The content, as a download.',
         schema: null,
         mediaType: 'application/octet-stream',
       },
@@ -102,17 +102,17 @@ const attachmentObject = (
   download_url: `${baseUrl}/api/emails/${message.id}/attachments/${place + 1}/content`,
 })
 
-/** Attachments are named by their places, from 1: a stored message does not change. */
+/** Attachments are identified by position, from 1: a stored message does not change. */
 function placeOf(ctx: ApiContext): number {
   const id = ctx.params.attachment_id ?? ''
   if (!/^[1-9]\d{0,3}$/.test(id)) throw noAttachment()
   return Number(id) - 1
 }
 
-/** Whatever it is, no browser shows or runs it in our name. */
+/** Whatever the content is, no browser may show or run it under our origin. */
 function sendAsFile(ctx: ApiContext, filename: string | null): void {
   const name = filename ?? 'attachment'
-  // Clients read bytes above 127 in many ways; those that know RFC 6266 take the name that is encoded beside it.
+  // Clients interpret bytes above 127 in different ways; those that know RFC 6266 use the encoded name next to it.
   ctx.attachment(name, { fallback: name.replace(/[^\x20-\x7e]/g, '?') })
   ctx.type = 'application/octet-stream'
   ctx.set('X-Content-Type-Options', 'nosniff')

@@ -24,17 +24,20 @@ export interface EmailChangeServices {
 }
 
 const rescheduleRequest = z.object({
-  scheduled_at: z.string().max(64).describe('ISO 8601 with a time zone, at most 30 days ahead; a time gone by sends the email at once.'),
+  scheduled_at: z
+    .string()
+    .max(64)
+    .describe('ISO 8601 with a time zone, at most 30 days ahead; a time in the past sends the email at once.'),
 })
 
-/** What can be done with an email under `/api/emails` once it was taken. */
+/** What can be done with an email under `/api/emails` after it was accepted. */
 export const emailChangeOperations = (services: EmailChangeServices): Operation[] => [
   operation({
     id: 'emails.update',
     method: 'PATCH',
     path: '/api/emails/{id}',
     tag: 'Emails',
-    summary: 'Move a scheduled email to another time',
+    summary: 'Reschedule an email',
     permission: 'sending_access',
     sandbox: true,
     body: { schema: rescheduleRequest, example: { scheduled_at: '2026-12-01T08:00:00Z' } },
@@ -42,7 +45,7 @@ export const emailChangeOperations = (services: EmailChangeServices): Operation[
     refuses: ['invalid_state', 'account_suspended'],
     handle: async (ctx, { body }) => {
       const { id } = await findOwnMessage(ctx, services.messages)
-      // A time gone by would send it.
+      // A time in the past would send it.
       if (services.isSuspended(ctx.state.submitter.accountId)) throw accountSuspended()
       await services.waitingMail.reschedule(id, scheduleOf(body.scheduled_at, services.clock.now()))
       return { object: 'email' as const, id }
@@ -55,7 +58,8 @@ export const emailChangeOperations = (services: EmailChangeServices): Operation[
     tag: 'Emails',
     summary: 'Cancel an email',
     description:
-      'While it is scheduled, or while it is queued for all of its recipients and none of them is being sent to. One that is canceled already stays so.',
+      'Possible while it is scheduled, or while it is queued for all recipients and is not being sent to any of them. An email ' +
+      'that is already canceled stays canceled.',
     permission: 'sending_access',
     sandbox: true,
     answers: [{ status: 200, description: 'The email is canceled for all of its recipients.', schema: changedEmailAnswer }],
@@ -72,7 +76,7 @@ export const emailChangeOperations = (services: EmailChangeServices): Operation[
     method: 'POST',
     path: '/api/emails/{id}/resend',
     tag: 'Emails',
-    summary: 'Send an email again to those whom it did not reach',
+    summary: 'Send an email again to recipients that it did not reach',
     description:
       'Makes a new email of the stored content, for the recipients that bounced, failed or were suppressed. Those who are on the suppression list still are left out again.',
     permission: 'sending_access',
@@ -89,19 +93,19 @@ export const emailChangeOperations = (services: EmailChangeServices): Operation[
 ]
 
 /**
- * The message of the path; a key of one domain has no say in what another one sends.
+ * The message in the path; a key limited to one domain cannot change mail of another.
  * @throws SternaError `not_found`, `restricted_api_key`
  */
 async function findOwnMessage(ctx: ApiContext, messages: MessageReader): Promise<MessageRow> {
   const message = await findMessage(ctx, messages)
   const { domainId, sandbox } = ctx.state.submitter
   if (domainId === null || sandbox || message.domain_id === domainId) return message
-  throw new SternaError('restricted_api_key', 'This API key may not change what another domain sends.')
+  throw new SternaError('restricted_api_key', 'This API key cannot change the mail of another domain.')
 }
 
 /** Null: at once. */
 function scheduleOf(text: string, now: number): number | null {
   const at = parseScheduledAt(text, now)
   if (at === null || typeof at === 'number') return at
-  throw refusal([{ field: 'scheduled_at', code: at.code, message: `The \`scheduled_at\` field is refused. ${at.fault}`, help: null }])
+  throw refusal([{ field: 'scheduled_at', code: at.code, message: `The \`scheduled_at\` field is invalid. ${at.fault}`, help: null }])
 }

@@ -34,14 +34,14 @@ interface Waiting {
   reject: (error: Error) => void
 }
 
-/** An idle thread holds 30 MB; starting one takes a tenth of a second. */
+/** An idle thread uses 30 MB; starting one takes a tenth of a second. */
 const idleMs = 30_000
-/** What may be made of templates at once: as much text as a small request brings. */
+/** How much text may be rendered from templates on this thread: as much as a small request contains. */
 const smallRendering = { length: smallBody, steps: 10_000 }
 
 /**
- * Makes submissions of requests to send: small ones at once, large ones one after the other on a thread of their own,
- * because 25 MB of attachments or 5 MiB of html keep one busy for longer than connections may wait.
+ * Composes the submissions of requests: small ones at once, large ones one after the other on a thread of their own, because 25 MB of
+ * attachments or 5 MiB of HTML keep a thread busy for longer than other connections should wait.
  */
 export class EmailComposer {
   readonly #services: ComposerServices
@@ -56,8 +56,8 @@ export class EmailComposer {
   }
 
   /**
-   * The submission of an email; large JSON is taken away from its reader.
-   * @throws SternaError where it is refused; `service_unavailable` after `stop`
+   * The submission of an email; large JSON is transferred away from the caller.
+   * @throws SternaError if it is refused; `service_unavailable` after `stop`
    */
   submissionFrom(source: EmailSource, request: EmailRequest): Promise<Submission> {
     const job: ComposeJob = { what: 'one', source, request, context: this.#context() }
@@ -65,15 +65,15 @@ export class EmailComposer {
   }
 
   /**
-   * The submissions of a list of emails; large JSON is taken away from its reader.
-   * @throws SternaError where the list as a whole is refused; `service_unavailable` after `stop`
+   * The submissions of a list of emails; large JSON is transferred away from the caller.
+   * @throws SternaError if the whole list is refused; `service_unavailable` after `stop`
    */
   batchFrom(source: EmailSource, request: EmailRequest): Promise<ComposedBatch> {
     const job: ComposeJob = { what: 'batch', source, request, context: this.#context() }
     return this.#compose(job, (context) => batchFrom(source, request, context))
   }
 
-  /** Ends the thread; what waits is refused. */
+  /** Ends the thread and refuses what waits. */
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const { reject } of this.#waiting.splice(0)) reject(stopping())
@@ -85,7 +85,7 @@ export class EmailComposer {
     return { now: clock.now(), messageSizeLimit, unsubscribe }
   }
 
-  /** Here, or on the thread where that would take long: a small request may name a large template. */
+  /** Composes here, or on the thread if it would take long: a small request may name a large template. */
   async #compose<T extends Submission | ComposedBatch>(job: ComposeJob, here: (context: RequestContext) => Promise<T>): Promise<T> {
     if (isSmall(job.source as EmailSource)) {
       const { templates } = this.#services
@@ -126,19 +126,19 @@ export class EmailComposer {
 
   #start(): Worker {
     const thread = new Worker(new URL('./composer-thread.ts', import.meta.url), { name: 'composer' })
-    // It does not keep the process alive; the connection that waits for it does.
+    // It does not keep the process alive; the waiting connection does.
     thread.unref()
     thread.on('message', (answer: ComposeAnswer | TemplateQuestion) => {
       if (thread !== this.#thread) return
       if ('wanted' in answer) void this.#tellTemplate(thread, answer)
       else this.#settle(answer)
     })
-    // Without a listener the failure would be the whole process's; `exit` follows it.
+    // Without a listener the failure would end the whole process; `exit` follows it.
     thread.on('error', () => {})
     thread.on('exit', () => {
       if (thread !== this.#thread) return
       this.#thread = null
-      this.#settle({ failure: 'the composer thread has ended, perhaps for lack of memory' })
+      this.#settle({ failure: 'the composer thread has ended, perhaps out of memory' })
     })
     return thread
   }
@@ -171,7 +171,7 @@ export class EmailComposer {
   }
 }
 
-/** Only bytes that lie in a piece of memory of their own can be handed over without a copy. */
+/** Only bytes with a buffer of their own can be transferred without a copy. */
 function handedOver(source: ComposeJob['source']): ArrayBuffer[] {
   if (!(source instanceof Uint8Array)) return []
   const { buffer, byteLength } = source

@@ -42,18 +42,18 @@ const tagParameter = z.string().transform((text, ctx) => {
 
 export const filterParameters = {
   status: choiceParameter(emailStatuses),
-  to: addressParameter.meta({ description: 'The address of a recipient: of to, cc or bcc.' }),
+  to: addressParameter.meta({ description: 'The address of a recipient: in to, cc or bcc.' }),
   from: addressParameter.meta({ description: 'The address in From.' }),
   domain_id: z
     .string()
     .regex(/^dom_[0-9a-z]{26}$/, { error: 'must be the id of a domain' })
-    .meta({ description: 'The domain that signed it.' }),
+    .meta({ description: 'The domain that signed the email.' }),
   tag: tagParameter.meta({ description: 'The name of a tag, or `name=value`.' }),
   since: timeParameter.meta({ description: 'Accepted at or after this time, such as 2026-11-21T06:00:00Z or a date.' }),
   until: timeParameter.meta({ description: 'Accepted before this time.' }),
 }
 
-/** What is told of emails under `/api/emails`. */
+/** How emails are read under `/api/emails`. */
 export const emailReadingOperations = (services: EmailReadingServices): Operation[] => [
   operation({
     id: 'emails.list',
@@ -63,7 +63,7 @@ export const emailReadingOperations = (services: EmailReadingServices): Operatio
     summary: 'List emails',
     permission: 'read_access',
     query: { ...pageParameters, ...filterParameters },
-    answers: [{ status: 200, description: 'The emails, the newest first.', schema: listOf(emailItem.schema) }],
+    answers: [{ status: 200, description: 'The emails, newest first.', schema: listOf(emailItem.schema) }],
     handle: async (ctx, { query }) => {
       const { domain_id: domainId, limit, after, before, ...rest } = query
       const page = pageOf({ limit, after, before })
@@ -78,7 +78,7 @@ export const emailReadingOperations = (services: EmailReadingServices): Operatio
     tag: 'Emails',
     summary: 'Read an email',
     permission: 'read_access',
-    answers: [{ status: 200, description: 'The email, and what became of it for each recipient.', schema: emailResource.schema }],
+    answers: [{ status: 200, description: 'The email, and what happened to it for each recipient.', schema: emailResource.schema }],
     handle: async (ctx) => emailDetail(await findMessage(ctx, services.messages), services),
   }),
   listOperation({
@@ -86,10 +86,10 @@ export const emailReadingOperations = (services: EmailReadingServices): Operatio
     path: '/api/emails/{id}/attempts',
     tag: 'Emails',
     summary: 'List the attempts to deliver an email',
-    description: 'Each with the SMTP dialogue, and with what it means in plain words.',
+    description: 'Each with the SMTP dialogue, and an explanation in plain words.',
     permission: 'read_access',
     of: attemptResource,
-    answer: 'The attempts, the newest first.',
+    answer: 'The attempts, newest first.',
     rows: async (ctx, page) => {
       const { id } = await findMessage(ctx, services.messages)
       return services.messages.attempts(id, page)
@@ -100,10 +100,10 @@ export const emailReadingOperations = (services: EmailReadingServices): Operatio
     path: '/api/emails/{id}/events',
     tag: 'Emails',
     summary: 'List the events of an email',
-    description: 'Those that webhooks receive, and those that only the log has.',
+    description: 'The events that webhooks receive, and those that only the log contains.',
     permission: 'read_access',
     of: { schema: eventSchema, answer: eventObject },
-    answer: 'The events, the newest first.',
+    answer: 'The events, newest first.',
     rows: async (ctx, page) => {
       const { id } = await findMessage(ctx, services.messages)
       const [after, before] = await Promise.all([page.after, page.before].map((edge) => placeOf(edge, id, services.messages)))
@@ -142,7 +142,7 @@ export async function emailDetail(message: MessageRow, services: EmailReadingSer
 }
 
 /**
- * The email that the path names, as far as the caller may know of it.
+ * The email in the path, if the caller may see it.
  * @throws SternaError `not_found`
  */
 export async function findMessage(ctx: ApiContext, messages: MessageReader): Promise<MessageRow> {
@@ -151,13 +151,13 @@ export async function findMessage(ctx: ApiContext, messages: MessageReader): Pro
   return message
 }
 
-/** What was sent is read out of the stored message: there is no second copy of it that could differ. */
+/** What was sent is read from the stored message; a second copy could differ from it. */
 async function bodiesOf(messageId: string, { messages, messageParser, log }: EmailReadingServices) {
   const none = { html: null, text: null }
   const parsed = await messageParser
     .parse(() => messages.content(messageId))
     .catch((error: unknown) => {
-      log.warn({ messageId, error }, 'a stored message could not be read for the API')
+      log.warn({ messageId, error }, 'a stored message could not be parsed for the API')
       return none
     })
   return parsed ?? none
@@ -166,7 +166,7 @@ async function bodiesOf(messageId: string, { messages, messageParser, log }: Ema
 async function placeOf(eventId: string | null, messageId: string, messages: MessageReader): Promise<number | null> {
   if (eventId === null) return null
   const seq = await messages.placeOfEvent(messageId, eventId)
-  if (seq === undefined) throw new SternaError('invalid_parameter', `This email has no event ${eventId}, or no longer.`)
+  if (seq === undefined) throw new SternaError('invalid_parameter', `This email has no event ${eventId}, or it is no longer kept.`)
   return seq
 }
 

@@ -9,7 +9,7 @@ import { emailSchema, strictEmailSchema } from './email-schema.ts'
 import { submissionFor, type EmailContext } from './email-submission.ts'
 import { withTemplate, type TemplateSource } from './email-template.ts'
 
-/** What a request to send says beside its emails. */
+/** What a request to send contains in addition to its emails. */
 export interface EmailRequest {
   submitter: Submitter
   source: 'api' | 'compat'
@@ -21,26 +21,26 @@ export interface EmailRequest {
 /** JSON as `jsonBytes` has read it, or an object that a compat API built. */
 export type EmailSource = Buffer | object
 
-/** What the emails of a request take from the server. */
+/** What composing the emails of a request needs from the server. */
 export interface RequestContext extends EmailContext, TemplateSource {}
 
-/** Several emails of one request, those that are refused at their places. */
+/** The emails of one request; each refused one keeps its position. */
 export interface ComposedBatch {
   items: (Submission | SternaError)[]
   idempotency: Idempotency | null
 }
 
 /**
- * The submission that a request to send makes, its message composed. It takes as long as the email is large.
- * @throws SternaError where the email is refused
+ * Composes the submission of a request to send. The time it takes grows with the size of the email.
+ * @throws SternaError if the email is refused
  */
 export function submissionFrom(source: EmailSource, request: EmailRequest, context: RequestContext): Promise<Submission> {
   return submissionOf(valueOf(source), { request, idempotency: idempotencyOf(source, 'send', request) }, context)
 }
 
 /**
- * The same for a list of emails. What one of them is refused for stands at its place.
- * @throws SternaError `invalid_json`, `validation_error`, `payload_too_large` where the list as a whole is refused
+ * The same for a list of emails. A refused email has its error at its position.
+ * @throws SternaError `invalid_json`, `validation_error`, `payload_too_large` if the whole list is refused
  */
 export async function batchFrom(source: EmailSource, request: EmailRequest, context: RequestContext): Promise<ComposedBatch> {
   const items: ComposedBatch['items'] = []
@@ -54,13 +54,13 @@ export async function batchFrom(source: EmailSource, request: EmailRequest, cont
   return { items, idempotency: idempotencyOf(source, 'send-batch', request) }
 }
 
-/** Bytes of all messages of a batch: three times the largest request, which text made of html and templates can go beyond. */
+/** Bytes of all messages of a batch: three times the largest request. Text made from html and templates can exceed it. */
 const largestBatch = 3 * bodyLimit
 
 const batchTooLarge = (): SternaError =>
   new SternaError(
     'payload_too_large',
-    `The messages of the batch have more than ${largestBatch / 1024 / 1024} MiB together. Send fewer at a time.`,
+    `The messages of the batch are larger than ${largestBatch / 1024 / 1024} MiB together. Send fewer at a time.`,
   )
 
 function refusalIn(error: unknown): SternaError {
@@ -80,7 +80,7 @@ async function submissionOf(
 
 const valueOf = (source: EmailSource): unknown => (Buffer.isBuffer(source) ? parseJson(source) : source)
 
-/** The sandbox has keys of its own: a rehearsal must not keep the real mail from being sent. */
+/** The sandbox has idempotency keys of its own: a rehearsal must not keep the real mail from being sent. */
 function idempotencyOf(
   source: EmailSource,
   operation: string,

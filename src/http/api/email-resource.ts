@@ -19,7 +19,7 @@ const mailboxes = z.array(z.string()).describe('Each `a@b.example` or `Name <a@b
 
 const sentStatus = z.enum(['queued', 'scheduled', 'suppressed'])
 
-/** What a request to send is answered; a replay builds the same from what was kept. */
+/** The response to a request to send; a replay builds the same from what was kept. */
 export const sentEmail = resource<Accepted>('SentEmail')({
   object: 'email',
   id: [z.string(), 'messageId'],
@@ -41,24 +41,24 @@ export const sentEmail = resource<Accepted>('SentEmail')({
   ],
 })
 
-/** What a request to send several is answered. */
+/** The response to a request to send several emails. */
 export const sentBatchAnswer = z
   .object({
-    data: z.array(z.object({ id: z.string() })).describe('The emails that were taken, in the order of the request.'),
+    data: z.array(z.object({ id: z.string() })).describe('The accepted emails, in the order of the request.'),
     errors: z
       .array(
         z.object({
-          index: z.int().describe('The place in the request, from 0.'),
+          index: z.int().describe('The position in the request, from 0.'),
           message: z.string(),
           name: z.string().describe('The name of the error.'),
         }),
       )
       .optional()
-      .describe('Those that were not; in permissive mode only.'),
+      .describe('The refused emails; only in permissive mode.'),
   })
   .meta({ id: 'SentBatch' })
 
-/** A message with what belongs to it beside its own row. */
+/** A message with data from other tables. */
 interface EmailServices {
   message: MessageRow
   recipients: RecipientRow[]
@@ -67,7 +67,7 @@ interface EmailServices {
 
 const statusOf = ({ recipients }: EmailServices) => deriveStatus(recipients.map(({ state }) => state))
 
-/** A list in JSON; null where it is empty. */
+/** A list as JSON; null if it is empty. */
 const listOrNull = (json: string): string[] | null => orNull(JSON.parse(json) as string[])
 
 const orNull = <T>(list: T[]): T[] | null => (list.length === 0 ? null : list)
@@ -76,7 +76,7 @@ const orNull = <T>(list: T[]): T[] | null => (list.length === 0 ? null : list)
 export const emailItem = resource<EmailServices>('EmailItem')({
   object: 'email',
   id: [z.string(), ({ message }) => message.id],
-  message_id: [z.string().describe('The Message-ID field, with its angle brackets.'), ({ message }) => message.message_id_header],
+  message_id: [z.string().describe('The Message-ID field, including the angle brackets.'), ({ message }) => message.message_id_header],
   from: [z.string(), ({ message }) => message.header_from],
   to: [mailboxes, ({ message }) => JSON.parse(message.header_to) as string[]],
   cc: [mailboxes.nullable(), ({ message }) => listOrNull(message.header_cc)],
@@ -92,9 +92,9 @@ export const emailItem = resource<EmailServices>('EmailItem')({
   sandbox: [z.boolean().describe('Whether it stays in the sandbox: nobody gets it.'), ({ message }) => message.sandbox === 1],
   // Mail of the server's own belongs to an account that nobody can read.
   source: [z.enum(['api', 'smtp', 'compat']), ({ message }) => message.source as Exclude<MessageRow['source'], 'system'>],
-  status: [z.enum(emailStatuses).describe('Derived from the recipients.'), statusOf],
+  status: [z.enum(emailStatuses).describe('Derived from the states of the recipients.'), statusOf],
   last_event: [
-    z.string().describe('The newest event in the words of other services, such as `delivery_delayed`.'),
+    z.string().describe('The newest event in the terms of other services, such as `delivery_delayed`.'),
     (email) => lastEventOf(email.newestEvent, statusOf(email)),
   ],
   scheduled_at: [timeAnswer.nullable(), ({ message }) => isoTimeOrNull(message.scheduled_at)],
@@ -107,9 +107,9 @@ const emailRecipient = resource<RecipientRow>('EmailRecipient')({
   status: [z.enum(recipientStates), ({ state }) => state as RecipientState],
   attempts: z.int(),
   next_attempt_at: [timeAnswer.nullable(), ({ due_at: dueAt }) => isoTimeOrNull(dueAt)],
-  last_response: z.string().nullable().describe("The receiving server's last words, or why there were none."),
+  last_response: z.string().nullable().describe("The receiving server's last reply, or why there was none."),
   smtp_code: z.int().nullable(),
-  enhanced_status: z.string().nullable().describe('Of RFC 3463, such as 5.1.1.'),
+  enhanced_status: z.string().nullable().describe('The enhanced status code of RFC 3463, such as 5.1.1.'),
   delivered_at: timeOrNull(),
   bounced_at: timeOrNull(),
   opened_at: timeOrNull(),
@@ -122,25 +122,25 @@ const emailRecipient = resource<RecipientRow>('EmailRecipient')({
 
 const noTracking = { opens: false, clicks: false, anonymous: false }
 
-/** An email with all that is known of it. */
+/** An email with everything that is known about it. */
 export const emailResource = resource<EmailServices & { bodies: { html: string | null; text: string | null } }>('Email')({
   ...emailItem.fields,
-  html: [z.string().nullable().describe('Null where there is none, and once the content is no longer kept.'), ({ bodies }) => bodies.html],
+  html: [z.string().nullable().describe('Null if there is none, and once the content is no longer kept.'), ({ bodies }) => bodies.html],
   text: [z.string().nullable().describe('As `html`.'), ({ bodies }) => bodies.text],
   tags: [z.array(z.object({ name: z.string(), value: z.string() })), ({ message }) => JSON.parse(message.tags) as Tag[]],
   tracking: [
     z
       .object({ opens: z.boolean(), clicks: z.boolean(), anonymous: z.boolean() })
-      .describe('What holds for it: what it asked for, else its domain.'),
+      .describe('The tracking in effect: what the email requested, else the setting of its domain.'),
     ({ message }) => storedTracking(message.tracking) ?? noTracking,
   ],
   recipients: [z.array(emailRecipient.schema), ({ recipients }) => recipients.map(emailRecipient.answer)],
 })
 
-/** What a change of an email is answered. */
+/** The response to a change of an email. */
 export const changedEmailAnswer = referenceTo('email').meta({ id: 'ChangedEmail' })
 
-/** One attempt to deliver, with the dialogue and what it means. */
+/** One attempt to deliver, with the dialogue and an explanation. */
 export const attemptResource = resource<AttemptRow>('Attempt')({
   object: 'attempt',
   id: z.string(),
@@ -150,7 +150,7 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
   duration_ms: z.int(),
   outcome: z.enum(['delivered', 'deferred', 'bounced']),
   mx_host: z.string().nullable(),
-  address: z.string().nullable().describe('The IP address that was connected to.'),
+  address: z.string().nullable().describe('The IP address of the host.'),
   tls: [
     z
       .object({ version: z.string(), cipher: z.string(), verified: z.boolean().describe('Whether the certificate is valid for the host.') })
@@ -164,8 +164,8 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
   enhanced_status: z.string().nullable(),
   transcript: [
     z
-      .array(z.object({ ms: z.int().describe('Since the attempt began.'), side: z.enum(['client', 'server']), line: z.string() }))
-      .describe('The SMTP dialogue without the message.'),
+      .array(z.object({ ms: z.int().describe('Time since the attempt began.'), side: z.enum(['client', 'server']), line: z.string() }))
+      .describe('The SMTP dialogue without the message content.'),
     ({ transcript }) =>
       (JSON.parse(transcript) as [number, 'c' | 's', string][]).map(([ms, side, line]) => ({
         ms,
@@ -176,7 +176,7 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
   explanation: [
     z.object({
       cause: z.string(),
-      owner: z.enum(explanationOwners).describe('Who can do something about it; `us` is this server and its operator.'),
+      owner: z.enum(explanationOwners).describe('Who can do something about it; `us` means this server and its operator.'),
       advice: z.string(),
     }),
     ({ outcome, smtp_code: smtpCode, enhanced_status: enhancedStatus, reply }) =>
@@ -193,7 +193,7 @@ export const attachmentAnswer = z
     content_disposition: z.enum(['attachment', 'inline']),
     content_id: z.string().nullable(),
     size: z.int().describe('Bytes.'),
-    download_url: z.string().describe('Gives the content to whoever sends an API key with the request.'),
+    download_url: z.string().describe('Returns the content if the request has an API key.'),
   })
   .meta({ id: 'Attachment' })
 
@@ -203,7 +203,7 @@ export const eventObject = ({ id, type, sandbox, created_at: at, data }: EventRo
     typeof eventSchema
   >
 
-/** What a batch is answered; strict ones have no `errors`. */
+/** The response to a batch; in strict mode there are no `errors`. */
 export const sentBatchObject = ({ emails, errors }: AcceptedBatch, mode: 'strict' | 'permissive') => ({
   data: emails.map(({ messageId }) => ({ id: messageId })),
   ...(mode === 'strict' ? {} : { errors: errors.map(({ index, code, message }) => ({ index, message, name: code })) }),

@@ -12,14 +12,14 @@ export const longestSubject = 998
 const mebibyte = 1024 * 1024
 /** bytes */
 export const longestBody = 5 * mebibyte
-/** More than any limit below, so that a hostile list is refused before its elements are looked at. */
+/** More than any limit below, so that a hostile list is refused before its elements are checked. */
 const longestList = 1000
 
 /** A check whose message completes the sentence "The `x` field …". */
 const check = <T>(test: (value: T) => boolean, message: string, params: CheckParams) =>
   z.custom<T>((value) => test(value as T), { error: message, params, abort: true })
 
-/** Counts the entries of a list or an object before `schema` looks at each of them. */
+/** Counts the entries of a list or an object before `schema` checks each of them. */
 const atMost = <O, I>(most: number, schema: z.ZodType<O, I>, error?: CheckParams['error']) =>
   check<I>(
     (value) => value === null || typeof value !== 'object' || Object.keys(value).length <= most,
@@ -75,7 +75,7 @@ const attachment = z.object({
   url: noRemoteContent,
 })
 
-const tagNameText = z.string().regex(tagName, 'only letters, digits, _ and - are allowed, 256 of them at most')
+const tagNameText = z.string().regex(tagName, 'can have only letters, digits, _ and -, at most 256 of them')
 const tagValueText = z
   .string()
   .min(1)
@@ -107,7 +107,7 @@ const unsubscribe = z.object({
     .min(1)
     .max(64)
     .refine((text) => topicFault(text) === null, {
-      error: 'may have letters, digits, _ and -, and be neither true nor false',
+      error: 'can have only letters, digits, _ and -, and cannot be true or false',
       params: { code: 'invalid_characters' } satisfies CheckParams,
     }),
 })
@@ -115,20 +115,20 @@ const unsubscribe = z.object({
 const tracking = z.object({
   opens: z.boolean().nullish(),
   clicks: z.boolean().nullish(),
-  anonymous: z.boolean().nullish().describe('Neither address nor user agent of a reader is kept.'),
+  anonymous: z.boolean().nullish().describe("Keeps neither the reader's address nor the user agent."),
 })
 const trackingText =
-  'Whether opens are tracked, by a picture, and clicks, by links that lead through this server; what is left out is as ' +
-  'the domain has it. ' +
-  'A link with `data-sterna-track="off"` stays as it is.'
+  'Whether opens are tracked, with a pixel, and clicks, with links that lead through this server. Default: the settings of the ' +
+  'domain. ' +
+  'A link with `data-sterna-track="off"` is not rewritten.'
 
 const unsubscribeWith = <T extends z.ZodType>(topic: T) =>
   z.union([z.boolean(), topic], { error: 'must be true, false or {topic}' }).nullish()
 
 const unsubscribeText =
-  'Lets its recipients unsubscribe: the message gets List-Unsubscribe fields, unless `headers` has its own, and whoever uses ' +
-  'them gets no more mail that is sent with the same topic; `true` is mail without one. Other mail still reaches them. ' +
-  '`{{unsubscribe_url}}` in `html`, `text` or the template becomes the link, where the email has one recipient.'
+  'Lets recipients unsubscribe: the message gets List-Unsubscribe fields, unless `headers` has its own. Whoever uses ' +
+  'them gets no more mail with the same topic; `true` stands for mail without a topic. Other mail still reaches them. ' +
+  '`{{unsubscribe_url}}` in `html`, `text` or the template becomes the link if the email has only one recipient.'
 
 const shape = {
   from: mailbox.optional().describe('Required unless the template has one.'),
@@ -152,14 +152,14 @@ const shape = {
     .min(sendLimits.shortestExpiry)
     .max(sendLimits.longestExpiry)
     .nullish()
-    .describe('Seconds after which it does not leave any more, as for a one-time code. What is not delivered then bounces.'),
-  template: template.nullish().describe('In the place of `html` and `text`.'),
+    .describe('How many seconds to try to send it, as for a one-time code. What is not delivered by then bounces.'),
+  template: template.nullish().describe('Replaces `html` and `text`.'),
   unsubscribe: unsubscribeWith(unsubscribe).describe(unsubscribeText),
   tracking: tracking.nullish().describe(trackingText),
-  topic_id: z.unknown().optional().describe("Known to other services' clients, and of no effect."),
+  topic_id: z.unknown().optional().describe("Accepted for compatibility with other services' clients; has no effect."),
 }
 
-/** Demands what may only be left out where a template has it, and refuses what the template stands for. */
+/** Requires the fields that only a template can replace, and refuses those that the template already provides. */
 const consistent = <S extends z.ZodObject<typeof shape>>(schema: S): S =>
   schema
     .refine(({ from, template }) => from !== undefined || template, missing('from'))
@@ -167,7 +167,7 @@ const consistent = <S extends z.ZodObject<typeof shape>>(schema: S): S =>
     .refine(({ html, template }) => typeof html !== 'string' || !template, excluded('html'))
     .refine(({ text, template }) => typeof text !== 'string' || !template, excluded('text'))
 
-/** Told beside all other faults, so it must not rely on there being none. */
+/** This check runs along with all others, so it must not rely on the other fields being valid. */
 const isEmail = ({ value }: { value: unknown }): boolean => typeof value === 'object' && value !== null
 
 const missing = (field: string) => ({
@@ -183,9 +183,9 @@ const excluded = (field: string) => ({
   when: isEmail,
 })
 
-/** What `POST /api/emails` takes; unknown fields are left out. */
+/** The body of `POST /api/emails`; unknown fields are ignored. */
 export const emailSchema = consistent(z.object(shape)).meta({ id: 'SendEmail' })
-/** The same for those who want to hear of a mistyped field. */
+/** The same, but unknown fields are refused, for callers who want to notice typos. */
 export const strictEmailSchema = consistent(
   z.strictObject({
     ...shape,
@@ -199,7 +199,7 @@ export const strictEmailSchema = consistent(
 export type EmailInput = z.output<typeof emailSchema>
 export type MailboxInput = z.output<typeof mailbox>
 
-/** The options that an email asks for; adds what is wrong with them to `faults`. */
+/** The options that an email requests; adds what is wrong with them to `faults`. */
 export function optionsOf(email: EmailInput & Pick<SendOptions, 'templateId'>, now: number, faults: FieldFault[]): SendOptions {
   const { tags: given, unsubscribe: wish } = email
   return {
@@ -207,7 +207,7 @@ export function optionsOf(email: EmailInput & Pick<SendOptions, 'templateId'>, n
     metadata: email.metadata ?? {},
     templateId: email.templateId,
     unsubscribeTopic: typeof wish === 'object' && wish !== null ? wish.topic : wish ? '' : null,
-    // Members that are not given are left out.
+    // Fields that are not given are left out.
     tracking: Object.fromEntries(Object.entries(email.tracking ?? {}).filter(([, value]) => typeof value === 'boolean')),
     scheduledAt: readSchedule(email.scheduled_at, now, faults),
     expiresIn: email.expires_in ?? null,
@@ -218,6 +218,6 @@ function readSchedule(text: string | null | undefined, now: number, faults: Fiel
   if (text === null || text === undefined) return null
   const at = parseScheduledAt(text, now)
   if (at === null || typeof at === 'number') return at
-  faults.push({ field: 'scheduled_at', code: at.code, message: `The \`scheduled_at\` field is refused. ${at.fault}`, help: null })
+  faults.push({ field: 'scheduled_at', code: at.code, message: `The \`scheduled_at\` field is invalid. ${at.fault}`, help: null })
   return null
 }

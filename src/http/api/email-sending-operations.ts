@@ -68,7 +68,10 @@ export const emailSendingOperations = (services: EmailSendingServices): Operatio
     path: '/api/emails/batch',
     tag: 'Emails',
     summary: 'Send several emails',
-    description: `An array of 1 to ${mostEmails} emails, or \`{"emails": [...]}\`. All or none are taken, and each fault names its email by its place from 0: \`3.to\`. With the header \`x-batch-validation: permissive\` those that can be are taken, and \`errors\` tells of the others. An \`Idempotency-Key\` covers the batch as a whole.`,
+    description:
+      `An array of 1 to ${mostEmails} emails, or \`{"emails": [...]}\`. Sterna accepts all or none; each fault names its email by ` +
+      'position from 0, such as `3.to`. With the header `x-batch-validation: permissive` it accepts those that are valid, and ' +
+      '`errors` lists the others. An `Idempotency-Key` covers the whole batch.',
     permission: 'sending_access',
     sandbox: true,
     idempotency: 'own',
@@ -102,7 +105,7 @@ export function marked<T extends { replayed: boolean }>(ctx: ApiContext, accepte
   return accepted
 }
 
-/** RFC 7240 4.4, and a parameter for those who cannot set headers. */
+/** RFC 7240 4.4, and a parameter for clients that cannot set headers. */
 const requestOf = (ctx: ApiContext, strict: 'true' | 'false' | null): EmailRequest => ({
   submitter: submitterOf(ctx),
   source: 'api',
@@ -110,7 +113,7 @@ const requestOf = (ctx: ApiContext, strict: 'true' | 'false' | null): EmailReque
   idempotencyKey: idempotencyKeyOf(ctx),
 })
 
-/** Who submits, without what only HTTP knows of them: a submission may travel between threads. */
+/** The submitter, without what only HTTP knows, because a submission may travel between threads. */
 export function submitterOf(ctx: ApiContext): Submitter {
   const { accountId, domainId, sandbox } = ctx.state.submitter
   return { accountId, domainId, sandbox }

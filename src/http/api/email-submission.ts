@@ -92,7 +92,7 @@ function readMailboxes(email: CompleteEmail, faults: Fault[]): Mailboxes {
   }
   const [from] = read(email.from, 'from', 'invalid_from_address')
   const to = readList(email.to, 'to')
-  if (Array.isArray(email.to) && email.to.length === 0) faults.push(missing('to', 'The `to` field names nobody.'))
+  if (Array.isArray(email.to) && email.to.length === 0) faults.push(missing('to', 'The `to` field has no recipients.'))
   return { from, to, cc: readList(email.cc, 'cc'), bcc: readList(email.bcc, 'bcc'), replyTo: readList(email.reply_to, 'reply_to') }
 }
 
@@ -141,7 +141,7 @@ const outgoingFor = (
 ): OutgoingEmail => ({ from, to, cc, replyTo, subject, html: html || null, text, headers: headers ?? {}, attachments })
 
 const tooManyRecipients = (count: number): SternaError =>
-  new SternaError('too_many_recipients', `The email has ${count} recipients; to, cc and bcc may name ${mostRecipients} together.`)
+  new SternaError('too_many_recipients', `The email has ${count} recipients; to, cc and bcc can have at most ${mostRecipients} together.`)
 
 const tooLarge = (size: number, limit: number): SternaError =>
-  new SternaError('payload_too_large', `The message has ${size} bytes with its attachments encoded; ${limit} are taken at most.`)
+  new SternaError('payload_too_large', `The message has ${size} bytes including encoded attachments; the limit is ${limit}.`)

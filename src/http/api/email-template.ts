@@ -14,7 +14,7 @@ export interface FoundTemplate {
   parsed: ParsedContent
 }
 
-/** Where templates come from, and what they may cost. */
+/** Where templates come from, and what rendering them may cost. */
 export interface TemplateSource {
   /** @throws SternaError `template_not_found`, `template_not_published` */
   findTemplate(accountId: string, idOrAlias: string, version: number | null): Promise<FoundTemplate>
@@ -22,21 +22,21 @@ export interface TemplateSource {
   renderRoom: RenderBudget | null
 }
 
-/** An email that says all that a message is made of. */
+/** An email that has everything a message is made from. */
 export interface CompleteEmail extends EmailInput {
   from: MailboxInput
   subject: string
   templateId: string | null
 }
 
-/** The templates of the request take longer to fill in than this thread may be busy. */
+/** Rendering the templates of the request would take longer than this thread may be busy. */
 export class TooMuchHere extends Error {}
 
 /**
- * The email with what its template says, where it has one. What the email says itself goes before that.
+ * The email, completed from its template if it has one. The email's own fields take precedence.
  * @throws SternaError `template_not_found`, `template_not_published`, `missing_template_variable`, `validation_error`,
  *   `missing_required_field`
- * @throws TooMuchHere where `renderRoom` is used up
+ * @throws TooMuchHere if `renderRoom` is used up
  */
 export async function withTemplate(email: EmailInput, accountId: string, source: TemplateSource): Promise<CompleteEmail> {
   if (!email.template) return complete(email, null)
@@ -65,13 +65,13 @@ function rendered(email: EmailInput, { template, parsed }: FoundTemplate, room: 
 
 function subjectFault(subject: string): FieldFault | null {
   const fault = headerTextFault(subject)
-  const message = 'The subject that the template makes of these variables is refused.'
+  const message = 'The subject that the template makes from these variables is invalid.'
   if (fault !== null) return { field: 'subject', code: 'invalid_characters', message: `${message} ${fault}`, help: null }
   if (subject.length >= 1 && subject.length <= longestSubject) return null
   return {
     field: 'subject',
     code: 'invalid_length',
-    message: `${message} It has ${subject.length} characters, not 1 to ${longestSubject}.`,
+    message: `${message} It has ${subject.length} characters; allowed are 1 to ${longestSubject}.`,
     help: null,
   }
 }

@@ -18,14 +18,14 @@ interface EntryServices {
 /** A link that lets somebody in once. */
 interface EntryLink {
   path: string
-  /** Of its two operations, before the verb. */
+  /** What comes before the verb in the ids of its two operations. */
   id: string
   summary: string
   /** The page of the dashboard that is shown then. */
   next: string
   /** @throws SternaError `not_found` where the link is over */
   page(token: string): Promise<EntryPage>
-  /** @throws SternaError where the link is over, or the form is not right */
+  /** @throws SternaError if the link no longer works, or the form is invalid */
   use(token: string, form: { email: string; password: string }): Promise<StoredUser>
 }
 
@@ -73,7 +73,7 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
       summary: `Show the page for ${link.summary}`,
       answers: [
         { status: 200, description: 'A form.', schema: null, mediaType },
-        { status: 404, description: 'A page that says that the link is over.', schema: null, mediaType },
+        { status: 404, description: 'A page that says that the link no longer works.', schema: null, mediaType },
       ],
       handle: async (ctx) => {
         await showingFaults(ctx, null, async () => answerEntryPage(ctx, 200, await link.page(tokenIn(ctx))))
@@ -83,8 +83,8 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
       ...shared,
       id: `${link.id}.use`,
       method: 'POST',
-      summary: `Take the password of ${link.summary}`,
-      description: 'The link works once. The answer sets the cookie of a session.',
+      summary: `Set the password of ${link.summary}`,
+      description: 'The link works once. The response sets the session cookie.',
       body: {
         schema: formSchema,
         raw: true,
@@ -99,9 +99,9 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
         { status: 404, description: 'A page that says that the link is over.', schema: null, mediaType },
         { status: 409, description: 'The form, with what is wrong with it.', schema: null, mediaType },
         { status: 413, description: 'The form is too large.', schema: null, mediaType },
-        { status: 415, description: 'It was not sent as a form.', schema: null, mediaType },
-        { status: 422, description: 'The form, with what is wrong with it.', schema: null, mediaType },
-        { status: 503, description: 'The form, to be sent again.', schema: null, mediaType },
+        { status: 415, description: 'The body is not a form.', schema: null, mediaType },
+        { status: 422, description: 'The form again, with what is wrong with it.', schema: null, mediaType },
+        { status: 503, description: 'The form again, to be sent later.', schema: null, mediaType },
       ],
       handle: async (ctx) => {
         const page = () => link.page(tokenIn(ctx))
@@ -123,22 +123,21 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
   ]
 }
 
-const whatNext =
-  'This page may be closed. The reference of the API, at /docs, says under Session what can be done now, such as getting a token.'
+const whatNext = 'You can close this page. The API reference at /docs says, under Session, what you can do now, such as getting a token.'
 
 const tokenIn = (ctx: ApiContext): string => ctx.params['token'] ?? ''
 
-/** People get their refusals on the page, with the form to try again where there is still one. */
+/** People see errors on the page, with the form to try again if it still works. */
 async function showingFaults(ctx: ApiContext, page: (() => Promise<EntryPage>) | null, work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {
     if (!(error instanceof SternaError)) throw error
     const { message } = error
-    // Where the link is over too, that is what is told.
+    // If the link no longer works either, the page says that.
     if (page !== null && error.code !== 'not_found') {
       return showingFaults(ctx, null, async () => refuseOnPage(ctx, error, { ...(await page()), fault: message }))
     }
-    refuseOnPage(ctx, error, { title: 'This link does not work any more', text: message })
+    refuseOnPage(ctx, error, { title: 'This link no longer works', text: message })
   }
 }

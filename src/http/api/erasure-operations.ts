@@ -13,8 +13,8 @@ export interface ErasureServices {
 }
 
 const erasureRequest = z.object({
-  email: addressField.meta({ description: 'A bare address. Its letters may be capitals or not.' }),
-  everywhere: z.boolean().optional().describe("In the data of all accounts, and in the server's own; takes the permission `operator`."),
+  email: addressField.meta({ description: 'A bare address. Upper and lower case do not matter.' }),
+  everywhere: z.boolean().optional().describe("Erases in all accounts, and in the server's own data; requires the permission `operator`."),
 })
 
 /** An erasure as the API and the command line show it. */
@@ -22,22 +22,22 @@ export const erasure = resource<Erasure>('Erasure')({
   object: 'erasure',
   id: z.string(),
   status: [z.enum(['running', 'done']), ({ finishedAt }) => (finishedAt === null ? 'running' : 'done')],
-  account_id: z.string().nullable().describe('Whose data it is about; null: that of all accounts.'),
+  account_id: z.string().nullable().describe('The account whose data is erased; null means all accounts.'),
   erased: [
     z
       .object(Object.fromEntries(erasedThings.map((thing) => [thing, z.int()])) as Record<(typeof erasedThings)[number], z.ZodInt>)
-      .describe('How much of each. `contents_waiting` goes when nobody else waits for those emails any more.'),
+      .describe('How much of each was erased. `contents_waiting` is removed once nobody else waits for those emails.'),
     'counts',
   ],
   created_at: time(),
   finished_at: timeOrNull(),
 })
 
-const whatItDoes = `Forgets a recipient in the data of the account. Mail that waits for the address is canceled. Content of emails to it is removed, or, where
-others still wait for the same email, as soon as they do not. Attempts and posts to webhooks are removed; in what stays (emails, recipients,
-events, reports) an address at \`erased.invalid\` stands in its place, always the same one. Suppressions go on, without telling whom they
-suppress. With a sandbox key it is about the sandbox alone. The answer comes at once; ask for the erasure until its \`status\` is \`done\`.
-Backups are not touched.`
+const whatItDoes = `Erases a recipient from the data of the account. Cancels mail that waits for the address. Removes the content of emails to it; if
+others still wait for the same email, as soon as they no longer do. Removes attempts and webhook posts. In what stays (emails, recipients,
+events, reports), an address at \`erased.invalid\` replaces it, always the same one. Suppressions remain in effect, without revealing whom
+they suppress. A sandbox key erases only in the sandbox. The response comes at once; read the erasure until its \`status\` is \`done\`.
+Backups are not changed.`
 
 /** `/api/erasures` */
 export const erasureOperations = (services: ErasureServices): Operation[] => [
@@ -51,7 +51,7 @@ export const erasureOperations = (services: ErasureServices): Operation[] => [
     permission: 'full_access',
     sandbox: true,
     body: { schema: erasureRequest, example: { email: 'ann@example.com' } },
-    answers: [{ status: 202, description: 'It is under way.', schema: erasure.schema }],
+    answers: [{ status: 202, description: 'The erasure is running.', schema: erasure.schema }],
     handle: async (ctx, { body: { email, everywhere = false } }) => {
       if (everywhere) requirePermission(ctx, 'operator')
       const { accountId, sandbox } = ctx.state.submitter
@@ -66,7 +66,7 @@ export const erasureOperations = (services: ErasureServices): Operation[] => [
     description: 'With the permission `operator` all of them, else those of the account. They do not tell the addresses.',
     permission: 'full_access',
     of: erasure,
-    answer: 'A page, newest first.',
+    answer: 'A page of erasures, newest first.',
     rows: (ctx, page) => services.erasures.page(visibleAccount(ctx), page),
   }),
   operation({

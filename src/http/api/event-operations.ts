@@ -20,10 +20,12 @@ interface EventServices extends AuthenticateServices {
 }
 
 const [first, ...others] = publicBodies.map(({ standard }) => standard)
-const eventAnswer = z.discriminatedUnion('type', [first!, ...others]).meta({ id: 'PublicEvent', description: 'What webhooks receive.' })
+const eventAnswer = z
+  .discriminatedUnion('type', [first!, ...others])
+  .meta({ id: 'PublicEvent', description: 'The object that webhooks receive.' })
 
 const orderParameter = choiceParameter(['asc', 'desc']).meta({
-  description: '`desc`, the default, has the newest first; `asc` the oldest.',
+  description: '`desc` (default): newest first; `asc`: oldest first.',
 })
 
 /** `/api/events` */
@@ -42,15 +44,15 @@ const listOperation = (services: EventServices): Operation =>
     summary: 'List events',
     description:
       'The same objects that webhooks receive, in the order in which they were recorded. With `order=asc` this is a feed ' +
-      'without gaps: ask with `after` the last event that you have, for ever. An event that is no longer kept cannot be ' +
-      'continued from: that is 422 `invalid_parameter`.',
+      'without gaps: keep requesting with `after` set to your last event. If that event is no longer kept, the feed cannot ' +
+      'continue from it, and the response is 422 `invalid_parameter`.',
     permission: 'read_access',
     query: {
       ...pageParameters,
       order: orderParameter,
       type: choiceParameter(publicEventTypes),
-      email_id: textParameter.meta({ description: 'Of this email only.' }),
-      to: textParameter.meta({ description: 'Of this recipient only, a bare address.' }),
+      email_id: textParameter.meta({ description: 'Only events of this email.' }),
+      to: textParameter.meta({ description: 'Only events of this recipient, a bare address.' }),
       since: timeParameter,
       until: timeParameter,
     },
@@ -81,7 +83,7 @@ const getOperation = (services: EventServices): Operation =>
     answers: [{ status: 200, description: 'The event.', schema: eventAnswer }],
     handle: async (ctx) => {
       const row = await services.eventFeed.find(ctx.state.submitter, ctx.params.id ?? '')
-      if (!row) throw new SternaError('not_found', 'There is no event with this id, or no longer.')
+      if (!row) throw new SternaError('not_found', 'There is no event with this id, or it is no longer kept.')
       return eventObject(row)
     },
   })
@@ -94,11 +96,11 @@ const streamOperation = (services: EventServices): Operation =>
     tag: 'Events',
     summary: 'Follow events as they happen',
     description:
-      'Server-sent events: `id` is the id of the event, `event` its type, `data` the object that webhooks receive. It begins ' +
-      'behind the event named by the header `Last-Event-ID`, which browsers send when they connect again, or by `after`; ' +
-      'without either, now. None is left out and none comes twice.',
+      'Server-sent events: `id` is the id of the event, `event` its type, and `data` the object that webhooks receive. The stream ' +
+      'starts after the event in the header `Last-Event-ID`, which browsers send when they reconnect, or in `after`; ' +
+      'without either, now. It skips and repeats no event.',
     permission: 'read_access',
-    query: { after: textParameter.meta({ description: 'Begins behind this event; the header `Last-Event-ID` comes before it.' }) },
+    query: { after: textParameter.meta({ description: 'Starts after this event; the header `Last-Event-ID` takes precedence.' }) },
     answers: [{ status: 200, description: 'A stream that does not end by itself.', schema: null, mediaType: 'text/event-stream' }],
     handle: async (ctx, { query }) => {
       const { accountId, sandbox, actor } = ctx.state.submitter
@@ -111,16 +113,16 @@ const streamOperation = (services: EventServices): Operation =>
   })
 
 function answerWith(ctx: ApiContext, stream: EventStream): void {
-  // The client may have left meanwhile.
+  // The client may have left in the meantime.
   if (ctx.res.closed) return void stream.destroy()
   ctx.res.once('close', () => stream.destroy())
   ctx.status = 200
   ctx.set({
     'Content-Type': 'text/event-stream; charset=utf-8',
     'Cache-Control': 'no-cache, no-transform',
-    // Nginx keeps an answer back until it has a good deal of it.
+    // Nginx otherwise buffers the response.
     'X-Accel-Buffering': 'no',
-    // Nothing else follows on this connection, so its end is the stream's.
+    // Nothing else follows on this connection, so it ends with the stream.
     Connection: 'close',
   })
   stream.once('close', () => {
@@ -129,7 +131,7 @@ function answerWith(ctx: ApiContext, stream: EventStream): void {
   ctx.body = stream
 }
 
-/** Whether what the request was authenticated by still is what it was. */
+/** Whether the credentials of the request are still valid. */
 function isInForce(ctx: ApiContext, services: EventServices): boolean {
   try {
     authenticate(ctx, services)
@@ -144,7 +146,7 @@ async function placeOf({ eventFeed }: EventServices, scope: AccountScope, id: st
   if (id === null) return null
   const place = await eventFeed.placeOf(scope, id)
   if (place !== undefined) return place
-  throw new SternaError('invalid_parameter', `There is no event ${id.slice(0, 100)}, or no longer: begin anew without it.`)
+  throw new SternaError('invalid_parameter', `There is no event ${id.slice(0, 100)}, or it is no longer kept: start again without it.`)
 }
 
 const eventObject = ({ id, type, sandbox, created_at: at, data }: FeedRow) =>

@@ -5,14 +5,14 @@ import type { BounceCategory } from '../../bounce-parser/refusal.ts'
 export const explanationOwners = ['recipient', 'sender', 'content', 'network', 'us'] as const
 type ExplanationOwner = (typeof explanationOwners)[number]
 
-/** An attempt in plain words. */
+/** An attempt explained in plain words. */
 interface Explanation {
   cause: string
   owner: ExplanationOwner
   advice: string
 }
 
-/** What is known of an attempt. */
+/** What is known about an attempt. */
 interface AttemptFacts {
   outcome: 'delivered' | 'deferred' | 'bounced'
   smtpCode: number | null
@@ -22,17 +22,17 @@ interface AttemptFacts {
 }
 
 interface ExplanationRule extends Explanation {
-  /** Matches `5.1.1`; a rule without one fits any status and none. */
+  /** Matches `5.1.1`; a rule without it applies with any status and with none. */
   status?: RegExp
-  /** Matches the words of the reply. */
+  /** Matches the text of the reply. */
   words?: RegExp
-  /** What the reply is judged to be. A rule fits where any of its three does. */
+  /** The category that the reply was judged to have. A rule applies if any of its three conditions does. */
   category?: BounceCategory
 }
 
-const waits = 'Nothing needs to be done: it is tried again on schedule.'
+const waits = 'Nothing: Sterna retries it on schedule.'
 
-/** Where the other server has answered; the first rule that fits counts. */
+/** If the other server replied; the first matching rule counts. */
 const replyRules: ExplanationRule[] = [
   {
     words: /gr[ea]y.?list|try again (?:in|after)|first.?time sender/i,
@@ -45,38 +45,38 @@ const replyRules: ExplanationRule[] = [
     words: /\b(?:SPF|DKIM|DMARC)\b|unauthenticated|not authenticated/i,
     cause: 'The receiving server did not find the mail authenticated (SPF, DKIM or DMARC).',
     owner: 'sender',
-    advice: 'Check the DNS records of the sending domain, and that the PTR record of this server leads to its host name and back.',
+    advice: "Check the DNS records of the sending domain, and that this server's PTR record leads to its host name and back.",
   },
   {
     category: 'reputation',
     words: /blocklist|blacklist|block list|listed (?:at|by|in|on)|spamhaus|barracuda|reputation|poor score|RBL|DNSBL/i,
     cause: 'The receiving server does not trust the IP address or the domain that the mail came from.',
     owner: 'sender',
-    advice: 'Look the address and the domain up at the list that the reply names, remove the reason, and ask for removal there.',
+    advice: 'Look up the address and the domain on the list that the reply names, fix the cause, and ask for removal there.',
   },
   {
     words: /spam|unsolicited|content (?:rejected|denied)|virus|malware|phish|message looks|blocked URL/i,
     status: /^\d\.(?:6\.\d+|7\.50\d)$/,
-    cause: 'The receiving server dislikes the content of the message.',
+    cause: 'The receiving server rejects the content of the message.',
     owner: 'content',
-    advice: 'Look at links, attachments and wording; send a plain version to the same address to compare.',
+    advice: 'Check links, attachments and wording; send a plain version to the same address to compare.',
   },
   {
     category: 'mailbox_full',
     cause: "The recipient's mailbox is full.",
     owner: 'recipient',
-    advice: 'Reach the recipient by another way, or send again when they have made room.',
+    advice: 'Contact the recipient in another way, or send again when they have made room.',
   },
   {
     category: 'invalid_recipient',
-    cause: 'The receiving server knows no such mailbox, or has closed it.',
+    cause: 'The mailbox does not exist at the receiving server, or is closed.',
     owner: 'recipient',
-    advice: 'Check the spelling of the address, and take it off your lists.',
+    advice: 'Check the spelling of the address, and remove it from your lists.',
   },
   {
     status: /^\d\.(?:3\.4|2\.3)$/,
     words: /(?:message|size) (?:too (?:big|large)|exceeds)|too large/i,
-    cause: 'The message is larger than the receiving server takes.',
+    cause: 'The message is larger than the receiving server accepts.',
     owner: 'content',
     advice: 'Send smaller attachments, or links to the files.',
   },
@@ -91,12 +91,12 @@ const replyRules: ExplanationRule[] = [
     words: /sender (?:address )?(?:rejected|unknown|verify)/i,
     cause: 'The receiving server does not accept the sender address.',
     owner: 'sender',
-    advice: 'Check that the sending domain and its return-path subdomain have the MX records that were given for it.',
+    advice: 'Check that the MX records of the sending domain and its return-path subdomain are published as required.',
   },
   {
     status: /^4\.(?:4\.5|3\.2|7\.\d+)$/,
     words: /too many|rate limit|throttl|limit exceeded|try (?:again )?later|busy|temporar/i,
-    cause: 'The receiving server is busy, or takes only so much mail from one sender in a time.',
+    cause: 'The receiving server is busy, or limits how much mail it accepts from one sender.',
     owner: 'network',
     advice: waits,
   },
@@ -109,17 +109,17 @@ const replyRules: ExplanationRule[] = [
   {
     status: /^\d\.7\.\d+$/,
     words: /policy|denied|not allowed|not permitted|access|relay|administrative/i,
-    cause: 'A rule of the receiving server forbids this message.',
+    cause: 'A policy of the receiving server forbids this message.',
     owner: 'sender',
-    advice: 'Read its reply: it often names the rule, or a page about it. Its postmaster can tell more.',
+    advice: 'Read its reply: it often names the policy, or a page about it. Its postmaster can tell more.',
   },
 ]
 
-/** Where nothing was answered: by the code that our own words begin with, which names of hosts cannot imitate. */
+/** If the other server did not reply: by the code that our own text begins with, which host names cannot imitate. */
 const silenceRules: ExplanationRule[] = [
   {
     words: /^5\.1\.10 /,
-    cause: "The recipient's domain has declared that it takes no mail at all (null MX).",
+    cause: "The recipient's domain declares that it accepts no mail at all (null MX).",
     owner: 'recipient',
     advice: 'Check the spelling of the domain.',
   },
@@ -138,56 +138,56 @@ const silenceRules: ExplanationRule[] = [
   {
     words: /^4\.\d\.\d .*, say the name servers/,
     cause:
-      "The name servers say that the recipient's domain does not exist, or has no mail server that can be reached. " +
-      'That may be their mistake, so they are asked again before the message bounces.',
+      "The name servers say that the recipient's domain does not exist, or has no reachable mail server. " +
+      'They may be wrong, so Sterna asks them again before the message bounces.',
     owner: 'recipient',
-    advice: 'Check the spelling of the address. If many domains are concerned, check the name servers that this server asks.',
+    advice: 'Check the spelling of the address. If many domains are affected, check the name servers that this server uses.',
   },
   {
     words: /^4\.4\.3 /,
-    cause: 'The DNS gave no answer about the domain of the recipient.',
+    cause: "The DNS gave no answer about the recipient's domain.",
     owner: 'network',
-    advice: `${waits} If many domains are concerned, check the name servers that this server asks.`,
+    advice: `${waits} If many domains are affected, check the name servers that this server uses.`,
   },
   {
     words: /TLS is required/,
-    cause: 'The sending domain demands encryption to a valid certificate, and the receiving server has none to offer.',
+    cause: 'The sending domain requires TLS with a valid certificate, and the receiving server does not offer it.',
     owner: 'network',
-    advice: `${waits} If it goes on, the other side has to repair its TLS, or the domain's setting must be relaxed.`,
+    advice: `${waits} If this continues, the other side must repair its TLS, or you must relax the domain's setting.`,
   },
   {
     words: /^5\.6\.[37] /,
-    cause: 'The receiving server cannot take addresses or text with these characters.',
+    cause: 'The receiving server does not accept addresses or text with these characters.',
     owner: 'recipient',
-    advice: 'Use an address and a text of plain ASCII letters for this recipient.',
+    advice: 'Use only ASCII in the address and text for this recipient.',
   },
   {
     words: /^5\.3\.4 /,
-    cause: 'The message is larger than the receiving server takes.',
+    cause: 'The message is larger than the receiving server accepts.',
     owner: 'content',
     advice: 'Send smaller attachments, or links to the files.',
   },
   {
     words: /^\d\.\d+\.\d+ /,
-    cause: 'Something is wrong in this server or its settings.',
+    cause: 'Something is wrong with this server or its settings.',
     owner: 'us',
     advice: 'Send the id of this attempt to the operator of this server.',
   },
   {
     words: /time-?out|connection|closed|out of turn|cannot be understood|answered before|stopped/i,
-    cause: 'The receiving server could not be reached, or broke off the connection.',
+    cause: 'The receiving server could not be reached, or dropped the connection.',
     owner: 'network',
     advice: `${waits} If no server can be reached, the network probably blocks outgoing port 25.`,
   },
 ]
 
 const delivered: Explanation = {
-  cause: 'The receiving server took the message.',
+  cause: 'The receiving server accepted the message.',
   owner: 'recipient',
-  advice: 'Nothing needs to be done. If the recipient does not see it, it may be in their spam folder.',
+  advice: 'Nothing. If the recipient does not see it, it may be in their spam folder.',
 }
 
-/** Says what an attempt came to, whose matter it is, and what can be done. */
+/** Says how an attempt ended, who can do something about it, and what. */
 export function explainAttempt(facts: AttemptFacts): Explanation {
   if (facts.outcome === 'delivered') return delivered
   const category = facts.smtpCode === null ? null : categoryOf(facts)
@@ -197,10 +197,10 @@ export function explainAttempt(facts: AttemptFacts): Explanation {
   )
   if (rule) return { cause: rule.cause, owner: rule.owner, advice: rule.advice }
   if (facts.outcome === 'deferred') {
-    return { cause: 'The receiving server did not take the message for now.', owner: 'network', advice: waits }
+    return { cause: 'The receiving server refused the message for now.', owner: 'network', advice: waits }
   }
   return {
-    cause: 'The receiving server refused the message for good.',
+    cause: 'The receiving server refused the message permanently.',
     owner: 'recipient',
     advice: 'Read its reply, and ask the recipient or their postmaster.',
   }
@@ -208,6 +208,6 @@ export function explainAttempt(facts: AttemptFacts): Explanation {
 
 const fits = (pattern: RegExp | undefined, text: string | null): boolean => pattern !== undefined && text !== null && pattern.test(text)
 
-/** As it is judged when it comes to an end, at whatever phase it was said. */
+/** Judged as a final failure, whatever phase it came in. */
 const categoryOf = ({ smtpCode, enhancedStatus, reply }: AttemptFacts): BounceCategory =>
   classifyRefusal({ code: smtpCode, enhancedStatus: enhancedStatus, text: reply ?? '', remoteHost: null, phase: 'report' }).category

@@ -20,7 +20,8 @@ const explanation = z
     next: z
       .enum(['deliver', 'defer', 'bounce', 'simulate', 'hold'])
       .describe(
-        '`deliver`: one of the hosts is asked. `defer`, `bounce`: without asking any. `hold`: an operator holds what waits. Suppressions come before.',
+        '`deliver`: a host is contacted. `defer`, `bounce`: no host is contacted. `hold`: an operator is holding the mail for it. ' +
+          'Suppressions are checked before.',
       ),
     reason: z.string().nullable(),
     route: z.object({
@@ -28,8 +29,8 @@ const explanation = z
       via_smarthost: z.boolean(),
     }),
     tls: z.object({
-      policy: z.literal('opportunistic').describe('Encrypted where the host offers it.'),
-      enforced_by: z.array(z.string()).describe('Sending domains whose mail demands TLS and a valid certificate.'),
+      policy: z.literal('opportunistic').describe('Encrypted if the host offers it.'),
+      enforced_by: z.array(z.string()).describe('Sending domains whose mail requires TLS with a valid certificate.'),
     }),
     suppressions: z.array(
       z.object({
@@ -41,7 +42,7 @@ const explanation = z
         created_at: timeAnswer,
       }),
     ),
-    queue: queueDestination.schema.nullable().describe('What waits for the destination.'),
+    queue: queueDestination.schema.nullable().describe('The mail that waits for the destination.'),
   })
   .meta({ id: 'Explanation' })
 
@@ -52,8 +53,8 @@ export const explainOperations = (services: ExplainOperationServices): Operation
     method: 'GET',
     path: '/api/explain',
     tag: 'Operation',
-    summary: 'Tell what would happen to mail for an address',
-    description: 'Names are looked up, but nobody is connected to.',
+    summary: 'Predict what would happen to mail for an address',
+    description: 'Looks up names, but connects to nobody.',
     permission: 'operator',
     query: { to: textParameter.meta({ description: 'The address.', required: true }) },
     answers: [{ status: 200, description: 'Where it would go, and what stands in its way.', schema: explanation }],

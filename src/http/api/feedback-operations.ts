@@ -13,15 +13,15 @@ export interface FeedbackOperationServices {
   returnedMail: Pick<ReturnedMailStore, 'content'>
 }
 
-/** `/api/feedback`: what came back by mail, and what came of it. */
+/** `/api/feedback`: returned mail, and what followed from it. */
 export const feedbackOperations = (services: FeedbackOperationServices): Operation[] => [
   listOperation({
     id: 'feedback.list',
     path: '/api/feedback',
     tag: 'Feedback',
-    summary: 'List what came back by mail',
+    summary: 'List returned mail',
     description:
-      'Bounces, complaints and other reports. With the permission `operator` all of them, else those that are about email of the account.',
+      'Bounces, complaints and other returned mail: with the permission `operator` all of it, else what is about email of the account.',
     permission: 'read_access',
     query: {
       purpose: choiceParameter(returnPathPurposes),
@@ -41,9 +41,9 @@ export const feedbackOperations = (services: FeedbackOperationServices): Operati
     method: 'GET',
     path: '/api/feedback/{id}',
     tag: 'Feedback',
-    summary: 'Read what came back by mail, and what it says',
+    summary: 'Read returned mail, and what it says',
     permission: 'read_access',
-    answers: [{ status: 200, description: 'The report.', schema: feedbackReportDetail.schema }],
+    answers: [{ status: 200, description: 'The returned message.', schema: feedbackReportDetail.schema }],
     handle: async (ctx) => feedbackReportDetail.answer(await findReport(ctx, services)),
   }),
   operation({
@@ -51,11 +51,9 @@ export const feedbackOperations = (services: FeedbackOperationServices): Operati
     method: 'GET',
     path: '/api/feedback/{id}/content',
     tag: 'Feedback',
-    summary: 'Download what came back by mail, as it came',
+    summary: 'Download returned mail in its original form',
     permission: 'operator',
-    answers: [
-      { status: 200, description: 'The message, as a file to be kept and not to be shown.', schema: null, mediaType: 'message/rfc822' },
-    ],
+    answers: [{ status: 200, description: 'The message, as a download.', schema: null, mediaType: 'message/rfc822' }],
     handle: async (ctx) => {
       const { id } = await findReport(ctx, services)
       const content = await services.returnedMail.content(id)

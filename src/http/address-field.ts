@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseAddress } from '../smtp/address.ts'
 import type { CheckParams } from './validate.ts'
 
-/** A bare address in a request's body, parsed. */
+/** A bare address in a request body, parsed. */
 export const addressField = z
   .string()
   .max(512)

@@ -10,8 +10,8 @@ export interface AuthenticateServices {
 }
 
 /**
- * Whom the request's `Authorization: Bearer` names (RFC 6750 2.1): a program by its API key, or a user by the token
- * that a session was exchanged for.
+ * Who makes the request, by its `Authorization: Bearer` (RFC 6750 2.1): a program with an API key, or a user with the token that a
+ * session was exchanged for.
  * @throws SternaError `missing_api_key`, `invalid_api_key`, `expired_api_key`, `invalid_session`
  */
 export function authenticate(ctx: ApiContext, { apiKeys, sessions }: AuthenticateServices): ApiSubmitter {
@@ -20,11 +20,11 @@ export function authenticate(ctx: ApiContext, { apiKeys, sessions }: Authenticat
 }
 
 /**
- * The program that this API key belongs to, for compat APIs that read it from another header than `authenticate` does.
+ * The program with this API key, for compat APIs that read it from another header than `authenticate` does.
  * @throws SternaError `missing_api_key`, `invalid_api_key`, `expired_api_key`
  */
 export function authenticateKey(token: string | null, { apiKeys }: Pick<AuthenticateServices, 'apiKeys'>): ApiSubmitter {
-  if (token === null) throw new SternaError('missing_api_key', 'The request has no API key: give it to the client where it asks for one.')
+  if (token === null) throw new SternaError('missing_api_key', 'The request has no API key. Set it in the client.')
   return programOf(apiKeys.authenticate(token))
 }
 
@@ -38,14 +38,14 @@ export function bearerToken(field: string | undefined): string {
   }
   const token = /^Bearer +([^ ]+) *$/i.exec(field)?.[1]
   if (token !== undefined) return token
-  throw new SternaError('missing_api_key', 'The Authorization header must read "Bearer <API_KEY>"; other schemes are not taken.')
+  throw new SternaError('missing_api_key', 'The Authorization header must read "Bearer <API_KEY>"; no other scheme is accepted.')
 }
 
 function programOf(key: ReturnType<ApiKeys['authenticate']>): ApiSubmitter {
   if ('refused' in key) {
     throw key.refused === 'expired'
-      ? new SternaError('expired_api_key', 'This API key has expired. Make a new one.')
-      : new SternaError('invalid_api_key', 'This API key is not valid: it is mistyped, or was revoked.')
+      ? new SternaError('expired_api_key', 'This API key has expired. Create a new one.')
+      : new SternaError('invalid_api_key', 'This API key is not valid: it is mistyped or has been revoked.')
   }
   return {
     accountId: key.accountId,

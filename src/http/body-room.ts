@@ -3,24 +3,24 @@ import { SternaError } from '../errors.ts'
 import { ByteBudget } from '../queue/byte-budget.ts'
 import { bodyLimit } from './json-body.ts'
 
-/** bytes of large bodies that may be in memory; four times as much is in use while one of them becomes a message */
+/** bytes of large bodies in memory; while one of them becomes a message, four times as much is in use */
 const room = 128 * 1024 * 1024
-/** bytes; a body up to this needs no room */
+/** bytes; smaller bodies need no room */
 export const smallBody = 64 * 1024
 /** How long a request waits for room before it is refused, ms. */
 const waitMs = 20_000
 
-/** Reads large request bodies only while there is memory for them; the others wait on the wire. */
+/** Reads large request bodies only while there is memory for them; the others wait on the network. */
 export class BodyRoom {
   readonly #budget = new ByteBudget(room)
 
   /**
-   * Waits until the body may be read. What comes back must be called when nothing of it is in use any more.
-   * @throws SternaError `service_unavailable` where it waited too long
+   * Waits until the body may be read. Call the returned function once nothing of it is in use any more.
+   * @throws SternaError `service_unavailable` if it waited too long
    */
   async enter({ headers }: IncomingMessage): Promise<() => void> {
     const length = headers['content-length']
-    // One that does not say how long it is may be as long as it likes.
+    // A body that does not declare its length may be as long as it likes.
     const bytes = length === undefined ? bodyLimit : Math.min(Number(length), bodyLimit)
     if (bytes <= smallBody) return () => {}
     const leave = (): void => this.#budget.giveBack(bytes)
@@ -31,8 +31,12 @@ export class BodyRoom {
     clearTimeout(timer)
     if (isIn) return leave
     void entered.then(leave)
-    throw new SternaError('service_unavailable', 'Too many large requests are being read at the moment. Nothing was accepted; try again.', {
-      retryAfter: 5,
-    })
+    throw new SternaError(
+      'service_unavailable',
+      'Too many large requests are being read at the moment. Nothing was accepted; try again later.',
+      {
+        retryAfter: 5,
+      },
+    )
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** A JSON schema as far as the names of its fields are concerned. */
+/** A JSON schema, as far as field names are concerned. */
 interface ObjectSchema {
   properties?: Record<string, unknown>
   anyOf?: ObjectSchema[]
@@ -12,7 +12,7 @@ interface ObjectSchema {
 
 const known = new WeakMap<z.ZodType, ReadonlySet<string>>()
 
-/** Names of the fields in a request's body that its schema knows; what else a client wrote is nobody's business. */
+/** The names of the fields in a request body that its schema knows; anything else a client wrote is not recorded. */
 export function changedFields(schema: z.ZodType, body: unknown): string[] {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return []
   let names = known.get(schema)

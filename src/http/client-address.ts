@@ -1,19 +1,19 @@
 import ipaddr from 'ipaddr.js'
 
-/** Who sent a request: the address at the other end of the connection, and what the proxies before it say. */
+/** Where a request comes from: the peer address of the connection, and what the proxies in front of it say. */
 interface RequestOrigin {
-  /** Undefined where the connection is gone already. */
+  /** Undefined if the connection is already gone. */
   remoteAddress: string | undefined
-  /** The X-Forwarded-For field; each proxy adds the address that it was called from at the end. */
+  /** The X-Forwarded-For field; each proxy appends the address of its client. */
   forwardedFor: string | undefined
 }
 
-/** More proxies in a row than anybody has; what a client wrote before them is not even looked at. */
+/** More proxies in a row than anybody has; anything before them is ignored. */
 const mostProxies = 20
 
 /**
- * Makes the rule that finds a client's address. X-Forwarded-For counts only as far as trusted proxies wrote it: it is
- * read from its end, and the first address that is not a trusted proxy's is the client's. Anybody may write the rest.
+ * Returns a function that finds a client's address. X-Forwarded-For counts only as far as trusted proxies wrote it: read from its end,
+ * the first address that is not a trusted proxy is the client. Anybody could have written the rest.
  * @param trustedProxies networks in CIDR notation
  */
 export function clientAddressRule(trustedProxies: readonly string[]): (origin: RequestOrigin) => string {
@@ -22,7 +22,7 @@ export function clientAddressRule(trustedProxies: readonly string[]): (origin: R
     networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits))
 
   return ({ remoteAddress = '', forwardedFor = '' }) => {
-    // Sockets tell addresses in one notation, so most servers need not read them.
+    // Sockets always use the same notation, so most requests need no parsing.
     if (networks.length === 0) return remoteAddress.replace(/^::ffff:(?=\d+\.)/, '')
     let client = parsed(remoteAddress)
     if (!client) return remoteAddress
@@ -37,7 +37,7 @@ export function clientAddressRule(trustedProxies: readonly string[]): (origin: R
   }
 }
 
-/** An address as proxies write it: some in brackets, some with the port; IPv4 in IPv6 clothing as what it is. */
+/** An address as proxies write it: some in brackets, some with a port. An IPv4-mapped address becomes IPv4. */
 function parsed(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   const address = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text
   const isAddress = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address)

@@ -4,14 +4,14 @@ type Reason = keyof Metrics['refused']['api']
 
 const sendingPath = /^\/api\/(?:send|emails|emails\/batch|emails\/[^/]+\/resend|templates\/[^/]+\/test)\/?$/
 
-/** By what kind of API a request would submit mail; null where it would not. */
+/** The kind of API through which a request would submit mail; null if it would not. */
 export function wayIn({ method, path }: { method: string; path: string }): 'api' | 'compat' | null {
   if (method !== 'POST') return null
   if (path.startsWith('/compat/')) return 'compat'
   return sendingPath.test(path) ? 'api' : null
 }
 
-/** What was the matter with a submission that got this status; null where nothing was. */
+/** Why a submission got this status; null if nothing was wrong. */
 export function reasonOfStatus(status: number): Reason | null {
   if (status < 400) return null
   if (status === 401) return 'authentication'
@@ -22,7 +22,7 @@ export function reasonOfStatus(status: number): Reason | null {
   return status >= 500 ? 'internal' : 'invalid'
 }
 
-/** Counts a request by its answer, and a submission that was refused by what was the matter. */
+/** Counts a request by its response, and a refused submission by its cause. */
 export function countAnswer(
   request: { method: string; path: string; status: number },
   { httpRequests, refused }: Pick<Metrics, 'httpRequests' | 'refused'>,

@@ -1,17 +1,17 @@
 import { choiceParameter } from './query.ts'
 
-/** An answer as a table: its first line names the columns. */
+/** A response as a table: the first line names the columns. */
 export interface Table {
   columns: readonly string[]
   rows: readonly Record<string, string | number | null | undefined>[]
-  /** What it is saved as, without `.csv`. */
+  /** The name of the downloaded file, without `.csv`. */
   name: string
 }
 
-/** The parameter by which endpoints that answer as a table are asked for it; `Accept: text/csv` is the same. */
+/** The parameter that requests a table from endpoints that offer one; `Accept: text/csv` is the same. */
 export const formatParameter = choiceParameter(['json', 'csv']).meta({
   description:
-    'csv: the rows as a table, as with `Accept: text/csv`. A text that a spreadsheet would take for a formula begins ' +
+    'csv: the rows as a table, as with `Accept: text/csv`. A text that a spreadsheet would take for a formula starts ' +
     'with an apostrophe there.',
 })
 
@@ -19,7 +19,7 @@ export const formatParameter = choiceParameter(['json', 'csv']).meta({
 export const csvText = ({ columns, rows }: Table): string =>
   [columns, ...rows.map((row) => columns.map((column) => row[column] ?? ''))].map((cells) => `${cells.map(cell).join(',')}\r\n`).join('')
 
-/** A spreadsheet would carry out what begins so (OWASP, CSV injection). */
+/** A spreadsheet would execute a cell that starts like this (OWASP, CSV injection). */
 const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 
 function cell(value: string | number): string {

@@ -13,31 +13,31 @@ button{font:inherit;padding:.5rem 1.2rem}[role=alert]{color:#a4262c}
 const styleHash = createHash('sha256').update(style).digest('base64')
 
 const headers = {
-  // Nothing is loaded, no script runs, and no other page may frame this one.
+  // The page loads nothing and runs no script, and no other page may frame it.
   'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
   'X-Frame-Options': 'DENY',
   'X-Content-Type-Options': 'nosniff',
   'Cache-Control': 'no-store',
-  // The address holds a secret. With `no-referrer` the form would come from no origin at all.
+  // The URL contains a secret. With `no-referrer`, the form would have no origin at all.
   'Referrer-Policy': 'same-origin',
 }
 
-/** A page for somebody who comes by a link of ours. */
+/** A page for somebody who follows one of our links. */
 export interface EntryPage {
   title: string
   text: string
-  /** What went wrong with what was sent before. */
+  /** What was wrong with the submitted form. */
   fault?: string | undefined
   form?: {
     button: string
-    /** Null: the address is asked for. */
+    /** Null: the page asks for the address. */
     email: string | null
   }
-  /** A form of one button, which sends a field of this name. */
+  /** A form with one button, which sends a field of this name. */
   button?: { text: string; name: string }
 }
 
-/** Answers with a page that needs no script. */
+/** Responds with a page that needs no script. */
 export function answerEntryPage(ctx: ApiContext, status: number, page: EntryPage): void {
   ctx.set(headers)
   ctx.status = status
@@ -67,7 +67,7 @@ const buttonOf = ({ text, name }: NonNullable<EntryPage['button']>): string =>
 
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`)
 
-/** Tells a person of a refusal on this page, with its status and headers. */
+/** Shows an error on this page, with its status and headers. */
 export function refuseOnPage(ctx: ApiContext, error: SternaError, page: EntryPage): void {
   const { status, headers } = problemOf(error)
   answerEntryPage(ctx, status, page)

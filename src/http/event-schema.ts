@@ -5,14 +5,14 @@ import { timeAnswer } from './time-field.ts'
 
 const subject = {
   email_id: z.string().describe('The email that it happened to.'),
-  to: z.string().describe('The one recipient whom it concerns, as a bare address.'),
+  to: z.string().describe('The recipient it is about, as a bare address.'),
   subject: z.string(),
 }
 const client = {
   ip_address: z.string().nullable(),
   user_agent: z.string().nullable(),
-  bot: z.boolean().describe('True where a machine did it: a mail filter, a privacy proxy.'),
-  bot_reason: z.string().nullable().optional().describe('What told the machine; only in the log and in extended webhooks.'),
+  bot: z.boolean().describe('True if a machine did it, such as a mail filter or a privacy proxy.'),
+  bot_reason: z.string().nullable().optional().describe('How the machine was recognised; only in the log and in extended webhooks.'),
   bot_confidence: z.number().min(0).max(1).optional().describe('As `bot_reason`.'),
 }
 const bounceCategory = z.enum([
@@ -29,19 +29,19 @@ const bounceCategory = z.enum([
   'other',
 ])
 
-/** What each type of event adds to `email_id`, `to` and `subject`. */
+/** What each event type adds to `email_id`, `to` and `subject`. */
 const ownData = {
   'email.queued': { queued_at: timeAnswer },
   'email.deferred': { deferred_at: timeAnswer, next_attempt_at: timeAnswer, reason: z.string() },
-  'email.relayed': { relayed_at: timeAnswer.describe('When the smarthost took the message.') },
+  'email.relayed': { relayed_at: timeAnswer.describe('When the smarthost accepted the message.') },
   'email.canceled': { canceled_at: timeAnswer },
-  'email.sent': { sent_at: timeAnswer.describe('When the first attempt to deliver was made.') },
-  'email.delivered': { delivered_at: timeAnswer.describe("When the recipient's server took the message.") },
+  'email.sent': { sent_at: timeAnswer.describe('When the first attempt to deliver began.') },
+  'email.delivered': { delivered_at: timeAnswer.describe("When the recipient's server accepted the message.") },
   'email.opened': { opened_at: timeAnswer, ...client },
-  'email.clicked': { clicked_at: timeAnswer, link: z.string().describe('As it stands in the email.'), ...client },
+  'email.clicked': { clicked_at: timeAnswer, link: z.string().describe('As written in the email.'), ...client },
   'email.rejudged': {
-    event_id: z.string().describe('The event that turned out to be of a machine.'),
-    type: z.enum(['email.opened', 'email.clicked']).describe('Of that event.'),
+    event_id: z.string().describe('The event that turned out to come from a machine.'),
+    type: z.enum(['email.opened', 'email.clicked']).describe('The type of that event.'),
     at: timeAnswer.describe('When it happened.'),
     bot: z.literal(true),
     bot_reason: z.string().nullable(),
@@ -49,20 +49,20 @@ const ownData = {
   },
   'email.bounced': {
     bounced_at: timeAnswer,
-    bounce_type: z.enum(['hard', 'soft']).describe('hard: the address or its domain does not exist, or takes no mail.'),
+    bounce_type: z.enum(['hard', 'soft']).describe('hard: the address or its domain does not exist, or accepts no mail.'),
     bounce_category: bounceCategory,
     smtp_code: z.int().nullable(),
-    enhanced_status: z.string().nullable().describe('Of RFC 3463, such as 5.1.1.'),
+    enhanced_status: z.string().nullable().describe('The enhanced status code of RFC 3463, such as 5.1.1.'),
     reason: z
       .string()
       .max(1000)
-      .describe('What was said; begins with "Reported twice as unknown, on" where a second soft bounce suppresses the address.'),
+      .describe('The reply or reason; starts with "Reported twice as unknown, on" if a second soft bounce suppresses the address.'),
   },
   'email.complained': { complained_at: timeAnswer, feedback_type: z.string(), reported_by: z.string().nullable() },
   'email.unsubscribed': { unsubscribed_at: timeAnswer, method: z.enum(['one_click', 'link', 'mailto', 'api']) },
 } satisfies Record<EventType, z.ZodRawShape>
 
-/** What a webhook with `payload: extended` has in `data` besides. */
+/** What `data` has in addition in a webhook with `payload: extended`. */
 const extension = {
   from: z.string().nullable(),
   message_id: z.string().nullable(),
@@ -77,7 +77,7 @@ const schemaName = (type: EventType): string => type.replace(/(?:^|\.)(\w)/g, (_
 const eventOf = (type: EventType, additions: z.ZodRawShape = {}, suffix = '') =>
   z
     .object({
-      id: z.string().describe('The same in the log, in every webhook and at every attempt.'),
+      id: z.string().describe('The same in the log, in every webhook and in every attempt.'),
       type: z.literal(type),
       created_at: timeAnswer.describe('When it was recorded.'),
       data: z.object({ ...subject, ...ownData[type], ...additions }),
@@ -88,12 +88,12 @@ const eventOf = (type: EventType, additions: z.ZodRawShape = {}, suffix = '') =>
 const types = Object.keys(ownData) as EventType[]
 const schemas = Object.fromEntries(types.map((type) => [type, eventOf(type)])) as Record<EventType, ReturnType<typeof eventOf>>
 
-/** An event as the log shows it: those of webhooks and those that only the log has. */
+/** An event as the log shows it, including those that webhooks do not get. */
 export const eventSchema = z
   .discriminatedUnion('type', Object.values(schemas) as [ReturnType<typeof eventOf>, ...ReturnType<typeof eventOf>[]])
   .meta({ id: 'Event' })
 
-/** The bodies of webhooks, those with `payload: extended` too. */
+/** The bodies of webhooks, including those with `payload: extended`. */
 export const webhookBodies = webhookEventTypes.map((type) => ({
   type,
   standard: schemas[type],

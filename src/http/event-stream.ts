@@ -11,29 +11,29 @@ export interface EventStreamServices {
   clock: Clock
 }
 
-/** What one stream tells, and to whom. */
+/** What one stream sends, and to whom. */
 export interface StreamRequest {
   scope: AccountScope
   /** Whose stream it is, for the limit on open streams: the account, or the user who is logged in. */
   holder: string
   /** It begins behind this place of the log. */
   after: number
-  /** Whether the key is still in force. */
+  /** Whether the key is still valid. */
   isAllowed(): boolean
 }
 
-/** Events that are read at once. */
+/** How many events are read at once. */
 const pageSize = 100
-/** Shorter than what proxies take for the end of an idle connection, ms. */
+/** Shorter than the idle time-out of common proxies, ms. */
 const heartbeatMs = 15_000
-/** Who has taken nothing for so many of these is cut off, and can go on later from the last event. */
+/** A client that takes nothing for this many heartbeats is disconnected; it can resume after its last event. */
 const mostHeartbeatsWaited = 4
-/** What a browser waits before it connects again, ms. */
+/** How long a browser waits before it reconnects, ms. */
 const retryMs = 3_000
 
 /**
- * The log of an account as server-sent events (HTML, 9.2). It reads a page when its reader has taken the one before and
- * there is something new, so a slow reader costs one page of memory.
+ * The log of an account as server-sent events (HTML, 9.2). It reads a page when the client has taken the previous one and there is
+ * something new, so a slow client costs one page of memory.
  */
 export class EventStream extends Readable {
   readonly #services: EventStreamServices
@@ -55,7 +55,7 @@ export class EventStream extends Readable {
     this.#place = request.after
   }
 
-  /** To be called once; what is written after the promise has resolved is told. */
+  /** Call it once; events written after the promise has resolved are sent. */
   async start(): Promise<void> {
     const unfollow = await this.#services.follower.follow(this.#request.scope, () => {
       this.#hasNews = true
@@ -69,7 +69,7 @@ export class EventStream extends Readable {
   override _read(): void {
     this.#isWanted = true
     this.#heartbeatsWaited = 0
-    // With it the head of the answer leaves, and the reader knows that it is connected.
+    // This sends the response header, so the client knows that it is connected.
     if (this.#isNew) this.#isWanted = this.push(`retry: ${retryMs}\n\n`)
     this.#isNew = false
     void this.#advance()
@@ -82,7 +82,7 @@ export class EventStream extends Readable {
     callback(error)
   }
 
-  /** Ends it for its reader, at once where the reader does not take what it was given. */
+  /** Ends the stream, at once if the client does not take what was sent. */
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -128,7 +128,7 @@ export class EventStream extends Readable {
     if (this.#isWanted) this.#isWanted = this.push(': still here\n\n')
     else if (++this.#heartbeatsWaited >= mostHeartbeatsWaited) return void this.destroy()
     this.#beatLater()
-    // Whatever was written without a word about it is found now.
+    // This finds events that were written without a notification.
     this.#hasNews = true
     void this.#advance()
   }

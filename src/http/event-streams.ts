@@ -4,7 +4,7 @@ import { EventStream, type EventStreamServices, type StreamRequest } from './eve
 /** Streams of one holder that may be open at a time, both modes together: of all keys of an account, or of one user. */
 const mostPerHolder = 20
 
-/** The event streams that are open. */
+/** The open event streams. */
 export class EventStreams {
   readonly #services: EventStreamServices
   readonly #open = new Map<string, Set<EventStream>>()
@@ -39,7 +39,7 @@ export class EventStreams {
     }
   }
 
-  /** Ends all of them; no more can be opened. */
+  /** Ends all of them and refuses new ones. */
   stop(): void {
     this.#isStopping = true
     for (const streams of this.#open.values()) for (const stream of streams) stream.end()

@@ -11,7 +11,7 @@ export async function formBody(ctx: ApiContext): Promise<URLSearchParams> {
   return new URLSearchParams(await formText(ctx))
 }
 
-/** True where the body has the form of a URL's query. */
+/** Whether the body is URL-encoded. */
 export const isForm = ({ req }: ApiContext): boolean => /^application\/x-www-form-urlencoded\b/i.test(req.headers['content-type'] ?? '')
 
 /** @throws SternaError `payload_too_large` */

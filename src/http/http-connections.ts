@@ -12,7 +12,7 @@ import type { Log } from '../log.ts'
 interface HttpConnectionsServices {
   clock: Clock
   log: Log
-  /** Over all ports. */
+  /** The limit for all ports together. */
   maxConnections: number
   /** Networks in CIDR notation. */
   trustedProxies: readonly string[]
@@ -20,26 +20,26 @@ interface HttpConnectionsServices {
 
 interface Connection {
   seat: Seat
-  /** The client's, or that of a proxy which says by X-Forwarded-For whom it speaks for. */
+  /** The client's address, or that of a proxy that names its client in X-Forwarded-For. */
   address: string
-  /** What is written to: with TLS, and after its handshake, the socket above the one that came in. */
+  /** Where to write: with TLS, after the handshake, the TLS socket. */
   socket: Socket
-  /** The request that came last, until it is here as a whole and answered. */
+  /** The latest request, until it has arrived completely and has been answered. */
   request: IncomingMessage | null
-  /** Those that are not answered yet, in their order. */
+  /** The requests without a response yet, in order. */
   answers: Set<ServerResponse>
 }
 
-/** Requests that a client may send ahead of their answers: all that have come are worked on at once. */
+/** How many requests a client may pipeline: all that have arrived are processed at the same time. */
 const mostPipelined = 20
-/** How long nothing of a body may come in, ms. */
+/** How long a body may make no progress, ms. */
 const bodyPatienceMs = 30_000
-/** Connections without a valid key: in all, and of one client network. */
+/** Connections without a valid key: in total, and per client network. */
 const [maxStrangers, maxPerNetwork] = [1_000, 100]
 
 /**
- * The connections of the HTTP ports. A client is a stranger until a request of its connection has had a valid key; with it
- * the connection keeps its seat for as long as it lasts. The addresses of trusted proxies are no client's.
+ * The connections of the HTTP ports. A client is a stranger until one of its requests on the connection had a valid key; from then on,
+ * the connection keeps its place for as long as it lasts. Addresses of trusted proxies do not count as clients.
  */
 export class HttpConnections {
   readonly #seats: ConnectionSeats
@@ -50,7 +50,7 @@ export class HttpConnections {
 
   constructor({ clock, log, maxConnections, trustedProxies }: HttpConnectionsServices) {
     const steady = (): number => clock.steady()
-    const crowded = (crowding: Crowding): void => log.warn(crowding, 'too many HTTP connections: idle ones were sent away, others refused')
+    const crowded = (crowding: Crowding): void => log.warn(crowding, 'too many HTTP connections: closed idle ones, refused others')
     this.#seats = new ConnectionSeats({ max: maxConnections, maxStrangers, maxPerNetwork, countsKnown: false }, { steady, crowded })
     this.#bodyRate = new MinimumRate(steady, { patienceMs: bodyPatienceMs })
     this.#isProxy = networkRule(trustedProxies)
@@ -61,9 +61,9 @@ export class HttpConnections {
     return this.#seats.figures
   }
 
-  /** To be called before the server listens. */
+  /** Call it before the server listens. */
   watch(server: Server | TlsServer): void {
-    // What is refused costs the server nothing more.
+    // A refused connection costs the server nothing more.
     interceptConnections(server, (socket, handOn) => this.#admit(socket, handOn))
     server.on('secureConnection', (socket: TLSSocket) => {
       const connection = this.#connections.get(socketBelow(socket))
@@ -74,7 +74,7 @@ export class HttpConnections {
     })
   }
 
-  /** Begins a request; false where that was one too many, and the connection is gone. */
+  /** Begins a request; false if that was one too many, and the connection is closed. */
   begin(req: IncomingMessage, res: ServerResponse): boolean {
     const connection = this.#connections.get(req.socket)
     if (!connection) return true
@@ -111,7 +111,7 @@ export class HttpConnections {
     })
   }
 
-  /** Gives it a seat, or refuses it. */
+  /** Gives it a place, or refuses it. */
   #seat(socket: Socket, address: string, handOn: () => void): void {
     const connection = { socket, address, request: null, answers: new Set<ServerResponse>() }
     const seat = this.#seats.take(this.#isProxy(address) ? null : clientNetwork(address), () => sendAway(connection))
@@ -126,7 +126,7 @@ export class HttpConnections {
     socket.destroy()
   }
 
-  /** Gives the client up that sends a body too slowly. */
+  /** Disconnects a client that sends a body too slowly. */
   #watch(socket: Socket, connection: Connection): void {
     const stopWatching = this.#bodyRate.watch({
       received: () => connection.socket.bytesRead,
@@ -142,13 +142,13 @@ export class HttpConnections {
   }
 }
 
-/** What was read of a body and not taken yet waits for us, as a request does that is here as a whole. */
+/** Bytes that were read but not yet consumed wait for us, like a request that has arrived completely. */
 function stateOf({ request, answers }: Connection): 'sending' | 'waiting' | 'idle' {
   if (request?.complete === false) return request.readableLength > 0 ? 'waiting' : 'sending'
   return answers.size > 0 ? 'waiting' : 'idle'
 }
 
-/** Closes the connection; a request whose answer has not begun is told why. */
+/** Closes the connection; if the response to a request has not begun, it says why. */
 function sendAway({ socket, answers }: Pick<Connection, 'socket' | 'answers'>): void {
   const [answer] = answers
   if (!answer || answer.headersSent || socket.writableLength > 0) return void socket.destroy()
@@ -156,10 +156,10 @@ function sendAway({ socket, answers }: Pick<Connection, 'socket' | 'answers'>): 
   socket.destroySoon()
 }
 
-/** Whoever asks the socket where its client is learns what the proxy has said. */
+/** Code that reads the client's address from the socket gets what the proxy said. */
 function tellAddress(socket: Socket, address: string): void {
   if (socket.remoteAddress !== address) Object.defineProperty(socket, 'remoteAddress', { value: address })
 }
 
-/** Node tells it by no other way. */
+/** Node reports it in no other way. */
 const socketBelow = (socket: TLSSocket): Socket => (socket as TLSSocket & { _parent: Socket })._parent

@@ -5,14 +5,14 @@ import { JsonShape } from '../json-shape.ts'
 import type { ApiContext } from './api-state.ts'
 import { jsonFault, type JsonFault } from './json-fault.ts'
 
-/** bytes; 25 MiB of message in base64, and some room */
+/** bytes; 25 MiB of message in base64, plus some room */
 export const bodyLimit = 35 * 1024 * 1024
-/** bytes; nobody who is not logged in yet may make the server read much */
+/** bytes; nobody may make the server read much before they log in */
 export const smallBodyLimit = 16 * 1024
 
 /**
- * Reads the request's JSON, of at most `limit` bytes. With `optional`, a request without a body gives undefined.
- * What comes back is still anything at all: hand it to `validate`.
+ * Reads the JSON of the request, at most `limit` bytes. With `optional`, returns undefined for a request without a body. The result can
+ * still be anything: pass it to `validate`.
  * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
  */
 export async function jsonBody(ctx: ApiContext, { optional = false, limit = bodyLimit } = {}): Promise<unknown> {
@@ -41,12 +41,12 @@ export async function jsonBytes({ req }: ApiContext, bounds: BodyBounds = {}): P
   return body
 }
 
-/** characters; with thousands of spaces the pattern would have thousands of ways to divide them */
+/** characters; thousands of spaces would make the pattern backtrack for long */
 const longestType = 100
 
 function checkMediaType(req: IncomingMessage): void {
   const type = req.headers['content-type'] ?? ''
-  // `application/json` alone is what nearly everybody sends.
+  // Nearly everybody sends plain `application/json`.
   if (
     type !== 'application/json' &&
     (type.length > longestType || !/^application\/json[ \t]*(;[ \t]*charset="?utf-?8"?[ \t]*)?;?[ \t]*$/i.test(type))
@@ -56,7 +56,7 @@ function checkMediaType(req: IncomingMessage): void {
   }
   const coding = req.headers['content-encoding']
   if (coding !== undefined && coding.toLowerCase() !== 'identity') {
-    throw new SternaError('unsupported_media_type', 'Send the body without Content-Encoding: compressed requests are not taken.')
+    throw new SternaError('unsupported_media_type', 'Send the body without Content-Encoding: compressed requests are not accepted.')
   }
 }
 
@@ -101,7 +101,7 @@ function readBody(req: IncomingMessage, { limit = bodyLimit, listsBytes = false 
 /** @throws SternaError `invalid_json` */
 export const parseJson = (body: Buffer): unknown => parseJsonText(jsonText(body))
 
-/** @throws SternaError `invalid_json` where it is not UTF-8 */
+/** @throws SternaError `invalid_json` if it is not UTF-8 */
 export function jsonText(body: Buffer): string {
   if (isUtf8(body)) return body.toString('utf8')
   throw new SternaError('invalid_json', 'The request body is not valid UTF-8.')

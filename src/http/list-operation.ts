@@ -6,13 +6,13 @@ import { listBody, listOf, pageOf, pageParameters } from './page.ts'
 import type { QueryShape } from './query.ts'
 
 interface ListOperation<Row, S extends z.ZodType, Q> extends Omit<Operation, 'method' | 'query' | 'body' | 'answers' | 'csv' | 'handle'> {
-  /** Filters; they come after the parameters of every page. */
+  /** Filters, in addition to the parameters of every page. */
   query?: Q
-  /** What an entry is shown as. */
+  /** How an entry is shown. */
   of: { schema: S; answer(row: Row): z.input<S> }
-  /** Describes the answer and its order. */
+  /** Describes the response and its order. */
   answer: string
-  /** The rows of a page, as a query with `pageClause` gives them. */
+  /** The rows of a page, from a query with `pageClause`. */
   rows(ctx: ApiContext, page: Page, query: QueryValues<Q>): Row[] | Promise<Row[]>
 }
 

@@ -3,8 +3,8 @@ import type { HostPort } from '../config/setting-types.ts'
 import { listenFault } from '../connection/listen-fault.ts'
 
 /**
- * Has a server listen at an address of this setting.
- * @throws SternaError `configuration` where it cannot
+ * Makes a server listen at an address of this setting.
+ * @throws SternaError `configuration` if it cannot
  */
 export async function listen(server: Server, setting: string, address: HostPort): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()

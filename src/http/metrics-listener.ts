@@ -12,7 +12,7 @@ interface MetricsListenerServices {
   /** Networks in CIDR notation. */
   trustedProxies: readonly string[]
   log: Log
-  /** What is answered to `GET /metrics`. */
+  /** The response to `GET /metrics`. */
   text(): Promise<string>
 }
 
@@ -21,13 +21,13 @@ export interface MetricsListener {
   stop(): Promise<void>
 }
 
-/** Of each address: who scrapes needs one or two. */
+/** Connections per address: a scraper needs one or two. */
 const maxConnections = 20
 const options = { headersTimeout: 5_000, requestTimeout: 5_000, keepAliveTimeout: 75_000, connectionsCheckingInterval: 1_000 }
 
 /**
- * Answers `GET /metrics` to whoever asks at these addresses, and nothing else.
- * @throws SternaError `configuration` where an address cannot be listened on; then none is left open
+ * Serves `GET /metrics` at these addresses to everybody, and nothing else.
+ * @throws SternaError `configuration` if it cannot listen on an address; none is then left open
  */
 export async function startMetricsListener(services: MetricsListenerServices): Promise<MetricsListener> {
   const servers: Server[] = []
@@ -69,7 +69,7 @@ async function answer(req: IncomingMessage, res: ServerResponse, { text, log }: 
       .writeHead(200, { 'Content-Type': expositionType, 'Content-Length': Buffer.byteLength(body) })
       .end(req.method === 'HEAD' ? undefined : body)
   } catch (error) {
-    log.error({ error }, 'the metrics cannot be answered')
+    log.error({ error }, 'the metrics could not be served')
     res.writeHead(500).end()
   }
 }

@@ -21,11 +21,11 @@ const parametersOf = (path: string): { parameters?: JsonSchema[] } => {
 
 const schemeOf = ({ prefix, security }: CompatApi): string => (security ? prefix.replace(/.*\//, '') : 'bearer')
 
-/** How the clients of these services show the API key, as it belongs under `components.securitySchemes`. */
+/** How the clients of these services send the API key, for `components.securitySchemes`. */
 export const compatSecurity = (apis: readonly CompatApi[]): Record<string, JsonSchema> =>
   Object.fromEntries(apis.flatMap((api) => (api.security ? [[schemeOf(api), api.security]] : [])))
 
-/** The paths of the apis for the clients of other services. */
+/** The paths of the compat APIs. */
 export function compatPaths(apis: readonly CompatApi[]): Record<string, Record<string, JsonSchema>> {
   const paths: Record<string, Record<string, JsonSchema>> = {}
   for (const api of apis) {
@@ -43,10 +43,10 @@ function compatOperation(api: CompatApi, { path, answers }: CompatRoute): JsonSc
   return {
     operationId: compatOperationId(api, { path }),
     tags: ['Compatibility'],
-    summary: `As ${service}: POST ${path}`,
+    summary: `${service} API: POST ${path}`,
     description:
-      `For clients that were written for ${service}: the body is what its documentation says, and so is the answer. ` +
-      'What cannot be honoured is refused. Needs a key with `sending_access` or `full_access`.',
+      `For ${service} clients: request and response are as ${service} documents them. ` +
+      'Options that Sterna cannot honour are refused. Requires a key with `sending_access` or `full_access`.',
     security: [{ [schemeOf(api)]: [] }],
     ...parametersOf(path),
     requestBody: {
@@ -71,7 +71,9 @@ function actionOperation(api: CompatApi, { method, path, permission }: CompatAct
     operationId: compatOperationId(api, { path, method }),
     tags: ['Compatibility'],
     summary: `As ${service}: ${method} ${path}`,
-    description: `For clients that were written for ${service}, as its documentation says. Needs a key with \`${permission}\`${permission === 'read_access' ? ' or `full_access`' : ''}.`,
+    description:
+      `For clients that were written for ${service}, as its documentation says. Needs a key with ` +
+      `\`${permission}\`${permission === 'read_access' ? ' or `full_access`' : ''}.`,
     security: [{ [schemeOf(api)]: [] }],
     ...parametersOf(path),
     responses: {
@@ -88,6 +90,6 @@ function actionOperation(api: CompatApi, { method, path, permission }: CompatAct
 const json = (schema: JsonSchema | null) => (schema === null ? {} : { content: { 'application/json': { schema } } })
 
 const refusalsOf = ({ service, refusal }: CompatApi): Record<string, JsonSchema> => ({
-  '4XX': { description: `Refused, in the form of ${service}.`, headers: headerReferences([]), ...json(refusal) },
-  '5XX': { description: `A fault of the server, in the form of ${service}.`, headers: headerReferences([]), ...json(refusal) },
+  '4XX': { description: `An error, in the form of ${service}.`, headers: headerReferences([]), ...json(refusal) },
+  '5XX': { description: `An internal error, in the form of ${service}.`, headers: headerReferences([]), ...json(refusal) },
 })

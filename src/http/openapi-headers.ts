@@ -3,12 +3,12 @@ import type { JsonSchema } from './openapi-schema.ts'
 const whole = { type: 'integer', minimum: 0 }
 const text = { type: 'string' }
 
-/** The headers of answers, as they belong under `components.headers`. */
+/** The response headers, for `components.headers`. */
 export const responseHeaders = {
   'X-Request-Id': { description: 'The id of the request, also in the log of the server.', required: true, schema: text },
   'X-Api-Version': { description: 'The version of the paths under /api.', required: true, schema: { type: 'string', const: '1' } },
-  'RateLimit-Limit': { description: 'Requests that the plan allows in a minute.', schema: whole },
-  'RateLimit-Remaining': { description: 'How many of them are left.', schema: whole },
+  'RateLimit-Limit': { description: 'Requests per minute that the plan allows.', schema: whole },
+  'RateLimit-Remaining': { description: 'How many requests are left.', schema: whole },
   'RateLimit-Reset': { description: 'Seconds until one more becomes free.', schema: whole },
   'RateLimit-Policy': { description: 'The plan, as a structured field: `"free";q=100;w=60`.', schema: text },
   RateLimit: { description: 'What is left, as a structured field: `"free";r=57;t=42`.', schema: text },
@@ -22,11 +22,11 @@ export const responseHeaders = {
 
 export type HeaderName = keyof typeof responseHeaders
 
-/** References to those of every answer and to these. */
+/** References to the headers of every response, and to these. */
 export const headerReferences = (names: readonly HeaderName[]): JsonSchema =>
   Object.fromEntries((['X-Request-Id', 'X-Api-Version', ...names] as const).map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-/** Of every answer to a valid API key. */
+/** The headers of every response to a valid API key. */
 export const rateLimitHeaders = [
   'RateLimit-Limit',
   'RateLimit-Remaining',

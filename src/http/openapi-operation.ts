@@ -9,7 +9,7 @@ interface OperationContext {
   problems: ProblemResponses
 }
 
-/** The entry of an endpoint at one of its paths. */
+/** The entry of an endpoint under one of its paths. */
 export function operationObject(declared: Operation, { id, path }: OperationName, context: OperationContext): JsonSchema {
   const parameters = [...pathParameters(path), ...queryParameters(declared, context), ...headerParameters(declared)]
   return {
@@ -25,19 +25,19 @@ export function operationObject(declared: Operation, { id, path }: OperationName
   }
 }
 
-/** The cookie of a session works outside `/api/` alone. */
+/** The session cookie works only outside `/api/`. */
 function securityOf(declared: Operation): JsonSchema[] {
   if (needsKey(declared)) return [{ bearer: [] }]
   return declared.refuses?.includes('invalid_session') ? [{ session: [] }] : []
 }
 
 const permissionText: Record<string, string> = {
-  sending_access: 'Needs a key with `sending_access` or `full_access`.',
-  read_access: 'Needs a key with `read_access` or `full_access`.',
-  full_access: 'Needs a key with `full_access`.',
-  operator: 'Needs a key with `operator`.',
-  metrics: 'Needs a key with `metrics` or `operator`.',
-  user_management: 'Needs an owner or admin of the account who is logged in, or a key with `operator`.',
+  sending_access: 'Requires a key with `sending_access` or `full_access`.',
+  read_access: 'Requires a key with `read_access` or `full_access`.',
+  full_access: 'Requires a key with `full_access`.',
+  operator: 'Requires a key with `operator`.',
+  metrics: 'Requires a key with `metrics` or `operator`.',
+  user_management: 'Requires a logged-in owner or admin of the account, or a key with `operator`.',
 }
 
 function descriptionOf(declared: Operation): string {
@@ -53,7 +53,7 @@ function descriptionOf(declared: Operation): string {
 }
 
 function sandboxText(declared: Operation): string {
-  if (changesLive(declared)) return 'Sandbox keys are refused: it changes what is live.'
+  if (changesLive(declared)) return 'Sandbox keys are refused, because this changes live data.'
   return declared.sandbox ? 'With a sandbox key it changes what is in the sandbox, and nothing else.' : ''
 }
 
@@ -69,10 +69,10 @@ const pathParameters = (path: string): JsonSchema[] =>
 const parameterText: Record<string, string> = {
   id: 'The id of the object.',
   number: 'The number of the version, from 1.',
-  idOrAlias: 'The id of the template, or its alias.',
-  idOrEmail: 'The id of the entry, or the address, percent-encoded.',
-  idOrName: 'The id of the object, or its name.',
-  event_id: 'The id of an event, as webhooks carry it.',
+  idOrAlias: 'The id or the alias of the template.',
+  idOrEmail: 'The id of the entry, or the percent-encoded address.',
+  idOrName: 'The id or the name of the object.',
+  event_id: 'The id of an event, as in webhooks.',
   delivery_id: 'The id of the delivery.',
   attachment_id: 'The id of the attachment.',
 }

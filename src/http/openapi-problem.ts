@@ -7,39 +7,39 @@ import { titleOf } from './problem.ts'
 
 const fault = z
   .object({
-    field: z.string().describe('A path such as `to.0`; in a batch it begins with the place of the email.'),
+    field: z.string().describe('A path such as `to.0`; in a batch it starts with the position of the email.'),
     code: z.string(),
     message: z.string(),
     help: z.string().nullable(),
   })
   .meta({ id: 'Fault' })
 
-const name = z.enum(errorNames).meta({ id: 'ErrorName', description: 'What to branch on. The message may change, the name does not.' })
+const name = z.enum(errorNames).meta({ id: 'ErrorName', description: 'Branch on this. The message may change, the name does not.' })
 
 const errorSchema = z
   .object({
     statusCode: z.int(),
     name,
     message: z.string(),
-    errors: z.array(fault).optional().describe('Only where fields are at fault.'),
+    errors: z.array(fault).optional().describe('Only if fields are invalid.'),
     request_id: z.string(),
   })
   .meta({ id: 'Error' })
 
 const problemSchema = z
   .object({
-    type: z.url().describe('Leads to what is said of the error.'),
+    type: z.url().describe('Links to the documentation of the error.'),
     title: z.string(),
     status: z.int(),
     detail: z.string().describe('The same as `message`.'),
     instance: z.string().describe('The same as `request_id`.'),
     ...errorSchema.shape,
   })
-  .meta({ id: 'Problem', description: 'RFC 9457, for those who send `Accept: application/problem+json`.' })
+  .meta({ id: 'Problem', description: 'RFC 9457, for clients that send `Accept: application/problem+json`.' })
 
-/** Responses of the errors at a status, each set of names a component of its own. */
+/** The responses for errors, by status; each set of names is a component of its own. */
 export class ProblemResponses {
-  /** By name, as they belong under `components.responses`. */
+  /** By name, for `components.responses`. */
   readonly responses: Record<string, JsonSchema> = {}
   /** The errors that a response is for. */
   readonly names = new Set<ErrorCode>()
@@ -65,7 +65,7 @@ export class ProblemResponses {
     )
   }
 
-  /** What a reference leads to. */
+  /** The schema that a reference points to. */
   at({ $ref }: JsonSchema): JsonSchema {
     return this.responses[String($ref).replace(/.*\//, '')] ?? {}
   }
@@ -127,7 +127,7 @@ export const errorExamples = (names: ReadonlySet<ErrorCode>): Record<string, Jso
       ]),
   )
 
-/** The catalogue as a Markdown table. */
+/** The error table as Markdown. */
 export const catalogueTable = (): string =>
   [
     '| name | status | meaning | what to do |',

@@ -18,22 +18,22 @@ const headers = [
     true,
     { type: 'string', pattern: '^[0-9a-f]{64}$' },
   ),
-  header('x-service-signature-previous', 'The same with the previous secret, as long as a rotation leaves it valid.', false, {
+  header('x-service-signature-previous', 'The same with the previous secret, as long as it is valid after a rotation.', false, {
     type: 'string',
     pattern: '^[0-9a-f]{64}$',
   }),
-  header('webhook-id', 'The id of the event, the same at every attempt and replay: drop what you have seen.', true),
+  header('webhook-id', 'The id of the event, the same in every attempt and replay: ignore those you have already seen.', true),
   header('webhook-timestamp', 'When this attempt was made, in seconds since 1970.', true),
   header(
     'webhook-signature',
-    'Standard Webhooks: `v1,` and HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` in base64, one for each valid secret. ' +
+    'Standard Webhooks: `v1,` and the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` in base64, one for each valid secret. ' +
       'The key is what follows `whsec_`, decoded.',
     true,
   ),
   header('x-service-event', 'The type of the event; not signed.', true),
   header('x-service-delivery', 'The id of this delivery; not signed.', true),
-  header('x-service-attempt', 'Which attempt this is, from 1; not signed.', true),
-  header('x-service-test', '`true` where the event is a sample and never happened.', false),
+  header('x-service-attempt', 'The number of the attempt, from 1; not signed.', true),
+  header('x-service-test', '`true` if the event is a sample and never happened.', false),
 ]
 
 /** As the settings have it, ms. */
@@ -50,7 +50,7 @@ function postingText({ timeout, retrySchedule }: WebhookPosting): string {
     : `${failure}, and is tried again ${delays} after the attempt before.`
 }
 
-/** What Sterna posts to a webhook, for each type of event. */
+/** What Sterna posts to a webhook, for each event type. */
 export function webhookObjects(components: SchemaComponents, posting: WebhookPosting): JsonSchema {
   return Object.fromEntries(
     webhookBodies.map(({ type, standard, extended }) => [

@@ -16,24 +16,24 @@ export interface OpenApiDocument {
   [other: string]: unknown
 }
 
-/** What the document is told besides the endpoints of the API. */
+/** What the document needs in addition to the endpoints of the API. */
 export interface DocumentContext {
   version: string
   baseUrl: string
   /** How events are posted. */
   webhooks: WebhookPosting
-  /** The open compatApis for the clients of other services. */
+  /** The compat APIs that are turned on. */
   compatApis?: readonly CompatApi[]
 }
 
-/** The OpenAPI 3.1 document of these endpoints. It takes tens of milliseconds: make it once. */
+/** The OpenAPI 3.1 document of these endpoints. Takes tens of milliseconds, so make it only once. */
 export function openApiDocument(
   operations: readonly Operation[],
   { version, baseUrl, webhooks: posting, compatApis = [] }: DocumentContext,
 ): OpenApiDocument {
   const components = new SchemaComponents()
   const problems = new ProblemResponses(components)
-  // Answers come first, so that what is answered has the plain name.
+  // Responses come first, so that they get the plain names.
   for (const { answers } of operations) for (const { schema } of answers) if (schema) components.add(schema, 'output')
   const webhooks = webhookObjects(components, posting)
   const paths: OpenApiDocument['paths'] = {}
@@ -73,38 +73,38 @@ const ownSecurity: Record<string, JsonSchema> = {
     type: 'apiKey',
     in: 'cookie',
     name: 'sterna_session',
-    description: 'Of somebody who has logged in; with https its name begins with `__Host-`.',
+    description: 'The cookie of a logged-in user; with https its name starts with `__Host-`.',
   },
 }
 
-/** In the order in which the reference shows them: what apps need first, what operators need last. */
+/** In the order of the reference: what apps need first, what operators need last. */
 const tagsOf = (names: string[]): JsonSchema[] => {
   const known = Object.keys(tagText).filter((name) => names.includes(name))
   return [...new Set([...known, ...names])].map((name) => ({ name, description: tagText[name] ?? `${name}.` }))
 }
 
 const tagText: Record<string, string> = {
-  Emails: 'Sending, and what became of each email.',
+  Emails: 'Sending, and what happened to each email.',
   Templates: 'Emails with variables.',
-  Domains: 'The domains to send from, the records to publish for them, and whether they are published.',
+  Domains: 'Sending domains, the DNS records to publish for them, and whether they are published.',
   Webhooks: 'Where events are posted to, and what became of each delivery.',
-  Events: 'Everything that happened, in order and without a gap.',
-  Suppressions: 'Addresses that are not written to.',
-  Erasures: 'Recipients who are to be forgotten.',
-  Feedback: 'What came back by mail, bounces and complaints, and what came of it.',
+  Events: 'Everything that happened, in order and without gaps.',
+  Suppressions: 'Addresses that get no mail.',
+  Erasures: 'Forgetting recipients.',
+  Feedback: 'Returned mail, bounces and complaints, and what followed from it.',
   Analytics: 'How many emails were sent, delivered, bounced.',
   'API keys': 'The keys of the account.',
   Account: 'The account that the key belongs to.',
   Session: 'Logging in with a password.',
-  Users: 'Persons who log in, and what they may do.',
+  Users: 'The people who can log in, and what they may do.',
   Accounts: 'For operators: the accounts of this server.',
-  Queue: 'For operators: mail that waits.',
+  Queue: 'For operators: queued mail.',
   Doctor: 'For operators: what a mail server must get right.',
-  Operation: 'What whoever runs the server looks after.',
-  Settings: 'For operators: how the server is set.',
+  Operation: 'For operators: looking after the server.',
+  Settings: "For operators: the server's settings.",
   Audit: 'For operators: who changed what.',
-  Compatibility: 'APIs for the clients of other services: change the host name and the key, and they work.',
-  Server: 'Whether the server is well, and the documentation of its API. Without a key.',
+  Compatibility: 'APIs for the clients of other services: change only the host name and the key.',
+  Server: 'Health of the server, and the documentation of its API. No key needed.',
 }
 
 const description = `JSON in and out. Send an API key as \`Authorization: Bearer <API_KEY>\`. Unknown fields and parameters are

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../errors.ts'
 import { changesLive, needsKey, takesIdempotencyKey, type Operation } from './operation.ts'
 
-/** Every error that an endpoint may answer: those it declares, and those that come of what it demands and takes. */
+/** Every error that an endpoint may return: those it declares, and those that follow from what it requires and accepts. */
 export function refusalsOf(declared: Omit<Operation, 'handle'>): ErrorCode[] {
   return [...new Set<ErrorCode>([...commonTo(declared), ...(declared.refuses ?? [])])]
 }

@@ -12,53 +12,53 @@ import { mistypedMembers } from './mistyped.ts'
 import { readQuery, type QueryShape } from './query.ts'
 import { validate } from './validate.ts'
 
-/** What a successful answer is: the first one declared is what `handle` returns the body of. */
+/** A successful response: the first one declared describes what `handle` returns. */
 export interface Answer {
   status: number
   description: string
-  /** Null where there is no JSON: a stream, a file. */
+  /** Null if it is not JSON: a stream, a file. */
   schema: z.ZodType | null
-  /** Only where `schema` is null. */
+  /** Only if `schema` is null. */
   mediaType?: string
 }
 
-/** What a request brings. */
+/** The parts of a request. */
 interface Body {
   schema: z.ZodType
-  /** True where a request without a body is the same as `{}`. */
+  /** True if a request without a body is the same as `{}`. */
   optional?: boolean
-  /** bytes, where it is to be far less than an email with attachments. */
+  /** bytes, if the limit is far lower than for an email with attachments. */
   limit?: number
-  /** True where the handler reads the body by itself. */
+  /** True if the handler reads the body itself. */
   raw?: boolean
-  /** `application/json` where not given. */
+  /** Default: `application/json`. */
   mediaType?: string
   example?: unknown
 }
 
 /**
- * An endpoint as it is declared: what it demands, takes, answers and may refuse. Its route, its entry in the OpenAPI
- * document and its tests are all made of this.
+ * The declaration of an endpoint: what it requires, accepts, returns and refuses. Its route, its entry in the OpenAPI document and its
+ * tests are made from this.
  */
 export interface Operation {
   /** Unique: `resource.verb` or `resource.verb_object`, such as `emails.send`. The audit log and generated clients name it so. */
   id: string
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** With parameters in braces: `/api/emails/{id}`. Under `/api/`, and at `/metrics`, a key is demanded, elsewhere not. */
+  /** With parameters in braces: `/api/emails/{id}`. Under `/api/`, and at `/metrics`, a key is required; elsewhere it is not. */
   path: string
   /** Other paths that mean the same, under names of their own. */
   aliases?: readonly OperationName[]
   /** The resource it belongs to, such as `Emails`. */
   tag: string
-  /** A few words, no full stop. */
+  /** A few words without a full stop. */
   summary: string
   /** Markdown. */
   description?: string
-  /** What the key must be allowed to do; null under `/api/` where every valid key will do, and elsewhere where none is asked for. */
+  /** What the key must be allowed to do. Null means: under `/api/`, any valid key will do; elsewhere, none is required. */
   permission: Right | null
   /**
-   * True where a sandbox key may do this: for such a key it changes nothing but what is in the sandbox. Without it such a key
-   * is refused, unless the method is GET.
+   * True if a sandbox key may do this, because for such a key it changes only the sandbox. Otherwise sandbox keys are refused, except
+   * for GET.
    */
   sandbox?: true
   /**
@@ -69,16 +69,16 @@ export interface Operation {
   query?: QueryShape
   body?: Body
   answers: readonly [Answer, ...Answer[]]
-  /** What the first answer is as CSV, where it may be asked for so; `query` has the parameter `format` then. */
+  /** The first response as CSV, if that can be requested; `query` then has the parameter `format`. */
   csv?(answer: never): Table
-  /** Beside what any request may meet, and what comes of its path, query and body: see `refusalsOf`. */
+  /** In addition to the errors of every request, and those that follow from its path, query and body: see `refusalsOf`. */
   refuses?: readonly ErrorCode[]
   handle(ctx: ApiContext, input: { query: never; body: never }): unknown
 }
 
 const keyed = /^\/(?:api|metrics)(?:\/|$)/
 
-/** Whether a request to this path must bear an API key. */
+/** Whether a request to this path requires an API key. */
 export const needsKey = ({ path }: Pick<Operation, 'path'>): boolean => keyed.test(path)
 
 /** Whether an `Idempotency-Key` counts. */
@@ -89,12 +89,12 @@ export const takesIdempotencyKey = (declared: Pick<Operation, 'method' | 'path'>
 export const changesLive = (declared: Omit<Operation, 'handle'>): boolean =>
   needsKey(declared) && declared.method !== 'GET' && !declared.sandbox
 
-/** The parameters of a query as a handler is given them. */
+/** The query parameters as a handler receives them. */
 export type QueryValues<Q> = { [Name in keyof Q]: Q[Name] extends z.ZodType ? z.output<Q[Name]> | null : never }
 
 type Shown<A> = A extends z.ZodType ? z.input<A> : unknown
 
-/** An operation whose handler is given and returns what the schemas say. */
+/** An operation whose handler receives and returns what the schemas say. */
 interface TypedOperation<Q, B, A> extends Omit<Operation, 'query' | 'body' | 'answers' | 'handle'> {
   query?: Q
   body?: Omit<Body, 'schema' | 'raw'> & ({ schema: B & z.ZodType; raw?: never } | { schema: z.ZodType; raw: true })
@@ -108,7 +108,7 @@ interface TypedOperation<Q, B, A> extends Omit<Operation, 'query' | 'body' | 'an
   ): Shown<A> | Promise<Shown<A>>
 }
 
-/** Declares an endpoint; what its handler is given and returns is typed by the schemas. */
+/** Declares an endpoint; the schemas give its handler's parameters and result their types. */
 export const operation = <
   Q extends QueryShape = Record<never, never>,
   B extends z.ZodType | undefined = undefined,
@@ -189,7 +189,7 @@ function answerCsv(ctx: ApiContext, table: Table): void {
   ctx.body = csvText(table)
 }
 
-/** Sending is told by the messages themselves. */
+/** Sending is recorded by the messages themselves. */
 const isAudited = ({ method, permission }: Operation): boolean =>
   method !== 'GET' && permission !== null && permission !== 'sending_access' && permission !== 'read_access'
 
@@ -204,7 +204,7 @@ async function bodyOf({ body }: Operation, ctx: ApiContext): Promise<{ given: un
   if (!body || body.raw) return { given: undefined, body: undefined, fields: [] }
   const { optional = false, limit } = body
   const sent = await jsonBody(ctx, { optional, ...(limit === undefined ? {} : { limit }) })
-  // Nothing at all is the same as `{}`; null is not.
+  // A missing body is the same as `{}`; null is not.
   const given = sent === undefined ? {} : sent
   return { given, body: validate(body.schema, given, mistypedMembers(body.schema, given)), fields: changedFields(body.schema, given) }
 }

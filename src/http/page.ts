@@ -8,18 +8,18 @@ const largestLimit = 100
 
 const cursor = z
   .string()
-  .regex(/^[a-z]{2,5}_[0-9a-z]{26}$/, { error: 'must be an id from the list, such as the last one of the page before' })
+  .regex(/^[a-z]{2,5}_[0-9a-z]{26}$/, { error: 'must be an id from the list, such as the last one of the previous page' })
 
-/** The parameters of every list: `?limit=` (20 if not given), and `?after=` or `?before=` an id. */
+/** The parameters of every list: `?limit=` (default: 20), and `?after=` or `?before=` an id. */
 export const pageParameters = {
-  limit: numberParameter(1, largestLimit).meta({ description: `How many at most, 1 to ${largestLimit}; ${defaultLimit} if not given.` }),
-  after: cursor.meta({ description: 'Continues behind this id, the last one of the page before.' }),
-  before: cursor.meta({ description: 'The page that ends before this id.' }),
+  limit: numberParameter(1, largestLimit).meta({ description: `How many to return, 1 to ${largestLimit}; default: ${defaultLimit}.` }),
+  after: cursor.meta({ description: 'Returns the page after this id, the last one of the previous page.' }),
+  before: cursor.meta({ description: 'Returns the page before this id.' }),
 }
 
 /**
- * The page that a query asks for.
- * @throws SternaError `invalid_parameter` where both directions are asked for
+ * The page that a query requests.
+ * @throws SternaError `invalid_parameter` if it requests both directions
  */
 export function pageOf<Edge extends string | number>(asked: { limit: number | null; after: Edge | null; before: Edge | null }): Page<Edge> {
   const { limit, after, before } = asked
@@ -29,7 +29,7 @@ export function pageOf<Edge extends string | number>(asked: { limit: number | nu
   return { limit: limit ?? defaultLimit, after, before }
 }
 
-/** The answer of a list, from the rows that a query with `pageClause` gave. */
+/** The response of a list, from the rows of a query with `pageClause`. */
 export function listBody<R, T>(
   rows: R[],
   page: Page<string | number>,
@@ -40,10 +40,10 @@ export function listBody<R, T>(
   return { object: 'list', has_more: rows.length > page.limit, data }
 }
 
-/** What a list answers. */
+/** The response of a list. */
 export const listOf = <S extends z.ZodType>(item: S) => z.object({ object: z.literal('list'), has_more: z.boolean(), data: z.array(item) })
 
-/** The rows of a page out of a list that is held in memory, as a query with `pageClause` would give them. */
+/** A page of a list that is held in memory, as a query with `pageClause` would return it. */
 export function pageFrom<T extends { id: string }>(items: readonly T[], { limit, after, before }: Page): T[] {
   const ascending = before !== null
   const sorted = items.toSorted((a, b) => (a.id < b.id === ascending ? -1 : 1))

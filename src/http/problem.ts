@@ -19,7 +19,7 @@ export const titleOf: Record<number, string> = {
   507: 'Insufficient Storage',
 }
 
-/** A refusal as it is told over HTTP. */
+/** An error as a client sees it over HTTP. */
 export interface Problem {
   status: number
   name: ErrorCode
@@ -28,12 +28,12 @@ export interface Problem {
   headers: Record<string, string>
 }
 
-/** What the caller is told of anything that was thrown; what is not meant for callers becomes a bare 500. */
+/** What the client sees of anything that was thrown; internal errors become a bare 500. */
 export function problemOf(error: unknown): Problem {
   const refusal = refusalIn(error)
   const status: number = errorTable[refusal.code].status
   if (status === 500) {
-    const message = 'Something went wrong on our side. The request id leads to the reason in the log.'
+    const message = 'Something went wrong on our side. With the request id, the operator can find the cause in the log.'
     return { status, name: 'internal_server_error', message, faults: undefined, headers: {} }
   }
   return { status, name: refusal.code, message: refusal.message, faults: refusal.faults, headers: headersFor(refusal, status) }
@@ -56,7 +56,7 @@ function headersFor(refusal: SternaError, status: number): Record<string, string
   return retryAfter === undefined ? {} : { 'Retry-After': String(Math.max(1, Math.ceil(retryAfter))) }
 }
 
-/** The body of a refusal. */
+/** The body of an error response. */
 export const problemBody = (problem: Problem, requestId: string) => ({
   statusCode: problem.status,
   name: problem.name,

@@ -5,15 +5,15 @@ import type { ApiContext } from './api-state.ts'
 import { nearestName } from './mistyped.ts'
 
 /**
- * The parameters of a query string by name, each a schema over its text. All may be absent, as far as it is for us to
- * tell: a handler that needs one refuses without it, and its parameter has `.meta({ required: true })` for the document.
+ * The query parameters by name, each with a schema for its text. All are optional here: a handler that requires one checks that itself,
+ * and its parameter has `.meta({ required: true })` for the document.
  */
 export type QueryShape = Record<string, z.ZodType<unknown, string>>
 
 /** Any text. */
 export const textParameter = z.string()
 
-/** A time, given as epoch, ms. */
+/** A time, parsed to epoch, ms. */
 export const timeParameter = z
   .string()
   .transform((text, ctx) => {
@@ -28,7 +28,7 @@ export const timeParameter = z
 export const choiceParameter = <const T extends readonly [string, ...string[]]>(choices: T) =>
   z.enum(choices, { error: `must be one of ${choices.join(', ')}` })
 
-/** A whole number within bounds. */
+/** A whole number within limits. */
 export const numberParameter = (least: number, most: number) =>
   z
     .string()
@@ -37,7 +37,7 @@ export const numberParameter = (least: number, most: number) =>
     .refine((value) => value >= least && value <= most, { error: `must be a whole number from ${least} to ${most}` })
     .meta({ type: 'integer', minimum: least, maximum: most, description: `A whole number from ${least} to ${most}.` })
 
-/** Several values with commas between them. */
+/** Several values, separated by commas. */
 export const listParameter = (most: number) =>
   z
     .string()
@@ -55,11 +55,11 @@ export const listParameter = (most: number) =>
  */
 export function readQuery(ctx: ApiContext, shape: QueryShape): Record<string, unknown> {
   const values: Record<string, unknown> = {}
-  // Not `ctx.query`, which takes as long as the square of how many there are.
+  // Not `ctx.query`, which takes quadratic time in the number of parameters.
   const given = new URLSearchParams(ctx.querystring)
   for (const [name, schema] of Object.entries(shape)) {
     const [text, second] = given.getAll(name)
-    if (second !== undefined) throw new SternaError('invalid_parameter', `Give the parameter ${name} once.`)
+    if (second !== undefined) throw new SternaError('invalid_parameter', `Give the parameter ${name} only once.`)
     values[name] = text === undefined || text === '' ? null : parsed(schema, name, text)
   }
   const unknown = [...given.keys()].filter((name) => !Object.hasOwn(shape, name))

@@ -35,7 +35,7 @@ function limitFailures(ctx: ApiContext, { failedAuthentications, metrics }: Admi
   const waitMs = failedAuthentications.take(clientNetwork(ctx.state.clientAddress))
   if (waitMs === 0) return
   metrics.rateLimits.failed_authentications.add()
-  const message = 'Too many requests from your address had no valid API key. A valid one is taken at once.'
+  const message = 'Too many requests from your address had no valid API key. Requests with a valid key are still accepted.'
   throw new SternaError('rate_limit_exceeded', message, { retryAfter: waitMs / 1000 })
 }
 

@@ -20,7 +20,7 @@ export const deleteWindow = (accountId: string): Statement => ({
   params: { accountId },
 })
 
-/** The times that a row holds: epoch, ms, in order. */
+/** The times in a row: epoch, ms, in order. */
 export function timesOf({ first_at: firstAt, gaps }: Pick<WindowRow, 'first_at' | 'gaps'>): number[] {
   const times = [firstAt]
   let at = firstAt
@@ -38,10 +38,10 @@ export function timesOf({ first_at: firstAt, gaps }: Pick<WindowRow, 'first_at' 
   return times
 }
 
-/** A gap of a minute takes three bytes; one that makes no sense in a minute is cut to what four hold. */
+/** A gap of a minute takes three bytes; one that is impossible within a minute is cut to four bytes. */
 const longestGap = 2 ** 28 - 1
 
-/** Seven bits a byte, the lowest first; the highest bit says that more follow. A busy account needs a byte a request. */
+/** Seven bits per byte, lowest first; the highest bit says that more follow. A busy account needs one byte per request. */
 function encodeGaps(times: Float64Array): Uint8Array {
   const bytes = new Uint8Array(times.length * 4)
   let length = 0

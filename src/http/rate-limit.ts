@@ -15,25 +15,25 @@ interface RateLimitServices {
 }
 
 interface RateLimitSettings {
-  /** Requests a minute by the name of the plan. */
+  /** Requests per minute, by plan. */
   plans: Record<string, number>
-  /** What counts for an account whose plan is not among them any more. */
+  /** The limit for an account whose plan no longer exists. */
   defaultPlan: string
 }
 
-/** Where an account stands with one more request. */
+/** The state of an account after one more request. */
 export interface RateVerdict {
   accepted: boolean
   plan: string
   limit: number
   remaining: number
-  /** Whole seconds, at least 1, until one more request may be made than now. */
+  /** Whole seconds, at least 1, until one more request is allowed than now. */
   resetSeconds: number
 }
 
 interface AccountWindow {
   window: SlidingWindow
-  /** False where what is on disk is the same. */
+  /** False if the same is already on disk. */
   changed: boolean
 }
 
@@ -46,9 +46,8 @@ const mostUsers = 10_000
 const saveEveryMs = 1_000
 
 /**
- * Counts the requests of each account against its plan: never more than the plan's number in any 60 seconds. In memory
- * there is a window for each account that was active in the last minute; on disk a row for each, written about once a
- * second and at the end.
+ * Counts the requests of each account against its plan: never more than the plan allows in any 60 seconds. Memory holds a window for
+ * each account that was active in the last minute; the disk holds a row for each, written about once a second and on shutdown.
  */
 export class RateLimit {
   readonly #services: RateLimitServices
@@ -63,14 +62,14 @@ export class RateLimit {
     this.#settings = settings
   }
 
-  /** Loads what the last process saved, and saves from then on. */
+  /** Loads what the previous process saved, and saves from then on. */
   async start(): Promise<void> {
     const { clock, db } = this.#services
     const now = clock.steady()
     const offset = clock.now() - now
     for (const row of await db.read<WindowRow>(everyWindow)) {
       const window = new SlidingWindow(minuteMs)
-      // Where the time of day was set back meanwhile, what seems to lie ahead was made just now.
+      // If the clock was set back in the meantime, times that seem to be in the future count as now.
       for (const at of timesOf(row)) window.take(Math.min(at - offset, now), Infinity)
       this.#byAccount.set(row.account_id, { window, changed: false })
     }
@@ -95,7 +94,7 @@ export class RateLimit {
     return this.#verdict(window, { plan: 'user', limit: userRequests })
   }
 
-  /** The plan that counts for an account, and its requests a minute. */
+  /** The plan that applies to an account, and its requests per minute. */
   limitOf(accountId: string): { plan: string; limit: number } {
     const { plans, defaultPlan } = this.#settings
     const named = this.#services.accounts.accountFor(accountId)?.plan ?? defaultPlan
@@ -103,7 +102,7 @@ export class RateLimit {
     return { plan, limit: plans[plan] ?? 0 }
   }
 
-  /** Writes the windows that have changed, and forgets those that are empty. */
+  /** Writes the windows that have changed, and forgets empty ones. */
   async save(): Promise<void> {
     const { clock, db } = this.#services
     const now = clock.steady()
@@ -115,7 +114,7 @@ export class RateLimit {
         this.#byAccount.delete(accountId)
         batch.push(deleteWindow(accountId))
       } else if (entry.changed) {
-        // The time of day is known to the millisecond: rounded so that nobody gets a request more after a restart.
+        // Times are known to the millisecond: rounded so that nobody gains a request through a restart.
         batch.push(
           saveWindow(
             accountId,
@@ -159,12 +158,12 @@ export class RateLimit {
     return entry
   }
 
-  /** One after the other, however long the disk takes. */
+  /** One save after the other, however long the disk takes. */
   #saveNext(): Promise<void> {
     this.#saving = this.#saving
       .then(() => this.save())
       .catch((error: unknown) => {
-        // A full disk is told of elsewhere; what was not saved is tried again in a second.
+        // Others report a full disk; the save is retried in a second.
         if (!(error instanceof StorageFullError)) this.#services.log.error({ error }, 'the requests of the last minute could not be saved')
       })
     return this.#saving

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import type { ApiContext } from './api-state.ts'
 import { answerFile, staticFile, type StaticFile } from './static-file.ts'
 
-/** Everything comes from here; the viewer brings its icons as data. */
+/** Everything is served from here; the viewer embeds its icons as data. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -15,14 +15,14 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Answers with the page that shows the OpenAPI document to people. */
+/** Serves the page that shows the OpenAPI document to people. */
 export function answerReferencePage(ctx: ApiContext): void {
   ctx.set('Content-Security-Policy', policy)
   ctx.set('Referrer-Policy', 'no-referrer')
   answerFile(ctx, staticFile('text/html; charset=utf-8', page(ctx.path.endsWith('/') ? '' : 'docs/')))
 }
 
-/** The page; its links are relative, so that it works behind a proxy with a path of its own. */
+/** The page; its links are relative, so that it works behind a proxy with a path prefix. */
 const page = (root: string): string => `<!doctype html>
 <html lang="en">
 <head>
@@ -59,7 +59,7 @@ const types: Record<string, string> = {
 
 const loaded = new Map<string, Promise<StaticFile>>()
 
-/** A file of the page by its name; null where it has none of this name. */
+/** A file of the page by name; null if there is none with this name. */
 export async function referenceFile(name: string): Promise<StaticFile | null> {
   if (name === 'start.js') return staticFile('text/javascript; charset=utf-8', startScript)
   const type = Object.hasOwn(types, name) ? types[name] : undefined

@@ -7,7 +7,7 @@ export type Camel<Name> = Name extends `${infer First}_${infer Rest}` ? `${First
 
 type Member<Row, Name> = Name extends keyof Row ? Row[Name] : Camel<Name> extends keyof Row ? Row[Camel<Name>] : undefined
 
-/** A member of the row that is shown in another form. */
+/** A member of the row that is shown in a different form. */
 interface Conversion<Stored, S extends z.ZodType> {
   schema: S
   convert(stored: Stored): z.input<S>
@@ -16,8 +16,8 @@ interface Conversion<Stored, S extends z.ZodType> {
 type Read<Row> = keyof Row | ((row: Row) => unknown)
 
 /**
- * A field of a resource: a text that never varies, the schema of the row's member of the same name (in snake case or camel
- * case), a conversion of that member, or a schema with the member or the function that it is read by.
+ * A field of a resource: a constant string; the schema of the row's member of the same name (in snake case or camel case); a conversion
+ * of that member; or a schema with the member or the function to read it from.
  */
 type Field<Row> = string | z.ZodType | Conversion<never, z.ZodType> | readonly [z.ZodType, Read<Row>]
 
@@ -49,12 +49,12 @@ type Fits<Row, Name, F> = F extends string
           : false
         : false
 
-/** The names of the fields whose schemas do not fit what the row has for them. */
+/** The names of the fields whose schemas do not fit the row's types. */
 type Misfits<Row, F> = { [Name in keyof F]: Fits<Row, Name, F[Name]> extends true ? never : Name }[keyof F]
 
-/** What the API shows of something: its schema, and how it is made of a row (or of what the row was read into). */
+/** What the API shows of an object: its schema, and how to make it from a row (or from what was read from the row). */
 export interface Resource<Row, F> {
-  /** To build another resource upon. */
+  /** For building another resource on top. */
   fields: F
   schema: z.ZodObject<{ -readonly [Name in keyof F]: SchemaOf<F[Name]> }>
   answer(row: Row): z.input<z.ZodObject<{ -readonly [Name in keyof F]: SchemaOf<F[Name]> }>>
@@ -62,7 +62,7 @@ export interface Resource<Row, F> {
 
 type Fitting<Row, F> = [Misfits<Row, F>] extends [never] ? Resource<Row, F> : { fieldsThatDoNotFit: Misfits<Row, F> }
 
-/** Declares a resource; `name` is that of its schema in the OpenAPI document, null where it has none of its own. */
+/** Declares a resource; `name` is that of its schema in the OpenAPI document, or null if it has none of its own. */
 export const resource =
   <Row extends object>(name: string | null, description?: string) =>
   <const F extends Record<string, Field<Row>>>(fields: F): Fitting<Row, F> => {
@@ -97,13 +97,13 @@ function memberReader<Row extends object>(name: string): (row: Row) => unknown {
 const described = <S extends z.ZodType>(schema: S, description: string | undefined): S =>
   description === undefined ? schema : schema.describe(description)
 
-/** A time that is stored as epoch, ms. */
+/** A time stored as epoch, ms. */
 export const time = (description?: string): Conversion<number, typeof timeAnswer> => ({
   schema: described(timeAnswer, description),
   convert: isoTime,
 })
 
-/** The same where there may be none. */
+/** The same if there may be none. */
 export const timeOrNull = (description?: string): Conversion<number | null, z.ZodNullable<typeof timeAnswer>> => ({
   schema: described(timeAnswer.nullable(), description),
   convert: isoTimeOrNull,
@@ -115,10 +115,10 @@ export const flag = (description?: string): Conversion<number, z.ZodBoolean> => 
   convert: (stored) => stored === 1,
 })
 
-/** What an operation answers that changes something and has nothing to show of it. */
+/** The response of an operation that changes something and has nothing to show. */
 export const referenceTo = <const Kind extends string>(kind: Kind) => z.object({ object: z.literal(kind), id: z.string() })
 
-/** What an operation answers that has deleted something. */
+/** The response of an operation that has deleted something. */
 export const deletedAnswer = <const Kind extends string>(kind: Kind, name: string) =>
   referenceTo(kind)
     .extend({ deleted: z.literal(true) })

@@ -1,4 +1,4 @@
-/** What a browser says of the page that makes a request. */
+/** What a browser says about the page that makes a request. */
 interface RequestSource {
   /** The Origin field. */
   origin: string | undefined
@@ -9,13 +9,13 @@ interface RequestSource {
 }
 
 /**
- * Whether a request was made by a page of this server, or by no page at all. Every browser of today sends one of the
- * two fields with what changes something, and no page can forge them; where neither is there, no browser is.
+ * Whether a request was made by a page of this server, or by no page at all. With requests that change something, every current browser
+ * sends one of the two fields, and no page can forge them; if neither is present, the client is not a browser.
  */
 export function isOwnRequest({ origin, site, host }: RequestSource, baseUrl: string): boolean {
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false
   if (origin === undefined) return true
   const url = URL.parse(origin)
-  // A proxy may have another scheme outside, and a first login on a LAN goes to an address instead of `base_url`.
+  // A proxy may use another scheme outside, and a first login on a LAN uses an address instead of `base_url`.
   return url !== null && (url.origin === new URL(baseUrl).origin || url.host === host)
 }

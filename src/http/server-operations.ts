@@ -11,19 +11,19 @@ import { answerFile, staticFile, type StaticFile } from './static-file.ts'
 
 /** What the server's own endpoints need; `version` is that of this program. */
 export interface ServerOperationServices extends DocumentContext {
-  /** What is wrong at the moment. */
+  /** What is wrong now. */
   health: Pick<Health, 'faults'>
-  /** Whether the API's document and its reference page are served. */
+  /** Whether the OpenAPI document and the reference page are served. */
   docs: boolean
 }
 
-/** What the server answers of itself, without a key; `operations` are all that its document tells of. */
+/** The endpoints about the server itself, without a key; `operations` are all that its document describes. */
 export function serverOperations(services: ServerOperationServices, operations: () => readonly Operation[]): Operation[] {
   return [healthOperation(services), errorOperation(), ...(services.docs ? documentOperations(services, operations) : [])]
 }
 
 const open = { method: 'GET', tag: 'Server', permission: null } as const
-const unchanged = { status: 304, description: 'The one that the client has is still right.', schema: null } as const
+const unchanged = { status: 304, description: "The client's copy is still current.", schema: null } as const
 const documentSchema = z.looseObject({ openapi: z.string() }).describe('An OpenAPI document.')
 const faultSchema = z.object({ name: z.string(), message: z.string(), since: z.iso.datetime() })
 const healthSchema = z
@@ -35,10 +35,10 @@ const healthOperation = ({ health, version }: ServerOperationServices): Operatio
     ...open,
     id: 'server.get_health',
     path: '/healthz',
-    summary: 'Tell whether mail is taken and delivered',
+    summary: 'Check whether mail is accepted and delivered',
     answers: [
       { status: 200, description: 'Nothing is wrong.', schema: healthSchema },
-      { status: 503, description: '`faults` tells what keeps mail from being taken or delivered, and what to do.', schema: healthSchema },
+      { status: 503, description: '`faults` says what keeps mail from being accepted or delivered, and what to do.', schema: healthSchema },
     ],
     handle: (ctx) => {
       const { faults } = health
@@ -59,7 +59,7 @@ const errorOperation = (): Operation =>
     refuses: ['not_found'],
     handle: (ctx) => {
       const name = errorNames.find((known) => known === ctx.params.name)
-      if (name === undefined) throw new SternaError('not_found', 'There is no error of this name.')
+      if (name === undefined) throw new SternaError('not_found', 'There is no error with this name.')
       const { status, meaning, remedy } = errorTable[name]
       answerFile(ctx, staticFile('text/plain; charset=utf-8', `${name}\n${status} ${titleOf[status]}\n\n${meaning}\n\n${remedy}\n`))
     },
@@ -73,7 +73,7 @@ function documentOperations(services: ServerOperationServices, operations: () =>
       ...open,
       id: 'server.get_openapi',
       path: '/openapi.json',
-      summary: 'Get this document',
+      summary: 'Read this document',
       answers: [{ status: 200, description: 'OpenAPI 3.1.', schema: documentSchema }, unchanged],
       handle: (ctx) => answerFile(ctx, document()) as never,
     }),
@@ -81,7 +81,7 @@ function documentOperations(services: ServerOperationServices, operations: () =>
       ...open,
       id: 'server.show_docs',
       path: '/docs',
-      summary: 'Show the reference of the API',
+      summary: 'Show the API reference',
       answers: [{ status: 200, description: 'A page for people.', schema: null, mediaType: 'text/html' }, unchanged],
       handle: (ctx) => answerReferencePage(ctx),
     }),
@@ -89,12 +89,12 @@ function documentOperations(services: ServerOperationServices, operations: () =>
       ...open,
       id: 'server.get_docs_file',
       path: '/docs/{file}',
-      summary: 'Get a file of that page',
+      summary: 'Read a file of that page',
       answers: [{ status: 200, description: 'A script, a style sheet or an image.', schema: null, mediaType: '*/*' }, unchanged],
       refuses: ['not_found'],
       handle: async (ctx) => {
         const file = await referenceFile(ctx.params.file ?? '')
-        if (!file) throw new SternaError('not_found', 'The page has no such file.')
+        if (!file) throw new SternaError('not_found', 'The page has no file with this name.')
         answerFile(ctx, file)
       },
     }),

@@ -22,15 +22,15 @@ export interface HttpServerServices
   extends AnswerServices, AuthenticateServices, AdmissionServices, OperationServices, ServerOperationServices {
   listen: HostPort[]
   tlsListen: HostPort[]
-  /** Over all addresses. */
+  /** The limit for all addresses together. */
   maxConnections: number
-  /** Demanded where `tlsListen` names an address. */
+  /** Required if `tlsListen` names an address. */
   tls: TlsFiles | null
   /** Answers tracking links, and all that comes to tracking hosts. */
   trackingResponder: Pick<TrackingResponder, 'answer'>
   /** The endpoints of the API. */
   operations: Operation[]
-  /** APIs of other services, below paths of their own. */
+  /** The compat APIs, below paths of their own. */
   compatApis?: CompatApi[]
   /** Null where it is switched off. */
   dashboard?: Dashboard | null
@@ -43,27 +43,27 @@ interface TlsFiles {
 }
 
 export interface HttpServer {
-  /** Where it listens, those with TLS last. */
+  /** Where it listens; addresses with TLS come last. */
   addresses: AddressInfo[]
   connections(): SeatFigures
-  /** Connections that stand keep theirs. */
+  /** Existing connections keep theirs. */
   useCertificate(tls: TlsFiles): void
-  /** Takes no more connections, lets running requests end, and after `graceMs` cuts off those that have not. */
+  /** Accepts no more connections, lets running requests finish, and cuts off those that have not after `graceMs`. */
   stop(graceMs: number): Promise<void>
 }
 
-/** Headers come at once. */
+/** Headers are sent at once. */
 const headersTimeoutMs = 20_000
-/** 35 MiB over a slow line; who is slower than any line is sent away much earlier, see `HttpConnections`. */
+/** 35 MiB over a slow line; slower clients are disconnected much earlier, see `HttpConnections`. */
 const requestTimeoutMs = 30 * 60_000
-/** Longer than the idle time of the usual proxies, which would otherwise meet connections that are just being closed. */
+/** Longer than the idle time-out of common proxies, which would otherwise reuse connections that are just being closed. */
 const keepAliveTimeoutMs = 75_000
-/** How often the times of headers and requests are looked at, ms: what has come together must not end in one long turn. */
+/** How often header and request time-outs are checked, ms: many at once must not add up to one long turn. */
 const checkIntervalMs = 500
 
 /**
- * Serves the API, and what the server tells of itself.
- * @throws where an address cannot be listened on
+ * Serves the API and the endpoints about the server itself.
+ * @throws if it cannot listen on an address
  */
 export async function startHttpServer(services: HttpServerServices): Promise<HttpServer> {
   let isStopping = false
@@ -105,7 +105,7 @@ export async function startHttpServer(services: HttpServerServices): Promise<Htt
   }
 }
 
-/** What has to be seen to before the framework gets a request. */
+/** What must be handled before the framework gets a request. */
 function guarded(
   connections: HttpConnections,
   trackingResponder: Pick<TrackingResponder, 'answer'>,
@@ -118,7 +118,7 @@ function guarded(
   }
 }
 
-/** The target as a path: proxies may send a whole URL (RFC 9112 3.2.2), and others anything. */
+/** The target as a path: proxies may send a whole URL (RFC 9112 3.2.2), and others may send anything. */
 function originForm(target: string): string {
   if (target.startsWith('/')) return target
   const url = URL.parse(target)
@@ -129,7 +129,7 @@ const lostConnection = new Set<unknown>(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 
 
 function application(services: HttpServerServices, connections: HttpConnections, isStopping: () => boolean): Koa<ApiState> {
   const app = new Koa<ApiState>()
-  // What is behind a path must be behind the same letters as what guards it.
+  // The router must see the same path as the checks that guard it.
   const router: ApiRouter = new Router<ApiState>({ sensitive: true })
   const operations = [...services.operations]
   operations.push(...serverOperations(services, () => operations))
@@ -139,12 +139,12 @@ function application(services: HttpServerServices, connections: HttpConnections,
   app.on('error', (error: Error & { code?: unknown }, ctx?: Koa.Context) => {
     // Clients come and go as they like.
     if (lostConnection.has(error.code) || (ctx && (ctx.res.destroyed || !ctx.req.complete)))
-      services.log.debug({ error }, 'a client left before it had its answer')
-    else services.log.error({ error }, 'an answer could not be sent')
+      services.log.debug({ error }, 'a client left before it got its response')
+    else services.log.error({ error }, 'a response could not be sent')
   })
   app.use(async (ctx, next) => {
     await next()
-    // Otherwise the connection would be kept for a next request, and the server would wait for its end.
+    // Otherwise the connection would be kept for another request, and the server would wait for it to end.
     if (isStopping()) ctx.set('Connection', 'close')
   })
   app.use(answer(services))
@@ -167,16 +167,16 @@ function application(services: HttpServerServices, connections: HttpConnections,
   return app
 }
 
-/** Nothing answers here: there is no such path, or not with this method. */
+/** Nothing handles this request: the path does not exist, or does not support the method. */
 function refuseRoute(ctx: ApiContext, router: ApiRouter): never {
   const methods = new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods))
   if (methods.size > 0) throw methodNotAllowed(ctx, [...methods])
-  throw new SternaError('not_found', 'There is nothing at this path.')
+  throw new SternaError('not_found', 'This path does not exist.')
 }
 
 function methodNotAllowed(ctx: ApiContext, allowed: string[]): SternaError {
   ctx.set('Allow', allowed.toSorted().join(', '))
-  return new SternaError('method_not_allowed', `The method ${ctx.method} does not work here; use ${allowed.toSorted().join(', ')}.`)
+  return new SternaError('method_not_allowed', `The method ${ctx.method} is not supported here; use ${allowed.toSorted().join(', ')}.`)
 }
 
 async function stopServers(servers: Server[], graceMs: number): Promise<void> {

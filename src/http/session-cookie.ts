@@ -1,17 +1,17 @@
-/** The cookie that a session travels in. It is sent to /session alone, or at least taken there alone. */
+/** The cookie of a session. It is sent only to /session, or at least accepted only there. */
 export interface SessionCookie {
-  /** The Set-Cookie field that gives it. */
+  /** The Set-Cookie field that sets it. */
   give(secret: string): string
-  /** The Set-Cookie field that takes it back. */
+  /** The Set-Cookie field that removes it. */
   takeBack(): string
-  /** What the Cookie field of a request brings; null where it is not among it. */
+  /** Its value in the Cookie field of a request; null if it is not there. */
   read(field: string | undefined): string | null
 }
 
 /**
- * With https its name begins with `__Host-`: browsers then take it from this host alone and over TLS alone, but only
- * with `Path=/` (RFC 6265bis 4.1.3.2). With an http `base_url`, as in a first login on a LAN, none of that is possible.
- * No age is set: the server ends sessions by itself, and a browser may forget earlier.
+ * With https its name starts with `__Host-`: browsers then accept it only from this host and only over TLS, but only with `Path=/` (RFC
+ * 6265bis 4.1.3.2). With an http `base_url`, as in a first login on a LAN, none of that is possible. It has no Max-Age: the server ends
+ * sessions itself, and a browser may forget the cookie earlier.
  */
 export function sessionCookie(baseUrl: string): SessionCookie {
   const { protocol, pathname } = new URL(baseUrl)

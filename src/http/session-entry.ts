@@ -12,7 +12,7 @@ interface SessionEntryServices {
   audit: Pick<AuditLog, 'record'>
 }
 
-/** How a browser gets in and out of a session: by its cookie, from pages of this server only. */
+/** How a browser logs in and out of a session: by its cookie, and only from pages of this server. */
 export class SessionEntry {
   readonly #services: SessionEntryServices
   readonly #cookie: SessionCookie
@@ -23,17 +23,17 @@ export class SessionEntry {
   }
 
   /**
-   * Refuses what a page of another site has a browser do.
+   * Refuses requests that a page of another site makes through the browser.
    * @throws SternaError `foreign_origin`
    */
   checkOrigin({ req }: ApiContext): void {
     const site = req.headers['sec-fetch-site']
     const source = { origin: req.headers.origin, site: Array.isArray(site) ? site[0] : site, host: req.headers.host }
     if (isOwnRequest(source, this.#services.baseUrl)) return
-    throw new SternaError('foreign_origin', 'This request was made by a page of another web site.')
+    throw new SternaError('foreign_origin', 'This request came from a page of another website.')
   }
 
-  /** Begins a session and gives its cookie. One that the browser brought along ends: its secret may be known to others. */
+  /** Begins a session and sets its cookie. A session that the browser already had ends, because others may know its secret. */
   async begin(ctx: ApiContext, user: StoredUser): Promise<Session> {
     const brought = this.#found(ctx)
     if (brought) await this.#services.sessions.end(brought.session.id)
@@ -54,13 +54,13 @@ export class SessionEntry {
     throw new SternaError('invalid_session', 'You are not logged in, or your session has ended. Log in with POST /session.')
   }
 
-  /** Ends the session of the request's cookie, and takes the cookie back. */
+  /** Ends the session of the request's cookie, and removes the cookie. */
   async end(ctx: ApiContext, session: Session): Promise<void> {
     await this.#services.sessions.end(session.id)
     ctx.set('Set-Cookie', this.#cookie.takeBack())
   }
 
-  /** Records what a user did with his own login. */
+  /** Records what users did with their own login. */
   async record(ctx: ApiContext, user: User, change: { operation: string; objectId: string; fields?: string[] }): Promise<void> {
     const actor = { type: 'user', id: user.id, name: user.email } as const
     const { clientAddress: address, requestId } = ctx.state

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseIsoTime } from '../iso-time.ts'
 import type { CheckParams } from './validate.ts'
 
-/** A time in a request's body, given as epoch, ms. */
+/** A time in a request body, parsed to epoch, ms. */
 export const timeField = z
   .string()
   .meta({ format: 'date-time' })
@@ -14,5 +14,5 @@ export const timeField = z
     return z.NEVER
   })
 
-/** A time in an answer or an event, as `isoTime` writes it. */
+/** A time in a response or an event, as `isoTime` writes it. */
 export const timeAnswer = z.iso.datetime({ precision: 3 })

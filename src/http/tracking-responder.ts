@@ -11,9 +11,9 @@ interface TrackingServices {
   trustedProxies: readonly string[]
   /** Epoch, ms. */
   now(): number
-  /** Where hits go, behind the answer. */
+  /** Where hits go after the response. */
   hits: Pick<HitRecorder, 'takes' | 'record'>
-  /** What the domain of this tracking host answers below `/.well-known`, by file; null where nothing is known of the host. */
+  /** What the domain of this tracking host serves below `/.well-known`, by file; null if the host is unknown. */
   appLinksAt(host: string): Readonly<Record<string, string>> | null
 }
 
@@ -22,7 +22,7 @@ const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBR
 const page = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Nothing here</title><p>There is nothing to see here.</p></html>'
 const path = new RegExp(`^/t/([och])/([0-9a-z]{${recipientTokenLength}})(?:/([\\w-]+))?$`)
 const wellKnown = /^\/\.well-known\/([\w.-]{1,100})$/
-/** By what machines are told, and readers say that they want no trace; `cookie` only that there is one. */
+/** Evidence for recognising machines, and for readers who do not want to be tracked; `cookie` only says that there is one. */
 const kept = new Set([
   'user-agent',
   'accept',
@@ -43,7 +43,7 @@ const kept = new Set([
 /** characters */
 const longestHeader = 1_000
 
-/** What a tracking URL is answered with. */
+/** The response to a tracking URL. */
 interface Found {
   status: number
   type: string
@@ -55,9 +55,9 @@ interface Found {
 const notFound: Found = { status: 404, type: 'text/plain; charset=utf-8', body: 'There is nothing at this address.\n' }
 
 /**
- * Answers tracking links, before anything else looks at the request: a picture, or where a link leads. Machines and people get the
- * same answer, and nothing is waited for. Only GET is passed on, so that HEAD uses up no link that works once. A tracking host
- * answers only these, links to unsubscribe, and the files by which apps open links.
+ * Responds to tracking links before anything else looks at the request: with a pixel, or a redirect to the link's target. Machines and
+ * people get the same response, and nothing delays it. Only GET is passed on, so that HEAD does not use up a link that works once. A
+ * tracking host serves only these, unsubscribe links, and the files that let apps open links.
  */
 export class TrackingResponder {
   readonly #services: TrackingServices
@@ -68,7 +68,7 @@ export class TrackingResponder {
     this.#clientAddress = clientAddressRule(services.trustedProxies)
   }
 
-  /** False where the request is for others to answer. `req.url` is a path with its query. */
+  /** False if the request is for others to handle. `req.url` is a path with its query. */
   answer(req: IncomingMessage, res: ServerResponse): boolean {
     const target = (req.url ?? '/').split('?', 1)[0] as string
     if (target.startsWith('/t/')) {
@@ -118,7 +118,7 @@ export class TrackingResponder {
     }
   }
 
-  /** A link at a tracking host leads on from there alone, and one at `base_url` from no tracking host. */
+  /** A link at a tracking host works only there, and one at `base_url` works at no tracking host. */
   #openTarget(sealed: string, messageTag: Uint8Array, host: string): LinkTarget | null {
     const { keys, appLinksAt } = this.#services
     const isTrackingHost = appLinksAt(host) !== null
@@ -146,7 +146,7 @@ function send(req: IncomingMessage, res: ServerResponse, { status, type, body, l
   res.end(req.method === 'GET' ? body : undefined)
 }
 
-/** Without port and final dot. */
+/** Without port and trailing dot. */
 const hostOf = ({ host }: IncomingHttpHeaders): string =>
   (host ?? '')
     .replace(/:[^:\]]*$/, '')

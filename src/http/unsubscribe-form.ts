@@ -4,11 +4,11 @@ import { formText, isForm } from './form-body.ts'
 /** The field that the page's button sends. */
 export const unsubscribeButton = 'unsubscribe'
 
-/** RFC 8058 3.1: a mail program may send it so, or in the form of a URL's query. */
+/** RFC 8058 3.1: a mail program may send it as multipart or URL-encoded. */
 const oneClickPart = /name="?List-Unsubscribe"?[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\nOne-Click\r\n/i
 
 /**
- * What a request to unsubscribe came from: a mail program, the page's own button, or null where it is neither.
+ * What sent an unsubscribe request: a mail program, the page's own button, or null if it is neither.
  * @throws SternaError `payload_too_large`
  */
 export async function unsubscribeForm(ctx: ApiContext): Promise<'one_click' | 'link' | null> {

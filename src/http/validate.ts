@@ -3,8 +3,8 @@ import { SternaError, type ErrorCode, type FieldFault } from '../errors.ts'
 import type { Mistyped } from './mistyped.ts'
 
 /**
- * `params` of a schema's own check: how its fault is to be named. `error` becomes the name of the whole refusal. The
- * check's message completes the sentence "The `x` field …".
+ * `params` of a schema's own check, for naming its fault. `error` becomes the name of the whole error. The check's message completes
+ * the sentence "The `x` field …".
  */
 export interface CheckParams {
   code: string
@@ -32,7 +32,7 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown, mistype
   throw refusal([...mistyped.map(({ fault }) => fault), ...others])
 }
 
-/** One error from all faults; its name is that of the first fault that has one of its own. */
+/** One error from all faults; its name is that of the first fault with a name of its own. */
 export function refusal(faults: (FieldFault & { error?: ErrorCode | undefined })[]): SternaError {
   const own = faults.find((fault) => fault.error !== undefined)
   const name = own?.error ?? (faults.every((fault) => fault.code === 'missing') ? 'missing_required_field' : 'validation_error')
@@ -43,13 +43,13 @@ export function refusal(faults: (FieldFault & { error?: ErrorCode | undefined })
 
 /** A million wrong elements need no million explanations. */
 const mostFaults = 100
-/** characters; the names of fields may come from the caller */
+/** characters; field names may come from the caller */
 const longestPath = 200
 
 const paramsOf = (issue: Issue): CheckParams | undefined =>
   issue.code === 'custom' ? (issue.params as CheckParams | undefined) : undefined
 
-/** Of a union, the faults of the form that was evidently meant: the one whose outer type is right. */
+/** For a union, the faults of the alternative that was evidently meant: the one with the right outer type. */
 function innermost(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const meant = issue.errors.find((branch) => !branch.some(isWrongType))
@@ -115,7 +115,7 @@ const expected = (issue: Issue): string => {
   return issue.expected === 'record' ? 'object' : issue.expected === 'int' ? 'whole number' : issue.expected
 }
 
-/** Named in every fault: some languages encode a list with gaps as an object, to everybody's surprise. */
+/** Named in every fault: some languages encode a list with gaps as an object, which surprises everybody. */
 const kindOf = (value: unknown): string => {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'

@@ -81,7 +81,7 @@ test('where a body names events, the document says which there are', () => {
   expect(bodyOf('/api/webhooks/{id}/test')?.type).toEqual({
     type: 'string',
     enum: webhookEventTypes,
-    description: '`email.delivered` if left out.',
+    description: 'Default: `email.delivered`.',
   })
   expect(bodyOf('/api/webhooks')?.events).toMatchObject({
     anyOf: [{ type: 'array', minItems: 1, items: { type: 'string', enum: webhookEventTypes } }, { type: 'null' }],

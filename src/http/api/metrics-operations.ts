@@ -17,13 +17,12 @@ export const metricsOperations = (services: MetricsServices): Operation[] => [
     tag: 'Operation',
     summary: 'Read the metrics',
     description:
-      'In the text format of Prometheus. Sandbox keys are refused. Without a key they are at the addresses of the ' +
-      'setting `metrics.listen`.',
+      'In the text format of Prometheus. Sandbox keys are refused. No key is needed at the addresses of the ' + 'setting `metrics.listen`.',
     permission: 'metrics',
     answers: [{ status: 200, description: 'The metrics.', schema: null, mediaType: 'text/plain' }],
     handle: async (ctx) => {
       if (ctx.state.submitter.confined)
-        throw new SternaError('restricted_api_key', 'The metrics are of live mail: use a live key with the permission metrics.')
+        throw new SternaError('restricted_api_key', 'The metrics are about live mail. Use a live key with the metrics permission.')
       const text = await services.metricsPage.text(services.version)
       ctx.set({ 'Content-Type': expositionType, 'Cache-Control': 'no-store' })
       ctx.status = 200

@@ -37,7 +37,7 @@ import { unsubscribeOperations, type UnsubscribeServices } from './unsubscribe-o
 import { userOperations, type UserServices } from './user-operations.ts'
 import { webhookOperations } from './webhook-operations.ts'
 
-/** What the endpoints of the API need, each resource its own. */
+/** What the endpoints of the API need; each resource uses its own. */
 export interface ApiServices
   extends
     AnalyticsServices,
@@ -73,12 +73,12 @@ export interface ApiServices
 }
 
 /**
- * Every endpoint of the API. The parts are first touched when a request comes, so that the OpenAPI document can be made
- * without a server.
+ * Every endpoint of the API. The services are not touched before the first request, so the OpenAPI document can be made without a
+ * server.
  */
 export function apiOperations(services: ApiServices): Operation[] {
   return [
-    // `/api/emails/metrics` stands before `/api/emails/{id}`.
+    // `/api/emails/metrics` must come before `/api/emails/{id}`.
     ...analyticsOperations(services),
     ...emailOperations(services),
     ...domainOperations(services),

@@ -10,29 +10,29 @@ export interface PasswordServices {
   entry: SessionEntry
 }
 
-const password = z.string().max(1000).describe('The present one, so that an unlocked screen is not enough.')
+const password = z.string().max(1000).describe('The current password, so that an unlocked screen is not enough.')
 const secretAnswer = z
   .object({
     object: z.literal('totp'),
     secret: z.string().describe('Base32, to type into an authenticator app.'),
-    uri: z.string().describe('The same as `otpauth:` URI, to show as a QR code.'),
+    uri: z.string().describe('The same as an `otpauth:` URI, to show as a QR code.'),
   })
   .meta({ id: 'TotpSecret' })
 const codesAnswer = z
-  .object({ object: z.literal('totp'), recovery_codes: z.array(z.string()).describe('Shown this once. Each works once.') })
+  .object({ object: z.literal('totp'), recovery_codes: z.array(z.string()).describe('Shown only once. Each code works once.') })
   .meta({ id: 'RecoveryCodes' })
 
 const shared = { method: 'POST', tag: 'Session', permission: null } as const
 const refuses = ['invalid_session', 'foreign_origin', 'invalid_credentials', 'rate_limit_exceeded', 'service_unavailable'] as const
 
-/** What people change about how they log in. */
+/** What users change about how they log in. */
 export const passwordOperations = ({ people, entry }: PasswordServices): Operation[] => [
   operation({
     ...shared,
     id: 'session.change_password',
     path: '/session/password',
     summary: 'Change your password',
-    description: 'Your other sessions end.',
+    description: 'Ends your other sessions.',
     body: {
       schema: z.object({ password, new_password: z.string().max(1000) }),
       limit: smallBodyLimit,
@@ -54,8 +54,8 @@ export const passwordOperations = ({ people, entry }: PasswordServices): Operati
     ...shared,
     id: 'session.begin_totp',
     path: '/session/totp',
-    summary: 'Begin with a second factor',
-    description: 'It is asked for once a code of it was confirmed.',
+    summary: 'Start the setup of a second factor',
+    description: 'It is required once you have confirmed a code from it.',
     body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
     answers: [{ status: 200, description: 'The secret for the app.', schema: secretAnswer }],
     refuses: [...refuses, 'invalid_state'],
@@ -72,7 +72,7 @@ export const passwordOperations = ({ people, entry }: PasswordServices): Operati
     path: '/session/totp/confirm',
     summary: 'Turn the second factor on',
     body: {
-      schema: z.object({ code: z.string().max(100).describe('As the app shows it.') }),
+      schema: z.object({ code: z.string().max(100).describe('The code in the app.') }),
       limit: smallBodyLimit,
       example: { code: '123456' },
     },

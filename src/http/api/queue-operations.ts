@@ -20,13 +20,13 @@ export interface QueueServices {
 export const queueDestination = resource<DestinationQueue>('QueueDestination')({
   object: 'queue_destination',
   destination: z.string().describe('The domain of the recipients.'),
-  waiting: z.int().describe('Recipients that are not final, the following all among them.'),
-  due: z.int().describe('That could be tried now.'),
-  in_hand: z.int().describe('That are being tried.'),
+  waiting: z.int().describe('Recipients that are not in a final state; includes all of the following.'),
+  due: z.int().describe('Recipients that can be tried now.'),
+  in_hand: z.int().describe('Recipients that are being tried.'),
   held: z.int(),
-  oldest_at: time('When the oldest of them was accepted.'),
+  oldest_at: time('When the oldest of these was accepted.'),
   next_attempt_at: timeOrNull(),
-  last_response: z.string().nullable().describe('What the last attempt came to.'),
+  last_response: z.string().nullable().describe('The result of the last attempt.'),
 })
 
 const overviewAnswer = listOf(queueDestination.schema).extend({
@@ -49,14 +49,14 @@ export const queuedRecipient = resource<QueueEntry>('QueuedRecipient')({
 })
 
 const detailAnswer = queueDestination.schema
-  .extend({ recipients: z.array(queuedRecipient.schema).describe('The first hundred.') })
+  .extend({ recipients: z.array(queuedRecipient.schema).describe('The first hundred recipients.') })
   .meta({ id: 'QueueDestinationDetail' })
 
 const changeAnswer = z
-  .object({ object: z.literal('queue_change'), destination: z.string(), recipients: z.int().describe('How many were changed.') })
+  .object({ object: z.literal('queue_change'), destination: z.string(), recipients: z.int().describe('How many recipients were changed.') })
   .meta({ id: 'QueueChange' })
 
-/** `/api/queue`: what waits, by the domain that it waits for. */
+/** `/api/queue`: queued mail by destination. */
 export const queueOperations = (services: QueueServices): Operation[] => [...readOperations(services), ...changeOperations(services)]
 
 const readOperations = (services: QueueServices): Operation[] => [
@@ -65,14 +65,14 @@ const readOperations = (services: QueueServices): Operation[] => [
     method: 'GET',
     path: '/api/queue',
     tag: 'Operation',
-    summary: 'List what waits, by destination',
+    summary: 'List queued mail by destination',
     permission: 'operator',
     query: {
       limit: pageParameters.limit,
-      after: textParameter.meta({ description: 'Continues behind this domain.' }),
-      before: textParameter.meta({ description: 'The page that ends before this domain.' }),
+      after: textParameter.meta({ description: 'Returns the destinations after this domain.' }),
+      before: textParameter.meta({ description: 'Returns the destinations before this domain.' }),
     },
-    answers: [{ status: 200, description: 'The destinations by name.', schema: overviewAnswer }],
+    answers: [{ status: 200, description: 'The destinations, by name.', schema: overviewAnswer }],
     handle: async (_, { query }) => {
       const page = pageOf(query)
       const list = listBody(await services.queueAdmin.page(page), page, queueDestination.answer)
@@ -84,7 +84,7 @@ const readOperations = (services: QueueServices): Operation[] => [
     method: 'GET',
     path: '/api/queue/{domain}',
     tag: 'Operation',
-    summary: 'Read what waits for a destination',
+    summary: 'Read a destination',
     permission: 'operator',
     answers: [{ status: 200, description: 'The destination with its first recipients.', schema: detailAnswer }],
     handle: async (ctx) => {
@@ -98,9 +98,9 @@ const readOperations = (services: QueueServices): Operation[] => [
 ]
 
 const changes = [
-  ['hold', 'Keep what waits from being tried', 'An attempt that is being made goes on, and the time of what is held runs on.'],
-  ['release', 'Let what is held be tried again', 'When it is due.'],
-  ['retry', 'Try what waits at once', 'What is held or scheduled for later excepted.'],
+  ['hold', 'Hold the mail for a destination', 'Attempts that are already running continue, and held mail still expires.'],
+  ['release', 'Release held mail', 'It is tried again when it is due.'],
+  ['retry', 'Retry the mail for a destination at once', 'Except mail that is held or scheduled for later.'],
 ] as const
 
 const changeOperations = (services: QueueServices): Operation[] => [
@@ -113,7 +113,7 @@ const changeOperations = (services: QueueServices): Operation[] => [
       summary,
       description,
       permission: 'operator',
-      answers: [{ status: 200, description: 'It is so.', schema: changeAnswer }],
+      answers: [{ status: 200, description: 'The mail is due.', schema: changeAnswer }],
       refuses: ['invalid_state'],
       handle: async (ctx) => {
         const destination = domainIn(ctx)
@@ -126,15 +126,16 @@ const changeOperations = (services: QueueServices): Operation[] => [
     method: 'POST',
     path: '/api/queue/{domain}/bounce',
     tag: 'Operation',
-    summary: 'Give up what waits',
-    description: 'A soft bounce for each recipient, held or not. What is being tried or scheduled for later goes on.',
+    summary: 'Bounce the mail for a destination',
+    description:
+      'Each waiting recipient gets a soft bounce, even if it is held. Mail that is being tried or scheduled for later is not affected.',
     permission: 'operator',
     answers: [
       {
         status: 200,
-        description: 'It is given up.',
+        description: 'The mail has bounced.',
         schema: changeAnswer
-          .extend({ has_more: z.boolean().describe('True where more may wait: send the request again.') })
+          .extend({ has_more: z.boolean().describe('True if more may be waiting: send the request again.') })
           .meta({ id: 'QueueBounce' }),
       },
     ],
@@ -146,7 +147,7 @@ const changeOperations = (services: QueueServices): Operation[] => [
   }),
 ]
 
-/** @throws SternaError `not_found`; an id of an email would be understood further in, and mean something else than it says */
+/** @throws SternaError `not_found`. Without this check, the queue would take an email id for something else */
 function domainIn(ctx: ApiContext): string {
   const domain = (ctx.params['domain'] ?? '').toLowerCase()
   if (isId('em', domain) || isId('rcp', domain)) throw new SternaError('not_found', `"${domain}" is not a domain.`)

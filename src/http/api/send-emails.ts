@@ -4,7 +4,7 @@ import type { Accepted } from '../../submission/admission.ts'
 import type { EmailComposer } from './email-composer.ts'
 import type { EmailRequest, EmailSource } from './email-request.ts'
 
-/** What sending takes of the server. */
+/** What sending needs from the server. */
 export interface SendServices {
   composer: EmailComposer
   accept: Accept
@@ -12,25 +12,24 @@ export interface SendServices {
 }
 
 /**
- * Sends one email: checks it, composes its message and hands it to `accept`. Every email that comes over HTTP ends up here.
+ * Sends one email: checks it, composes its message and passes it to `accept`. Every email that comes over HTTP ends up here.
  *
- * `email` is JSON as `jsonBytes` read it (which is taken away from the caller where it is large), or an object with the
- * members that `POST /api/emails` takes, which nobody needs to have checked. `request` says who sends it: `submitter` is
- * `ctx.state.submitter`, `source` is `compat` for the APIs of other services, and the key, where there is one, counts
- * apart for these. Whoever reads large bodies enters the `BodyRoom` first and leaves it when this has resolved.
+ * `email` is JSON as read by `jsonBytes` (large JSON is transferred away from the caller), or an unchecked object with the
+ * fields of `POST /api/emails`. `request` says who sends it: `submitter` is `ctx.state.submitter`; `source` is `compat` for
+ * the APIs of other services, whose idempotency keys are separate. If you read large bodies, enter the `BodyRoom` first and
+ * leave it when this has resolved.
  *
- * What comes back says what became of each recipient: one on the suppression list is accepted as `suppressed`.
- * @throws SternaError where it is refused: nothing was sent
+ * The result says what happened to each recipient: one on the suppression list is accepted as `suppressed`.
+ * @throws SternaError if it is refused: nothing was sent
  */
 export async function sendEmail(email: EmailSource, request: EmailRequest, { composer, accept }: SendServices): Promise<Accepted> {
   return accept(await composer.submissionFrom(email, request))
 }
 
 /**
- * Sends 1 to 100 emails (an array of what `sendEmail` takes, or JSON of it) in one write. `strict`: all or nothing, and the faults
- * of all of them are told, `3.to` being the field of the fourth. `permissive`: those that can be sent; the others are in
- * `errors` by their place.
- * @throws SternaError where nothing was sent
+ * Sends 1 to 100 emails (an array of what `sendEmail` takes, or JSON of it) in one write. `strict`: all or nothing; reports the faults
+ * of all emails, and `3.to` is a field of the fourth. `permissive`: sends those that are valid; `errors` has the others by position.
+ * @throws SternaError if nothing was sent
  */
 export async function sendBatch(
   emails: EmailSource,
@@ -43,8 +42,8 @@ export async function sendBatch(
 }
 
 /**
- * Checks and composes an email, and sends nothing: for services that know a rehearsal.
- * @throws SternaError where it would be refused for what it is; who may send it is not looked at
+ * Checks and composes an email without sending it, for services that offer a dry run. Does not check who may send it.
+ * @throws SternaError if the email itself would be refused
  */
 export async function checkEmail(email: EmailSource, request: EmailRequest, { composer }: SendServices): Promise<void> {
   await composer.submissionFrom(email, request)

@@ -34,7 +34,7 @@ const sessionResource = resource<Session & { user: User }>('Session')({
 })
 const sessionItem = resource<Session & { current: boolean }>('SessionItem')({
   ...sessionFields,
-  current: z.boolean().describe('Whether it is the one of this request.'),
+  current: z.boolean().describe('Whether this request uses it.'),
 })
 const tokenAnswer = z
   .object({ object: z.literal('session_token'), token: z.string(), sandbox: z.boolean(), expires_at: timeAnswer })
@@ -44,18 +44,15 @@ const endedAnswer = deletedAnswer('session', 'EndedSession')
 const credentials = z.object({
   email: z.string().max(320),
   password: z.string().max(1000),
-  code: z.string().max(100).optional().describe('Of the authenticator app, or a recovery code; where a second factor is in use.'),
+  code: z.string().max(100).optional().describe('From the authenticator app, or a recovery code; required with a second factor.'),
 })
 const tokenWish = z.object({
-  sandbox: z.boolean().default(false).describe('For what happens in the sandbox instead of live. Such a token changes nothing live.'),
+  sandbox: z.boolean().default(false).describe('For the sandbox instead of live data. Such a token changes nothing live.'),
 })
 
 const shared = { tag: 'Session', permission: null } as const
 
-/**
- * `/session`: how people log in. The cookie of a session is taken here alone; the API takes the tokens that it is
- * exchanged for.
- */
+/** `/session`: how people log in. Only these endpoints accept the session cookie; the API accepts the tokens that it is exchanged for. */
 export const sessionOperations = (services: SessionServices): Operation[] => [
   operation({
     ...shared,
@@ -63,7 +60,7 @@ export const sessionOperations = (services: SessionServices): Operation[] => [
     method: 'POST',
     path: '/session',
     summary: 'Log in',
-    description: 'The answer sets the cookie of the session.',
+    description: 'The response sets the session cookie.',
     body: { schema: credentials, limit: smallBodyLimit, example: { email: 'ann@example.com', password: 'correct horse battery' } },
     answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
     refuses: ['invalid_credentials', 'invalid_session', 'second_factor_required', 'foreign_origin', 'rate_limit_exceeded'],
@@ -87,7 +84,7 @@ export const sessionOperations = (services: SessionServices): Operation[] => [
     id: 'session.get',
     method: 'GET',
     path: '/session',
-    summary: 'Tell who is logged in',
+    summary: 'Read who is logged in',
     answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
     refuses: ['invalid_session'],
     handle: (ctx) => {
@@ -101,7 +98,7 @@ export const sessionOperations = (services: SessionServices): Operation[] => [
     method: 'POST',
     path: '/session/token',
     summary: 'Get a token for the API',
-    description: 'It works for 15 minutes, as `Authorization: Bearer`, with the rights of the user.',
+    description: 'Works for 15 minutes as `Authorization: Bearer`, with the permissions of the user.',
     body: { schema: tokenWish, limit: smallBodyLimit, optional: true },
     answers: [{ status: 200, description: 'The token.', schema: tokenAnswer }],
     refuses: ['invalid_session', 'foreign_origin'],
@@ -122,7 +119,7 @@ const endingOperations = (services: SessionServices): Operation[] => [
     method: 'DELETE',
     path: '/session',
     summary: 'Log out',
-    description: 'The tokens of the session end with it.',
+    description: 'Ends the session and its tokens.',
     answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
     refuses: ['invalid_session', 'foreign_origin'],
     handle: async (ctx) => {
@@ -139,7 +136,7 @@ const endingOperations = (services: SessionServices): Operation[] => [
     method: 'GET',
     path: '/session/all',
     summary: 'List your sessions',
-    answers: [{ status: 200, description: 'All of them, the oldest first.', schema: listOf(sessionItem.schema) }],
+    answers: [{ status: 200, description: 'All of them, oldest first.', schema: listOf(sessionItem.schema) }],
     refuses: ['invalid_session'],
     handle: (ctx) => {
       const { session: own, user } = services.entry.current(ctx)

@@ -8,22 +8,22 @@ const settingAnswer = z
     object: z.literal('setting'),
     name: z.string(),
     environment_name: z.string(),
-    value: z.unknown().describe('In force now. Durations are in milliseconds, sizes in bytes.'),
+    value: z.unknown().describe('The value in effect. Durations are in milliseconds, sizes in bytes.'),
     type: z.string(),
     origin: z.enum(['default', 'environment', 'file']),
-    place: z.string().nullable().describe('The variable, or the file and its line.'),
+    place: z.string().nullable().describe('The variable, or the file and line.'),
     description: z.string(),
   })
   .meta({ id: 'Setting' })
 
-/** `/api/settings`. The one that may hold a secret is not shown; keys and certificates are files that settings name. */
+/** `/api/settings`. The only setting that may hold a secret is not shown; keys and certificates are files that settings name. */
 export const settingOperations = (services: { config: Config }): Operation[] => [
   operation({
     id: 'settings.list',
     method: 'GET',
     path: '/api/settings',
     tag: 'Operation',
-    summary: 'List the settings in force',
+    summary: 'List the settings in effect',
     permission: 'operator',
     answers: [{ status: 200, description: 'All of them, always on one page.', schema: listOf(settingAnswer) }],
     handle: () => ({

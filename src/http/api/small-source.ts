@@ -1,11 +1,11 @@
 import { smallBody } from '../body-room.ts'
 import type { EmailSource } from './email-request.ts'
 
-/** Whether an email, or a list of them, is composed so quickly that it can be done here. */
+/** Whether an email, or a list of them, can be composed quickly enough to do it on this thread. */
 export const isSmall = (source: EmailSource): boolean =>
   Buffer.isBuffer(source) ? source.length <= smallBody : textLength(source, smallBody) <= smallBody
 
-/** The characters of all texts in a value, each value counted as one more; stops counting soon beyond `most`. */
+/** The characters of all strings in a value, plus one for each value; stops soon after `most`. */
 function textLength(value: unknown, most: number): number {
   if (typeof value === 'string') return value.length + 1
   if (typeof value !== 'object' || value === null) return 1

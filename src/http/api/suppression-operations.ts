@@ -14,13 +14,15 @@ interface SuppressionServices {
   suppressions: SuppressionEntries
 }
 
-/** Entries that one request adds or removes. */
+/** The most entries that one request adds or removes. */
 const mostAtOnce = 1000
 
-const address = addressField.transform((parsed) => parsed.address).meta({ description: 'A bare address. It is compared in lower case.' })
+const address = addressField
+  .transform((parsed) => parsed.address)
+  .meta({ description: 'A bare address. Upper and lower case do not matter.' })
 
 const addresses = z.array(address).min(1).max(mostAtOnce)
-const reason = z.string().max(1000).nullish().describe('For people: why nobody shall write to this address.')
+const reason = z.string().max(1000).nullish().describe('For people: why this address must not get mail.')
 
 const oneOf = (given: Record<string, unknown>, names: [string, string], ctx: z.RefinementCtx): boolean => {
   if (names.filter((name) => given[name] !== undefined).length === 1) return true
@@ -44,12 +46,12 @@ export const suppression = resource<SuppressionRow>('Suppression')({
   email: [z.string().describe('In lower case.'), 'address'],
   origin: z
     .enum(suppressionOrigins)
-    .describe('`unsubscribe` stops only mail that was sent with `unsubscribe`, the others stop every message.'),
+    .describe('`unsubscribe` stops only mail that was sent with `unsubscribe`; the others stop every message.'),
   topic: [
-    z.string().nullable().describe('Of `unsubscribe`: the topic whose mail it stops; null where it is mail without one.'),
+    z.string().nullable().describe('For `unsubscribe`: the topic whose mail it stops; null for mail without a topic.'),
     ({ topic }) => (topic === '' ? null : topic),
   ],
-  source_id: z.string().nullable().describe('The email that it came of.'),
+  source_id: z.string().nullable().describe('The email that led to it.'),
   reason: z.string().nullable(),
   created_at: time(),
   expires_at: timeOrNull('From then on it counts no more; null: until it is removed.'),
@@ -73,12 +75,12 @@ const additionOperations = (services: SuppressionServices): Operation[] => [
     path: '/api/suppressions',
     tag: 'Suppressions',
     summary: 'Suppress an address, or several',
-    description: 'Mail to it is accepted, but not sent: its recipient is `suppressed`. To add an address again changes nothing.',
+    description: 'Mail to the address is accepted but not sent: its recipient is `suppressed`. Adding an address again changes nothing.',
     permission: 'full_access',
     sandbox: true,
     body: { schema: additionRequest, example: { email: 'ann@example.com' } },
     answers: [
-      { status: 201, description: 'The entry; with `emails` one for each, in the same order.', schema: z.union([reference, references]) },
+      { status: 201, description: 'The entry; with `emails`, one for each, in the same order.', schema: z.union([reference, references]) },
     ],
     handle: async (ctx, { body }) => {
       const wanted = body.emails ?? [body.email!]
@@ -111,7 +113,7 @@ const readingOperations = (services: SuppressionServices): Operation[] => [
     permission: 'read_access',
     query: { origin: choiceParameter(suppressionOrigins) },
     of: suppression,
-    answer: 'A page, newest first.',
+    answer: 'A page of suppressions, newest first.',
     rows: (ctx, page, query) => services.suppressions.page(ctx.state.submitter, query.origin, page),
   }),
   operation({
@@ -120,7 +122,7 @@ const readingOperations = (services: SuppressionServices): Operation[] => [
     path: '/api/suppressions/{idOrEmail}',
     tag: 'Suppressions',
     summary: 'Read a suppression',
-    description: 'By its id or its address. Of an address that is on the list for several reasons, the one that stops most.',
+    description: 'By id or address. For an address with several entries, the one that stops the most mail.',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The entry.', schema: suppression.schema }],
     handle: async (ctx) => {
@@ -138,10 +140,10 @@ const removalOperations = (services: SuppressionServices): Operation[] => [
     path: '/api/suppressions/{idOrEmail}',
     tag: 'Suppressions',
     summary: 'Remove a suppression',
-    description: 'By its id, or by address all that there is of it: from then on mail is sent to it again.',
+    description: 'By id, or by address, which removes all entries of the address. From then on mail is sent to it again.',
     permission: 'full_access',
     sandbox: true,
-    answers: [{ status: 200, description: 'It is removed.', schema: removed }],
+    answers: [{ status: 200, description: 'The suppression is removed.', schema: removed }],
     handle: async (ctx) => {
       const id = await services.suppressions.remove(ctx.state.submitter, ctx.params.idOrEmail ?? '')
       if (id === undefined) throw notListed()
@@ -154,11 +156,11 @@ const removalOperations = (services: SuppressionServices): Operation[] => [
     path: '/api/suppressions/batch/remove',
     tag: 'Suppressions',
     summary: 'Remove many suppressions',
-    description: 'By address or by id. What is not on the list is left out of the answer.',
+    description: 'By address or by id. Those that are not on the list are left out of the response.',
     permission: 'full_access',
     sandbox: true,
     body: { schema: batchRemovalRequest, example: { emails: ['ann@example.com'] } },
-    answers: [{ status: 200, description: 'Every entry that was removed.', schema: z.object({ data: z.array(removed) }) }],
+    answers: [{ status: 200, description: 'The entries that were removed.', schema: z.object({ data: z.array(removed) }) }],
     handle: async (ctx, { body }) => ({
       data: (await services.suppressions.removeAll(ctx.state.submitter, body.emails ?? body.ids!.filter((id) => isId('sup', id)))).map(
         removedObject,

@@ -17,10 +17,16 @@ const longestExpiry = 315_360_000
 
 const hardBounces = z
   .boolean()
-  .describe('Whether a hard bounce suppresses its address, as does a second soft bounce on another day whose text alone calls it unknown.')
+  .describe(
+    'Whether a hard bounce suppresses its address, and a second soft bounce on another day if its wording says the address is unknown.',
+  )
 const complaints = z.boolean().describe('Whether a complaint suppresses its address.')
-const softBounces = z.int().min(0).max(1000).describe('So many soft bounces without a delivery between them suppress; 0: never.')
-const expirySeconds = z.int().min(0).max(longestExpiry).describe('How long a suppression after bounces counts; 0: until it is removed.')
+const softBounces = z
+  .int()
+  .min(0)
+  .max(1000)
+  .describe('How many soft bounces without a delivery between them suppress an address; 0: never.')
+const expirySeconds = z.int().min(0).max(longestExpiry).describe('How long a suppression after a bounce lasts; 0: until it is removed.')
 
 const suppressionPolicy = resource<SuppressionPolicy & { accountId: string }>(
   'SuppressionPolicy',
@@ -34,7 +40,7 @@ const suppressionPolicy = resource<SuppressionPolicy & { accountId: string }>(
   expiry_seconds: [expirySeconds, ({ expiry }) => Math.floor(expiry / 1000)],
 })
 
-const asSet = ' null: as the settings of the server say.'
+const asSet = " null: the server's settings apply."
 const policyChanges = z.object({
   hard_bounces: hardBounces.nullish().describe(hardBounces.description + asSet),
   complaints: complaints.nullish().describe(complaints.description + asSet),
@@ -42,7 +48,7 @@ const policyChanges = z.object({
   expiry_seconds: expirySeconds.nullish().describe(expirySeconds.description + asSet),
 })
 
-/** `/api/accounts/{id}/suppression-policy`: what an account has in place of the settings. */
+/** `/api/accounts/{id}/suppression-policy`: an account's own values in place of the settings. */
 export const suppressionPolicyOperations = (services: SuppressionPolicyServices): Operation[] => [
   operation({
     id: 'suppression_policy.get',
@@ -51,7 +57,7 @@ export const suppressionPolicyOperations = (services: SuppressionPolicyServices)
     tag: 'Accounts',
     summary: 'Read what puts an address on the suppression list of an account',
     permission: 'operator',
-    answers: [{ status: 200, description: 'What holds for the account.', schema: suppressionPolicy.schema }],
+    answers: [{ status: 200, description: 'The policy of the account.', schema: suppressionPolicy.schema }],
     handle: (ctx) => policyObject(accountOf(ctx, services).id, services),
   }),
   operation({
@@ -60,10 +66,10 @@ export const suppressionPolicyOperations = (services: SuppressionPolicyServices)
     path: '/api/accounts/{id}/suppression-policy',
     tag: 'Accounts',
     summary: 'Change what puts an address on the suppression list of an account',
-    description: 'It holds for what happens from then on; entries that are there stay as they are.',
+    description: 'Applies from then on; existing entries stay as they are.',
     permission: 'operator',
     body: { schema: policyChanges, example: { soft_bounces: 5, expiry_seconds: 7_776_000 } },
-    answers: [{ status: 200, description: 'What holds for the account.', schema: suppressionPolicy.schema }],
+    answers: [{ status: 200, description: 'The policy of the account.', schema: suppressionPolicy.schema }],
     handle: async (ctx, { body }) => {
       const { id: accountId } = accountOf(ctx, services)
       await services.suppressionPolicies.change(accountId, changesIn(body))

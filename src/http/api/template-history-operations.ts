@@ -27,7 +27,7 @@ const tag = 'Templates'
 /** bytes */
 const bodyLimit = 512 * 1024
 
-/** Publishing, and what was published of a template. */
+/** Publishing a template, and its published versions. */
 export const templateHistoryOperations = ({ templates }: HistoryServices): Operation[] => [
   operation({
     id: 'templates.publish',
@@ -37,10 +37,10 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
     summary: 'Publish a template',
     description:
       'From now on the newest version is what is sent, with its layout and partials as they are published now. Where ' +
-      'it is that already, nothing changes.',
+      'already published, nothing changes.',
     permission: 'full_access',
     body: { schema: publishSchema, optional: true, limit: bodyLimit, example: { version: 'draft' } },
-    answers: [{ status: 200, description: 'It is published.', schema: publishedAnswer }],
+    answers: [{ status: 200, description: 'The template is published.', schema: publishedAnswer }],
     refuses: ['template_not_published'],
     handle: async (ctx, { body }) => {
       const how = { by: ctx.state.submitter.actor, from: body.version ?? ('draft' as const) }
@@ -52,10 +52,10 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
     method: 'GET',
     path: `${path}/versions`,
     tag,
-    summary: 'List what was published',
+    summary: 'List published versions',
     description: `The newest ${versionsKept} published versions of a template, newest first.`,
     permission: 'read_access',
-    answers: [{ status: 200, description: 'All that are kept.', schema: listOf(templateVersionItem.schema) }],
+    answers: [{ status: 200, description: 'All versions that are kept.', schema: listOf(templateVersionItem.schema) }],
     handle: async (ctx) => {
       const template = await templates.get(...named(ctx))
       return wholeList(
@@ -84,12 +84,12 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
     method: 'POST',
     path: `${path}/versions/{number}/restore`,
     tag,
-    summary: 'Go back to a published version',
+    summary: 'Restore a published version',
     description:
-      'Publishes it again, as a new version: what is sent is exactly what was sent then, with the layout and the ' +
-      'partials of that time. A draft that is not published stays.',
+      'Publishes it again as a new version: what is sent is exactly what was sent then, with the layout and ' +
+      'partials of that time. An unpublished draft stays.',
     permission: 'full_access',
-    answers: [{ status: 200, description: 'It is sent again.', schema: publishedAnswer }],
+    answers: [{ status: 200, description: 'The version is sent again.', schema: publishedAnswer }],
     handle: async (ctx) => {
       const restored = await templates.versions.restore(...named(ctx), numberIn(ctx.params.number), ctx.state.submitter.actor)
       return publishedObject(restored, templates)
@@ -102,17 +102,17 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
     tag,
     summary: 'Compare two versions',
     description:
-      'By lines, as unified diffs of those parts that differ. Between very different texts of megabytes they are ' +
-      'right, though not the shortest.',
+      'By lines, as a unified diff of each part that differs. Between very different texts of several megabytes, diffs are ' +
+      'correct but not the shortest possible.',
     permission: 'read_access',
     query: {
-      from: textParameter.meta({ description: '`published` if not given, or `draft`, or the number of a version.' }),
-      to: textParameter.meta({ description: '`draft` if not given.' }),
+      from: textParameter.meta({ description: '`draft`, a version number, or `published` (default).' }),
+      to: textParameter.meta({ description: 'The same; default: `draft`.' }),
       view: choiceParameter(['source', 'sent']).meta({
-        description: '`source` if not given: as it is written. `sent`: with layouts and partials in their places.',
+        description: '`source` (default): as written. `sent`: with layouts and partials inserted.',
       }),
     },
-    answers: [{ status: 200, description: 'What differs.', schema: diffAnswer }],
+    answers: [{ status: 200, description: 'The differences.', schema: diffAnswer }],
     refuses: ['template_not_published', 'validation_error'],
     handle: async (ctx, { query }) => {
       const template = await templates.get(...named(ctx))
@@ -126,10 +126,9 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
     method: 'GET',
     path: `${path}/dependents`,
     tag,
-    summary: 'List the templates that hold this one',
+    summary: 'List the templates that use this one',
     description:
-      'Those whose published version has it as its layout or as a partial. What they send changes when they are ' +
-      'published again, and not before.',
+      'Those whose published version uses it as a layout or partial. What they send changes only when they are ' + 'published again.',
     permission: 'read_access',
     answers: [{ status: 200, description: 'All of them.', schema: listOf(templateDependent.schema) }],
     handle: async (ctx) =>
@@ -137,13 +136,13 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
   }),
 ]
 
-/** Whose, and which. */
+/** The account and the template. */
 export const named = (ctx: ApiContext): [accountId: string, idOrAlias: string] => [
   ctx.state.submitter.accountId,
   ctx.params.idOrAlias ?? '',
 ]
 
-/** A number that no version has where it is none. */
+/** A number that no version has, if there is none. */
 const numberIn = (text: string | undefined): number => (/^[1-9]\d{0,8}$/.test(text ?? '') ? Number(text) : 0)
 
 const wholeList = <T>(data: T[]) => ({ object: 'list' as const, has_more: false, data })

@@ -14,7 +14,7 @@ export interface TemplateServices extends TemplateTestServices {
   templates: TemplateList
 }
 
-/** `/api/templates`; both modes of an account have the same. */
+/** `/api/templates`; live and sandbox share them. */
 export const templateOperations = (services: TemplateServices): Operation[] => [
   ...readingOperations(services),
   ...editingOperations(services),
@@ -26,7 +26,7 @@ export const templateOperations = (services: TemplateServices): Operation[] => [
 const path = '/api/templates/{idOrAlias}'
 const tag = 'Templates'
 
-/** bytes; html and text, and what JSON makes of them */
+/** bytes; html and text, and their JSON escapes */
 const contentLimit = 16 * 1024 * 1024
 /** bytes */
 const variablesLimit = 512 * 1024
@@ -41,7 +41,7 @@ const readingOperations = (services: TemplateServices): Operation[] => [
     summary: 'List templates',
     permission: 'read_access',
     of: templateItem,
-    answer: 'A page, newest first.',
+    answer: 'A page of templates, newest first.',
     rows: (ctx, page) => services.templates.page(ctx.state.submitter.accountId, page),
   }),
   operation({
@@ -50,7 +50,7 @@ const readingOperations = (services: TemplateServices): Operation[] => [
     path,
     tag,
     summary: 'Read a template',
-    description: 'By its id or its alias, with its newest version: the draft, while it differs from what is sent.',
+    description: 'By id or alias, with its newest version: the draft if it differs from what is sent.',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The template.', schema: templateResource.schema }],
     handle: async (ctx) => templateResource.answer(await services.templates.get(...named(ctx))),
@@ -60,15 +60,14 @@ const readingOperations = (services: TemplateServices): Operation[] => [
     method: 'POST',
     path: `${path}/render`,
     tag,
-    summary: 'Try a template out',
+    summary: 'Render a template',
     description:
-      'Fills the variables into the newest version, published or not, with its layout and partials as they are ' +
-      'published now. Nothing is sent.',
+      'Renders the newest version, published or not, with its layout and partials as they are ' + 'published now. Nothing is sent.',
     permission: 'read_access',
     sandbox: true,
     idempotency: 'none',
     body: { schema: renderSchema, optional: true, limit: variablesLimit, example: { variables: { name: 'Ann' } } },
-    answers: [{ status: 200, description: 'What an email with these variables would hold.', schema: renderedAnswer }],
+    answers: [{ status: 200, description: 'What an email with these variables would contain.', schema: renderedAnswer }],
     handle: async (ctx, { body }) => {
       const template = await services.templates.get(...named(ctx))
       const content = asSent(template, (await services.templates.versions.resolve(template, template)).sent)
@@ -84,7 +83,7 @@ const editingOperations = (services: TemplateServices): Operation[] => [
     path: '/api/templates',
     tag,
     summary: 'Create a template',
-    description: 'It is a draft: publish it before you send with it.',
+    description: 'It is created as a draft: publish it before you send with it.',
     permission: 'full_access',
     body: {
       schema: newTemplateSchema,
@@ -97,7 +96,7 @@ const editingOperations = (services: TemplateServices): Operation[] => [
         variables: [{ key: 'plan', type: 'string', fallback_value: 'free' }],
       },
     },
-    answers: [{ status: 201, description: 'It is saved.', schema: templateReference }],
+    answers: [{ status: 201, description: 'The template is saved.', schema: templateReference }],
     refuses: ['alias_taken'],
     handle: async (ctx, { body }) => referenceTo(await services.templates.create(ctx.state.submitter.accountId, newTemplateFields(body))),
   }),
@@ -106,12 +105,13 @@ const editingOperations = (services: TemplateServices): Operation[] => [
     method: 'PATCH',
     path,
     tag,
-    summary: 'Edit a template',
+    summary: 'Change a template',
     description:
-      'Changes what is given; null takes a value away. What is sent stays as it is until the template is published again. A new name or alias holds at once.',
+      'Changes the fields that are given; null removes a value. What is sent stays the same until the template is published again. ' +
+      'A new name or alias takes effect at once.',
     permission: 'full_access',
     body: { schema: templateChangesSchema, limit: contentLimit, example: { subject: 'Welcome to Example, {{name}}' } },
-    answers: [{ status: 200, description: 'It is saved.', schema: templateReference }],
+    answers: [{ status: 200, description: 'The template is saved.', schema: templateReference }],
     refuses: ['alias_taken'],
     handle: async (ctx, { body }) => referenceTo(await services.templates.change(...named(ctx), changedTemplateFields(body))),
   }),
@@ -125,7 +125,7 @@ const editingOperations = (services: TemplateServices): Operation[] => [
       'With all its versions. Emails that were sent with it stay as they are, and so does what is published with it ' +
       'as a layout or partial.',
     permission: 'full_access',
-    answers: [{ status: 200, description: 'It is deleted.', schema: deletedTemplate }],
+    answers: [{ status: 200, description: 'The template is deleted.', schema: deletedTemplate }],
     handle: async (ctx) => ({ ...referenceTo(await services.templates.remove(...named(ctx))), deleted: true }),
   }),
 ]
@@ -136,8 +136,8 @@ const copyingOperations = (services: TemplateServices): Operation[] => [
     method: 'POST',
     path: `${path}/duplicate`,
     tag,
-    summary: 'Copy a template',
-    description: 'The copy is an unpublished template of its own, with the newest version and without the alias.',
+    summary: 'Duplicate a template',
+    description: 'The copy is a separate, unpublished template with the content of the newest version and no alias.',
     permission: 'full_access',
     answers: [{ status: 201, description: 'The copy.', schema: templateReference }],
     refuses: ['validation_error'],

@@ -4,12 +4,12 @@ import type { TemplateListRow } from '../../template/template-list.ts'
 import type { Template } from '../../template/template-store.ts'
 import { referenceTo, resource, time, timeOrNull } from '../resource.ts'
 
-/** What a change answers. */
+/** The response to a change. */
 export const templateReference = referenceTo('template').meta({ id: 'TemplateReference' })
 
 export const deletedTemplate = templateReference.extend({ deleted: z.boolean() }).meta({ id: 'DeletedTemplate' })
 
-const status = z.enum(['draft', 'published']).describe('`draft` until it is published for the first time.')
+const status = z.enum(['draft', 'published']).describe('`draft` until it is first published.')
 
 /** A template in a list. */
 export const templateItem = resource<TemplateListRow>('TemplateItem')({
@@ -47,17 +47,17 @@ export const templateResource = resource<Template>('Template')({
   ...templateItem.fields,
   status: [status, ({ publishedAt }) => (publishedAt === null ? 'draft' : 'published')],
   ...templateContent,
-  text: z.string().nullable().describe('Null: made from the html. Empty: there is none.'),
-  layout: z.string().nullable().describe('Alias or id of the template that this one stands in.'),
+  text: z.string().nullable().describe('Null: made from the html. Empty: no text.'),
+  layout: z.string().nullable().describe('Alias or id of its layout, the template that it is inserted into.'),
   version: [z.int().nullable().describe('The number of the version that is sent.'), 'liveNumber'],
   is_outdated: z
     .boolean()
-    .describe('Whether a layout or partial in what is sent has been published anew since. Publishing takes the new one.'),
+    .describe('Whether a layout or partial in what is sent has since been published again. Publishing uses the new one.'),
   has_unpublished_versions: [
     z.boolean().describe('Whether what is shown here differs from what is sent.'),
     ({ versionId, liveVersionId }) => versionId !== liveVersionId,
   ],
-  current_version_id: [z.string().describe('The version that is shown here, the newest.'), 'versionId'],
+  current_version_id: [z.string().describe('The version that is shown here: the newest.'), 'versionId'],
 })
 
 export const renderedAnswer = z
@@ -65,6 +65,6 @@ export const renderedAnswer = z
     subject: z.string().nullable(),
     html: z.string(),
     text: z.string().nullable().describe('Null: made from the html when it is sent.'),
-    missing: z.array(z.string()).describe('Variables with neither a value nor a fallback; an email that lacks them is refused.'),
+    missing: z.array(z.string()).describe('Variables with neither a value nor a fallback; an email without them is refused.'),
   })
   .meta({ id: 'RenderedTemplate' })

@@ -14,13 +14,13 @@ export interface TemplateTestServices extends SendServices {
   templates: TemplateList
 }
 
-/** bytes; variables, and little more */
+/** bytes; variables, and little else */
 const bodyLimit = 512 * 1024
 
-/** Says of an email that it was a test. */
+/** Marks an email as a test. */
 const testTag = 'template_test'
 
-/** A template sent to somebody who wants to see it. */
+/** Sends a template to somebody who wants to see it. */
 export const templateTestOperations = (services: TemplateTestServices): Operation[] => [
   operation({
     id: 'templates.test',
@@ -29,8 +29,8 @@ export const templateTestOperations = (services: TemplateTestServices): Operatio
     tag: 'Templates',
     summary: 'Send a test',
     description:
-      'Sends the newest version, published or not, to one address: an ordinary email in every way, with the tag ' +
-      `\`${testTag}\`, which names the template, and without its \`template_id\`.`,
+      'Sends the newest version, published or not, to one address. It is an ordinary email, except that it has the tag ' +
+      `\`${testTag}\`, which names the template, and no \`template_id\`.`,
     permission: 'full_access',
     sandbox: true,
     idempotency: 'own',

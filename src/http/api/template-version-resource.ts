@@ -11,11 +11,11 @@ const actorAnswer = z.object({ type: z.enum(actorTypes), id: z.string().nullable
 const itemFields = {
   object: 'template_version',
   id: z.string(),
-  number: z.int().describe('Counts the versions of a template from 1.'),
+  number: z.int().describe('The versions of a template are numbered from 1.'),
   published_at: time(),
 } as const
-const publishedBy = actorAnswer.nullable().describe('Null where it was not recorded.')
-const isSent = z.boolean().describe('Whether it is the one that is sent.')
+const publishedBy = actorAnswer.nullable().describe('Null if it was not recorded.')
+const isSent = z.boolean().describe('Whether this version is sent now.')
 
 /** A published version in a list. */
 export const templateVersionItem = resource<VersionRow & { is_sent: number }>('TemplateVersionItem')({
@@ -30,7 +30,7 @@ export const templateVersion = resource<TemplateVersion & { isSent: boolean }>('
   is_sent: isSent,
   ...templateContent,
   sent_html: [
-    z.string().describe('What is sent of it: with its layout and partials, as they were when it was published.'),
+    z.string().describe('What is sent: with its layout and partials as they were when it was published.'),
     (version) => (version.sent ? version.sent.html : version.html),
   ],
   sent_text: [z.string().nullable(), (version) => (version.sent ? version.sent.text : version.text)],
@@ -49,16 +49,14 @@ export const publishedAnswer = templateReference
     version: z.int().describe('The number of the version that is sent now.'),
     outdated_dependents: z
       .array(templateDependent.schema)
-      .describe(
-        'Templates that have this one as their layout or partial, and go on sending what it was before until they are published again.',
-      ),
+      .describe('Templates that use this one as a layout or partial, and keep sending its old version until they are published again.'),
   })
   .meta({ id: 'PublishedTemplate' })
 
 export const diffAnswer = z
   .object({
     object: z.literal('template_diff'),
-    from: z.string().describe('`draft`, or the number of a version.'),
+    from: z.string().describe('`draft`, or a version number.'),
     to: z.string(),
     parts: z
       .array(
@@ -66,11 +64,11 @@ export const diffAnswer = z
           part: z.enum(['subject', 'from', 'reply_to', 'layout', 'variables', 'text', 'html']),
           added: z.int().describe('Lines.'),
           removed: z.int(),
-          diff: z.string().describe('Unified, three lines of context.'),
-          truncated: z.boolean().describe('Whether `diff` is only the beginning.'),
+          diff: z.string().describe('A unified diff with three lines of context.'),
+          truncated: z.boolean().describe('Whether `diff` is cut off.'),
         }),
       )
-      .describe('Those that differ.'),
+      .describe('The parts that differ.'),
   })
   .meta({ id: 'TemplateDiff' })
 

@@ -3,7 +3,7 @@ import type { EnvelopeRecipient } from '../../message/envelope.ts'
 import { unsubscribeUrl, type UnsubscribeContext } from '../../suppression/unsubscribe-token.ts'
 import { refusal } from '../validate.ts'
 
-/** The message that a link is for. */
+/** The message that a link belongs to. */
 interface LinkedMessage extends AccountScope {
   messageId: string
   topic: string
@@ -16,15 +16,15 @@ interface Bodies {
 }
 
 const placeholder = /\{\{ *unsubscribe_url *\}\}/g
-/** Each becomes some hundred characters. */
+/** Each is replaced by several hundred characters. */
 const mostLinks = 100
 
-/** What templates fill in where the link is to stand: who the recipient is shows later. */
+/** What templates insert where the link belongs; it is replaced once the recipient is known. */
 export const linkVariable = { unsubscribe_url: '{{unsubscribe_url}}' }
 
 /**
- * The email with the link to unsubscribe where its bodies have `{{unsubscribe_url}}`: the same as in its header.
- * @throws SternaError `validation_error` where it has several recipients, each of whom would need another, or too many links
+ * The email with the unsubscribe link in place of `{{unsubscribe_url}}` in its bodies: the same link as in its header.
+ * @throws SternaError `validation_error` if it has several recipients, each of whom would need a different link, or too many links
  */
 export function withUnsubscribeLink<E extends Bodies>(email: E, message: LinkedMessage, context: UnsubscribeContext): E {
   const { accountId, sandbox, messageId, topic, recipients } = message
@@ -34,8 +34,8 @@ export function withUnsubscribeLink<E extends Bodies>(email: E, message: LinkedM
     const links = text?.match(placeholder)?.length ?? 0
     if (links === 0) return text
     if (!only || others.length > 0)
-      throw fault(field, 'holds {{unsubscribe_url}}, which differs by recipient: send the email to each one by itself')
-    if (links > mostLinks) throw fault(field, `holds {{unsubscribe_url}} more than ${mostLinks} times`)
+      throw fault(field, 'has {{unsubscribe_url}}, which differs by recipient: send a separate email to each one')
+    if (links > mostLinks) throw fault(field, `has {{unsubscribe_url}} more than ${mostLinks} times`)
     const url = unsubscribeUrl({ accountId, sandbox, messageId, topic, address: only.forwardPath }, context)
     return text?.replaceAll(placeholder, () => url)
   }

@@ -11,7 +11,7 @@ import { unsubscribeButton, unsubscribeForm } from '../unsubscribe-form.ts'
 
 export interface UnsubscribeServices {
   unsubscribeLinks: UnsubscribeLinks
-  /** By client network, for links that are right; wrong ones cost next to nothing. */
+  /** By client network, for valid links; invalid ones cost almost nothing. */
   unsubscribeLimit: RateLimiter
 }
 
@@ -24,17 +24,17 @@ const body = {
   example: { 'List-Unsubscribe': 'One-Click' },
 } as const
 
-/** `/u/…`: where the links of List-Unsubscribe fields lead. Programs that look at links change nothing by it. */
+/** `/u/…`: where the links in List-Unsubscribe fields lead. Programs that only fetch links change nothing. */
 export const unsubscribeOperations = (services: UnsubscribeServices): Operation[] => [
   operation({
     ...shared,
     id: 'unsubscribe.show',
     method: 'GET',
     summary: 'Show a page with a button to unsubscribe',
-    description: 'Looking at it changes nothing.',
+    description: 'Looking at the page changes nothing.',
     answers: [
       { status: 200, description: 'The page.', schema: null, mediaType },
-      { status: 404, description: 'A page that says that the link is none of this server.', schema: null, mediaType },
+      { status: 404, description: 'A page that says that the link is not from this server.', schema: null, mediaType },
     ],
     handle: (ctx) => {
       const target = targetOf(ctx, services)
@@ -48,15 +48,15 @@ export const unsubscribeOperations = (services: UnsubscribeServices): Operation[
     method: 'POST',
     summary: 'Unsubscribe',
     description:
-      'One click of a mail program (RFC 8058), or the button of the page. Whoever unsubscribes gets no more mail that this ' +
-      'account sends with `unsubscribe` and the same topic, and all other mail. Doing it again changes nothing.',
+      'One click in a mail program (RFC 8058), or the button on the page. The person gets no more mail that this ' +
+      'account sends with `unsubscribe` and the same topic, but all other mail. Doing it again changes nothing.',
     body,
     answers: [
-      { status: 200, description: 'A page that says that it is done.', schema: null, mediaType },
-      { status: 404, description: 'A page that says that the link is none of this server.', schema: null, mediaType },
+      { status: 200, description: 'A page that confirms it.', schema: null, mediaType },
+      { status: 404, description: 'A page that says that the link is not from this server.', schema: null, mediaType },
       { status: 413, description: 'The form is too large.', schema: null, mediaType },
-      { status: 422, description: 'The page, since the form did not say what to do.', schema: null, mediaType },
-      { status: 429, description: 'Too many from one address; Retry-After says when to come again.', schema: null, mediaType },
+      { status: 422, description: 'The page, because the form did not say what to do.', schema: null, mediaType },
+      { status: 429, description: 'Too many requests from one address; Retry-After says when to try again.', schema: null, mediaType },
     ],
     handle: async (ctx) => {
       const target = targetOf(ctx, services)
@@ -89,7 +89,7 @@ const kindOf = ({ topic }: UnsubscribeTarget): string => (topic === '' ? 'of thi
 
 const questionTo = (target: UnsubscribeTarget): EntryPage => ({
   title: 'Unsubscribe?',
-  text: `${target.address} will get no more mail ${kindOf(target)} from this sender. Other mail, such as receipts, still arrives.`,
+  text: `${target.address} will get no more mail ${kindOf(target)} from this sender. Other mail, such as receipts, will still arrive.`,
   button: { text: 'Unsubscribe', name: unsubscribeButton },
 })
 
@@ -99,6 +99,6 @@ const answerTo = (target: UnsubscribeTarget): EntryPage => ({
 })
 
 function answerUnknown(ctx: ApiContext): void {
-  const text = 'This link to unsubscribe is not complete, or not of this server. Please use the one in the mail.'
+  const text = 'This unsubscribe link is incomplete, or not from this server. Please use the one in the mail.'
   refuseOnPage(ctx, new SternaError('not_found', text), { title: 'This link does not work', text })
 }

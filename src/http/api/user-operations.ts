@@ -24,10 +24,10 @@ export const userResource = resource<User>('User')({
   id: z.string(),
   account_id: z.string(),
   email: z.string(),
-  role: z.enum(roles).describe('Owners and admins do everything in the account, members send and read, viewers read.'),
-  operator: z.boolean().describe('Whether the server-wide routes are open too.'),
-  status: z.enum(['active', 'invited']).describe('Invited until the user has set a password.'),
-  second_factor: [z.boolean().describe('Whether a code is asked for beside the password.'), 'hasSecondFactor'],
+  role: z.enum(roles).describe('Owners and admins may do everything in the account, members may send and read, viewers may read.'),
+  operator: z.boolean().describe('Whether the user may also use the server-wide routes.'),
+  status: z.enum(['active', 'invited']).describe('`invited` until the user has set a password.'),
+  second_factor: [z.boolean().describe('Whether a code is required in addition to the password.'), 'hasSecondFactor'],
   created_at: time(),
   last_login_at: timeOrNull(),
 })
@@ -44,16 +44,16 @@ const deleted = deletedAnswer('user', 'DeletedUser')
 const newUser = z.object({
   email: z.string().max(320),
   role: z.enum(roles),
-  operator: z.boolean().default(false).describe('Operators alone make operators.'),
-  account_id: z.string().optional().describe('Another account than the own one; operators only.'),
+  operator: z.boolean().default(false).describe('Only operators can make somebody an operator.'),
+  account_id: z.string().optional().describe("An account other than the caller's own; operators only."),
 })
 const userChanges = z.object({ role: z.enum(roles).optional(), operator: z.boolean().optional() })
 
 const shared = { tag: 'Users', permission: 'user_management' } as const
 
 /**
- * `/api/users`: who logs in. No key of an account manages its people, so that a key that has leaked cannot make itself
- * at home: it takes somebody who is logged in, or an operator.
+ * `/api/users`: who can log in. No API key of an account can manage its users, so that a leaked key cannot establish itself. This
+ * requires somebody who is logged in, or an operator.
  */
 export const userOperations = (services: UserServices): Operation[] => [
   listOperation({
@@ -61,9 +61,9 @@ export const userOperations = (services: UserServices): Operation[] => [
     id: 'users.list',
     path: '/api/users',
     summary: 'List users',
-    query: { account_id: textParameter.meta({ description: 'Of one account; operators see all accounts.' }) },
+    query: { account_id: textParameter.meta({ description: 'Only users of this account; operators see all accounts.' }) },
     of: userResource,
-    answer: 'The users, the newest first.',
+    answer: 'The users, newest first.',
     rows: (ctx, page, query) => {
       const seen = services.users.list(query.account_id ?? undefined).filter((user) => isSeen(ctx, user))
       return pageFrom(seen, page)
@@ -97,7 +97,7 @@ const oneUserOperations = (services: UserServices): Operation[] => [
     method: 'PATCH',
     path: '/api/users/{id}',
     summary: 'Change the role of a user',
-    description: 'Effective with the next request of that user. There is always an owner of the account, and an operator of the server.',
+    description: "Takes effect with the user's next request. The account always keeps an owner, and the server an operator.",
     body: { schema: userChanges, example: { role: 'admin' } },
     answers: [{ status: 200, description: 'The user.', schema: userResource.schema }],
     refuses: ['invalid_state'],
@@ -115,8 +115,8 @@ const oneUserOperations = (services: UserServices): Operation[] => [
     summary: 'Invite a user again',
     idempotency: 'secret',
     description:
-      'A new link in place of the one before. For somebody who is lost without password or second factor too: ' +
-      'the old ones, and all sessions, end when it is used.',
+      'Replaces the previous link. Also for somebody who has lost the password or the second factor: ' +
+      'when the link is used, they are replaced and all sessions end.',
     answers: [{ status: 200, description: 'The user, with the link to pass on.', schema: invitedUser.schema }],
     handle: async (ctx) => invitedObject(await services.users.inviteAgain(userOf(ctx, services).id), services),
   }),
@@ -126,8 +126,8 @@ const oneUserOperations = (services: UserServices): Operation[] => [
     method: 'DELETE',
     path: '/api/users/{id}',
     summary: 'Remove a user',
-    description: 'At once, with all sessions.',
-    answers: [{ status: 200, description: 'The user is gone.', schema: deleted }],
+    description: 'Takes effect at once, and ends all sessions.',
+    answers: [{ status: 200, description: 'The user is removed.', schema: deleted }],
     refuses: ['invalid_state'],
     handle: async (ctx) => {
       const { id } = userOf(ctx, services)
@@ -143,8 +143,7 @@ const isSeen = (ctx: ApiContext, user: User): boolean => mayDo(ctx, 'operator') 
 const noUser = (): SternaError => new SternaError('not_found', 'There is no such user.')
 
 /**
- * The user of the path, as far as the request's holder may change that one: owners are the business of owners,
- * operators that of operators.
+ * The user in the path, if the holder of the request may change them: only owners manage owners, and only operators manage operators.
  * @throws SternaError `not_found`, `restricted_api_key`
  */
 function userOf(ctx: ApiContext, services: UserServices): User {
@@ -162,8 +161,8 @@ function checkGrant(
 ): void {
   if (mayDo(ctx, 'operator')) return
   const self = users.find(ctx.state.submitter.actor.id ?? '')
-  if (operator === true) throw new SternaError('restricted_api_key', 'Only an operator decides about operators.')
-  if (role === 'owner' && self?.role !== 'owner') throw new SternaError('restricted_api_key', 'Only an owner decides about owners.')
+  if (operator === true) throw new SternaError('restricted_api_key', 'Only an operator can change operators.')
+  if (role === 'owner' && self?.role !== 'owner') throw new SternaError('restricted_api_key', 'Only an owner can change owners.')
 }
 
 /** A user with the link to pass on. */

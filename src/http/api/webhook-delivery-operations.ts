@@ -15,7 +15,10 @@ import { postedDetails, webhookAttempt, webhookDelivery, webhookEvent } from './
 
 const param = (ctx: ApiContext, name: string): string => ctx.params[name] ?? ''
 
-/** The webhook that the path names. @throws SternaError `not_found` */
+/**
+ * The webhook in the path.
+ * @throws SternaError `not_found`
+ */
 export const webhookOf = (ctx: ApiContext, { webhooks }: { webhooks: Webhooks }): Webhook =>
   webhooks.list.getWebhook(ctx.state.submitter, param(ctx, 'id'))
 
@@ -53,7 +56,7 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     permission: 'read_access',
     query: { ...filters },
     of: webhookDelivery,
-    answer: 'The deliveries, the newest first.',
+    answer: 'The deliveries, newest first.',
     rows: (ctx, page, query) => services.webhooks.history.deliveries(webhookOf(ctx, services).id, filterOf(query), page),
   }),
   operation({
@@ -74,11 +77,11 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     path: '/api/webhooks/{id}/events',
     tag: 'Webhooks',
     summary: 'List events of a webhook',
-    description: 'The last delivery of each event counts.',
+    description: 'Shows the last delivery of each event.',
     permission: 'read_access',
     query: { ...filters },
     of: webhookEvent,
-    answer: 'The events, the newest first.',
+    answer: 'The events, newest first.',
     rows: (ctx, page, query) => services.webhooks.history.events(webhookOf(ctx, services).id, filterOf(query), page),
   }),
   operation({
@@ -103,7 +106,7 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     summary: 'List attempts to post an event',
     permission: 'read_access',
     query: pageParameters,
-    answers: [{ status: 200, description: 'The attempts of all its deliveries, the newest first.', schema: listOf(webhookAttempt.schema) }],
+    answers: [{ status: 200, description: 'The attempts of all its deliveries, newest first.', schema: listOf(webhookAttempt.schema) }],
     handle: async (ctx, { query }) => {
       const page = pageOf(query)
       const { event_id: eventId } = await eventDeliveryOf(ctx, services)
@@ -121,8 +124,8 @@ const replayRequest = z.object({
 const replayAnswer = z
   .object({
     object: z.literal('webhook_event'),
-    id: z.string().describe('Of the event; it stays the same.'),
-    delivery_id: z.string().describe('Of the new delivery.'),
+    id: z.string().describe('The id of the event; it stays the same.'),
+    delivery_id: z.string().describe('The id of the new delivery.'),
   })
   .meta({ id: 'WebhookReplay' })
 
@@ -160,14 +163,14 @@ export function webhookReplayOperations(services: { webhooks: Webhooks }): Opera
       method: 'POST',
       path: '/api/webhooks/{id}/replay',
       tag: 'Webhooks',
-      summary: 'Post again all that failed in a period',
+      summary: 'Post all failed events of a period again',
       permission: 'full_access',
       sandbox: true,
       body: { schema: replayRequest, example: { since: '2026-11-20T00:00:00Z', status: 'failed' } },
       answers: [
         {
           status: 200,
-          description: 'So many deliveries wait to be posted.',
+          description: 'How many deliveries are pending.',
           schema: z.object({ object: z.literal('replay'), count: z.int() }).meta({ id: 'WebhookReplayCount' }),
         },
       ],

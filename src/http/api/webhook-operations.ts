@@ -16,7 +16,7 @@ interface WebhookServices {
   webhooks: Webhooks
 }
 
-/** `/api/webhooks` with their deliveries. */
+/** `/api/webhooks` and their deliveries. */
 export const webhookOperations = (services: WebhookServices): Operation[] => [
   ...endpointOperations(services),
   ...secretOperations(services),
@@ -62,7 +62,7 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
     summary: 'List webhooks',
     permission: 'read_access',
     of: webhookResource,
-    answer: 'The webhooks, the newest first.',
+    answer: 'The webhooks, newest first.',
     rows: (ctx, page) => services.webhooks.list.page(ctx.state.submitter, page),
   }),
   operation({
@@ -71,7 +71,7 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
     path: '/api/webhooks/{id}',
     tag: 'Webhooks',
     summary: 'Read a webhook',
-    description: 'The secret is shown to keys with full access only.',
+    description: 'Only keys with full access see the secret.',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The webhook.', schema: z.union([webhookWithSecret.schema, webhookResource.schema]) }],
     handle: (ctx) => {
@@ -85,7 +85,7 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
     path: '/api/webhooks/{id}',
     tag: 'Webhooks',
     summary: 'Change a webhook',
-    description: 'Disabling cancels the deliveries that wait; enabling again does not bring them back.',
+    description: 'Disabling cancels pending deliveries; enabling does not bring them back.',
     permission: 'full_access',
     sandbox: true,
     body: { schema: webhookRequest, example: { status: 'disabled' } },
@@ -102,13 +102,13 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
     path: '/api/webhooks/{id}',
     tag: 'Webhooks',
     summary: 'Delete a webhook',
-    description: 'Deliveries that wait are canceled.',
+    description: 'Cancels pending deliveries.',
     permission: 'full_access',
     sandbox: true,
     answers: [
       {
         status: 200,
-        description: 'It is gone.',
+        description: 'The webhook is deleted.',
         schema: deletedAnswer('webhook', 'DeletedWebhook'),
       },
     ],
@@ -127,7 +127,7 @@ const secretOperations = (services: WebhookServices): Operation[] => [
     path: '/api/webhooks/{id}/signing-secret/rotate',
     aliases: [{ id: 'webhooks.rotate_secret', path: '/api/webhooks/{id}/rotate-secret' }],
     tag: 'Webhooks',
-    summary: 'Give a webhook a new secret',
+    summary: 'Rotate the secret of a webhook',
     permission: 'full_access',
     idempotency: 'secret',
     sandbox: true,
@@ -135,7 +135,7 @@ const secretOperations = (services: WebhookServices): Operation[] => [
     answers: [
       {
         status: 200,
-        description: 'The new secret, in force at once.',
+        description: 'The new secret, valid at once.',
         schema: z
           .object({
             object: z.literal('webhook'),
@@ -165,14 +165,14 @@ const secretOperations = (services: WebhookServices): Operation[] => [
     path: '/api/webhooks/{id}/test',
     tag: 'Webhooks',
     summary: 'Post a sample to a webhook',
-    description: 'At once and without a retry, with the header `x-service-test: true`.',
+    description: 'At once and without retries, with the header `x-service-test: true`.',
     permission: 'full_access',
     sandbox: true,
     body: { schema: testRequest, optional: true },
     answers: [
       {
         status: 200,
-        description: 'What came of it.',
+        description: 'The result.',
         schema: z
           .object({
             object: z.literal('webhook_test'),
@@ -201,7 +201,7 @@ export const webhookTestObject = (result: PostResult) => ({
 })
 
 function missingUrl(): SternaError {
-  const message = 'The `url` field is missing: it says where events are to be posted.'
+  const message = 'The `url` field is missing. It says where to post events.'
   return new SternaError('missing_required_field', message, { faults: [{ field: 'url', code: 'missing', message, help: null }] })
 }
 

@@ -35,10 +35,10 @@ export const webhookResource = resource<Webhook>('Webhook')({
   updated_at: time(),
 })
 
-/** With what only its owner sees. */
+/** Includes what only the owner may see. */
 export const webhookWithSecret = resource<Webhook>('WebhookWithSecret')({
   ...webhookResource.fields,
-  signing_secret: [z.string().describe('`whsec_…`; the key of `x-service-signature` is this whole text.'), 'secret'],
+  signing_secret: [z.string().describe('`whsec_…`; the key of `x-service-signature` is the whole string.'), 'secret'],
 })
 
 export const webhookDelivery = resource<DeliveryRow>('WebhookDelivery')({
@@ -54,13 +54,13 @@ export const webhookDelivery = resource<DeliveryRow>('WebhookDelivery')({
 export const webhookAttempt = resource<AttemptRow>('WebhookAttempt')({
   id: z.string(),
   http_status_code: z.int().nullable(),
-  response: z.string().nullable().describe('How the body of the answer began.'),
+  response: z.string().nullable().describe('The beginning of the response body.'),
   sent_at: time(),
   duration_ms: z.int(),
-  error: z.string().nullable().describe('Why there was no answer.'),
+  error: z.string().nullable().describe('Why there was no response.'),
 })
 
-/** What is shown of a single delivery besides. */
+/** What a single delivery shows in addition. */
 export const postedDetails = resource<{ delivery: DeliveryRow; attempts: AttemptRow[] }>(null)({
   next_attempt_at: [timeAnswer.nullable(), ({ delivery }) => isoTimeOrNull(delivery.next_attempt_at)],
   payload: [
@@ -72,7 +72,7 @@ export const postedDetails = resource<{ delivery: DeliveryRow; attempts: Attempt
   attempts: [z.array(webhookAttempt.schema), ({ attempts }) => attempts.map(webhookAttempt.answer)],
 })
 
-/** An event as a webhook has it: the view that other services offer. */
+/** An event from a webhook's point of view, as other services offer it. */
 export const webhookEvent = resource<DeliveryRow>('WebhookEvent')({
   id: [z.string(), 'event_id'],
   type: [z.enum(webhookEventTypes), 'event_type'],

@@ -20,7 +20,7 @@ const basicAuth = z.object({
 
 export const webhookRequest = z.object({
   url: z.string().optional().describe('Absolute, http or https.'),
-  endpoint: z.string().optional().describe('Another name for `url`; where both are given, `url` counts.'),
+  endpoint: z.string().optional().describe('Another name for `url`, which takes precedence if both are given.'),
   events: z
     .array(z.string().meta({ enum: webhookEventTypes }))
     .max(100)
@@ -33,10 +33,11 @@ export const webhookRequest = z.object({
     .enum(payloadKinds)
     .optional()
     .describe(
-      '`standard` if left out. With the name of a service, events come as its webhooks do, with its signature beside ours; what it has no word for is not sent.',
+      '`standard` if left out. With the name of a service, events come as its webhooks do, with its signature beside ours; what it ' +
+        'has no word for is not sent.',
     ),
   basic_auth: basicAuth.nullish().describe('What each request shows as its `Authorization`; null for nothing.'),
-  include_bots: z.boolean().optional().describe('Whether opens and clicks by machines are posted too; false if left out.'),
+  include_bots: z.boolean().optional().describe('Whether opens and clicks by machines are posted too; default: false.'),
 })
 
 const daySeconds = 86_400
@@ -47,9 +48,10 @@ export const rotationRequest = z.object({
     .max(7 * daySeconds)
     .default(daySeconds)
     .describe(
-      'For so long `webhook-signature` is made with the old secret too; signatures of other services, which have room for one key, change at once.',
+      'For so long `webhook-signature` is made with the old secret too; signatures of other services, which have room for one key, ' +
+        'change at once.',
     ),
-  force: z.boolean().default(false).describe('Also while the overlap of an earlier rotation is open.'),
+  force: z.boolean().default(false).describe('Rotates even while the overlap of an earlier rotation is still running.'),
 })
 
 const eventType = z
@@ -61,9 +63,9 @@ const eventType = z
     ctx.addIssue({ code: 'custom', message: `must be one of ${webhookEventTypes.join(', ')}`, params })
     return z.NEVER
   })
-export const testRequest = z.object({ type: eventType.default('email.delivered').describe('`email.delivered` if left out.') })
+export const testRequest = z.object({ type: eventType.default('email.delivered').describe('Default: `email.delivered`.') })
 
-/** What a body says of a webhook, as far as it says anything. */
+/** The fields of a webhook that a body gives. */
 export const webhookChanges = ({
   url,
   endpoint,

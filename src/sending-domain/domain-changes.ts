@@ -1,7 +1,7 @@
 import { type Domain, type RecordKind, recordKinds } from './domain.ts'
 import { isRotating } from './key-rotation.ts'
 
-/** Something about a domain that its owner and the operator should know when it happens. */
+/** Something about a domain that its owner and the operator should learn when it happens. */
 type DomainChange = { type: 'verified' | 'failed' | 'dkim_rotated' } | { type: 'record_missing' | 'record_returned'; kind: RecordKind }
 
 /** What a check, or a manual decision, has changed. */

@@ -40,8 +40,8 @@ export function verifiedByHand(domain: Domain, now: number, keepOldKeysMs: numbe
 }
 
 /**
- * What a check makes of a pending or verified domain. No answer from the DNS makes nothing worse. Only a record that was found before can
- * go missing, so a manually verified domain does not lose what it never had.
+ * What a check changes about a pending or verified domain. No answer from the DNS makes nothing worse. Only a record that was found
+ * before can go missing, so a manually verified domain does not lose what it never had.
  * @param keepOldKeysMs how long the records of replaced keys must stay
  */
 export function domainAfterCheck(domain: Domain, findings: Finding[], now: number, keepOldKeysMs: number): Domain {

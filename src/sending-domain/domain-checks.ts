@@ -92,7 +92,7 @@ export class DomainChecks {
     log.error({ domainId, error }, 'a domain could not be checked')
   }
 
-  /** A result counts only while the domain still wants the same records. */
+  /** A result counts only if the domain still wants the same records. */
   async #lookUp(domain: Domain): Promise<Domain> {
     const { clock, hosts, keepOldKeysMs, change } = this.#services
     const wanted = recordsFor(domain, hosts)

@@ -21,7 +21,7 @@ export interface SenderDomain {
   returnPathDomain: string
   /** One of its names that has had an MX record in the DNS, even if it is missing now; null if none was seen. */
   knownName: string | null
-  /** RSA, and Ed25519 once its record has been found; for the server's own domain RSA too needs that. */
+  /** RSA, and Ed25519 once its record has been found; for the server's own domain, RSA needs that too. */
   signingKeys: { id: string; signingDomain: string; selector: string; algorithm: DkimAlgorithm }[]
 }
 
@@ -43,7 +43,7 @@ export abstract class DomainMemory {
     this.#returnPathDomain = returnPathDomain
   }
 
-  /** Domains are replaced, never changed in place: a caller that holds one sees one moment. */
+  /** Domains are replaced, never changed in place, so a caller that holds one sees a consistent snapshot. */
   protected remember(domain: Domain): Domain {
     const sender = senderOf(domain, this.#returnPathDomain)
     this.#byId.set(domain.id, domain)
@@ -105,7 +105,7 @@ export abstract class DomainMemory {
     return this.list(systemAccountId)[0]
   }
 
-  /** Those that are kept only for their mail. */
+  /** Domains that are kept only for their mail. */
   protected removed(): Domain[] {
     return [...this.#byId.values()].filter(({ removedAt }) => removedAt !== null)
   }

@@ -6,7 +6,7 @@ import { parseSelector } from './sending-domain-name.ts'
 
 /** What a domain's owner may choose about its keys. */
 export interface KeyWishes {
-  /** The selector of the given key, else of the RSA key; the other's is derived from it. */
+  /** The selector of the given key, else of the RSA key; the other selector is derived from it. */
   dkimSelector?: string | null | undefined
   /** PEM; replaces the generated key of its kind. */
   dkimPrivateKey?: string | null | undefined

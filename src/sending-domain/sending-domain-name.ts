@@ -19,9 +19,9 @@ export function parseDomainName(input: string): string {
   const labels = name.split('.')
   if (!labels.every(isLabel) || isAddress(name)) throw invalid(input, 'is not a domain name')
   if (name.length > longestDomain) throw invalid(input, `is longer than ${longestDomain} characters`)
-  if (labels.length === 1) throw invalid(input, 'has a single label; give a whole domain, such as example.com')
+  if (labels.length === 1) throw invalid(input, 'has a single label; give a full domain, such as example.com')
   if (getPublicSuffix(name, { allowPrivateDomains: false }) === name) {
-    throw invalid(input, 'is a public suffix, under which anyone may register; give a domain of your own below it')
+    throw invalid(input, 'is a public suffix, under which anyone can register names; give a domain of your own below it')
   }
   return name
 }
@@ -65,7 +65,7 @@ export function parseTrackingLabel(label: string | null | undefined, returnPathL
 export function parseSelector(input: string): string {
   const selector = input.toLowerCase()
   if (isLabel(selector) && selector.length <= 50 && !selector.startsWith('xn--')) return selector
-  throw invalidField('dkim_selector', 'must be one label of a-z, 0-9 and -, 50 characters at most, such as s2027')
+  throw invalidField('dkim_selector', 'must be one label of a-z, 0-9 and -, at most 50 characters, such as s2027')
 }
 
 /** The registered domain: the name itself, or its parent directly below a public suffix (RFC 7489 3.2). */

@@ -87,7 +87,7 @@ export class SendingDomains extends DomainMemory {
     const bare = newDomain({ accountId, name, now: this.#services.clock.now() }, wanted)
     const known = this.list(accountId)
     if (known.some((domain) => domain.name === bare.name)) throw exists(bare.name)
-    if (known.length >= mostDomains) throw new SternaError('validation_error', `An account has at most ${mostDomains} domains.`)
+    if (known.length >= mostDomains) throw new SternaError('validation_error', `An account can have at most ${mostDomains} domains.`)
     return this.#insert(bare, wanted)
   }
 
@@ -288,4 +288,4 @@ const rotationInProgress = (): SternaError =>
   )
 
 const selectorTaken = (cause: unknown): SternaError =>
-  new SternaError('validation_error', 'The `dkim_selector` field names a selector that this domain already has.', { cause })
+  new SternaError('validation_error', 'The `dkim_selector` field names a selector that this domain already uses.', { cause })

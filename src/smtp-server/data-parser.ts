@@ -17,8 +17,8 @@ export function mended(parser: Parser): Parser {
     parser._continueCallback = typeof resume !== 'function'
     if (typeof resume === 'function') resume()
   }
-  // It checks every byte of a message, a twentieth of all our work at 50 KB; it needs only the lines that begin with a dot, and three bytes
-  // before them.
+  // It checks every byte of a message, which is a twentieth of all our work at 50 KB; it needs only the lines that begin with a dot,
+  // and three bytes before them.
   const feed = parser._feedDataStream.bind(parser)
   parser._feedDataStream = (chunk, done) => {
     const stream = parser._dataStream

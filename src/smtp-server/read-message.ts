@@ -23,7 +23,7 @@ export type MessageCollector = Pick<ContentCollector, 'add' | 'isFull' | 'spill'
 /** The connection ended before the message did, so there is nobody to answer. */
 export class ClientGone extends Error {
   constructor() {
-    super('the client has left before the message was complete')
+    super('the client left before the message was complete')
     this.name = 'ClientGone'
   }
 }
@@ -36,7 +36,7 @@ const headerEnd = Buffer.from('\r\n\r\n')
 const lineEnd = Buffer.from('\r\n')
 const lf = 10
 
-/** RFC 5321 4.5.2 leaves NUL to the receiver, and some cut the message there. */
+/** RFC 5321 4.5.2 leaves NUL to the receiver, and some cut off the message there. */
 const nulByte = new SmtpRefusal(replyOf(550, '5.6.0', 'The message contains a NUL byte. Encode binary content as base64'))
 
 const bareLineEnd = (kind: 'CR' | 'LF'): SmtpRefusal =>

@@ -150,7 +150,7 @@ export class SmtpConnection<User> extends SMTPConnection {
 
   /** Somebody else got its seat. */
   giveWay(): void {
-    this.#hangUp('4.7.0 Too many connections, and nothing was heard on yours; try again later')
+    this.#hangUp('4.7.0 Too many connections, and yours was idle; try again later')
   }
 
   /** At once: a client that does not listen, or does not hang up, would keep the connection longer. */

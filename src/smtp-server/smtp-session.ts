@@ -31,17 +31,17 @@ export type SmtpAccess<User> =
 
 export interface LoginRefusal {
   reply: Reply
-  /** How long the client waits for it, ms. */
+  /** How long the client must wait for it, ms. */
   delayMs: number
 }
 
 export const isLoginRefusal = (answer: unknown): answer is LoginRefusal =>
   typeof answer === 'object' && answer !== null && 'delayMs' in answer && 'reply' in answer
 
-/** True if nobody logs in. */
+/** True if nobody needs to log in. */
 export const isOpen = <User>(access: SmtpAccess<User>): access is { anyone: User } => 'anyone' in access
 
-/** What the port does with what arrives over the protocol. */
+/** What the port does with what clients send. */
 export interface SmtpHandlers<User> {
   access: SmtpAccess<User>
   /** Null if this client may begin this message now. */
@@ -94,7 +94,7 @@ export class SmtpSession {
 
   /** MAIL FROM. `mayBegin` is asked last, when everything else is valid. */
   begin(command: Uint8Array, mayBegin: (mail: MailCommand) => Reply | null): Reply {
-    if (this.#mail) return replyOf(503, '5.5.1', 'A message has been begun already, send RSET to drop it')
+    if (this.#mail) return replyOf(503, '5.5.1', 'A message has already begun, send RSET to drop it')
     const mail = parseMailCommand(command)
     if ('code' in mail) return mail
     const { maxMessageBytes } = this.#settings
@@ -116,7 +116,7 @@ export class SmtpSession {
     const isAgain = this.#recipients.has(recipient.forwardPath)
     if (this.#recipients.size >= maxRecipients && !isAgain) {
       this.#commands -= 1 - costOfRecipientInVain
-      return replyOf(452, '4.5.3', `A message may have ${maxRecipients} recipients, send another one for the rest`)
+      return replyOf(452, '4.5.3', `A message can have ${maxRecipients} recipients, send another one for the rest`)
     }
     this.#commands -= isAgain ? 1 - costOfRecipientInVain : 1
     this.#recipients.set(recipient.forwardPath, recipient)

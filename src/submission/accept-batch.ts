@@ -11,14 +11,14 @@ import { batchRefusal, type RefusedItem } from './batch-refusal.ts'
 import type { Remember } from './idempotency-keys.ts'
 import type { Upload } from './upload.ts'
 
-/** Several messages of one submitter, handed over together. */
+/** Several messages of one submitter, submitted together. */
 interface SubmissionBatch {
   submitter: Submitter
-  /** In order; a message that was refused before it got here keeps its place. */
+  /** In order; a message that was refused earlier keeps its position. */
   items: (Submission | SternaError)[]
-  /** `strict`: all of them or none; `permissive`: those that can be. */
+  /** `strict`: all of them or none; `permissive`: those that are valid. */
   mode: 'strict' | 'permissive'
-  /** For the batch as a whole; that of a submission in it does not count. */
+  /** For the whole batch; that of a single submission does not count. */
   idempotency: Idempotency | null
 }
 
@@ -27,7 +27,7 @@ export interface AcceptedBatch {
   replayed: boolean
   /** In the order of the batch. */
   emails: Accepted[]
-  /** Those that were not taken; none in strict mode. `index` counts from 0. */
+  /** The refused ones; none in strict mode. `index` counts from 0. */
   errors: { index: number; code: ErrorCode; message: string }[]
 }
 
@@ -35,11 +35,11 @@ export interface AcceptedBatch {
 export type AcceptBatch = (batch: SubmissionBatch) => Promise<AcceptedBatch>
 
 /**
- * Like `accept`, for several messages: one write holds all that are taken, so that they are on disk together
- * or not at all. They go through the queue, since they would fill the memory that single messages go on in.
+ * Like `accept`, for several messages: one write contains all accepted messages, so that they are on disk together or not
+ * at all. They go through the queue, because they would fill the memory that single messages pass through.
  *
- * @throws SternaError where nothing is taken: in strict mode the first refusal, with the faults of all of them
- * @throws StorageFullError where the disk has no room; nothing was accepted
+ * @throws SternaError if nothing is accepted: in strict mode the first refusal, with the faults of all messages
+ * @throws StorageFullError if the disk has no room; nothing was accepted
  */
 export async function acceptBatch(batch: SubmissionBatch, services: AcceptServices): Promise<AcceptedBatch> {
   const now = services.clock.now()
@@ -65,7 +65,7 @@ function judge(submission: Submission, now: number, services: AcceptServices): A
   try {
     return admissionOf(submission, authorise(submission, services), now)
   } catch (error) {
-    // That is no fault of this one email.
+    // This is not the fault of one email.
     if (!(error instanceof SternaError) || error.code === 'account_suspended') throw error
     return error
   }
@@ -85,7 +85,7 @@ async function admitAll(all: Admissions, services: AcceptServices, remember: Rem
   return admitUnsuppressed(to, services, (terms) => writeAll(all, { remember, ...terms }, services))
 }
 
-/** The addresses of all of them, each topic by itself. */
+/** The addresses of all messages, separately for each topic. */
 function addressedMail(submissions: Submission[]): AddressedMail[] {
   const byTopic = Map.groupBy(submissions, ({ options }) => options.unsubscribeTopic)
   return Array.from(byTopic, ([topic, ofTopic]) => ({
@@ -121,7 +121,7 @@ async function writeAll(
   return accepted
 }
 
-/** A batch may have five thousand recipients: other connections get their turn in between. */
+/** A batch may have five thousand recipients, so other connections get their turn in between. */
 const recipientsAtOnce = 500
 
 const othersTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

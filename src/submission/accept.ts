@@ -19,28 +19,28 @@ export interface AcceptServices extends AuthoriseServices {
   idempotencyKeys: IdempotencyKeys
   erasedAddress: ErasedAddress
   metrics: Pick<Metrics, 'accepted'>
-  /** How long an undelivered recipient is tried where the submission does not say, ms. */
+  /** How long to retry a recipient if the submission does not say, ms. */
   giveUpAfterMs: number
 }
 
 /** `accept`, bound to its services. */
 export type Accept = (submission: Submission, besides?: Statement[]) => Promise<Accepted>
 
-/** Reads a submission to its end, with an upload for what memory is not to hold of it. */
+/** Reads a submission to its end, with an upload for what should not be held in memory. */
 export type Arrive = (upload: Pick<Upload, 'store'>) => Promise<Submission>
 
 /** `accept` for a message that is still arriving. */
 export type AcceptArriving = (arrive: Arrive) => Promise<Accepted>
 
 /**
- * The one way for a message into the system. When the promise resolves, the message
- * is on disk: every recipient will be delivered to, or told to be undeliverable. Of one that is refused nothing stays.
+ * The one way for a message into the system. When the promise resolves, the message is on disk: every recipient will either
+ * get it or be reported as undeliverable. Nothing stays of a refused message.
  *
  * @param from the submission, or what reads it
  * @param besides written in the same batch as the message: together or not at all
- * @throws ConflictError, UniqueError where that is refused
- * @throws SternaError where the submitter may not send it, or the idempotency key was used for something else
- * @throws StorageFullError where the disk has no room; nothing was accepted
+ * @throws ConflictError, UniqueError if that is refused
+ * @throws SternaError if the submitter may not send it, or the idempotency key was used for something else
+ * @throws StorageFullError if the disk has no room; nothing was accepted
  */
 export function accept(from: Submission | Arrive, services: AcceptServices, besides: Statement[] = []): Promise<Accepted> {
   return services.uploads.run(async (upload) => {
@@ -97,7 +97,7 @@ async function admit(
   return accepted
 }
 
-/** Mail that is due at once and fits into memory goes on without being read back. */
+/** Mail that is due at once and fits into memory continues without being read back. */
 function reserveSlot(submission: Submission, waiting: WaitingRecipient[], services: AcceptServices) {
   const { size, pending, stored } = submission.content
   const isFresh = waiting.length > 0 && waiting[0]?.state === 'queued' && stored === 0 && pending.length === 1

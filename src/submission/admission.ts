@@ -16,7 +16,7 @@ import type { SigningDomain } from './authorise.ts'
 /** The answer to the submitter; a replay with the same idempotency key gets the same one. */
 export interface Accepted {
   messageId: string
-  /** With its angle brackets. */
+  /** Includes the angle brackets. */
   messageIdHeader: string
   /** Epoch, ms. */
   createdAt: number
@@ -36,7 +36,7 @@ interface AcceptedRecipient {
 
 type AdmittedRecipient = NewRecipient & Pick<AcceptedRecipient, 'state'>
 
-/** A submission that was authorised, and its row. */
+/** An authorised submission and its row. */
 export interface Admission {
   submission: Submission
   message: MessageRow
@@ -48,7 +48,7 @@ export function admissionOf(submission: Submission, domain: SigningDomain | null
   return { submission, message: messageRow(settled, { domainId: domain?.id ?? null, now }) }
 }
 
-/** The envelope's recipients, each once, in their first states. */
+/** The envelope's recipients, each once, in their initial states. */
 export function recipientsOf({ submission, message }: Admission, isSuppressed: IsSuppressed, giveUpAfterMs: number): AdmittedRecipient[] {
   const { scheduledAt, expiresIn, unsubscribeTopic } = submission.options
   const byAddress = new Map<string, EnvelopeRecipient>()

@@ -3,7 +3,7 @@ import { ConflictError, type Database, type Statement } from '../store/database.
 import { findSuppressed, noneSuppressed, type AddressedMail, type IsSuppressed } from '../suppression/suppression-list.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 
-/** Under which terms something is written. */
+/** The conditions under which something is written. */
 export interface Terms {
   /** Statements that must hold when it is written. */
   conditions: Statement[]
@@ -11,8 +11,8 @@ export interface Terms {
 }
 
 /**
- * Hardly anybody is on the suppression list: `admit` writes under the condition that none of the addresses is, and the
- * list is read only where that is refused.
+ * Hardly any recipient is on the suppression list. So `admit` writes on the condition that none of the addresses is, and the list is
+ * read only if that fails.
  */
 export async function admitUnsuppressed<T>(
   to: { submitter: Submitter; mail: AddressedMail[]; now: number },

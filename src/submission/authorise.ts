@@ -55,7 +55,7 @@ function ownedDomain(name: string, submitter: Submission['submitter'], services:
     )
   }
   if (submitter.domainId !== null && submitter.domainId !== domain.id) {
-    throw new SternaError('restricted_api_key', `This API key may not send from ${name}.`)
+    throw new SternaError('restricted_api_key', `This API key cannot send from ${name}.`)
   }
   return domain
 }

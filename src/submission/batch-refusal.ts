@@ -1,8 +1,8 @@
 import { SternaError, type ErrorCode, type FieldFault } from '../errors.ts'
 
-/** Why one email of a batch is not taken. */
+/** Why one email of a batch is refused. */
 export interface RefusedItem {
-  /** Its place in the batch, from 0. */
+  /** Its position in the batch, from 0. */
   index: number
   error: SternaError
 }
@@ -10,14 +10,14 @@ export interface RefusedItem {
 /** More than anybody reads. */
 const mostFaults = 100
 
-/** The field that a refusal is about where it does not say so itself. */
+/** The field that a refusal is about, if the refusal does not name it. */
 const fieldOf: Partial<Record<ErrorCode, string>> = {
   domain_not_verified: 'from',
   restricted_api_key: 'from',
   too_many_recipients: 'to',
 }
 
-/** The one refusal of a batch that is taken whole or not at all; each fault names its email first: `3.to`. */
+/** The single refusal of a batch that is accepted entirely or not at all; each fault starts with its email: `3.to`. */
 export function batchRefusal(refused: RefusedItem[]): SternaError {
   const [first] = refused
   if (!first) throw new Error('a batch was refused without a reason')

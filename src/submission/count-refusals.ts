@@ -4,7 +4,7 @@ import type { Reply } from '../smtp/reply.ts'
 
 type Reason = keyof Metrics['refused']['smtp']
 
-/** What was the matter with a submission that got this reply (RFC 3463). */
+/** Why a submission got this reply (RFC 3463). */
 export function refusalReason({ code, enhancedStatus }: Reply): Reason {
   const subject = enhancedStatus?.slice(1) ?? ''
   if (code === 535 || subject === '.7.8' || subject === '.7.0') return 'authentication'
@@ -14,7 +14,7 @@ export function refusalReason({ code, enhancedStatus }: Reply): Reason {
   return subject === '.3.0' ? 'internal' : 'invalid'
 }
 
-/** The same handlers, with a count of whom they refuse before a message is read. */
+/** The same handlers, but they count the clients refused before a message is read. */
 export function countRefusals<User>(handlers: SmtpHandlers<User>, { refused }: Pick<Metrics, 'refused'>): SmtpHandlers<User> {
   const noted = (reply: Reply): Reply => {
     if (reply.code >= 400) refused.smtp[refusalReason(reply)].add()

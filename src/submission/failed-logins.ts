@@ -3,22 +3,22 @@ import { clientNetwork } from '../ip-address.ts'
 import { minuteMs, RateLimiter } from '../rate-limiter.ts'
 
 const allowed = { limit: 10, windowMs: 10 * minuteMs }
-/** Failures that are answered at once: a person, or a program that has an old key. */
+/** Failures that are answered at once: by a person, or a program with an old key. */
 const promptFailures = 3
-/** How long the answer to the first one beyond these waits, ms; it doubles up to the longest. */
+/** How long the answer to the first failure beyond these waits, ms; it doubles up to the longest. */
 const [shortestDelayMs, longestDelayMs] = [500, 4_000]
 
-/** What follows for a network. */
+/** What to do about a network. */
 interface Verdict {
-  /** It has had too many in ten minutes and should be cut off. */
+  /** It had too many failures in ten minutes and should be cut off. */
   isTooMany: boolean
   /** How long its answer should wait, ms. */
   delayMs: number
 }
 
 /**
- * Counts failed logins per client network, so that guessing gets slow. It bars nobody who
- * has the right key: many programs may share an address, and one of them with a wrong key must not shut the others out.
+ * Counts failed logins per client network, to slow down guessing. It never blocks anybody with the right key: many programs may share
+ * an address, and one of them with a wrong key must not lock out the others.
  */
 export class FailedLogins {
   readonly #limiter: RateLimiter

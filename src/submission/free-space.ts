@@ -3,16 +3,16 @@ import { SternaError } from '../errors.ts'
 import type { Health } from '../health.ts'
 import { StorageFullError } from '../store/database.ts'
 
-/** How often the file system is asked, ms. */
+/** How often the free space is measured, ms. */
 const intervalMs = 1_000
-/** What a message costs on disk for each byte of it: log and database hold it for a while both. */
+/** What a message costs on disk for each byte: for a while, both the log and the database hold it. */
 const writtenPerByte = 2.5
-/** The reserve is never more than this part of the file system, so that a small disk can be used at all. */
+/** The reserve is at most this fraction of the file system, so that small disks are usable too. */
 const largestPart = 0.1
 
 /**
- * Keeps a reserve of disk space for what is queued already: outcomes, events and retries must be written even when
- * new mail has to be refused.
+ * Keeps a reserve of disk space for what is already queued: outcomes, events and retries must be written even when new mail has to be
+ * refused.
  */
 export class FreeSpace {
   readonly #directory: string
@@ -38,7 +38,7 @@ export class FreeSpace {
     clearInterval(this.#timer)
   }
 
-  /** Asks the file system; where it gives no answer the last figure stands. */
+  /** Measures the free space; if the file system gives no answer, the last figure stays. */
   async measure(): Promise<void> {
     const { bavail, blocks, bsize } = await statfs(this.#directory).catch(() => ({ bavail: NaN, blocks: 0, bsize: 0 }))
     if (Number.isNaN(bavail)) return
@@ -46,19 +46,19 @@ export class FreeSpace {
     this.#health.set('disk_full', this.#left <= 0, { free: bavail * bsize })
   }
 
-  /** True where a message of so many bytes would be let in now. */
+  /** True if a message of this many bytes would be accepted now. */
   has(bytes: number): boolean {
     return this.#left >= bytes * writtenPerByte
   }
 
   /**
-   * Counts a message of so many bytes against what is left until the next measurement.
-   * @throws StorageFullError where it would use up the reserve
-   * @throws SternaError `service_unavailable` where what is written has no place on the disk any more
+   * Subtracts a message of this many bytes from the free space until the next measurement.
+   * @throws StorageFullError if it would use up the reserve
+   * @throws SternaError `service_unavailable` if the database's files no longer exist on the disk
    */
   require(bytes: number): void {
     if (this.#health.has('database_gone')) {
-      throw new SternaError('service_unavailable', 'The server cannot keep mail at the moment. Nothing was accepted; try again later.')
+      throw new SternaError('service_unavailable', 'The server cannot store mail at the moment. Nothing was accepted; try again later.')
     }
     if (!this.has(bytes)) throw new StorageFullError('the disk has only its reserve left')
     this.#left -= bytes * writtenPerByte

@@ -8,8 +8,8 @@ import { ConflictError, type Database, type Row, type Statement } from '../store
 const keptMs = 24 * 3_600_000
 
 /**
- * The statement that remembers an answer under its key, for the batch that makes the answer true.
- * `messageId` is null where the answer is about several messages.
+ * The statement that remembers an answer under its key, for the batch that makes the answer true. `messageId` is null if the answer is
+ * about several messages.
  */
 export type Remember = (answer: object, messageId: string | null) => Statement
 
@@ -25,8 +25,8 @@ interface IdempotencyRow extends Row {
 }
 
 /**
- * Makes a submission with an idempotency key happen once. The key is written in the same batch as the message, so
- * neither a crash nor two submissions at the same moment can leave one without the other.
+ * Executes a submission with an idempotency key only once. The key is written in the same batch as the message, so neither a crash nor
+ * two simultaneous submissions can leave one without the other.
  */
 export class IdempotencyKeys {
   readonly #db: Database
@@ -41,9 +41,9 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Runs `submit` unless the key has an answer already, which is given again with `replayed: true`.
-   * @throws SternaError `invalid_idempotent_request` where the key was used for another submission,
-   *   `concurrent_idempotent_requests` while the first one with this key is under way
+   * Runs `submit` unless the key already has an answer, which is then returned with `replayed: true`.
+   * @throws SternaError `invalid_idempotent_request` if the key was used for another submission,
+   *   `concurrent_idempotent_requests` while the first one with this key is in progress
    */
   async once<T extends { replayed: boolean }>(
     accountId: string,

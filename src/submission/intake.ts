@@ -5,7 +5,7 @@ import { accept, type AcceptServices, type Arrive } from './accept.ts'
 import type { Accepted } from './admission.ts'
 import { resendFailed, type Resend } from './resend-failed.ts'
 
-/** The one way in, bound to its services: everything that brings mail calls it. */
+/** The one way in, bound to its services: everything that brings in mail calls it. */
 export interface Intake {
   accept: (from: Submission | Arrive, besides?: Statement[]) => Promise<Accepted>
   acceptBatch: AcceptBatch

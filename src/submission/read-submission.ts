@@ -65,7 +65,7 @@ function completedHeader(bytes: Buffer, traceField: ReadSubmissionOptions['trace
   const completed = complete(bytes, { received: traceField(now), now })
   if (!completed.ok) throw new SmtpRefusal(replyOf(550, '5.6.0', completed.fault))
   if (completed.receivedCount > maxReceived) {
-    throw new SmtpRefusal(replyOf(554, '5.4.6', `The message has passed more than ${maxReceived} hosts, it goes round in circles`))
+    throw new SmtpRefusal(replyOf(554, '5.4.6', `The message has passed more than ${maxReceived} hosts, so it is probably in a loop`))
   }
   return completed
 }

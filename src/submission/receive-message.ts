@@ -60,7 +60,7 @@ export async function receiveMessage(
     if (!(error instanceof ClientGone)) services.metrics.refused.smtp[refusalReason(reply)].add()
     if (error instanceof ClientGone) log.info({ ...about, address: client.address }, 'SMTP client left before its message was complete')
     else if (isRefusal(error)) log.info({ ...about, reply: `${reply.code} ${reply.enhancedStatus} ${reply.text}` }, 'message refused')
-    else log.error({ ...about, error }, 'message could not be taken')
+    else log.error({ ...about, error }, 'a message could not be accepted')
     return reply
   }
 }

@@ -35,7 +35,7 @@ export async function resendFailed(messageId: string, by: ResendRequest, service
   const { db, clock, accept } = services
   const [recipients, stored] = await Promise.all([failedRecipients(messageId, db), storedMessage(messageId, db)])
   if (recipients.length === 0) {
-    throw new SternaError('invalid_state', 'No recipient of this email has failed for good, so there is nobody to send it to again.')
+    throw new SternaError('invalid_state', 'No recipient of this email has failed permanently, so there is nobody to send it to again.')
   }
   const { row, start } = stored
   return accept({

@@ -33,24 +33,24 @@ export interface SubmissionServerOptions {
   tlsListen: ListenPlace[]
   /** Our name in greetings and Received fields. */
   hostname: string
-  /** Whether Received tells who the client is. */
+  /** Whether Received names the client. */
   traceClients: boolean
   maxMessageBytes: number
   maxRecipients: number
-  /** From one client address, over all ports. */
+  /** Per client address, for all ports together. */
   maxConnectionsPerAddress: number
-  /** Over all ports. */
+  /** For all ports together. */
   maxConnections: number
   allowPlaintextAuthOnLoopback: boolean
   /** Networks in CIDR notation. */
   trustedProxies: readonly string[]
-  /** Of one account; 0 sets no limit. */
+  /** Per account; 0 means no limit. */
   messagesPerMinute: number
 }
 
 /**
- * Opens the ports where apps hand over mail by SMTP (RFC 6409, RFC 8314): those with STARTTLS, then those with TLS.
- * @throws SternaError `configuration` where a port cannot be opened; then none is left open
+ * Opens the ports for submission over SMTP (RFC 6409, RFC 8314): those with STARTTLS, then those with TLS.
+ * @throws SternaError `configuration` if a port cannot be opened; then none stays open
  */
 export async function startSubmissionServer(services: SubmissionServerServices, options: SubmissionServerOptions): Promise<SmtpServer> {
   const places = [
@@ -90,7 +90,7 @@ function handlersFor(services: SubmissionServerServices, options: SubmissionServ
     mayBegin(key, _, { size }) {
       const refusal = mayStillSend(key)
       if (refusal) return refusal
-      // RFC 1870 6.1: what finds no room need not be sent.
+      // RFC 1870 6.1: a message that does not fit need not be sent.
       if (!space.has(size ?? 0)) return noRoom
       if (rate.take(key.accountId) === 0) return null
       metrics.rateLimits.smtp_messages.add()
@@ -100,13 +100,13 @@ function handlersFor(services: SubmissionServerServices, options: SubmissionServ
   }
 }
 
-/** Nothing here says whether a key exists: only its holder gets past the first answer. */
+/** Nothing here reveals whether a key exists: only its holder gets past the first answer. */
 const badKey = replyOf(535, '5.7.8', 'The API key is not valid. Use an API key as the password; any user name will do')
 const tooManyFailures = replyOf(421, '4.7.0', 'Too many failed logins from your address, try again in ten minutes')
-const tooFast = replyOf(451, '4.7.1', 'Your account has reached its limit of messages a minute, try again in a minute')
+const tooFast = replyOf(451, '4.7.1', 'Your account has reached its limit of messages per minute, try again in a minute')
 const noRoom = refusalFor(new StorageFullError())
 const suspendedText = 'The account is suspended and cannot send. Ask the operator of this server'
-const permissionText = 'This API key may not send mail, it needs the permission sending_access or full_access'
+const permissionText = 'This API key cannot send mail, it needs the permission sending_access or full_access'
 
 function loginRefusal(key: AuthenticatedKey): Reply | null {
   const refusal = sendingRefusal(key)

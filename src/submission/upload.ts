@@ -13,7 +13,7 @@ interface UploadServices {
   space: Pick<FreeSpace, 'require'>
 }
 
-/** Chunks that one commit stores, so that none gets long. */
+/** Chunks that one commit stores, so that no commit takes long. */
 const chunksAtOnce = 4
 
 interface Chunk {
@@ -23,9 +23,9 @@ interface Chunk {
 }
 
 /**
- * The contents of messages that are on their way in. A message of which something is stored has a row in `upload`, written
- * with its first chunk and removed by the batch that makes the message. Content is dropped only where that row stands, so
- * that of a message that is there all the same nothing can be lost.
+ * The contents of messages that are coming in. A message that is partly stored has a row in `upload`, written with its first chunk and
+ * removed by the batch that creates the message. Content is removed only while that row exists, so an existing message can never lose
+ * content.
  */
 export class Uploads {
   readonly #services: UploadServices
@@ -35,7 +35,7 @@ export class Uploads {
     this.#services = services
   }
 
-  /** Runs `take` with an upload. Nothing of it stays but what was completed, however `take` ends. */
+  /** Runs `take` with an upload. However `take` ends, only completed messages stay. */
   async run<T>(take: (upload: Upload) => Promise<T>): Promise<T> {
     const upload = new Upload(this.#services)
     this.#open.add(upload)
@@ -47,7 +47,7 @@ export class Uploads {
     }
   }
 
-  /** Removes what a crash has left, and what could not be removed when it was abandoned. For the start, and now and then. */
+  /** Removes what a crash left behind, and what could not be removed when it was abandoned. Call it on startup, and regularly. */
   async sweep(): Promise<void> {
     const { db } = this.#services
     const left = await db.read<{ message_id: string }>('select message_id from upload')
@@ -56,10 +56,10 @@ export class Uploads {
   }
 }
 
-/** The content of one submission, or of a batch of them, from its first byte to its message. */
+/** The content of one submission, or of a batch of them, from its first byte to the finished message. */
 export class Upload {
   readonly #services: UploadServices
-  /** Of which something may be stored. */
+  /** Contents that may be partly stored. */
   readonly messageIds = new Set<string>()
 
   constructor(services: UploadServices) {
@@ -67,7 +67,7 @@ export class Upload {
   }
 
   /**
-   * Asks whether there is room for what is not stored yet.
+   * Checks that there is room for what is not stored yet.
    * @throws StorageFullError
    */
   require(contents: Content[]): void {
@@ -75,7 +75,7 @@ export class Upload {
   }
 
   /**
-   * Stores chunks of a message that is still arriving, those from number `first` on; they are on disk when the promise resolves.
+   * Stores chunks of a message that is still arriving, starting with number `first`; they are on disk when the promise resolves.
    * @throws StorageFullError
    */
   async store(id: string, first: number, chunks: Uint8Array[]): Promise<void> {
@@ -84,8 +84,8 @@ export class Upload {
   }
 
   /**
-   * Stores so much of these contents that the rest fits into one commit.
-   * @throws SternaError `invalid_state` where a content that is to be copied is no longer there
+   * Stores enough of these contents that the rest fits into one commit.
+   * @throws SternaError `invalid_state` if a content to be copied is gone
    */
   async storeAhead(submissions: Submission[]): Promise<void> {
     let rest = submissions.reduce((sum, { content }) => sum + bytesOf(content.pending), 0)
@@ -103,7 +103,7 @@ export class Upload {
   }
 
   /**
-   * Writes the batch that makes the messages, with what is left of their contents: on disk together, or not at all.
+   * Writes the batch that creates the messages, with the rest of their contents: on disk together, or not at all.
    * @throws what `Database.write` throws
    */
   async complete(submissions: Submission[], batch: Statement[]): Promise<void> {
@@ -115,7 +115,7 @@ export class Upload {
     this.messageIds.clear()
   }
 
-  /** Removes what was stored of messages that were not made. Never rejects: what it cannot remove is swept later. */
+  /** Removes what was stored of unfinished messages. Never rejects: what it cannot remove is swept later. */
   async abandon(): Promise<void> {
     const { db, log } = this.#services
     for (const messageId of this.messageIds) {
@@ -126,7 +126,7 @@ export class Upload {
     this.messageIds.clear()
   }
 
-  /** Within the store, so that none of it comes into memory here. */
+  /** Inside the store, so that the content does not pass through this thread's memory. */
   async #copy(from: string, id: string, content: Content): Promise<void> {
     const chunks = Math.max(1, Math.ceil(content.size / chunkSize))
     try {
@@ -168,7 +168,7 @@ const copyChunks = (messages: { from: string; id: string }, { first, end }: { fi
   expect: end - first,
 })
 
-/** Removes the chunks of a message that was not completed, its row last. */
+/** Removes the chunks of an unfinished message, then its row. */
 async function dropContent(id: string, db: Database): Promise<void> {
   const chunks = `select c.chunk from upload u join content c on c.message_id = u.message_id where u.message_id = :id limit :rows`
   await removeInPieces(db, [{ sql: `delete from content where message_id = :id and chunk in (${chunks})`, params: { id } }])

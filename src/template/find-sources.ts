@@ -29,7 +29,7 @@ export async function findSources(
   let length = 0
   const add = (mentions: Mention[]): void => {
     for (const { name } of mentions)
-      if (names.add(name).size > mostSources) throw tooMany(`A template may consist of at most ${mostSources} other templates.`)
+      if (names.add(name).size > mostSources) throw tooMany(`A template can consist of at most ${mostSources} other templates.`)
     waiting.push(...mentions)
   }
   add(mentionsOf(root, { isLayout: true }))
@@ -58,7 +58,7 @@ function refuse(error: unknown, { name, isLayout }: Mention): never {
   const what = isLayout ? `The layout ${name}` : `The partial {{> ${name}}}`
   const message =
     error.code === 'template_not_published'
-      ? `${what} was never published. Publish it first.`
+      ? `${what} has never been published. Publish it first.`
       : `${what} does not exist: there is no template with this alias or id.`
   const field = isLayout ? 'layout' : 'html'
   throw new SternaError('validation_error', message, { faults: [{ field, code: error.code, message, help: null }] })

@@ -55,7 +55,7 @@ function sameEnd(a: string, b: string, start: number): number {
   let same = 0
   let wholeLines = 0
   while (same < length && a.charCodeAt(a.length - 1 - same) === b.charCodeAt(b.length - 1 - same)) {
-    // What stands behind a line break is whole.
+    // What follows a line break starts a whole line.
     if (a.charCodeAt(a.length - 1 - same) === newline) wholeLines = same
     same++
   }

@@ -23,7 +23,7 @@ export class LiveTemplates {
   readonly #db: Pick<Database, 'read'>
   /** By account, id or alias, and version. */
   readonly #cached = new LRUCache<string, Cached>({ maxSize: room, sizeCalculation: sizeOf })
-  /** Counts what was forgotten: what is being read meanwhile may be of yesterday. */
+  /** Counts removals from memory: what is being read at the same time may be outdated. */
   #forgotten = 0
 
   constructor(db: Pick<Database, 'read'>) {
@@ -57,7 +57,7 @@ export class LiveTemplates {
   }
 }
 
-/** characters; that many small ones are held at most, too */
+/** characters; limits how many small ones are held, too */
 const overhead = 4 * 1024
 
 const sizeOf = ({ template }: Cached): number => template.html.length + (template.text?.length ?? 0) + overhead

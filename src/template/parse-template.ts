@@ -28,7 +28,7 @@ class TemplateFault extends Error {
 /** An alias or an id. */
 export const templateName = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
-/** Sections in one another. */
+/** Nested sections. */
 const deepest = 32
 /** A newsletter has hundreds. */
 const mostTags = 20_000
@@ -49,7 +49,7 @@ interface Tag {
   text: string
   kind: '' | '#' | '^' | '/' | '!' | '&' | '>'
   name: string
-  /** The places of its first character, and behind its last. */
+  /** The positions of its first character, and after its last. */
   at: number
   end: number
 }
@@ -74,7 +74,7 @@ function nodesOf(text: string, insertions: Insertion[]): TemplateNode[] {
   const open = [root]
   let from = 0
   let tags = 0
-  // Whether there is nothing but white space on this line before `from`.
+  // Whether only white space precedes `from` on this line.
   let isLineBlank = true
   for (let at = text.indexOf('{{'); at !== -1; at = text.indexOf('{{', from)) {
     const tag = tagAt(text, at)
@@ -127,7 +127,7 @@ function applyTag(tag: Tag, open: OpenSection[]): void {
   }
 }
 
-/** Postmark's layouts call it so too. */
+/** Postmark's layouts use the same name. */
 const contentName = '@content'
 
 const isInsertion = ({ kind, name }: Tag): boolean => kind === '>' || (kind === '&' && name === contentName)
@@ -143,7 +143,7 @@ function closeSection(tag: Tag, open: OpenSection[]): void {
   if (open.length === 0)
     throw new TemplateFault(tag.at, `${tag.text} closes a section that was not opened. Write {{#${quoted(tag.name)}}} where it begins.`)
   if (section.name !== tag.name) {
-    throw new TemplateFault(tag.at, `${tag.text} stands where ${section.tag} is open. Write {{/${section.name}}} before it.`)
+    throw new TemplateFault(tag.at, `${tag.text} comes while ${section.tag} is still open. Write {{/${section.name}}} before it.`)
   }
 }
 
@@ -154,13 +154,13 @@ function tagAt(text: string, at: number): Tag {
   if (closeAt === -1)
     throw new TemplateFault(at, `${quoted(text.slice(at, at + longestQuote))} is never closed. Write ${close} where the tag ends.`)
   const end = closeAt + close.length
-  // React writes > so.
+  // React writes > like this.
   const inside = text.slice(at + close.length, closeAt).replace(/^\s*&gt;(?=\s)/, '>')
   if (isTriple) return { text: quoted(text.slice(at, end)), kind: '&', name: inside.trim(), at, end }
   const [, sigil = ''] = /^\s*([#^/!&>=<$%*]?)/.exec(inside) ?? []
   const tag = { text: quoted(text.slice(at, end)), name: inside.trimStart().slice(sigil.length).trim(), at, end }
   if (isKind(sigil)) return { ...tag, kind: sigil }
-  throw new TemplateFault(at, `${tag.text} is not supported: ${refused[sigil] ?? 'a name cannot begin so'}.`)
+  throw new TemplateFault(at, `${tag.text} is not supported: ${refused[sigil] ?? 'a name cannot start like this'}.`)
 }
 
 const isKind = (sigil: string): sigil is Tag['kind'] => ['', '#', '^', '/', '!', '&', '>'].includes(sigil)
@@ -174,21 +174,18 @@ const refused: Record<string, string> = {
 /** @throws TemplateFault if it is not a name */
 function pathOf({ name, text, at }: Tag): string[] {
   if (name === '.') return []
-  // Before splitting: some megabytes would become an equally long list.
-  if (name.length > longestName) throw new TemplateFault(at, `${text} has no valid name, which has ${longestName} characters at most.`)
+  // Before splitting: several megabytes would become an equally long list.
+  if (name.length > longestName) throw new TemplateFault(at, `${text} has no valid name. A name has at most ${longestName} characters.`)
   const path = name.split('.')
   if (path.every((part) => /^[^\s.{}"'()[\]|#^/!&>=<]+$/.test(part))) return path
   if (/^(?:each|if|unless|with|else)\b/.test(name)) {
     const [, subject = 'x'] = name.split(/\s+/)
     throw new TemplateFault(
       at,
-      `${text} is not Mustache, which has no words such as if and each. Write {{#${subject}}}…{{/${subject}}}, or {{^${subject}}}…{{/${subject}}} for what is left out or empty.`,
+      `${text} is not Mustache, which has no words such as if and each. Write {{#${subject}}}…{{/${subject}}}, or {{^${subject}}}…{{/${subject}}} for missing or empty values.`,
     )
   }
-  throw new TemplateFault(
-    at,
-    `${text} has no valid name. A name is letters, digits, _ and -, with dots for what is inside: {{customer.name}}.`,
-  )
+  throw new TemplateFault(at, `${text} has no valid name. A name has letters, digits, _ and -, and dots for members: {{customer.name}}.`)
 }
 
 const quoted = (text: string): string => (text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text).replace(/\s+/g, ' ')

@@ -21,7 +21,7 @@ export class OverBudget extends SternaError {
   }
 }
 
-/** Counts the cost of rendering: nested sections can repeat small data without end. */
+/** Counts the cost of rendering: nested sections can repeat a little data endlessly. */
 export class RenderBudget {
   readonly #limits: RenderLimits
   readonly #outer: RenderBudget | null
@@ -38,10 +38,7 @@ export class RenderBudget {
   step(): void {
     this.#steps++
     if (this.#steps > this.#limits.steps) {
-      throw new OverBudget(
-        'The template repeats too much with these variables. Give it shorter lists, or fewer sections in one another.',
-        this,
-      )
+      throw new OverBudget('The template repeats too much with these variables. Give it shorter lists, or nest fewer sections.', this)
     }
     this.#outer?.step()
   }

@@ -71,7 +71,7 @@ function writeValue(text: string, isRaw: boolean, rendering: Rendering): void {
 const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
 
-/** Iterates over a list, and enters anything else that is not empty once; the inverted form is for the rest. */
+/** Renders once for each entry of a list, and once for any other value that is not empty; the inverted form is for the rest. */
 function renderSection(section: { path: string[]; isInverted: boolean; nodes: TemplateNode[] }, rendering: Rendering): void {
   const value = lookUp(section.path, rendering)
   const isEmpty = !value || (Array.isArray(value) && value.length === 0)
@@ -86,7 +86,7 @@ function renderSection(section: { path: string[]; isInverted: boolean; nodes: Te
   }
 }
 
-/** Undefined if there is nothing of that name. */
+/** Undefined if there is nothing with that name. */
 function lookUp(path: string[], { contexts, budget }: Rendering): unknown {
   const [first, ...rest] = path
   if (first === undefined) return contexts.at(-1)

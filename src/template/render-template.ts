@@ -81,14 +81,14 @@ const missingFault = (name: string, field: string): FieldFault => ({
   field: `${field}.${name}`,
   code: 'missing',
   message: `The variable ${name} has no value.`,
-  help: `Give it in \`${field}\`, or declare it in the template with a fallback_value.`,
+  help: `Set it in \`${field}\`, or declare it in the template with a fallback_value.`,
 })
 
 const unprintable = (name: string, field: string): FieldFault => ({
   field: `${field}.${name}`,
   code: 'invalid_type',
   message: `The variable ${name} is an object or a list, which cannot be shown as text.`,
-  help: `Write {{#${name}}}…{{/${name}}} in the template, and name what is inside.`,
+  help: `Write {{#${name}}}…{{/${name}}} in the template, and name the members inside.`,
 })
 
 function refuseAny(faults: FieldFault[]): void {

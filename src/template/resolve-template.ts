@@ -29,10 +29,11 @@ const fault = (field: string, code: string, message: string): SternaError =>
   new SternaError('validation_error', message, { faults: [{ field, code, message, help: null }] })
 
 /**
- * Inserts the layout and partials of a template. Measures the result before building it, so partials that multiply one another cost no more
- * than their own texts.
+ * Inserts the layout and partials of a template. Measures the result before building it, so partials that multiply one another cost no
+ * more than their own texts.
  * @param found the named templates, by their names as written; all of them exist
- * @throws SternaError `validation_error` for circles, for too many, too deep or too long results, and for a layout without its place
+ * @throws SternaError `validation_error` for circles, for too many partials, for nesting that is too deep, for results that are too
+ * long, and for a layout without a place for the template
  */
 export function resolveTemplate(root: TemplateSource, found: ReadonlyMap<string, TemplateSource>): ResolvedTemplate {
   const layouts = layoutsOf(root, found)
@@ -52,7 +53,7 @@ function checkReadable(part: PartName, text: string): void {
   throw fault(
     part,
     'invalid_template',
-    `${where} has a partial that begins in one template and ends in another. Write the tag into one of them.`,
+    `${where} has a partial that begins in one template and ends in another. Write the whole tag in one of them.`,
   )
 }
 
@@ -198,7 +199,7 @@ class Expansion {
   }
 }
 
-/** The template's own come first, then the layouts', then the partials'; the first of each name counts. */
+/** The template's own declarations come first, then the layouts', then the partials'; for each name, the first counts. */
 function variablesOf(sources: TemplateSource[]): DeclaredVariable[] {
   const byKey = new Map<string, DeclaredVariable>()
   for (const variable of sources.flatMap(({ variables }) => variables)) if (!byKey.has(variable.key)) byKey.set(variable.key, variable)

@@ -2,16 +2,16 @@ import { diffLines, type LineDiff } from './line-diff.ts'
 import type { ResolvedTemplate } from './resolve-template.ts'
 import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
 
-/** What differs of one part of a template. */
+/** What differs in one part of a template. */
 export interface DiffedPart extends LineDiff {
   part: 'subject' | 'from' | 'reply_to' | 'layout' | 'variables' | 'text' | 'html'
 }
 
-/** A version as it is compared: as it is written, or with layout and partials in their places. */
+/** A version to compare: as written, or with layout and partials inserted. */
 export const asSent = (written: WrittenTemplate, sent: ResolvedTemplate | null): WrittenTemplate =>
   sent === null ? written : { ...written, ...sent }
 
-/** The parts that differ, the shorter ones first. What there is none of is compared like what is empty. */
+/** The parts that differ, shorter ones first. A missing part counts as empty. */
 export function diffTemplates(before: WrittenTemplate, after: WrittenTemplate): DiffedPart[] {
   const parts = (['subject', 'from', 'reply_to', 'layout', 'variables', 'text', 'html'] as const).map((part) => ({
     part,

@@ -18,7 +18,7 @@ import {
 } from './template-store.ts'
 import { TemplateVersions } from './template-versions.ts'
 
-/** What an owner decides about a template. */
+/** What an owner sets for a template. */
 export interface TemplateFields extends Omit<WrittenTemplate, 'variables'> {
   name: string
   alias: string | null
@@ -35,20 +35,20 @@ export interface TemplateListRow extends Row {
   updated_at: number
 }
 
-/** Templates that an account may have. */
+/** How many templates an account may have. */
 const templateLimit = 1000
-/** How often a change is tried while others change the same template. */
+/** How often a change is retried while others change the same template. */
 const mostTries = 5
 /** characters */
 const longestName = 255
 
 const notFound = (): SternaError => new SternaError('not_found', 'There is no template with this id or alias.')
 
-/** The templates of all accounts. Edits go into a draft; what is sent is what was published last. */
+/** The templates of all accounts. Edits go into a draft; the version published last is the one that is sent. */
 export class TemplateList {
   /** What emails are made from. */
   readonly live: LiveTemplates
-  /** What was published, and publishing. */
+  /** The published versions, and publishing. */
   readonly versions: TemplateVersions
   readonly #db: Database
   readonly #clock: Clock
@@ -61,7 +61,7 @@ export class TemplateList {
   }
 
   /**
-   * Makes a template; it cannot be sent with before it is published.
+   * Creates a template; it must be published before it can be sent.
    * @throws SternaError `validation_error`, `alias_taken`
    */
   async create(accountId: string, fields: TemplateFields): Promise<Template> {
@@ -86,14 +86,17 @@ export class TemplateList {
     return template
   }
 
-  /** With its newest version. @throws SternaError `not_found`, also for another account's */
+  /**
+   * With its newest version.
+   * @throws SternaError `not_found`, also for a template of another account
+   */
   async get(accountId: string, idOrAlias: string): Promise<Template> {
     const [row] = await this.#db.read<TemplateRow>(findTemplate, { accountId, idOrAlias })
     if (!row) throw notFound()
     return templateOf(row)
   }
 
-  /** A page of them, as `listBody` takes it. Uses the index template_account. */
+  /** A page of templates for `listBody`. Uses the index template_account. */
   page(accountId: string, page: Page): Promise<TemplateListRow[]> {
     const { condition, order, params } = pageClause(page, 'template.id')
     return this.#db.slowRead<TemplateListRow>(
@@ -105,7 +108,7 @@ export class TemplateList {
   }
 
   /**
-   * Changes what is given. A new name or alias holds at once, the rest when it is published.
+   * Changes what is given. A new name or alias takes effect at once, the rest when it is published.
    * @throws SternaError `not_found`, `validation_error`, `alias_taken`
    */
   async change(accountId: string, idOrAlias: string, changes: Partial<TemplateFields>): Promise<Template> {
@@ -126,7 +129,7 @@ export class TemplateList {
     }
   }
 
-  /** A published version stays as it is: the first edit after it makes another. */
+  /** A published version never changes: the first edit after it creates a new one. */
   #changing(before: Template, after: Template): Statement[] {
     if (isSameContent(before, after)) return [updateTemplate(after)]
     if (before.versionId !== before.liveVersionId) return [updateTemplate(after), updateVersion(after)]
@@ -134,7 +137,10 @@ export class TemplateList {
     return [updateTemplate(after), insertVersion(after)]
   }
 
-  /** Makes an unpublished copy of the newest version, without the alias. @throws SternaError `not_found`, `validation_error` */
+  /**
+   * Creates an unpublished copy of the newest version, without the alias.
+   * @throws SternaError `not_found`, `validation_error`
+   */
   async duplicate(accountId: string, idOrAlias: string): Promise<Template> {
     const original = await this.get(accountId, idOrAlias)
     const { subject, html, text, from, replyTo, variables, layout } = original

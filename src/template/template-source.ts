@@ -1,9 +1,9 @@
 import { parseTemplate, type Insertion } from './parse-template.ts'
 import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
 
-/** A version of a template whose layout and partials are to be put into their places, parsed. */
+/** A parsed version of a template, before its layout and partials are inserted. */
 export interface TemplateSource {
-  /** Of the template, `tpl_…` */
+  /** The id of the template, `tpl_…` */
   id: string
   versionId: string
   html: SourcePart
@@ -17,11 +17,11 @@ export interface TemplateSource {
 export interface SourcePart {
   text: string
   insertions: Insertion[]
-  /** Where a line break at its very end begins: it belongs to the file, and is left out where the part is inserted. */
+  /** Where a trailing line break begins: it belongs to the file, and is left out when the part is inserted. */
   end: number
 }
 
-/** What of a template concerns what it is put together of. */
+/** The members of a template that decide what it is composed of. */
 export type WrittenParts = Pick<WrittenTemplate, 'html' | 'text' | 'layout' | 'variables'>
 
 /** The source of a version that was checked when it was saved. */
@@ -36,11 +36,11 @@ export const templateSource = (written: { id: string; versionId: string } & Writ
 
 function sourcePart(text: string): SourcePart {
   const parsed = parseTemplate(text)
-  if (!parsed.ok) throw new Error(`a saved template cannot be read at line ${parsed.line}: ${parsed.fault}`)
+  if (!parsed.ok) throw new Error(`a saved template has a syntax error at line ${parsed.line}: ${parsed.fault}`)
   const end = text.length - (text.endsWith('\r\n') ? 2 : text.endsWith('\n') ? 1 : 0)
   return { text, insertions: parsed.insertions, end }
 }
 
-/** The templates that a source names as partials. */
+/** The templates that a source uses as partials. */
 export const partialsOf = ({ html, text }: TemplateSource): string[] =>
   [...html.insertions, ...(text?.insertions ?? [])].flatMap(({ name }) => (name === null ? [] : [name]))

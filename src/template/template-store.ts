@@ -1,7 +1,7 @@
 import type { Row, Statement, Value } from '../store/database.ts'
 import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
 
-/** A template with its newest version, which is what its owner sees and edits. */
+/** A template with its newest version, which its owner sees and edits. */
 export interface Template extends WrittenTemplate {
   /** `tpl_…` */
   id: string
@@ -9,23 +9,23 @@ export interface Template extends WrittenTemplate {
   name: string
   /** Unique in its account. */
   alias: string | null
-  /** Of the content in this object; the live one where `liveVersionId` is the same. */
+  /** The id of the content in this object; the same as `liveVersionId` if that is the live version. */
   versionId: string
   /** Null until the first is published. */
   liveVersionId: string | null
-  /** Of the live version; epoch, ms, like the other times. */
+  /** When the live version was published; epoch, ms, like the other times. */
   publishedAt: number | null
   /** The number of the live version. */
   liveNumber: number | null
-  /** Whether a layout or partial of the live version has been published anew since. */
+  /** Whether a layout or partial of the live version has since been published again. */
   isOutdated: boolean
-  /** Counts changes. */
+  /** Increases with each change. */
   revision: number
   createdAt: number
   updatedAt: number
 }
 
-/** What is written in a version. */
+/** What is stored in a version. */
 export interface ContentRow extends Row {
   subject: string | null
   html_body: string
@@ -66,7 +66,7 @@ export const findTemplate = `
 export interface LiveRow extends Row {
   id: string
   subject: string | null
-  /** Null where nothing is published. */
+  /** Null if nothing is published. */
   html_body: string | null
   text_body: string | null
   header_from: string | null
@@ -74,7 +74,7 @@ export interface LiveRow extends Row {
   variables: string | null
 }
 
-/** What is sent of a template, layout and partials in their places. */
+/** What is sent of a template, with layout and partials inserted. */
 export const findLive = `
   select template.id, live.subject, coalesce(live.sent_html, live.html_body) as html_body,
          case when live.sent_html is null then live.text_body else live.sent_text end as text_body,
@@ -83,7 +83,7 @@ export const findLive = `
       on live.template_id = template.id and case when :version = 0 then live.id = template.live_version_id else live.number = :version end
    where template.account_id = :accountId and (template.id = :idOrAlias or template.alias = :idOrAlias)`
 
-/** Refused (`expect`) where the account has `limit` templates already. Its version is to be inserted with it. */
+/** Refused (`expect`) if the account already has `limit` templates. Insert its version together with it. */
 export const insertTemplate = (template: Template, limit: number): Statement => ({
   sql: `insert into template (id, account_id, name, alias, draft_version_id, revision, created_at, updated_at)
         select :id, :accountId, :name, :alias, :versionId, 0, :now, :now
@@ -100,7 +100,7 @@ export const insertTemplate = (template: Template, limit: number): Statement => 
   expect: 1,
 })
 
-/** Refused (`expect`) where the template is no longer at the revision before this one. */
+/** Refused (`expect`) if the template is no longer at the previous revision. */
 export const updateTemplate = (template: Template): Statement => ({
   sql: `update template set name = :name, alias = :alias, draft_version_id = :versionId, revision = revision + 1, updated_at = :now
          where id = :id and account_id = :accountId and revision = :revision`,
@@ -123,7 +123,7 @@ export const insertVersion = (template: Template): Statement => ({
   params: { versionId: template.versionId, ...contentParams(template), templateId: template.id, now: template.updatedAt },
 })
 
-/** For a version that was not published yet. */
+/** For a version that has not been published. */
 export const updateVersion = (template: Template): Statement => ({
   sql: `update template_version set subject = :subject, html_body = :html, text_body = :text, header_from = :from,
                                     reply_to = :replyTo, variables = :variables, layout = :layout
@@ -152,7 +152,7 @@ export const contentParams = ({ subject, html, text, from, replyTo, variables, l
   layout,
 })
 
-/** Refused (`expect`) where there is no such template. What was sent with it keeps its id. */
+/** Refused (`expect`) if there is no such template. Mail that was sent with it keeps its id. */
 export const deleteTemplate = (scope: { id: string; accountId: string }): Statement[] => [
   {
     sql: `delete from template_use where version_id in (

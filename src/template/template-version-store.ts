@@ -21,7 +21,7 @@ export interface TemplateVersion extends WrittenTemplate {
   publishedAt: number
   /** Null: not recorded. */
   publishedBy: Actor | null
-  /** With layout and partials in their places; null where it is sent as it is written. */
+  /** With layout and partials inserted; null if it is sent as written. */
   sent: ResolvedTemplate | null
 }
 
@@ -36,7 +36,7 @@ export const listVersions = `
   select id, number, published_at, published_by from template_version
    where template_id = :id and number is not null order by number desc`
 
-/** One of them. */
+/** One published version. */
 export const findVersion = `
   select id, number, published_at, published_by, subject, html_body, text_body, header_from, reply_to, variables, layout, sent_html,
          sent_text, sent_variables
@@ -45,7 +45,7 @@ export const findVersion = `
 /** The layouts and partials of a published version. */
 export const findUses = 'select template_id, used_version_id from template_use where version_id = :versionId order by template_id'
 
-/** Templates whose published versions hold this one, and whether they hold the version of it that is published. */
+/** Templates whose published versions use this one, and whether they use its published version. */
 export const findDependents = `
   select template.id, template.name, template.alias,
          case when used.used_version_id = other.live_version_id then 'current' else 'outdated' end as state
@@ -53,7 +53,7 @@ export const findDependents = `
          join template other on other.id = used.template_id
    where used.template_id = :id and template.account_id = :accountId order by template.id`
 
-/** What a layout or partial is: the published version as its owner wrote it. */
+/** A layout or partial: the published version as its owner wrote it. */
 export const findSource = `
   select template.id, template.live_version_id as version_id, live.html_body, live.text_body, live.layout, live.variables
     from template left join template_version live on live.id = template.live_version_id
@@ -73,18 +73,18 @@ const variablesIn = (json: string | null): DeclaredVariable[] => JSON.parse(json
 /** Null: not recorded. */
 export const publisherOf = ({ published_by: by }: VersionRow): Actor | null => (by === null ? null : (JSON.parse(by) as Actor))
 
-/** What becomes the live version of a template. */
+/** The version that becomes live. */
 export interface Publication {
   template: Pick<Template, 'id' | 'accountId' | 'revision'>
   versionId: string
-  /** Null where it is sent as it is written. */
+  /** Null if it is sent as written. */
   sent: ResolvedTemplate | null
   uses: TemplateUse[]
   by: Actor | null
   now: number
 }
 
-/** The draft becomes what is sent. Refused (`expect`) where the template is not at its revision any more. */
+/** Publishes the draft. Refused (`expect`) if the template is no longer at its revision. */
 export const publishDraft = (publication: Publication): Statement[] => [
   {
     sql: `update template set live_version_id = draft_version_id, revision = revision + 1, updated_at = :now
@@ -103,8 +103,8 @@ export const publishDraft = (publication: Publication): Statement[] => [
 ]
 
 /**
- * What was published before is sent from now on, as a version of its own; a draft that differs from what was sent stays. Refused
- * (`expect`) where the template is not at its revision any more.
+ * Sends an earlier version again, as a new version; a draft that differs from what was sent stays. Refused (`expect`) if the template
+ * is no longer at its revision.
  */
 export const publishAgain = (publication: Publication, content: WrittenTemplate): Statement[] => [
   {
@@ -126,7 +126,7 @@ export const publishAgain = (publication: Publication, content: WrittenTemplate)
   ...usesOf(publication),
 ]
 
-/** The template holds more than these: its whole content. */
+/** The row has more members than these: all of the content. */
 const templateParams = ({ template: { id, accountId, revision }, versionId, now }: Publication) => ({
   id,
   accountId,
@@ -151,7 +151,7 @@ const usesOf = ({ versionId, uses }: Publication): Statement[] =>
     params: { versionId, templateId: use.templateId, usedVersionId: use.versionId },
   }))
 
-/** Of the published versions the newest `kept` stay, the live one among them. */
+/** Keeps the newest `kept` published versions, including the live one. */
 export const forgetOldVersions = (templateId: string, kept: number): Statement[] => {
   const params = { id: templateId, kept }
   return [

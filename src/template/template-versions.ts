@@ -24,20 +24,20 @@ import {
   type WholeVersionRow,
 } from './template-version-store.ts'
 
-/** Published versions of a template that are kept, the live one among them: a year of weekly changes. */
+/** How many published versions of a template are kept, including the live one: a year of weekly changes. */
 export const versionsKept = 50
-/** How often a publication is tried while others change the same template. */
+/** How often a publication is retried while others change the same template. */
 const mostTries = 5
 
-/** What is published: the newest version, or the one published last with what its layout and partials are now. */
+/** What to publish: the newest version, or the version published last with its layout and partials as they are now. */
 export type PublishedFrom = 'draft' | 'published'
 
-/** A template whose published version holds another one. */
+/** A template whose published version uses another one. */
 export interface Dependent extends Row {
   id: string
   name: string
   alias: string | null
-  /** `outdated`: it holds a version that is not the published one any more. */
+  /** `outdated`: it uses a version that is no longer the published one. */
   state: 'current' | 'outdated'
 }
 
@@ -58,14 +58,14 @@ interface SourceRow extends Row {
   variables: string | null
 }
 
-/** What a template becomes, and what it is put together of. */
+/** What a template becomes, and what it is composed of. */
 interface Resolution {
-  /** Null where it is sent as it is written. */
+  /** Null if it is sent as written. */
   sent: ResolvedTemplate | null
   uses: TemplateUse[]
 }
 
-/** What was published of each template. A version that was published never changes: what is sent again becomes a new one. */
+/** The published versions of each template. A published version never changes: sending an old one again creates a new version. */
 export class TemplateVersions {
   readonly #services: VersionsServices
 
@@ -74,9 +74,9 @@ export class TemplateVersions {
   }
 
   /**
-   * What is sent from now on, layout and partials in their places. Where that is what is sent already, nothing changes.
-   * @throws SternaError `not_found`, `template_not_published` where only what is published is meant, `validation_error` for what is
-   *   wrong with the layout and the partials
+   * Publishes a version, with layout and partials inserted. If that is already what is sent, nothing changes.
+   * @throws SternaError `not_found`, `template_not_published` if `published` is requested and there is none, `validation_error`
+   *   for what is wrong with the layout and the partials
    */
   publish(accountId: string, idOrAlias: string, { by, from = 'draft' }: { by: Actor | null; from?: PublishedFrom }): Promise<Template> {
     return this.#changing(accountId, idOrAlias, async (template) => {
@@ -90,8 +90,8 @@ export class TemplateVersions {
   }
 
   /**
-   * Sends a former version again, as a new one, exactly as it was sent then: its layout and partials are those of that time. A draft
-   * that is not published stays.
+   * Sends an earlier version again, as a new version, exactly as it was sent then: with its layout and partials of that time. An
+   * unpublished draft stays.
    * @throws SternaError `not_found`
    */
   restore(accountId: string, idOrAlias: string, number: number, by: Actor | null): Promise<Template> {
@@ -103,7 +103,7 @@ export class TemplateVersions {
     })
   }
 
-  /** Those that are kept, newest first. */
+  /** The versions that are kept, newest first. */
   list(template: Template): Promise<VersionRow[]> {
     return this.#services.db.slowRead<VersionRow>(listVersions, { id: template.id, accountId: template.accountId })
   }
@@ -118,10 +118,10 @@ export class TemplateVersions {
   /** The version that is sent. @throws SternaError `template_not_published` */
   async live(template: Template): Promise<TemplateVersion> {
     if (template.liveNumber !== null) return this.get(template, template.liveNumber)
-    throw new SternaError('template_not_published', 'This template was never published. Publish it first.')
+    throw new SternaError('template_not_published', 'This template has never been published. Publish it first.')
   }
 
-  /** Templates whose published versions hold this one. */
+  /** Templates whose published versions use this one. */
   dependents(template: Template): Promise<Dependent[]> {
     return this.#services.db.slowRead<Dependent>(findDependents, { id: template.id, accountId: template.accountId })
   }
@@ -144,7 +144,7 @@ export class TemplateVersions {
     if (!row) throw new SternaError('template_not_found', `There is no template ${name}.`)
     if (row.id === root.id) return root
     if (row.version_id === null || row.html_body === null) {
-      throw new SternaError('template_not_published', `The template ${name} was never published.`)
+      throw new SternaError('template_not_published', `The template ${name} has never been published.`)
     }
     const variables = JSON.parse(row.variables ?? '[]') as DeclaredVariable[]
     return templateSource({
@@ -167,7 +167,7 @@ export class TemplateVersions {
     return publishAgain({ template, versionId: newId('tplv', now), sent, uses, by, now }, content)
   }
 
-  /** @param change the batch that publishes something; null where there is nothing to do */
+  /** @param change the batch that publishes something; null if there is nothing to do */
   async #changing(accountId: string, idOrAlias: string, change: (template: Template) => Promise<Statement[] | null>): Promise<Template> {
     const { db, live, get } = this.#services
     let template = await get(accountId, idOrAlias)

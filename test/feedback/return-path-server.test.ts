@@ -312,7 +312,7 @@ describe('limits', () => {
       slow.push(client)
     }
     const first = await relay.greet()
-    expect(await slow[0]!.untilClosed()).toMatch(/^421 4\.7\.0 Too many connections, and nothing was heard on yours/)
+    expect(await slow[0]!.untilClosed()).toMatch(/^421 4\.7\.0 Too many connections, and yours was idle/)
     relay.clock.advance(restMs)
     const second = await relay.greet()
     expect((await (await relay.connect({ greeting: false })).reply()).code, 'one that has rested gives way').toBe(220)

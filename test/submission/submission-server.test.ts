@@ -143,13 +143,13 @@ describe('a login', async () => {
     expect((await client.command(plainLogin('good'))).code).toBe(503)
   })
 
-  test('tells apart a bad key, a key that may not send, and a suspended account', async () => {
+  test('tells apart a bad key, a key that cannot send, and a suspended account', async () => {
     relay.addKey('reader', { permission: 'read_access' })
     relay.addKey('suspended', { accountStatus: 'suspended' })
     relay.addKey('full', { permission: 'full_access' })
     const client = await relay.connect({ tls: true })
     expect((await client.login('wrong')).last).toMatch(/^535 5\.7\.8 The API key is not valid/)
-    expect((await client.command(plainLogin('reader'))).last).toMatch(/^535 5\.7\.8 This API key may not send/)
+    expect((await client.command(plainLogin('reader'))).last).toMatch(/^535 5\.7\.8 This API key cannot send/)
     expect((await client.command(plainLogin('suspended'))).last).toMatch(/^535 5\.7\.13 The account is suspended/)
     expect((await client.command('AUTH CRAM-MD5')).code).toBe(504)
     expect((await client.command(plainLogin('full'))).code).toBe(235)
@@ -351,7 +351,7 @@ describe('limits', async () => {
     crowded.clock.advance(restMs)
     const newcomer = await crowded.login()
     const last = await idle.untilClosed()
-    if (!state.includes('handshake')) expect(last).toMatch(/^421 4\.7\.0 Too many connections, and nothing was heard on yours/)
+    if (!state.includes('handshake')) expect(last).toMatch(/^421 4\.7\.0 Too many connections, and yours was idle/)
     for (const client of [newcomer, known]) expect((await client.send(message)).code).toBe(250)
   })
 

@@ -12,7 +12,7 @@ test.each([
   ['Hello\n{{{name}}', 'line 2', /^2: .*is never closed\. Write \}\}\}/],
   ['a\nb {{#items}}\nc', 'line 2', /^2: \{\{#items\}\} is never closed\. Write \{\{\/items\}\} where it ends/],
   ['a\n\n{{/items}}', 'line 3', /^3: \{\{\/items\}\} closes a section that was not opened/],
-  ['{{#a}}\n{{#b}}\n{{/a}}\n{{/b}}', 'line 3', /^3: \{\{\/a\}\} stands where \{\{#b\}\} is open\. Write \{\{\/b\}\} before it/],
+  ['{{#a}}\n{{#b}}\n{{/a}}\n{{/b}}', 'line 3', /^3: \{\{\/a\}\} comes while \{\{#b\}\} is still open\. Write \{\{\/b\}\} before it/],
   ['{{#each items}}{{/each}}', 'a helper of Handlebars', /Write \{\{#items\}\}…\{\{\/items\}\}/],
   ['a\n{{> the footer}}', 'a partial of no name', /^2: .* names no template\. Write the alias/],
   ['{{>}}', 'a partial without a name', /names no template/],

@@ -92,11 +92,11 @@ test.each<[what: string, root: Written, others: Record<string, Written | 'unpubl
   ['no such partial', { html: '{{> gone}}' }, {}, 'template_not_found', /\{\{> gone\}\} does not exist/],
   ['no such layout', { html: '', layout: 'gone' }, {}, 'template_not_found', /The layout gone does not exist/],
   [
-    'a partial that was never published',
+    'a partial that has never been published',
     { html: '{{> a}}' },
     { a: 'unpublished' },
     'template_not_published',
-    /\{\{> a\}\} was never published\. Publish it first/,
+    /\{\{> a\}\} has never been published\. Publish it first/,
   ],
   [
     'a partial of a partial that is missing',

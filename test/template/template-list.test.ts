@@ -88,7 +88,7 @@ test('only so much is kept, those used last', async () => {
 test('an account has room for a thousand', async () => {
   const { accountId, list } = await open()
   await Promise.all(Array.from({ length: 1000 }, (_, i) => list.create(accountId, { ...hello, alias: `a${i}` })))
-  await expect(list.create(accountId, hello)).rejects.toThrow('An account may have 1000 templates')
+  await expect(list.create(accountId, hello)).rejects.toThrow('An account can have at most 1000 templates')
   await list.remove(accountId, 'a0')
   await list.create(accountId, hello)
 })

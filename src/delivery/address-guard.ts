@@ -46,7 +46,7 @@ function answersOn(listener: ListenAddress, ip: Address, guard: AddressGuard): b
 
 const isSame = (one: Address, other: Address): boolean => one.kind() === other.kind() && one.match(other, one.kind() === 'ipv4' ? 32 : 128)
 
-/** The IPv4 address inside a NAT64 (RFC 6052) or 6to4 (RFC 3056) address. */
+/** The IPv4 address embedded in a NAT64 (RFC 6052) or 6to4 (RFC 3056) address. */
 function withoutEmbedding(ip: Address): Address {
   if (ip.kind() === 'ipv4') return ip
   const bytes = ip.toByteArray()

@@ -114,7 +114,7 @@ export interface DeliveryJob {
   smtputf8: boolean
   /** `enforced`: only with TLS to a host with a valid certificate. */
   tls: 'opportunistic' | 'enforced'
-  /** When the job was made, epoch ms, by the queue's clock. */
+  /** When the job was created, epoch ms, by the queue's clock. */
   at: number
   signingKeys: SigningKey[]
   /** The header fields for all its recipients. */
@@ -123,11 +123,11 @@ export interface DeliveryJob {
   tracking: TrackingPlan | null
 }
 
-/** No connection to the recipient's host became free in time, or its hosts rest: nothing was tried, and no attempt counts. */
+/** No connection to the recipient's host became free in time, or its hosts rest: nothing was tried, and it does not count as an attempt. */
 export interface Postponed {
   recipientId: string
   postponed: true
-  /** Where that is the reason. */
+  /** If that is the reason. */
   rest?: HostRest | undefined
 }
 

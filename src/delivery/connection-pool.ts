@@ -91,7 +91,7 @@ export class ConnectionPool {
     })
   }
 
-  /** The hosts in their order, with those that lately did not answer at the end. */
+  /** The hosts in their order, but those that recently did not answer come last. */
   inOrder(hosts: RouteHost[]): RouteHost[] {
     if (this.#unreachable.size === 0) return hosts
     const now = performance.now()

@@ -119,7 +119,7 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
       if (!draft) return { recipientId: recipient.id, postponed: true }
       break
     }
-    // It may have been found down meanwhile.
+    // Another job may have found it down in the meantime.
     if (!lease.connection && isResting()) {
       lease.release(null)
       continue

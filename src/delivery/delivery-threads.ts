@@ -39,7 +39,7 @@ interface Known {
 
 /** Who hears about what the threads see besides the attempts. */
 interface Told {
-  /** What name servers say about destinations, before the attempts are reported. */
+  /** What name servers say about destinations; reported before the attempts. */
   lookUp(lookUp: LookUp): void
   /** Why the smarthost refuses our mail; null: it does not. */
   login(refusal: string | null): void
@@ -116,7 +116,7 @@ class DeliveryThread {
   readonly #services: ThreadServices
   readonly #jobs = new Map<string, OpenJob>()
   #worker: Worker | null = null
-  /** To this worker only: a message that it no longer got must not reach the next one. */
+  /** Only to this worker: a message that it never received must not reach its replacement. */
   #outbox: Outbox<ToThread> | null = null
   #restart: NodeJS.Timeout | null = null
   #crashes: number[] = []
@@ -202,7 +202,7 @@ class DeliveryThread {
   }
 
   async #supply(jobId: string, supply: ContentSupply): Promise<void> {
-    // A thread that replaced a crashed one has not asked.
+    // A thread that replaced a crashed one has not asked for it.
     const outbox = this.#outbox
     const content = await supply.take().catch(messageOf)
     if (outbox && outbox === this.#outbox) outbox.add({ type: 'content', jobId, content })
@@ -214,7 +214,7 @@ class DeliveryThread {
     this.#outbox = null
     if (this.#stopping) return
     const reason = cause === null ? 'it ended' : messageOf(cause)
-    this.#services.log.error({ error: cause }, 'a delivery thread has crashed; another takes its place')
+    this.#services.log.error({ error: cause }, 'a delivery thread has crashed; a new one replaces it')
     const jobs = [...this.#jobs.values()]
     this.#jobs.clear()
     const now = performance.now()

@@ -15,7 +15,7 @@ interface Health {
 }
 
 const fewestFailures = 4
-/** After this many failures in a row, a host that answers now and then counts as down. */
+/** After this many failures in a row, a host counts as down even if it answers now and then. */
 const certainFailures = 20
 const lately = 60_000
 const shortestRestMs = 5_000
@@ -55,7 +55,7 @@ export class HostHealth {
     this.#known.set(key, { ...unknown, answeredAt: now })
   }
 
-  /** It is well, and nothing more needs to be remembered. */
+  /** It is up, and nothing more needs to be remembered. */
   forget(key: string): void {
     this.#known.delete(key)
   }

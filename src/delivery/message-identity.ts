@@ -26,7 +26,7 @@ interface IdentifyingDomain {
 }
 
 interface IdentityServices {
-  /** For recipients' tokens. */
+  /** For the tokens of recipients. */
   tokenKey: Buffer
   unsubscribe: UnsubscribeContext
   /** The last part of Feedback-ID. */

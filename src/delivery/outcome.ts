@@ -36,8 +36,8 @@ export function verdictOf(phase: Phase, reply: Reply, remoteHost: string | null 
   if (phase === 'dot' && isExpected(phase, reply)) return { outcome: { type: 'delivered', reply }, nextHost: false }
   const { category, hard, inWords } = classifyRefusal({ ...reply, phase, remoteHost })
   const reason = formatReply(reply)
-  // It comes before the host knows anything about the mail: it is about us, perhaps only now. If a host accepts no mail at all, that is
-  // hard.
+  // It comes before the host knows anything about the mail: it is about us, and perhaps temporary. If a host accepts no mail at all,
+  // that is hard.
   if (phase === 'banner' && reply.code >= 500 && !hard) {
     return { outcome: { type: 'deferred', reply, category, reason }, nextHost: 'of another owner' }
   }

@@ -8,7 +8,7 @@ const windowMs = 60 * 60_000
 const mostRecent = 50
 /** How many domains are remembered as found. */
 const mostKnown = 20_000
-/** Domains that were found before hardly ever cease to exist: this many, and this share of those looked up, are no coincidence. */
+/** Domains that were found before hardly ever cease to exist: this many, and this share of those looked up, is no coincidence. */
 const knownLimit = { missing: 3, share: 0.2 }
 /** Many of the domains that nobody has mailed before may be wrong: only if hardly any is found is it the resolver's fault. */
 const newLimit = { missing: 10, share: 0.8 }

@@ -16,7 +16,7 @@ interface LoginServices {
   timeoutMs: number
 }
 
-/** RFC 4954 4: with a longer response the command would be too long. */
+/** RFC 4954 4: a longer response would make the command too long. */
 const longestCommand = 510
 
 /** Logs in with the first mechanism that the host accepts. Never rejects. */
@@ -90,7 +90,7 @@ const longestWaitMs = 15 * 60_000
  * asking.
  */
 export class LoginGate {
-  /** Called with every login: why it was refused, or null if it was not. */
+  /** Called after every login: why it was refused, or null if it succeeded. */
   readonly #told: (refusal: string | null) => void
   /** A login whose result is not known yet, while none has succeeded. */
   #first: Promise<LoginFailure> | null = null

@@ -35,7 +35,7 @@ interface Waiting {
 const mostSuspects = 10_000
 /** How many jobs wait for their turn here; more come again later. */
 const mostWaiting = 100
-/** How long a job is alone at least, ms: then others need not wait any longer for a host that hangs. */
+/** How long a job runs alone, ms; after that the others no longer wait for it, because its host may hang. */
 const aloneMs = 10_000
 
 /**

@@ -4,11 +4,11 @@ import { asTagName } from './send-limits.ts'
 export interface AddedField {
   /** Whole fields, each with its CRLF; ASCII. */
   text: string
-  /** Names in lower case: the fields are left out where the message has one of these. */
+  /** Names in lower case: the fields are not added if the message has one of these. */
   unless: string[]
 }
 
-/** By what a complaint is traced to its recipient though the addresses in it were made unreadable. `reference`: a token. */
+/** Identifies the recipient of a complaint even if the addresses in it were redacted. `reference`: a token. */
 export const traceFieldOf = (reference: string): string => `X-Sterna-Ref: ${reference}\r\n`
 
 /**
@@ -33,8 +33,8 @@ export function feedbackId({
 }
 
 /**
- * How one unsubscribes (RFC 2369), with one click where the URL has https (RFC 8058 3.1). A sender's own stays.
- * @param ways.mailbox an address to which any mail will do
+ * How to unsubscribe (RFC 2369), with one click if the URL uses https (RFC 8058 3.1). A sender's own fields stay.
+ * @param ways.mailbox an address that accepts any mail as a request
  */
 export function listUnsubscribe({ url, mailbox }: { url: string; mailbox: string }): AddedField {
   const oneClick = url.startsWith('https:') ? 'List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n' : ''

@@ -19,33 +19,33 @@ const forbidden = new Set([
 const forbiddenPrefix = /^(?:content-|arc-|resent-)/
 
 /**
- * Why this text may not stand in a header: anything that some program takes for a line break, and what is not
- * valid Unicode (a lone surrogate). Null where it is fine.
+ * Why this text cannot be used in a header: it has something that some program takes for a line break, or is not valid Unicode (a lone
+ * surrogate). Null if it can.
  */
 export function headerTextFault(text: string): string | null {
-  if (/[\r\n]/.test(text)) return 'It may not contain line breaks.'
-  if (/[\p{Cc}\u2028\u2029]/u.test(text)) return 'It may not contain control characters.'
-  return text.isWellFormed() ? null : 'It is not valid Unicode: a surrogate stands alone.'
+  if (/[\r\n]/.test(text)) return 'It cannot contain line breaks.'
+  if (/[\p{Cc}\u2028\u2029]/u.test(text)) return 'It cannot contain control characters.'
+  return text.isWellFormed() ? null : 'It is not valid Unicode: it has a lone surrogate.'
 }
 
 function headerFault(name: string, value: string): { message: string; help: string | null } | null {
   const lower = name.toLowerCase()
   if (!/^[!-9;-~]{1,76}$/.test(name)) {
-    return { message: 'A header name is 1 to 76 printable ASCII characters without a colon or spaces.', help: null }
+    return { message: 'A header name must be 1 to 76 printable ASCII characters without a colon or spaces.', help: null }
   }
   if (forbidden.has(lower) || forbiddenPrefix.test(lower)) {
     return { message: `The header ${name} cannot be set here.`, help: 'Use the field of the request for it, or leave it out.' }
   }
-  if (value.length > 998) return { message: 'A header value has at most 998 characters.', help: null }
+  if (value.length > 998) return { message: 'A header value can have at most 998 characters.', help: null }
   const fault = headerTextFault(value)
-  return fault === null ? null : { message: `The value of the header ${name} is refused. ${fault}`, help: null }
+  return fault === null ? null : { message: `The value of the header ${name} is invalid. ${fault}`, help: null }
 }
 
-/** Every fault of a caller's own header fields; none: they are safe to compose. `field` is `headers.<name>`. */
+/** All faults in a caller's own header fields; if there are none, they are safe to compose. `field` is `headers.<name>`. */
 export function checkHeaders(headers: Record<string, string>): FieldFault[] {
   const entries = Object.entries(headers)
   if (entries.length > 50) {
-    return [{ field: 'headers', code: 'validation_error', message: 'An email has at most 50 headers of its own.', help: null }]
+    return [{ field: 'headers', code: 'validation_error', message: 'An email can have at most 50 headers of its own.', help: null }]
   }
   const faults: FieldFault[] = []
   const seen = new Set<string>()

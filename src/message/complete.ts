@@ -15,12 +15,12 @@ export interface Completed {
   ok: true
   /** The new header, with the empty line that ends it. */
   header: Buffer
-  /** Where the body begins in the bytes that were given. */
+  /** Where the body begins in the given bytes. */
   bodyOffset: number
   summary: HeaderSummary
   options: SendOptions
   idempotencyKey: string | null
-  /** Where the header names this address, which gets the message whatever it says. */
+  /** Which header field names this address. It gets the message in any case. */
   addressedAs(address: string): EnvelopeRecipient['type']
   /** Hosts that relayed the message before us. */
   receivedCount: number
@@ -49,7 +49,7 @@ const mostAuthors = 100
 /** Characters kept of an address list for display. */
 const longestList = 10_000
 
-/** The value of a field that occurs at most once; '' if it is absent. */
+/** The value of a field that can occur only once; '' if it is absent. */
 const valueOf = (fields: readonly HeaderField[], name: string): string => fieldsNamed(fields, name)[0]?.value ?? ''
 
 type ReadMailboxes = (field: HeaderField) => ReturnType<typeof parseMailboxList>
@@ -72,7 +72,7 @@ function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): Authors
   if (!isUtf8(fromField.raw)) return { fault: 'The From field is not valid UTF-8.' }
   const from = read(fromField)
   if (!from.ok) return { fault: `From: ${from.fault}` }
-  if (from.mailboxes.length > mostAuthors) return { fault: `The From field holds more than ${mostAuthors} mailboxes.` }
+  if (from.mailboxes.length > mostAuthors) return { fault: `The From field has more than ${mostAuthors} mailboxes.` }
   const [senderField] = fieldsNamed(fields, 'Sender')
   if (!senderField) {
     // RFC 5322 3.6.2
@@ -81,7 +81,7 @@ function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): Authors
   }
   const sender = read(senderField)
   if (!sender.ok) return { fault: `Sender: ${sender.fault}` }
-  if (sender.mailboxes.length > 1) return { fault: 'The Sender field holds more than one mailbox.' }
+  if (sender.mailboxes.length > 1) return { fault: 'The Sender field has more than one mailbox.' }
   return { from: from.mailboxes, sender: sender.mailboxes[0] ?? null }
 }
 
@@ -123,7 +123,7 @@ function addressedAs(fields: readonly HeaderField[], read: ReadMailboxes): Compl
   return typeAmong(named('To'), named('Cc'))
 }
 
-/** A closure of its own, which does not hold the fields for as long as the message is being written. */
+/** A separate closure, which does not keep the fields in memory while the message is being written. */
 const typeAmong =
   (to: Set<string>, cc: Set<string>): Completed['addressedAs'] =>
   (address) => {
@@ -142,8 +142,8 @@ const addressFields = new Set(['from', 'sender', 'to', 'cc', 'reply-to'])
 const structured = /^(?:content-|mime-|dkim-|arc-|list-|resent-|received|references|in-reply-to|message-id|date|authentication-)/
 
 /**
- * Rewrites a field of raw UTF-8 or Latin-1 as ASCII with encoded words, so that hosts without SMTPUTF8 can
- * take it. A field that this would change in meaning is returned as it came.
+ * Rewrites a field of raw UTF-8 or Latin-1 as ASCII with encoded words, so that hosts without SMTPUTF8 can accept it. A field whose
+ * meaning this would change is returned unchanged.
  */
 function asAscii(field: HeaderField, read: ReadMailboxes): HeaderField | string {
   if (isAscii(field.raw)) return field

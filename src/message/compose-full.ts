@@ -24,7 +24,7 @@ interface FullBody {
 /** Only these of MailComposer's fields are used; all others are ours. */
 const mimeFields = /^(?:mime-version|content-type|content-transfer-encoding|content-disposition|content-id)$/i
 
-/** An invitation: shown as one by mail programs only where it is an alternative of the text as well (RFC 6047 2.4). */
+/** An invitation: mail programs show it as one only if it is also an alternative of the text (RFC 6047 2.4). */
 const calendarMethod = (contentType: string | null): string | null =>
   /^text\/calendar\b[^\r\n]*?;\s*method="?([A-Za-z-]{1,20})"?/i.exec(contentType ?? '')?.[1] ?? null
 
@@ -56,7 +56,7 @@ function attachmentOf(attachment: OutgoingAttachment): MailComposerAttachment {
   }
 }
 
-/** Encoded as in a message without attachments: ASCII in base64 counts against a message. */
+/** Encoded as in a message without attachments: spam filters count base64-encoded ASCII against a message. */
 function textOf(text: string | null, subtype: 'plain' | 'html'): { raw: Buffer } | undefined {
   if (text === null) return undefined
   const [head, bytes] = textEntity(subtype, text)
@@ -64,8 +64,8 @@ function textOf(text: string | null, subtype: 'plain' | 'html'): { raw: Buffer }
 }
 
 /**
- * A message with attachments, inline images or an invitation, by nodemailer's MailComposer. It gets bytes only,
- * never a path or a URL, and makes the MIME tree only: the header is the same as `composePlain` writes.
+ * Composes a message with attachments, inline images or an invitation, using nodemailer's MailComposer. MailComposer gets only bytes,
+ * never a path or a URL, and makes only the MIME tree: the header is the same as that of `composePlain`.
  */
 export async function composeFull(header: ComposedHeader, { html, text, attachments }: FullBody): Promise<Buffer> {
   const invitation = attachments.find(({ contentType, contentId }) => contentId === null && calendarMethod(contentType) !== null)

@@ -2,25 +2,25 @@ import { isAscii } from 'node:buffer'
 import { randomText } from './random-text.ts'
 import { encodeTextPart } from './text-part.ts'
 
-/** A part of a message as it is put in, its bytes encoded already. */
+/** A part of a message with its bytes already encoded. */
 export interface MimePart {
   /** With its parameters. */
   contentType: string
-  /** Further fields, whole, without CRLF at the end. */
+  /** Further fields, complete, without the final CRLF. */
   fields?: string[]
   encoding: '7bit' | '8bit' | 'quoted-printable' | 'base64'
   /** CRLF line ends, no bare CR or LF. */
   bytes: Uint8Array
 }
 
-/** Plain text for people to read, in the encoding that suits it. */
+/** Plain text for people, in a suitable encoding. */
 export const textPart = (text: string, fields: string[] = []): MimePart => ({
   contentType: 'text/plain; charset=utf-8',
   fields,
   ...encodeTextPart(text),
 })
 
-/** What must stay byte for byte, such as a message within the message: `message/…` parts take no other encoding (RFC 2046 5.2). */
+/** Content that must not change, such as a message within the message: `message/…` parts allow no other encoding (RFC 2046 5.2). */
 export const wholePart = (contentType: string, bytes: Uint8Array, fields: string[] = []): MimePart => ({
   contentType,
   fields,

@@ -7,7 +7,7 @@ interface PlainBody {
   text: string | null
 }
 
-/** The head and the body of a text part, in the encoding that suits it. */
+/** The header and the body of a text part, in a suitable encoding. */
 export function textEntity(subtype: 'plain' | 'html', text: string): [head: string, bytes: Buffer] {
   const { encoding, bytes } = encodeTextPart(text)
   return [`Content-Type: text/${subtype}; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n`, bytes]
@@ -23,7 +23,7 @@ export function composePlain(header: ComposedHeader, { html, text }: PlainBody):
     const [head, bytes] = html === null ? textEntity('plain', text ?? '') : textEntity('html', html)
     return Buffer.concat([Buffer.from(top + head), bytes])
   }
-  // "=_" occurs in no quoted-printable or base64 text; in 7bit text the random part has to do.
+  // "=_" never occurs in quoted-printable or base64 text; in 7bit text, the random part must be enough.
   const boundary = `=_${randomText(18, 'base64url')}`
   const [plainHead, plainBytes] = textEntity('plain', text)
   const [htmlHead, htmlBytes] = textEntity('html', html)

@@ -33,11 +33,11 @@ const mediaType =
 /** Why this attachment cannot be sent; null if it can. */
 export function attachmentFault({ filename, contentType, contentId }: OutgoingAttachment): string | null {
   const nameFault = headerTextFault(filename)
-  if (nameFault !== null) return `The file name is refused. ${nameFault}`
-  if (filename === '' || filename.length > 255) return 'A file name has 1 to 255 characters.'
-  if (contentType !== null && !mediaType.test(contentType)) return 'The content type is not of the form type/subtype; name=value.'
+  if (nameFault !== null) return `The file name is invalid. ${nameFault}`
+  if (filename === '' || filename.length > 255) return 'A file name must have 1 to 255 characters.'
+  if (contentType !== null && !mediaType.test(contentType)) return 'The content type must have the form type/subtype; name=value.'
   if (contentId !== null && !/^[\w.!#$%&'*+/=?^`{|}~@-]{1,200}$/.test(contentId)) {
-    return 'A content_id is 1 to 200 characters of A-Z, a-z, 0-9 and . _ - @ +, without angle brackets.'
+    return 'A content_id must have 1 to 200 characters of A-Z, a-z, 0-9 and . _ - @ +, without angle brackets.'
   }
   return null
 }
@@ -46,7 +46,7 @@ function check(email: OutgoingEmail): void {
   const faults = checkHeaders(email.headers)
   if (faults[0]) throw new SternaError('validation_error', faults[0].message, { faults })
   const subjectFault = headerTextFault(email.subject)
-  if (subjectFault !== null) throw new SternaError('validation_error', `The subject is refused. ${subjectFault}`)
+  if (subjectFault !== null) throw new SternaError('validation_error', `The subject is invalid. ${subjectFault}`)
   if (email.replyTo.length > 0 && Object.keys(email.headers).some((name) => name.toLowerCase() === 'reply-to')) {
     throw new SternaError('validation_error', 'Reply-To is given twice: leave it out of headers, or leave out reply_to.')
   }

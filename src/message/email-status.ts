@@ -1,4 +1,4 @@
-/** What an email as a whole has come to; derived from where its recipients stand. */
+/** The status of an email as a whole, derived from the states of its recipients. */
 export const emailStatuses = [
   'scheduled',
   'queued',
@@ -13,25 +13,25 @@ export const emailStatuses = [
 ] as const
 export type EmailStatus = (typeof emailStatuses)[number]
 
-/** Which states of recipients a status allows, and of which it demands one each. */
+/** Which states of recipients a status allows, and which it requires. */
 interface Rule {
   status: EmailStatus
-  /** One of each of these groups must occur. */
+  /** At least one state of each of these groups must occur. */
   some: string[][]
-  /** The only states that may occur; where it is left out, any state may. */
+  /** The only states that may occur; if omitted, any state may. */
   only?: string[]
-  /** One of these occurs wherever the rule fits; an index leads to it, but for `delivered`. */
+  /** If the rule applies, one of these occurs. An index finds them, except `delivered`. */
   mark: string[]
 }
 
-/** Recipients that were left out from the start, or taken out, do not change what is said of the others. */
+/** Recipients that were left out from the start, or removed, do not affect what is said about the others. */
 const setAside = ['suppressed', 'canceled']
 const arrived = ['delivered', 'complained']
 const final = [...arrived, 'bounced', 'failed', ...setAside]
 
 const waiting = ['scheduled', 'queued', 'deferred', 'sent']
 
-/** The first rule that fits counts; the last one fits whatever is not final. */
+/** The first rule that applies counts; the last one applies to anything that is not final. */
 const rules: Rule[] = [
   { status: 'suppressed', some: [['suppressed']], only: ['suppressed'], mark: ['suppressed'] },
   { status: 'canceled', some: [['canceled']], only: setAside, mark: ['canceled'] },
@@ -54,7 +54,7 @@ export function deriveStatus(states: Iterable<string>): EmailStatus {
   return rules.find(fits)?.status ?? 'processing'
 }
 
-/** The same as a condition on the row `message`, from the same rules. */
+/** The same as a condition on a row of `message`, made from the same rules. */
 export function statusCondition(status: EmailStatus): string {
   const before = rules.slice(
     0,
@@ -67,8 +67,9 @@ export function statusCondition(status: EmailStatus): string {
 }
 
 /**
- * A query for the ids of the messages from `:first` on, up to but without `:end`, that may have a status other than `delivered`,
- * and others. Uses the partial indexes recipient_state, recipient_queued and recipient_owned; the last is small, but not sorted.
+ * A query for the ids of the messages from `:first` (inclusive) to `:end` (exclusive) that may have a status other than `delivered`; it
+ * may return others too. Uses the partial indexes recipient_state, recipient_queued and recipient_owned; the last is small, but not
+ * sorted.
  */
 export function markedMessages(status: EmailStatus): string {
   const mark = rules.find((rule) => rule.status === status)?.mark ?? []
@@ -83,7 +84,7 @@ export function markedMessages(status: EmailStatus): string {
   return [...(settled.length > 0 ? [ofSettled] : []), ...(mark.includes('queued') ? [ofQueued] : [])].join(' union all ')
 }
 
-/** On the recipients of a message together, so that each is read once. */
+/** Over all recipients of a message at once, so that each is read only once. */
 function ruleCondition({ some, only }: Rule): string {
   const conditions = some.map((group) => `count(case when state in (${quoted(group)}) then 1 end) > 0`)
   if (only) conditions.push(`count(case when state not in (${quoted(only)}) then 1 end) = 0`)
@@ -92,15 +93,15 @@ function ruleCondition({ some, only }: Rule): string {
 
 const quoted = (states: string[]): string => states.map((state) => `'${state}'`).join(', ')
 
-/** The newest event that is told of an email. */
+/** The newest event of an email that is shown. */
 export interface NewestEvent {
   /** `email.…` */
   type: string
-  /** Its data as the log has them. */
+  /** Its data as in the log. */
   data: Record<string, unknown>
 }
 
-/** `last_event`: the newest event in the words that clients of this kind of API know. */
+/** `last_event`: the newest event, in the terms that clients of this kind of API know. */
 export function lastEventOf(event: NewestEvent | undefined, status: EmailStatus): string {
   if (event === undefined || event.type === 'email.queued') return status === 'scheduled' ? 'scheduled' : 'queued'
   if (event.type === 'email.deferred') return 'delivery_delayed'

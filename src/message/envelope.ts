@@ -1,4 +1,4 @@
-/** Whom a message is for, and how it is to be carried (RFC 5321 2.3.1). */
+/** Who a message is for, and how to deliver it (RFC 5321 2.3.1). */
 export interface Envelope {
   /** MAIL FROM of the submitter; null over HTTP and for `<>`. */
   reversePath: string | null
@@ -29,7 +29,7 @@ export const recipientTo = (forwardPath: string, type: EnvelopeRecipient['type']
   orcpt: null,
 })
 
-/** The envelope of a message that did not come by SMTP. */
+/** The envelope of a message that did not come over SMTP. */
 export const envelopeTo = (recipients: EnvelopeRecipient[], { bodyType, smtputf8 }: Pick<Envelope, 'bodyType' | 'smtputf8'>): Envelope => ({
   reversePath: null,
   recipients,

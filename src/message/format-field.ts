@@ -28,12 +28,12 @@ function fold(name: string, value: string): string {
   return [...lines, line].join('\r\n')
 }
 
-/** A line of a header, folded before blanks where it is longer than hosts take (RFC 5322 2.1.1, 2.2.3). A word stays whole. */
+/** A header line, folded before white space if it is longer than hosts accept (RFC 5322 2.1.1, 2.2.3). Words stay whole. */
 export function foldLong(line: string): string {
   const lines: string[] = []
   const isBlank = (at: number): boolean => line[at] === ' ' || line[at] === '\t'
   const canBreak = (at: number): boolean => isBlank(at) && !isBlank(at - 1)
-  // A line of nothing but blanks is not allowed.
+  // A line of only white space is not allowed.
   const end = line.trimEnd().length
   let start = 0
   while (end - start > longestLine) {
@@ -93,5 +93,5 @@ export function formatMailboxes(name: string, mailboxes: readonly Mailbox[]): st
   return text
 }
 
-/** A date as a header has it (RFC 5322 3.3), in UTC. `at` is epoch ms. */
+/** A date in the header format (RFC 5322 3.3), in UTC. `at` is epoch ms. */
 export const formatDate = (at: number): string => new Date(at).toUTCString().replace('GMT', '+0000')

@@ -1,10 +1,10 @@
-/** One field of a header, as it came. */
+/** One field of a header, unchanged. */
 export interface HeaderField {
   /** As written, without the colon. */
   name: string
-  /** The whole field with its folding and the final CRLF. */
+  /** The whole field, including folding and the final CRLF. */
   raw: Uint8Array
-  /** Unfolded, without spaces at its ends; UTF-8 where it is that, else Latin-1. */
+  /** Unfolded and trimmed; read as UTF-8 if it is valid, else as Latin-1. */
   value: string
 }
 
@@ -29,7 +29,7 @@ const COLON = 58
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Bytes of a header as text: UTF-8 where they are that, else Latin-1. */
+/** Header bytes as text: UTF-8 if valid, else Latin-1. */
 function headerTextOf(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes)
@@ -38,7 +38,7 @@ function headerTextOf(bytes: Uint8Array): string {
   }
 }
 
-/** Where the line that starts at `start` ends, after its CRLF; -1 where it holds a bare CR or LF, a NUL or no CRLF. */
+/** The end of the line that starts at `start`, after its CRLF; -1 if it has a bare CR or LF, a NUL or no CRLF. */
 function endOfLine(bytes: Uint8Array, start: number): number {
   for (let i = start; i < bytes.length; i++) {
     const byte = bytes[i]
@@ -62,20 +62,19 @@ function fieldOf(raw: Uint8Array): HeaderField | string {
   const colon = raw.indexOf(COLON)
   const name = headerTextOf(raw.subarray(0, Math.max(0, colon)))
   if (colon > 0 && /^[!-9;-~]+[ \t]+$/.test(name)) {
-    return `There is a space between the field name ${name.trim()} and its colon, which readers understand differently.`
+    return `There is a space between the field name ${name.trim()} and its colon, which programs interpret differently.`
   }
   if (colon < 1 || !/^[!-9;-~]+$/.test(name)) {
     return `This line is not a header field: ${JSON.stringify(headerTextOf(raw.subarray(0, 60)))}.`
   }
-  if (name.length > 76) return `A header field name has at most 76 characters: ${name.slice(0, 40)}…`
+  if (name.length > 76) return `A header field name can have at most 76 characters: ${name.slice(0, 40)}…`
   const value = headerTextOf(raw.subarray(colon + 1)).replaceAll('\r\n', '')
   return { name, raw, value: withoutOuterBlanks(value) }
 }
 
 /**
- * Reads the header at the start of a message (RFC 5322 2.2) without changing a byte of it. Refused is what
- * readers understand differently: a space before the colon, a bare CR or LF, NUL, a line that is no field.
- * The empty line may be missing where there is no body.
+ * Parses the header at the start of a message (RFC 5322 2.2) without changing a byte. Refuses what programs interpret differently: a
+ * space before the colon, a bare CR or LF, NUL, a line that is not a field. The empty line may be missing if there is no body.
  */
 export function parseHeaderBlock(bytes: Uint8Array): ParsedHeaderBlock {
   const refuse = (fault: string): ParsedHeaderBlock => ({ ok: false, fault })
@@ -84,9 +83,9 @@ export function parseHeaderBlock(bytes: Uint8Array): ParsedHeaderBlock {
   while (start < bytes.length) {
     let end = endOfLine(bytes, start)
     if (end === start + 2) return { ok: true, fields, bodyOffset: end }
-    if (isBlank(bytes[start])) return refuse('The header begins with a folded line.')
+    if (isBlank(bytes[start])) return refuse('The header begins with a continuation line.')
     while (end >= 0 && end <= maxHeaderBytes && isBlank(bytes[end])) end = endOfLine(bytes, end)
-    if (end < 0) return refuse('A header line holds a bare CR, a bare LF or a NUL, or does not end with CRLF.')
+    if (end < 0) return refuse('A header line has a bare CR, a bare LF or a NUL, or does not end with CRLF.')
     if (end > maxHeaderBytes) return refuse(`The header is larger than ${maxHeaderBytes / 1024} KiB.`)
     if (fields.length === maxHeaderFields) return refuse(`The header has more than ${maxHeaderFields} fields.`)
     const field = fieldOf(bytes.subarray(start, end))
@@ -97,13 +96,13 @@ export function parseHeaderBlock(bytes: Uint8Array): ParsedHeaderBlock {
   return { ok: true, fields, bodyOffset: bytes.length }
 }
 
-/** The fields of this name, in their order. */
+/** The fields with this name, in their order. */
 export function fieldsNamed(fields: readonly HeaderField[], name: string): HeaderField[] {
   const lower = name.toLowerCase()
   return fields.filter((field) => field.name.toLowerCase() === lower)
 }
 
-/** The bytes of a header, with the empty line that ends it: each entry a field as it came, or the text of a new one. */
+/** The bytes of a header, including the empty line at its end. Each entry is a field as it came, or the text of a new one. */
 export function headerBytesOf(entries: readonly (HeaderField | string)[]): Buffer {
   const parts = entries.map((entry) => (typeof entry === 'string' ? Buffer.from(`${entry}\r\n`) : entry.raw))
   return Buffer.concat([...parts, Buffer.from('\r\n')])

@@ -1,4 +1,4 @@
-/** The named references that mail uses; a name that is not here stays as it is written. */
+/** The named references that mail uses; other names stay as written. */
 const named: Record<string, string> = {
   amp: '&',
   lt: '<',
@@ -150,7 +150,7 @@ export const decodeEntities = (text: string): string => (text.includes('&') ? te
 function decoded(written: string, hex?: string, decimal?: string, name?: string): string {
   if (hex !== undefined) return codePoint(hex, 16)
   if (decimal !== undefined) return codePoint(decimal, 10)
-  // Without the semicolon `&copy=1` in a link would lose its parameter.
+  // Without this check for the semicolon, `&copy=1` in a link would lose its parameter.
   if (name === undefined || !written.endsWith(';')) return written
   return Object.hasOwn(named, name) ? (named[name] ?? written) : written
 }

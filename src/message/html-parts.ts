@@ -2,21 +2,21 @@ import { parseHeaderBlock } from './header-block.ts'
 import { cameSigned, childrenOf, deepest, isSealed, mediaTypeOf, mostParts, valueOf, type Entity } from './mime-structure.ts'
 import { transferEncodingOf, type TransferEncoding } from './transfer-encoding.ts'
 
-/** A part of HTML that readers see, by its places in the message. */
+/** An HTML part of a message that readers see, by its positions in the message. */
 export interface HtmlPart {
-  /** Of its header, or of the message where the message is the part. */
+  /** The start of its header, or of the message if the message is the part. */
   headerStart: number
   bodyStart: number
   /** Without the CRLF that belongs to the boundary. */
   bodyEnd: number
   encoding: TransferEncoding
-  /** As it is declared; '' where it is not. */
+  /** As declared; '' if it is not. */
   charset: string
 }
 
 /**
- * The HTML parts of a message that stand in its text, not among its attachments (RFC 2045, RFC 2046). Empty where the message is
- * signed or encrypted as a whole, by a DKIM signature too, and where its parts cannot be told. Linear in the message.
+ * The HTML parts of a message that are shown as its text, not its attachments (RFC 2045, RFC 2046). Empty if the whole message is
+ * signed or encrypted, including by DKIM, and if its parts cannot be determined. Takes linear time.
  */
 export function htmlParts(message: Buffer): HtmlPart[] {
   const found: HtmlPart[] = []
@@ -29,11 +29,11 @@ export function htmlParts(message: Buffer): HtmlPart[] {
 interface Walk {
   message: Buffer
   found: HtmlPart[]
-  /** Parts still allowed. */
+  /** Number of parts still allowed. */
   left: number
 }
 
-/** False if the message must be left alone. */
+/** False if the message must not be changed. */
 function readPart(walk: Walk, part: Entity, depth: number): boolean {
   const { type, parameters } = mediaTypeOf(part.fields)
   if (isSealed(type) || walk.left-- <= 0) return false

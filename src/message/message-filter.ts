@@ -19,17 +19,17 @@ export interface MessageFilter {
   until: number | null
 }
 
-/** Messages that may meet one condition of a filter: a query for the ids of those from `:first` on, up to but without `:end`. */
+/** Messages that may meet one condition of a filter: queries for the ids from `:first` (inclusive) to `:end` (exclusive). */
 export interface Candidates {
-  /** Those that an index leads to. */
+  /** Those that an index finds. */
   indexed: string
-  /** Those that it does not lead to yet, and others; null where there are none. */
+  /** Those that the index does not contain yet, and possibly others; null if there are none. */
   behind: string | null
-  /** Whether a part of the span costs no more than its part. */
+  /** Whether searching a part of the range costs only that fraction. */
   isDivisible: boolean
 }
 
-/** What an index leads to, for each condition of the filter that has one. */
+/** The indexed candidates for each condition of the filter that has an index. */
 export function candidatesOf({ status, to, from, domainId, tag }: MessageFilter): Candidates[] {
   const withTerm = (term: string, type: 'email.queued' | 'email.delivered'): Candidates => ({
     indexed: messagesWith(term),
@@ -57,8 +57,8 @@ const messagesTagged = (withValue: boolean): string =>
       and message_id >= :first and message_id < :end`
 
 /**
- * What the messages meet, looked up for each, to be joined by `and` to the condition of their account, `:accountId`. Few texts,
- * whatever is asked for: each text of a statement stays prepared, with 30 KB.
+ * The remaining conditions, checked for each message; join them with `and` to the condition on the account, `:accountId`. The SQL has
+ * few variants whatever is asked for, because each variant stays prepared and takes 30 KB.
  */
 export const filterCondition = ({ status }: MessageFilter): string =>
   `created_at >= :since and created_at < :until
@@ -68,7 +68,7 @@ export const filterCondition = ({ status }: MessageFilter): string =>
                                   where message_id = message.id and name = :tagName and (:tagValue = '' or value = :tagValue)))
    ${status === null ? '' : `and ${statusCondition(status)}`}`
 
-/** The parameters of all these, but for those of the account and of the span. */
+/** The parameters of all these, except those for the account and the range. */
 export const filterParams = ({ to, from, domainId, tag, since, until }: MessageFilter): Record<string, Value> => ({
   to: to ?? '',
   from: from ?? '',
@@ -79,7 +79,7 @@ export const filterParams = ({ to, from, domainId, tag, since, until }: MessageF
   until: until ?? Number.MAX_SAFE_INTEGER,
 })
 
-/** The ids that the page and the times of the filter leave. An id is minted a little before its message is accepted. */
+/** The range of ids that the page and the times of the filter allow. An id is created a little before its message is accepted. */
 export function spanOf({ since, until }: MessageFilter, { after, before }: Page): Span<string> {
   const first = since === null ? wholeTable.first : idFloor('em', since - longestAcceptanceMs)
   const end = until === null ? wholeTable.end : idFloor('em', until)

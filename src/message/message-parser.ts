@@ -5,7 +5,7 @@ export interface ParsedMessage {
   html: string | null
   text: string | null
   attachments: ParsedAttachment[]
-  /** Names in lower case, values unfolded and decoded, in their order. */
+  /** Names in lower case, values unfolded and decoded, in order. */
   headers: { name: string; value: string }[]
 }
 
@@ -20,23 +20,22 @@ export interface ParsedAttachment {
   contentId: string | null
 }
 
-/** What is wanted of a message: all but the attachments, or one attachment by its place. */
+/** What to read from a message: everything except attachments, or one attachment by position. */
 export type ParserRequest = { attachment: number | null }
 
-/** The content of an attachment comes ahead of `found`, which tells whether there is one at that place. */
+/** The content of an attachment precedes `found`, which says whether there is one at that position. */
 export type ParserAnswer = { message: ParsedMessage } | { found: boolean }
 
 export interface MessageParser {
   /**
-   * Reads a MIME message that nobody has vouched for; null where there are no bytes of it. Rejects with
-   * `invalid_message` where it cannot be read within the limits of time and memory; messages that wait behind it are
-   * not affected.
-   * @param load gives the message in pieces; called when it is its turn, so that what waits takes no memory
+   * Parses untrusted MIME; null if the message has no stored bytes. Rejects with `invalid_message` if it cannot be parsed within the
+   * limits of time and memory; other waiting messages are not affected.
+   * @param load returns the message in pieces; it is called when the message's turn comes, so that waiting takes no memory
    */
   parse(load: Load): Promise<ParsedMessage | null>
-  /** The same for the content of the attachment that stands at this place in `attachments`; null where there is none. */
+  /** The same for the content of the attachment at this position in `attachments`; null if there is none. */
   attachment(load: Load, place: number): Promise<Uint8Array[] | null>
-  /** Ends the parser; what waits is rejected with `service_unavailable`. */
+  /** Ends the parser; waiting messages are rejected with `service_unavailable`. */
   stop(): Promise<void>
 }
 

@@ -67,8 +67,8 @@ export interface EventRow extends Row {
 }
 
 /**
- * What the API shows of messages. All of it reads the connection for reports, so that no list delays a commit.
- * Whoever asks for the parts of one message must have found the message in their scope first.
+ * What the API shows of messages. Everything is read on the connection for slow queries, so that no list delays a commit. Before
+ * reading the parts of a message, check that it is in the caller's scope.
  */
 export class MessageReader {
   readonly #db: Pick<Database, 'slowRead'>
@@ -98,7 +98,7 @@ export class MessageReader {
     return searchMessages<MessageRow>(this.#db, { columns: 'message.*', scope, filter, page })
   }
 
-  /** The recipients of these messages in the order in which they were given. */
+  /** The recipients of these messages, in the order in which they were given. */
   async recipients(messageIds: string[]): Promise<RecipientRow[]> {
     if (messageIds.length === 0) return []
     const { places, params } = placesFor(messageIds)
@@ -136,7 +136,7 @@ export class MessageReader {
     return new Map(rows.map(({ message_id, type, data }) => [message_id, { type, data: JSON.parse(data) }]))
   }
 
-  /** The bytes of a message in pieces; none where they are no longer kept, or only until they are delivered. */
+  /** The bytes of a message in pieces; none if they are no longer kept, or are kept only until delivery. */
   async content(messageId: string): Promise<Uint8Array[]> {
     const rows = await this.#db.slowRead<{ bytes: Uint8Array }>(
       `select bytes from content where message_id = :messageId and ${isKept} order by chunk`,
@@ -167,7 +167,7 @@ export class MessageReader {
     )
   }
 
-  /** The place in the log of an event of this message. */
+  /** The position in the log of an event of this message. */
   async placeOfEvent(messageId: string, eventId: string): Promise<number | undefined> {
     const [row] = await this.#db.slowRead<{ seq: number }>('select seq from event where id = :eventId and message_id = :messageId', {
       eventId,

@@ -6,7 +6,7 @@ import { candidatesOf, filterCondition, filterParams, spanOf, type Candidates, t
 import { mostBehind, searchPosition } from './search-terms.ts'
 
 interface MessageSearch {
-  /** Of the table message. */
+  /** On the table message. */
   columns: string
   scope: AccountScope
   filter: MessageFilter
@@ -16,8 +16,8 @@ interface MessageSearch {
 const account = 'account_id = :accountId and sandbox = :sandbox'
 
 /**
- * A page of an account's messages, the newest first, as `pageClause` has it. Where one condition leads to few messages, these are
- * looked at; where each leads to many, the page is soon found by going through the list, but for conditions that hardly ever meet.
+ * A page of an account's messages, newest first, as `pageClause` requires. If one condition matches few messages, those are checked one
+ * by one; if all match many, walking the list soon fills the page, unless the conditions hardly ever occur together.
  */
 export async function searchMessages<R extends Row>(
   db: Pick<Database, 'slowRead'>,
@@ -55,7 +55,7 @@ export async function searchMessages<R extends Row>(
   return searchInPieces<R, string>(span, pieces, sizes)
 }
 
-/** Messages whose entries are behind the log are among them. */
+/** Includes messages whose entries are not up to date with the log. */
 const allOf = ({ indexed, behind }: Candidates): string => (behind === null ? indexed : `${indexed} union all ${behind}`)
 
 async function usable(db: Pick<Database, 'slowRead'>, candidates: Candidates[]): Promise<Candidates[]> {
@@ -64,7 +64,7 @@ async function usable(db: Pick<Database, 'slowRead'>, candidates: Candidates[]):
   return behind <= mostBehind ? candidates : candidates.filter((each) => each.behind === null)
 }
 
-/** The candidates that are the fewest, if they are few. */
+/** The smallest set of candidates, if it is small. */
 async function fewest(
   db: Pick<Database, 'slowRead'>,
   candidates: Candidates[],
@@ -83,7 +83,7 @@ async function fewest(
   return counted.filter(({ found }) => found <= few).toSorted((one, other) => one.found - other.found)[0]?.each
 }
 
-/** Uses the index message_account alone. */
+/** Uses only the index message_account. */
 async function edgeOf(
   db: Pick<Database, 'slowRead'>,
   { first, end }: Span<string>,

@@ -4,7 +4,7 @@ import { headerColumns } from './header-summary.ts'
 import { optionColumns } from './send-options.ts'
 import type { Submission } from './submission.ts'
 
-/** True of content that may still be shown and resent: it does not wait to be erased. */
+/** True if content may still be shown and resent, because it is not waiting to be erased. */
 export const isKept = 'not exists (select 1 from content_to_erase e where e.message_id = content.message_id)'
 
 /**

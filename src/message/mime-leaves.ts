@@ -1,23 +1,23 @@
 import type { Readable } from 'node:stream'
 import { MailParser, type StructuredHeader } from 'mailparser'
 
-/** A part of a message that holds content, not parts. A message within the message is one. */
+/** A part of a message that has content rather than parts. A message within the message counts as one. */
 export interface MimeLeaf {
   /** Lower case, without parameters. */
   contentType: string
   /** As the part declares it. */
   charset: string | null
-  /** Transfer encoding undone. */
+  /** With the transfer encoding decoded. */
   content: Buffer
 }
 
 interface MimeMessage {
-  /** `name` in lower case; `line` is the field as it came, folding included. */
+  /** `name` in lower case; `line` is the unchanged field, including folding. */
   fields: { name: string; line: string }[]
   leaves: MimeLeaf[]
 }
 
-// A message within the message stays one leaf; the rest is what `parser-process` has its reasons for.
+// A message within the message stays one leaf; for the other options see `parser-process`.
 const options = {
   skipHtmlToText: true,
   skipTextToHtml: true,
@@ -27,7 +27,7 @@ const options = {
   ignoreEmbedded: true,
 }
 
-/** Not among its types. */
+/** Missing in its type definitions. */
 const { processHeaders } = MailParser.prototype as unknown as {
   processHeaders(this: MailParser, lines: { key: string }[]): Map<string, unknown>
 }
@@ -39,17 +39,17 @@ async function bytesOf(stream: Readable): Promise<Buffer> {
 }
 
 /**
- * The header of a MIME message and its leaves in their order (RFC 2045, RFC 2046). For a process that may be killed:
- * some input takes mailparser long.
- * @throws Error where mailparser refuses it: more than 1000 parts, a header of more than 1 MiB
+ * The header of a MIME message and its leaves in order (RFC 2045, RFC 2046). Call it in a process that can be killed, because some
+ * input takes mailparser long.
+ * @throws Error if mailparser refuses the message: more than 1000 parts, a header of more than 1 MiB
  */
 export function mimeLeaves(document: Uint8Array): Promise<MimeMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<MimeMessage>()
   const parser = new MailParser(options as ConstructorParameters<typeof MailParser>[0])
   Object.assign(parser, {
-    // Text would be gathered into one piece without order or type; what is no text type is handed over part by part.
+    // mailparser would merge text parts into one, without order or type; it hands over other types part by part.
     textTypes: [],
-    // It would read every field, a list of many thousand addresses for seconds, and nobody asks it for them.
+    // It would parse every field, a list of many thousand addresses for seconds, and nobody needs the result.
     processHeaders: (lines: { key: string }[]) =>
       processHeaders.call(
         parser,
@@ -71,7 +71,7 @@ export function mimeLeaves(document: Uint8Array): Promise<MimeMessage> {
     lastLeaf.catch(reject)
   })
   parser.on('error', reject)
-  // A leaf that ends with the message is whole a moment after it.
+  // A leaf at the end of the message is complete a moment after the message.
   parser.on('end', () => void lastLeaf.then(() => resolve(message), reject))
   parser.end(document)
   return promise

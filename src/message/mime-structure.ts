@@ -1,40 +1,40 @@
 import { fieldsNamed, parseHeaderBlock, type HeaderField } from './header-block.ts'
 
-/** A message or a part of one, by its places in the message. */
+/** A message or a part of one, by positions in the message. */
 export interface Entity {
   fields: HeaderField[]
   /** Of its header. */
   start: number
   bodyStart: number
-  /** Of its body, without the CRLF that belongs to the boundary. */
+  /** The range of its body, without the CRLF that belongs to the boundary. */
   end: number
 }
 
-/** Levels of nested parts that are looked into; mail programs write four. */
+/** How deeply nested parts are searched; mail programs use up to four levels. */
 export const deepest = 8
-/** Parts of a message that are looked at. */
+/** How many parts of a message are examined. */
 export const mostParts = 1000
-/** A message with one of these was signed as it is. */
+/** A message with one of these fields was signed in its present form. */
 const signatures = ['DKIM-Signature', 'ARC-Message-Signature']
 const sealed = /^(?:multipart\/(?:signed|encrypted)|application\/(?:x-)?pkcs7-)/
 
-/** True of a message whose bytes somebody has signed already. */
+/** True if somebody has already signed these bytes. */
 export const cameSigned = (fields: readonly HeaderField[]): boolean => signatures.some((name) => fieldsNamed(fields, name).length > 0)
 
-/** True of parts that a signature or an encryption covers, so that they may not be changed. */
+/** True for parts that a signature or an encryption covers, so they must not be changed. */
 export const isSealed = (type: string): boolean => sealed.test(type)
 
 export const valueOf = (fields: readonly HeaderField[], name: string): string | undefined => fieldsNamed(fields, name)[0]?.value
 
-/** The entity that lies there; null where its header cannot be read. */
+/** The entity in this range; null if its header cannot be parsed. */
 export function entityAt(message: Buffer, { start, end }: Pick<Entity, 'start' | 'end'>): Entity | null {
   const block = parseHeaderBlock(message.subarray(start, end))
   return block.ok ? { fields: block.fields, start, bodyStart: start + block.bodyOffset, end } : null
 }
 
 /**
- * The parts of a multipart (RFC 2046 5.1.1), without those whose header cannot be read, and those beyond as many as are looked at;
- * none where it names no boundary. Linear in its size.
+ * The parts of a multipart (RFC 2046 5.1.1), except those with a header that cannot be parsed and those above the limit; none if it
+ * declares no boundary. Takes linear time.
  */
 export function* childrenOf(message: Buffer, { fields, bodyStart, end }: Entity): Generator<Entity, void, undefined> {
   const boundary = mediaTypeOf(fields).parameters.get('boundary')
@@ -47,9 +47,9 @@ export function* childrenOf(message: Buffer, { fields, bodyStart, end }: Entity)
 
 type Span = Pick<Entity, 'start' | 'end'>
 
-/** The last part of one that has no closing boundary ends with it. */
+/** Without a closing boundary, the last part ends with the multipart. */
 function* spansBetween(message: Buffer, { start, end }: Span, boundary: string): Generator<Span, void, undefined> {
-  // Before the body stands the empty line.
+  // The body follows the empty line.
   const delimiter = Buffer.from(`\n--${boundary}`, 'latin1')
   const searched = message.subarray(0, end)
   let partStart: number | null = null
@@ -67,7 +67,7 @@ function* spansBetween(message: Buffer, { start, end }: Span, boundary: string):
   if (partStart !== null) yield { start: partStart, end }
 }
 
-/** What follows a delimiter on its line; null where it is the beginning of another, longer one. */
+/** What follows a delimiter on its line; null if it is the beginning of another, longer one. */
 function lineBehind(message: Buffer, start: number): { isClosing: boolean; next: number } | null {
   const isClosing = message[start] === 45 && message[start + 1] === 45
   let at = isClosing ? start + 2 : start
@@ -79,7 +79,7 @@ function lineBehind(message: Buffer, start: number): { isClosing: boolean; next:
 /** One parameter of RFC 2045 5.1, quoted or not. */
 const parameter = /;\s*([\w!#$&^.+%-]{1,60})\s*=\s*(?:"((?:[^"\\]|\\.){0,1000})"|([^\s;"]{1,1000}))/y
 
-/** Of its Content-Type, both in lower case but for the values; `text/plain` where there is none. */
+/** From its Content-Type, in lower case except for the parameter values; `text/plain` if there is none. */
 export function mediaTypeOf(fields: readonly HeaderField[]): { type: string; parameters: Map<string, string> } {
   const value = valueOf(fields, 'Content-Type') ?? 'text/plain'
   const semicolon = value.indexOf(';')

@@ -3,10 +3,10 @@ import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { readUntrusted } from '../untrusted-reader-child.ts'
 import type { ParsedMessage, ParserAnswer, ParserRequest } from './message-parser.ts'
 
-/** Reads untrusted MIME with mailparser. Started, and killed where needed, by message-parser.ts. */
+/** Parses untrusted MIME with mailparser. Started, and killed if needed, by message-parser.ts. */
 
-// Its conversions between HTML and text take minutes for hostile input, and nobody needs them here. Without
-// keepDeliveryStatus a delivery status would be merged into the text.
+// Its conversions between HTML and text take minutes for hostile input, and nobody needs them here. Without keepDeliveryStatus, it
+// would merge a delivery status into the text.
 const options = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true, skipTextLinks: true, keepDeliveryStatus: true }
 
 function messageFrom(parsed: ParsedMail): ParsedMessage {

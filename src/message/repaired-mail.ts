@@ -1,4 +1,4 @@
-/** More lines of one field than any mail has; mailparser takes a time for them that grows with the square of their number. */
+/** More lines in one field than any mail has; mailparser takes quadratic time for them. */
 const mostFoldedLines = 2000
 const foldedLines = /(?:\n[ \t][^\n:]*)+/g
 
@@ -8,15 +8,15 @@ function cutShort(folded: string): string {
   return end < 0 ? folded : folded.slice(0, end)
 }
 
-/** Long rows of blanks are cut short: libqp takes a time for each that grows with its square. */
+/** Long runs of white space are shortened: libqp takes quadratic time for each. */
 const blanks = /[\t ]{33,}/g
 
-/** A long row of CRs is cut short too: it takes mailparser a time that grows with its square. */
+/** A long run of CRs is shortened too: mailparser takes quadratic time for it. */
 const damaged = /\r\r\n|\r{9}|^--[^\s][^\r\n]{0,100}[ \t]\r?$/m
 
 /**
- * A message without what programs on its way have done to its line ends: added some at the beginning, doubled each CR, left
- * out each LF, or put spaces behind a delimiter (which RFC 2046 5.1.1 allows, and mailparser does not).
+ * A message with its line ends repaired: other programs may have added some at the beginning, doubled each CR, left out each LF, or put
+ * spaces after a delimiter (which RFC 2046 5.1.1 allows, but mailparser does not).
  */
 export function repairedMail(document: Buffer): Buffer {
   let start = 0

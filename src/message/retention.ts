@@ -6,7 +6,7 @@ import { messageTerms, recipientTerms, removeTerms } from './search-terms.ts'
 
 /** How long things are kept, ms. */
 export interface RetentionTimes {
-  /** Content and attempts, from the moment the last recipient's state became final. */
+  /** Content and attempts, counted from when the last recipient reached its final state. */
   contentMs: number
   /** Events, messages, recipients, webhook deliveries. */
   eventMs: number
@@ -16,17 +16,17 @@ type ContentKey = { id: string; chunk: number }
 
 const chunksAtOnce = 1_024
 
-/** True of a message all of whose recipients have been in a final state since `cutoff`. */
+/** True if all recipients of a message have been in a final state since `cutoff`. */
 const isFinal = (messageId: string): string => `not exists (
   select 1 from recipient r where r.message_id = ${messageId}
      and (r.due_at is not null or coalesce(r.bounced_at, r.delivered_at, r.sent_at, 0) > :cutoff))`
 
-/** Its recipients go first. */
+/** Its recipients are removed first. */
 const isDeserted = 'not exists (select 1 from recipient r where r.message_id = message.id)'
 
 /**
- * Removes what has been kept long enough, a bounded piece at a time; ids begin with their time, so what is old is found by its
- * key. The newest event stays: readers' cursors count on it.
+ * Removes data that is past its retention, in limited pieces. Ids begin with their time, so old rows are found by their key. The newest
+ * event stays, because readers' cursors depend on it.
  */
 export class Retention {
   readonly #db: Pick<Database, 'read' | 'write'>
@@ -65,7 +65,7 @@ export class Retention {
 
 type Reads = Pick<Database, 'read'>
 
-/** Content whose message is still on its way in has no recipients yet. */
+/** Content whose message is still arriving has no recipients yet. */
 const contents = (db: Reads, cutoff: number): WalkedTable<ContentKey> => ({
   async piece(after, wanted) {
     const rows = Math.min(wanted, chunksAtOnce)
@@ -158,7 +158,7 @@ const messages = (db: Reads, cutoff: number): WalkedTable<string> => ({
   ],
 })
 
-/** The end of a piece of what `sql` selects as `id`. */
+/** The end of a piece of the ids that `sql` selects. */
 async function pieceOf(
   db: Reads,
   sql: string,
@@ -173,7 +173,7 @@ async function pieceOf(
 
 const removeEvents = (cutoff: number): Statement[] => [
   {
-    // By the key of ids, which begin with their time: in the order of seq all events would be looked at where none is old.
+    // By the key, because ids begin with their time. In the order of seq, all events would be scanned if none is old.
     sql: `delete from event where seq in (
             select seq from event where id < :before and seq < (select max(seq) from event) order by id limit :rows)`,
     params: { before: idFloor('evt', cutoff) },
@@ -189,7 +189,7 @@ function removeWebhookDeliveries(cutoff: number): Statement[] {
   ]
 }
 
-/** Days that are over by then. */
+/** Days that are past by then. */
 const removeLinkCounts = (cutoff: number): Statement[] => [
   {
     sql: `delete from rollup_link where (account_id, template_id, start, link) in (

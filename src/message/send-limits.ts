@@ -1,7 +1,7 @@
 import { parseIsoTime } from '../iso-time.ts'
 import { headerTextFault } from './check-headers.ts'
 
-// Send options come as JSON members over HTTP and as header fields over SMTP, under the same limits.
+// Send options come as JSON members over HTTP and as header fields over SMTP, with the same limits.
 
 /** Lengths in characters, times in seconds. */
 export const sendLimits = { tags: 20, metadataKeys: 20, metadataKey: 64, metadataValue: 500, shortestExpiry: 60, longestExpiry: 432_000 }
@@ -37,9 +37,9 @@ export const labelOf = ({ name, value }: Tag): string => {
   return labelTag(value).name === name ? value : `${name}=${value}`
 }
 
-/** Why these tags are refused; null if they are fine. */
+/** Why these tags are invalid; null if they are valid. */
 export function tagsFault(tags: readonly Tag[]): string | null {
-  if (tags.length > sendLimits.tags) return `An email has at most ${sendLimits.tags} tags.`
+  if (tags.length > sendLimits.tags) return `An email can have at most ${sendLimits.tags} tags.`
   const seen = new Set<string>()
   for (const { name, value } of tags) {
     if (!tagName.test(name)) return 'The name of a tag is 1 to 256 characters of A-Z, a-z, 0-9, _ and -.'
@@ -54,14 +54,14 @@ export function tagsFault(tags: readonly Tag[]): string | null {
 export const topicFault = (topic: string): string | null =>
   /^(?!(?:true|false)$)[A-Za-z0-9_-]{1,64}$/i.test(topic)
     ? null
-    : 'A topic is 1 to 64 characters of A-Z, a-z, 0-9, _ and -, and neither true nor false.'
+    : 'A topic must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -, and cannot be true or false.'
 
-/** Why this metadata is refused; null if it is fine. */
+/** Why this metadata is invalid; null if it is valid. */
 export function metadataFault(metadata: Record<string, string>): string | null {
   const entries = Object.entries(metadata)
-  if (entries.length > sendLimits.metadataKeys) return `Metadata has at most ${sendLimits.metadataKeys} keys.`
+  if (entries.length > sendLimits.metadataKeys) return `Metadata can have at most ${sendLimits.metadataKeys} keys.`
   for (const [key, value] of entries) {
-    if (key === '' || key.length > sendLimits.metadataKey) return `A metadata key has 1 to ${sendLimits.metadataKey} characters.`
+    if (key === '' || key.length > sendLimits.metadataKey) return `A metadata key must have 1 to ${sendLimits.metadataKey} characters.`
     if (value.length > sendLimits.metadataValue) {
       return `The metadata value of ${JSON.stringify(key)} has more than ${sendLimits.metadataValue} characters.`
     }
@@ -80,15 +80,15 @@ export function parseScheduledAt(text: string, now: number): number | null | { f
     .toUpperCase()
   const at = usual.includes('T') ? parseIsoTime(usual) : null
   if (at === null) return { fault: 'The time must be ISO 8601 with a time zone, such as 2026-11-21T08:00:00Z.', code: 'invalid_format' }
-  if (at - now > maxAheadMs) return { fault: 'The time may be at most 30 days ahead.', code: 'too_large' }
+  if (at - now > maxAheadMs) return { fault: 'The time can be at most 30 days ahead.', code: 'too_large' }
   return at <= now ? null : at
 }
 
-/** Why this expiry is refused; null if it is fine. */
+/** Why this expiry is invalid; null if it is valid. */
 export const expiresInFault = (seconds: number): string | null =>
   Number.isInteger(seconds) && seconds >= sendLimits.shortestExpiry && seconds <= sendLimits.longestExpiry
     ? null
     : `It must be a whole number of seconds from ${sendLimits.shortestExpiry} to ${sendLimits.longestExpiry}.`
 
 export const idempotencyKeyFault = (key: string): string | null =>
-  /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/.test(key) ? null : 'An idempotency key is 1 to 256 printable ASCII characters.'
+  /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/.test(key) ? null : 'An idempotency key must be 1 to 256 printable ASCII characters.'

@@ -3,7 +3,7 @@ import { fieldsNamed, type HeaderField } from './header-block.ts'
 import { expiresInFault, idempotencyKeyFault, metadataFault, parseScheduledAt, tagsFault, topicFault, type Tag } from './send-limits.ts'
 import { storedTracking, trackingColumn, type TrackingWish } from './tracking-options.ts'
 
-/** What a submitter may ask for besides the envelope and the content. */
+/** What a submitter may request in addition to the envelope and the content. */
 export interface SendOptions {
   tags: Tag[]
   metadata: Record<string, string>
@@ -19,7 +19,7 @@ export interface SendOptions {
   expiresIn: number | null
 }
 
-/** What applies if the submitter asks for nothing. */
+/** What applies if the submitter requests nothing. */
 export const defaultOptions: SendOptions = {
   tags: [],
   metadata: {},
@@ -54,7 +54,7 @@ export const storedOptions = (row: ReturnType<typeof optionColumns>): SendOption
 type Given = Partial<SendOptions> & { idempotencyKey?: string }
 type Fault = { fault: string }
 
-/** Readers of the header fields that hold options, by name in lower case. These fields never leave the server. */
+/** Parsers for the header fields with options, by name in lower case. These fields never leave the server. */
 const fieldReaders: Record<string, (value: string, now: number) => Given | Fault> = {
   'x-tags': readTags,
   'x-metadata': readMetadata,
@@ -77,7 +77,7 @@ const fieldReaders: Record<string, (value: string, now: number) => Given | Fault
 
 export const optionFieldNames = Object.keys(fieldReaders)
 
-/** Reads the option fields. Each may occur once; a malformed one is refused, never ignored. */
+/** Parses the option fields. Each may occur only once; a malformed one is refused, never ignored. */
 export function readOptionFields(
   fields: readonly HeaderField[],
   now: number,
@@ -87,7 +87,7 @@ export function readOptionFields(
     const [field, second] = fieldsNamed(fields, name)
     if (!field) continue
     if (second) return { fault: `The header has more than one ${field.name} field.` }
-    // Mail libraries encode values that are not ASCII or merely long.
+    // Mail libraries encode values that are not ASCII, and also long ones.
     const option = read(decodeHeaderText(field.value).trim(), now)
     if ('fault' in option) return option
     Object.assign(given, option)
@@ -133,7 +133,7 @@ function readUnsubscribe(value: string): Given | Fault {
   return fault === null ? { unsubscribeTopic: value } : { fault: `X-Unsubscribe: ${fault}` }
 }
 
-/** What the field names is on; the rest is off. */
+/** What the field names is on; everything else is off. */
 function readTracking(value: string): Given | Fault {
   const words = value
     .toLowerCase()
@@ -143,7 +143,7 @@ function readTracking(value: string): Given | Fault {
     return { tracking: { opens: words[0] === 'true', clicks: words[0] === 'true' } }
   if (!words.every((word) => word === 'opens' || word === 'clicks' || word === 'anonymous')) {
     return {
-      fault: 'X-Tracking: Write true or false, or what is to be tracked: opens, clicks; and anonymous to keep nothing of the reader.',
+      fault: 'X-Tracking: Write true or false, or what to track: opens, clicks; and anonymous to store nothing about the reader.',
     }
   }
   const isAnonymousOnly = words.every((word) => word === 'anonymous')

@@ -12,7 +12,7 @@ import {
   type TransferEncoding,
 } from './transfer-encoding.ts'
 
-/** A message with what it demands of hosts. */
+/** A message and what it requires of hosts. */
 export interface Carried {
   content: Uint8Array
   /** `8bitmime` where hosts need that extension (RFC 6152). */
@@ -20,9 +20,9 @@ export interface Carried {
 }
 
 /**
- * The message as every host can take it (RFC 5321 4.5.3.1.6, RFC 6152), and as it stays signed behind those that could not take more
- * (RFC 6376 5.3): bodies with bytes above 127 or lines of more than 998 bytes are in quoted-printable or base64. What was signed or
- * encrypted before stays byte for byte, as does what cannot be told. Raw bytes in header fields stay too.
+ * The message in a form that every host accepts (RFC 5321 4.5.3.1.6, RFC 6152), so that its signature stays valid behind hosts that
+ * accept no more (RFC 6376 5.3). Bodies with bytes above 127 or lines of more than 998 bytes become quoted-printable or base64. What
+ * was already signed or encrypted, or cannot be parsed, stays byte for byte. Raw bytes in header fields stay too.
  */
 export function inSevenBits({ content, bodyType }: Carried): Carried {
   const message = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
@@ -46,34 +46,34 @@ export function inSevenBits({ content, bodyType }: Carried): Carried {
 interface Walk {
   message: Buffer
   changes: Splice[]
-  /** Parts still allowed. */
+  /** Number of parts still allowed. */
   left: number
 }
 
 const crlf = Buffer.from('\r\n')
 
-/** Whether all bodies in it are ASCII now. */
+/** Whether all bodies in it are now ASCII. */
 function encodeEntity(walk: Walk, entity: Entity, depth: number): boolean {
   const body = walk.message.subarray(entity.bodyStart, entity.end)
   const isSevenBit = isAscii(body)
   if (isSevenBit && hasShortLines(body)) return true
   const { type } = mediaTypeOf(entity.fields)
-  // The parts of a digest are messages without saying so (RFC 2046 5.1.5).
+  // The parts of a digest are messages by default (RFC 2046 5.1.5).
   if (isSealed(type) || type === 'multipart/digest' || depth === deepest || walk.left-- <= 0) return isSevenBit
   if (type.startsWith('multipart/')) return encodeParts(walk, entity, childrenOf(walk.message, entity), depth)
   if (type === 'message/rfc822') {
     const inner = entityAt(walk.message, { start: entity.bodyStart, end: entity.end })
     return inner && !cameSigned(inner.fields) ? encodeParts(walk, entity, [inner], depth) : isSevenBit
   }
-  // No other may be encoded (RFC 2046 5.2).
+  // Other parts must not be encoded (RFC 2046 5.2).
   return type.startsWith('message/') ? isSevenBit : encodeLeaf(walk, entity, body) || isSevenBit
 }
 
-/** What is made of parts has no encoding of its own, but says what is in them (RFC 2045 6.4). */
+/** A composite part has no encoding of its own, but declares that of its parts (RFC 2045 6.4). */
 function encodeParts(walk: Walk, entity: Entity, parts: Iterable<Entity>, depth: number): boolean {
   let isSevenBit = true
   let next = entity.bodyStart
-  // What stands between them, before and behind, stays as it is.
+  // What lies between, before and after the parts stays as it is.
   const isAsciiTo = (end: number): boolean => isAscii(walk.message.subarray(next, end))
   for (const part of parts) {
     if (!isAsciiTo(part.start)) isSevenBit = false
@@ -86,14 +86,14 @@ function encodeParts(walk: Walk, entity: Entity, parts: Iterable<Entity>, depth:
   return isSevenBit
 }
 
-/** False where it must stay as it is. */
+/** False if it must stay as it is. */
 function encodeLeaf({ message, changes }: Walk, entity: Entity, body: Buffer): boolean {
   const declared = transferEncodingOf(valueOf(entity.fields, 'Content-Transfer-Encoding'))
   if (declared === null || (declared === 'base64' && !isPlainBase64(body))) return false
   const decoded = decodeTransfer(body, declared)
   const { encoding, bytes } = encodeTransfer(decoded, encodingFor(decoded, declared))
   if (encoding !== declared) changes.push(labelled(entity, encoding, entity.start === 0 ? ownFields(entity, decoded) : []))
-  // The last line of a message ends with CRLF, whatever the encoding makes of it.
+  // The last line of a message ends with CRLF, whatever the encoding produces.
   const isOpen = entity.end === message.length && !bytes.subarray(-2).equals(crlf)
   changes.push({ start: entity.bodyStart, end: entity.end, bytes: isOpen ? Buffer.concat([bytes, crlf]) : bytes })
   return true
@@ -106,14 +106,14 @@ function encodingFor(decoded: Buffer, declared: TransferEncoding): TransferEncod
   return isShorterInBase64(nonAscii, decoded.length) ? 'base64' : 'quoted-printable'
 }
 
-/** The header with another encoding. */
+/** The header with a different encoding. */
 function labelled({ fields, start, bodyStart }: Entity, encoding: string, added: string[] = []): Splice {
   const kept = fields.filter(({ name }) => name.toLowerCase() !== 'content-transfer-encoding').map(({ raw }) => raw)
   const lines = [...added, `Content-Transfer-Encoding: ${encoding}`, '', ''].join('\r\n')
   return { start, end: bodyStart, bytes: Buffer.concat([...kept, Buffer.from(lines)]) }
 }
 
-/** What a message without MIME needs for its encoding to be understood. A charset is said only where it is certain. */
+/** The fields that a message without MIME needs so that its encoding is understood. The charset is declared only if it is certain. */
 function ownFields({ fields }: Entity, decoded: Buffer): string[] {
   const added: string[] = []
   if (valueOf(fields, 'MIME-Version') === undefined) added.push('MIME-Version: 1.0')
@@ -121,5 +121,5 @@ function ownFields({ fields }: Entity, decoded: Buffer): string[] {
   return added
 }
 
-/** Whether the message must stay as it came, as far as its header tells: it has a signature, or is signed or encrypted as a whole. */
+/** Whether the message must stay as it came, as far as its header says: it has a signature, or is signed or encrypted as a whole. */
 export const mustStay = (fields: readonly HeaderField[]): boolean => cameSigned(fields) || isSealed(mediaTypeOf(fields).type)

@@ -1,11 +1,11 @@
-/** Bytes that take the place of others; an insertion has no length. */
+/** Bytes that replace others; an insertion has no length. */
 export interface Splice {
   start: number
   end: number
   bytes: Uint8Array
 }
 
-/** The bytes with these changes, which are in order and do not overlap. */
+/** The bytes with these changes, which must be in order and must not overlap. */
 export function spliced(bytes: Uint8Array, changes: readonly Splice[]): Buffer {
   const pieces: Uint8Array[] = []
   let copied = 0

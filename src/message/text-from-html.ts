@@ -1,8 +1,8 @@
 import { decodeEntities } from './html-entities.ts'
 
-/** Elements whose content is no text; they end only at their own end tag. */
+/** Elements whose content is not text; only their own end tag ends them. */
 const hidden = new Set(['script', 'style', 'title', 'template', 'xml'])
-/** Elements that stand on lines of their own. */
+/** Elements that start and end a line. */
 const block = new Set(
   (
     'address article aside body center dd details div dl dt fieldset figcaption figure footer ' +
@@ -15,16 +15,16 @@ const paragraph = new Set(['blockquote', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr
 /** Deeper lists are not indented further, so that nesting cannot make the text grow. */
 const deepestIndent = 8
 
-/** Most text between two tags has single spaces only, and is taken as it is. */
+/** Most text between two tags has only single spaces, and needs no change. */
 const hasMuchSpace = /[\t\r\n\f]| {2}/
 
-/** A run is taken in pieces: one of some megabytes would exceed what the regular expression may remember of its way. */
+/** A run is processed in pieces: a run of several megabytes would exceed the stack of the regular expression. */
 function singleSpaced(text: string): string {
   const shorter = text.replace(/[ \t\r\n\f]{1,1000}/g, ' ')
   return shorter.includes('  ') ? singleSpaced(shorter) : shorter
 }
 
-/** Gathers text, keeping white space as a browser shows it. */
+/** Collects text and treats white space as a browser does. */
 class TextOutput {
   readonly #pieces: string[] = []
   #newlines = 2
@@ -97,10 +97,10 @@ const equals = 61
 const doubleQuote = 34
 const singleQuote = 39
 
-/** Where the tag that starts at `start` ends, after its `>`; quoted attribute values may hold one. */
+/** The end of the tag that starts at `start`, after its `>`; quoted attribute values may contain one. */
 function endOfTag(html: string, start: number): number {
   let quote = 0
-  // A quotation mark opens a value only behind `=`; elsewhere it is a part of a broken name.
+  // A quotation mark opens a value only after `=`; elsewhere it is part of a broken name.
   let isValue = false
   for (let i = start; i < html.length; i++) {
     const code = html.charCodeAt(i)
@@ -122,7 +122,7 @@ function endOfName(html: string, start: number, end: number): number {
   return i
 }
 
-/** The value of an attribute, decoded; the first 4 KiB of a tag are looked at. */
+/** The value of an attribute, decoded; only the first 4 KiB of a tag are searched. */
 function attributeOf(tag: Tag, name: string): string | null {
   const attribute = /([^\s=>"'/]{1,64})\s{0,16}(?:=\s{0,16}(?:"([^"]*)"|'([^']*)'|([^\s>]+)))?/g
   for (const [, key, double, single, bare] of tag.attributes.matchAll(attribute)) {
@@ -200,7 +200,7 @@ class TextExtractor {
   }
 }
 
-/** Where the content of a hidden element ends: at its end tag, or with the document. */
+/** Where the content of a hidden element ends: at its end tag, or at the end of the document. */
 function endOfHidden(html: string, name: string, start: number): number {
   const close = new RegExp(`</${name}`, 'gi')
   close.lastIndex = start
@@ -215,8 +215,8 @@ function endOfMarkup(html: string, start: number): number {
 }
 
 /**
- * Plain text that says what a piece of html says: links as `text [url]`, lists with marks, no styles or scripts.
- * One pass over the input without a tree, so that no input, however nested or broken, takes more than linear time.
+ * Plain text for a piece of HTML: links as `text [url]`, lists with marks, no styles or scripts. Reads the input once without building
+ * a tree, so that any input, however nested or broken, takes only linear time.
  */
 export function textFromHtml(html: string): string {
   const extractor = new TextExtractor()
@@ -234,7 +234,7 @@ export function textFromHtml(html: string): string {
       end = endOfMarkup(html, i)
     } else {
       end = endOfTag(html, i + 1)
-      // An unfinished tag: a browser shows nothing of it.
+      // An unfinished tag: browsers show nothing of it.
       if (end < 0) return extractor.end()
       const isEnd = next === '/'
       const nameStart = i + (isEnd ? 2 : 1)

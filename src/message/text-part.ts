@@ -50,13 +50,13 @@ function survey(bytes: Uint8Array): Survey {
   return { nonAscii, lineEnds, longestLine: longest, hasBareLineEnd: bare > 0, hasControl: controls > 0 }
 }
 
-/** Every CR, LF and CRLF becomes CRLF. The same bytes come back where nothing is to be done. */
+/** Turns every CR, LF and CRLF into CRLF. Returns the same bytes if there is nothing to do. */
 export function withCrlf(bytes: Buffer): Buffer {
   const { lineEnds, hasBareLineEnd } = survey(bytes)
   return hasBareLineEnd ? rewriteLineEnds(bytes, lineEnds) : bytes
 }
 
-/** Whether these bytes can travel as they are: ASCII without control characters, CRLF, no line over 998 octets. */
+/** Whether these bytes can be sent as they are: ASCII without control characters, CRLF, no line over 998 octets. */
 export function isSevenBit(bytes: Uint8Array): boolean {
   const found = survey(bytes)
   return found.nonAscii === 0 && !found.hasControl && !found.hasBareLineEnd && found.longestLine <= longestLine
@@ -83,13 +83,13 @@ const crlf = Buffer.from('\r\n')
 const closed = (bytes: Buffer): Buffer =>
   bytes.length === 0 || (bytes.at(-1) === LF && bytes.at(-2) === CR) ? bytes : Buffer.concat([bytes, crlf])
 
-/** Which encoding is the shortest for this text that every host can carry. */
+/** The shortest encoding for this text that every host accepts. */
 function encodingFor(found: Survey, size: number): TransferEncoding {
   if (found.nonAscii === 0 && !found.hasControl && found.longestLine <= longestPlainLine) return '7bit'
   return isShorterInBase64(found.nonAscii, size) ? 'base64' : 'quoted-printable'
 }
 
-/** The body of a text part in UTF-8, in the encoding that suits it. */
+/** The body of a text part in UTF-8, in a suitable encoding. */
 export function encodeTextPart(text: string): EncodedText {
   const bytes = Buffer.from(text)
   const found = survey(bytes)

@@ -1,4 +1,4 @@
-/** What is tracked of a message. */
+/** What is tracked in a message. */
 export interface TrackingOptions {
   opens: boolean
   clicks: boolean
@@ -18,9 +18,9 @@ export function storedTracking(column: string | null): TrackingOptions | null {
   return { opens: on.has('opens'), clicks: on.has('clicks'), anonymous: on.has('anonymous') }
 }
 
-/** What a submitter asks for. Omitted members default to the domain's setting; `anonymous` defaults to false. */
+/** What a submitter requests. Omitted members default to the domain's setting; `anonymous` defaults to false. */
 export type TrackingWish = Partial<TrackingOptions>
 
-/** Applies the domain's defaults to what the submitter asks for. Mail without a domain is not tracked. */
+/** Applies the domain's defaults to what the submitter requests. Mail without a domain is not tracked. */
 export const trackingFor = (wish: TrackingWish, domain: Pick<TrackingOptions, 'opens' | 'clicks'> | null): TrackingOptions =>
   domain ? { opens: domain.opens, clicks: domain.clicks, anonymous: false, ...wish } : { opens: false, clicks: false, anonymous: false }

@@ -5,14 +5,14 @@ export type TransferEncoding = '7bit' | '8bit' | 'binary' | 'quoted-printable' |
 export const longestLine = 998
 const [cr, lf, sp, tab, equals, hyphen] = [13, 10, 32, 9, 61, 45]
 
-/** The encoding that a field names, `7bit` where there is none; null where it is none of RFC 2045. */
+/** The encoding that a field names, `7bit` if there is no field; null if it is not one of RFC 2045. */
 export function transferEncodingOf(value: string | undefined): TransferEncoding | null {
   const name = (value ?? '').trim().toLowerCase()
   if (name === '') return '7bit'
   return name === '7bit' || name === '8bit' || name === 'binary' || name === 'quoted-printable' || name === 'base64' ? name : null
 }
 
-/** The content of a part, its transfer encoding undone. Invalid input is read as most mail programs read it. */
+/** The content of a part, decoded. Invalid input is read as most mail programs read it. */
 export function decodeTransfer(bytes: Buffer, encoding: TransferEncoding): Buffer {
   if (encoding === 'base64') return Buffer.from(bytes.toString('latin1'), 'base64')
   return encoding === 'quoted-printable' ? decodeQuotedPrintable(bytes) : bytes
@@ -21,7 +21,7 @@ export function decodeTransfer(bytes: Buffer, encoding: TransferEncoding): Buffe
 /** False if readers would decode it differently: data after the padding, or characters that are not base64. */
 export const isPlainBase64 = (bytes: Buffer): boolean => /^[A-Za-z0-9+/\s]*(?:=\s*){0,2}$/.test(bytes.toString('latin1'))
 
-/** The content in this encoding again, or where it has lines that are too long for that, in quoted-printable. */
+/** The content in this encoding again, or in quoted-printable if it has lines that are too long for it. */
 export function encodeTransfer(content: Buffer, encoding: TransferEncoding): { encoding: TransferEncoding; bytes: Buffer } {
   if (encoding === 'base64') return { encoding, bytes: base64Lines(content) }
   if (encoding !== 'quoted-printable' && hasShortLines(content)) return { encoding, bytes: content }
@@ -36,7 +36,7 @@ function base64Lines(bytes: Buffer): Buffer {
   return Buffer.from(lines.join('\r\n'), 'latin1')
 }
 
-/** Whether no line is longer than hosts must take (RFC 5321 4.5.3.1.6). It is cheap: it looks for a line end every 1000 bytes. */
+/** Whether no line is longer than hosts must accept (RFC 5321 4.5.3.1.6). It is cheap: it looks for a line end every 1000 bytes. */
 export function hasShortLines(bytes: Buffer): boolean {
   for (let start = 0; bytes.length - start > longestLine;) {
     const end = bytes.lastIndexOf(lf, start + longestLine + 1)
@@ -46,7 +46,10 @@ export function hasShortLines(bytes: Buffer): boolean {
   return true
 }
 
-/** True if base64 encodes text with so many bytes beyond ASCII more briefly: quoted-printable triples each, base64 adds a third to all. */
+/**
+ * True if base64 is shorter for text with this many bytes beyond ASCII: quoted-printable triples each one, base64 adds a third to
+ * everything.
+ */
 export const isShorterInBase64 = (nonAscii: number, size: number): boolean => nonAscii * 5 > size
 
 function decodeQuotedPrintable(bytes: Buffer): Buffer {
@@ -56,7 +59,7 @@ function decodeQuotedPrintable(bytes: Buffer): Buffer {
     const byte = bytes[i] as number
     if (byte === sp || byte === tab) {
       const end = endOfBlanks(bytes, i)
-      // Blanks at the end of a line were added on the way (RFC 2045 6.7, rule 3).
+      // White space at the end of a line was added in transit (RFC 2045 6.7, rule 3).
       if (end < bytes.length && !isLineEnd(bytes, end)) size += bytes.copy(out, size, i, end)
       i = end - 1
       continue
@@ -87,7 +90,7 @@ function endOfBlanks(bytes: Buffer, start: number): number {
 
 const isLineEnd = (bytes: Buffer, at: number): boolean => bytes[at] === lf || (bytes[at] === cr && bytes[at + 1] === lf)
 
-/** Below zero for what is no digit, so that a pair with one is too. */
+/** Negative if it is not a digit, so a pair with one is negative too. */
 function hexValue(byte: number | undefined): number {
   if (byte === undefined) return -256
   if (byte >= 48 && byte <= 57) return byte - 48
@@ -97,7 +100,7 @@ function hexValue(byte: number | undefined): number {
 
 const hexDigits = Buffer.from('0123456789ABCDEF')
 
-/** Only CRLF is a line end: a CR or LF that stands alone is escaped, so that decoding gives the same bytes. */
+/** Only CRLF is a line end: a lone CR or LF is escaped, so that decoding gives the same bytes. */
 function encodeQuotedPrintable(bytes: Buffer): Buffer {
   const out = Buffer.allocUnsafe(3 * bytes.length + 3 * Math.ceil((3 * bytes.length) / 73))
   let size = 0
@@ -114,7 +117,7 @@ function encodeQuotedPrintable(bytes: Buffer): Buffer {
     const isBlank = byte === sp || byte === tab
     const isSafe = isBlank ? i + 1 < bytes.length && bytes[i + 1] !== cr : byte > sp && byte < 127 && byte !== equals
     const isFirst = column === 0 || column + (isSafe ? 1 : 3) > 75
-    // A line that begins with a hyphen might be taken for a boundary.
+    // A line that begins with a hyphen could be taken for a boundary.
     const isPlain = isSafe && !(isFirst && byte === hyphen)
     const width = isPlain ? 1 : 3
     if (column + width > 75) {

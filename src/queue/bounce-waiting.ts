@@ -12,7 +12,7 @@ interface WaitingRow extends SubjectRow {
   enhanced_status: string | null
 }
 
-/** Recipients that are ended together: it bounds what is in memory and how long one commit takes. */
+/** Recipients bounced together: this limits memory and the length of a commit. */
 const stepSize = 200
 
 const columns = `r.id, r.account_id, r.message_id, r.forward_path, r.attempts, r.last_response, r.smtp_code, r.enhanced_status,
@@ -31,8 +31,8 @@ const held = `
    limit :limit`
 
 /**
- * Ends what waits for a destination, a soft bounce with an event each, held or not; what is being tried or scheduled for
- * later goes on. Answers how many recipients it were: `most` where there may be more.
+ * Bounces the mail that waits for a destination: a soft bounce with an event for each recipient, even if it is held. What is being
+ * tried or scheduled for later is not affected. Returns the number of recipients; if it is `most`, there may be more.
  */
 export async function bounceWaiting({ db, clock }: { db: Database; clock: Clock }, destination: string, most: number): Promise<number> {
   let ended = 0
@@ -42,14 +42,14 @@ export async function bounceWaiting({ db, clock }: { db: Database; clock: Clock 
       const done = await Promise.all(rows.map((row) => bounce(db, row, clock.now())))
       const count = done.filter(Boolean).length
       ended += count
-      // Where all were taken in hand meanwhile, there is nothing left to end.
+      // If all were claimed in the meantime, there is nothing left to bounce.
       if (count === 0) break
     }
   }
   return ended
 }
 
-/** False where somebody else was first. */
+/** False if somebody else was first. */
 async function bounce(db: Database, row: WaitingRow, now: number): Promise<boolean> {
   const reply = row.smtp_code === null ? null : { code: row.smtp_code, enhancedStatus: row.enhanced_status, text: row.last_response ?? '' }
   const move = moveEndedByOperator(row, { reply, reason: row.last_response }, now)

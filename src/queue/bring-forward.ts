@@ -1,20 +1,19 @@
 import type { Database, Row, Statement } from '../store/database.ts'
 
-/** Recipients that are changed in one commit. */
+/** Recipients changed in one commit. */
 const stepSize = 500
-/** What was put back because no connection was free is due again within seconds, ms. */
+/** Mail put back because no connection was free is due again within seconds, ms. */
 const shortWaitMs = 60_000
 
 /**
- * Waits longer than it may: what was never tried is due at once, and after a deferral no wait of the schedule is longer. Uses
+ * Waits for longer than allowed: mail that was never tried is due at once, and after a deferral no wait in the schedule is longer. Uses
  * the partial index recipient_due.
  */
 const isLate = `due_at > :latestNew and owner is null and held = 0 and (state = 'queued' or (state = 'deferred' and due_at > :latest))`
 
 /**
- * Makes due at once what the clock, now set back, has left waiting for a time that is far off: no wait gets longer than the
- * longest of the schedule. Each keeps the time that it had left. Mail that is scheduled waits for its date. `noteDue` is called
- * with the destination of each.
+ * After the clock was set back, makes due at once what would wait too long: no wait is longer than the longest of the schedule. Each
+ * recipient keeps its remaining time. Scheduled mail waits for its date. Calls `noteDue` with the destination of each.
  */
 export async function bringForward(
   db: Database,
@@ -39,14 +38,14 @@ interface HeldRow extends Row {
   message_id: string
 }
 
-/** A step of what is held; `:after` lets no step look again at what is in order. By the partial index recipient_state. */
+/** A batch of held recipients; `:after` keeps it from checking any twice. Uses the partial index recipient_state. */
 const heldStep = `
   select id, message_id from recipient
    where account_id = :accountId and state = 'scheduled' and state not in ('queued', 'delivered') and message_id >= :after
      and owner is null and due_at > :now and last_response is not null
    order by message_id limit :rows`
 
-/** Makes due at once what was held while its account was suspended, and has `noteDue` called with the destination of each. */
+/** Makes due at once what was held while its account was suspended, and calls `noteDue` with the destination of each. */
 export async function bringHeld(
   db: Database,
   { accountId, now }: { accountId: string; now: number },

@@ -9,7 +9,7 @@ export class ByteBudget {
     this.#limit = limit
   }
 
-  /** Resolves, in the order of the calls, once there is room; the bytes must be given back. */
+  /** Resolves, in the order of the calls, once there is room; give the bytes back afterwards. */
   async take(bytes: number): Promise<void> {
     if (this.#waiting.length === 0 && this.#fits(bytes)) {
       this.#used += bytes
@@ -36,5 +36,5 @@ export class ByteBudget {
   }
 }
 
-/** True if so many bytes still fit; ones larger than the limit do so alone. */
+/** True if this many bytes still fit; more than the limit fits only alone. */
 export const fits = (used: number, bytes: number, limit: number): boolean => used === 0 || used + bytes <= limit

@@ -1,25 +1,25 @@
 import type { ContentSupply } from '../delivery/attempt.ts'
 import { ByteBudget, fits } from './byte-budget.ts'
 
-/** Messages and their memory, bytes. What is small has room of its own, so that it never waits for what is large. */
+/** Messages and their memory, bytes. Small ones have room of their own, so they never wait for large ones. */
 const smallMessage = 1024 * 1024
 const smallRoom = 16 * 1024 * 1024
 const largeRoom = 48 * 1024 * 1024
-/** How much content read on request one destination may have under way, bytes; a single larger message is allowed. */
+/** How much content read on request one destination may have in progress, bytes; a single larger message is allowed. */
 const destinationShare = 16 * 1024 * 1024
 /** How long a host that answered 354 may be kept waiting for the message, ms. */
 const waitMs = 30_000
-/** Content that goes along with its job, bytes: to ask for it would cost more than the memory that it takes. */
+/** Content sent along with its job, bytes: requesting it would cost more than the memory it takes. */
 const alongMessage = 16 * 1024
 
-/** The content of a message: `along` with the job where it is small, else null. */
+/** The content of a message: `along` with the job if it is small, else null. */
 export interface QueuedContent {
   size: number
   along: Uint8Array | null
   read(): Promise<Uint8Array>
 }
 
-/** True of content that is handed over with the job. */
+/** True if content is sent along with the job. */
 export const goesAlong = (bytes: number): boolean => bytes <= alongMessage
 
 interface Waiting {
@@ -30,8 +30,8 @@ interface Waiting {
 }
 
 /**
- * Lets content into memory only up to a limit, in the order of the calls; one larger than the limit gets in alone. Of one destination
- * half of that: a host that asks for content and does not take it is not to leave nothing for the others.
+ * Lets content into memory only up to a limit, in the order of the calls; one larger than the limit gets in alone. One destination gets
+ * at most half, so that a host that requests content and does not take it leaves room for the others.
  */
 class Lane {
   readonly #limit: number
@@ -43,7 +43,7 @@ class Lane {
     this.#limit = limit
   }
 
-  /** False where there was no room in time; else the bytes must be given back. */
+  /** False if there was no room in time; otherwise give the bytes back. */
   async take(destination: string, bytes: number): Promise<boolean> {
     return new Promise((enter) => {
       const waiting: Waiting = { destination, bytes, enter, timer: setTimeout(() => this.#giveUp(waiting), waitMs).unref() }
@@ -87,16 +87,16 @@ class Lane {
 }
 
 /**
- * The memory for content that is read when a host is ready to take it. A host that hangs before that holds none, and the content
- * of one that hangs later is only a part of it.
+ * Memory for content that is read when a host is ready for it. A host that hangs before that holds none, and a host that hangs later
+ * holds only a part of it.
  */
 export class ContentRoom {
   readonly #small = new Lane(smallRoom)
   readonly #large = new Lane(largeRoom)
-  /** What each destination has under way. */
+  /** The content of each destination in progress. */
   readonly #shares = new Map<string, ByteBudget>()
 
-  /** Runs the work once the share of the destination has room for the message. */
+  /** Runs the work once the destination's share has room for the message. */
   async inTurn(destination: string, bytes: number, work: () => Promise<void>): Promise<void> {
     if (goesAlong(bytes)) return work()
     const share = this.#shares.get(destination) ?? new ByteBudget(destinationShare)
@@ -110,7 +110,7 @@ export class ContentRoom {
     }
   }
 
-  /** What one job takes its content from. To be ended with the job. */
+  /** Where one job gets its content. End it with the job. */
   supply(destination: string, { size, read }: QueuedContent): ContentSupply & { end(): void } {
     const lane = size <= smallMessage ? this.#small : this.#large
     let isHeld = false

@@ -8,10 +8,10 @@ import type { Result } from './settle.ts'
 
 type Provider = keyof Metrics['deliveryDelay']
 
-/** MX hosts whose provider is remembered: to find it takes longer than all else here. */
+/** How many MX hosts' providers are remembered: finding a provider takes longer than everything else here. */
 const mostRemembered = 2_000
 
-/** Counts what the attempts came to. Nothing here makes a text: a message costs some additions. */
+/** Counts the outcomes of attempts. Nothing here builds strings: a message costs a few additions. */
 export class DeliveryCounts {
   readonly #metrics: Metrics
   readonly #providers = new LRUCache<string, Provider>({ max: mostRemembered })
@@ -20,7 +20,7 @@ export class DeliveryCounts {
     this.#metrics = metrics
   }
 
-  /** An attempt whose outcome is written. The simulator's attempts count towards no delay. `endedAt`: epoch, ms. */
+  /** An attempt whose outcome is written. The simulator's attempts do not count in any delay. `endedAt`: epoch, ms. */
   attempted({ firstDueAt }: QueuedMessage, { attempts }: QueuedRecipient, attempt: Attempt, endedAt: number): void {
     const { outcome, mxHost, durationMs } = attempt
     const metrics = this.#metrics
@@ -28,13 +28,13 @@ export class DeliveryCounts {
     metrics.attempts[outcome.type][provider].add()
     if (outcome.type !== 'delivered') metrics.failures[outcome.type][outcome.category].add()
     if (provider === 'simulator') return
-    // The clock may have been set back since.
+    // The clock may have been set back in the meantime.
     if (attempts === 0) metrics.firstAttemptDelay.observe(Math.max(0, endedAt - durationMs - firstDueAt) / 1000)
     if (mxHost !== null) metrics.attemptDuration.observe(durationMs / 1000)
     if (outcome.type === 'delivered') metrics.deliveryDelay[provider].observe(Math.max(0, endedAt - firstDueAt) / 1000)
   }
 
-  /** A recipient that is final. */
+  /** A recipient in a final state. */
   ended(result: Result): void {
     this.#metrics.settled[result].add()
   }

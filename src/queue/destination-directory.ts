@@ -3,69 +3,72 @@ import { fairShare } from '../fair-share.ts'
 import { DueHeap } from './due-heap.ts'
 import { Resting, type RestingHost } from './resting.ts'
 
-/** A destination that has mail waiting in the queue, or in hand. */
+/** A destination with mail that is waiting in the queue or claimed. */
 interface Destination {
   name: string
-  /** When the first of what waits is due, epoch ms; infinite where nothing waits. */
+  /** When the first waiting mail is due, epoch ms; infinite if nothing waits. */
   dueAt: number
-  /** Recipients in hand. */
+  /** Claimed recipients. */
   inHand: number
-  /** Where its recipients in hand count. */
+  /** The pool in which its claimed recipients count. */
   room: Room
 }
 
-/** What may be in hand of one kind of destinations, and those of them that have mail waiting. */
+/** How many recipients of one kind of destination may be claimed, and the waiting destinations of that kind. */
 interface Room {
   readonly limit: number
   inHand: number
   readonly heap: DueHeap
 }
 
-/** What is to be claimed. */
+/** What to claim. */
 interface Turn {
   name: string
   /** recipients */
   room: number
-  /** True where it is to find out whether a host is up again. */
+  /** True if it is a probe of whether a host is up again. */
   isProbe: boolean
 }
 
-/** A destination hangs if none of its recipients in hand has moved for this long, ms. */
+/** A destination hangs if none of its claimed recipients has made progress for this long, ms. */
 const hangsAfterMs = 2_000
-/** Destinations that are remembered to answer. */
+/** How many destinations are remembered as answering. */
 const mostRemembered = 20_000
 
 /**
- * The destinations that the queue has mail for, in memory: one entry a destination, however long the queue. Taking
- * turns between destinations keeps a slow one, or one with a long queue, from holding up the others. Those that have lately
- * answered have room of their own, which one that hangs must leave. One whose hosts are down rests.
+ * The destinations that have mail in the queue, in memory: one entry per destination, however long the queue. Destinations take turns,
+ * so one that is slow or has a long queue does not hold up the others. Those that have recently answered have room of their own, and
+ * lose it if they hang. A destination whose hosts are down rests.
  */
 export class DestinationDirectory {
   readonly #destinations = new Map<string, Destination>()
-  /** Those that more could be claimed for, but as much as may be is in hand. They are not on a heap. */
+  /** Destinations with more mail to claim that are at their limit. They are not on a heap. */
   readonly #full = new Set<Destination>()
   readonly #limit: number
-  /** Of those that have answered, and do not hang. */
+  /** For those that have answered and do not hang. */
   readonly #proven: Room
   readonly #others: Room
   readonly #answered = new LRUCache<string, true>({ max: mostRemembered })
-  /** Proven destinations with recipients in hand, and when one of those last moved; the longest idle first. */
+  /** Proven destinations with claimed recipients, and when one of those last made progress; the longest idle first. */
   readonly #moving = new Map<Destination, number>()
   readonly #resting = new Resting()
 
-  /** `limit`: recipients that may be in hand for one destination; `totalLimit`: for all together, half of them for those that answer. */
+  /** `limit`: how many recipients of one destination may be claimed; `totalLimit`: of all together, half of them for those that answer. */
   constructor(limit: number, totalLimit: number) {
     this.#limit = limit
     this.#proven = { limit: totalLimit / 2, inHand: 0, heap: new DueHeap() }
     this.#others = { limit: totalLimit / 2, inHand: 0, heap: new DueHeap() }
   }
 
-  /** Recipients in hand, for all destinations together. */
+  /** Claimed recipients of all destinations. */
   get inHand(): number {
     return this.#proven.inHand + this.#others.inHand
   }
 
-  /** When the oldest of what waits was due, epoch ms, full destinations among it; what rests is not. Infinite where nothing waits. */
+  /**
+   * When the oldest waiting mail was due, epoch ms. Includes destinations at their limit, but not resting ones. Infinite if nothing
+   * waits.
+   */
   get oldestDueAt(): number {
     let oldest = Infinity
     for (const { heap } of [this.#proven, this.#others]) {
@@ -91,8 +94,8 @@ export class DestinationDirectory {
   }
 
   /**
-   * True where mail for the destination waits that is due, or more is in hand than claiming would allow, or it rests: newer
-   * mail has to queue up behind it.
+   * True if mail for the destination is already due, if it is at its limit, or if it rests: newer mail must then wait in the queue
+   * behind it.
    */
   isBehind(name: string, now: number): boolean {
     const destination = this.#destinations.get(name)
@@ -101,7 +104,7 @@ export class DestinationDirectory {
     return destination !== undefined && (destination.dueAt <= now || destination.inHand >= 2 * this.#limit || this.#resting.has(name))
   }
 
-  /** The next destination to claim from, and how many recipients; undefined where none is due or there is no room. */
+  /** The next destination to claim from, and how many recipients; undefined if none is due or there is no room. */
   next(now: number): Turn | undefined {
     this.#findHanging(now)
     const probe = this.#resting.nextProbe(now, {
@@ -112,7 +115,7 @@ export class DestinationDirectory {
     return this.#nextIn(this.#proven, now) ?? this.#nextIn(this.#others, now)
   }
 
-  /** When to ask for the next one again where there is none now, epoch ms; what is let go before is another reason to. */
+  /** When to ask for the next one again if there is none now, epoch ms; also ask when claims are released. */
   nextLookAt(now: number): number {
     let at = this.#resting.firstProbeAt
     for (const room of [this.#proven, this.#others]) {
@@ -143,7 +146,7 @@ export class DestinationDirectory {
     this.#destinations.delete(name)
   }
 
-  /** An attempt has ended. `isAnswered`: a host of the destination has said something to it. */
+  /** An attempt has ended. `isAnswered`: a host of the destination replied to it. */
   noteAttempt(name: string, isAnswered: boolean, now: number): void {
     if (isAnswered) this.#answered.set(name, true)
     else this.#answered.delete(name)
@@ -154,7 +157,7 @@ export class DestinationDirectory {
     if (isAnswered && destination.inHand > 0) this.#moving.set(destination, now)
   }
 
-  /** A host of the destination may be tried: it does not rest, nor do those that rested with it. */
+  /** A host of the destination can be tried: it no longer rests, nor do those that rested with it. */
   wake(name: string): void {
     if (!this.#resting.has(name)) return
     for (const each of this.#resting.wake(name)) {
@@ -164,14 +167,14 @@ export class DestinationDirectory {
   }
 
   /**
-   * Nothing is claimed for the destination before its host may be tried again, and then one recipient. True where the host did
-   * not rest before.
+   * Nothing is claimed for the destination until its host may be tried again, and then only one recipient. True if the host did not
+   * rest before.
    */
   rest(name: string, host: RestingHost): boolean {
     return this.#resting.rest(name, host)
   }
 
-  /** Where the destination rests, its host is to be tried now. */
+  /** If the destination rests, try its host now. */
   probeNow(name: string, now: number): void {
     this.#resting.probeNow(name, now)
   }
@@ -193,7 +196,7 @@ export class DestinationDirectory {
     return { name: destination.name, room, isProbe }
   }
 
-  /** Takes those that hang out of the room of the proven. */
+  /** Takes hanging destinations out of the room for proven ones. */
   #findHanging(now: number): void {
     for (const [destination, since] of this.#moving) {
       if (since + hangsAfterMs > now) return
@@ -211,7 +214,7 @@ export class DestinationDirectory {
     if (isOnHeap) to.heap.push({ key: destination.name, dueAt: destination.dueAt })
   }
 
-  /** Takes entries off the top of a heap that stand for no time any more. */
+  /** Removes outdated entries from the top of a heap. */
   #dropOutdated(heap: DueHeap): void {
     const isOutdated = ({ key, dueAt }: { key: string; dueAt: number }): boolean => {
       const destination = this.#destinations.get(key)
@@ -221,8 +224,8 @@ export class DestinationDirectory {
   }
 
   /**
-   * How many one destination may have in hand now: the less is left, the fewer, down to one when a quarter is left. It
-   * takes hundreds of destinations that hang to leave nothing for the others of their kind.
+   * How many recipients one destination may have claimed now: the less room is left, the fewer, down to one when a quarter is left. It
+   * takes hundreds of hanging destinations to leave nothing for the others of their kind.
    */
   #shareOf(room: Room): number {
     return fairShare(this.#limit, (room.limit - room.inHand) / room.limit)

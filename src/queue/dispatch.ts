@@ -27,11 +27,11 @@ export interface DispatchServices {
   db: Pick<Database, 'read' | 'slowRead'>
   clock: Clock
   log: Log
-  /** Makes one attempt for every recipient of the job. `supply`: where its content comes from that does not go along with it. */
+  /** Makes one attempt for every recipient of the job. `supply`: where content comes from that is not sent along with it. */
   deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void>
-  /** Null where the message cannot be signed: it waits. */
+  /** Null if the message cannot be signed: it waits. */
   envelopeFor(message: QueuedMessage): JobEnvelope | null
-  /** True where what the name servers say is not to be believed. */
+  /** True if the name servers are not to be believed. */
   isResolverSuspect(): boolean
   metrics: Metrics
   random(): number
@@ -45,15 +45,15 @@ export interface DispatchSettings {
 }
 
 interface Hold {
-  /** The boot id that has the recipients in hand. */
+  /** The boot id that has claimed the recipients. */
   owner: string
   outcomes: LastingWrites
   contentRoom: ContentRoom
-  /** Told of each attempt, and of what was put back because its destination rests. */
+  /** Called with each attempt, and with what was put back because its destination rests. */
   heard(destination: string, result: Attempt | Postponed): void
   /**
-   * Told of each recipient when what became of it is on disk, and when it is due again; null: never.
-   * @param isTried false where it was put back untried
+   * Called when a recipient's outcome is on disk, with the time when it is due again; null: never.
+   * @param isTried false if it was put back untried
    */
   settled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void
 }
@@ -68,19 +68,19 @@ interface Mail {
 /** What is to be delivered. */
 interface Work {
   content: QueuedContent
-  /** True where it is to be found out whether a host is up again. */
+  /** True if it is a probe of whether a host is up again. */
   isProbe: boolean
 }
 
 /** Recipients of one job: they share a connection, one after the other. */
 const jobSize = 10
-/** When mail that found no free connection is looked at again, ms. */
+/** When to try mail again that found no free connection, ms. */
 const postponedMs = 5_000
-/** When held mail of a suspended account is looked at again, should nobody tell that the account is active, ms. */
+/** When to check held mail of a suspended account again, in case nobody reports that the account is active, ms. */
 const heldMs = 3_600_000
 const suspendedReason = 'The account is suspended, so its scheduled mail is held.'
 
-/** Hands the recipients of a message to delivery, or to the simulator, and writes down what came of each. */
+/** Hands the recipients of a message to delivery, or to the simulator, and records the outcome for each. */
 export class Dispatch {
   readonly #services: DispatchServices & Hold
   readonly #settings: DispatchSettings
@@ -93,7 +93,7 @@ export class Dispatch {
     this.#counts = new DeliveryCounts(services.metrics)
   }
 
-  /** Attempts every recipient and writes down what came of it. Whatever goes wrong here itself is a deferral. */
+  /** Attempts every recipient and records the outcome. Anything that goes wrong here is a deferral. */
   async deliver(message: QueuedMessage, recipients: QueuedRecipient[], work: Work): Promise<void> {
     const envelope = message.sandbox ? unsigned : this.#envelopeFor(message)
     const jobs: Promise<void>[] = []
@@ -114,7 +114,7 @@ export class Dispatch {
     await allOf(jobs)
   }
 
-  /** Has recipients tried again later, because of a fault of ours. */
+  /** Puts recipients back to be tried later, because of an internal fault. */
   async defer(message: QueuedMessage, recipients: QueuedRecipient[], error: unknown): Promise<void> {
     this.#services.log.error({ messageId: message.id, error }, 'a message that is due cannot be delivered and waits')
     await allOf(
@@ -226,7 +226,7 @@ export class Dispatch {
     })
   }
 
-  /** Ends a recipient that is not tried any more: its time is over, or it was suppressed while it waited. */
+  /** Ends a recipient that is no longer tried: its time is over, or it was suppressed while it waited. */
   async giveUp(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
     const { owner, clock } = this.#services
     const context = { owner, now: clock.now(), policyFor: this.#settings.suppressionPolicyFor }
@@ -241,20 +241,20 @@ export class Dispatch {
     this.#services.settled(mail.recipient, dueAt, true)
   }
 
-  /** Puts a recipient back that nothing could be tried for. */
+  /** Puts a recipient back for which nothing could be tried. */
   async postpone(recipient: QueuedRecipient): Promise<void> {
     const dueAt = this.#services.clock.now() + postponedMs
     await this.#write(recipient, [postpone(recipient.id, this.#services.owner, dueAt)])
     this.#services.settled(recipient, dueAt, false)
   }
 
-  /** Puts a recipient back whose destination rests: it is as long due as before. */
+  /** Puts back a recipient whose destination rests: it keeps its due time. */
   async #putBack(recipient: QueuedRecipient): Promise<void> {
     await this.#write(recipient, [putBack(recipient.id, this.#services.owner)])
     this.#services.settled(recipient, recipient.dueAt, false)
   }
 
-  /** Puts scheduled mail back whose account is suspended, until that is active again or the time of the mail is over. */
+  /** Puts back scheduled mail of a suspended account, until the account is active again or the mail expires. */
   async holdSuspended(recipient: QueuedRecipient): Promise<void> {
     const dueAt = Math.min(this.#services.clock.now() + heldMs, recipient.expiresAt)
     try {
@@ -279,12 +279,12 @@ export class Dispatch {
   }
 }
 
-/** Rejects where one of them does, and not before all have ended: what is still under way must not be taken for left over. */
+/** Rejects if one of them does, but only after all have ended: what is still in progress must not be taken for abandoned. */
 async function allOf(work: Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(work)) if (result.status === 'rejected') throw result.reason
 }
 
-/** What becomes of mail whose sending domain is gone: it waits, because it must not leave unsigned. */
+/** What happens to mail whose sending domain is gone: it waits, because it must not leave unsigned. */
 const unsigned: Outcome = {
   type: 'deferred',
   reply: null,
@@ -292,7 +292,7 @@ const unsigned: Outcome = {
   reason: 'The sending domain has been removed, so the message cannot be signed. Add the domain again and verify it.',
 }
 
-/** The same, where the domain is there and its keys cannot be used. */
+/** The same, if the domain exists but its keys cannot be used. */
 const unsignable = (error: unknown): Outcome => ({
   type: 'deferred',
   reply: null,

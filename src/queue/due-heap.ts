@@ -6,7 +6,7 @@ interface Entry {
   dueAt: number
 }
 
-/** Keys by the time they are due, earliest first. A key may be in it more than once: whoever takes it out decides which counts. */
+/** Keys by the time they are due, earliest first. A key may be in it more than once; the consumer decides which entry counts. */
 export class DueHeap extends TinyQueue<Entry> {
   constructor() {
     // Infinite times are equal; their difference is not 0.

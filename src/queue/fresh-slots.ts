@@ -1,12 +1,12 @@
-/** How much accepted mail goes on in memory at a time. */
+/** How much accepted mail may continue in memory at a time. */
 const maxMessages = 64
 const maxBytes = 16 * 1024 * 1024
-/** How long a submitter is kept waiting for room, ms. */
+/** How long a submitter waits for room, ms. */
 const holdMs = 50
 
-/** Room for one message; to be given back once, when its recipients are settled or it could not be stored. */
+/** Room for one message. Give it back once, when its recipients are settled or it could not be stored. */
 export interface FreshSlot {
-  /** What of the message does not go along with its job; null again once the slot is counted no more. */
+  /** The part of the message that is not sent along with its job; null again once the slot no longer counts. */
   content: Uint8Array | null
   release(): void
 }
@@ -24,12 +24,12 @@ interface Waiting {
 
 /** Slots of mail that takes longer than this belong to slow destinations and no longer count. */
 const slowAfterMs = 2_000
-/** Where no slot became free for this long, waiting for one is vain. */
+/** If no slot has become free for this long, waiting for one is pointless. */
 const stalledAfterMs = 100
 
 /**
- * The bound on mail that is handed from acceptance to delivery in memory. Where acceptance outruns delivery, the
- * submitter's answer is held a little; beyond that the message waits in the queue like any other.
+ * Limits the mail that is passed from acceptance to delivery in memory. If acceptance outruns delivery, the submitter's answer is
+ * delayed a little; beyond that, the message waits in the queue like any other.
  */
 export class FreshSlots {
   readonly #taken = new Set<Taken>()
@@ -37,7 +37,7 @@ export class FreshSlots {
   #bytes = 0
   #lastFreedAt = 0
 
-  /** A slot, at once or within the hold time; null where there is none to be had. */
+  /** A slot, at once or within the hold time; null if none is available. */
   take(bytes: number): FreshSlot | null | Promise<FreshSlot | null> {
     this.#forgetSlow()
     if (this.#waiting.length === 0 && this.#fits(bytes)) return this.#slot(bytes)

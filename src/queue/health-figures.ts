@@ -9,7 +9,7 @@ interface HealthFiguresServices {
   metrics: Metrics
 }
 
-/** What is in memory of how the server does. */
+/** Health figures that are held in memory. */
 export const healthFigures = ({ health, queue, metrics }: HealthFiguresServices): Figures => ({
   part: 'health',
   gauges: [...Object.values(metrics.faults), metrics.oldestOverdue],

@@ -3,17 +3,17 @@ import type { Statement } from '../store/database.ts'
 import type { FinalFailure } from '../suppression/suppression-policy.ts'
 import { bouncedEvent, type MoveEvent } from './recipient-state.ts'
 
-/** A change of a recipient that had left the queue. */
+/** A change of a recipient that had already left the queue. */
 export interface LateResult {
-  /** Conditions are in it, and the number of rows: where somebody else was first, nothing of its batch is written. */
+  /** They contain conditions and expected numbers of rows: if somebody else was first, nothing of the batch is written. */
   guard: Statement
   event: MoveEvent
 }
 
-/** What came back after a server had taken the message. */
+/** A result that came back after a server had accepted the message. */
 type LateBounce = Pick<FinalFailure, 'hard' | 'category' | 'smtpCode' | 'enhancedStatus' | 'reason' | 'saidBefore'>
 
-/** The mail system of the recipient took the message and gave it up afterwards. */
+/** The recipient's mail system accepted the message and gave it up afterwards. */
 export const bounceLate = (recipientId: string, bounce: LateBounce, now: number): LateResult => ({
   guard: {
     sql: `update recipient
@@ -26,8 +26,8 @@ export const bounceLate = (recipientId: string, bounce: LateBounce, now: number)
 })
 
 /**
- * The recipient calls the message spam. One that has bounced meanwhile stays so: a report of the one kind does not undo
- * the other, but that somebody complained is kept and told.
+ * The recipient calls the message spam. A recipient that has bounced in the meantime stays bounced: neither kind of feedback undoes the
+ * other, but the complaint is recorded and reported.
  */
 export const complainLate = (
   recipientId: string,

@@ -10,22 +10,22 @@ import type { RecipientState } from './recipient-state.ts'
 interface QueueAdminServices {
   db: Database
   clock: Clock
-  /** Tells the running queue that mail for this destination is due at another time; does nothing where none runs. */
+  /** Tells the running queue that mail for this destination is due at another time; does nothing if none is running. */
   noteWaiting(destination: string, dueAt: number): void
-  /** Has the running queue try a host now that rests; does nothing where none runs. */
+  /** Makes the running queue try a resting host now; does nothing if none is running. */
   tryNow(destination: string): void
 }
 
-/** Recipients that one call ends at most: it must answer before its caller loses patience. */
+/** The most recipients that one call bounces: it must return before its caller loses patience. */
 const mostBounced = 10_000
 
-/** What waits for one destination. */
+/** The mail that waits for one destination. */
 interface QueuedDestination extends Row {
   destination: string
-  /** Recipients, those that are held included. */
+  /** Recipients, including held ones. */
   recipients: number
   held: number
-  /** Epoch, ms, of the next attempt; null where all are held. */
+  /** Epoch, ms, of the next attempt; null if all are held. */
   next_due_at: number | null
 }
 
@@ -51,8 +51,8 @@ const entryColumns = `id, message_id, account_id, forward_path, destination, sta
                       expires_at, last_response`
 
 /**
- * What an operator may do with the queue. `what` names a message (`em_…`), one recipient (`rcp_…`) or a destination
- * domain, and stands for those of its recipients that are not final yet.
+ * What an operator can do with the queue. `what` names a message (`em_…`), one recipient (`rcp_…`) or a destination domain, and stands
+ * for its recipients that are not final yet.
  */
 export class QueueAdmin {
   readonly #services: QueueAdminServices
@@ -61,7 +61,7 @@ export class QueueAdmin {
     this.#services = services
   }
 
-  /** The destinations that mail waits for, the longest queue first. */
+  /** The destinations with waiting mail, longest queue first. */
   list(): Promise<QueuedDestination[]> {
     return this.#services.db.slowRead<QueuedDestination>(
       `select destination, count(*) as recipients, count(case when held = 1 then 1 end) as held,
@@ -71,20 +71,20 @@ export class QueueAdmin {
     )
   }
 
-  /** The queues of a page of destinations, by name, with one more than asked for. */
+  /** A page of the queues by destination name, plus one row. */
   page(page: Page): Promise<DestinationQueue[]> {
     return destinationPage(this.#services.db, page, this.#services.clock.now())
   }
 
-  /** The queue of one destination; undefined where nothing waits for it. */
+  /** The queue of one destination; undefined if nothing waits for it. */
   destination(name: string): Promise<DestinationQueue | undefined> {
     return destinationQueue(this.#services.db, name.toLowerCase(), this.#services.clock.now())
   }
 
   /**
-   * Ends what waits for a destination, held or not, a soft bounce with an event each; an attempt that is being made goes
-   * on, and so does what is scheduled for later. Answers how many recipients; more may wait where it says so.
-   * @throws SternaError `not_found` where there is nothing to end
+   * Bounces the mail that waits for a destination: a soft bounce with an event for each recipient, even if it is held. What is being
+   * tried or scheduled for later is not affected. Returns the number of recipients, and whether more may be waiting.
+   * @throws SternaError `not_found` if there is nothing to bounce
    */
   async bounce(destination: string): Promise<{ recipients: number; hasMore: boolean }> {
     const recipients = await bounceWaiting(this.#services, destination.toLowerCase(), mostBounced)
@@ -105,14 +105,14 @@ export class QueueAdmin {
   }
 
   /**
-   * Makes what waits due at once, mail that is held or scheduled for later excepted, and has a host that rests tried now. Answers
-   * how many recipients.
+   * Makes waiting mail due at once, except mail that is held or scheduled for later, and tries resting hosts now. Returns the number of
+   * recipients.
    */
   retry(what: string): Promise<number> {
     const { condition, params } = selectorOf(what)
     const now = this.#services.clock.now()
     return this.#change(what, {
-      // What was due before stays so, and keeps the last attempt that it was due for.
+      // What was already due stays due, and keeps the last attempt that it is entitled to.
       sql: `update recipient set due_at = case when due_at > :now then :now else due_at end
              where ${condition} and due_at is not null and owner is null and held = 0 and state <> 'scheduled'
              returning destination, due_at`,
@@ -122,17 +122,17 @@ export class QueueAdmin {
     })
   }
 
-  /** Keeps what waits from being tried until it is released; an attempt that is being made goes on. Its time runs on. */
+  /** Holds waiting mail until it is released; an attempt in progress continues. Held mail still expires. */
   hold(what: string): Promise<number> {
     const { condition, params } = selectorOf(what)
     return this.#change(what, {
       sql: `update recipient set held = 1 where ${condition} and due_at is not null and held = 0 returning destination, due_at`,
       params,
-      otherwise: 'held already',
+      otherwise: 'already held',
     })
   }
 
-  /** Lets what is held be tried again, when it is due. */
+  /** Releases held mail, to be tried when it is due. */
   release(what: string): Promise<number> {
     const { condition, params } = selectorOf(what)
     return this.#change(what, {
@@ -142,14 +142,14 @@ export class QueueAdmin {
     })
   }
 
-  /** `otherwise` says what those are that match and are left as they are. */
+  /** `otherwise` describes the matching recipients that stay unchanged. */
   async #change(what: string, { otherwise, thenTry, ...statement }: Statement & { otherwise: string; thenTry?: boolean }): Promise<number> {
     const [written] = await this.#services.db.write([statement])
     const rows = written?.rows ?? []
     if (rows.length === 0) {
       const waiting = (await this.show(what)).filter(({ due_at: dueAt }) => dueAt !== null)
       if (waiting.length === 0) throw nothingFor(what)
-      throw new SternaError('invalid_state', `What waits for "${what}" is ${otherwise}. "sterna queue show ${what}" tells more.`)
+      throw new SternaError('invalid_state', `The mail for "${what}" is ${otherwise}. See: sterna queue show ${what}`)
     }
     const dueAt = new Map<string, number>()
     for (const row of rows) {
@@ -171,4 +171,4 @@ function selectorOf(what: string): { condition: string; params: Record<string, s
 }
 
 const nothingFor = (what: string): SternaError =>
-  new SternaError('not_found', `Nothing in the queue matches "${what}". "sterna queue list" shows what waits.`)
+  new SternaError('not_found', `Nothing in the queue matches "${what}". "sterna queue list" lists what waits.`)

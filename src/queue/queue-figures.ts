@@ -20,7 +20,7 @@ interface UntakenRow extends Row {
   overdue_21600: number
 }
 
-/** All from the index recipient_due, whose entries are some 30 bytes each. */
+/** All from the index recipient_due, whose entries take about 30 bytes each. */
 const untaken = `
   select count(*) as waiting, count(case when due_at <= :now then 1 end) as due,
          count(case when due_at <= :now - 60000 then 1 end) as overdue_60,
@@ -29,17 +29,17 @@ const untaken = `
          count(case when due_at <= :now - 21600000 then 1 end) as overdue_21600
     from recipient where due_at is not null and owner is null and held = 0`
 
-/** By the indexes recipient_owned and recipient_held. */
+/** From the indexes recipient_owned and recipient_held. */
 const inHand = 'select count(*) as recipients from recipient where owner is not null and due_at is not null'
 const held = 'select count(*) as recipients from recipient where held = 1 and owner is null and due_at is not null'
 
-/** By the index recipient_state, account by account, so that what is final is passed over. */
+/** From the index recipient_state, account by account, so that final recipients are skipped. */
 const deferred = `
   select (select count(*) from recipient
            where account_id = sender.account_id and state = 'deferred' and state not in ('queued', 'delivered')) as recipients
     from (select id as account_id from account union all select '${systemAccountId}' as account_id) as sender`
 
-/** What waits. It is counted by the reading thread, in a tenth of a second for a million. */
+/** The mail that waits. The reader thread counts it, in a tenth of a second for a million. */
 export function queueFigures({ db, clock, metrics }: QueueFiguresServices): Figures {
   const counted = async (sql: string): Promise<number> => {
     const rows = await db.slowRead<{ recipients: number }>(sql)

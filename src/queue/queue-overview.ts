@@ -5,18 +5,18 @@ import type { Page } from '../store/page-clause.ts'
 /** The queue of one destination. */
 export interface DestinationQueue {
   destination: string
-  /** Recipients that are not final, the others of this all among them. */
+  /** Recipients that are not final, including all of the following. */
   waiting: number
-  /** That could be tried now. */
+  /** Recipients that can be tried now. */
   due: number
-  /** That are being tried, or are about to be. */
+  /** Recipients that are being tried, or are about to be. */
   inHand: number
   held: number
-  /** When the oldest of them was accepted, epoch ms. */
+  /** When the oldest of these was accepted, epoch ms. */
   oldestAt: number
-  /** Of those that are neither held nor in hand; null where there are none. */
+  /** The next due time of those that are neither held nor claimed; null if there are none. */
   nextAttemptAt: number | null
-  /** What the last attempt at one of those came to; null where none was made. */
+  /** The result of the last attempt for one of these; null if there was none. */
   lastResponse: string | null
 }
 
@@ -32,7 +32,7 @@ interface OverviewRow extends Row {
 
 /**
  * The recipients that are not final, as `queued`. Three parts, each with a partial index of its own (recipient_due, recipient_owned,
- * recipient_held), so that the many rows of mail that is done with are not gone over.
+ * recipient_held), so that the many rows of finished mail are not scanned.
  */
 export const queuedWhere = (condition: string): string => `(
          select id, destination, due_at, owner, held from recipient where due_at is not null and owner is null and held = 0 and ${condition}
@@ -51,7 +51,7 @@ const overview = (condition: string): string => `
     from ${queuedWhere(condition)}
    group by destination`
 
-/** A page of the destinations that mail waits for, by name; with `before`, the nearest first. */
+/** A page of the destinations with waiting mail, by name; with `before`, the nearest first. */
 export async function destinationPage(db: Database, page: Page, now: number): Promise<DestinationQueue[]> {
   const edge = page.after ?? page.before ?? ''
   const [condition, order] = page.before === null ? ['destination > :edge', 'asc'] : ['destination < :edge', 'desc']
@@ -63,7 +63,7 @@ export async function destinationPage(db: Database, page: Page, now: number): Pr
   return Promise.all(rows.map((row) => withLastResponse(db, row)))
 }
 
-/** Undefined where nothing waits for it. */
+/** Undefined if nothing waits for it. */
 export async function destinationQueue(db: Database, destination: string, now: number): Promise<DestinationQueue | undefined> {
   const [row] = await db.slowRead<OverviewRow>(overview('destination = :destination'), { destination, now })
   return row && withLastResponse(db, row)

@@ -34,16 +34,16 @@ interface QueueRunnerServices extends DispatchServices, Pick<StoredMailServices,
   health: Pick<Health, 'set'>
 }
 
-/** Recipients that may be in hand: of one destination, and in all. */
+/** How many recipients may be claimed: of one destination, and in total. */
 const destinationLimit = 64
 const totalLimit = 4_000
-/** Destinations that are claimed from at a time: so many may be due at once that others would wait for the store. */
+/** How many destinations are claimed from at a time: if very many are due at once, others would wait for the store. */
 const claimsAtOnce = 32
 
 /**
- * Brings what is due to delivery and writes down what came of it. Fresh mail comes straight from acceptance; what
- * waits (retries, scheduled mail, what a restart found) is claimed from the store, destination by destination.
- * Recipients in hand carry the boot id of this process as their owner, so nobody else takes them.
+ * Delivers due mail and records the outcomes. Fresh mail comes straight from acceptance; waiting mail (retries, scheduled mail, what a
+ * restart found) is claimed from the store, destination by destination. Claimed recipients have the boot id of this process as their
+ * owner, so nobody else takes them.
  */
 export class QueueRunner {
   readonly owner: string
@@ -58,7 +58,7 @@ export class QueueRunner {
   readonly #slots = new FreshSlots()
   readonly #content = new ContentRoom()
   readonly #underWay: UnderWay
-  /** Each has its room, until it is settled. */
+  /** Each keeps its room until it is settled. */
   readonly #inHand = new Set<QueuedRecipient>()
   #cancelTimer: CancelTimer = () => {}
   #armedFor = Infinity
@@ -92,12 +92,12 @@ export class QueueRunner {
     this.#watch = new QueueWatch({ ...services, figures: () => ({ overdueMs: this.overdueMs, inHand: this.#destinations.inHand }) })
   }
 
-  /** For how long the oldest mail has been due that could be claimed; 0 where there is none. */
+  /** How long the oldest claimable mail has been due; 0 if there is none. */
   get overdueMs(): number {
     return Math.max(0, this.#services.clock.now() - this.#destinations.oldestDueAt)
   }
 
-  /** Takes over what an earlier process left and begins to claim what is due. */
+  /** Takes over what an earlier process left, and begins to claim due mail. */
   async start(): Promise<void> {
     const { db } = this.#services
     await db.write([releaseOthers(this.owner)])
@@ -110,8 +110,8 @@ export class QueueRunner {
   }
 
   /**
-   * Room to hand a fresh message over in memory; null where it has to wait in the queue, because memory is full or
-   * older mail for one of its destinations waits already.
+   * Room to pass on a fresh message in memory; null if it must wait in the queue, because memory is full or older mail for one of its
+   * destinations is already waiting.
    */
   reserve(destinations: Iterable<string>, bytes: number): FreshSlot | null | Promise<FreshSlot | null> {
     if (!this.#running) return null
@@ -136,19 +136,19 @@ export class QueueRunner {
     )
   }
 
-  /** Mail for this destination has been stored without an owner, or became due at another time. */
+  /** Mail for this destination was stored without an owner, or became due at another time. */
   noteWaiting(destination: string, dueAt: number): void {
     this.#destinations.noteWaiting(destination, dueAt)
     this.#claimWhatIsDue()
   }
 
-  /** Somebody wants it tried now, though its host may rest. */
+  /** Somebody wants the destination tried now, even if its host rests. */
   tryNow(destination: string): void {
     this.#destinations.probeNow(destination, this.#services.clock.now())
     this.#claimWhatIsDue()
   }
 
-  /** To be called when the time of day was set back: mail that waits must not wait for that time to come again. */
+  /** Call it when the clock was set back: waiting mail must not wait for that time to come again. */
   clockSetBack(): void {
     const { db, clock } = this.#services
     const now = clock.now()
@@ -156,21 +156,21 @@ export class QueueRunner {
     this.#underWay.track(bringForward(db, limits, (destination) => this.noteWaiting(destination, now)))
   }
 
-  /** To be called when an account is active again: what was held meanwhile is due. */
+  /** Call it when an account is active again: what was held in the meantime is due. */
   accountResumed(accountId: string): void {
     const { db, clock } = this.#services
     const now = clock.now()
     this.#underWay.track(bringHeld(db, { accountId, now }, (destination) => this.noteWaiting(destination, now)))
   }
 
-  /** Claims no more, waits at most so long for what is in hand, and gives the rest back. */
+  /** Stops claiming, waits at most this long for claimed mail, and gives the rest back. */
   async stop(graceMs: number): Promise<void> {
     this.#running = false
     this.#cancelTimer()
     this.#expiry.stop()
     this.#watch.stop()
     await this.#underWay.ended(graceMs)
-    // Whose outcome could not be written yet goes before: what was delivered must not be given back as if it were not.
+    // Outcomes that could not be written yet come first: delivered mail must not be given back as undelivered.
     this.#outcomes.stop()
     await this.#services.db.write([releaseAll(this.owner)])
   }
@@ -226,7 +226,7 @@ export class QueueRunner {
     return room - unclaimed
   }
 
-  /** Has work done on recipients that have room. Whatever becomes of it, none of them is in hand when it is over. */
+  /** Does work on recipients that have room. Whatever happens, none of them is claimed afterwards. */
   #work(messageId: string, recipients: QueuedRecipient[], work: () => Promise<void>): void {
     for (const recipient of recipients) this.#inHand.add(recipient)
     const failed = (error: unknown): void => this.#services.log.error({ messageId, error }, 'delivering failed')

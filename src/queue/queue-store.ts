@@ -5,7 +5,7 @@ import type { Statement } from '../store/database.ts'
 import type { TrackingOptions } from '../message/tracking-options.ts'
 import type { Move, RecipientState } from './recipient-state.ts'
 
-/** What the queue knows of a message that is to be delivered. */
+/** What the queue knows about a message to be delivered. */
 export interface QueuedMessage {
   id: string
   accountId: string
@@ -17,44 +17,44 @@ export interface QueuedMessage {
   size: number
   bodyType: '7bit' | '8bitmime'
   smtputf8: boolean
-  /** True where its submitter gave the null reverse-path: nobody is to be told what became of it. */
+  /** True if the submitter used the null reverse-path: nobody is notified of the outcome. */
   nullReversePath: boolean
   /** The value of its first tag. */
   feedbackTag: string | null
-  /** What its readers can unsubscribe from: '' where it has no topic, null where they cannot. */
+  /** What its readers can unsubscribe from: '' if it has no topic, null if they cannot. */
   unsubscribeTopic: string | null
-  /** What is tracked of it; null: nothing. */
+  /** What is tracked in it; null: nothing. */
   tracking: TrackingOptions | null
-  /** True where its submitter said when it is to leave. */
+  /** True if the submitter set the time when it leaves. */
   isScheduled: boolean
-  /** True where its submitter said how long it is of use: it does not leave after that. */
+  /** True if the submitter set an expiry: it does not leave after that. */
   neverLate: boolean
   /** When it was first due, epoch ms: its recipients' tokens expire counted from then. */
   firstDueAt: number
 }
 
-/** A recipient in the hands of this process. */
+/** A recipient claimed by this process. */
 export interface QueuedRecipient {
   id: string
   forwardPath: string
   /** Domain of the forward-path. */
   destination: string
   attempts: number
-  /** When it was to be tried, epoch ms. */
+  /** When it was due, epoch ms. */
   dueAt: number
   /** Epoch, ms. */
   expiresAt: number
-  /** What the last attempt came to; null before the first. */
+  /** The result of the last attempt; null before the first. */
   lastResponse: string | null
   smtpCode: number | null
   enhancedStatus: string | null
-  /** Since when the DNS has said that there is nowhere to bring it, epoch ms; null where it did not at the last attempt. */
+  /** Since when the DNS has said that its mail has nowhere to go, epoch ms; null if it did not say so at the last attempt. */
   absentSince: number | null
-  /** True where the address came onto the suppression list while the message waited. */
+  /** True if the address was suppressed while the message waited. */
   suppressed: boolean
 }
 
-/** The row of a recipient that comes in, by column. */
+/** The row of a new recipient, by column. */
 export type NewRecipient = {
   id: string
   message_id: string
@@ -66,12 +66,12 @@ export type NewRecipient = {
   orcpt: string | null
   state: RecipientState
   due_at: number | null
-  /** The boot id of this process where it goes on in memory, else null: it waits in the queue. */
+  /** The boot id of this process if it continues in memory, else null: it waits in the queue. */
   owner: string | null
   expires_at: number
 }
 
-/** One that is to be tried. */
+/** A recipient that will be tried. */
 export type WaitingRecipient = NewRecipient & { due_at: number }
 
 export const isWaiting = <R extends NewRecipient>(recipient: R): recipient is R & WaitingRecipient => recipient.due_at !== null
@@ -84,28 +84,28 @@ export const insertRecipient = (recipient: NewRecipient): Statement => ({
   params: recipient,
 })
 
-/** Gives back what another boot of this process had in hand when it ended. */
+/** Releases the claims of another boot of this process, left when it ended. */
 export const releaseOthers = (owner: string): Statement => ({
   sql: 'update recipient set owner = null where owner is not null and owner <> :owner',
   params: { owner },
 })
 
-/** Gives back all that this process has in hand. */
+/** Releases all claims of this process. */
 export const releaseAll = (owner: string): Statement => ({
   sql: 'update recipient set owner = null where owner = :owner',
   params: { owner },
 })
 
-/** Every destination that has mail waiting, and when the first of it is due. Uses the partial index recipient_due. */
+/** Every destination with waiting mail, and when its first mail is due. Uses the partial index recipient_due. */
 export const waitingDestinations = `
   select destination, min(due_at) as due_at from recipient
    where due_at is not null and owner is null and held = 0
    group by destination`
 
-/** What the queue needs of the row of a recipient. */
+/** What the queue needs from the row of a recipient. */
 export type Claimable = Pick<WaitingRecipient, 'id' | 'message_id' | 'forward_path' | 'destination' | 'due_at' | 'expires_at'>
 
-/** What the row says of the attempts so far; a new one says nothing. */
+/** What the row says about the attempts so far; a new one says nothing. */
 export type PastAttempts = {
   attempts: number
   last_response: string | null
@@ -127,8 +127,8 @@ const claimed =
   'id, message_id, forward_path, destination, due_at, expires_at, attempts, last_response, smtp_code, enhanced_status, absent_since'
 
 /**
- * Takes what is due at a destination, the oldest first, and tells when the next of it is due. The rows come back in
- * no order. Uses the partial index recipient_due.
+ * Claims due mail for a destination, oldest first, and returns when the next of it is due. The rows are in no particular order. Uses
+ * the partial index recipient_due.
  */
 export const claimDue = (claim: Claim): Statement[] => [
   {
@@ -150,10 +150,10 @@ export const claimDue = (claim: Claim): Statement[] => [
 
 const expired = 'destination = :destination and due_at is not null and owner is null and held = 0 and expires_at <= :now'
 
-/** Whether the time of any mail is over that waits for a destination. Uses the partial index recipient_expiry. */
+/** Whether any waiting mail for a destination has expired. Uses the partial index recipient_expiry. */
 export const anyExpired = `select destination from recipient where ${expired} limit 1`
 
-/** Takes what waits for a destination and whose time is over, in no order. Uses the partial index recipient_expiry. */
+/** Claims expired mail for a destination, in no particular order. Uses the partial index recipient_expiry. */
 export const claimExpired = (claim: Claim): Statement[] => [
   {
     sql: `update recipient
@@ -164,7 +164,7 @@ export const claimExpired = (claim: Claim): Statement[] => [
   },
 ]
 
-/** Puts a recipient back as it was, because its destination rests. */
+/** Puts a recipient back unchanged, because its destination rests. */
 export const putBack = (id: string, owner: string): Statement => ({
   sql: 'update recipient set owner = null where id = :id and owner = :owner',
   params: { id, owner },
@@ -172,8 +172,8 @@ export const putBack = (id: string, owner: string): Statement => ({
 })
 
 /**
- * Puts a recipient back untried, because no connection to its host was free. One that was due before its time was over is
- * due before that again, so that it gets the attempt that it was due for (see `isOver`).
+ * Puts a recipient back untried, because no connection to its host was free. One that was due before it expired becomes due before that
+ * again, so that it gets the attempt it was due for (see `isOver`).
  */
 export const postpone = (id: string, owner: string, dueAt: number): Statement => ({
   sql: `update recipient
@@ -187,7 +187,7 @@ export const postpone = (id: string, owner: string, dueAt: number): Statement =>
   expect: 1,
 })
 
-/** Puts scheduled mail of a suspended account back untried; conflicts where the account is suspended no more. */
+/** Puts scheduled mail of a suspended account back untried; conflicts if the account is no longer suspended. */
 export const holdSuspended = (id: string, owner: string, { dueAt, reason }: { dueAt: number; reason: string }): Statement => ({
   sql: `update recipient set owner = null, state = 'scheduled', due_at = :dueAt, last_response = :reason
          where id = :id and owner = :owner
@@ -196,7 +196,7 @@ export const holdSuspended = (id: string, owner: string, { dueAt, reason }: { du
   expect: 1,
 })
 
-/** What is remembered of the reply or failure that decided a recipient's state. */
+/** What is stored about the reply or failure that decided a recipient's state. */
 export interface LastResponse {
   text: string | null
   code: number | null
@@ -204,8 +204,8 @@ export interface LastResponse {
 }
 
 /**
- * Moves a recipient that this process has in hand. Stands first in its batch: where the recipient was cancelled or
- * taken over meanwhile, nothing of the batch is written.
+ * Changes the state of a claimed recipient. Must come first in its batch: if the recipient was canceled or taken over in the meantime,
+ * nothing of the batch is written.
  */
 export function moveRecipient(
   id: string,
@@ -240,7 +240,7 @@ export function moveRecipient(
   }
 }
 
-/** Moves a recipient that waits to its end. Stands first in its batch, as `moveRecipient`. */
+/** Moves a waiting recipient to its final state. Must come first in its batch, like `moveRecipient`. */
 export const endWaiting = (id: string, move: Move, now: number): Statement => ({
   sql: `update recipient
            set state = :state, due_at = null, held = 0, sent_at = coalesce(sent_at, :sentAt), bounced_at = coalesce(bounced_at, :now)

@@ -6,15 +6,15 @@ import { standstillAt, type QueueLook, type Standstill } from './standstill.ts'
 interface QueueWatchServices {
   clock: Clock
   health: Pick<Health, 'set'>
-  /** What is due and could be claimed, and what is in hand. */
+  /** What is due and can be claimed, and what is claimed. */
   figures(): { overdueMs: number; inHand: number }
 }
 
 const lookEveryMs = 60_000
-/** Longer than any attempt takes: mail that is tried at hosts that hang moves each time an attempt ends. */
+/** Longer than any attempt takes: even mail for hosts that hang makes progress each time an attempt ends. */
 const stalledAfterMs = standardTimeouts.attempt + 2 * lookEveryMs
 
-/** Looks every minute whether the queue moves, and reports the fault `queue_stalled` where it does not. */
+/** Checks every minute whether the queue makes progress, and reports the fault `queue_stalled` if it does not. */
 export class QueueWatch {
   readonly #services: QueueWatchServices
   #last: Standstill = { at: 0, claimed: 0, ended: 0 }
@@ -40,7 +40,7 @@ export class QueueWatch {
     this.#claimed += recipients
   }
 
-  /** A recipient is no longer in hand. `isTried`: false where it was put back untried. */
+  /** A claim was released. `isTried`: false if the recipient was put back untried. */
   noteSettled(isTried: boolean): void {
     if (isTried) this.#ended++
     else this.#isPostponed = true

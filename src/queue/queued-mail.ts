@@ -37,7 +37,7 @@ export const queuedMessageOf = (row: MessageRow): QueuedMessage => ({
   firstDueAt: row.scheduled_at ?? row.created_at,
 })
 
-/** A new or claimed recipient. Reading its message finds out whether it is suppressed. */
+/** A new or claimed recipient. Reading its message also determines whether it is suppressed. */
 export const queuedRecipientOf = (row: Claimable & Partial<PastAttempts>): QueuedRecipient => ({
   id: row.id,
   forwardPath: row.forward_path,
@@ -52,7 +52,7 @@ export const queuedRecipientOf = (row: Claimable & Partial<PastAttempts>): Queue
   suppressed: false,
 })
 
-/** Joins chunks in one piece of shared memory. Most messages have one chunk, which is not copied. */
+/** Joins chunks into one piece of shared memory. Most messages have one chunk, which is not copied. */
 function joined(chunks: Uint8Array[]): Uint8Array {
   const [first] = chunks
   if (first && chunks.length === 1 && first.buffer instanceof SharedArrayBuffer) return first

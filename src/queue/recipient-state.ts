@@ -4,7 +4,7 @@ import { isoTime } from '../iso-time.ts'
 import type { Reply } from '../smtp/reply.ts'
 import { reasonInWords, type FinalFailure } from '../suppression/suppression-policy.ts'
 
-/** Where a recipient of an email stands; those after `deferred` are final. */
+/** The state of a recipient of an email; those after `deferred` are final. */
 export const recipientStates = [
   'scheduled',
   'queued',
@@ -19,7 +19,7 @@ export const recipientStates = [
 ] as const
 export type RecipientState = (typeof recipientStates)[number]
 
-/** An event that a move appends, with the data that is its own. */
+/** An event that a change of state appends, with its own data. */
 export interface MoveEvent {
   type: EventType
   data: Record<string, string | number | boolean | null>
@@ -28,31 +28,31 @@ export interface MoveEvent {
 /** What an outcome does to a recipient. */
 export interface Move {
   state: RecipientState
-  /** Epoch ms; null once nothing more is to be tried. */
+  /** Epoch ms; null if nothing more will be tried. */
   dueAt: number | null
   events: MoveEvent[]
-  /** Why it was given up, where that says something of the address; null where it does not, or it was not given up. */
+  /** Why it was given up, if that says something about the address; null if it does not, or it was not given up. */
   bounce: FinalFailure | null
 }
 
 interface RecipientProgress {
-  /** Attempts made, the one that just ended not counted. */
+  /** Attempts made, not counting the one that just ended. */
   attempts: number
 }
 
 interface MoveContext {
   now: number
-  /** When a deferred recipient would be tried again, epoch ms; null where its time is over. */
+  /** When a deferred recipient would be tried again, epoch ms; null if its time is over. */
   retryAt: number | null
-  /** True where a smarthost took the message: it answers for the delivery, we did not see one. */
+  /** True if a smarthost accepted the message: it is responsible for delivery, and we do not see it. */
   viaSmarthost: boolean
 }
 
 const longestReason = 1000
 
 /**
- * The state machine of a recipient: what the outcome of an attempt leads to. `email.sent` is told once, with the first
- * attempt and whatever its outcome, so that every final event has one before it.
+ * The state machine of a recipient: what the outcome of an attempt leads to. `email.sent` is recorded once, with the first attempt
+ * whatever its outcome, so that it precedes every final event.
  */
 export function moveAfter(outcome: Outcome, progress: RecipientProgress, context: MoveContext): Move {
   const { now } = context
@@ -86,7 +86,7 @@ export function moveAfter(outcome: Outcome, progress: RecipientProgress, context
   }
 }
 
-/** What happens to a deferred recipient whose time is over: no further attempt, a soft bounce with the last reply. */
+/** What happens to a deferred recipient that has expired: no further attempt, a soft bounce with the last reply. */
 export function moveExpired(progress: RecipientProgress, last: { reply: Reply | null; reason: string }, now: number): Move {
   const reason = `Given up: not delivered in time. Last: ${last.reason}`
   const sent = progress.attempts === 0 ? [sentEvent(now)] : []
@@ -94,7 +94,7 @@ export function moveExpired(progress: RecipientProgress, last: { reply: Reply | 
   return { state: 'bounced', dueAt: null, events: [...sent, bouncedEvent(now, { ...bounce, reply: last.reply })], bounce }
 }
 
-/** What happens to a recipient that an operator gives up: no further attempt, a soft bounce with the last reply. */
+/** What happens to a recipient that an operator bounces: no further attempt, a soft bounce with the last reply. */
 export function moveEndedByOperator(progress: RecipientProgress, last: { reply: Reply | null; reason: string | null }, now: number): Move {
   const reason = `Given up by the operator of the relay. Last: ${last.reason ?? 'no attempt was made'}`
   const sent = progress.attempts === 0 ? [sentEvent(now)] : []
@@ -105,7 +105,7 @@ export function moveEndedByOperator(progress: RecipientProgress, last: { reply: 
 /** What happens to a recipient on the suppression list: nothing is sent, so no `email.sent`. */
 export function moveSuppressed(now: number): Move {
   const reason =
-    'The address is on the suppression list: an earlier message to it bounced or was complained about, or it was put there by hand.'
+    'The address is on the suppression list: an earlier message to it bounced or was complained about, or somebody added it by hand.'
   return {
     state: 'suppressed',
     dueAt: null,
@@ -116,7 +116,7 @@ export function moveSuppressed(now: number): Move {
 
 const sentEvent = (now: number): MoveEvent => ({ type: 'email.sent', data: { sent_at: isoTime(now) } })
 
-/** The event of a recipient that was given up, in the order of its fields. */
+/** The event of a recipient that was given up, with its fields in order. */
 export const bouncedEvent = (
   now: number,
   bounce: Pick<FinalFailure, 'hard' | 'category' | 'reason' | 'saidBefore'> & { reply: ReportedReply | null },
@@ -132,7 +132,7 @@ export const bouncedEvent = (
   },
 })
 
-/** What a report tells of a reply: often the enhanced code alone. */
+/** The text of a reply as feedback shows it: often only the enhanced status. */
 interface ReportedReply {
   code: number | null
   enhancedStatus: string | null
@@ -143,5 +143,5 @@ const codesOf = ({ reply, reason }: { reply: Reply | null; reason: string }): Pi
   enhancedStatus: reply?.enhancedStatus ?? ownEnhancedStatus(reason),
 })
 
-/** What is said of our own making begins with the code that a server would have given. */
+/** A text of our own begins with the code that a server would have given. */
 const ownEnhancedStatus = (reason: string): string | null => /^[245]\.\d{1,3}\.\d{1,3}(?= )/.exec(reason)?.[0] ?? null

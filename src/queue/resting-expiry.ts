@@ -4,15 +4,15 @@ interface RestingExpiryServices {
   clock: Clock
   /** Destinations that rest, and why. */
   resting(): Iterable<{ name: string; reason: string }>
-  /** Gives up what waits for a destination and whose time is over. */
+  /** Bounces expired mail for a destination. */
   expire(destination: string, reason: string): Promise<void>
   failed(error: unknown): void
 }
 
-/** How often it is looked, ms. */
+/** How often to check, ms. */
 const everyMs = 15_000
 
-/** Mail whose time ends while its destination rests is given up then, not when its host is tried again. */
+/** Mail that expires while its destination rests is bounced at once, not when its host is tried again. */
 export class RestingExpiry {
   readonly #services: RestingExpiryServices
   #cancelTimer: CancelTimer = () => {}
@@ -23,7 +23,7 @@ export class RestingExpiry {
     this.#services = services
   }
 
-  /** A destination rests: it is looked at until none does. */
+  /** A destination rests: check until none does. */
   arm(): void {
     if (this.#isArmed || this.#isStopped) return
     this.#isArmed = true

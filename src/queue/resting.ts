@@ -1,20 +1,20 @@
 import { DueHeap } from './due-heap.ts'
 
-/** Destinations that cannot be reached, because a host of theirs is down: they rest together and wake together. */
+/** Destinations that cannot be reached because the same host is down: they rest and wake together. */
 interface RestingGroup {
   key: string
-  /** Epoch, ms, at which the next probe may be made. */
+  /** Epoch, ms, when the next probe may be made. */
   until: number
-  /** What the host said last, or what failed. */
+  /** The host's last reply, or what failed. */
   reason: string
   names: Set<string>
-  /** Where the heap has it; infinite where no probe is to come, or one is under way. */
+  /** Its time on the heap; infinite if no probe is planned, or one is in progress. */
   dueAt: number
 }
 
-/** A host that is not to be tried for a while. */
+/** A host that must not be tried for a while. */
 export interface RestingHost {
-  /** Names the host, or what else is down, for all destinations alike. */
+  /** Names the host, or whatever else is down, the same way for all destinations. */
   key: string
   /** Epoch, ms. */
   until: number
@@ -22,16 +22,16 @@ export interface RestingHost {
 }
 
 interface AboutDestinations {
-  /** When the first mail of a destination is due, epoch ms; infinite where there is none. */
+  /** When the first mail of a destination is due, epoch ms; infinite if there is none. */
   dueAt(name: string): number
-  /** Whether an attempt for it is under way, which is as good as a probe. */
+  /** Whether an attempt for it is in progress, which is as good as a probe. */
   isInHand(name: string): boolean
 }
 
-/** When to look again at a host whose probe brought no result, or that still has an attempt under way, ms. */
+/** When to check a host again whose probe gave no result, or that still has an attempt in progress, ms. */
 const againMs = 5_000
 
-/** Which destinations rest, and which of them is the next to send one message as a probe. */
+/** Which destinations rest, and which of them sends the next probe, a single message. */
 export class Resting {
   readonly #groups = new Map<string, RestingGroup>()
   readonly #keys = new Map<string, string>()
@@ -46,7 +46,7 @@ export class Resting {
     for (const { names, reason } of this.#groups.values()) for (const name of names) yield { name, reason }
   }
 
-  /** When the first probe may be made, epoch ms; infinite where none is to come. */
+  /** When the first probe may be made, epoch ms; infinite if none is planned. */
   get firstProbeAt(): number {
     for (let first = this.#heap.peek(); first; first = this.#heap.peek()) {
       if (this.#groups.get(first.key)?.dueAt === first.dueAt) return first.dueAt
@@ -55,7 +55,7 @@ export class Resting {
     return Infinity
   }
 
-  /** True where the host did not rest before. */
+  /** True if the host did not rest before. */
   rest(name: string, { key, until, reason }: RestingHost): boolean {
     if (this.#keys.get(name) !== key) this.forget(name)
     this.#keys.set(name, key)
@@ -72,7 +72,7 @@ export class Resting {
     return isNew
   }
 
-  /** Mail for a destination that rests has come, or is due now: its host is to be probed. */
+  /** Mail for a resting destination has arrived, or is due now: probe its host. */
   noteWaiting(name: string, dueAt: number): void {
     const group = this.#groupOf(name)
     if (!group) return
@@ -80,7 +80,7 @@ export class Resting {
     if (at < group.dueAt) this.#wait(group, at)
   }
 
-  /** The host that the destination rests for is to be probed now. */
+  /** Probe now the host that the destination rests for. */
   probeNow(name: string, now: number): void {
     const group = this.#groupOf(name)
     if (!group) return
@@ -88,7 +88,7 @@ export class Resting {
     this.#wait(group, now)
   }
 
-  /** The destination has answered: all that rested with it are awake. */
+  /** The destination has answered: everything that rested with it wakes. */
   wake(name: string): Iterable<string> {
     const group = this.#groupOf(name)
     if (!group) return []
@@ -107,8 +107,8 @@ export class Resting {
   }
 
   /**
-   * A destination to probe a host with, of those that have mail due; undefined where no host is to be probed now. The host is
-   * looked at again where nothing was heard of the probe.
+   * A destination to probe a host with, among those with due mail; undefined if no host should be probed now. The host is checked again
+   * if the probe gives no result.
    */
   nextProbe(now: number, about: AboutDestinations): string | undefined {
     while (this.firstProbeAt <= now) {
@@ -136,7 +136,7 @@ export class Resting {
   }
 }
 
-/** Which of these destinations has mail due first; `in hand` where an attempt for any of them is under way. */
+/** Which of these destinations has mail due first; `in hand` if an attempt for any of them is in progress. */
 function firstDue(names: Iterable<string>, about: AboutDestinations): { name: string; dueAt: number } | 'in hand' {
   let first = { name: '', dueAt: Infinity }
   for (const name of names) {

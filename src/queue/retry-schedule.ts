@@ -1,9 +1,9 @@
-/** How far a delay is stretched at random, so that what was deferred together does not come back together. */
+/** How much a delay is lengthened at random, so that what was deferred together does not come back together. */
 const jitter = 0.1
 
 /**
- * When a recipient is tried again, epoch ms: after the delay that the schedule has for this many attempts (its last
- * one repeats), never early, and no later than the moment at which it is given up. Null once that has come.
+ * When a recipient is tried again, epoch ms: after the delay in the schedule for this many attempts (the last one repeats), never
+ * early, and no later than its expiry. Null once that has passed.
  */
 export function retryAt(
   attempts: number,
@@ -19,9 +19,9 @@ export function retryAt(
 export const longestWaitMs = (schedule: readonly number[]): number => Math.ceil(Math.max(...schedule) * (1 + jitter))
 
 /**
- * True of a recipient that is given up without another attempt. One that was due before its time was over has not been tried
- * since: the server was off, or the clock was wrong, so it gets a last attempt. One that is due at the very end has had its own.
- * @param neverLate what was sent is of no use to its recipient any more
+ * True if a recipient is given up without another attempt. One that was due before it expired has not been tried since, because the
+ * server was off or the clock was wrong, so it gets a last attempt. One that is due exactly at its expiry has had its own.
+ * @param neverLate the message is of no use to its recipient after its expiry
  */
 export function isOver({ dueAt, expiresAt }: { dueAt: number; expiresAt: number }, neverLate: boolean, now: number): boolean {
   return now >= expiresAt && (neverLate || dueAt >= expiresAt)

@@ -10,32 +10,32 @@ import { moveAfter, moveExpired, moveSuppressed, type Move } from './recipient-s
 import { retryAt } from './retry-schedule.ts'
 import { judgeAbsence } from './second-look.ts'
 
-/** A change of a recipient's state, to be written whole. */
+/** A change of a recipient's state, to be written completely. */
 export interface Settlement {
   batch: Statement[]
-  /** When the recipient is due again, epoch ms; null where this was the end. */
+  /** When the recipient is due again, epoch ms; null if this was the end. */
   dueAt: number | null
-  /** What the recipient came to; null where it is tried again. */
+  /** The recipient's final outcome; null if it is tried again. */
   result: Result | null
 }
 
-/** What becomes of a recipient in the end. */
+/** What finally happens to a recipient. */
 export type Result = 'delivered' | 'sent' | 'bounced' | 'expired' | 'suppressed' | 'failed'
 
 interface SettleContext {
-  /** The boot id that has the recipient in hand. */
+  /** The boot id that has claimed the recipient. */
   owner: string
   now: number
   retrySchedule: readonly number[]
   viaSmarthost: boolean
-  /** True where what the name servers say is not to be believed. */
+  /** True if the name servers are not to be believed. */
   isResolverSuspect: boolean
   /** 0 … 1 */
   random: number
   policyFor(accountId: string): SuppressionPolicy
 }
 
-/** What is to be written after an attempt: the recipient's move, the attempt, the events, the suppression. */
+/** What to write after an attempt: the recipient's new state, the attempt, the events, the suppression. */
 export function settleAttempt(message: QueuedMessage, recipient: QueuedRecipient, made: Attempt, context: SettleContext): Settlement {
   const { now, retrySchedule, viaSmarthost, random, owner } = context
   const { attempt, absentSince, askAgainAt } = judgeAbsence(made, recipient, context)
@@ -51,7 +51,7 @@ export function settleAttempt(message: QueuedMessage, recipient: QueuedRecipient
   return { batch, dueAt: move.dueAt, result: resultOf(move) }
 }
 
-/** What is to be written of a recipient that is not tried any more: its time is over, or it was suppressed meanwhile. */
+/** What to write for a recipient that is no longer tried: its time is over, or it was suppressed in the meantime. */
 export function settleUntried(
   message: QueuedMessage,
   recipient: QueuedRecipient,
@@ -75,7 +75,7 @@ function resultOf({ state, bounce }: Move): Result | null {
   return state === 'delivered' || state === 'sent' || state === 'bounced' || state === 'suppressed' || state === 'failed' ? state : null
 }
 
-/** What a move means for the suppression list. */
+/** What a change of state means for the suppression list. */
 function suppressionAfter(
   { message, recipient, move }: { message: QueuedMessage; recipient: QueuedRecipient; move: Move },
   policyFor: SettleContext['policyFor'],
@@ -105,7 +105,7 @@ function lastResponseOf({ outcome }: Attempt): LastResponse {
   return { text, code: reply?.code ?? null, enhancedStatus: reply?.enhancedStatus ?? null }
 }
 
-/** What a simulated recipient does once the message is there; the address may be that of a person only in the sandbox. */
+/** What a simulated recipient does once the message has arrived; the address can be a person's only in the sandbox. */
 export function recordReactions(message: QueuedMessage, recipient: QueuedRecipient, reactions: Reaction[], now: number): Statement[] {
   const at = isoTime(now)
   const machine = { ip_address: null, user_agent: 'Sterna simulator', bot: false }

@@ -15,19 +15,19 @@ export interface StoredMailServices {
   isSuspended(accountId: string): boolean
   dispatch: Dispatch
   contentRoom: ContentRoom
-  /** Called when a probe of this destination was not made after all. */
+  /** Called if a probe of this destination was not made after all. */
   untried(destination: string): void
 }
 
-/** How claimed recipients are to be dealt with. */
+/** How to treat claimed recipients. */
 export interface Way {
   /** True to find out whether a host is up again. */
   isProbe: boolean
-  /** Why none of them was tried until its time was over; undefined where they are to be tried. */
+  /** Why none of them was tried before they expired; undefined if they should be tried. */
   expiredBecause?: string
 }
 
-/** Mail that was claimed from the store: read, sorted out, and handed to dispatch once there is room for its content. */
+/** Mail claimed from the store: reads and sorts it, and passes it to dispatch once there is room for its content. */
 export class StoredMail {
   readonly #services: StoredMailServices
 
@@ -43,7 +43,7 @@ export class StoredMail {
     for (const { destination } of way.isProbe ? recipients : []) this.#services.untried(destination)
   }
 
-  /** The message, and which of its recipients came onto the suppression list while they waited. */
+  /** The message, and which of its recipients were suppressed while they waited. */
   async #readMessage(messageId: string, recipients: QueuedRecipient[]): Promise<QueuedMessage> {
     const { db, clock, erasedAddress } = this.#services
     const message = await readMessage(db, messageId)
@@ -55,7 +55,10 @@ export class StoredMail {
     return message
   }
 
-  /** Settles the recipients that need no content: given up, or held while the account is suspended. The others are for delivery. */
+  /**
+   * Settles the recipients that need no content: those given up, or held because the account is suspended. Returns the others, for
+   * delivery.
+   */
   async #stillOpen(message: QueuedMessage, recipients: QueuedRecipient[], { expiredBecause }: Way): Promise<QueuedRecipient[]> {
     const { clock, dispatch, isSuspended } = this.#services
     const now = clock.now()

@@ -12,7 +12,7 @@ interface WaitingMailServices {
   noteWaiting(destination: string, dueAt: number): void
 }
 
-/** A message whose submitter wants it stopped. */
+/** A message that its submitter wants to stop. */
 interface WaitingMessage {
   id: string
   accountId: string
@@ -28,12 +28,12 @@ interface RecipientRow extends Row {
   owner: string | null
 }
 
-/** They were left out from the start, or taken out, and do not change what can be done with the others. */
+/** They were left out from the start, or removed, and do not affect what can be done with the others. */
 const setAside = new Set<RecipientState>(['suppressed', 'canceled'])
 
 /**
- * What a submitter may still do with a message that no attempt has been made for. The queue takes a recipient in hand by
- * a guarded write, and so does each change here: whoever comes first has it, and the other one finds out.
+ * What a submitter can still do with a message before the first attempt. The queue claims a recipient with a guarded write, and so does
+ * each change here: whoever comes first wins, and the other one finds out.
  */
 export class WaitingMail {
   readonly #services: WaitingMailServices
@@ -43,8 +43,8 @@ export class WaitingMail {
   }
 
   /**
-   * Cancels a message for all of its recipients; one that is canceled stays so.
-   * @throws SternaError `invalid_state` where an attempt has been made, or is being made, for one of them
+   * Cancels a message for all of its recipients; a canceled message stays canceled.
+   * @throws SternaError `invalid_state` if an attempt for one of them was made or is in progress
    */
   async cancel(message: WaitingMessage): Promise<void> {
     try {
@@ -69,15 +69,15 @@ export class WaitingMail {
   }
 
   /**
-   * Moves a scheduled message to another time; null: it is due now. It is given up as long after that as it would have been.
-   * @throws SternaError `invalid_state` where it is not scheduled any more
+   * Reschedules a message; null: it is due now. Its expiry moves by the same amount.
+   * @throws SternaError `invalid_state` if it is no longer scheduled
    */
   async reschedule(messageId: string, at: number | null): Promise<void> {
     const dueAt = at ?? this.#services.clock.now()
     const waiting = await this.#waiting(messageId, ['scheduled'], notScheduled)
     await this.#change(notScheduled, [
       {
-        // What was held since is due at another time than it was scheduled for.
+        // What has been held since is due at another time than it was scheduled for.
         sql: `update recipient
                  set state = :state, due_at = :dueAt, last_response = null,
                      expires_at = expires_at - coalesce((select scheduled_at from message where id = :messageId), due_at) + :dueAt
@@ -90,7 +90,7 @@ export class WaitingMail {
     for (const destination of new Set(waiting.map((recipient) => recipient.destination))) this.#services.noteWaiting(destination, dueAt)
   }
 
-  /** True where all recipients are canceled, but those that were left out from the start. */
+  /** True if all recipients are canceled, except those that were left out from the start. */
   async #isCanceled(messageId: string): Promise<boolean> {
     const states = (await this.#recipients(messageId)).map(({ state }) => state)
     return states.includes('canceled') && states.every((state) => setAside.has(state))
@@ -103,14 +103,14 @@ export class WaitingMail {
     )
   }
 
-  /** The recipients in these states, which must be all but those that are set aside, and in nobody's hand. */
+  /** The recipients in these states. They must be all except those set aside, and none may be claimed. */
   async #waiting(messageId: string, states: RecipientState[], refuse: () => SternaError): Promise<RecipientRow[]> {
     const waiting = (await this.#recipients(messageId)).filter(({ state }) => !setAside.has(state))
     if (waiting.length === 0 || waiting.some(({ state, owner }) => owner !== null || !states.includes(state))) throw refuse()
     return waiting
   }
 
-  /** The first statement says how many it must change: fewer where the queue was quicker. */
+  /** The first statement says how many rows it must change: fewer if the queue was faster. */
   async #change(refuse: () => SternaError, batch: Statement[]): Promise<void> {
     await refusedAs(this.#services.db.write(batch), ConflictError, refuse)
   }
@@ -127,8 +127,8 @@ const recordCanceled = ({ id, accountId, sandbox, subject }: WaitingMessage, rec
 const tooLateToCancel = (): SternaError =>
   new SternaError(
     'invalid_state',
-    'Only an email that is scheduled or queued can be canceled; this one is being sent or was tried already.',
+    'Only an email that is scheduled or queued can be canceled; this one is being sent or has already been tried.',
   )
 
 const notScheduled = (): SternaError =>
-  new SternaError('invalid_state', 'Only a scheduled email can be given another time; this one is not scheduled any more.')
+  new SternaError('invalid_state', 'Only a scheduled email can be rescheduled; this one is no longer scheduled.')

@@ -9,28 +9,28 @@ import type { Connection } from './sqlite-connection.ts'
 export interface CompactPlan {
   /** Of the file, bytes. */
   size: number
-  /** Of the disk, bytes: a copy is made beside the file, and comes by the log into its place. */
+  /** Free disk space, bytes: SQLite makes a copy next to the file, and moves it into place through the log. */
   needed: number
   free: number
-  /** About. */
+  /** An estimate. */
   seconds: number
 }
 
-/** bytes a second, as seen on a virtual machine with two busy cores */
+/** bytes per second, measured on a virtual machine with two busy cores */
 const bytesPerSecond = 40_000_000
 const spare = 64 * 1024 * 1024
 
-/** Has SQLite keep its temporary files in a directory. To be called before it is used first, since it asks only then. */
+/** Makes SQLite keep its temporary files in a directory. Call it before SQLite is first used, because it checks only then. */
 export function keepTemporaryFilesIn(directory: string): void {
   process.env['SQLITE_TMPDIR'] = directory
 }
 
 /**
- * Rewrites a database that nobody has open, so that nothing of what was deleted is left in its file, and from then on room is
- * given back. It is one transaction: whenever it is cut off, the file is as it was, or done.
- * @param tell is told what it takes before it begins
+ * Rewrites a database that nobody has open, so that its file contains no deleted data, and free space is returned from then on. It is
+ * one transaction: if it is interrupted, the file is either unchanged or done.
+ * @param tell called with the estimate before it begins
  * @param freeBytes of the disk
- * @throws SternaError `invalid_state` where the disk has too little room; nothing is changed
+ * @throws SternaError `invalid_state` if the disk has too little space; nothing is changed
  */
 export function compact(
   file: string,
@@ -77,7 +77,8 @@ function freeIn(directory: string): number {
 const noRoom = (file: string, { needed, free }: CompactPlan): SternaError =>
   new SternaError(
     'invalid_state',
-    `To rewrite ${file} takes ${megabytes(needed)} MB of free disk beside it; there are ${megabytes(free)} MB. Make room, or move the data directory to a larger disk.`,
+    `Rewriting ${file} requires ${megabytes(needed)} MB of free disk space next to it; there are ${megabytes(free)} MB. Free ` +
+      'some space, or move the data directory to a larger disk.',
   )
 
 export const megabytes = (bytes: number): number => Math.ceil(bytes / 1_000_000)

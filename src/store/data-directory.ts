@@ -4,35 +4,35 @@ import { codeOf, createFile, replaceFile } from '../durable-file.ts'
 import { messageOf, SternaError } from '../errors.ts'
 
 /**
- * What a data directory's `database.json` says. It is written before anything else is, and names a database only once that
- * one has been committed to: from then on a start that does not find it has lost something.
+ * The content of a data directory's `database.json`. It is written before anything else, and names a database only once that database
+ * has been committed to: from then on, a start that does not find it has lost something.
  */
 interface Mark {
-  /** The current database, relative to the data directory; null while the first start is under way. */
+  /** The current database, relative to the data directory; null during the first start. */
   database: string | null
-  /** Which file `lock` was when the database was opened last. */
+  /** The identity of the file `lock` when the database was last opened. */
   lock: string | null
-  /** Which files the database and its WAL were then. */
+  /** The identities of the database and WAL files at that time. */
   file: string | null
   wal: string | null
 }
 
 const markFile = (directory: string): string => join(directory, 'database.json')
-/** Where the first database of a directory is. Restored ones have a directory each. */
+/** Where the first database of a directory is. Each restored one has its own directory. */
 const firstDatabase = 'sterna.db'
 const restoredForm = /^restored-(\d+)$/
 const markForm = /^(?:sterna\.db|restored-\d+\/sterna\.db)$/
-/** What the first 16 bytes of a database say. */
+/** The content of the first 16 bytes of a database. */
 const magic = Buffer.from('SQLite format 3\0', 'latin1')
 
-/** The file of the current database, whether it is there or not. */
+/** The file of the current database, whether or not it exists. */
 export const databaseFile = (directory: string): string => join(directory, readMark(directory)?.database ?? firstDatabase)
 
 /**
- * Finds the current database of a directory, which need not exist, and changes nothing. `isNew` where no database was ever
- * committed to here, though the first start may have begun. Not for a process that has the database open: to close what is
- * looked into would end the locks on it.
- * @throws SternaError `configuration` where there was one that is gone: a start would lose what can still be rescued
+ * Finds the current database of a directory, which need not exist, and changes nothing. `isNew` if no database was ever committed to
+ * here, even if the first start has begun. Not for a process that has the database open: closing the files examined would release the
+ * locks on them.
+ * @throws SternaError `configuration` if there was one and it is gone: a start would lose what can still be rescued
  */
 export function findDatabase(directory: string): { file: string; isNew: boolean } {
   const mark = readMark(directory)
@@ -45,12 +45,12 @@ export function findDatabase(directory: string): { file: string; isNew: boolean 
   const traces = tracesIn(directory)
   if (traces.length === 0) return { file, isNew: true }
   if (traces.some((name) => restoredForm.test(name))) throw markLost(directory, 'is missing')
-  // Before there were marks, or it was taken from somewhere else.
+  // The directory is from before there were marks, or was copied from elsewhere.
   requireDatabase(file, directory)
   return { file, isNew: false }
 }
 
-/** Says in a directory that is new that its first start has begun, so that this can be told from one whose database is gone. */
+/** Records in a new directory that its first start has begun, so that it can be told from a directory whose database is gone. */
 export function noteBeginning(directory: string): void {
   const path = markFile(directory)
   if (tracesIn(directory).length > 0 || existsSync(path)) return
@@ -58,8 +58,9 @@ export function noteBeginning(directory: string): void {
 }
 
 /**
- * Commits to this database: the one step by which a directory gets its first one, or another one. Where it has that one already and only
- * what is noted beside is out of date, a full disk keeps nobody from starting: what is not known is asked of the database itself.
+ * Commits to this database: the one step by which a directory gets its first database, or another one. If the directory already has it
+ * and only the other notes are out of date, a full disk does not prevent the start: what is missing can be read from the database
+ * itself.
  */
 export function commitTo(directory: string, file: string, lock: string | null): void {
   const database = relative(directory, file).replaceAll('\\', '/')
@@ -74,16 +75,16 @@ export function commitTo(directory: string, file: string, lock: string | null): 
   }
 }
 
-/** Which file `lock` was when the current database was opened last; null where nobody knows. */
+/** The identity of the file `lock` when the current database was last opened; null if unknown. */
 export const lastLock = (directory: string): string | null => readMark(directory)?.lock ?? null
 
-/** The name of a directory in which a restored database has room. */
+/** The name of a directory for a restored database. */
 export function newRestoredName(directory: string): string {
   const numbers = namesIn(directory).map((name) => Number(restoredForm.exec(name)?.[1] ?? 0))
   return `restored-${Math.max(0, ...numbers) + 1}`
 }
 
-/** What a file is that ought to be a database. */
+/** What is wrong with a file that should be a database. */
 export function kindOf(path: string): 'missing' | 'empty' | 'database' | 'other' {
   let file: number
   try {
@@ -104,7 +105,7 @@ export function kindOf(path: string): 'missing' | 'empty' | 'database' | 'other'
   }
 }
 
-/** Tells one file from another that takes its name, also later on, when its number may be another's; null where there is none. */
+/** Distinguishes a file from another that takes its name, even later, when its inode number may be reused; null if there is none. */
 export function identityOf(path: string): string | null {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found ? `${found.dev}:${found.ino}:${found.birthtimeNs}` : null
@@ -124,7 +125,7 @@ function readMark(directory: string): Mark | null {
   }
   const mark = parseMark(text)
   if (mark) return mark
-  throw markLost(directory, 'cannot be understood')
+  throw markLost(directory, 'cannot be parsed')
 }
 
 function parseMark(text: string): Mark | null {
@@ -137,7 +138,7 @@ function parseMark(text: string): Mark | null {
   }
 }
 
-/** What only a Sterna that has had a database here leaves behind; a key file may have been provided. */
+/** What only a Sterna with a database leaves behind; a key file may have been put there by hand. */
 const tracesIn = (directory: string): string[] =>
   namesIn(directory).filter(
     (name) => name === 'lock' || name === firstDatabase || name === `${firstDatabase}-wal` || restoredForm.test(name),
@@ -152,38 +153,36 @@ function namesIn(directory: string): string[] {
   }
 }
 
-const conditions = { missing: 'is missing', empty: 'is empty', other: 'is no SQLite database' } as const
+const conditions = { missing: 'is missing', empty: 'is empty', other: 'is not an SQLite database' } as const
 
 function requireDatabase(file: string, directory: string): void {
   const kind = kindOf(file)
   if (kind === 'database') return
-  const wal = existsSync(`${file}-wal`)
-    ? ` Keep ${file}-wal: mail that was accepted last is in it, and it is of use to that file alone.`
-    : ''
+  const wal = existsSync(`${file}-wal`) ? ` Keep ${file}-wal: it holds the mail accepted last, and is of use only with that file.` : ''
   throw refusal(
     `The database of ${directory} is gone: ${file} ${conditions[kind]}. Nothing was changed. ` +
-      `Bring the file back, or put a backup in its place: sterna restore BACKUP.${wal} ` +
-      `To begin anew, without the accounts and the mail that were there, move everything out of ${directory}.`,
+      `Put the file back, or restore a backup in its place: sterna restore BACKUP.${wal} ` +
+      `To start over, without the existing accounts and mail, move everything out of ${directory}.`,
   )
 }
 
-/** SQLite would write what is in the WAL into whatever database lies beside it. */
+/** SQLite would write the content of the WAL into whatever database lies next to it. */
 function requireOwnWal(file: string, mark: Mark): void {
   const path = `${file}-wal`
   const wal = statSync(path, { throwIfNoEntry: false })
   if (!wal || wal.size === 0 || identityOf(path) !== mark.wal || identityOf(file) === mark.file) return
   throw refusal(
-    `${file} is another file than the one that ${path} belongs to, and would be damaged by it. Nothing was changed. ` +
-      `Bring the right one back. Or, if a backup was put there: move it elsewhere, and run sterna restore BACKUP. ` +
-      `Keep ${path}: mail that was accepted last is in it.`,
+    `${file} is not the file that ${path} belongs to, and would be damaged by it. Nothing was changed. ` +
+      `Put the right one back. Or, if this is a backup that somebody put there: move it elsewhere, and run sterna restore BACKUP. ` +
+      `Keep ${path}: it holds the mail accepted last.`,
   )
 }
 
 const markLost = (directory: string, how: string): SternaError =>
   refusal(
-    `${markFile(directory)} ${how}, which says which database of ${directory} is the current one. Nothing was changed. ` +
-      'Write it anew: {"database":"sterna.db"} for the one that was there first, {"database":"restored-1/sterna.db"} for the one that ' +
-      `was restored first. To begin anew, move everything out of ${directory}.`,
+    `${markFile(directory)} ${how}. It says which database of ${directory} is the current one. Nothing was changed. ` +
+      'Write it again: {"database":"sterna.db"} for the first database, {"database":"restored-1/sterna.db"} for the one that ' +
+      `was restored first. To start over, move everything out of ${directory}.`,
   )
 
 const refusal = (message: string): SternaError => new SternaError('configuration', message)
@@ -191,6 +190,6 @@ const refusal = (message: string): SternaError => new SternaError('configuration
 const unreadable = (path: string, error: unknown): SternaError =>
   new SternaError(
     'configuration',
-    `${path} cannot be read: ${messageOf(error)}. The user that runs Sterna must be able to read and write all that is in data_dir.`,
+    `${path} cannot be read: ${messageOf(error)}. The user that runs Sterna must be able to read and write everything in data_dir.`,
     { cause: error },
   )

@@ -1,24 +1,24 @@
-/** What a column holds: text, bigint or double, blob, null. Booleans are 0 and 1. Blobs may lie in shared memory. */
+/** A column's value: text, bigint or double, blob, null. Booleans are 0 and 1. Blobs may be in shared memory. */
 export type Value = string | number | Uint8Array | null
 export type Row = Record<string, Value>
 
 /**
- * One SQL statement with named parameters (`:name`); values that it does not name are passed over. Lower-case SQL that
- * SQLite and PostgreSQL both know: upserts, `returning`, no JSON functions, no deferred foreign keys.
+ * One SQL statement with named parameters (`:name`); values that it does not name are ignored. Lower-case SQL that both SQLite and
+ * PostgreSQL understand: upserts, `returning`, no JSON functions, no deferred foreign keys.
  */
 export interface Statement {
   sql: string
   params?: Record<string, Value>
-  /** How many rows it must change or return; any other number refuses the whole batch with a `ConflictError`. */
+  /** How many rows it must change or return; with any other number, the whole batch fails with a `ConflictError`. */
   expect?: number
-  /** Names `expect` for callers that act on which one was not met. */
+  /** Names `expect` for callers that need to know which one was not met. */
   guard?: Guard
 }
 
-/** What a statement with `expect` protects: where somebody else was first there, the caller does something of its own. */
+/** What a statement with `expect` protects: if somebody else was first, the caller reacts to it. */
 export type Guard = 'cursor' | 'idempotency' | 'returned-mail' | 'suppression'
 
-/** What one statement of a written batch did: the rows of its `returning`, and how many rows it changed. */
+/** The result of one statement in a written batch: the rows of its `returning`, and how many rows it changed. */
 export interface Written {
   rows: Row[]
   changes: number
@@ -29,52 +29,52 @@ export interface Written {
  * many rows it must change.
  */
 export interface Database {
-  /** A short read that sees every batch written before it. For look-ups on the hot path, by index. */
+  /** A short read that sees every batch written before it. For indexed look-ups on the hot path. */
   read<R extends Row = Row>(sql: string, params?: Record<string, Value>): Promise<R[]>
   /**
-   * A read that may take its time (lists, analytics): on a connection of its own, so that it delays no commit. Those of one owner,
-   * which is `accountId` or else `webhookId` among the parameters, are made one after the other: nobody waits for more than one
-   * of another's. What may take long is asked for in pieces.
+   * A read that may take long (lists, analytics), on a connection of its own, so that it delays no commit. Those of one owner (the
+   * parameter `accountId`, or else `webhookId`) run one after the other, so nobody waits for more than one of another owner's. Split
+   * what may take long into pieces.
    */
   slowRead<R extends Row = Row>(sql: string, params?: Record<string, Value>): Promise<R[]>
   /**
-   * Writes all of the batch or nothing. When the promise resolves, the batch is on disk and survives a loss of power.
-   * Batches of concurrent callers share one commit; one that fails is refused alone. A `patient` batch may wait up to
-   * 20 ms for others to share the commit with: for what nobody waits for. `onHeld` is told how long its statements held the
-   * store, ms; the flush, which all of a commit share, is not counted.
-   * @throws ConflictError where a statement's `expect` was not met
-   * @throws UniqueError where a row with that key exists
-   * @throws StorageFullError where the disk is full: nothing was written, a later call may succeed
-   * @throws BusyError where somebody else kept the database locked for too long: the same
+   * Writes all of the batch or nothing. When the promise resolves, the batch is on disk and survives a power cut. Batches of concurrent
+   * callers share one commit; a batch that fails does so alone. A `patient` batch may wait up to 20 ms to share a commit: for writes
+   * that nobody waits for. `onHeld` is called with the time that its statements held the store, ms, not counting the flush, which a
+   * commit shares.
+   * @throws ConflictError if a statement's `expect` was not met
+   * @throws UniqueError if a row with that key exists
+   * @throws StorageFullError if the disk is full: nothing was written, a later call may succeed
+   * @throws BusyError if another process kept the database locked for too long: likewise
    */
   write(batch: Statement[], options?: { patient?: boolean; onHeld?: (ms: number) => void }): Promise<Written[]>
-  /** Calls `heard`, which must not throw, whenever a batch that adds rows to this table is on disk. Returns what ends that. */
+  /** Calls `heard`, which must not throw, whenever a batch that adds rows to this table is on disk. Returns a function that ends this. */
   onInsert(table: string, heard: () => void): () => void
-  /** Copies the database, as it is at one moment, into a new file while work goes on. */
+  /** Copies the database, as it is at one moment, into a new file while work continues. */
   backup(file: string): Promise<void>
   upkeep: StoreUpkeep
-  /** Waits for what has been handed over, then closes. */
+  /** Waits for pending requests, then closes. */
   close(): Promise<void>
 }
 
-/** What keeps the files of a database small, and free of what was removed. Each call is a step of some milliseconds. */
+/** Keeps the database files small and free of removed data. Each call is a step of a few milliseconds. */
 export interface StoreUpkeep {
-  /** Gives some of the room that was freed back to the file system. False where enough is given back. */
+  /** Returns some of the freed space to the file system. False if enough has been returned. */
   shrink(): Promise<boolean>
-  /** Has the log hold nothing any more. False where somebody reads what is in it: to be tried again. */
+  /** Empties the log. False if somebody is reading from it: try again later. */
   emptyLog(): Promise<boolean>
   /**
-   * Overwrites what deleting has left in unused bytes, from a place in the file on; 1 is its beginning. Gives the place to go
-   * on at, which is the same one where somebody was in the way; null at the end.
+   * Overwrites what deleting has left in unused bytes, starting at a position in the file; 1 is the beginning. Returns the position to
+   * continue at, which is the same if somebody was in the way; null at the end.
    */
   overwriteUnused(from: number): Promise<number | null>
-  /** True of files that are older than all this: until they are rewritten, what was deleted from them can still be read. */
+  /** True for files from before these features: until they are rewritten, deleted data in them can still be read. */
   needsRewriting(): Promise<boolean>
 }
 
-/** A statement changed another number of rows than it had to: somebody else was first. */
+/** A statement changed a different number of rows than it had to: somebody else was first. */
 export class ConflictError extends Error {
-  /** Of the statement that was not met; undefined where it has no name. */
+  /** The name of the guard that was not met; undefined if it has none. */
   readonly guard: Guard | undefined
   constructor(guard?: Guard) {
     super(`the ${guard ?? 'expected'} rows were changed by somebody else first`)
@@ -112,7 +112,7 @@ export class StorageFullError extends Error {
   }
 }
 
-/** Another process (a shell, a VACUUM) has kept the database locked for too long. */
+/** Another process (a shell, a VACUUM) kept the database locked for too long. */
 export class BusyError extends Error {
   constructor(message = 'another process keeps the database locked') {
     super(message)

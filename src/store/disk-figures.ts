@@ -4,7 +4,7 @@ import type { Figures } from '../metrics/metrics-page.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { databaseFile } from './data-directory.ts'
 
-/** How large the files of the database are, and what room there is. Looking does not open them. */
+/** How large the database files are, and how much space is left. Looking does not open them. */
 export const diskFigures = (directory: string, { databaseBytes, walBytes, diskFree, diskSize }: Metrics): Figures => ({
   part: 'disk',
   gauges: [databaseBytes, walBytes, diskFree, diskSize],
@@ -19,7 +19,7 @@ export const diskFigures = (directory: string, { databaseBytes, walBytes, diskFr
   },
 })
 
-/** There is none for a moment while it is made anew. */
+/** It is missing for a moment while it is created again. */
 async function sizeOf(file: string): Promise<number> {
   try {
     return (await stat(file)).size

@@ -3,17 +3,20 @@ import type { Connection } from './sqlite-connection.ts'
 import type { UpkeepTask } from './thread-messages.ts'
 import { isMapPage, pageSize, unusedBytes, type ByteRange } from './unused-bytes.ts'
 
-/** Pages that one step looks through: a mebibyte. */
+/** Pages that one step examines: a mebibyte. */
 const pagesAtOnce = 256
-/** How long a step that gives pages back may hold the thread, ms. */
+/** How long a step that returns pages may hold the thread, ms. */
 const stepMs = 8
-/** So much stays free for what is written next, as a part of all pages, and at least so many; it is moved only to get well below. */
+/**
+ * Free pages that are kept for the next writes: this share of all pages, and at least this many. Pages are moved only if there are far
+ * more.
+ */
 const keptPart = { begin: 1 / 8, end: 1 / 16 }
 const keptPages = 1_024
-/** A page with a higher number might begin like a b-tree page and be none: its first bytes may be the number of another. */
+/** A page with a higher number could look like a b-tree page without being one: its first bytes may be the number of another page. */
 const lastPage = 0x02000000
 
-/** What keeps a database file small and free of what was removed from it, in steps. Belongs to the one writing connection. */
+/** Keeps a database file small and free of removed data, in steps. Belongs to the only writing connection. */
 export class FileUpkeep {
   readonly #connection: Connection
   readonly #isAutoVacuum: boolean
@@ -28,13 +31,13 @@ export class FileUpkeep {
     this.#hasUsualPages = this.#number('page_size') === pageSize
   }
 
-  /** To be called when no connection of this process to the file is open any more: to close a file ends all locks on it. */
+  /** Call it once no connection of this process to the file is open: closing a file releases all locks on it. */
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file)
     this.#file = undefined
   }
 
-  /** As `StoreUpkeep` has it. */
+  /** As in `StoreUpkeep`. */
   do(task: UpkeepTask): boolean {
     switch (task) {
       case 'shrink':
@@ -46,7 +49,7 @@ export class FileUpkeep {
     }
   }
 
-  /** Gives some free pages at the end of the file back to the file system. True where there are more to give back. */
+  /** Returns some free pages at the end of the file to the file system. True if there are more to return. */
   shrink(): boolean {
     if (!this.#isAutoVacuum) return false
     const [pages, free] = [this.#number('page_count'), this.#number('freelist_count')]
@@ -61,7 +64,7 @@ export class FileUpkeep {
     return true
   }
 
-  /** Writes the log into the database and empties it, so that it holds no older copy of anything. False while somebody reads there. */
+  /** Writes the log into the database and empties it, so that it holds no older copy of anything. False while somebody is reading. */
   emptyLog(): boolean {
     const patience = this.#number('busy_timeout')
     this.#connection.pragma('busy_timeout = 0')
@@ -74,22 +77,22 @@ export class FileUpkeep {
   }
 
   /**
-   * Overwrites the unused bytes of some pages, from the page `first` on, where they hold something. Gives the page to go on
-   * with, which is the same one while somebody reads the log; null at the end of the file.
+   * Overwrites the unused bytes of some pages, starting with the page `first`, if they hold something. Returns the page to
+   * continue with, which is the same one while somebody is reading the log; null at the end of the file.
    *
-   * These bytes are written behind SQLite's back: it never reads them, so it does not matter which of them a crash lets through.
-   * What matters is that no copy of the page comes after: the log is empty, and no page stays in the connection's memory.
+   * These bytes are written behind SQLite's back: it never reads them, so it does not matter which of them survive a crash.
+   * What matters is that no copy of the page is written later: the log is empty, and no page stays in the connection's memory.
    */
   overwriteUnused(first: number): number | null {
     if (!this.#hasUsualPages) return null
-    // What is in the log alone would not be seen.
+    // Data that is only in the log would not be seen.
     if (first === 1 && !this.emptyLog()) return first
     if (this.#dirtyPages(first).length > 0 && !(this.emptyLog() && this.#overwrite(first))) return first
     const next = first + pagesAtOnce
     return next > Math.min(this.#number('page_count'), lastPage) ? null : next
   }
 
-  /** False where somebody else has written to the log meanwhile. */
+  /** False if somebody else has written to the log in the meantime. */
   #overwrite(first: number): boolean {
     this.#connection.exec('begin immediate')
     try {

@@ -7,14 +7,13 @@ import type { NumberedStatement, ThreadError } from './thread-messages.ts'
 /** `ms`: how long its statements took. */
 export type BatchResult = { written: Written[]; ms: number } | { error: ThreadError }
 
-/** How many groups are written batch by batch after one in which a batch was refused. */
+/** How many groups are written batch by batch after a group in which a batch failed. */
 const apartAfterRefusal = 8
 
 /**
- * Writes batches in one durable commit; a batch that fails is rolled back alone. It is expected that none fails, because
- * a savepoint for each costs a fifth of all writing: SQLite copies every page that is changed behind one. Where a batch
- * is refused all the same, the group is rolled back and written again with savepoints, and so are the next few groups,
- * since refusals come in numbers.
+ * Writes batches in one durable commit; a batch that fails is rolled back alone. It assumes that none fails, because a savepoint for
+ * each costs a fifth of all writing: SQLite copies every page that is changed after one. If a batch fails after all, the group is
+ * rolled back and written again with savepoints, and so are the next few groups, because failures come in clusters.
  */
 export class GroupCommit {
   readonly #connection: Connection
@@ -28,8 +27,8 @@ export class GroupCommit {
   }
 
   /**
-   * Has no group rolled back until this copy of the database is made: SQLite makes a copy from its beginning again after
-   * each rollback, and while batches are refused it would never be ready.
+   * Lets no group be rolled back until this copy of the database is complete: SQLite starts a copy again after each rollback, and would
+   * never finish while batches fail.
    */
   async spareCopy<T>(copy: Promise<T>): Promise<T> {
     this.#copies++
@@ -40,7 +39,7 @@ export class GroupCommit {
     }
   }
 
-  /** Where SQLite gave up the whole transaction (disk full, I/O error), every batch of the group has failed. */
+  /** If SQLite gave up the whole transaction (disk full, I/O error), every batch of the group has failed. */
   commit(batches: NumberedStatement[][]): BatchResult[] {
     try {
       this.#connection.exec('begin immediate')
@@ -55,7 +54,7 @@ export class GroupCommit {
     }
   }
 
-  /** Null where a batch was refused, or was to be expected to be, and nothing is written. */
+  /** Null if a batch failed, or was likely to; nothing is then written. */
   #runTogether(batches: NumberedStatement[][]): BatchResult[] | null {
     if (this.#copies > 0) return null
     if (this.#apart > 0) {
@@ -85,7 +84,7 @@ export class GroupCommit {
       this.#connection.exec('release batch')
       return { written, ms: performance.now() - startedAt }
     } catch (error) {
-      // After a full disk or an I/O error the whole transaction is gone, and with it the batches before this one.
+      // After a full disk or an I/O error the whole transaction is gone, and with it the previous batches.
       if (!this.#connection.inTransaction) throw error
       this.#connection.exec('rollback to batch')
       this.#connection.exec('release batch')
@@ -101,7 +100,7 @@ export class GroupCommit {
   }
 }
 
-/** True where nobody's batch could be written. */
+/** True if nobody's batch could be written. */
 export const isOfAll = ({ kind }: ThreadError): boolean => kind === 'full' || kind === 'busy' || kind === 'unwritten' || kind === 'fatal'
 
 class Unmet extends Error {}
@@ -113,8 +112,8 @@ const uniqueCodes = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIM
 const fullCodes = new Set(['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE'])
 
 /**
- * Which kind of failure this is; I/O errors and corruption are fatal, since SQLite would carry on after a lost flush. A file that
- * cannot be opened beside the database is none of these: the files of the database itself are open.
+ * The kind of failure. I/O errors and corruption are fatal, because SQLite would continue after a lost flush. Failing to open an
+ * auxiliary file is neither: the files of the database itself are open.
  */
 export function threadErrorOf(error: unknown, statement: number): ThreadError {
   const code = String((error as { code?: unknown } | null)?.code ?? '')

@@ -11,15 +11,15 @@ export const lockFile = (directory: string): string => join(directory, 'lock')
 
 /** A data directory that belongs to this process. */
 export interface HeldDirectory {
-  /** Which file the lock is. */
+  /** The identity of the lock file. */
   lock: string
   release(): void
 }
 
 /**
- * Takes the data directory for this process: an exclusive SQLite lock on a file of its own, which the operating
- * system gives back even when the process is killed.
- * @throws SternaError `configuration` where another process holds it, or this user may not write there
+ * Takes the data directory for this process: an exclusive SQLite lock on a file of its own, which the operating system releases even if
+ * the process is killed.
+ * @throws SternaError `configuration` if another process holds it, or this user cannot write there
  */
 export function holdDirectory(directory: string): HeldDirectory {
   usable(() => {
@@ -36,27 +36,27 @@ export function holdDirectory(directory: string): HeldDirectory {
     if (codeOf(error) !== 'SQLITE_BUSY') throw error
     throw inUse(directory)
   }
-  // Somebody has just removed it, and yet another process may hold the one that is there now.
+  // Somebody has just removed it, and a third process may hold the one that is there now.
   if (identityOf(path) === before && before !== null) return { lock: before, release: () => lock.close() }
   lock.close()
   throw inUse(directory)
 }
 
 /**
- * Makes sure that no other process has the database open where its lock cannot tell that, because the file `lock` was removed or the
- * directory copied since: who has a WAL database open shares a lock on the database itself. Other programs do so too.
- * @throws SternaError `configuration` where another process has it open
+ * Checks that no other process has the database open unnoticed by its lock, because the file `lock` was removed or the directory was
+ * copied since. Every process that has a WAL database open shares a lock on the database itself, other programs included.
+ * @throws SternaError `configuration` if another process has it open
  */
 export function requireAlone(connection: Connection, directory: string, { lock }: HeldDirectory): void {
   if (lock === lastLock(directory)) return
   const busyTimeoutMs = connection.pragma('busy_timeout', { simple: true })
   connection.pragma(`busy_timeout = ${aloneWithinMs}`)
   try {
-    // The WAL is open from the first read on. One that is opened in exclusive mode would stay in it.
+    // The WAL is open from the first read on. If it is opened in exclusive mode, it stays in it.
     connection.pragma('user_version')
     connection.pragma('locking_mode = exclusive')
     connection.exec('begin immediate')
-    // The lock is narrowed by the commit and never given up.
+    // The commit narrows the lock and never releases it.
     connection.pragma('locking_mode = normal')
     connection.exec('commit')
     connection.pragma(`busy_timeout = ${busyTimeoutMs}`)
@@ -67,8 +67,8 @@ export function requireAlone(connection: Connection, directory: string, { lock }
 }
 
 /**
- * Makes sure that no other process has the current database of a held directory open, whatever state that database is in.
- * @throws SternaError `configuration` where another process has it open
+ * Checks that no other process has the current database of a held directory open, whatever state that database is in.
+ * @throws SternaError `configuration` if another process has it open
  */
 export function requireIdle(directory: string, held: HeldDirectory): void {
   let connection: Connection
@@ -76,7 +76,7 @@ export function requireIdle(directory: string, held: HeldDirectory): void {
     if (held.lock === lastLock(directory) || findDatabase(directory).isNew) return
     connection = openWriter(directory)
   } catch {
-    // Nobody can work on what cannot be opened.
+    // Nobody can work on a database that cannot be opened.
     return
   }
   try {

@@ -1,10 +1,10 @@
 import type { Statement } from './database.ts'
 
-/** Who wants to know of rows that are added to a table. */
+/** Who wants to know about rows that are added to a table. */
 export class InsertListeners {
   readonly #byTable = new Map<string, { insert: RegExp; heard: Set<() => void> }>()
 
-  /** @returns what ends it */
+  /** @returns a function that ends it */
   add(table: string, heard: () => void): () => void {
     const listeners = this.#byTable.get(table) ?? { insert: new RegExp(`^\\s*insert into ${table}\\b`, 'i'), heard: new Set() }
     this.#byTable.set(table, listeners)

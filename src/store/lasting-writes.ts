@@ -11,13 +11,13 @@ const firstWaitMs = 100
 const longestWaitMs = 4_000
 
 /**
- * Writes what has happened in the world and cannot be made undone, such as the outcome of an attempt: forgotten, it would
- * happen again. A batch is written until it is written, whatever is in the way (a full disk, a lock of another process), or
- * until the process ends. Only a conflict ends it earlier: then somebody else has decided about the same thing.
+ * Writes what has happened in the world and cannot be undone, such as the outcome of an attempt: if it were forgotten, it would happen
+ * again. Retries a batch until it is written, whatever is in the way (a full disk, a lock of another process), or until the process
+ * ends. Only a conflict ends it earlier, because somebody else has then decided the same matter.
  */
 export class LastingWrites {
   readonly #services: LastingWritesServices
-  /** Ends each wait that is under way. */
+  /** Ends each wait in progress. */
   readonly #wakes = new Set<() => void>()
   #isFailing = false
   #isStopped = false
@@ -27,7 +27,7 @@ export class LastingWrites {
   }
 
   /**
-   * Null where `stop` came before it could be written.
+   * Null if `stop` came before it could be written.
    * @throws ConflictError
    */
   async write(batch: Statement[]): Promise<Written[] | null> {
@@ -46,7 +46,7 @@ export class LastingWrites {
     }
   }
 
-  /** Has what waits tried once more at once, and nothing after that. */
+  /** Tries pending batches once more at once, and nothing after that. */
   stop(): void {
     this.#isStopped = true
     for (const wake of this.#wakes) wake()
@@ -56,13 +56,13 @@ export class LastingWrites {
   #noteFailure(error: unknown): void {
     if (this.#isFailing) return
     this.#isFailing = true
-    this.#services.log.error({ error }, 'what has happened cannot be written down; it is tried until it is')
+    this.#services.log.error({ error }, 'outcomes cannot be written to the database; retrying until they are')
   }
 
   #noteWritten(): void {
     if (!this.#isFailing) return
     this.#isFailing = false
-    this.#services.log.info({}, 'what has happened can be written down again')
+    this.#services.log.info({}, 'outcomes can be written to the database again')
   }
 
   #pause(ms: number): Promise<void> {

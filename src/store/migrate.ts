@@ -15,8 +15,8 @@ export function migrations(): { version: number; sql: string }[] {
 }
 
 /**
- * Brings the schema up to date, each migration in a transaction of its own with its number.
- * @throws SternaError `configuration` where the database was made by a newer version
+ * Updates the schema; each migration and its number are one transaction.
+ * @throws SternaError `configuration` if the database was created by a newer version
  */
 export function migrate(connection: Connection, steps = migrations()): void {
   const found = connection.pragma('user_version', { simple: true }) as number
@@ -24,7 +24,8 @@ export function migrate(connection: Connection, steps = migrations()): void {
   if (found > newest) {
     throw new SternaError(
       'configuration',
-      `The database has schema ${found}, but this version of Sterna knows schemas up to ${newest}. Install the version that wrote it, or a newer one.`,
+      `The database has schema ${found}, but this version of Sterna knows schemas only up to ${newest}. Install the version that ` +
+        'wrote it, or a newer one.',
     )
   }
   for (const { version, sql } of steps.filter((step) => step.version > found)) {

@@ -1,19 +1,19 @@
 import type { Value } from './database.ts'
 
-/** A piece of a list; the newest entry comes first, where nothing else is said. At most one of `after` and `before` is set. */
+/** A page of a list, newest first unless stated otherwise. At most one of `after` and `before` is set. */
 export interface Page<Edge extends string | number = string> {
   /** 1 … 100 */
   limit: number
-  /** The entry that stands before the page. */
+  /** The entry just before the page. */
   after: Edge | null
-  /** The entry that stands behind the page. */
+  /** The entry just after the page. */
   before: Edge | null
 }
 
 /**
- * The SQL of a page over a column that the list is sorted by: a condition to be joined by `and`, the order, and one row more
- * than asked for, which tells that the list goes on. With `before` the rows come in the opposite order, those next to the edge
- * first; `listBody` turns them round.
+ * The SQL of a page, over the column that the list is sorted by: a condition to be joined with `and`, the order, and one row more than
+ * requested, which shows whether the list continues. With `before` the rows come in the opposite order, nearest first; `listBody`
+ * reverses them.
  */
 export function pageClause(
   page: Page<string | number>,

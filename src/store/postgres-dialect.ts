@@ -2,17 +2,17 @@ import { opaqueSql, withPlaceholders } from './named-parameters.ts'
 
 const columnType = new RegExp(`${opaqueSql}|\\b(?:integer primary key|without rowid|blob|text)\\b`, 'gi')
 
-/** A statement as PostgreSQL's protocol takes it. */
+/** A statement in the form of PostgreSQL's protocol. */
 interface PostgresStatement {
   /** With `$1`, `$2` … for the parameters. */
   sql: string
-  /** What stands for `$1`, `$2` …; each name once, however often it is used. */
+  /** The values for `$1`, `$2` …; each name once, however often it is used. */
   names: string[]
 }
 
 /**
- * A statement of ours for PostgreSQL, which numbers its parameters. The rest of the text is SQL to both engines.
- * A name keeps its number, so that PostgreSQL sees one parameter of one type, as SQLite does.
+ * One of our statements for PostgreSQL, which numbers its parameters. The rest of the text is valid SQL for both engines. A name keeps
+ * its number, so that PostgreSQL sees one parameter of one type, as SQLite does.
  */
 export function postgresStatement(sql: string): PostgresStatement {
   const names: string[] = []
@@ -24,11 +24,11 @@ export function postgresStatement(sql: string): PostgresStatement {
 }
 
 /**
- * What our column types are called by PostgreSQL.
+ * The PostgreSQL names of our column types.
  *
- * Text is compared byte by byte, whatever the locale of the database: ids sort by time only so, and `lower` leaves
+ * Text is compared byte by byte, whatever the locale of the database: only then do ids sort by time, and `lower` leaves
  * letters beyond ASCII alone, as in SQLite. The key that SQLite numbers by itself becomes an identity column. A table without
- * rowid lies in the order of its key, which PostgreSQL has no tables for.
+ * rowid is stored in the order of its key, which PostgreSQL does not have.
  */
 const types: Record<string, string> = {
   text: 'text collate "C"',
@@ -37,5 +37,5 @@ const types: Record<string, string> = {
   'without rowid': '',
 }
 
-/** A migration for PostgreSQL; what is not a column type is the same SQL. */
+/** A migration for PostgreSQL; everything but column types is the same SQL. */
 export const postgresSchema = (sql: string): string => sql.replace(columnType, (found) => types[found.toLowerCase()] ?? found)

@@ -5,7 +5,7 @@ import type { Connection } from './sqlite-connection.ts'
 /** Each takes about 30 KB. Ordinary work prepares a hundred; list filters combine into many more. */
 const mostPrepared = 400
 
-/** Statements by their number, prepared when they are first run: preparing one costs more than running it. */
+/** Statements by their number, prepared when they first run: preparing one costs more than running it. */
 export class PreparedStatements {
   readonly #connection: Connection
   readonly #texts: string[] = []
@@ -15,7 +15,7 @@ export class PreparedStatements {
     this.#connection = connection
   }
 
-  /** The next numbers are those of these texts. */
+  /** These texts get the next numbers. */
   learn(texts: string[]): void {
     this.#texts.push(...texts)
   }

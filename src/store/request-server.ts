@@ -19,12 +19,12 @@ interface RequestServerServices {
   metrics: Pick<Metrics, 'commits' | 'commitBatches' | 'failedCommits'>
 }
 
-/** Batches of one commit: bounded, so that one commit never holds the others up for long. */
+/** Limits the batches of one commit, so that one commit never holds up the others for long. */
 const groupSize = 256
 /** Larger values leave in shared memory, which is not copied again on its way to the delivery thread. */
 const shareFrom = 1024
 
-/** Carries out what a store thread is asked for: it commits what has gathered since its last commit as one group, then reads. */
+/** Executes the requests to a store thread: it commits what has accumulated since its last commit as one group, then reads. */
 export class RequestServer {
   readonly #connection: Connection
   readonly #statements: PreparedStatements
@@ -78,7 +78,7 @@ export class RequestServer {
     this.#metrics.commitBatches.observe(results.length)
   }
 
-  /** The answer; none where it follows later. */
+  /** The answer; none if it follows later. */
   #answer(request: Exclude<Request, Write>): Answer[] {
     const { id } = request
     try {
@@ -113,7 +113,7 @@ export class RequestServer {
   }
 }
 
-/** What fails here is the writing of the copy: it says nothing about the database, which must go on. */
+/** This failed while writing the copy: it says nothing about the database, which must continue. */
 const backupErrorOf = (error: unknown, file: string): ThreadError => ({
   kind: 'configuration',
   message: `The backup cannot be written to ${file}: ${messageOf(error)}.`,

@@ -1,38 +1,35 @@
-/** Keys of a list from `first` on, up to but without `end`. */
+/** Keys of a list from `first` (inclusive) to `end` (exclusive). */
 export interface Span<Key> {
   first: Key
   end: Key
 }
 
-/** What a search is made of; `Key` is what the list is sorted by. */
+/** The parts of a search; `Key` is what the list is sorted by. */
 export interface Pieces<R, Key> {
-  /** True where the rows are to come in ascending order. */
+  /** True for ascending order. */
   isUpward: boolean
   /** How many rows are wanted. */
   rows: number
-  /** The edge of a piece of so many entries at the end where the search begins; undefined where the span has fewer. */
+  /** The boundary of a piece with this many entries, at the end where the search begins; undefined if the range has fewer. */
   edgeOf(span: Span<Key>, entries: number): Promise<Key | undefined>
-  /** The rows of a piece in order, at most as many as wanted. */
+  /** The matching rows of a piece in order, at most as many as wanted. */
   look(span: Span<Key>): Promise<R[]>
 }
 
-/** How a search goes about it. */
+/** How a search proceeds. */
 export interface SearchSizes {
-  /** So many candidates are looked at one by one, rather than going through the list. */
+  /** Up to this many candidates are checked one by one, instead of walking the list. */
   few: number
-  /** Entries of the first piece of the list, in which most of what is looked for is found. No piece is smaller. */
+  /** Entries of the first piece of the list, which usually contains enough matches. No piece is smaller. */
   piece: number
 }
 
 export const standardSizes: SearchSizes = { few: 1_000, piece: 2_000 }
 
-/** What a piece is to take, ms; the busier others are, the smaller it gets. */
+/** How long a piece should take, ms; the busier the others are, the smaller the pieces get. */
 const pieceMs = 20
 
-/**
- * Looks for rows a piece of the list at a time, until enough are found: between two pieces others get their turn, however rare is
- * what is looked for.
- */
+/** Searches the list piece by piece until enough rows are found. Between two pieces others get their turn, however rare the matches are. */
 export async function searchInPieces<R, Key>(
   span: Span<Key>,
   { isUpward, rows, edgeOf, look }: Pieces<R, Key>,

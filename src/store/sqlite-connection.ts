@@ -7,25 +7,24 @@ import { databaseFile, kindOf } from './data-directory.ts'
 
 export type Connection = Sqlite.Database
 
-/** How long another program may keep the database locked before what is written fails, ms. */
+/** How long another program may keep the database locked before writing fails, ms. */
 const busyMs = 5_000
 
 /**
- * Opens the writing connection: WAL, every commit flushed to disk.
- * SQLite opens an existing WAL database with synchronous=NORMAL, under which a power cut loses acknowledged rows,
- * so the level is set on every connection and read back.
- * @param busyTimeoutMs how long a lock of another process is waited for
+ * Opens the writing connection: WAL, every commit flushed to disk. SQLite opens an existing WAL database with synchronous=NORMAL, under
+ * which a power cut loses acknowledged rows, so the level is set on every connection and read back.
+ * @param busyTimeoutMs how long to wait for a lock of another process
  */
 export function openWriter(directory: string, busyTimeoutMs = busyMs): Connection {
   usable(() => makeDirectory(directory))
   const file = databaseFile(directory)
   const connection = open(privateFile(file), { timeout: busyTimeoutMs })
-  // A new file alone takes this: pages can be given back without looking at all others.
+  // This works only for a new file: pages can then be returned without scanning all others.
   connection.pragma('auto_vacuum = incremental')
   connection.pragma('journal_mode = wal')
   connection.pragma('synchronous = full')
   connection.pragma('foreign_keys = on')
-  // What is deleted is overwritten with zeros, in the pages that stay and in those that become free.
+  // Deleted data is overwritten with zeros, both in pages that stay and in pages that become free.
   connection.pragma('secure_delete = on')
   connection.pragma('cache_size = -8000')
   connection.pragma('wal_autocheckpoint = 4000')
@@ -44,8 +43,8 @@ export function openReader(directory: string): Connection {
 }
 
 /**
- * Opens a file. What SQLite cannot keep in the cache stays in memory: there may be no directory for temporary files, or a full one.
- * @throws SternaError `configuration`, with what to do, where the file system refuses
+ * Opens a file. What does not fit into SQLite's cache stays in memory: there may be no directory for temporary files, or a full one.
+ * @throws SternaError `configuration`, with what to do, if the file system refuses
  */
 export function open(file: string, options: Sqlite.Options = {}): Connection {
   const connection = usable(() => new Sqlite(file, { timeout: busyMs, ...options }))
@@ -54,25 +53,25 @@ export function open(file: string, options: Sqlite.Options = {}): Connection {
 }
 
 /**
- * Looks through the whole database of a directory that nobody uses.
- * @throws SternaError `invalid_state` where it is damaged, or none of ours
+ * Checks the whole database of a directory that nobody uses.
+ * @throws SternaError `invalid_state` if it is damaged, or not one of ours
  */
 export function requireWhole(directory: string): void {
   const no = (why: string): SternaError => new SternaError('invalid_state', why)
-  if (kindOf(databaseFile(directory)) !== 'database') throw no('it is no SQLite database.')
+  if (kindOf(databaseFile(directory)) !== 'database') throw no('it is not an SQLite database.')
   const connection = openWriter(directory)
   try {
     const [fault] = connection.pragma('quick_check(1)') as { quick_check: string }[]
     if (fault?.quick_check !== 'ok') throw no(`it is damaged: ${fault?.quick_check}.`)
-    if (connection.pragma('user_version', { simple: true }) === 0) throw no('it is no database of Sterna.')
+    if (connection.pragma('user_version', { simple: true }) === 0) throw no('it is not a database of Sterna.')
   } finally {
     connection.close()
   }
 }
 
-/** Only its owner may read the file, even where the directory was made by somebody who lets everybody in. */
+/** Only its owner may read the file, even in a directory that is open to everybody. */
 export function privateFile(path: string): string {
-  // Files that SQLite makes beside a database get its mode. One that exists may be open: to close it would end its locks.
+  // Files that SQLite creates next to a database get its mode. An existing one may be open: closing it would release its locks.
   if (existsSync(path)) return path
   return usable(() => {
     closeSync(openSync(path, 'a', 0o600))
@@ -81,7 +80,7 @@ export function privateFile(path: string): string {
   })
 }
 
-/** @throws SternaError `configuration`, with what to do, where the file system refuses */
+/** @throws SternaError `configuration`, with what to do, if the file system refuses */
 export function usable<T>(use: () => T): T {
   try {
     return use()
@@ -90,7 +89,7 @@ export function usable<T>(use: () => T): T {
     throw new SternaError(
       'configuration',
       `The data directory cannot be used: ${messageOf(error)}. Set data_dir (STERNA_DATA_DIR) to a directory in which the user ` +
-        'that runs Sterna may write.',
+        'that runs Sterna can write.',
       { cause: error },
     )
   }

@@ -6,13 +6,13 @@ import { Turns } from './turns.ts'
 
 interface DatabaseOptions extends Hear {
   directory: string
-  /** How long a lock of another process is waited for, ms; 5 s unless given. */
+  /** How long to wait for a lock of another process, ms; default: 5 s. */
   busyTimeoutMs?: number | undefined
-  /** Where the writer counts its commits; nowhere unless given. */
+  /** Where the writer counts its commits; default: nowhere. */
   sheet?: SharedArrayBuffer | undefined
 }
 
-/** The first slow read opens the second connection, because a command may need none; a server asks for one before it listens. */
+/** The first slow read opens the second connection, because a command may need none; a server opens it before it listens. */
 class ReaderWhenAsked {
   readonly #data: ThreadData
   readonly #hear: Hear
@@ -28,7 +28,7 @@ class ReaderWhenAsked {
     try {
       await thread.opened
     } catch (error) {
-      // What kept it from starting, such as too few file descriptors, may be over at the next slow read.
+      // What kept it from starting, such as too few file descriptors, may be over by the next slow read.
       if (this.#thread === thread) this.#thread = undefined
       throw error
     }
@@ -57,9 +57,9 @@ function upkeepBy(writer: StoreThread): Database['upkeep'] {
 }
 
 /**
- * Opens the embedded database in `directory`, making it where there is none, and brings its schema up to date.
- * After `onFatal` the process must end, and what is acknowledged is found again at the next start.
- * @throws SternaError `configuration` where another process holds the directory, a newer version wrote it, or its database is gone
+ * Opens the embedded database in `directory`, creates it if there is none, and updates its schema. After `onFatal` the process must
+ * end; the next start finds everything that was acknowledged.
+ * @throws SternaError `configuration` if another process holds the directory, a newer version wrote it, or its database is gone
  */
 export async function openDatabase({ directory, busyTimeoutMs, sheet, ...hear }: DatabaseOptions): Promise<Database> {
   const writer = new StoreThread({ directory, role: 'writer', busyTimeoutMs, sheet }, hear)

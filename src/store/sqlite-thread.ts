@@ -1,4 +1,4 @@
-/** A store thread: the writer, or a reader beside it. Started by store-thread.ts. */
+/** A store thread: the writer, or a reader. Started by store-thread.ts. */
 import { existsSync } from 'node:fs'
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { metricsOf } from '../metrics/metrics.ts'
@@ -24,7 +24,7 @@ try {
   send([{ id: openId, error: openErrorOf(error) }])
 }
 
-/** Takes requests until it is asked to close; the answer closes the database. */
+/** Handles requests until it is asked to close; the answer to that closes the database. */
 function serve(): () => void {
   const { connection, close: release } = role === 'writer' ? takeDirectory(directory) : readDirectory(directory)
   const upkeep = role === 'writer' ? new FileUpkeep(connection) : null
@@ -38,7 +38,7 @@ function serve(): () => void {
     metrics: metricsOf(sheet),
     close() {
       close()
-      // What is sent until then still leaves.
+      // What was sent before that still leaves.
       setImmediate(() => port.close())
     },
   })
@@ -46,13 +46,13 @@ function serve(): () => void {
   return close
 }
 
-/** What SQLite says by itself names no file, and not what to do. */
+/** SQLite's own messages name no file, and do not say what to do. */
 function openErrorOf(error: unknown): ThreadError {
   const fault = threadErrorOf(error, 0)
   if (role === 'reader' || fault.kind === 'configuration') return fault
   const message =
-    `The database in ${directory} cannot be opened: ${fault.message}. Look at the disk: whether it is full, failing or mounted read-only, and ` +
-    'who may write there. A database that is damaged is replaced by a backup: sterna restore BACKUP --force.'
+    `The database in ${directory} cannot be opened: ${fault.message}. Check whether the disk is full, failing or mounted read-only, and ` +
+    'who can write there. Replace a damaged database with a backup: sterna restore BACKUP --force.'
   return { ...fault, kind: 'configuration', message }
 }
 
@@ -62,7 +62,7 @@ interface Opened {
 }
 
 function takeDirectory(directory: string): Opened {
-  // Where it refuses, nothing is made, not even a lock.
+  // If it refuses, nothing is created, not even a lock.
   if (!existsSync(lockFile(directory))) findDatabase(directory)
   const held = holdDirectory(directory)
   try {

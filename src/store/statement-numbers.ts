@@ -4,19 +4,19 @@ import type { NumberedStatement } from './thread-messages.ts'
 
 interface Known {
   number: number
-  /** Of the values, in the order in which the statement takes them; a name that it uses twice stands here twice. */
+  /** For each value, in the order in which the statement uses them; a name that it uses twice is here twice. */
   names: string[]
 }
 
 /**
- * The statements that one store thread is asked for. The text of each crosses to the thread once and is its number from
- * then on, with its values in a row: the same few texts are longer than most of what they write.
+ * The statements sent to one store thread. The text of each crosses to the thread once and is a number from then on, with its values in
+ * an array: the few recurring texts are longer than most of what they write.
  */
 export class StatementNumbers {
   readonly #known = new Map<string, Known>()
   #untold: string[] = []
 
-  /** @throws RangeError where a parameter has no value */
+  /** @throws RangeError if a parameter has no value */
   numbered({ sql, params = {}, expect }: Statement): NumberedStatement {
     const { number, names } = this.#known.get(sql) ?? this.#learn(sql)
     const values: Value[] = []
@@ -28,7 +28,7 @@ export class StatementNumbers {
     return expect === undefined ? [number, values] : [number, values, expect]
   }
 
-  /** The texts that the thread has not been told yet, in the order of their numbers. */
+  /** The texts that the thread does not know yet, in the order of their numbers. */
   takeUntold(): string[] {
     const untold = this.#untold
     this.#untold = []

@@ -7,22 +7,22 @@ import { openId, type Answer, type Request, type Requests, type ThreadData, type
 /** How long a patient batch waits for company, ms. */
 const patienceMs = 20
 
-/** Kinds of errors under which nobody's batch is written. */
+/** Errors after which nobody's batch is written. */
 const unwritten = new Set<ThreadError['kind']>(['full', 'busy', 'unwritten'])
 
 type Unnumbered<T> = T extends { id: number } ? Omit<T, 'id'> : never
-/** The guards of a batch, not its statements: content that is on its way to the disk is not held on this side too. */
+/** Keeps the guards of a batch, not its statements: content on its way to the disk need not be held on this side too. */
 type Guards = (Guard | undefined)[]
 type Settled = { resolve: (answer: Answer) => void; reject: (error: Error) => void; guards: Guards }
 
 export interface Hear {
   /** Called once when the database can no longer be trusted (I/O error, corruption). */
   onFatal?: (error: Error) => void
-  /** Called when writing begins to fail for everybody, with the reason, and with null when it succeeds again. */
+  /** Called with the reason when writing begins to fail for everybody, and with null when it works again. */
   onWriting?: (fault: string | null) => void
 }
 
-/** One store thread as seen from the main thread; requests of one turn of the event loop travel together. */
+/** One store thread as the main thread sees it; requests of one turn of the event loop travel together. */
 export class StoreThread {
   readonly opened: Promise<void>
   readonly #statements = new StatementNumbers()
@@ -65,7 +65,7 @@ export class StoreThread {
     return ('rows' in answer ? answer.rows : []) as R[]
   }
 
-  /** `guards`: of a write, by statement, so that its conflict can be named. */
+  /** `guards`: those of a write, by statement, so that its conflict can be named. */
   request(request: Unnumbered<Request>, { patient = false, guards = [] }: { patient?: boolean; guards?: Guards } = {}): Promise<Answer> {
     if (this.#ended) return Promise.reject(this.#ended)
     const id = ++this.#lastId

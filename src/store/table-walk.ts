@@ -1,20 +1,20 @@
 import type { Database, Statement } from './database.ts'
 import { firstRows, nextRows } from './remove-in-pieces.ts'
 
-/** A table whose old rows are gone through in the order of a key. */
+/** A table whose old rows are walked in the order of a key. */
 export interface WalkedTable<Key> {
-  /** The last key of the next rows behind `after`, at most so many; `isEnd` where there are no more. Null where there is none. */
+  /** The last key of at most this many rows after `after`; `isEnd` if there are no more. Null if there are none. */
   piece(after: Key, rows: number): Promise<{ last: Key; isEnd: boolean } | null>
-  /** Removes what may go behind `after`, up to `last`. */
+  /** Removes what may be removed after `after`, up to `last`. */
   remove(after: Key, last: Key): Statement[]
 }
 
-/** What had to stay is looked at again after so long, ms. */
+/** How long until rows that had to stay are checked again, ms. */
 const againAfterMs = 600_000
 
 /**
- * How far one has come in removing the old rows of a table of which some have to stay. These are passed over once in ten
- * minutes, so that it costs little however many they are.
+ * Progress in removing the old rows of a table in which some must stay. Those are checked only every ten minutes, so they cost little
+ * however many they are.
  */
 export class TableWalk<Key> {
   readonly #start: Key
@@ -26,7 +26,7 @@ export class TableWalk<Key> {
     this.#after = start
   }
 
-  /** Goes on to the end, a piece at a time. `now`: epoch, ms */
+  /** Continues to the end, piece by piece. `now`: epoch, ms */
   async run(db: Pick<Database, 'write'>, table: WalkedTable<Key>, now: number): Promise<void> {
     if (now < this.#begunAt || now >= this.#begunAt + againAfterMs) {
       this.#after = this.#start

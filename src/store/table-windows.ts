@@ -1,17 +1,17 @@
 import type { Database } from './database.ts'
 
-/** A piece of a table: the rows whose key is behind `after`, up to `upto`. */
+/** A piece of a table: the rows with keys from `after` (exclusive) to `upto` (inclusive). */
 export interface TableWindow<Key extends string | number> {
   after: Key
   upto: Key
 }
 
-/** Rows of a window, about: those with one key are in one. */
+/** Approximate number of rows in a window: rows with the same key are in the same window. */
 const rowsAtOnce = 2_000
 
 /**
- * The pieces of a table in the order of a key that has an index, from `start` on, so that it can be looked through without
- * holding anybody up. Uses the connection for slow reads.
+ * The pieces of a table in the order of an indexed key, from `start` on, so that it can be scanned without holding anybody up. Uses the
+ * connection for slow reads.
  */
 export async function* tableWindows<Key extends string | number>(
   db: Pick<Database, 'slowRead'>,

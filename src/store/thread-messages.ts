@@ -1,19 +1,19 @@
 import type { Value, Written } from './database.ts'
 
-/** How a store thread is started: the one writer, or a reader beside it. */
+/** How to start a store thread: the only writer, or a reader. */
 export interface ThreadData {
   directory: string
   role: 'writer' | 'reader'
-  /** How long a lock of another process is waited for, ms; 5 s unless given. */
+  /** How long to wait for a lock of another process, ms; default: 5 s. */
   busyTimeoutMs?: number | undefined
-  /** Where it counts what it commits; nowhere unless given. */
+  /** Where it counts its commits; default: nowhere. */
   sheet?: SharedArrayBuffer | undefined
 }
 
-/** A statement by its number, its values in their order, and how many rows it must change or return. */
+/** A statement by its number, its values in order, and how many rows it must change or return. */
 export type NumberedStatement = [number: number, values: Value[], expect?: number]
 
-/** What the main thread asks of a store thread in a turn of the event loop. */
+/** What the main thread sends to a store thread in one turn of the event loop. */
 export interface Requests {
   /** Texts of statements that the thread does not know yet; they get the next numbers, from 0 on. */
   texts: string[]
@@ -23,7 +23,7 @@ export interface Requests {
 export type UpkeepTask = 'shrink' | 'empty-log' | 'needs-rewriting'
 
 export type Request =
-  /** `isTimed`: the answer is to tell how long its statements took. */
+  /** `isTimed`: the answer must say how long its statements took. */
   | { id: number; type: 'write'; batch: NumberedStatement[]; isTimed?: boolean }
   | { id: number; type: 'read'; statement: NumberedStatement }
   | { id: number; type: 'backup'; file: string }
@@ -32,13 +32,13 @@ export type Request =
   | { id: number; type: 'close' }
 
 /**
- * Errors keep their kind across the thread border. `fatal`: the database can no longer be trusted. `full`, `busy` (another program
- * holds the database locked) and `unwritten` (anything else): nobody's batch could be written just now.
+ * Errors keep their kind across threads. `fatal`: the database can no longer be trusted. `full`, `busy` (another program holds the
+ * database locked) and `unwritten` (anything else): for now, nobody's batch can be written.
  */
 export interface ThreadError {
   kind: 'conflict' | 'unique' | 'full' | 'busy' | 'unwritten' | 'fatal' | 'configuration' | 'other'
   message: string
-  /** Place in the batch of the statement that failed. */
+  /** The position in the batch of the statement that failed. */
   statement: number
 }
 
@@ -50,5 +50,5 @@ export type Answer =
   | { id: number; next: number | null }
   | { id: number; error: ThreadError }
 
-/** The answer with this id tells that the thread has opened its database, or why it could not. */
+/** The answer with this id says that the thread has opened its database, or why it could not. */
 export const openId = 0

@@ -2,7 +2,7 @@
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>()
 
-  /** Calls `act` once all that was asked for this owner before is done, well or not. */
+  /** Calls `act` once everything requested for this owner before is done, successfully or not. */
   take<T>(owner: string, act: () => Promise<T>): Promise<T> {
     const before = this.#last.get(owner)
     const mine = before ? before.then(act, act) : act()

@@ -1,7 +1,7 @@
 /** bytes; the size of every page of ours */
 export const pageSize = 4096
 
-/** Bytes of a page that mean nothing: from, up to but without. */
+/** A range of unused bytes in a page: from (inclusive), up to (exclusive). */
 export type ByteRange = [from: number, to: number]
 
 /** Header sizes of the kinds of b-tree page, by the first byte (SQLite file format 1.6). */
@@ -15,9 +15,9 @@ const headerSizes = new Map([
 const zeros = Buffer.alloc(pageSize)
 
 /**
- * Where a b-tree page holds something in its unused bytes. SQLite overwrites what it deletes, but when it distributes the cells
- * of neighbouring pages anew, it leaves copies in the space between a page's cell pointers and its cells. Nothing where the page
- * is of another kind, or is not as it should be in every detail.
+ * The unused bytes of a b-tree page that hold something. SQLite overwrites what it deletes, but when it redistributes the cells of
+ * neighbouring pages, it leaves copies in the space between a page's cell pointers and its cells. Nothing if the page is of another
+ * kind, or not valid in every detail.
  */
 export function unusedBytes(page: Buffer): ByteRange[] {
   const headerSize = headerSizes.get(page[0] as number)
@@ -48,7 +48,7 @@ function freeBlocks(page: Buffer, cellsStart: number): ByteRange[] | null {
 
 const isZero = (page: Buffer, from: number, to: number): boolean => page.compare(zeros, 0, to - from, from, to) === 0
 
-/** True of the pages at fixed places that tell of others: those of `auto_vacuum`, and the one that only bears locks. */
+/** True for the pages at fixed positions that describe others: those of `auto_vacuum`, and the one that only holds locks. */
 export function isMapPage(page: number, isAutoVacuum: boolean): boolean {
   const lockPage = 0x40000000 / pageSize + 1
   return page === lockPage || (isAutoVacuum && (page - 2) % (Math.floor(pageSize / 5) + 1) === 0)

@@ -1,24 +1,24 @@
 import type { Log } from '../log.ts'
 import { BusyError, StorageFullError } from './database.ts'
 
-/** When work that failed for a reason of ours (a full disk, say) is tried again, ms. */
+/** When to retry work that failed for an internal reason (such as a full disk), ms. */
 export const retryMs = 1_000
 
-/** A full disk and a lock of another process: they end, and health reports them meanwhile. */
+/** A full disk and a lock of another process: they end, and health reports them in the meantime. */
 export const isPassing = (error: unknown): boolean => error instanceof StorageFullError || error instanceof BusyError
 
 interface Work {
-  /** Does all there is to do. */
+  /** Does everything there is to do. */
   run(): Promise<void>
   /** Logged when a run fails. */
   fault: string
-  /** How long a run waits for more to do with it, ms; 0 unless given. */
+  /** How long a run waits for more work to combine, ms; default: 0. */
   gatherMs?: number
 }
 
 /**
- * Work that is done whenever there is some, one run at a time: woken during a run, it runs once more. A run that fails is
- * repeated a second later.
+ * Work that runs whenever there is some, one run at a time: if it is woken during a run, it runs once more. A failed run is repeated a
+ * second later.
  */
 export class WorkLoop {
   readonly #log: Log
@@ -46,7 +46,7 @@ export class WorkLoop {
     }, waitMs).unref()
   }
 
-  /** Begins nothing new and waits for the run under way. */
+  /** Begins nothing new and waits for the current run. */
   async stop(): Promise<void> {
     this.#isStopped = true
     clearTimeout(this.#timer)

@@ -165,7 +165,9 @@ export class TemplateList {
 }
 
 const tooMany = (cause: unknown): SternaError =>
-  new SternaError('validation_error', `An account may have ${templateLimit} templates. Delete one that is no longer needed.`, { cause })
+  new SternaError('validation_error', `An account can have at most ${templateLimit} templates. Delete one that is no longer needed.`, {
+    cause,
+  })
 
 function checkContent(content: Partial<TemplateFields>): void {
   const { variables: _, ...parts } = content

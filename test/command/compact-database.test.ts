@@ -68,7 +68,9 @@ test('an older database is rewritten: nothing of what was deleted is left, and r
 test('where there is no room, no database, or a server at work, nothing is changed', () => {
   const { dataDir, file } = oldDatabase(50)
   const bytes = readFileSync(file)
-  expect(() => compact(file, () => expect.fail('it has begun'), 1_000_000)).toThrow(/takes 69 MB of free disk beside it; there are 1 MB/)
+  expect(() => compact(file, () => expect.fail('it has begun'), 1_000_000)).toThrow(
+    /requires 69 MB of free disk space next to it; there are 1 MB/,
+  )
   const held = holdDirectory(dataDir)
   expect(() => compactDatabase({ dataDir }, () => {})).toThrow(/in use by another/)
   held.release()

@@ -127,9 +127,9 @@ test('a backup goes into the place of a database that is gone, without force, an
 })
 
 const noBackups: [what: string, make: (file: string) => void, why: RegExp][] = [
-  ['an empty file', (file) => writeFileSync(file, ''), /no SQLite database/],
+  ['an empty file', (file) => writeFileSync(file, ''), /not an SQLite database/],
   ['half a backup', (file) => writeFileSync(file, readFileSync(file).subarray(0, 40_960)), /damaged|malformed/],
-  ["somebody else's database", (file) => (rmSync(file), new Sqlite(file).exec('create table t (x)').close()), /no database of Sterna/],
+  ["somebody else's database", (file) => (rmSync(file), new Sqlite(file).exec('create table t (x)').close()), /not a database of Sterna/],
 ]
 test.each(noBackups)('%s is no backup, and changes nothing', async (_, make, why) => {
   const { now, file } = await twoStates(false)

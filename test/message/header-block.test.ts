@@ -37,7 +37,7 @@ describe('parseHeaderBlock', () => {
     ['hello\r\n\r\n', 'not a header field'],
     [': x\r\n\r\n', 'not a header field'],
     ['Fröm: x\r\n\r\n', 'not a header field'],
-    [' From: a@b\r\n\r\n', 'folded line'],
+    [' From: a@b\r\n\r\n', 'continuation line'],
     ['From: a\nTo: b\r\n\r\n', 'bare'],
     ['From: a\rTo: b\r\n\r\n', 'bare'],
     ['From: a\r\n\n\r\n', 'bare'],

@@ -118,7 +118,7 @@ test('what waits but cannot be changed so is said to be what it is', async () =>
   await waiting('a.example')
   await expect(admin.release('a.example')).rejects.toThrow(/is not held/)
   await admin.hold('a.example')
-  await expect(admin.hold('a.example')).rejects.toThrow(/is held already/)
+  await expect(admin.hold('a.example')).rejects.toThrow(/is already held/)
   await expect(admin.retry('a.example')).rejects.toThrow(/is held, scheduled/)
 })
 

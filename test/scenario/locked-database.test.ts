@@ -19,7 +19,7 @@ async function start(settings: Record<string, string> = {}) {
   const relay = await startTestRelay({ delivery_port: String(mx.port), ...settings }, zone, { busyTimeoutMs: 50, log })
   onTestFinished(() => relay.stop())
   const lock = await databaseLock(join(relay.dataDir, 'sterna.db'))
-  return { mx, relay, lock, failures: () => lines.filter((line) => line.includes('cannot be written down')) }
+  return { mx, relay, lock, failures: () => lines.filter((line) => line.includes('cannot be written to the database')) }
 }
 
 test('what was delivered while another process locked the database is delivered once', async () => {

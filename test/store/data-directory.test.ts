@@ -88,9 +88,9 @@ const starts: [what: string, state: State, rows: string[]][] = [
   ],
 ]
 const bring =
-  /Nothing was changed\. Bring the file back, or put a backup in its place: sterna restore BACKUP\..* To begin anew, .*, move everything out of /
+  /Nothing was changed\. Put the file back, or restore a backup in its place: sterna restore BACKUP\..* To start over, .*, move everything out of /
 const keepWal = /Keep .*sterna\.db-wal/
-const write = /Nothing was changed\. Write it anew: \{"database":"sterna\.db"\}.* To begin anew, move everything out of /
+const write = /Nothing was changed\. Write it again: \{"database":"sterna\.db"\}.* To start over, move everything out of /
 const refusals: [what: string, state: State, words: RegExp[]][] = [
   ['the database is missing beside a key', { 'database.json': first, lock: '', 'secret.key': key }, [/is missing/, bring]],
   ['the database is missing beside its WAL', { 'database.json': first, lock: '', 'sterna.db-wal': 'wal' }, [/is missing/, bring, keepWal]],
@@ -103,9 +103,9 @@ const refusals: [what: string, state: State, words: RegExp[]][] = [
   [
     'the database is overwritten beside its WAL',
     { 'database.json': first, lock: '', 'sterna.db': 'x'.repeat(9000), 'sterna.db-wal': 'wal' },
-    [/is no SQLite database/, bring, keepWal],
+    [/is not an SQLite database/, bring, keepWal],
   ],
-  ['the database is a few bytes', { 'database.json': first, 'sterna.db': 'x' }, [/is no SQLite database/, bring]],
+  ['the database is a few bytes', { 'database.json': first, 'sterna.db': 'x' }, [/is not an SQLite database/, bring]],
   ['all but what names the database is missing', { 'database.json': first }, [/is missing/, bring]],
   [
     'the restored database is missing beside an older one',
@@ -120,17 +120,17 @@ const refusals: [what: string, state: State, words: RegExp[]][] = [
     { lock: '', 'sterna.db': '', 'sterna.db-wal': 'wal' },
     [/is empty/, bring, keepWal],
   ],
-  ['of an earlier version: the database is overwritten', { lock: '', 'sterna.db': 'x'.repeat(9000) }, [/is no SQLite database/, bring]],
+  ['of an earlier version: the database is overwritten', { lock: '', 'sterna.db': 'x'.repeat(9000) }, [/is not an SQLite database/, bring]],
   [
     'nothing says which database is the current one',
     { 'restored-1/sterna.db': 'database', 'sterna.db': 'database' },
     [/database\.json is missing/, write],
   ],
-  ['what says so is empty', { 'database.json': '', 'sterna.db': 'database' }, [/database\.json cannot be understood/, write]],
+  ['what says so is empty', { 'database.json': '', 'sterna.db': 'database' }, [/database\.json cannot be parsed/, write]],
   [
     'what says so names something else',
     { 'database.json': '{"database":"../sterna.db"}', 'sterna.db': 'database' },
-    [/database\.json cannot be understood/, write],
+    [/database\.json cannot be parsed/, write],
   ],
 ]
 
@@ -181,7 +181,7 @@ test('a database that another file was put in the place of, beside its WAL, is n
   renameSync(path('sterna.db'), path('aside.db'))
   writeFileSync(path('sterna.db'), database)
   const all = look(directory)
-  await expect(rows()).rejects.toThrow(/is another file than the one that .*sterna\.db-wal belongs to.* sterna restore BACKUP/)
+  await expect(rows()).rejects.toThrow(/is not the file that .*sterna\.db-wal belongs to.* sterna restore BACKUP/)
   expect(look(directory)).toEqual(all)
   expect(readFileSync(path('sterna.db-wal')).equals(before)).toBe(true)
   renameSync(path('aside.db'), path('sterna.db'))

@@ -264,7 +264,7 @@ test('a damaged database is refused, never taken for an empty one', async () => 
   await db.close()
   const bytes = readFileSync(databaseFile(directory))
   writeFileSync(databaseFile(directory), Buffer.concat([Buffer.alloc(100, 0xff), bytes.subarray(100)]))
-  await expect(openDatabase({ directory })).rejects.toThrow(/is no SQLite database/)
+  await expect(openDatabase({ directory })).rejects.toThrow(/is not an SQLite database/)
 })
 
 test('what SQLite alone cannot open is told with its place and what to do', async () => {

@@ -31,6 +31,9 @@ const policy = [
 const unbuilt = `<!doctype html><html lang="en"><title>Sterna</title><h1>The dashboard is not built</h1>
 <p>Run <code>npm ci &amp;&amp; npm run build</code> and start the server again. The API works without it.</p></html>`
 
+/** Whether a page is asked for, as browsers do when somebody opens one; programs that take anything are given JSON. */
+export const wantsPage = (ctx: ApiContext): boolean => ctx.accepts(['application/json', 'text/html']) === 'text/html'
+
 /** Serves the dashboard to browsers: its page on every path that has nothing else to say, and its assets. */
 export class Dashboard {
   readonly #services: DashboardServices
@@ -48,7 +51,7 @@ export class Dashboard {
     if ((ctx.method !== 'GET' && ctx.method !== 'HEAD') || !isOwnHost(ctx.hostname, this.#services.baseUrl)) return false
     const asset = /^\/assets\/([\w.-]+)$/.exec(ctx.path)?.[1]
     if (asset !== undefined) return this.#answerAsset(ctx, asset)
-    if (reserved.test(ctx.path) || ctx.accepts(['application/json', 'text/html']) !== 'text/html') return false
+    if (reserved.test(ctx.path) || !wantsPage(ctx)) return false
     const bundle = await this.#bundle()
     setPageHeaders(ctx)
     if (bundle) return send(ctx, bundle.shell, 'no-cache')

@@ -3,6 +3,7 @@ import type { People } from '../../account/people.ts'
 import type { StoredUser } from '../../account/user.ts'
 import { SternaError } from '../../errors.ts'
 import type { ApiContext } from '../api-state.ts'
+import { wantsPage } from '../dashboard.ts'
 import { answerEntryPage, refuseOnPage, type EntryPage } from '../entry-page.ts'
 import { formBody } from '../form-body.ts'
 import { operation, type Operation } from '../operation.ts'
@@ -92,8 +93,8 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
         example: { email: 'ann@example.com', password: 'correct horse battery' },
       },
       answers: [
-        { status: 200, description: 'Done: a page that says so, where the dashboard is switched off.', schema: null, mediaType },
-        { status: 303, description: 'Done: the dashboard.', schema: null },
+        { status: 200, description: 'Done: a page that says so.', schema: null, mediaType },
+        { status: 303, description: 'Done: a browser is led to the dashboard.', schema: null },
         { status: 401, description: 'The user was removed at this moment.', schema: null, mediaType },
         { status: 403, description: 'The form came from another web site.', schema: null, mediaType },
         { status: 404, description: 'A page that says that the link is over.', schema: null, mediaType },
@@ -111,7 +112,7 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
           const user = await link.use(tokenIn(ctx), { email: form.get('email') ?? '', password: form.get('password') ?? '' })
           const session = await entry.begin(ctx, user)
           await entry.record(ctx, user, { operation: `${link.id}.use`, objectId: session.userId, fields: ['password'] })
-          if (dashboardPath === null) {
+          if (dashboardPath === null || !wantsPage(ctx)) {
             answerEntryPage(ctx, 200, { title: 'Done', text: `You are logged in as ${user.email}. ${whatNext}` })
           } else {
             ctx.redirect(`${dashboardPath}${link.next}`)

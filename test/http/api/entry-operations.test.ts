@@ -77,3 +77,14 @@ test('what is stored of a link does not let anybody in', async () => {
   expect(rows).toHaveLength(1)
   expect(JSON.stringify(rows)).not.toContain(token)
 })
+
+test('a browser is led on to the dashboard, and is logged in there', async () => {
+  const api = await startPeopleApi('https://mail.example.com/mail', '/mail')
+  await api.accounts.create('default', 'enterprise')
+  const path = `/setup/${await api.people.setupLink.renew()}`
+  const body = new URLSearchParams(ann)
+  const answer = await fetch(api.url + path, { method: 'POST', body, headers: { accept: 'text/html' }, redirect: 'manual' })
+  expect([answer.status, answer.headers.get('location')]).toEqual([303, '/mail/welcome'])
+  const headers = { cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '' }
+  expect((await api.request('GET', '/session', { headers })).status).toBe(200)
+})

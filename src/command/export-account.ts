@@ -127,7 +127,7 @@ async function exportMail(task: Export, scope: AccountScope): Promise<void> {
   const suppressions = new SuppressionEntries(services)
   await exportLines(task, `${mode}/webhooks.ndjson`, (await services.webhooks.page(scope, firstPage)).map(webhookResource.answer))
   await exportPages(task, `${mode}/suppressions.ndjson`, {
-    page: (page) => suppressions.page(scope, null, page),
+    page: (page) => suppressions.page(scope, {}, page),
     objects: (rows) => rows.map(suppression.answer),
   })
   const [attempts, events] = await Promise.all(

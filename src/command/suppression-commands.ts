@@ -21,8 +21,8 @@ export const suppressionCommands: Command[] = [
     async run(input, services) {
       const scope = scopeOf(input, services)
       const page = pageIn(input)
-      const origin = suppressionOrigins.find((each) => each === textOption(input, 'origin')) ?? null
-      const rows = await new SuppressionEntries(services).page(scope, origin, page)
+      const origins = suppressionOrigins.filter((each) => each === (textOption(input, 'origin') ?? each))
+      const rows = await new SuppressionEntries(services).page(scope, { origins }, page)
       const json = listBody(rows, page, suppression.answer)
       const cells = rows.slice(0, page.limit).map(cellsOf)
       return { stdout: table([heading, ...cells]), json, stderr: json.has_more ? `More: --after ${json.data.at(-1)?.id}\n` : '' }
@@ -48,7 +48,9 @@ export const suppressionCommands: Command[] = [
     doc: 'Suppresses addresses: mail to them is accepted, but not sent. An address that is on the list already stays as it is.',
     async run(input, services) {
       const addresses = input.args.map(addressIn)
-      const ids = await new SuppressionEntries(services).add(scopeOf(input, services), addresses, textOption(input, 'reason') ?? null)
+      const ids = await new SuppressionEntries(services).add(scopeOf(input, services), addresses, {
+        reason: textOption(input, 'reason') ?? null,
+      })
       return { stdout: ids.map((id) => `${id}\n`).join(''), json: listObject(ids.map((id) => ({ object: 'suppression', id }))) }
     },
   },

@@ -1,4 +1,5 @@
 import { scopeParams, type AccountScope } from '../account/account-scope.ts'
+import { idFloor, numberOfId, timeOfNumber } from '../id.ts'
 import type { Database, Row } from '../store/database.ts'
 import { isPublic } from './event-blocks.ts'
 import { EventSearch, type EventFilter, type FeedPage } from './event-search.ts'
@@ -11,10 +12,14 @@ export interface FeedRow extends Row {
   type: PublicEventType
   /** 1 or 0 */
   sandbox: number
+  message_id: string
+  recipient_id: string | null
   created_at: number
   /** JSON, exactly as sent to webhooks. */
   data: string
 }
+
+const columns = 'seq, id, type, sandbox, message_id, recipient_id, created_at, data'
 
 const everything: EventFilter = { type: null, messageId: null, to: null, since: null, until: null }
 
@@ -31,11 +36,22 @@ export class EventFeed {
 
   async find(scope: AccountScope, id: string): Promise<FeedRow | undefined> {
     const [row] = await this.#db.slowRead<FeedRow>(
-      `select seq, id, type, sandbox, created_at, data from event
+      `select ${columns} from event
         where id = :id and account_id = :accountId and sandbox = :sandbox and ${isPublic}`,
       { id, ...scopeParams(scope) },
     )
     return row
+  }
+
+  /** The event whose id has this number (see `numberOfId`). */
+  async findByNumber(scope: AccountScope, number: number): Promise<FeedRow | undefined> {
+    const at = timeOfNumber(number)
+    const rows = await this.#db.slowRead<FeedRow>(
+      `select ${columns} from event
+        where id >= :floor and id < :end and account_id = :accountId and sandbox = :sandbox and ${isPublic}`,
+      { floor: idFloor('evt', at), end: idFloor('evt', at + 1), ...scopeParams(scope) },
+    )
+    return rows.find(({ id }) => numberOfId(id) === number)
   }
 
   /** The log position of one of this account's events; undefined if it was deleted or never existed. */
@@ -55,6 +71,6 @@ export class EventFeed {
 
   /** A page with one extra row, for `pageClause`. */
   page(scope: AccountScope, page: FeedPage, filter = everything): Promise<FeedRow[]> {
-    return new EventSearch<FeedRow>(this.#db, { columns: 'seq, id, type, sandbox, created_at, data', scope, filter, page }).page()
+    return new EventSearch<FeedRow>(this.#db, { columns, scope, filter, page }).page()
   }
 }

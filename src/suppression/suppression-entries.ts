@@ -8,7 +8,7 @@ import type { ErasedAddress } from './erased-address.ts'
 import { ensureSuppression } from './insert-suppression.ts'
 import { listedForms } from './listed-form.ts'
 import { suppressionAddress } from './suppression-address.ts'
-import type { SuppressionOrigin } from './suppression-origin.ts'
+import { suppressionOrigins, type SuppressionOrigin } from './suppression-origin.ts'
 
 export interface SuppressionRow extends Row {
   id: string
@@ -23,6 +23,31 @@ export interface SuppressionRow extends Row {
   /** Null: does not expire. */
   expires_at: number | null
 }
+
+/** Which entries; what is left out says nothing. */
+export interface SuppressionFilter {
+  origins?: readonly SuppressionOrigin[] | undefined
+  /** Of unsubscriptions. */
+  topic?: string | undefined
+  address?: string | undefined
+  /** Created at or after; epoch, ms. */
+  since?: number | null
+  /** Created before; epoch, ms. */
+  until?: number | null
+}
+
+/** What an entry says beside its address. */
+interface AddedEntry {
+  reason: string | null
+  origin?: SuppressionOrigin
+  /** For origin `unsubscribe`. */
+  topic?: string
+}
+
+/** Entries of one page, where all are read. */
+const readAtOnce = 1000
+/** Entries that are removed in one batch. */
+const removedAtOnce = 500
 
 /**
  * The suppression list as its owner sees and changes it. An address may have several entries, by origin and topic: reading or removing by
@@ -39,12 +64,12 @@ export class SuppressionEntries {
     this.#erasedAddress = erasedAddress
   }
 
-  /** Adds manual entries; returns their ids in the same order. Existing ones stay. */
-  async add(scope: AccountScope, addresses: string[], reason: string | null): Promise<string[]> {
+  /** Adds entries, manual ones if not said otherwise; returns their ids in the same order. Existing ones stay. */
+  async add(scope: AccountScope, addresses: string[], { reason, origin = 'manual', topic = '' }: AddedEntry): Promise<string[]> {
     const createdAt = this.#clock.now()
     const formOf = await listedForms(this.#db, this.#asked(scope), addresses)
     const entries = addresses.map((address) =>
-      ensureSuppression(scope, { address: formOf(address), origin: 'manual', sourceId: null, reason, createdAt }),
+      ensureSuppression(scope, { address: formOf(address), origin, topic, sourceId: null, reason, createdAt }),
     )
     const written = await this.#db.write(entries)
     return written.map(({ rows }) => String(rows[0]?.id))
@@ -73,15 +98,38 @@ export class SuppressionEntries {
     return written.flatMap(({ rows }) => rows.map(({ id }) => String(id)))
   }
 
-  /** A page, newest first, for `listBody`. Uses the index suppression_listed. */
-  page(scope: AccountScope, origin: SuppressionOrigin | null, page: Page): Promise<SuppressionRow[]> {
+  /** A page, newest first, for `listBody`. Uses the index suppression_listed, or by address the unique one. */
+  page(scope: AccountScope, filter: SuppressionFilter, page: Page): Promise<SuppressionRow[]> {
     const { condition, order, params } = pageClause(page)
-    const ofOrigin = origin === null ? '' : 'and origin = :origin'
+    const wanted = conditionOf(this.#asked(scope), filter)
     return this.#db.slowRead<SuppressionRow>(
       `select id, address, origin, topic, source_id, reason, created_at, expires_at from suppression
-        where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) ${ofOrigin} and ${condition} ${order}`,
-      { ...scopeParams(scope), now: this.#clock.now(), origin, ...params },
+        where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) ${wanted.sql} and ${condition} ${order}`,
+      { ...scopeParams(scope), now: this.#clock.now(), ...wanted.params, ...params },
     )
+  }
+
+  /** All that the filter finds, newest first, read in pages. */
+  async *all(scope: AccountScope, filter: SuppressionFilter): AsyncGenerator<SuppressionRow> {
+    for (let after: string | null = null; ;) {
+      const rows: SuppressionRow[] = await this.page(scope, filter, { limit: readAtOnce, after, before: null })
+      yield* rows.slice(0, readAtOnce)
+      if (rows.length <= readAtOnce) return
+      after = rows[readAtOnce - 1]?.id ?? null
+    }
+  }
+
+  /** Removes all that the filter finds; returns how many. */
+  async removeFound(scope: AccountScope, filter: SuppressionFilter): Promise<number> {
+    for (let count = 0; ;) {
+      const rows = await this.page(scope, filter, { limit: removedAtOnce, after: null, before: null })
+      if (rows.length === 0) return count
+      const ids = await this.removeAll(
+        scope,
+        rows.map(({ id }) => id),
+      )
+      count += ids.length
+    }
   }
 
   #asked({ accountId, sandbox }: AccountScope): Asked {
@@ -97,6 +145,20 @@ function named({ erasedAddress }: Asked, idOrAddress: string): { condition: stri
   const parsed = parseAddress(idOrAddress)
   const name = suppressionAddress(parsed.ok ? parsed.address : idOrAddress)
   return { condition: 'address in (:name, :erased)', params: { name, erased: erasedAddress(name) } }
+}
+
+function conditionOf(asked: Asked, { origins, topic, address, since = null, until = null }: SuppressionFilter) {
+  const { condition, params: names } = address === undefined ? { condition: null, params: {} } : named(asked, address)
+  const kinds = suppressionOrigins.filter((origin) => origins?.includes(origin))
+  const conditions = [
+    // PostgreSQL takes no empty list.
+    ...(origins === undefined ? [] : [`origin in (${kinds.map((origin) => `'${origin}'`).join(', ') || 'null'})`]),
+    ...(topic === undefined ? [] : [`(origin <> 'unsubscribe' or topic = :topic)`]),
+    ...(condition === null ? [] : [condition]),
+    ...(since === null ? [] : ['created_at >= :since']),
+    ...(until === null ? [] : ['created_at < :until']),
+  ]
+  return { sql: conditions.map((one) => ` and ${one}`).join(''), params: { ...names, topic: topic ?? null, since, until } }
 }
 
 function removal(scope: Asked, idOrAddress: string): Statement {

@@ -2,43 +2,20 @@ import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import { LogReader, type LogStep } from '../event/log-reader.ts'
 import type { Log } from '../log.ts'
-import type { Database, Row, Statement } from '../store/database.ts'
+import type { Database, Statement } from '../store/database.ts'
 import { extendedData, standardData, webhookBody } from './webhook-body.ts'
 import { insertDelivery } from './webhook-delivery-store.ts'
-import { webhookEventTypes, type WebhookEventType } from './event-subscription.ts'
+import { webhookEventTypes } from './event-subscription.ts'
 import { isServiceShape, type PayloadKind } from './payload-kind.ts'
 import { shapedBody } from './shape/shaped-body.ts'
-import type { ToldEvent } from './told-event.ts'
+import { aboutOf, toldEvent, type StoredEvent } from './tell-event.ts'
 
 /** Events per step. Bounds the memory and the duration of a commit. */
 const stepSize = 500
 
-interface DueEvent extends Row {
-  seq: number
-  id: string
-  type: WebhookEventType
-  sandbox: number
-  message_id: string
-  recipient_id: string | null
-  created_at: number
-  data: string
+interface DueEvent extends StoredEvent {
   webhook_id: string
   payload: PayloadKind
-}
-
-interface AboutRow extends Row {
-  header_from: string
-  message_id_header: string
-  tags: string
-  metadata: string
-  unsubscribe_topic: string | null
-  size: number
-  created_at: number
-  type: 'to' | 'cc' | 'bcc' | null
-  last_response: string | null
-  attempts: number | null
-  delivered_at: number | null
-  opened_at: number | null
 }
 
 /**
@@ -91,7 +68,7 @@ async function bodyOf(event: DueEvent, db: Database): Promise<string | null> {
   const { id, type, created_at: createdAt, payload } = event
   const sandbox = event.sandbox === 1
   if (payload === 'standard') return webhookBody({ id, type, sandbox, createdAt, data: standardData(event.data) })
-  const about = await aboutOf(event, db)
+  const about = await aboutOf(event, (sql, params) => db.read(sql, params))
   if (isServiceShape(payload)) return shapedBody(payload, toldEvent(event, about))
   const extension = {
     from: about?.header_from ?? null,
@@ -102,39 +79,3 @@ async function bodyOf(event: DueEvent, db: Database): Promise<string | null> {
   }
   return webhookBody({ id, type, sandbox, createdAt, data: extendedData(event.data, extension) })
 }
-
-/** Undefined where the message is gone. */
-async function aboutOf(event: DueEvent, db: Database): Promise<AboutRow | undefined> {
-  const [row] = await db.read<AboutRow>(
-    `select m.header_from, m.message_id_header, m.tags, m.metadata, m.unsubscribe_topic, m.size, m.created_at,
-            r.type, r.last_response, r.attempts, r.delivered_at, r.opened_at
-       from message m left join recipient r on r.id = :recipientId
-      where m.id = :messageId`,
-    { messageId: event.message_id, recipientId: event.recipient_id },
-  )
-  return row
-}
-
-const toldEvent = (event: DueEvent, about: AboutRow | undefined): ToldEvent => ({
-  id: event.id,
-  type: event.type,
-  sandbox: event.sandbox === 1,
-  data: JSON.parse(event.data) as ToldEvent['data'],
-  message: {
-    from: about?.header_from ?? null,
-    messageIdHeader: about?.message_id_header ?? null,
-    tags: JSON.parse(about?.tags ?? '[]') as ToldEvent['message']['tags'],
-    metadata: JSON.parse(about?.metadata ?? '{}') as Record<string, string>,
-    unsubscribeTopic: about?.unsubscribe_topic ?? null,
-    size: about?.size ?? 0,
-    createdAt: about?.created_at ?? event.created_at,
-  },
-  recipient: {
-    id: event.recipient_id,
-    type: about?.type ?? null,
-    lastResponse: about?.last_response ?? null,
-    attempts: about?.attempts ?? 0,
-    deliveredAt: about?.delivered_at ?? null,
-    openedAt: about?.opened_at ?? null,
-  },
-})

@@ -165,7 +165,7 @@ test('the other lists use indexes', async () => {
         await new AuditLog({ db, clock }).page({ accountId, since: 1, until: 2 }, page)
       }
       for (const origin of [null, 'manual' as const])
-        await new SuppressionEntries({ db, clock, erasedAddress: () => '' }).page(scope, origin, page)
+        await new SuppressionEntries({ db, clock, erasedAddress: () => '' }).page(scope, origin === null ? {} : { origins: [origin] }, page)
     }
     const queue = new QueueAdmin({ db, clock, noteWaiting: () => {}, tryNow: () => {} })
     await queue.list()

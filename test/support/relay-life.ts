@@ -349,6 +349,7 @@ async function lookAfterWebhooks(relay: TestRelay, webhooks: { goodId: string; b
   await call(relay, 'POST', `${good}/rotate-secret`, { overlap_seconds: 60 })
   await call(relay, 'POST', `${good}/rotate-secret`, { overlap_seconds: 60, force: true })
   for (const changes of [{ description: 'x' }, { status: 'disabled' }, { status: 'enabled' }]) await call(relay, 'PATCH', good, changes)
+  await relay.call('GET', '/compat/postmark/bounces/1', undefined, { 'x-postmark-server-token': relay.token })
   await relay.call('POST', '/compat/postal/api/v1/messages/message', { id: 1 }, { 'x-server-api-key': relay.token })
   await call(relay, 'DELETE', failing)
   for (const query of ['', `?after=${goodId}`, `?before=${goodId}`]) await call(relay, 'GET', `/api/webhooks${query}`)

@@ -41,7 +41,7 @@ test('by default hard bounces and complaints suppress, soft bounces never do', a
     expires_at: null,
   })
   await db.write(suppressAfterComplaint(scope, { ...mail(), reason: 'spam' }, suppressAtOnce, clock.now()))
-  expect((await entries.page(scope, 'complaint', { limit: 10, after: null, before: null })).length).toBe(1)
+  expect((await entries.page(scope, { origins: ['complaint'] }, { limit: 10, after: null, before: null })).length).toBe(1)
 })
 
 test.each<[string, Partial<FinalFailure>]>([
@@ -132,7 +132,7 @@ describe('if suppressions expire', () => {
     expect(await isSuppressed()).toBe(false)
     await db.write(noneSuppressed(asked(), [{ addresses: [ann], topic: null }]))
     expect(await entries.find(scope, ann)).toBeUndefined()
-    expect(await entries.page(scope, null, { limit: 10, after: null, before: null })).toEqual([])
+    expect(await entries.page(scope, {}, { limit: 10, after: null, before: null })).toEqual([])
   })
 
   test('the next bounce after that suppresses again', async () => {
@@ -159,7 +159,7 @@ describe('if suppressions expire', () => {
         clock.now(),
       ),
     )
-    await entries.add(scope, ['bob@rcpt.example'], null)
+    await entries.add(scope, ['bob@rcpt.example'], { reason: null })
     await bounce({ ...suppressAtOnce, softBounces: 3 })
     clock.advance(31 * day)
     await sweepSuppressions(db, clock.now(), 10 * day)

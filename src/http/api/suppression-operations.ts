@@ -84,7 +84,7 @@ const additionOperations = (services: SuppressionServices): Operation[] => [
     ],
     handle: async (ctx, { body }) => {
       const wanted = body.emails ?? [body.email!]
-      const data = (await services.suppressions.add(ctx.state.submitter, wanted, body.reason ?? null)).map(referenceOf)
+      const data = (await services.suppressions.add(ctx.state.submitter, wanted, { reason: body.reason ?? null })).map(referenceOf)
       return body.emails ? { data } : data[0]!
     },
   }),
@@ -99,7 +99,7 @@ const additionOperations = (services: SuppressionServices): Operation[] => [
     body: { schema: batchAdditionRequest, example: { emails: ['ann@example.com', 'bob@example.com'] } },
     answers: [{ status: 201, description: 'An entry for each address, in the same order.', schema: references }],
     handle: async (ctx, { body }) => ({
-      data: (await services.suppressions.add(ctx.state.submitter, body.emails, body.reason ?? null)).map(referenceOf),
+      data: (await services.suppressions.add(ctx.state.submitter, body.emails, { reason: body.reason ?? null })).map(referenceOf),
     }),
   }),
 ]
@@ -114,7 +114,8 @@ const readingOperations = (services: SuppressionServices): Operation[] => [
     query: { origin: choiceParameter(suppressionOrigins) },
     of: suppression,
     answer: 'A page of suppressions, newest first.',
-    rows: (ctx, page, query) => services.suppressions.page(ctx.state.submitter, query.origin, page),
+    rows: (ctx, page, query) =>
+      services.suppressions.page(ctx.state.submitter, { origins: query.origin === null ? undefined : [query.origin] }, page),
   }),
   operation({
     id: 'suppressions.get',

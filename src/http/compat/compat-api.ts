@@ -56,6 +56,8 @@ export interface CompatAction {
   /** Below the prefix, with parameters in braces. */
   path: string
   permission: 'read_access' | 'full_access'
+  /** 200 where not given. */
+  status?: number
   /** Gives the body of the answer; null for 204. */
   handle(ctx: ApiContext): Promise<object | null>
 }
@@ -104,7 +106,7 @@ async function act(ctx: ApiContext, { api, action, audit }: Acting): Promise<voi
     const operation = compatOperationId(api, action)
     await audit.record({ accountId, actor, operation, objectId: null, fields: [], address, requestId })
   }
-  ctx.status = result === null ? 204 : 200
+  ctx.status = result === null ? 204 : (action.status ?? 200)
   ctx.body = result
 }
 

@@ -1,24 +1,21 @@
-import { SternaError } from '../../errors.ts'
-import type { Submitter } from '../../message/submission.ts'
-import { parseDomain } from '../../smtp/domain-name.ts'
 import type { Accepted } from '../../submission/admission.ts'
-import type { AuthoriseServices } from '../../submission/authorise.ts'
 import type { ApiContext } from '../api-state.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { sendBatch, sendEmail } from '../api/send-emails.ts'
 import { recordSchema } from '../openapi-schema.ts'
 import type { Problem } from '../problem.ts'
 import { renamedFields, tellIds, type CompatApi, type CompatServices } from './compat-api.ts'
+import { mailgunDomain } from './mailgun-domain.ts'
+import { mailgunEventActions } from './mailgun-events.ts'
+import { mailgunSuppressionActions, type MailgunListServices } from './mailgun-suppressions.ts'
 import { fromMailgun, mailgunField } from './mailgun-email.ts'
 import { sendMime, type MimeServices } from './mailgun-mime.ts'
 import { readForm } from './read-form.ts'
 
-interface MailgunServices extends CompatServices, MimeServices {
-  verifiedDomainFor: AuthoriseServices['verifiedDomainFor']
-}
+interface MailgunServices extends CompatServices, MimeServices, MailgunListServices {}
 
 /**
- * `/compat/mailgun`: `POST /v3/:domain/messages` and `/v3/:domain/messages.mime`. The domain is verified for the account,
+ * `/compat/mailgun`: `POST /v3/:domain/messages` and `/v3/:domain/messages.mime`, its events and suppressions. The domain is verified for the account,
  * and From is at it or below it. The `id` that is answered is the Message-ID; ours is in `X-Message-Id`. With
  * `o:testmode` the email goes through everything as with a sandbox key, and stays in the sandbox.
  */
@@ -36,6 +33,7 @@ export const mailgunApi = (services: MailgunServices): CompatApi => ({
     { path: '/v3/{domain}/messages', answers: { 200: accepted }, send: (ctx, request) => sendMessages(ctx, request, services) },
     { path: '/v3/{domain}/messages.mime', answers: { 200: accepted }, send: (ctx, request) => sendMessage(ctx, request, services) },
   ],
+  actions: [...mailgunEventActions(services), ...mailgunSuppressionActions(services)],
 })
 
 const text = { type: 'string' }
@@ -50,7 +48,7 @@ function passwordOf(field: string | undefined): string | null {
 }
 
 async function sendMessages(ctx: ApiContext, given: EmailRequest, services: MailgunServices): Promise<void> {
-  const domain = domainIn(ctx, given.submitter, services)
+  const domain = mailgunDomain(ctx, services)
   const { emails, isTest } = fromMailgun(await readForm(ctx.req), domain)
   const request = isTest ? { ...given, submitter: { ...given.submitter, sandbox: true } } : given
   const [first, second] = emails
@@ -66,24 +64,13 @@ async function sendMessages(ctx: ApiContext, given: EmailRequest, services: Mail
 }
 
 async function sendMessage(ctx: ApiContext, request: EmailRequest, services: MailgunServices): Promise<void> {
-  const domain = domainIn(ctx, request.submitter, services)
+  const domain = mailgunDomain(ctx, services)
   const sent = await sendMime(await readForm(ctx.req), { domain, request, clientAddress: ctx.state.clientAddress }, services)
   tellIds(ctx, [sent], sent)
   ctx.body = queued(sent)
 }
 
 const queued = ({ messageIdHeader }: Accepted) => ({ id: messageIdHeader, message: 'Queued. Thank you.' })
-
-/** The domain in the path; the sandbox needs none that is verified. */
-function domainIn(ctx: ApiContext, { accountId, sandbox }: Submitter, { verifiedDomainFor }: MailgunServices): string {
-  const name = ctx.params.domain ?? ''
-  const parsed = parseDomain(name)
-  if (parsed.ok && (sandbox || verifiedDomainFor(accountId, parsed.domain))) return parsed.domain
-  throw new SternaError(
-    'domain_not_verified',
-    `Domain not found: ${parsed.ok ? parsed.domain : 'the path does not name one'}. It is not verified for this account.`,
-  )
-}
 
 /** Mailgun says 400 to what is wrong with a message. A batch names the email in its message already. */
 function refusalForm({ status, message }: Problem): ReturnType<CompatApi['refusalForm']> {

@@ -9,8 +9,12 @@ import { recordSchema } from '../openapi-schema.ts'
 import { problemOf } from '../problem.ts'
 import { compatJson, tellIds, type CompatApi, type CompatServices, type CompatRoute } from './compat-api.ts'
 import type { NativeEmail, NativeMailbox } from './native-email.ts'
+import { postmarkBounceActions, type PostmarkBounceServices } from './postmark-bounces.ts'
+import { postmarkSuppressionActions } from './postmark-suppressions.ts'
 import { fromPostmark, fromPostmarkTemplate } from './postmark-email.ts'
 import { acceptedMessage, inactiveRecipients, postmarkError, postmarkRefusal, type PostmarkAnswer } from './postmark-refusal.ts'
+
+interface PostmarkServices extends CompatServices, PostmarkBounceServices {}
 
 type Translate = (body: unknown) => NativeEmail
 
@@ -18,11 +22,11 @@ type Translate = (body: unknown) => NativeEmail
 const mostMessages = 500
 
 /**
- * `/compat/postmark`: `/email`, `/email/batch`, `/email/withTemplate` and `/email/batchWithTemplates`. `MessageID` is our
+ * `/compat/postmark`: `/email`, `/email/batch`, `/email/withTemplate` and `/email/batchWithTemplates`, bounces and suppressions. `MessageID` is our
  * id. An email whose recipients are all suppressed is answered 406 (and on record as suppressed); where only some are,
  * the message beside the `ErrorCode` 0 names them. Of a batch each email has its own answer.
  */
-export const postmarkApi = (services: CompatServices): CompatApi => {
+export const postmarkApi = (services: PostmarkServices): CompatApi => {
   const one = (path: string, translate: Translate): CompatRoute => ({
     path,
     answers: { 200: answerSchema },
@@ -54,6 +58,7 @@ export const postmarkApi = (services: CompatServices): CompatApi => {
       many('/email/batch', fromPostmark),
       many('/email/batchWithTemplates', fromPostmarkTemplate),
     ],
+    actions: [...postmarkBounceActions(services), ...postmarkSuppressionActions(services)],
   }
 }
 

@@ -7,6 +7,7 @@ import { recordSchema } from '../openapi-schema.ts'
 import type { Problem } from '../problem.ts'
 import { compatJson, renamedFields, tellIds, type CompatApi, type CompatServices } from './compat-api.ts'
 import type { NativeEmail } from './native-email.ts'
+import { sendGridSuppressionActions, type SendGridListServices } from './sendgrid-suppressions.ts'
 import { fromSendGrid, sendGridField } from './sendgrid-email.ts'
 
 const text = { type: 'string' }
@@ -17,7 +18,7 @@ const textOrNull = { type: ['string', 'null'] }
  * personalizations are several emails, all accepted or none. With `sandbox_mode` the answer is 200, and nothing is. An
  * `Idempotency-Key` of the request counts for nothing: the client sends the header fields of the email there too.
  */
-export const sendGridApi = (services: CompatServices): CompatApi => ({
+export const sendGridApi = (services: CompatServices & SendGridListServices): CompatApi => ({
   prefix: '/compat/sendgrid',
   tokenOf: (ctx) => bearerToken(ctx.req.headers.authorization),
   service: 'SendGrid',
@@ -28,6 +29,7 @@ export const sendGridApi = (services: CompatServices): CompatApi => ({
   refusal: recordSchema({ errors: { type: 'array', items: recordSchema({ message: text, field: textOrNull, help: textOrNull }) } }),
   bodyRoom: services.bodyRoom,
   routes: [{ path: '/v3/mail/send', answers: { 202: null, 200: null }, send: (ctx, request) => send(ctx, request, services) }],
+  actions: sendGridSuppressionActions(services),
 })
 
 async function send(ctx: ApiContext, request: EmailRequest, services: CompatServices): Promise<void> {

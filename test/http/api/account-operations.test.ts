@@ -96,7 +96,7 @@ test('an account that is deleted takes its keys, users, webhooks and domains alo
     )
   }
   const suppressed = Array.from({ length: 501 }, (_, place) => `${place}@example.com`)
-  await new SuppressionEntries({ db, clock, erasedAddress }).add({ accountId: id, sandbox: false }, suppressed, null)
+  await new SuppressionEntries({ db, clock, erasedAddress }).add({ accountId: id, sandbox: false }, suppressed, { reason: null })
   expect(await call('DELETE', `/${id}`)).toMatchObject({ status: 200, body: { object: 'account', id, deleted: true } })
   expect(await db.read('select id from suppression')).toEqual([])
   const gone = async () => {

@@ -1,10 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { EventFeed } from '../../../src/event/event-feed.ts'
 import { EmailComposer } from '../../../src/http/api/email-composer.ts'
 import { BodyRoom } from '../../../src/http/body-room.ts'
 import { compatApis } from '../../../src/http/compat/compat-apis.ts'
 import { MessageReader } from '../../../src/message/message-reader.ts'
 import type { AcceptBatch } from '../../../src/submission/accept-batch.ts'
 import { StorageFullError } from '../../../src/store/database.ts'
+import { SuppressionEntries } from '../../../src/suppression/suppression-entries.ts'
 import { TemplateList } from '../../../src/template/template-list.ts'
 import { startApiServer } from '../../support/api-server.ts'
 import { settableClock } from '../../support/settable-clock.ts'
@@ -52,6 +54,10 @@ async function serverFailing(error: Error, acceptBatch?: AcceptBatch) {
     accept: fail,
     acceptBatch: acceptBatch ?? fail,
     bodyRoom: new BodyRoom(),
+    db,
+    baseUrl: 'https://mail.example.com',
+    eventFeed: new EventFeed(db),
+    suppressions: new SuppressionEntries({ db, clock, erasedAddress: (address) => address }),
     messages: new MessageReader(db),
     hostname: 'mail.example.com',
     traceClients: false,

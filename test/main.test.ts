@@ -52,7 +52,7 @@ test('a session on the command line, without a server', async () => {
   expect(await sterna('domain', 'verify', 'example.com', '--config', config)).toMatchObject({
     exitCode: 1,
     stdout: '',
-    stderr: expect.stringMatching(/^sterna: example\.com is pending\. Not as it must be: TXT /),
+    stderr: expect.stringMatching(/^sterna: example\.com is pending\. Missing or wrong records: TXT /),
   })
   expect(await succeed('domain', 'verify', 'example.com', '--manual')).toBe('example.com is verified\n')
   expect(await succeed('domain', 'list')).toContain('verified')

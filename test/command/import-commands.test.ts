@@ -173,7 +173,7 @@ test('what somebody unsubscribed from may be named, and stands with those entrie
 test.each([
   ['Name,Phone\nAnn,1\n', [], 'no column with an address'],
   [`email,created\n${ann},1\n${bob},"1\n`, [], 'rest of the file cannot be read'],
-  [`email\n${ann}\n`, ['--topic', 'two words'], 'A topic is'],
+  [`email\n${ann}\n`, ['--topic', 'two words'], 'A topic must be'],
   [`email\n${'x'.repeat(70_000)}\n`, [], 'rest of the file cannot be read'],
   [`[{"email":"${ann}"},`, [], 'rest of the file cannot be read'],
   ['x', ['--from', 'mailchimp'], 'It must be one of: resend', 2],

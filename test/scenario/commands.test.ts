@@ -71,7 +71,7 @@ test('message list and show say what the API says, with its filters', async () =
   const shown = await run(relay, 'message', 'show', bad)
   expect(shown.stdout).toContain('  status    bounced')
   expect(shown.stdout).toMatch(/gone@rcpt\.example: bounced after 1 attempt\n {4}last response {2}550 5\.1\.1 No such user/)
-  expect(shown.stdout).toMatch(/what it means {2}The receiving server knows no such mailbox/)
+  expect(shown.stdout).toMatch(/what it means {2}The mailbox does not exist at the receiving server/)
   expect(JSON.parse((await run(relay, 'message', 'show', good, '--json')).stdout)).toEqual(
     (await relay.call('GET', `/api/emails/${good}`)).body,
   )

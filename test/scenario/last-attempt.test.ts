@@ -106,7 +106,7 @@ test('the same where the clock was set right while the server was off', async ()
   relay.clock.correct(-72 * hour)
   await relay.restart()
   expect(warnings.filter(({ newest }) => newest)).toMatchObject([
-    { message: expect.stringContaining('stands before'), clock: '2026-11-21T06:00:00.000Z', newest: '2026-11-24T06:00:00.000Z' },
+    { message: expect.stringContaining('is behind the newest'), clock: '2026-11-21T06:00:00.000Z', newest: '2026-11-24T06:00:00.000Z' },
   ])
   await becomes(id, 'delivered')
 })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { apiOperations, type ApiServices } from '../../src/http/api/operations.ts'
+import { compatApis, type CompatApiServices } from '../../src/http/compat/compat-apis.ts'
 import { refusalsOf } from '../../src/http/operation-refusals.ts'
 import { namesOf, needsKey, type Operation } from '../../src/http/operation.ts'
 import { servedAnswerCheck, type AnswerCheck } from '../support/answer-check.ts'
@@ -125,48 +126,66 @@ describe("what is another account's does not exist", () => {
   })
 })
 
-describe('the doors for the clients of other services', () => {
+describe('the APIs of other services', () => {
+  /** How each service's clients show their key. */
   const credentials: Record<string, (token: string) => Record<string, string>> = {
-    '/compat/sendgrid/v3/mail/send': (token) => ({ authorization: `Bearer ${token}` }),
-    '/compat/mailgun/v3/sender.example/messages': (token) => ({ authorization: `Basic ${btoa(`api:${token}`)}` }),
-    '/compat/mailgun/v3/sender.example/messages.mime': (token) => ({ authorization: `Basic ${btoa(`api:${token}`)}` }),
-    '/compat/postmark/email': (token) => ({ 'x-postmark-server-token': token }),
-    '/compat/postmark/email/withTemplate': (token) => ({ 'x-postmark-server-token': token }),
-    '/compat/postmark/email/batch': (token) => ({ 'x-postmark-server-token': token }),
-    '/compat/postmark/email/batchWithTemplates': (token) => ({ 'x-postmark-server-token': token }),
+    SendGrid: (token) => ({ authorization: `Bearer ${token}` }),
+    Mailgun: (token) => ({ authorization: `Basic ${btoa(`api:${token}`)}` }),
+    Postmark: (token) => ({ 'x-postmark-server-token': token }),
+    Postal: (token) => ({ 'x-server-api-key': token }),
   }
+  const declared = compatApis({} as CompatApiServices).flatMap(({ prefix, service, routes, actions = [] }) =>
+    [...routes.map(({ path }) => ({ method: 'POST', path, permission: 'sending_access' as const })), ...actions].map(
+      ({ method, path, permission }) => ({ method, path: prefix + path, permission, service }),
+    ),
+  )
 
-  test('are all here', async () => {
+  test('are all in the OpenAPI document', async () => {
     const document = (await fetch(`${relay.baseUrl}/openapi.json`).then((answer) => answer.json())) as { paths: object }
     const known = Object.keys(document.paths).filter((path) => path.startsWith('/compat/'))
-    expect(known.map((path) => path.replace('{domain}', 'sender.example')).toSorted()).toEqual(Object.keys(credentials).toSorted())
+    expect(known.toSorted()).toEqual([...new Set(declared.map(({ path }) => path))].toSorted())
   })
 
-  test.each(Object.keys(credentials))('POST %s', async (path) => {
+  test.each(declared)('$method $path', async ({ method, path, permission, service }) => {
+    const own = path.replace('{domain}', 'sender.example').replace(/\{\w+\}/g, '1')
     const wrong: string[] = []
     for (const caller of callers) {
       const token = caller.authorization?.replace(/^Bearer /, '')
-      const shown = token === undefined ? {} : credentials[path]!(token)
-      const response = await fetch(relay.baseUrl + path, {
-        method: 'POST',
+      const shown = token === undefined ? {} : credentials[service]!(token)
+      const response = await fetch(relay.baseUrl + own, {
+        method,
         headers: { ...shown, 'content-type': 'application/json' },
-        body: '{}',
+        ...(method === 'GET' ? {} : { body: '{}' }),
       })
       const { status, headers } = response
-      check('POST', path, { status, headers, text: await response.text() })
+      const text = await response.text()
+      check(method, own, { status, headers, text })
       cells++
       // Users who are logged in have tokens for our own API alone.
       const isKnown = !caller.refused && caller.isKey
-      const kind = status === 401 ? 'unknown' : status === 403 ? 'refused' : status >= 500 ? 'failed' : 'heard'
-      // Postmark knows no other refusal of a key.
-      const refused = path.includes('postmark') ? 'unknown' : 'refused'
-      const wanted = !isKnown ? 'unknown' : caller.rights.includes('sending_access') ? 'heard' : refused
-      const isOfAnother = path.includes('sender.example') && caller.accountId !== objects['/api/accounts/{id}']
-      if (kind !== wanted && !(isOfAnother && kind === 'refused')) wrong.push(`${caller.name}: ${status}, yet ${wanted}`)
+      const wanted = !isKnown ? 'unknown' : caller.rights.includes(permission) ? 'heard' : 'refused'
+      const isOfAnother = own.includes('sender.example') && caller.accountId !== objects['/api/accounts/{id}']
+      const found = heardAs(service, status, text)
+      if (!sameTo(service, found, wanted) && !(isOfAnother && found === 'refused')) wrong.push(`${caller.name}: ${status}, yet ${wanted}`)
     }
     expect(wrong).toEqual([])
   })
 })
+
+type Hearing = 'unknown' | 'refused' | 'failed' | 'heard'
+
+/** What became of a caller; Postal says everything with 200 and a code. */
+function heardAs(service: string, status: number, text: string): Hearing {
+  if (service === 'Postal' && status === 200) {
+    const { code } = (JSON.parse(text) as { data: { code?: string } }).data
+    return code === 'InvalidServerAPIKey' || code === 'AccessDenied' ? 'unknown' : 'heard'
+  }
+  return status === 401 ? 'unknown' : status === 403 ? 'refused' : status >= 500 ? 'failed' : 'heard'
+}
+
+/** Postmark and Postal know no other refusal of a key. */
+const sameTo = (service: string, found: Hearing, wanted: Hearing): boolean =>
+  found === wanted || ((service === 'Postmark' || service === 'Postal') && wanted === 'refused' && found === 'unknown')
 
 test('what is live does not exist in the sandbox', async () => {
   const sandbox = callers.find(({ name }) => name === 'a sandbox key')!

@@ -46,7 +46,7 @@ test('mail that cannot be signed because its key cannot be opened waits, and kee
   await expect.poll(() => count(untried)).toBe(0)
   const { body } = await relay.call('GET', `/api/emails/${ids[0]}/attempts`, undefined, asOther)
   expect(body.data).toMatchObject([
-    { outcome: 'deferred', mx_host: null, reply: expect.stringMatching(/dkim_key .* does not open with this secret key file/) },
+    { outcome: 'deferred', mx_host: null, reply: expect.stringMatching(/dkim_key .* cannot be decrypted with this secret key file/) },
   ])
 
   const mine = await relay.send('ann@rcpt.example')

@@ -94,29 +94,25 @@ async function exportSettings(task: Export): Promise<void> {
 }
 
 /** One by one: a template can have megabytes. */
-async function exportTemplates(task: Export): Promise<void> {
-  const { account, services, directory } = task
-  const { templates } = services
-  const [file, ofVersions] = [
-    await LineFile.create(join(directory, 'templates.ndjson')),
-    await LineFile.create(join(directory, 'template-versions.ndjson')),
-  ]
-  for await (const rows of pages(
-    (page) => templates.page(account.id, page),
-    ({ id }) => id,
-  )) {
-    for (const { id } of rows) {
-      const template = await templates.get(account.id, id)
-      await file.write([templateResource.answer(template)])
-      for (const { number } of await templates.versions.list(template)) {
-        const version = await templates.versions.get(template, number)
-        await ofVersions.write([{ template_id: id, ...templateVersion.answer({ ...version, isSent: number === template.liveNumber }) }])
+const exportTemplates = (task: Export): Promise<void> =>
+  exportFile(task, 'templates.ndjson', (file) =>
+    exportFile(task, 'template-versions.ndjson', async (ofVersions) => {
+      const { templates } = task.services
+      for await (const rows of pages(
+        (page) => templates.page(task.account.id, page),
+        ({ id }) => id,
+      )) {
+        for (const { id } of rows) {
+          const template = await templates.get(task.account.id, id)
+          await file.write([templateResource.answer(template)])
+          for (const { number } of await templates.versions.list(template)) {
+            const version = await templates.versions.get(template, number)
+            await ofVersions.write([{ template_id: id, ...templateVersion.answer({ ...version, isSent: number === template.liveNumber }) }])
+          }
+        }
       }
-    }
-  }
-  await close(task, 'templates.ndjson', file)
-  await close(task, 'template-versions.ndjson', ofVersions)
-}
+    }),
+  )
 
 /** What is either live or in the sandbox, each in a directory of its own. */
 async function exportMail(task: Export, scope: AccountScope): Promise<void> {
@@ -130,19 +126,17 @@ async function exportMail(task: Export, scope: AccountScope): Promise<void> {
     page: (page) => suppressions.page(scope, {}, page),
     objects: (rows) => rows.map(suppression.answer),
   })
-  const [attempts, events] = await Promise.all(
-    ['attempts', 'events'].map((name) => LineFile.create(join(directory, mode, `${name}.ndjson`))),
+  await exportFile(task, `${mode}/attempts.ndjson`, (attempts) =>
+    exportFile(task, `${mode}/events.ndjson`, (events) =>
+      exportPages(task, `${mode}/emails.ndjson`, {
+        page: (page) => messages.list(scope, everyMessage, page),
+        async objects(rows) {
+          for (const row of rows) await exportMessage({ row, directory: join(directory, mode, 'messages') }, { messages, attempts, events })
+          return emailRecords(messages, rows)
+        },
+      }),
+    ),
   )
-  if (!attempts || !events) return
-  await exportPages(task, `${mode}/emails.ndjson`, {
-    page: (page) => messages.list(scope, everyMessage, page),
-    async objects(rows) {
-      for (const row of rows) await exportMessage({ row, directory: join(directory, mode, 'messages') }, { messages, attempts, events })
-      return emailRecords(messages, rows)
-    },
-  })
-  await close(task, `${mode}/attempts.ndjson`, attempts)
-  await close(task, `${mode}/events.ndjson`, events)
 }
 
 /** The content of one message, where it is still kept, and what happened to it, oldest first. */
@@ -194,22 +188,24 @@ interface Source<Row> {
   objects(rows: Row[]): readonly object[] | Promise<readonly object[]>
 }
 
-async function exportPages<Row extends { id: string }>(task: Export, name: string, { page, objects }: Source<Row>): Promise<void> {
-  const file = await LineFile.create(join(task.directory, name))
-  for await (const rows of pages(page, ({ id }) => id)) {
-    if (task.signal.aborted) throw new SternaError('invalid_state', 'The export was interrupted, and its directory is not complete.')
-    await file.write(await objects(rows))
+const exportPages = <Row extends { id: string }>(task: Export, name: string, { page, objects }: Source<Row>): Promise<void> =>
+  exportFile(task, name, async (file) => {
+    for await (const rows of pages(page, ({ id }) => id)) {
+      if (task.signal.aborted) throw new SternaError('invalid_state', 'The export was interrupted, and its directory is not complete.')
+      await file.write(await objects(rows))
+    }
+  })
+
+const exportLines = (task: Export, name: string, objects: readonly object[]): Promise<void> =>
+  exportFile(task, name, (file) => file.write(objects))
+
+/** Writes a file of the export, and lists it once it is whole. */
+async function exportFile({ directory, files }: Export, name: string, write: (file: LineFile) => Promise<void>): Promise<void> {
+  const file = await LineFile.create(join(directory, name))
+  try {
+    await write(file)
+  } finally {
+    await file.close()
   }
-  await close(task, name, file)
-}
-
-async function exportLines(task: Export, name: string, objects: readonly object[]): Promise<void> {
-  const file = await LineFile.create(join(task.directory, name))
-  await file.write(objects)
-  await close(task, name, file)
-}
-
-async function close({ files }: Export, name: string, file: LineFile): Promise<void> {
-  await file.close()
   files.push({ name, lines: file.lines })
 }

@@ -115,7 +115,8 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
           if (dashboardPath === null || !wantsPage(ctx)) {
             answerEntryPage(ctx, 200, { title: 'Done', text: `You are logged in as ${user.email}. ${whatNext}` })
           } else {
-            ctx.redirect(`${dashboardPath}${link.next}`)
+            ctx.set('Location', `${dashboardPath}${link.next}`)
+            ctx.body = null
             ctx.status = 303
           }
         })

@@ -149,7 +149,7 @@ test('refusals are the errors that the client knows', async () => {
   const badKey = await refusal(clientOf(relay, 'wrong').sendEmail(hello))
   expect(badKey).toBeInstanceOf(Errors.InvalidAPIKeyError)
   expect(badKey).toMatchObject({ statusCode: 401, code: 10 })
-  expect(await refusal(client.getBounces())).toMatchObject({ statusCode: 404 })
+  expect(await refusal(client.getServer())).toMatchObject({ statusCode: 404 })
   expect(await relay.emails()).toEqual([])
 })
 

@@ -5,7 +5,8 @@ import type { Domain, List } from './api/types.ts'
 import { Icon, Mark, type IconName } from './parts/icon.tsx'
 import { isOperator, mayChange } from './rights.ts'
 import { Link, place } from './router.tsx'
-import { t } from './texts/texts.ts'
+import { chooseLanguage, language, languages, t } from './texts/texts.ts'
+import { chooseTheme, theme, themes } from './theme.ts'
 
 interface Entry {
   href: string
@@ -106,7 +107,7 @@ function Group({ heading, entries }: { heading?: string; entries: Entry[] }) {
               {count > 0 && (
                 <span class="count wait">
                   {count}
-                  <span class="hidden"> {t.nav.toLookAt(count)}</span>
+                  <span class="hidden"> {t.nav.toLookAt()}</span>
                 </span>
               )}
             </Link>
@@ -127,6 +128,20 @@ function Who() {
       <b class="cut">{user.email}</b>
       <span class="muted">{t.roles[user.role] ?? user.role}</span>
       <a href={`${basePath}/docs`}>{t.nav.reference}</a>
+      <select aria-label={t.nav.look} value={theme.value} onChange={(event) => chooseTheme(event.currentTarget.value)}>
+        {themes.map((each) => (
+          <option key={each} value={each}>
+            {t.nav.themes[each]}
+          </option>
+        ))}
+      </select>
+      <select aria-label={t.nav.language} value={language()} onChange={(event) => chooseLanguage(event.currentTarget.value)}>
+        {Object.entries(languages).map(([each, word]) => (
+          <option key={each} value={each}>
+            {word}
+          </option>
+        ))}
+      </select>
       <button class="btn plain small" type="button" onClick={() => void logOut()}>
         {t.nav.logOut}
       </button>

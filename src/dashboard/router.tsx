@@ -2,6 +2,7 @@ import { signal } from '@preact/signals'
 import type { ComponentProps, ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { basePath } from './api/client.ts'
+import { t } from './texts/texts.ts'
 
 /** Where the user is, below the base path. */
 export interface Place {
@@ -106,20 +107,30 @@ function decoded(part: string): string {
 
 const loaded = new Map<Route, ComponentType<PageProps>>()
 
-/** The page of a route, loaded when it is first needed. */
+/** The page of a route, loaded when it is first needed. A newer server has other files: then the whole page is loaded anew. */
 export function RoutePage({ route, params, query }: Found & { query: URLSearchParams }) {
-  const [, setCount] = useState(0)
+  const [state, setState] = useState<'loading' | 'loaded' | 'failed'>('loading')
   const Page = loaded.get(route)
   useEffect(() => {
     if (Page) return
     route.load().then(
       (module) => {
         loaded.set(route, module.default)
-        setCount((count) => count + 1)
+        setState('loaded')
       },
-      // A newer version of the server has other files.
-      () => location.reload(),
+      () => setState('failed'),
     )
   }, [route])
-  return Page ? <Page key={JSON.stringify(params)} params={params} query={query} /> : null
+  if (Page) return <Page key={JSON.stringify(params)} params={params} query={query} />
+  if (state !== 'failed') return null
+  return (
+    <main class="page" id="main">
+      <p role="alert">{t.notLoaded}</p>
+      <p>
+        <button class="btn" type="button" onClick={() => location.reload()}>
+          {t.reload}
+        </button>
+      </p>
+    </main>
+  )
 }

@@ -5,7 +5,16 @@ export type Theme = (typeof themes)[number]
 
 const key = 'sterna-theme'
 const kept = localStorage.getItem(key)
-export const theme = signal<Theme>(themes.find((known) => known === kept) ?? 'system')
+export const theme = signal<Theme>(themeOf(kept))
+
+/** For this browser, until another is chosen. */
+export function chooseTheme(name: string): void {
+  theme.value = themeOf(name)
+}
+
+function themeOf(name: string | null): Theme {
+  return themes.find((known) => known === name) ?? 'system'
+}
 
 theme.subscribe((chosen) => {
   if (chosen === 'system') {

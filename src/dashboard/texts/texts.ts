@@ -1,7 +1,8 @@
 import { en, type Texts } from './en.ts'
 
+/** By what they call themselves. */
 export const languages = { en: 'English', de: 'Deutsch' } as const
-export type Language = keyof typeof languages
+type Language = keyof typeof languages
 
 const key = 'sterna-language'
 
@@ -22,7 +23,7 @@ export async function loadTexts(): Promise<void> {
 }
 
 /** Switches to another language, for this browser. */
-export function chooseLanguage(chosen: Language): void {
+export function chooseLanguage(chosen: string): void {
   localStorage.setItem(key, chosen)
   location.reload()
 }

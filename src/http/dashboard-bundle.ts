@@ -23,7 +23,7 @@ export interface DashboardBundle {
 
 const root = resolve(import.meta.dirname, '../..')
 const sources = join(root, 'src/dashboard')
-/** Where `npm run build` puts it. */
+/** The folder that `npm run build` writes. */
 export const dashboardOutput = join(root, 'dist/dashboard')
 const shellName = 'index.html'
 /** Stands in the built page for the path below which it is served. */

@@ -7,11 +7,11 @@ import type { DashboardBundle, DashboardFile } from './dashboard-bundle.ts'
 export interface DashboardServices {
   baseUrl: string
   log: Log
-  /** Builds or reads the files for this base path; null where there are none. */
+  /** Builds or reads the files for this base path; null if there are none. */
   load(basePath: string): Promise<DashboardBundle | null>
 }
 
-/** What is not a page of the dashboard, whatever a browser asks for. */
+/** Paths that are never pages of the dashboard. */
 const reserved =
   /^\/(?:api|session|setup|invite|u|t|preview|healthz|metrics|openapi\.json|docs|errors|compat|assets|\.well-known|favicon\.ico)(?:\/|$)/
 
@@ -31,7 +31,7 @@ const policy = [
 const unbuilt = `<!doctype html><html lang="en"><title>Sterna</title><h1>The dashboard is not built</h1>
 <p>Run <code>npm ci &amp;&amp; npm run build</code> and start the server again. The API works without it.</p></html>`
 
-/** Whether a page is asked for, as browsers do when somebody opens one; programs that take anything are given JSON. */
+/** True if the client prefers HTML, as a browser that opens a page does. Programs that accept anything get JSON. */
 export const wantsPage = (ctx: ApiContext): boolean => ctx.accepts(['application/json', 'text/html']) === 'text/html'
 
 /** Serves the dashboard to browsers: its page on every path that has nothing else to say, and its assets. */
@@ -44,8 +44,8 @@ export class Dashboard {
   }
 
   /**
-   * Answers if it is a browser asking for a page or an asset. On hosts that merely lead here, such as the tracking host of a
-   * customer, there is no dashboard: nobody is to be asked for a password there.
+   * Answers browsers that request a page or an asset. There is no dashboard on other hosts that lead here, such as a customer's
+   * tracking host: nobody should be asked for a password there.
    */
   async answer(ctx: ApiContext): Promise<boolean> {
     if ((ctx.method !== 'GET' && ctx.method !== 'HEAD') || !isOwnHost(ctx.hostname, this.#services.baseUrl)) return false
@@ -83,7 +83,7 @@ export class Dashboard {
   }
 }
 
-/** Whether the server may show a login under this name. */
+/** True if the server may show a login at this host. */
 function isOwnHost(hostname: string, baseUrl: string): boolean {
   const host = hostname.toLowerCase().replace(/^\[|\]$/g, '')
   return host === new URL(baseUrl).hostname.replace(/^\[|\]$/g, '') || host === 'localhost' || isIP(host) !== 0

@@ -72,7 +72,7 @@ function actionOperation(api: CompatApi, { method, path, permission }: CompatAct
     tags: ['Compatibility'],
     summary: `As ${service}: ${method} ${path}`,
     description:
-      `For clients that were written for ${service}, as its documentation says. Needs a key with ` +
+      `For ${service} clients: request and response are as ${service} documents them. Requires a key with ` +
       `\`${permission}\`${permission === 'read_access' ? ' or `full_access`' : ''}.`,
     security: [{ [schemeOf(api)]: [] }],
     ...parametersOf(path),

@@ -15,7 +15,7 @@ const pageSize = 50
 /** What stands behind a tab: a status of the API, or none. */
 const tabs: Record<string, string | null> = { all: null, waiting: 'processing', failed: 'bounced', scheduled: 'scheduled' }
 const filters = ['status', 'to', 'from', 'domain_id', 'tag', 'since', 'until'] as const
-const statuses = [
+const statuses: EmailItem['status'][] = [
   'queued',
   'processing',
   'delivered',

@@ -9,14 +9,14 @@ import { idempotencyKeyOf } from '../idempotency-key.ts'
 import { jsonBytes, jsonText, parseJsonText } from '../json-body.ts'
 import type { JsonSchema } from '../openapi-schema.ts'
 
-/** What the apis take of the server. */
+/** What the APIs need from the server. */
 export interface CompatServices extends SendServices {
   bodyRoom: BodyRoom
 }
 
 /**
- * The API of another service, as far as its client sends mail by it and keeps its lists: its routes and its entries in the OpenAPI document are
- * made of this. Everything below `prefix` is answered in that service's own form; keys, limits and what may be sent are
+ * The API of another service, as far as its clients send mail with it and keep lists: the source of its routes and of its entries in
+ * the OpenAPI document. Everything below `prefix` is answered in that service's own form; keys, limits and what may be sent are
  * those of our own API.
  */
 export interface CompatApi {
@@ -50,7 +50,7 @@ export interface CompatRoute {
   send(ctx: ApiContext, request: EmailRequest): Promise<void>
 }
 
-/** Something else that its clients ask for: what is read, and what is put on a list or taken off it. */
+/** Another request of its clients: to read something, or to add it to a list or remove it. */
 export interface CompatAction {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Below the prefix, with parameters in braces. */

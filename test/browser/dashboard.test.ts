@@ -1,13 +1,6 @@
 import { expect, test } from 'vitest'
 import { startReceiver, status } from '../support/webhook-receiver.ts'
-import { accessibilityFaults, keepScreenshot, visitDashboard } from '../support/dashboard-visit.ts'
-
-const looks = [
-  ['light', 1280],
-  ['dark', 1280],
-  ['light', 390],
-  ['dark', 390],
-] as const
+import { pageFaults, visitDashboard } from '../support/dashboard-visit.ts'
 
 test('an email is followed from the list to its delivery, live', async () => {
   const { relay, mx, tab } = await visitDashboard()
@@ -63,24 +56,7 @@ test(
       ['settings', '/settings'],
       ['not-found', '/nothing'],
     ]
-    const faults: string[] = []
-    for (const [name, path] of pages) {
-      await tab.goto(relay.baseUrl + path)
-      await tab.getByRole('heading', { level: 1 }).waitFor()
-      await expect.poll(() => tab.locator('[aria-busy=true]').count()).toBe(0)
-      for (const [theme, width] of looks) {
-        await tab.setViewportSize({ width, height: 900 })
-        await tab.emulateMedia({ colorScheme: theme })
-        await keepScreenshot(tab, `${name}-${theme}-${width}`)
-        faults.push(...(await accessibilityFaults(tab)).map((fault) => `${name} ${theme} ${width}: ${fault}`))
-        const sideways = await tab.evaluate(() => {
-          const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement
-          return scrollWidth - clientWidth
-        })
-        if (sideways > 0) faults.push(`${name} ${width}: scrolls sideways by ${sideways}`)
-      }
-    }
-    expect(faults).toEqual([])
+    expect(await pageFaults(tab, relay.baseUrl, pages)).toEqual([])
   },
 )
 

@@ -98,8 +98,44 @@ export async function visitDashboard({
 
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
+const looks = [
+  ['light', 1280],
+  ['dark', 1280],
+  ['light', 390],
+  ['dark', 390],
+] as const
+
+/**
+ * What is wrong with pages in both themes, wide and narrow: rules of WCAG 2.2 AA that they break, and scrolling sideways.
+ * Keeps a picture of each where the environment variable SCREENSHOTS names a folder, for people to look at.
+ */
+export async function pageFaults(tab: Page, baseUrl: string, pages: [name: string, path: string][]): Promise<string[]> {
+  const faults: string[] = []
+  for (const [name, path] of pages) {
+    await tab.goto(baseUrl + path)
+    await tab.getByRole('heading', { level: 1 }).waitFor()
+    await expect.poll(() => tab.locator('[aria-busy=true]').count()).toBe(0)
+    for (const [theme, width] of looks) {
+      await tab.setViewportSize({ width, height: 900 })
+      await tab.emulateMedia({ colorScheme: theme })
+      await keepScreenshot(tab, `${name}-${theme}-${width}`)
+      faults.push(...(await faultsShown(tab)).map((fault) => `${name} ${theme} ${width}: ${fault}`))
+    }
+  }
+  return faults
+}
+
+/** The same for the page as it stands, such as with a dialog open. */
+export async function faultsShown(tab: Page): Promise<string[]> {
+  const sideways = await tab.evaluate(() => {
+    const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement
+    return scrollWidth - clientWidth
+  })
+  return [...(await accessibilityFaults(tab)), ...(sideways > 0 ? [`scrolls sideways by ${sideways}`] : [])]
+}
+
 /** Rules of WCAG 2.2 AA that the page breaks, with the elements. */
-export async function accessibilityFaults(tab: Page): Promise<string[]> {
+async function accessibilityFaults(tab: Page): Promise<string[]> {
   // The policy of the page allows no script but its own; this one comes from the debugger.
   await tab.evaluate(readFileSync(axePath, 'utf8'))
   return tab.evaluate(async () => {
@@ -110,8 +146,7 @@ export async function accessibilityFaults(tab: Page): Promise<string[]> {
   })
 }
 
-/** Keeps a picture where the environment names a folder, for people to look at. */
-export async function keepScreenshot(tab: Page, name: string): Promise<void> {
+async function keepScreenshot(tab: Page, name: string): Promise<void> {
   const folder = process.env['SCREENSHOTS']
   if (folder === undefined) return
   mkdirSync(folder, { recursive: true })

@@ -1,12 +1,10 @@
 import { Readable } from 'node:stream'
 import type { AccountScope } from '../account/account-scope.ts'
 import type { CancelTimer, Clock } from '../clock.ts'
-import type { EventFeed, FeedRow } from '../event/event-feed.ts'
 import type { EventFollower } from '../event/event-follower.ts'
-import { webhookBody } from '../webhook/webhook-body.ts'
+import type { StreamSource } from './stream-source.ts'
 
 export interface EventStreamServices {
-  feed: EventFeed
   follower: EventFollower
   clock: Clock
 }
@@ -14,6 +12,7 @@ export interface EventStreamServices {
 /** What one stream sends, and to whom. */
 export interface StreamRequest {
   scope: AccountScope
+  source: StreamSource
   /** Whose stream it is, for the limit on open streams: the account, or the user who is logged in. */
   holder: string
   /** It begins behind this place of the log. */
@@ -22,8 +21,6 @@ export interface StreamRequest {
   isAllowed(): boolean
 }
 
-/** How many events are read at once. */
-const pageSize = 100
 /** Shorter than the idle time-out of common proxies, ms. */
 const heartbeatMs = 15_000
 /** A client that takes nothing for this many heartbeats is disconnected; it can resume after its last event. */
@@ -32,26 +29,31 @@ const mostHeartbeatsWaited = 4
 const retryMs = 3_000
 
 /**
- * The log of an account as server-sent events (HTML, 9.2). It reads a page when the client has taken the previous one and there is
- * something new, so a slow client costs one page of memory.
+ * What a source tells of an account's log, as server-sent events (HTML, 9.2). It reads on when the client has taken the last part and
+ * there is something new, so a slow client costs one part of memory.
  */
 export class EventStream extends Readable {
   readonly #services: EventStreamServices
   readonly #request: StreamRequest
+  readonly #openStreams: () => number
   #place: number
   #isNew = true
   #hasNews = true
   #isWanted = false
   #isReading = false
   #isOver = false
+  #restsUntil = 0
+  #cancelRest: CancelTimer = () => {}
   #heartbeatsWaited = 0
   #unfollow: () => void = () => {}
   #cancelHeartbeat: CancelTimer = () => {}
 
-  constructor(services: EventStreamServices, request: StreamRequest) {
+  /** `openStreams` says how many there are at a time, of all holders. */
+  constructor(services: EventStreamServices, request: StreamRequest, openStreams: () => number) {
     super()
     this.#services = services
     this.#request = request
+    this.#openStreams = openStreams
     this.#place = request.after
   }
 
@@ -79,6 +81,7 @@ export class EventStream extends Readable {
     this.#isOver = true
     this.#unfollow()
     this.#cancelHeartbeat()
+    this.#cancelRest()
     callback(error)
   }
 
@@ -95,13 +98,15 @@ export class EventStream extends Readable {
     this.#isReading = true
     try {
       while (this.#isWanted && this.#hasNews && !this.#isOver) {
+        if (this.#isResting()) return
         this.#hasNews = false
-        const { scope, isAllowed } = this.#request
-        const rows = await this.#services.feed.page(scope, { order: 'asc', limit: pageSize, after: this.#place, before: null })
+        const { scope, source, isAllowed } = this.#request
+        const { text, place, hasMore } = await source.read(scope, this.#place)
         if (this.#isOver) return
         if (!isAllowed()) return this.end()
-        this.#hasNews ||= rows.length > pageSize
-        this.#pushEvents(rows.slice(0, pageSize))
+        this.#hasNews ||= hasMore
+        this.#place = place
+        if (text !== '') this.#send(text)
       }
     } catch (error) {
       this.destroy(error as Error)
@@ -110,11 +115,18 @@ export class EventStream extends Readable {
     }
   }
 
-  #pushEvents(rows: FeedRow[]): void {
-    const last = rows.at(-1)
-    if (!last) return
-    this.#place = last.seq
-    this.#isWanted = this.push(rows.map(eventText).join(''))
+  #send(text: string): void {
+    this.#isWanted = this.push(text)
+    this.#restsUntil = this.#services.clock.now() + this.#request.source.restMs(this.#openStreams())
+  }
+
+  /** True if the stream told something a moment ago; it then goes on by itself. */
+  #isResting(): boolean {
+    const { clock } = this.#services
+    if (clock.now() >= this.#restsUntil) return false
+    this.#cancelRest()
+    this.#cancelRest = clock.at(this.#restsUntil, () => void this.#advance())
+    return true
   }
 
   #beatLater(): void {
@@ -133,7 +145,3 @@ export class EventStream extends Readable {
     void this.#advance()
   }
 }
-
-/** JSON has no line breaks, so the data is one line. */
-const eventText = ({ id, type, sandbox, created_at: createdAt, data }: FeedRow): string =>
-  `id: ${id}\nevent: ${type}\ndata: ${webhookBody({ id, type, sandbox: sandbox === 1, createdAt, data })}\n\n`

@@ -8,6 +8,7 @@ const mostPerHolder = 20
 export class EventStreams {
   readonly #services: EventStreamServices
   readonly #open = new Map<string, Set<EventStream>>()
+  #count = 0
   #isStopping = false
 
   constructor(services: EventStreamServices) {
@@ -24,9 +25,11 @@ export class EventStreams {
       const message = `${whose} ${mostPerHolder} event streams open, and no more are allowed. Close one of them.`
       throw new SternaError('rate_limit_exceeded', message, { retryAfter: 15 })
     }
-    const stream = new EventStream(this.#services, request)
+    const stream = new EventStream(this.#services, request, () => this.#count)
     this.#open.set(holder, ofHolder.add(stream))
+    this.#count++
     stream.once('close', () => {
+      this.#count--
       ofHolder.delete(stream)
       if (ofHolder.size === 0 && this.#open.get(holder) === ofHolder) this.#open.delete(holder)
     })

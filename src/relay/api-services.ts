@@ -3,11 +3,9 @@ import { deliveryOptions } from '../delivery/delivery-options.ts'
 import { examination } from '../doctor/examination.ts'
 import { explainAddress, type ExplainServices } from '../doctor/explain-address.ts'
 import { ownAddresses, ownRecords } from '../doctor/own-addresses.ts'
-import type { EventFeed } from '../event/event-feed.ts'
 import { ReturnedMailList } from '../feedback/returned-mail-list.ts'
 import type { ApiServices } from '../http/api/operations.ts'
 import { BodyRoom } from '../http/body-room.ts'
-import type { EventStreams } from '../http/event-streams.ts'
 import { SessionEntry } from '../http/session-entry.ts'
 import { MessageReader } from '../message/message-reader.ts'
 import { minuteMs, RateLimiter } from '../rate-limiter.ts'
@@ -25,7 +23,7 @@ const unsubscribesPerMinute = 300
 export function apiServicesOf(
   services: Services,
   { composer, messageParser, refusedLogins }: ListenerTools,
-  { eventFeed, eventStreams }: { eventFeed: EventFeed; eventStreams: EventStreams },
+  { eventFeed, emailChanges, eventStreams }: Pick<ApiServices, 'eventFeed' | 'emailChanges' | 'eventStreams'>,
 ): ApiServices {
   const { core, queue, queueAdmin, erasures, returnedMail, rollup, webhooks, intake, version } = services
   const { config, clock, db, accounts, audit, people } = core
@@ -33,6 +31,7 @@ export function apiServicesOf(
   return {
     version,
     eventFeed,
+    emailChanges,
     eventStreams,
     queue,
     queueAdmin,

@@ -1,3 +1,4 @@
+import { EmailChanges } from '../event/email-changes.ts'
 import { EventFeed } from '../event/event-feed.ts'
 import { apiOperations } from '../http/api/operations.ts'
 import { compatApis } from '../http/compat/compat-apis.ts'
@@ -18,10 +19,10 @@ export function openHttp(services: Services, tools: ListenerTools, stops: Stop[]
   const { core, follower, shares, version } = services
   const { config, clock, log, metrics, health, db, apiKeys, audit, people, sendingDomains } = core
   const eventFeed = new EventFeed(db)
-  const eventStreams = new EventStreams({ feed: eventFeed, follower, clock })
+  const eventStreams = new EventStreams({ follower, clock })
   // Event streams would never end by themselves.
   stops.push(() => eventStreams.stop())
-  const api = apiServicesOf(services, tools, { eventFeed, eventStreams })
+  const api = apiServicesOf(services, tools, { eventFeed, emailChanges: new EmailChanges(db), eventStreams })
   const { hostname, messageSizeLimit, submission, baseUrl, trustedProxies } = config
   const verifiedDomainFor = (accountId: string, name: string) => sendingDomains.verifiedDomainFor(accountId, name)
   return startHttpServer({

@@ -307,6 +307,11 @@ async function followEvents(relay: TestRelay): Promise<void> {
   await relay.send('delivered@simulator.test')
   for (let text = ''; !text.includes('event: email.delivered');) text += (await reader.read()).value
   await reader.cancel()
+  const changes = await fetch(`${relay.baseUrl}/api/events/changes`, { headers: { authorization: `Bearer ${relay.token}` } })
+  const changed = changes.body!.pipeThrough(new TextDecoderStream()).getReader()
+  const id = await relay.send('delivered@simulator.test')
+  for (let text = ''; !text.includes(id);) text += (await changed.read()).value
+  await changed.cancel()
   await isQuiet(relay)
 }
 

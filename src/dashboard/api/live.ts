@@ -1,22 +1,29 @@
 import { signal } from '@preact/signals'
 import { callForResponse, session } from './client.ts'
-import type { MailEvent } from './types.ts'
 
 /** `polling`: the stream cannot be had, so pages look again by themselves. */
 export const liveState = signal<'live' | 'connecting' | 'polling'>('connecting')
 
-type Listener = (event: MailEvent) => void
+/** Emails that were accepted, or to which something happened; `has_more` where others changed, too. */
+export interface EmailChanges {
+  email_ids: string[]
+  has_more: boolean
+}
+
+type Listener = (changes: EmailChanges) => void
 const listeners = new Set<Listener>()
 let stream: AbortController | null = null
-let lastId: string | null = null
 let failures = 0
 let hiddenTimer: ReturnType<typeof setTimeout> | undefined
 
 const hiddenMs = 60_000
 const longestWaitMs = 30_000
 
-/** Calls `listener` for each event of the account while the page is looked at; the function that it gives ends that. */
-export function onMailEvent(listener: Listener): () => void {
+/**
+ * Calls `listener` when emails of the account change while the page is looked at, also once after the stream was lost; the
+ * function that it gives ends that.
+ */
+export function onEmailChange(listener: Listener): () => void {
   listeners.add(listener)
   connect()
   return () => {
@@ -32,10 +39,7 @@ document.addEventListener('visibilitychange', () => {
 })
 
 session.subscribe((current) => {
-  if (current === null) {
-    lastId = null
-    disconnect()
-  }
+  if (current === null) disconnect()
 })
 
 function disconnect(): void {
@@ -51,28 +55,28 @@ function connect(): void {
 }
 
 async function follow(controller: AbortController): Promise<void> {
+  let isFirst = true
   while (stream === controller) {
-    const startedAt = performance.now()
     try {
-      await readStream(controller.signal)
+      await readStream(controller.signal, isFirst)
       failures = 0
     } catch {
-      // A place in the log that is no longer kept cannot be gone on from.
-      if (performance.now() - startedAt < 1_000) lastId = null
       failures++
     }
+    isFirst = false
     if (stream !== controller) return
     liveState.value = failures > 2 ? 'polling' : 'connecting'
     await new Promise((resolve) => setTimeout(resolve, Math.min(longestWaitMs, 1_000 * 2 ** failures)))
   }
 }
 
-async function readStream(aborted: AbortSignal): Promise<void> {
-  const after = lastId === null ? '' : `?after=${lastId}`
-  const response = await callForResponse(`/api/events/stream${after}`, { signal: aborted })
+async function readStream(aborted: AbortSignal, isFirst: boolean): Promise<void> {
+  const response = await callForResponse('/api/events/changes', { signal: aborted })
   if (!response.body) return
   liveState.value = 'live'
   failures = 0
+  // What happened between two streams is told by neither.
+  if (!isFirst) tell({ email_ids: [], has_more: true })
   let text = ''
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
   for (;;) {
@@ -81,16 +85,13 @@ async function readStream(aborted: AbortSignal): Promise<void> {
     text += value
     const blocks = text.split('\n\n')
     text = blocks.pop() ?? ''
-    blocks.forEach(tell)
+    for (const block of blocks) {
+      const data = block.split('\n').find((line) => line.startsWith('data: '))
+      if (data !== undefined) tell(JSON.parse(data.slice(6)) as EmailChanges)
+    }
   }
 }
 
-function tell(block: string): void {
-  const lines = block.split('\n')
-  const id = lines.find((line) => line.startsWith('id: '))?.slice(4)
-  const data = lines.find((line) => line.startsWith('data: '))?.slice(6)
-  if (id === undefined || data === undefined) return
-  lastId = id
-  const event = JSON.parse(data) as MailEvent
-  for (const listener of listeners) listener(event)
+function tell(changes: EmailChanges): void {
+  for (const listener of listeners) listener(changes)
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
 import { call } from '../api/client.ts'
-import { onMailEvent } from '../api/live.ts'
+import { liveState, onEmailChange } from '../api/live.ts'
 import type { Attempt, Email, EmailRecipient, List, MailEvent } from '../api/types.ts'
 import { duration, fullTime, hourMinute } from '../format.ts'
 import { Answer } from '../parts/answer.tsx'
@@ -15,24 +15,19 @@ import { maySend } from '../rights.ts'
 import { Link, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
-/** States that no attempt changes any more. */
-const final = new Set(['delivered', 'bounced', 'complained', 'suppressed', 'failed', 'canceled'])
 const notReached = new Set(['bounced', 'failed', 'suppressed'])
 const mostShown = 20
 
 export default function EmailPage({ params }: PageProps) {
   const path = `/api/emails/${encodeURIComponent(params['id'] ?? '')}`
-  const [isOver, setOver] = useState(false)
-  // Deferrals are not told by the stream, so a waiting email is looked at.
-  const everyMs = isOver ? 30_000 : 2_000
+  const everyMs = liveState.value === 'polling' ? 15_000 : null
   const email = useApi<Email>(path, { everyMs })
   const attempts = useApi<List<Attempt>>(`${path}/attempts?limit=100`, { everyMs })
   const events = useApi<List<MailEvent>>(`${path}/events?limit=100`, { everyMs })
-  useEffect(() => setOver(email.data?.recipients.every(({ status }) => final.has(status)) ?? false), [email.data])
   useEffect(
     () =>
-      onMailEvent(({ data }) => {
-        if (data.email_id !== params['id']) return
+      onEmailChange(({ email_ids: ids, has_more: hasMore }) => {
+        if (!hasMore && !ids.includes(params['id'] ?? '')) return
         for (const resource of [email, attempts, events]) void resource.reload()
       }),
     [path],

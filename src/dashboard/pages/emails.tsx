@@ -1,6 +1,6 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
-import { onMailEvent } from '../api/live.ts'
+import { onEmailChange } from '../api/live.ts'
 import type { Domain, EmailItem, List } from '../api/types.ts'
 import { csvOf, download } from '../download.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
@@ -12,6 +12,7 @@ import { Link, setQuery, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
 const pageSize = 50
+const mostCounted = 1_000
 /** What stands behind a tab: a status of the API, or none. */
 const tabs: Record<string, string | null> = { all: null, waiting: 'processing', failed: 'bounced', scheduled: 'scheduled' }
 const filters = ['status', 'to', 'from', 'domain_id', 'tag', 'since', 'until'] as const
@@ -36,7 +37,7 @@ export default function Emails({ query }: PageProps) {
   }
   const isFirstPage = !query.has('after')
   const list = useApi<List<EmailItem>>(`/api/emails?${asked}`, { everyMs: isFirstPage ? 15_000 : null })
-  const arrived = useArrivals(isFirstPage, list.reload)
+  const arrived = useArrivals(isFirstPage, list.data?.data[0]?.id ?? '', list.reload)
   const isFiltered = filters.some((name) => query.has(name))
   const currentTab = Object.entries(tabs).find(([, status]) => status === query.get('status'))?.[0] ?? ''
   return (
@@ -83,35 +84,28 @@ export default function Emails({ query }: PageProps) {
   )
 }
 
-/** Emails that were told of while the list is scrolled, so that nothing moves under the pointer; an unscrolled list follows by itself. */
-function useArrivals(isFollowed: boolean, reload: () => Promise<void>) {
-  const [count, setCount] = useState(0)
+/**
+ * Counts the emails that arrive while the list is scrolled, so that nothing moves under the pointer; an unscrolled list follows by
+ * itself. Ids sort by time, so newer emails have higher ones than `newestId`.
+ */
+function useArrivals(isFollowed: boolean, newestId: string, reload: () => Promise<void>) {
+  const [arrived, setArrived] = useState<ReadonlySet<string>>(new Set())
+  const newest = useRef(newestId)
+  newest.current = newestId
   useEffect(() => {
     if (!isFollowed) return
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const seen = new Set<string>()
-    const stop = onMailEvent(({ type, data }) => {
-      if (scrollY > 200) {
-        if (type === 'email.sent') seen.add(data.email_id)
-        setCount(seen.size)
-        return
-      }
-      timer ??= setTimeout(() => {
-        timer = undefined
-        void reload()
-      }, 500)
+    return onEmailChange(({ email_ids: ids }) => {
+      if (scrollY <= 200) return void reload()
+      const later = ids.filter((id) => id > newest.current)
+      if (later.length > 0) setArrived((known) => new Set([...known, ...later].slice(-mostCounted)))
     })
-    return () => {
-      clearTimeout(timer)
-      stop()
-    }
   }, [isFollowed])
   const show = (): void => {
-    setCount(0)
+    setArrived(new Set())
     scrollTo(0, 0)
     void reload()
   }
-  return { count, show }
+  return { count: arrived.size, show }
 }
 
 const NoEmail = ({ isFiltered }: { isFiltered: boolean }) =>

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
-import { onMailEvent } from '../api/live.ts'
+import { onEmailChange } from '../api/live.ts'
 import type { EmailItem, Latency, List, Metrics } from '../api/types.ts'
 import { duration, number, percent } from '../format.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
@@ -15,7 +15,8 @@ import { t } from '../texts/texts.ts'
 const hourMs = 3_600_000
 const periods: Record<string, number> = { '24h': 24 * hourMs, '7d': 7 * 24 * hourMs, '30d': 30 * 24 * hourMs }
 
-/** Metrics that change by the minute: what has just happened is fetched again when the stream tells of it. */
+/** How often the figures are fetched again; the latest emails are live. */
+const figuresMs = 15_000
 const counts = 'sent,delivered,bounced,bounced_permanent,bounced_transient,complained,failed,delivery_rate,bounce_rate,complaint_rate'
 
 export default function Overview({ query }: PageProps) {
@@ -26,23 +27,12 @@ export default function Overview({ query }: PageProps) {
   const granularity = isDay ? 'hourly' : 'daily'
   const volume = useApi<Metrics>(
     `/api/analytics?${ranges.current}&granularity=${granularity}&timezone=${encodeURIComponent(zone)}&dimensions=period&metrics=${counts}`,
+    { everyMs: figuresMs },
   )
   const before = useApi<Metrics>(`/api/analytics?${ranges.before}&metrics=sent`)
-  const latency = useApi<Latency>(`/api/analytics/latency?${ranges.current}`)
-  const latest = useApi<List<EmailItem>>('/api/emails?limit=7', { everyMs: 15_000 })
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const stop = onMailEvent(() => {
-      timer ??= setTimeout(() => {
-        timer = undefined
-        for (const resource of [latest, volume, latency]) void resource.reload()
-      }, 1_000)
-    })
-    return () => {
-      clearTimeout(timer)
-      stop()
-    }
-  }, [period])
+  const latency = useApi<Latency>(`/api/analytics/latency?${ranges.current}`, { everyMs: figuresMs })
+  const latest = useApi<List<EmailItem>>('/api/emails?limit=7', { everyMs: 60_000 })
+  useEffect(() => onEmailChange(() => void latest.reload()), [])
   const totals = volume.data?.totals
   const latestRows = latest.data?.data
   return (

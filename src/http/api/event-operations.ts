@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { AccountScope } from '../../account/account-scope.ts'
 import { SternaError } from '../../errors.ts'
+import type { EmailChanges } from '../../event/email-changes.ts'
 import type { EventFeed, FeedRow } from '../../event/event-feed.ts'
 import type { FeedPage } from '../../event/event-search.ts'
 import { publicEventTypes } from '../../event/event-type.ts'
@@ -13,9 +14,11 @@ import type { EventStreams } from '../event-streams.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, textParameter, timeParameter } from '../query.ts'
+import { changeSource, eventSource, type StreamSource } from '../stream-source.ts'
 
 interface EventServices extends AuthenticateServices {
   eventFeed: EventFeed
+  emailChanges: EmailChanges
   eventStreams: EventStreams
 }
 
@@ -32,6 +35,7 @@ const orderParameter = choiceParameter(['asc', 'desc']).meta({
 export const eventOperations = (services: EventServices): Operation[] => [
   listOperation(services),
   streamOperation(services),
+  changesOperation(services),
   getOperation(services),
 ]
 
@@ -103,14 +107,41 @@ const streamOperation = (services: EventServices): Operation =>
     query: { after: textParameter.meta({ description: 'Starts after this event; the header `Last-Event-ID` takes precedence.' }) },
     answers: [{ status: 200, description: 'A stream that does not end by itself.', schema: null, mediaType: 'text/event-stream' }],
     handle: async (ctx, { query }) => {
-      const { accountId, sandbox, actor } = ctx.state.submitter
-      const scope = { accountId, sandbox }
       const lastId = ctx.get('Last-Event-ID') || query.after
-      const after = (await placeOf(services, scope, lastId)) ?? (await services.eventFeed.end())
-      const holder = (actor.type === 'user' && actor.id) || accountId
-      answerWith(ctx, await services.eventStreams.open({ scope, holder, after, isAllowed: () => isInForce(ctx, services) }))
+      const after = (await placeOf(services, ctx.state.submitter, lastId)) ?? (await services.eventFeed.end())
+      await answerWithStream(ctx, services, { source: eventSource(services.eventFeed), after })
     },
   })
+
+const changesOperation = (services: EventServices): Operation =>
+  operation({
+    id: 'events.changes',
+    method: 'GET',
+    path: '/api/events/changes',
+    tag: 'Events',
+    summary: 'Follow which emails change',
+    description:
+      'For pages that show emails and fetch them again when they change. Server-sent events whose `data` is ' +
+      '`{"object":"email_changes","email_ids":["em_…"],"has_more":false}`: up to 100 emails that were accepted, or to which ' +
+      'something happened, attempts that were put off included. `has_more` means that others changed, too. A message ' +
+      'comes at once after a rest, otherwise at most twice a second, and less often the more streams are open. ' +
+      'The stream starts now; after a reconnection, fetch again what you show.',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'A stream that does not end by itself.', schema: null, mediaType: 'text/event-stream' }],
+    handle: async (ctx) =>
+      answerWithStream(ctx, services, { source: changeSource(services.emailChanges), after: await services.eventFeed.end() }),
+  })
+
+async function answerWithStream(
+  ctx: ApiContext,
+  services: EventServices,
+  { source, after }: { source: StreamSource; after: number },
+): Promise<void> {
+  const { accountId, sandbox, actor } = ctx.state.submitter
+  const scope = { accountId, sandbox }
+  const holder = (actor.type === 'user' && actor.id) || accountId
+  answerWith(ctx, await services.eventStreams.open({ scope, source, holder, after, isAllowed: () => isInForce(ctx, services) }))
+}
 
 function answerWith(ctx: ApiContext, stream: EventStream): void {
   // The client may have left in the meantime.

@@ -2,6 +2,7 @@ import type { ApiKeys } from '../../account/api-keys.ts'
 import type { AuditLog } from '../../account/audit-log.ts'
 import type { Sessions } from '../../account/sessions.ts'
 import type { Config } from '../../config/settings.ts'
+import type { EmailChanges } from '../../event/email-changes.ts'
 import type { EventFeed } from '../../event/event-feed.ts'
 import type { SendingDomains } from '../../sending-domain/sending-domains.ts'
 import type { SuppressionEntries } from '../../suppression/suppression-entries.ts'
@@ -64,6 +65,7 @@ export interface ApiServices
   audit: AuditLog
   config: Config
   eventFeed: EventFeed
+  emailChanges: EmailChanges
   eventStreams: EventStreams
   sendingDomains: SendingDomains
   sessions: Sessions

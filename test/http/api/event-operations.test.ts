@@ -1,5 +1,6 @@
 import { get, type IncomingMessage } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
+import { EmailChanges } from '../../../src/event/email-changes.ts'
 import { EventFeed } from '../../../src/event/event-feed.ts'
 import { EventFollower } from '../../../src/event/event-follower.ts'
 import { recordEvent } from '../../../src/event/event-log.ts'
@@ -14,9 +15,9 @@ async function startApi() {
   const api = await startApiServer((services) => {
     const eventFeed = new EventFeed(services.db)
     const follower = new EventFollower({ db: services.db, log: silentLog })
-    const eventStreams = new EventStreams({ feed: eventFeed, follower, clock: services.clock })
+    const eventStreams = new EventStreams({ follower, clock: services.clock })
     Object.assign(made, { streams: eventStreams })
-    return eventOperations({ ...services, eventFeed, eventStreams })
+    return eventOperations({ ...services, eventFeed, emailChanges: new EmailChanges(services.db), eventStreams })
   })
   const { streams } = made as Required<typeof made>
   onTestFinished(() => streams.stop())
@@ -51,10 +52,14 @@ const numbersIn = (events: EventObject[]) => events.map(({ data }) => Number(dat
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
 
 /** A reader of the stream, with what has come so far. */
-async function listen(url: string, token: string, { query = '', lastId }: { query?: string; lastId?: string } = {}) {
+async function listen(
+  url: string,
+  token: string,
+  { query = '', lastId, path = 'stream' }: { query?: string; lastId?: string; path?: string } = {},
+) {
   const headers = { authorization: `Bearer ${token}`, ...(lastId === undefined ? {} : { 'last-event-id': lastId }) }
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    get(`${url}/api/events/stream${query}`, { headers, agent: false }, resolve).on('error', reject)
+    get(`${url}/api/events/${path}${query}`, { headers, agent: false }, resolve).on('error', reject)
   })
   onTestFinished(() => void response.destroy())
   const reader = { response, text: '', isOver: false, events: () => eventsIn(reader.text) }
@@ -259,4 +264,33 @@ test('when the server stops, every stream ends and its connection is closed', as
     await expect.poll(() => reader.isOver).toBe(true)
     expect(reader.response.complete).toBe(true)
   }
+})
+
+test('the changes name every email once, whatever happened to it, and rest in between', async () => {
+  const { clock, key, url, write } = await startApi()
+  const reader = await listen(url, key, { path: 'changes' })
+  const told = () =>
+    reader.text
+      .split('\n\n')
+      .filter((block) => block.startsWith('data: '))
+      .map((block) => JSON.parse(block.slice(6)) as { email_ids: string[]; has_more: boolean })
+  await write([1], {}, 'email.queued')
+  await expect.poll(told).toEqual([{ object: 'email_changes', email_ids: ['em_1'], has_more: false }])
+  await write([2, 2, 3])
+  await write([4], { sandbox: true })
+  await write([5], { accountId: 'acc_9' })
+  await write([3], {}, 'email.queued')
+  clock.advance(499)
+  expect(told().length).toBe(1)
+  clock.advance(1)
+  await expect.poll(told).toHaveLength(2)
+  expect(told()[1]?.email_ids).toEqual(['em_2', 'em_3'])
+})
+
+test('many changes are told as more than can be named', async () => {
+  const { key, url, write } = await startApi()
+  const reader = await listen(url, key, { path: 'changes' })
+  await write(upTo(150))
+  await expect.poll(() => reader.text).toContain('"has_more":true')
+  expect(reader.text.match(/em_\d+/g)).toHaveLength(100)
 })

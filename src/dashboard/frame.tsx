@@ -5,8 +5,7 @@ import type { Domain, List } from './api/types.ts'
 import { Icon, Mark, type IconName } from './parts/icon.tsx'
 import { isOperator, mayChange } from './rights.ts'
 import { Link, place } from './router.tsx'
-import { chooseLanguage, language, languages, t } from './texts/texts.ts'
-import { chooseTheme, theme, themes } from './theme.ts'
+import { t } from './texts/texts.ts'
 
 interface Entry {
   href: string
@@ -125,23 +124,11 @@ function Who() {
   if (!user) return null
   return (
     <div class="who">
-      <b class="cut">{user.email}</b>
+      <Link class="cut" href="/me" aria-current={isCurrent('/me') ? 'page' : undefined} onClick={closeMenu}>
+        <b>{user.email}</b>
+      </Link>
       <span class="muted">{t.roles[user.role] ?? user.role}</span>
       <a href={`${basePath}/docs`}>{t.nav.reference}</a>
-      <select aria-label={t.nav.look} value={theme.value} onChange={(event) => chooseTheme(event.currentTarget.value)}>
-        {themes.map((each) => (
-          <option key={each} value={each}>
-            {t.nav.themes[each]}
-          </option>
-        ))}
-      </select>
-      <select aria-label={t.nav.language} value={language()} onChange={(event) => chooseLanguage(event.currentTarget.value)}>
-        {Object.entries(languages).map(([each, word]) => (
-          <option key={each} value={each}>
-            {word}
-          </option>
-        ))}
-      </select>
       <button class="btn plain small" type="button" onClick={() => void logOut()}>
         {t.nav.logOut}
       </button>

@@ -146,9 +146,10 @@ test('a webhook is added and tested, and a suppressed address is found and remov
 
 test('a browser keeps the language and the look that were chosen', async () => {
   const { relay, tab } = await visitDashboard()
-  await tab.getByLabel('Look').first().selectOption('dark')
+  await tab.goto(`${relay.baseUrl}/me`)
+  await tab.getByLabel('Look').selectOption('dark')
   expect(await tab.locator('html').getAttribute('data-theme')).toBe('dark')
-  await tab.getByLabel('Language').first().selectOption('de')
+  await tab.getByLabel('Language').selectOption('de')
   await tab.getByRole('navigation', { name: 'Hauptmenü' }).waitFor()
   await tab.goto(`${relay.baseUrl}/emails`)
   await tab.getByRole('heading', { name: 'Wo ist meine E-Mail?' }).waitFor()

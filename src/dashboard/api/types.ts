@@ -2,6 +2,7 @@ import type { suppression } from '../../http/api/suppression-operations.ts'
 import type { queueDestination } from '../../http/api/queue-operations.ts'
 import type { webhookTestObject } from '../../http/api/webhook-operations.ts'
 import type { webhookDelivery, webhookResource } from '../../http/api/webhook-resource.ts'
+import type { sessionItem } from '../../http/api/session-operations.ts'
 import type { userResource } from '../../http/api/user-operations.ts'
 import type { attachmentAnswer, attemptResource, emailItem, emailResource } from '../../http/api/email-resource.ts'
 import type { domainSchema } from '../../http/api/domain-resource.ts'
@@ -72,6 +73,8 @@ export interface Session {
   id: string
   user: User
 }
+
+export type SessionItem = Shown<typeof sessionItem.schema>
 
 export interface ApiKey {
   id: string

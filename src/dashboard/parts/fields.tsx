@@ -12,6 +12,7 @@ interface FieldFrame {
   required?: boolean
   maxLength?: number
   spellcheck?: boolean
+  inputMode?: 'numeric'
   /** After the last key, unlike `onValue`. */
   onChange?(): void
 }

@@ -32,7 +32,7 @@ const sessionResource = resource<Session & { user: User }>('Session')({
   ...sessionFields,
   user: [userResource.schema, ({ user }) => userResource.answer(user)],
 })
-const sessionItem = resource<Session & { current: boolean }>('SessionItem')({
+export const sessionItem = resource<Session & { current: boolean }>('SessionItem')({
   ...sessionFields,
   current: z.boolean().describe('Whether this request uses it.'),
 })

@@ -1,0 +1,185 @@
+import { useState } from 'preact/hooks'
+import { invalidate, useApi } from '../api/cache.ts'
+import { call, loadSession, session } from '../api/client.ts'
+import type { List, SessionItem } from '../api/types.ts'
+import { browserName } from '../browser-name.ts'
+import { shortDate } from '../format.ts'
+import { Answer } from '../parts/answer.tsx'
+import { ActionButton } from '../parts/controls.tsx'
+import { CurrentPassword } from '../parts/current-password.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { Choice, Field, Switch } from '../parts/fields.tsx'
+import { Form } from '../parts/form.tsx'
+import { Note, Page, Panel } from '../parts/page.tsx'
+import { Rows, type Column } from '../parts/rows.tsx'
+import { SecondFactorSetup } from '../parts/second-factor.tsx'
+import { Age } from '../parts/time.tsx'
+import { shortcutsAreOn, turnShortcuts } from '../shortcuts.ts'
+import { chooseLanguage, language, languages, t } from '../texts/texts.ts'
+import { chooseTheme, theme, themes } from '../theme.ts'
+
+const leastPasswordLength = 10
+
+/** How the user logs in, and from where; and how this browser shows the dashboard. */
+export default function Me() {
+  const user = session.value?.user
+  if (!user) return null
+  return (
+    <Page
+      narrow
+      title={t.me.title}
+      heading={user.second_factor ? t.me.headingTwo : t.me.headingOne}
+      sub={
+        <>
+          {user.email} <span class="muted">{t.roles[user.role] ?? user.role}</span>
+        </>
+      }
+    >
+      <Password />
+      <SecondFactor isOn={user.second_factor} />
+      <Sessions />
+      <ThisBrowser />
+    </Page>
+  )
+}
+
+function Password() {
+  const [password, setPassword] = useState('')
+  const [next, setNext] = useState('')
+  const [isChanged, setChanged] = useState(false)
+  const change = async (): Promise<void> => {
+    setChanged(false)
+    await call('/session/password', { method: 'POST', body: { password, new_password: next } })
+    setPassword('')
+    setNext('')
+    setChanged(true)
+    invalidate('/session/all')
+  }
+  return (
+    <Panel heading={t.me.password}>
+      <div class="body stack">
+        {isChanged && (
+          <Note tone="ok">
+            <p role="status">
+              <b>{t.me.passwordChanged}</b> {t.me.othersEnded}
+            </p>
+          </Note>
+        )}
+        <Form
+          button={t.me.changePassword}
+          run={change}
+          disabled={password === '' || [...next].length < leastPasswordLength}
+          faults={{ invalid_credentials: t.me.wrongPassword }}
+        >
+          <CurrentPassword value={password} onValue={setPassword} />
+          <Field
+            label={t.me.newPassword}
+            type="password"
+            autocomplete="new-password"
+            hint={t.me.newPasswordHint(leastPasswordLength)}
+            value={next}
+            onValue={setNext}
+          />
+        </Form>
+      </div>
+    </Panel>
+  )
+}
+
+function SecondFactor({ isOn }: { isOn: boolean }) {
+  const [doing, setDoing] = useState<'setUp' | 'turnOff' | null>(null)
+  const done = (): void => setDoing(null)
+  return (
+    <Panel heading={t.secondFactor.heading} text={isOn ? t.secondFactor.isAsked : t.secondFactor.isNotAsked}>
+      <div class="body">
+        {doing === 'setUp' ? (
+          <SecondFactorSetup onDone={done} />
+        ) : isOn ? (
+          <button class="btn" type="button" onClick={() => setDoing('turnOff')}>
+            {t.secondFactor.turnOff}
+          </button>
+        ) : (
+          <button class="btn" type="button" onClick={() => setDoing('setUp')}>
+            {t.secondFactor.setUp}
+          </button>
+        )}
+      </div>
+      {doing === 'turnOff' && <TurnOff onClose={done} />}
+    </Panel>
+  )
+}
+
+function TurnOff({ onClose }: { onClose(): void }) {
+  const [password, setPassword] = useState('')
+  const turnOff = async (): Promise<void> => {
+    await call('/session/totp/remove', { method: 'POST', body: { password } })
+    await loadSession()
+  }
+  return (
+    <Dialog heading={t.secondFactor.turnOff} button={t.secondFactor.turnOff} run={turnOff} onClose={onClose} disabled={password === ''}>
+      <p>{t.secondFactor.turnOffText}</p>
+      <CurrentPassword value={password} onValue={setPassword} />
+    </Dialog>
+  )
+}
+
+function Sessions() {
+  const sessions = useApi<List<SessionItem>>('/session/all')
+  const endOthers = async (): Promise<void> => {
+    for (const { id, current } of sessions.data?.data ?? []) if (!current) await end(id)
+  }
+  const others = (sessions.data?.data.length ?? 1) - 1
+  return (
+    <Panel
+      heading={t.me.sessions}
+      text={t.me.sessionsText}
+      aside={others > 1 && <ActionButton small text={t.me.endOthers(others)} run={endOthers} />}
+    >
+      <Answer of={sessions}>{({ data }) => <Rows rows={data.toReversed()} columns={sessionColumns()} keyOf={({ id }) => id} />}</Answer>
+    </Panel>
+  )
+}
+
+async function end(id: string): Promise<void> {
+  await call(`/session/all/${id}`, { method: 'DELETE' })
+  invalidate('/session/all')
+}
+
+const sessionColumns = (): Column<SessionItem>[] => [
+  {
+    head: t.me.browser,
+    kind: 'title',
+    cell: ({ user_agent: userAgent, current }) => (
+      <>
+        <span title={userAgent}>{browserName(userAgent)}</span> {current && <span class="tag">{t.me.thisOne}</span>}
+      </>
+    ),
+  },
+  { head: t.me.address, cell: ({ address }) => <code>{address}</code> },
+  { head: t.me.begun, kind: 'quiet', cell: ({ created_at: begun }) => shortDate(begun) },
+  { head: t.me.lastSeen, kind: 'quiet', cell: ({ last_seen_at: seen }) => <Age of={seen} /> },
+  {
+    head: '',
+    cell: ({ id, current }) =>
+      !current && (
+        <div class="acts end">
+          <ActionButton small text={t.me.end} run={() => end(id)} />
+        </div>
+      ),
+  },
+]
+
+const ThisBrowser = () => (
+  <Panel heading={t.me.thisBrowser} text={t.me.thisBrowserText}>
+    <div class="body settings">
+      <Choice
+        label={t.me.look}
+        value={theme.value}
+        options={themes.map((each) => [each, t.me.themes[each] ?? each])}
+        onValue={chooseTheme}
+      />
+      <Choice label={t.me.language} value={language()} options={Object.entries(languages)} onValue={chooseLanguage} />
+      <Switch label={t.me.shortcuts} on={shortcutsAreOn.value} onChange={turnShortcuts} />
+    </div>
+  </Panel>
+)

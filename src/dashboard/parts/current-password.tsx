@@ -1,0 +1,18 @@
+import { session } from '../api/client.ts'
+import { t } from '../texts/texts.ts'
+import { Field } from './fields.tsx'
+
+/** Asks the user for the password again; a password manager sees whose it is. */
+export const CurrentPassword = ({ value, onValue, hint }: { value: string; onValue(value: string): void; hint?: string }) => (
+  <>
+    <input type="text" autocomplete="username" value={session.value?.user.email ?? ''} readonly hidden />
+    <Field
+      label={t.me.currentPassword}
+      type="password"
+      autocomplete="current-password"
+      value={value}
+      onValue={onValue}
+      {...(hint === undefined ? {} : { hint })}
+    />
+  </>
+)

@@ -1,0 +1,45 @@
+import type { ComponentChildren } from 'preact'
+import { t } from '../texts/texts.ts'
+import { Refusal } from './answer.tsx'
+import { useAction } from './controls.tsx'
+
+interface FormFrame {
+  /** The word on the button that sends it. */
+  button: string
+  run(): Promise<unknown>
+  disabled?: boolean
+  /** Beside the button. */
+  others?: ComponentChildren
+  /** What to say instead of the API's own words, by the names of its errors. */
+  faults?: Record<string, string>
+  children: ComponentChildren
+}
+
+/** Fields with a button below them; what was refused stands between. */
+export function Form({ button, run, disabled = false, others, faults = {}, children }: FormFrame) {
+  const { busy, error, start } = useAction(run)
+  const fault = error && (error.status === 0 ? t.offline : faults[error.code])
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        start()
+      }}
+    >
+      {children}
+      {fault && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      {error && !fault && <Refusal error={error} />}
+      <div class="acts">
+        <button class="btn main" type="submit" aria-busy={busy} disabled={disabled}>
+          {button}
+        </button>
+        {others}
+      </div>
+    </form>
+  )
+}

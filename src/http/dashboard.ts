@@ -83,8 +83,8 @@ export class Dashboard {
   }
 }
 
-/** True if the server may show a login at this host. */
-function isOwnHost(hostname: string, baseUrl: string): boolean {
+/** True if the server may show its own pages at this host. */
+export function isOwnHost(hostname: string, baseUrl: string): boolean {
   const host = hostname.toLowerCase().replace(/^\[|\]$/g, '')
   return host === new URL(baseUrl).hostname.replace(/^\[|\]$/g, '') || host === 'localhost' || isIP(host) !== 0
 }

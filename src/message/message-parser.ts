@@ -20,10 +20,10 @@ export interface ParsedAttachment {
   contentId: string | null
 }
 
-/** What to read from a message: everything except attachments, or one attachment by position. */
-export type ParserRequest = { attachment: number | null }
+/** What to read from a message: everything except attachments, one attachment by position, or its HTML with at most so many bytes. */
+export type ParserRequest = { attachment: number | null } | { htmlLimit: number }
 
-/** The content of an attachment precedes `found`, which says whether there is one at that position. */
+/** The bytes precede `found`, which says whether the message has them. */
 export type ParserAnswer = { message: ParsedMessage } | { found: boolean }
 
 export interface MessageParser {
@@ -35,6 +35,11 @@ export interface MessageParser {
   parse(load: Load): Promise<ParsedMessage | null>
   /** The same for the content of the attachment at this position in `attachments`; null if there is none. */
   attachment(load: Load, place: number): Promise<Uint8Array[] | null>
+  /**
+   * The same for its HTML as UTF-8, with its own pictures in place of the links to them; null if it has none. Rejects with
+   * `invalid_message` if the HTML is larger than `limit` bytes; pictures that no longer fit are left out.
+   */
+  html(load: Load, limit: number): Promise<Uint8Array[] | null>
   /** Ends the parser; waiting messages are rejected with `service_unavailable`. */
   stop(): Promise<void>
 }
@@ -43,15 +48,17 @@ export interface MessageParser {
 export function startMessageParser({ timeoutMs = 5000, maxOldSpaceMb = 256 } = {}): MessageParser {
   const child = new URL('./parser-process.ts', import.meta.url)
   const reader = new UntrustedReader<ParserRequest, ParserAnswer>({ child, timeoutMs, maxOldSpaceMb })
+  const bytes = async (load: Load, request: ParserRequest): Promise<Uint8Array[] | null> => {
+    const reading = await reader.read(load, request)
+    return reading && 'found' in reading.answer && reading.answer.found ? reading.pieces : null
+  }
   return {
     async parse(load) {
       const reading = await reader.read(load, { attachment: null })
       return reading && 'message' in reading.answer ? reading.answer.message : null
     },
-    async attachment(load, place) {
-      const reading = await reader.read(load, { attachment: place })
-      return reading && 'found' in reading.answer && reading.answer.found ? reading.pieces : null
-    },
+    attachment: (load, place) => bytes(load, { attachment: place }),
+    html: (load, limit) => bytes(load, { htmlLimit: limit }),
     stop: () => reader.stop(),
   }
 }

@@ -145,6 +145,18 @@ export class MessageReader {
     return rows.map(({ bytes }) => bytes)
   }
 
+  /** The same, chunk by chunk, so that no more of it is in memory than is on its way. Ends early if it is removed meanwhile. */
+  async *chunks(messageId: string): AsyncGenerator<Uint8Array, void, undefined> {
+    for (let chunk = 0; ; chunk++) {
+      const [row] = await this.#db.slowRead<{ bytes: Uint8Array }>(
+        `select bytes from content where message_id = :messageId and chunk = :chunk and ${isKept}`,
+        { messageId, chunk },
+      )
+      if (!row) return
+      yield row.bytes
+    }
+  }
+
   /** A page of the delivery attempts of a message, newest first. Uses the index attempt_message. */
   attempts(messageId: string, page: Page): Promise<AttemptRow[]> {
     const { condition, order, params } = pageClause(page, 'attempt.id')

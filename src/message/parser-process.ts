@@ -2,6 +2,7 @@ import { simpleParser, type ParsedMail } from 'mailparser'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { readUntrusted } from '../untrusted-reader-child.ts'
 import type { ParsedMessage, ParserAnswer, ParserRequest } from './message-parser.ts'
+import { withPictures } from './shown-html.ts'
 
 /** Parses untrusted MIME with mailparser. Started, and killed if needed, by message-parser.ts. */
 
@@ -27,10 +28,18 @@ function messageFrom(parsed: ParsedMail): ParsedMessage {
   }
 }
 
-readUntrusted<ParserRequest, ParserAnswer>(async (document, { attachment }, sendBytes) => {
+/** The HTML to look at; undefined if there is none. */
+function shownHtml({ html, attachments }: ParsedMail, limit: number): Buffer | undefined {
+  if (!html) return undefined
+  const shown = Buffer.from(withPictures(html, attachments, limit))
+  if (shown.length > limit) throw new Error(`its HTML is larger than ${limit / 1024 / 1024} MiB.`)
+  return shown
+}
+
+readUntrusted<ParserRequest, ParserAnswer>(async (document, request, sendBytes) => {
   const parsed = await simpleParser(document, options)
-  if (attachment === null) return { message: messageFrom(parsed) }
-  const content = parsed.attachments[attachment]?.content
-  if (content) sendBytes(content)
-  return { found: content !== undefined }
+  if ('attachment' in request && request.attachment === null) return { message: messageFrom(parsed) }
+  const bytes = 'htmlLimit' in request ? shownHtml(parsed, request.htmlLimit) : parsed.attachments[request.attachment ?? 0]?.content
+  if (bytes) sendBytes(bytes)
+  return { found: bytes !== undefined }
 })

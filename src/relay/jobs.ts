@@ -10,7 +10,7 @@ import type { Services } from './services.ts'
 import type { Stop } from './stop.ts'
 
 /** Starts the jobs that run every minute. */
-export function startJobs(services: Services, { certificate, refusedLogins }: Listeners, stops: Stop[]): Scheduler {
+export function startJobs(services: Services, { certificate, previews, refusedLogins }: Listeners, stops: Stop[]): Scheduler {
   const { core, rollup, returnedMail, erasures, uploads } = services
   const { config, clock, log, db, upkeep, apiKeys, audit, people, sendingDomains } = core
   const cron = '* * * * *'
@@ -41,6 +41,7 @@ export function startJobs(services: Services, { certificate, refusedLogins }: Li
       { name: 'database file maintenance', cron, run: () => upkeep.run() },
       { name: 'certificate', cron, run: () => certificate.look() },
       { name: 'refused logins', cron, run: async () => refusedLogins.tell() },
+      { name: 'old previews', cron, run: async () => previews.sweep() },
       { name: 'ended sessions', cron, run: () => people.sessions.sweep() },
     ],
     log,

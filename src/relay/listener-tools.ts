@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { RefusedLogins } from '../account/refused-logins.ts'
 import type { Core } from '../core.ts'
 import { EmailComposer } from '../http/api/email-composer.ts'
+import { Previews } from '../http/previews.ts'
 import { RateLimit } from '../http/rate-limit.ts'
 import { startMessageParser, type MessageParser } from '../message/message-parser.ts'
 import { loadOrMakeCertificate, type Certificate } from '../smtp-server/self-signed-certificate.ts'
@@ -12,6 +13,7 @@ import type { Stop } from './stop.ts'
 export interface ListenerTools {
   messageParser: MessageParser
   composer: EmailComposer
+  previews: Previews
   rateLimit: RateLimit
   refusedLogins: RefusedLogins
   tls: Certificate
@@ -33,7 +35,7 @@ export async function startTools(core: Core, stops: Stop[]): Promise<ListenerToo
   }
   const refusedLogins = new RefusedLogins(log)
   stops.push(() => refusedLogins.tell())
-  return { messageParser, composer, rateLimit, refusedLogins, tls }
+  return { messageParser, composer, previews: new Previews(clock), rateLimit, refusedLogins, tls }
 }
 
 export const certificateFor = ({ config, clock }: Core): Promise<Certificate> =>

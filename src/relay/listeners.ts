@@ -3,6 +3,7 @@ import type { RefusedLogins } from '../account/refused-logins.ts'
 import { connectionFigures } from '../connection/connection-figures.ts'
 import { startReturnPathServer } from '../feedback/return-path-server.ts'
 import { startMetricsListener, type MetricsListener } from '../http/metrics-listener.ts'
+import type { Previews } from '../http/previews.ts'
 import { CertificateRenewal } from '../smtp-server/certificate-renewal.ts'
 import type { SmtpServer } from '../smtp-server/open-smtp-ports.ts'
 import { startSubmissionServer } from '../submission/submission-server.ts'
@@ -26,6 +27,7 @@ export interface ListenAddresses {
 export interface Listeners {
   addresses: ListenAddresses
   certificate: CertificateRenewal
+  previews: Previews
   refusedLogins: RefusedLogins
 }
 
@@ -33,7 +35,7 @@ export interface Listeners {
 export async function openListeners(services: Services, stops: Stop[]): Promise<Listeners> {
   const { core, certified } = services
   const tools = await startTools(core, stops)
-  const { tls, refusedLogins } = tools
+  const { tls, previews, refusedLogins } = tools
   const listeners: { useCertificate(tls: Certificate): void; stop(graceMs: number): Promise<void> }[] = []
   stops.push(() => Promise.all(listeners.map((listener) => listener.stop(graceMs))))
   const submission = await openSubmission(services, tools)
@@ -54,7 +56,7 @@ export async function openListeners(services: Services, stops: Stop[]): Promise<
     log: core.log,
   })
   const addresses = { http: http.addresses, submission: submission.addresses, returnPath: returnPath.addresses, metrics: metrics.addresses }
-  return { addresses, certificate, refusedLogins }
+  return { addresses, certificate, previews, refusedLogins }
 }
 
 const openMetrics = ({ core: { config, log, metricsPage }, version }: Services): Promise<MetricsListener> =>

@@ -9,6 +9,16 @@ const message = (text: string) => [Buffer.from(`From: a@b\r\nSubject: =?utf-8?q?
 const parse = (...pieces: Uint8Array[]) => parser.parse(async () => pieces)
 
 describe('the message parser', () => {
+  it('reads the HTML to look at, no longer than is asked for', async () => {
+    start()
+    const html = (bytes: Uint8Array, limit: number) => parser.html(async () => [bytes], limit)
+    const page = Buffer.from('Content-Type: text/html; charset=utf-8\r\n\r\n<p>ü</p>')
+    expect(Buffer.concat((await html(page, 100)) ?? []).toString()).toBe('<p>ü</p>')
+    await expect(html(page, 8)).rejects.toMatchObject({ code: 'invalid_message' })
+    expect(await html(Buffer.from('Subject: none\r\n\r\ntext'), 100)).toBeNull()
+    expect(await parser.html(async () => [], 100)).toBeNull()
+  })
+
   it('reads html, text, attachments and headers', async () => {
     const bytes = [
       'Subject: =?utf-8?q?=C3=BC?=',

@@ -3,9 +3,11 @@ import type { Attempt, Outcome, Postponed, DeliveryJob } from '../../src/deliver
 import { EmailComposer } from '../../src/http/api/email-composer.ts'
 import { emailOperations } from '../../src/http/api/email-operations.ts'
 import type { SendServices } from '../../src/http/api/send-emails.ts'
+import { previewOperations } from '../../src/http/api/preview-operations.ts'
 import { templateOperations } from '../../src/http/api/template-operations.ts'
 import { BodyRoom } from '../../src/http/body-room.ts'
 import type { Operation } from '../../src/http/operation.ts'
+import { Previews } from '../../src/http/previews.ts'
 import { silentLog } from '../../src/log.ts'
 import { MessageReader } from '../../src/message/message-reader.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
@@ -54,18 +56,18 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
     const composer = new EmailComposer({ clock, templates: templates.live, messageSizeLimit, unsubscribe: unsubscribeContext })
     onTestFinished(() => composer.stop())
     const send: SendServices = { composer, accept: intake.accept, acceptBatch: intake.acceptBatch }
+    const stored = { messageParser: fileMessageParser(), baseUrl: 'https://mail.example.com', messages: new MessageReader(db) }
     const emails = emailOperations({
       ...services,
       ...send,
-      messageParser: fileMessageParser(),
-      baseUrl: 'https://mail.example.com',
+      ...stored,
       bodyRoom: new BodyRoom(),
       resend: intake.resend,
-      messages: new MessageReader(db),
       isSuspended: (accountId) => services.accounts.isSuspended(accountId),
       waitingMail: new WaitingMail({ db, clock, noteWaiting: (name, dueAt) => runner.noteWaiting(name, dueAt) }),
     })
-    return [...emails, ...templateOperations({ ...send, templates })]
+    const previews = previewOperations({ ...stored, previews: new Previews(clock) })
+    return [...emails, ...previews, ...templateOperations({ ...send, templates })]
   }
   const api = await startApiServer(operations)
   await queue?.start()

@@ -212,6 +212,7 @@ async function changeEmails(relay: TestRelay): Promise<void> {
   await isQuiet(relay)
   await call(relay, 'POST', `/api/emails/${first}/resend`)
   await call(relay, 'GET', `/api/emails/${first}/attachments`)
+  await call(relay, 'GET', `/api/emails/${first}/headers`)
   await isQuiet(relay)
 }
 

@@ -3,6 +3,7 @@ import { emailAttachmentOperations, type EmailAttachmentServices } from './email
 import { emailChangeOperations, type EmailChangeServices } from './email-change-operations.ts'
 import { emailReadingOperations, type EmailReadingServices } from './email-reading-operations.ts'
 import { emailSendingOperations, type EmailSendingServices } from './email-sending-operations.ts'
+import { emailSourceOperations } from './email-source-operations.ts'
 
 export type EmailServices = EmailSendingServices & EmailReadingServices & EmailChangeServices & EmailAttachmentServices
 
@@ -12,4 +13,5 @@ export const emailOperations = (services: EmailServices): Operation[] => [
   ...emailReadingOperations(services),
   ...emailChangeOperations(services),
   ...emailAttachmentOperations(services),
+  ...emailSourceOperations(services),
 ]

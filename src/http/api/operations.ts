@@ -27,6 +27,7 @@ import { explainOperations, type ExplainOperationServices } from './explain-oper
 import { feedbackOperations, type FeedbackOperationServices } from './feedback-operations.ts'
 import { metricsOperations, type MetricsServices } from './metrics-operations.ts'
 import { passwordOperations, type PasswordServices } from './password-operations.ts'
+import { previewOperations, type PreviewServices } from './preview-operations.ts'
 import { queueOperations, type QueueServices } from './queue-operations.ts'
 import { serverDomainOperations } from './server-domain-operations.ts'
 import { sessionOperations, type SessionServices } from './session-operations.ts'
@@ -55,6 +56,7 @@ export interface ApiServices
     ApiKeyServices,
     DomainOperationsServices,
     PasswordServices,
+    PreviewServices,
     SessionServices,
     SuppressionPolicyServices,
     UnsubscribeServices,
@@ -83,6 +85,7 @@ export function apiOperations(services: ApiServices): Operation[] {
     // `/api/emails/metrics` must come before `/api/emails/{id}`.
     ...analyticsOperations(services),
     ...emailOperations(services),
+    ...previewOperations(services),
     ...domainOperations(services),
     ...domainReportOperations(services),
     ...templateOperations(services),

@@ -206,6 +206,7 @@ async function ask(db: Database, accountId: string): Promise<boolean> {
         timeZone: new TimeZone(zone),
         dimensions: by,
         domainIds: null,
+        tag: null,
       }
       const report = await readReport(db, { name: table ?? 'rollup', columns: table ? latencyColumns : countedMetrics }, request)
       if (!report || report.totals.every((total) => total === 0)) throw new Error(`${name}: nothing was counted`)

@@ -26,6 +26,8 @@ export interface ReportRequest {
   dimensions: readonly Dimension[]
   /** Null: all. */
   domainIds: string[] | null
+  /** `name=value`: only mail with this tag, with no dimension that has values of its own. Null: all. */
+  tag: string | null
 }
 
 /** One line of a report; null where a dimension was not requested. */
@@ -54,12 +56,17 @@ const wholeTime = 8_640_000_000_000_000
 
 /** What happened to an account's live mail. Null if it has more than `mostRows` lines. */
 export async function readReport(db: Pick<Database, 'slowRead'>, table: CountTable, request: ReportRequest): Promise<Report | null> {
-  const [total] = await readRows(db, table, { ...request, dimensions: [] })
-  const totals = total?.counts ?? table.columns.map(() => 0)
+  const totals = await readTotals(db, table, request)
   if (request.dimensions.length === 0) return { totals, rows: [] }
   const rows = await readRows(db, table, request)
   if (rows.length > mostRows) return null
   return { totals, rows: request.dimensions.join() === 'period' ? withEmptyPeriods(rows, table, request) : rows.toSorted(inOrder) }
+}
+
+/** The sums of all rows, whatever the dimensions; in the order of the table's columns. */
+export async function readTotals(db: Pick<Database, 'slowRead'>, table: CountTable, request: ReportRequest): Promise<number[]> {
+  const [total] = await readRows(db, table, { ...request, dimensions: [] })
+  return total?.counts ?? table.columns.map(() => 0)
 }
 
 async function readRows(db: Pick<Database, 'slowRead'>, table: CountTable, request: ReportRequest): Promise<ReportRow[]> {
@@ -92,7 +99,8 @@ const periodNameOf = (unit: number, segment: Segment, granularity: Granularity):
 const campaign = { first: 'campaign=', end: 'campaign>' }
 const campaignParams = { firstValue: campaign.first, endValue: campaign.end }
 
-function breakdownOf({ name }: CountTable, by: readonly Dimension[]): Breakdown {
+function breakdownOf({ name }: CountTable, { dimensions: by, tag }: ReportRequest): Breakdown {
+  if (tag !== null) return 'tag'
   if (name === 'rollup_latency') return by.includes('provider') ? 'provider' : ''
   const dimension = valueDimensions.find((each) => by.includes(each))
   return dimension === 'campaign' ? 'tag' : (dimension ?? '')
@@ -135,7 +143,7 @@ async function* piecesOf(
       `select start from ${table.name}
         where account_id = :accountId and breakdown = :breakdown and span = :span and start >= :at and start < :to
         order by start limit 1 offset :pieceRows`,
-      { accountId: request.accountId, breakdown: breakdownOf(table, request.dimensions), span, at, to, pieceRows },
+      { accountId: request.accountId, breakdown: breakdownOf(table, request), span, at, to, pieceRows },
     )
     const end = edge ? Math.max(edge.start, at + span) : to
     yield { span, from: at, to: end }
@@ -145,17 +153,18 @@ async function* piecesOf(
 
 /** Uses the primary key. The casts make SQLite divide as integers, because it treats parameters as floating-point numbers. */
 function readPiece(db: Pick<Database, 'slowRead'>, piece: Stretch, { table, segment, unitMs, request }: Reading): Promise<CountRow[]> {
-  const { accountId, domainIds, dimensions: by } = request
+  const { accountId, domainIds, tag, dimensions: by } = request
   const names = (domainIds ?? []).map((_, place) => `d${place}`)
   const domain = by.includes('domain') ? 'domain_id' : "''"
   const value = valueDimensions.some((each) => by.includes(each)) ? 'value' : "''"
   const ofCampaigns = by.includes('campaign') ? 'and value >= :firstValue and value < :endValue' : ''
+  const ofTag = tag === null ? '' : 'and value = :tag'
   const ofDomains = domainIds === null ? '' : `and domain_id in (${names.map((name) => `:${name}`).join(', ')})`
   const sums = table.columns.map((name) => `cast(sum(${name}) as bigint) as ${name}`).join(', ')
   const params: Record<string, Value> = {
     ...piece,
     accountId,
-    breakdown: breakdownOf(table, by),
+    breakdown: breakdownOf(table, request),
     offset: segment.offset,
     unitMs,
     ...campaignParams,
@@ -164,10 +173,10 @@ function readPiece(db: Pick<Database, 'slowRead'>, piece: Stretch, { table, segm
     `select (start + cast(:offset as bigint)) / cast(:unitMs as bigint) as unit, ${domain} as domain_id, ${value} as value, ${sums}
        from ${table.name}
       where account_id = :accountId and breakdown = :breakdown and span = :span and start >= :from and start < :to
-            ${ofCampaigns} ${ofDomains}
+            ${ofCampaigns} ${ofTag} ${ofDomains}
       group by 1, 2, 3
       limit ${mostRows * 2}`,
-    { ...params, ...Object.fromEntries(names.map((name, place) => [name, domainIds?.[place] ?? ''])) },
+    { ...params, ...(tag === null ? {} : { tag }), ...Object.fromEntries(names.map((name, place) => [name, domainIds?.[place] ?? ''])) },
   )
 }
 

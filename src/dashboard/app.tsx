@@ -9,6 +9,7 @@ const routes: Route[] = [
   { pattern: '/', load: () => import('./pages/overview.tsx') },
   { pattern: '/emails', load: () => import('./pages/emails.tsx') },
   { pattern: '/emails/:id', load: () => import('./pages/email.tsx') },
+  { pattern: '/analytics', load: () => import('./pages/analytics.tsx') },
   { pattern: '/domains', load: () => import('./pages/domains.tsx') },
   { pattern: '/domains/:name', load: () => import('./pages/domain.tsx') },
   { pattern: '/suppressions', load: () => import('./pages/suppressions.tsx') },

@@ -16,6 +16,10 @@ export const clockTime = (time: string | number): string => format(time, { timeS
 export const fullTime = (time: string | number): string => format(time, { dateStyle: 'long', timeStyle: 'medium' })
 /** `22 November` */
 export const dayMonth = (time: string | number): string => format(time, { day: 'numeric', month: 'long' })
+/** `22 Nov` */
+export const dayShort = (time: string | number): string => format(time, { day: 'numeric', month: 'short' })
+/** `November 2026` */
+export const monthYear = (time: string | number): string => format(time, { month: 'long', year: 'numeric' })
 /** `22 Nov 2026` */
 export const shortDate = (time: string | number): string => format(time, { dateStyle: 'medium' })
 /** `22 Nov, 14:02` */
@@ -47,7 +51,7 @@ export function ago(time: string, now = Date.now()): string {
 export function duration(ms: number): string {
   if (ms < secondMs) return `${Math.round(ms)} ms`
   if (ms < minuteMs) return t.time.seconds(number(ms / secondMs, ms < 10 * secondMs ? 1 : 0))
-  if (ms < hourMs) return t.time.minutes(Math.round(ms / minuteMs))
+  if (ms < hourMs) return t.time.minutes(number(ms / minuteMs, ms < 10 * minuteMs ? 1 : 0))
   return t.time.hours(number(ms / hourMs, 1))
 }
 

@@ -79,6 +79,7 @@ function Navigation({ name }: { name: string }) {
         entries={[
           { href: '/', icon: 'home', text: t.nav.overview },
           { href: '/emails', icon: 'mail', text: t.nav.emails },
+          { href: '/analytics', icon: 'chart', text: t.nav.analytics },
         ]}
       />
       <Group heading={t.nav.sending} entries={sending} />

@@ -215,7 +215,7 @@ test(
             const [from, to] = [start + span[0], start + span[1]]
             const by: Dimension[] = value === null ? frame : [...frame, value]
             const periodOf = by.includes('period') ? periodBy(granularity, zone) : () => null
-            const request = { accountId, from, to, granularity, timeZone: new TimeZone(zone), domainIds: null }
+            const request = { accountId, from, to, granularity, timeZone: new TimeZone(zone), domainIds: null, tag: null }
             const report = await readReport(db, rollup, { ...request, dimensions: by })
             const totals = { period: null, domainId: null, value: null, counts: report!.totals }
             expect(nonZero([totals], rollup)).toEqual(recount(log, { by: [], from, to, periodOf: () => null }, ({ metrics }) => metrics))

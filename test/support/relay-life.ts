@@ -385,7 +385,8 @@ async function operate(relay: TestRelay): Promise<void> {
   for (const dimensions of ['', 'period', 'period,domain', 'tag', 'campaign', 'template', 'bounce_category', 'domain&domain_id=dom_1']) {
     await ask('GET', `/api/analytics?dimensions=${dimensions}`)
   }
-  await ask('GET', '/api/analytics/latency')
+  await ask('GET', '/api/analytics?dimensions=period&tag=campaign=spring&compare=previous')
+  await ask('GET', '/api/analytics/latency?compare=previous')
   const { data } = await ask('GET', '/api/emails?to=clicked@simulator.test&limit=1')
   await ask('GET', `/api/analytics/links?email_id=${data[0].id}`)
   for (const { template_id: id } of (await ask('GET', '/api/analytics?dimensions=template')).data)

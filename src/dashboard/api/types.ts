@@ -1,3 +1,5 @@
+import type { latencyAnswer } from '../../http/api/analytics-latency-operations.ts'
+import type { metricsAnswer } from '../../http/api/analytics-operations.ts'
 import type { suppression } from '../../http/api/suppression-operations.ts'
 import type { queueDestination } from '../../http/api/queue-operations.ts'
 import type { webhookTestObject } from '../../http/api/webhook-operations.ts'
@@ -88,15 +90,9 @@ export interface ApiKey {
   expires_at: string | null
 }
 
-export interface Metrics {
-  totals: Record<string, number>
-  data?: (Record<string, number | undefined> & { period?: string; provider?: string | null; bounce_category?: string })[]
-}
-
-export interface Latency {
-  totals: { p50_ms: number | null; p95_ms: number | null }
-  data: { provider?: string | null; p50_ms: number | null; p95_ms: number | null }[]
-}
+export type Metrics = Shown<typeof metricsAnswer>
+export type MetricsRow = NonNullable<Metrics['data']>[number]
+export type Latency = Shown<typeof latencyAnswer>
 
 /** What the API says where it refuses. */
 export interface Problem {

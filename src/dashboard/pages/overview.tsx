@@ -7,7 +7,8 @@ import { Answer, Empty } from '../parts/answer.tsx'
 import { Attention } from '../parts/attention.tsx'
 import { Segments } from '../parts/controls.tsx'
 import { EmailTable } from '../parts/email-rows.tsx'
-import { Live, Page, Panel, Scroll } from '../parts/page.tsx'
+import { ByProvider, Causes } from '../parts/mail-breakdowns.tsx'
+import { Live, Page, Panel } from '../parts/page.tsx'
 import { VolumeChart } from '../parts/volume-chart.tsx'
 import { Link, setQuery, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
@@ -42,7 +43,7 @@ export default function Overview({ query }: PageProps) {
       sub={
         <>
           <Live />
-          {totals && <span>{t.overview.summary(totals['sent'] ?? 0, t.overview.periods[period] ?? period)}</span>}
+          {totals && <span>{t.overview.summary(totals.sent ?? 0, t.overview.periods[period] ?? period)}</span>}
         </>
       }
       actions={
@@ -54,16 +55,16 @@ export default function Overview({ query }: PageProps) {
         />
       }
     >
-      <Attention complaintRate={totals?.['complaint_rate'] ?? 0} complaints={totals?.['complained'] ?? 0} />
+      <Attention complaintRate={totals?.complaint_rate ?? 0} complaints={totals?.complained ?? 0} />
       <section class="panel" aria-label={t.overview.figures}>
         <Answer of={volume} rows={2}>
-          {(metrics) => <Figures totals={metrics.totals} before={before.data?.totals['sent']} latency={latency.data} period={period} />}
+          {(metrics) => <Figures totals={metrics.totals} before={before.data?.totals.sent} latency={latency.data} period={period} />}
         </Answer>
       </section>
-      {volume.data?.data && <VolumeChart rows={volume.data.data} isHourly={isDay} />}
+      {volume.data?.data && <VolumeChart rows={volume.data.data} steps={{ granularity, isLong: !isDay }} />}
       <div class="cols">
-        <Providers range={ranges.current} latency={latency.data} />
-        <Causes range={ranges.current} />
+        <ByProvider range={ranges.current} latency={latency.data} plain />
+        <Causes range={ranges.current} plain />
       </div>
       <Panel heading={t.overview.latest} aside={<Link href="/emails">{t.overview.allEmails}</Link>}>
         <Answer of={latest} rows={7}>
@@ -93,7 +94,7 @@ function useRanges(period: string): { current: string; before: string } {
   return { current: range(openedAt - length, null), before: range(openedAt - 2 * length, openedAt - length) }
 }
 
-function verdict(totals: Record<string, number> | undefined, latest: EmailItem[] | undefined): string {
+function verdict(totals: Metrics['totals'] | undefined, latest: EmailItem[] | undefined): string {
   if (!totals || !latest) return t.overview.title
   if (latest.length === 0) return t.overview.nothingSent
   const { sent = 0, delivered = 0 } = totals
@@ -104,15 +105,15 @@ function verdict(totals: Record<string, number> | undefined, latest: EmailItem[]
 }
 
 interface FiguresFrame {
-  totals: Record<string, number>
+  totals: Metrics['totals']
   before: number | undefined
   latency: Latency | undefined
   period: string
 }
 
 function Figures({ totals, before, latency, period }: FiguresFrame) {
-  const count = (name: string): number => totals[name] ?? 0
-  const share = (name: string): string => (count('sent') === 0 ? '—' : percent(count(name)))
+  const count = (name: keyof Metrics['totals']): number => totals[name] ?? 0
+  const share = (name: keyof Metrics['totals']): string => (count('sent') === 0 ? '—' : percent(count(name)))
   const { p50_ms: median = null, p95_ms: slow = null } = latency?.totals ?? {}
   const figures: [string, string, string][] = [
     [
@@ -139,96 +140,5 @@ function Figures({ totals, before, latency, period }: FiguresFrame) {
         </div>
       ))}
     </dl>
-  )
-}
-
-function Providers({ range, latency }: { range: string; latency: Latency | undefined }) {
-  const providers = useApi<Metrics>(`/api/analytics?${range}&dimensions=provider&metrics=sent,delivered,delivery_rate,bounced`)
-  const medianOf = (provider: string | null | undefined): string => {
-    const median = latency?.data.find((row) => row.provider === provider)?.p50_ms ?? null
-    return median === null ? '—' : duration(median)
-  }
-  return (
-    <Panel heading={t.overview.whoTakes}>
-      <Answer of={providers}>
-        {({ data = [] }) => (
-          <Scroll name={t.overview.whoTakes}>
-            <table class="tight">
-              <thead>
-                <tr>
-                  <th scope="col">{t.overview.provider}</th>
-                  <th scope="col" class="num">
-                    {t.overview.delivered}
-                  </th>
-                  <th scope="col" class="num">
-                    {t.overview.bounced}
-                  </th>
-                  <th scope="col" class="num">
-                    {t.overview.median}
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {data
-                  .filter(({ delivered = 0, bounced = 0 }) => delivered + bounced > 0)
-                  .toSorted((one, other) => (other['delivered'] ?? 0) - (one['delivered'] ?? 0))
-                  .map(({ provider, delivered = 0, bounced = 0 }) => (
-                    <tr key={provider}>
-                      <th scope="row">{t.providers[provider ?? ''] ?? provider ?? t.status['unknown']}</th>
-                      <td class="num">{number(delivered)}</td>
-                      <td class="num">{bounced === 0 ? '—' : number(bounced)}</td>
-                      <td class="num">{medianOf(provider)}</td>
-                    </tr>
-                  ))}
-              </tbody>
-            </table>
-          </Scroll>
-        )}
-      </Answer>
-    </Panel>
-  )
-}
-
-function Causes({ range }: { range: string }) {
-  const causes = useApi<Metrics>(`/api/analytics?${range}&dimensions=bounce_category&metrics=bounced`)
-  return (
-    <Panel heading={t.overview.why}>
-      <Answer of={causes}>
-        {({ data = [] }) =>
-          data.length === 0 ? (
-            <Empty text={t.overview.allArrived} />
-          ) : (
-            <table class="flow">
-              <thead>
-                <tr>
-                  <th scope="col">{t.overview.cause}</th>
-                  <th scope="col">{t.overview.liesWith}</th>
-                  <th scope="col" class="num">
-                    {t.overview.recipientsHead}
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {data
-                  .toSorted((one, other) => (other['bounced'] ?? 0) - (one['bounced'] ?? 0))
-                  .map(({ bounce_category: category = '', bounced = 0 }) => (
-                    <tr key={category}>
-                      <td class="grow">
-                        <Link class="row" href="/emails?status=bounced">
-                          {t.causes[category] ?? category}
-                        </Link>
-                      </td>
-                      <td class="muted nowrap" data-l={t.overview.liesWith}>
-                        {t.causeOwner[category] ?? ''}
-                      </td>
-                      <td class="num">{number(bounced)}</td>
-                    </tr>
-                  ))}
-              </tbody>
-            </table>
-          )
-        }
-      </Answer>
-    </Panel>
   )
 }

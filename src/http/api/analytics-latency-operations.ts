@@ -1,10 +1,20 @@
 import { z } from 'zod'
 import { latencyColumns, percentile } from '../../analytics/latency.ts'
 import { granularities } from '../../analytics/period.ts'
-import { readReport } from '../../analytics/report.ts'
+import { readReport, readTotals } from '../../analytics/report.ts'
+import { isoTime } from '../../iso-time.ts'
 import { operation, type Operation } from '../operation.ts'
 import { timeAnswer } from '../time-field.ts'
-import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf, type AnalyticsServices } from './analytics-query.ts'
+import {
+  namesOf,
+  reportQuery,
+  reportRequest,
+  requestBefore,
+  timesOf,
+  tooManyRows,
+  wordsOf,
+  type AnalyticsServices,
+} from './analytics-query.ts'
 
 const dimensions = ['period', 'domain', 'provider'] as const
 
@@ -12,14 +22,21 @@ const milliseconds = z.int().nullable().describe('ms; null if nothing was delive
 const times = { delivered: z.int(), p50_ms: milliseconds, p90_ms: milliseconds, p95_ms: milliseconds, p99_ms: milliseconds }
 const shares = { p50_ms: 0.5, p90_ms: 0.9, p95_ms: 0.95, p99_ms: 0.99 } as const
 
-const latencyAnswer = z
+const totalsAnswer = z.object(times).meta({ id: 'LatencyTotals' })
+
+export const latencyAnswer = z
   .object({
     object: z.literal('latency'),
     start_date: timeAnswer,
     end_date: timeAnswer,
     granularity: z.enum(granularities),
     dimensions: z.array(z.enum(dimensions)),
-    totals: z.object(times).meta({ id: 'LatencyTotals' }),
+    totals: totalsAnswer,
+    previous: z
+      .object({ start_date: timeAnswer, end_date: timeAnswer, totals: totalsAnswer })
+      .meta({ id: 'LatencyBefore' })
+      .optional()
+      .describe('Present with `compare=previous`.'),
     data: z.array(
       z
         .object({
@@ -40,6 +57,8 @@ const query = {
     description: `Any of ${dimensions.join(', ')}: what to group \`data\` by; default: provider.`,
   }),
 }
+
+const latencies = { name: 'rollup_latency', columns: latencyColumns } as const
 
 const timesIn = (counts: readonly number[]) => ({
   delivered: counts.reduce((sum, count) => sum + count, 0),
@@ -77,8 +96,14 @@ export const latencyOperation = (services: AnalyticsServices): Operation =>
       const by = asked.dimensions ?? ['provider' as const]
       const request = reportRequest(accountId, asked, { dimensions: by, now })
       await services.rollup.catchUp()
-      const report = await readReport(services.db, { name: 'rollup_latency', columns: latencyColumns }, request)
+      const report = await readReport(services.db, latencies, request)
       if (!report) throw tooManyRows()
+      const before = requestBefore(request)
+      const previous = asked.compare && {
+        start_date: isoTime(before.from),
+        end_date: isoTime(before.to),
+        totals: timesIn(await readTotals(services.db, latencies, before)),
+      }
       const domains = by.includes('domain') ? await namesOf(services.db, 'domain', accountId) : new Map<string, string>()
       return {
         object: 'latency' as const,
@@ -86,6 +111,7 @@ export const latencyOperation = (services: AnalyticsServices): Operation =>
         granularity: request.granularity,
         dimensions: [...by],
         totals: timesIn(report.totals),
+        ...(previous && { previous }),
         data: report.rows.map(({ period, domainId, value, counts }) => ({
           ...(period === null ? {} : { period }),
           ...(domainId === null ? {} : { domain_id: domainId === '' ? null : domainId, domain_name: domains.get(domainId) ?? null }),

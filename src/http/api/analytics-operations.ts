@@ -2,15 +2,29 @@ import { z } from 'zod'
 import { otherValue } from '../../analytics/known-values.ts'
 import { countedMetrics, metrics, metricsOf, type Counts, type Metric } from '../../analytics/metric.ts'
 import { granularities } from '../../analytics/period.ts'
-import { dimensions, readReport, valueDimensions, type Dimension, type ReportRow } from '../../analytics/report.ts'
+import { dimensions, readReport, readTotals, valueDimensions, type Dimension, type ReportRow } from '../../analytics/report.ts'
+import { isoTime } from '../../iso-time.ts'
 import { operation, type Operation } from '../operation.ts'
+import { textParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
 import { latencyOperation } from './analytics-latency-operations.ts'
 import { linksOperation } from './analytics-link-operations.ts'
-import { namesOf, reportQuery, reportRequest, timesOf, tooManyRows, wordsOf, type AnalyticsServices } from './analytics-query.ts'
+import {
+  namesOf,
+  reportQuery,
+  reportRequest,
+  requestBefore,
+  timesOf,
+  tooManyRows,
+  wordsOf,
+  type AnalyticsServices,
+} from './analytics-query.ts'
 
 const query = {
   ...reportQuery,
+  tag: textParameter.meta({
+    description: '`name=value`: counts only mail with this tag; `data` can then only be grouped by period and domain.',
+  }),
   metrics: wordsOf(metrics).meta({ description: `Any of ${metrics.join(', ')}; default: all.` }),
   dimensions: wordsOf(dimensions).meta({
     description:
@@ -49,7 +63,9 @@ const rowNames = {
   },
 } satisfies Record<Dimension, z.ZodRawShape>
 
-const metricsAnswer = z
+const totalsAnswer = z.object(values).meta({ id: 'MetricsTotals' })
+
+export const metricsAnswer = z
   .object({
     object: z.literal('metrics'),
     start_date: timeAnswer,
@@ -57,7 +73,12 @@ const metricsAnswer = z
     granularity: z.enum(granularities),
     metrics: z.array(z.enum(metrics)),
     dimensions: z.array(z.enum(dimensions)),
-    totals: z.object(values).meta({ id: 'MetricsTotals' }),
+    totals: totalsAnswer,
+    previous: z
+      .object({ start_date: timeAnswer, end_date: timeAnswer, totals: totalsAnswer })
+      .meta({ id: 'MetricsBefore' })
+      .optional()
+      .describe('Present with `compare=previous`.'),
     data: z
       .array(
         z
@@ -106,9 +127,15 @@ export const analyticsOperations = (services: AnalyticsServices): Operation[] =>
       const by = asked.dimensions ?? []
       const request = reportRequest(accountId, asked, { dimensions: by, now })
       await services.rollup.catchUp()
-      const report = await readReport(services.db, { name: 'rollup', columns: countedMetrics }, request)
+      const report = await readReport(services.db, rollup, request)
       if (!report) throw tooManyRows()
       const wanted = asked.metrics ?? [...metrics]
+      const before = requestBefore(request)
+      const previous = asked.compare && {
+        start_date: isoTime(before.from),
+        end_date: isoTime(before.to),
+        totals: chosen(await readTotals(services.db, rollup, before), wanted),
+      }
       const domains = by.includes('domain') ? await namesOf(services.db, 'domain', accountId) : none
       const templates = by.includes('template') ? await namesOf(services.db, 'template', accountId) : none
       const data = report.rows.map((row) => ({ ...rowName(row, by, { domains, templates }), ...chosen(row.counts, wanted) }))
@@ -119,6 +146,7 @@ export const analyticsOperations = (services: AnalyticsServices): Operation[] =>
         metrics: wanted,
         dimensions: [...by],
         totals: chosen(report.totals, wanted),
+        ...(previous && { previous }),
         ...(by.length === 0 ? {} : { data }),
       }
     },
@@ -127,6 +155,7 @@ export const analyticsOperations = (services: AnalyticsServices): Operation[] =>
   linksOperation(services),
 ]
 
+const rollup = { name: 'rollup', columns: countedMetrics } as const
 const none: ReadonlyMap<string, string> = new Map()
 
 function chosen(counts: readonly number[], wanted: readonly Metric[]): Partial<Record<Metric, number>> {

@@ -61,6 +61,7 @@ export const reportQuery = {
   ...timeQuery,
   granularity: choiceParameter(granularities).meta({ description: 'The length of a period; default: daily.' }),
   domain_id: listParameter(100).meta({ description: 'Up to 100 domain ids: counts only their mail.' }),
+  compare: choiceParameter(['previous']).meta({ description: 'previous: adds the totals of the period of the same length before.' }),
 }
 
 type Edge = { at: number; isDay: boolean } | null
@@ -89,14 +90,26 @@ export function rangeOf(asked: AskedTime, now: number): { from: number; to: numb
 /** @throws SternaError `invalid_parameter` */
 export function reportRequest(
   accountId: string,
-  asked: AskedTime & { granularity: Granularity | null; domain_id: string[] | null },
+  asked: AskedTime & { granularity: Granularity | null; domain_id: string[] | null; tag?: string | null },
   { dimensions, now }: { dimensions: readonly Dimension[]; now: number },
 ): ReportRequest {
   const range = rangeOf(asked, now)
   const granularity = asked.granularity ?? 'daily'
+  const tag = asked.tag ?? null
   checkSize(range, granularity, dimensions)
-  return { accountId, ...range, granularity, timeZone: asked.timezone ?? new TimeZone('UTC'), dimensions, domainIds: asked.domain_id }
+  if (tag !== null && valueDimensions.some((each) => dimensions.includes(each))) {
+    throw new SternaError('invalid_parameter', 'The parameter tag can only be combined with the dimensions period and domain.')
+  }
+  return { accountId, ...range, granularity, timeZone: asked.timezone ?? new TimeZone('UTC'), dimensions, domainIds: asked.domain_id, tag }
 }
+
+/** The same for the period of the same length before, as a whole. */
+export const requestBefore = (request: ReportRequest): ReportRequest => ({
+  ...request,
+  from: 2 * request.from - request.to,
+  to: request.from,
+  dimensions: [],
+})
 
 function checkSize({ from, to }: { from: number; to: number }, granularity: Granularity, by: readonly Dimension[]): void {
   if (valueDimensions.filter((each) => by.includes(each)).length > 1) {

@@ -112,6 +112,8 @@ test.each([
   'metrics=sent,received',
   'dimensions=email',
   'dimensions=tag,template',
+  'dimensions=provider&tag=campaign=spring',
+  'compare=next',
   'format=xml',
   'start_date=2024-01-01&granularity=hourly&dimensions=period',
 ])('%s is refused', async (query) => {
@@ -251,4 +253,23 @@ test('any answer comes as CSV, in which no text is a formula', async () => {
   expect((await getText('?metrics=sent,delivered&format=csv&')).text).toBe('sent,delivered\r\n1,2\r\n')
   expect((await getText('?metrics=sent&format=json&', { accept: 'text/csv' })).type).toContain('application/json')
   expect((await getText('?metrics=sent&', { accept: 'text/html,*/*;q=0.8' })).type).toContain('application/json')
+})
+
+test('of one tag alone, and beside the period before', async () => {
+  const { get } = await startCountedApi()
+  const counted = 'dimensions=period&metrics=delivered,bounced,complaint_rate&'
+  const { data, totals } = (await get(`?${counted}tag=campaign=spring&`)).body
+  expect(totals).toEqual({ delivered: 1, bounced: 1, complaint_rate: 0 })
+  expect(data).toEqual([{ period: '2026-10-20', delivered: 1, bounced: 1, complaint_rate: 0 }])
+  expect((await get(`?${counted}tag=campaign=autumn&`)).body.totals).toMatchObject({ delivered: 0 })
+  expect((await get(`?${counted}compare=previous&`)).body).toMatchObject({
+    totals: { delivered: 2 },
+    previous: {
+      start_date: '2026-10-19T00:00:00.000Z',
+      end_date: '2026-10-20T00:00:00.000Z',
+      totals: { delivered: 0, bounced: 0, complaint_rate: 0 },
+    },
+  })
+  const { body: latency } = await get('/latency?compare=previous&')
+  expect(latency).toMatchObject({ totals: { delivered: 2 }, previous: { totals: { delivered: 0, p50_ms: null } } })
 })

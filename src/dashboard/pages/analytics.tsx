@@ -1,0 +1,236 @@
+import { useState } from 'preact/hooks'
+import { useApi } from '../api/cache.ts'
+import type { Domain, Latency, List, Metrics, MetricsRow as Row } from '../api/types.ts'
+import { number, percent } from '../format.ts'
+import { Answer, Empty } from '../parts/answer.tsx'
+import { ByProvider, Causes } from '../parts/mail-breakdowns.tsx'
+import { Complaints, Engagement, Latencies } from '../parts/analytics-charts.tsx'
+import { Breakdown, type Figure } from '../parts/breakdown.tsx'
+import { Segments } from '../parts/controls.tsx'
+import { Choice, Field } from '../parts/fields.tsx'
+import { Page } from '../parts/page.tsx'
+import { periods, rangeOf, type Granularity, type Steps } from '../parts/chart-period.ts'
+import { VolumeChart } from '../parts/volume-chart.tsx'
+import { Link, setQuery, type PageProps } from '../router.tsx'
+import { t } from '../texts/texts.ts'
+
+const usualPeriod = '30d'
+const counts = [
+  'sent',
+  'delivered',
+  'bounced',
+  'failed',
+  'complained',
+  'delivery_rate',
+  'bounce_rate',
+  'complaint_rate',
+  'unique_opened',
+  'unique_clicked',
+  'bot_opened',
+  'bot_clicked',
+  'open_rate',
+  'click_rate',
+]
+
+/** What the address asks for; a fault where it asks for what there is not. */
+interface Asked {
+  period: string
+  granularity: Granularity
+  domainId: string
+  tag: string
+  fault: string | null
+}
+
+function askedFor(query: URLSearchParams): Asked {
+  const period = query.get('period') ?? usualPeriod
+  const found = periods[period]
+  const granularity = query.get('granularity') ?? found?.granularities[0] ?? ''
+  const fault = !found
+    ? t.analytics.noSuchPeriod(period)
+    : found.granularities.every((each) => each !== granularity)
+      ? t.analytics.noSuchGranularity(granularity)
+      : null
+  return { period, granularity: granularity as Granularity, domainId: query.get('domain') ?? '', tag: query.get('tag') ?? '', fault }
+}
+
+export default function Analytics({ query }: PageProps) {
+  const asked = askedFor(query)
+  const [openedAt] = useState(Date.now)
+  const { fault, period, granularity, domainId, tag } = asked
+  const range = fault === null ? `${rangeOf(period, openedAt)}${domainId === '' ? '' : `&domain_id=${encodeURIComponent(domainId)}`}` : null
+  const byPeriod = `granularity=${granularity}&dimensions=period`
+  const ofTag = tag === '' ? '' : `&tag=${encodeURIComponent(tag)}`
+  const volume = useApi<Metrics>(range && `/api/analytics?${range}&${byPeriod}&metrics=${counts.join()}&compare=previous${ofTag}`)
+  const steps: Steps = { granularity, isLong: period !== '24h' }
+  return (
+    <Page title={t.analytics.title} heading={headingFor(volume.data)} sub={volume.data && <span>{comparison(volume.data)}</span>}>
+      <Filters asked={asked} />
+      {range !== null && (
+        <Answer of={volume} rows={8}>
+          {(metrics) =>
+            metrics.totals.sent === 0 && metrics.totals.delivered === 0 ? (
+              <Nothing isFiltered={domainId !== '' || tag !== ''} />
+            ) : (
+              <>
+                <VolumeChart rows={metrics.data ?? []} steps={steps} />
+                {tag === '' ? (
+                  <Breakdowns range={range} byPeriod={byPeriod} steps={steps} domainId={domainId} />
+                ) : (
+                  <p class="muted">{t.analytics.notByTag}</p>
+                )}
+                <Engagement metrics={metrics} steps={steps} domainId={domainId} />
+                <Complaints metrics={metrics} steps={steps} />
+                {tag === '' && <Others range={range} />}
+              </>
+            )
+          }
+        </Answer>
+      )}
+    </Page>
+  )
+}
+
+const headingFor = (metrics: Metrics | undefined): string => {
+  if (!metrics) return t.analytics.title
+  const { sent = 0, delivery_rate: rate = 0 } = metrics.totals
+  return sent === 0 ? t.overview.nothingInPeriod : t.analytics.arrived(percent(Math.min(1, rate)))
+}
+
+const comparison = ({ totals, previous }: Metrics): string =>
+  t.analytics.comparison(totals.sent ?? 0, previous ? number(previous.totals.sent ?? 0) : null)
+
+const Nothing = ({ isFiltered }: { isFiltered: boolean }) => (
+  <section class="panel" aria-label={t.analytics.title}>
+    {isFiltered ? (
+      <Empty text={t.analytics.noMatch}>
+        <button class="btn" type="button" onClick={() => setQuery({ domain: null, tag: null })}>
+          {t.common.clearFilters}
+        </button>
+      </Empty>
+    ) : (
+      <Empty text={t.analytics.none}>
+        <button class="btn" type="button" onClick={() => setQuery({ period: '365d', granularity: null })}>
+          {t.analytics.lookFurther}
+        </button>
+      </Empty>
+    )}
+  </section>
+)
+
+function Filters({ asked: { period, granularity, domainId, tag, fault } }: { asked: Asked }) {
+  const domains = useApi<List<Domain>>('/api/domains?limit=100')
+  const [typed, setTyped] = useState<string | null>(null)
+  const applyTag = (): void => {
+    if (typed !== null) setQuery({ tag: typed.trim() })
+    setTyped(null)
+  }
+  return (
+    <section class="panel" aria-label={t.analytics.filters}>
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault()
+          applyTag()
+        }}
+      >
+        <Choice
+          label={t.overview.period}
+          value={period}
+          options={Object.keys(periods).map((each) => [each, t.analytics.periods[each] ?? each])}
+          onValue={(chosen) => setQuery({ period: chosen === usualPeriod ? null : chosen, granularity: null })}
+        />
+        <Choice
+          label={t.analytics.granularity}
+          value={granularity}
+          options={(periods[period]?.granularities ?? []).map((each) => [each, t.analytics.per[each] ?? each])}
+          onValue={(chosen) => setQuery({ granularity: chosen === periods[period]?.granularities[0] ? null : chosen })}
+        />
+        <Choice
+          label={t.emails.domain}
+          value={domainId}
+          options={[['', t.emails.anyDomain], ...(domains.data?.data ?? []).map(({ id, name }): [string, string] => [id, name])]}
+          onValue={(id) => setQuery({ domain: id })}
+        />
+        <Field
+          label={t.emails.tag}
+          hint={t.analytics.tagHint}
+          value={typed ?? tag}
+          onValue={setTyped}
+          onChange={applyTag}
+          autocomplete="off"
+        />
+        {fault !== null && (
+          <p class="fault" role="alert">
+            {fault}
+          </p>
+        )}
+      </form>
+    </section>
+  )
+}
+
+/** What is not counted for each tag: providers, causes and times. */
+function Breakdowns({ range, byPeriod, steps, domainId }: { range: string; byPeriod: string; steps: Steps; domainId: string }) {
+  const providers = useApi<Latency>(`/api/analytics/latency?${range}`)
+  return (
+    <>
+      <div class="cols">
+        <ByProvider range={range} latency={providers.data} />
+        <Causes range={range} domainId={domainId} />
+      </div>
+      <Latencies path={`/api/analytics/latency?${range}&${byPeriod}`} steps={steps} />
+    </>
+  )
+}
+
+type Grouping = 'domain' | 'tag' | 'template'
+
+const figures = (): Figure<Row>[] => [
+  { metric: 'sent', head: t.overview.sent, value: (row) => row.sent ?? 0 },
+  { metric: 'delivered', head: t.overview.delivered, value: (row) => row.delivered ?? 0 },
+  { metric: 'delivery_rate', head: t.analytics.rate, value: (row) => (row.sent ? (row.delivery_rate ?? 0) : null), inWords: percent },
+  { metric: 'bounced', head: t.overview.bounced, value: (row) => row.bounced ?? 0 },
+  { metric: 'complained', head: t.overview.complained, value: (row) => row.complained ?? 0 },
+]
+
+const mostLines = 20
+
+/** The same mail by domain, tag or template. */
+function Others({ range }: { range: string }) {
+  const [by, setBy] = useState<Grouping>('domain')
+  const metrics = useApi<Metrics>(`/api/analytics?${range}&dimensions=${by}&metrics=sent,delivered,delivery_rate,bounced,complained`)
+  const words: Record<Grouping, string> = { domain: t.emails.domain, tag: t.emails.tag, template: t.email.template }
+  return (
+    <Answer of={metrics}>
+      {({ data = [] }) => (
+        <Breakdown
+          heading={t.analytics.by}
+          file={by}
+          nameHead={words[by]}
+          keyOf={(row) => row.domain_id ?? row.tag ?? row.template_id ?? ''}
+          nameOf={(row) => <Name row={row} by={by} />}
+          figures={figures()}
+          rows={data.toSorted((one, other) => (other.sent ?? 0) - (one.sent ?? 0)).slice(0, mostLines)}
+          none={t.analytics.noneBy[by] ?? ''}
+          aside={
+            <Segments name={t.analytics.by} options={Object.entries(words)} current={by} onChoice={(chosen) => setBy(chosen as Grouping)} />
+          }
+        />
+      )}
+    </Answer>
+  )
+}
+
+function Name({ row, by }: { row: Row; by: Grouping }) {
+  const { domain_id: domainId, domain_name: domainName, tag = '', template_id: templateId = '', template_name: templateName } = row
+  if (by === 'template') return <>{templateName ?? templateId}</>
+  const word = by === 'tag' ? tag : (domainName ?? domainId ?? t.analytics.noDomain)
+  const query = by === 'tag' ? `tag=${encodeURIComponent(tag)}` : `domain=${domainId ?? ''}`
+  const isFilter = by === 'tag' ? tag !== '(other)' : Boolean(domainId)
+  if (!isFilter) return <>{word}</>
+  return (
+    <Link class="row" href={`/analytics?${query}`}>
+      {word}
+    </Link>
+  )
+}

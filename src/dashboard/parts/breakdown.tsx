@@ -1,0 +1,104 @@
+import type { ComponentChildren } from 'preact'
+import { csvOf, download } from '../download.ts'
+import { number } from '../format.ts'
+import { t } from '../texts/texts.ts'
+import { Empty } from './answer.tsx'
+import { Icon } from './icon.tsx'
+import { Panel, Scroll } from './page.tsx'
+
+export interface Figure<T> {
+  /** As the API names it: a column of the CSV. */
+  metric: string
+  head: string
+  /** Null where there is none. */
+  value(row: T): number | null
+  /** A number if not given; zero is a dash. */
+  inWords?(value: number): string
+}
+
+interface BreakdownFrame<T> {
+  heading: string
+  /** The name of the CSV file. */
+  file: string
+  /** What the rows are. */
+  nameHead: string
+  /** The row's name in the API. */
+  keyOf(row: T): string
+  nameOf(row: T): ComponentChildren
+  /** What is beside the name, in words. */
+  detail?: { head: string; of(row: T): string }
+  figures: readonly Figure<T>[]
+  rows: readonly T[]
+  /** Why there may be none. */
+  none: string
+  aside?: ComponentChildren
+  /** Leaves out the button for CSV. */
+  plain?: boolean
+}
+
+/** What mail is broken down by, a row each, with figures. */
+export function Breakdown<T>({ heading, file, rows, none, aside, plain = false, ...table }: BreakdownFrame<T>) {
+  const { keyOf, figures } = table
+  const save = (): void => {
+    const lines = rows.map((row) => [keyOf(row), ...figures.map(({ value }) => String(value(row) ?? ''))])
+    download(`${file}.csv`, 'text/csv', csvOf([[file, ...figures.map(({ metric }) => metric)], ...lines]))
+  }
+  const csv = !plain && rows.length > 0 && (
+    <button class="btn small plain" type="button" onClick={save}>
+      <Icon name="dl" />
+      {t.common.csv}
+    </button>
+  )
+  return (
+    <Panel
+      heading={heading}
+      aside={
+        <>
+          {aside}
+          {csv}
+        </>
+      }
+    >
+      {rows.length === 0 ? (
+        <Empty text={none} />
+      ) : (
+        <Scroll name={heading}>
+          <BreakdownTable rows={rows} {...table} />
+        </Scroll>
+      )}
+    </Panel>
+  )
+}
+
+type TableFrame<T> = Pick<BreakdownFrame<T>, 'nameHead' | 'keyOf' | 'nameOf' | 'detail' | 'figures' | 'rows'>
+
+const BreakdownTable = <T,>({ nameHead, keyOf, nameOf, detail, figures, rows }: TableFrame<T>) => (
+  <table class="tight">
+    <thead>
+      <tr>
+        <th scope="col">{nameHead}</th>
+        {detail && <th scope="col">{detail.head}</th>}
+        {figures.map(({ metric, head }) => (
+          <th key={metric} scope="col" class="num">
+            {head}
+          </th>
+        ))}
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row) => (
+        <tr key={keyOf(row)}>
+          <th scope="row" class="wrap">
+            {nameOf(row)}
+          </th>
+          {detail && <td class="muted">{detail.of(row)}</td>}
+          {figures.map(({ metric, value, inWords = number }) => (
+            <td key={metric} class="num">
+              {value(row) === null || value(row) === 0 ? '—' : inWords(value(row) as number)}
+            </td>
+          ))}
+        </tr>
+      ))}
+    </tbody>
+  </table>
+)

@@ -1,0 +1,74 @@
+import { useApi } from '../api/cache.ts'
+import type { Latency, Metrics, MetricsRow as Row } from '../api/types.ts'
+import { duration, percent } from '../format.ts'
+import { Link } from '../router.tsx'
+import { t } from '../texts/texts.ts'
+import { Answer } from './answer.tsx'
+import { Breakdown } from './breakdown.tsx'
+
+const settledOf = ({ delivered = 0, bounced = 0 }: Row): number => delivered + bounced
+/** Of what has come to its end: mail that waits belongs to no provider yet. */
+const shareOf = (row: Row, part: number): number | null => (settledOf(row) === 0 ? null : part / settledOf(row))
+
+/** Who takes the mail: delivered, refused, and how fast. `range` is a part of the query. */
+export function ByProvider({ range, latency, plain = false }: { range: string; latency: Latency | undefined; plain?: boolean }) {
+  const metrics = useApi<Metrics>(`/api/analytics?${range}&dimensions=provider&metrics=delivered,bounced`)
+  const medianOf = ({ provider }: Row): number | null => latency?.data.find((row) => row.provider === provider)?.p50_ms ?? null
+  return (
+    <Answer of={metrics}>
+      {({ data = [] }) => (
+        <Breakdown
+          heading={t.overview.whoTakes}
+          file="provider"
+          nameHead={t.overview.provider}
+          keyOf={({ provider }) => provider ?? 'none'}
+          nameOf={({ provider }) => (provider == null ? t.overview.noProvider : (t.providers[provider] ?? provider))}
+          figures={[
+            { metric: 'delivered', head: t.overview.delivered, value: ({ delivered = 0 }) => delivered },
+            { metric: 'delivery_rate', head: t.analytics.rate, value: (row) => shareOf(row, row.delivered ?? 0), inWords: percent },
+            { metric: 'bounce_rate', head: t.overview.bounced, value: (row) => shareOf(row, row.bounced ?? 0), inWords: percent },
+            { metric: 'p50_ms', head: t.overview.median, value: medianOf, inWords: duration },
+          ]}
+          rows={data.filter((row) => settledOf(row) > 0).toSorted((one, other) => settledOf(other) - settledOf(one))}
+          none={t.overview.noDelivery}
+          plain={plain}
+        />
+      )}
+    </Answer>
+  )
+}
+
+/** Why mail did not arrive; each cause leads to the emails. */
+export function Causes({ range, domainId = '', plain = false }: { range: string; domainId?: string; plain?: boolean }) {
+  const metrics = useApi<Metrics>(`/api/analytics?${range}&dimensions=bounce_category&metrics=bounced,suppressed,failed`)
+  const countOf = ({ bounced = 0, suppressed = 0, failed = 0 }: Row): number => bounced + suppressed + failed
+  return (
+    <Answer of={metrics}>
+      {({ data = [] }) => (
+        <Breakdown
+          heading={t.overview.why}
+          file="bounce_category"
+          nameHead={t.overview.cause}
+          keyOf={({ bounce_category: category = '' }) => category}
+          nameOf={({ bounce_category: category = '' }) => (
+            <Link class="row" href={`/emails?${listOf(category, range, domainId)}`}>
+              {t.causes[category] ?? category}
+            </Link>
+          )}
+          detail={{ head: t.overview.liesWith, of: ({ bounce_category: category = '' }) => t.causeOwner[category] ?? '' }}
+          figures={[{ metric: 'recipients', head: t.overview.recipientsHead, value: countOf }]}
+          rows={data.toSorted((one, other) => countOf(other) - countOf(one))}
+          none={t.overview.allArrived}
+          plain={plain}
+        />
+      )}
+    </Answer>
+  )
+}
+
+/** The filters of the emails that show what a cause is about. */
+function listOf(category: string, range: string, domainId: string): string {
+  const status = category === 'suppressed' ? 'suppressed' : category === 'internal_error' ? 'failed' : 'bounced'
+  const since = new URLSearchParams(range).get('start_date')?.slice(0, 10) ?? ''
+  return new URLSearchParams({ status, since, ...(domainId === '' ? {} : { domain_id: domainId }) }).toString()
+}

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { busyHistory, countHistory } from '../support/counted-history.ts'
+import { faultsShown, pageFaults, visitDashboard } from '../support/dashboard-visit.ts'
+
+const hourMs = 3_600_000
+
+test('analytics shows what happened over time, as a drawing, a table and a file, for what was asked for', async () => {
+  const { relay, tab } = await visitDashboard()
+  const now = relay.clock.now()
+  await countHistory(relay, [
+    { at: now - 2 * hourMs, counts: { sent: 200, delivered: 190, bounced_permanent: 10 }, latencies: [[1_500, 190]] },
+    { at: now - 2 * hourMs, breakdown: 'provider', value: 'google', counts: { delivered: 190, bounced_permanent: 10 } },
+    { at: now - 2 * hourMs, breakdown: 'bounce_category', value: 'invalid_recipient', counts: { bounced_permanent: 10 } },
+    { at: now - 2 * hourMs, breakdown: 'tag', value: 'kind=receipt', counts: { sent: 20, delivered: 20 } },
+    { at: now - 60 * 24 * hourMs, counts: { sent: 1_000, delivered: 900 } },
+  ])
+  await tab.getByRole('link', { name: 'Analytics' }).first().click()
+  await tab.getByRole('heading', { name: '95 % of the mail arrived' }).waitFor()
+  const chart = tab.getByRole('region', { name: 'Per day' })
+  // The table is there for screen readers before anybody asks for it.
+  expect(await chart.getByRole('row').count()).toBe(31)
+  await chart.getByRole('slider').focus()
+  await tab.keyboard.press('End')
+  const told = chart.locator('.told')
+  await expect.poll(() => told.textContent()).toMatch(/Delivered \d+, Not delivered \d+/)
+  await tab.keyboard.press('Home')
+  await expect.poll(() => told.textContent()).toMatch(/Delivered 0, Not delivered 0/)
+  await chart.getByRole('button', { name: 'Table' }).click()
+  await chart.getByRole('cell', { name: '190' }).waitFor()
+  expect(await chart.getByRole('slider').count()).toBe(0)
+  const file = tab.waitForEvent('download')
+  await chart.getByRole('button', { name: 'CSV' }).click()
+  const text = readFileSync(await (await file).path(), 'utf8')
+  expect(text).toMatch(/^period,delivered,not_delivered\r\n/)
+  expect(text).toMatch(/,190,10\r\n/)
+  await tab.getByRole('row', { name: /^Google 190 95 % 5 %/ }).waitFor()
+  await tab.getByRole('link', { name: 'Mailbox does not exist' }).waitFor()
+  await tab.getByLabel('Period').selectOption('365d')
+  await tab.getByRole('heading', { name: '90.8 % of the mail arrived' }).waitFor()
+  expect(new URL(tab.url()).search).toBe('?period=365d')
+  await tab.getByLabel('Tag').first().fill('kind=receipt')
+  await tab.getByLabel('Tag').first().press('Enter')
+  await tab.getByRole('heading', { name: '100 % of the mail arrived' }).waitFor()
+  await tab.reload()
+  await tab.getByRole('heading', { name: '100 % of the mail arrived' }).waitFor()
+  await tab.getByLabel('Tag').first().fill('kind=unknown')
+  await tab.getByLabel('Tag').first().press('Enter')
+  await tab.getByText('Nothing that was sent in this period matches.').waitFor()
+  await tab.getByRole('button', { name: 'Clear the filters' }).click()
+  await tab.getByRole('heading', { name: '90.8 % of the mail arrived' }).waitFor()
+  await tab.goto(`${relay.baseUrl}/analytics?period=9d`)
+  await tab.getByText('There is no period “9d”. Choose one.').waitFor()
+})
+
+test('analytics without mail says what to do', async () => {
+  const { relay, tab } = await visitDashboard()
+  await tab.goto(`${relay.baseUrl}/analytics`)
+  await tab.getByText('Nothing was sent in this period.', { exact: false }).waitFor()
+  await tab.getByRole('button', { name: 'Look at the last 12 months' }).click()
+  await expect.poll(() => new URL(tab.url()).search).toBe('?period=365d')
+})
+
+test('the pages of figures pass the rules in both themes, wide and narrow', { timeout: 300_000 }, async () => {
+  const { relay, tab } = await visitDashboard()
+  await countHistory(relay, busyHistory(relay.clock.now()))
+  const pages: [name: string, path: string][] = [
+    ['overview-busy', '/'],
+    ['analytics', '/analytics'],
+    ['analytics-hours', '/analytics?period=7d&granularity=hourly'],
+    ['analytics-tag', '/analytics?period=24h&tag=kind%3Dreceipt'],
+    ['analytics-fault', '/analytics?period=9d'],
+  ]
+  expect(await pageFaults(tab, relay.baseUrl, pages)).toEqual([])
+  await tab.goto(`${relay.baseUrl}/analytics`)
+  for (const button of await tab.getByRole('button', { name: 'Table' }).all()) await button.click()
+  expect(await faultsShown(tab)).toEqual([])
+})

@@ -19,6 +19,7 @@ import { isoTime } from '../iso-time.ts'
 import type { MessageFilter } from '../message/message-filter.ts'
 import { MessageReader } from '../message/message-reader.ts'
 import type { MessageRow } from '../message/message-store.ts'
+import { contentKeptMs } from '../message/retention.ts'
 import type { Page } from '../store/page-clause.ts'
 import { SuppressionEntries } from '../suppression/suppression-entries.ts'
 import type { CommandServices } from './command-services.ts'
@@ -132,7 +133,7 @@ async function exportMail(task: Export, scope: AccountScope): Promise<void> {
         page: (page) => messages.list(scope, everyMessage, page),
         async objects(rows) {
           for (const row of rows) await exportMessage({ row, directory: join(directory, mode, 'messages') }, { messages, attempts, events })
-          return emailRecords(messages, rows)
+          return emailRecords(messages, rows, contentKeptMs(services.config))
         },
       }),
     ),

@@ -3,6 +3,7 @@ import { explainAttempt } from '../http/api/explain-attempt.ts'
 import { isoTime } from '../iso-time.ts'
 import { startMessageParser } from '../message/message-parser.ts'
 import { MessageReader, type AttemptRow } from '../message/message-reader.ts'
+import { contentKeptMs } from '../message/retention.ts'
 import type { MessageRow } from '../message/message-store.ts'
 import type { CommandServices } from './command-services.ts'
 import { printable } from './command.ts'
@@ -10,10 +11,10 @@ import { printable } from './command.ts'
 type Email = Awaited<ReturnType<typeof emailDetail>>
 
 /** An email as the API shows it, with its bodies. */
-export async function readEmail(message: MessageRow, { db, log }: Pick<CommandServices, 'db' | 'log'>): Promise<Email> {
+export async function readEmail(message: MessageRow, { config, db, log }: Pick<CommandServices, 'config' | 'db' | 'log'>): Promise<Email> {
   const messageParser = startMessageParser()
   try {
-    return await emailDetail(message, { messages: new MessageReader(db), messageParser, log })
+    return await emailDetail(message, { messages: new MessageReader(db), messageParser, log, contentKeptMs: () => contentKeptMs(config) })
   } finally {
     await messageParser.stop()
   }

@@ -28,6 +28,18 @@ export const timeParameter = z
 export const choiceParameter = <const T extends readonly [string, ...string[]]>(choices: T) =>
   z.enum(choices, { error: `must be one of ${choices.join(', ')}` })
 
+/** One or more of a fixed set of words, separated by commas. */
+export const choicesParameter = <const T extends readonly [string, ...string[]]>(choices: T) =>
+  z
+    .string()
+    .transform((text, ctx): T[number][] => {
+      const words = text.split(',').map((word) => word.trim())
+      const wrong = words.some((word) => !choices.includes(word))
+      if (wrong) ctx.addIssue(`must be one or more of ${choices.join(', ')}, separated by commas`)
+      return words
+    })
+    .meta({ description: `One or more of ${choices.join(', ')}, separated by commas.` })
+
 /** A whole number within limits. */
 export const numberParameter = (least: number, most: number) =>
   z

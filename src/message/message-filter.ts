@@ -2,11 +2,12 @@ import { idFloor } from '../id.ts'
 import type { Value } from '../store/database.ts'
 import type { Page } from '../store/page-clause.ts'
 import type { Span } from '../store/search-in-pieces.ts'
-import { markedMessages, statusCondition, type EmailStatus } from './email-status.ts'
+import { emailStatuses, markedMessages, statusCondition, type EmailStatus } from './email-status.ts'
 import { messagesBehind, messagesWith, termOf, wholeTable } from './search-terms.ts'
 
 export interface MessageFilter {
-  status: EmailStatus | null
+  /** Any of these; null: whatever it is. */
+  status: EmailStatus[] | null
   /** Bare address of a recipient. */
   to: string | null
   /** Bare address in the From field. */
@@ -44,9 +45,11 @@ export function candidatesOf({ status, to, from, domainId, tag }: MessageFilter)
     ...(status === null
       ? []
       : [
-          status === 'delivered'
-            ? withTerm(termOf.delivered, 'email.delivered')
-            : { indexed: markedMessages(status), behind: null, isDivisible: true },
+          // Nearly all are delivered: with others beside them, no index narrows the search.
+          ...(status.length === 1 && status[0] === 'delivered' ? [withTerm(termOf.delivered, 'email.delivered')] : []),
+          ...(status.includes('delivered')
+            ? []
+            : [{ indexed: inOrder(status).map(markedMessages).join(' union all '), behind: null, isDivisible: true }]),
         ]),
   ]
 }
@@ -66,7 +69,10 @@ export const filterCondition = ({ status }: MessageFilter): string =>
    and (:from = '' or author = lower(:from)) and (:domainId = '' or domain_id = :domainId)
    and (:tagName = '' or exists (select 1 from message_tag
                                   where message_id = message.id and name = :tagName and (:tagValue = '' or value = :tagValue)))
-   ${status === null ? '' : `and ${statusCondition(status)}`}`
+   ${status === null ? '' : `and (${inOrder(status).map(statusCondition).join(' or ')})`}`
+
+/** The same statuses make the same SQL. */
+const inOrder = (statuses: EmailStatus[]): EmailStatus[] => emailStatuses.filter((status) => statuses.includes(status))
 
 /** The parameters of all these, except those for the account and the range. */
 export const filterParams = ({ to, from, domainId, tag, since, until }: MessageFilter): Record<string, Value> => ({

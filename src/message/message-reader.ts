@@ -17,6 +17,8 @@ export interface RecipientRow extends Row {
   last_response: string | null
   smtp_code: number | null
   enhanced_status: string | null
+  /** When it was handed to the smarthost. */
+  sent_at: number | null
   delivered_at: number | null
   bounced_at: number | null
   opened_at: number | null
@@ -104,7 +106,7 @@ export class MessageReader {
     const { places, params } = placesFor(messageIds)
     return this.#db.slowRead<RecipientRow>(
       `select message_id, forward_path, type, state, attempts, due_at, last_response, smtp_code, enhanced_status,
-              delivered_at, bounced_at, opened_at, open_count, clicked_at, click_count, complained_at, unsubscribed_at
+              sent_at, delivered_at, bounced_at, opened_at, open_count, clicked_at, click_count, complained_at, unsubscribed_at
          from recipient where message_id in (${places}) order by message_id, id`,
       params,
     )
@@ -134,6 +136,18 @@ export class MessageReader {
       params,
     )
     return new Map(rows.map(({ message_id, type, data }) => [message_id, { type, data: JSON.parse(data) }]))
+  }
+
+  /** What the log says of the last bounce of each of these messages, as far as there was one. */
+  async lastBounces(messageIds: string[]): Promise<Map<string, { bounce_category: string; reason: string }>> {
+    if (messageIds.length === 0) return new Map()
+    const { places, params } = placesFor(messageIds)
+    const rows = await this.#db.slowRead<{ message_id: string; data: string }>(
+      `select message_id, data from event
+        where seq in (select max(seq) from event where message_id in (${places}) and type = 'email.bounced' group by message_id)`,
+      params,
+    )
+    return new Map(rows.map(({ message_id: id, data }) => [id, JSON.parse(data)]))
   }
 
   /** The bytes of a message in pieces; none if they are no longer kept, or are kept only until delivery. */

@@ -12,6 +12,10 @@ export interface RetentionTimes {
   eventMs: number
 }
 
+/** How long content is kept: no longer than its message. */
+export const contentKeptMs = ({ contentRetention, eventRetention }: { contentRetention: number; eventRetention: number }): number =>
+  Math.min(contentRetention, eventRetention)
+
 type ContentKey = { id: string; chunk: number }
 
 const chunksAtOnce = 1_024

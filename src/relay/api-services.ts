@@ -8,6 +8,7 @@ import type { ApiServices } from '../http/api/operations.ts'
 import { BodyRoom } from '../http/body-room.ts'
 import { SessionEntry } from '../http/session-entry.ts'
 import { MessageReader } from '../message/message-reader.ts'
+import { contentKeptMs } from '../message/retention.ts'
 import { minuteMs, RateLimiter } from '../rate-limiter.ts'
 import { WaitingMail } from '../queue/waiting-mail.ts'
 import { SuppressionEntries } from '../suppression/suppression-entries.ts'
@@ -51,6 +52,7 @@ export function apiServicesOf(
     isSuspended: (accountId) => accounts.isSuspended(accountId),
     bodyRoom: new BodyRoom(),
     messages: new MessageReader(db),
+    contentKeptMs: () => contentKeptMs(config),
     waitingMail: new WaitingMail({ db, clock, noteWaiting: (destination, dueAt) => queue.noteWaiting(destination, dueAt) }),
     users: people.users,
     sessions: people.sessions,

@@ -58,7 +58,7 @@ test('filters together make some hundred statements, since each stays prepared',
   const reader = new MessageReader({ slowRead })
   const eitherOf = <K extends keyof MessageFilter>(filters: MessageFilter[], name: K, ...values: MessageFilter[K][]): MessageFilter[] =>
     filters.flatMap((filter) => [filter, ...values.map((value) => ({ ...filter, [name]: value }))])
-  let filters = eitherOf([everything], 'status', ...emailStatuses)
+  let filters = eitherOf([everything], 'status', ...emailStatuses.map((status) => [status]))
   filters = eitherOf(filters, 'to', 'ann@example.com')
   filters = eitherOf(filters, 'from', 'ann@example.com')
   filters = eitherOf(filters, 'domainId', 'dom_1')

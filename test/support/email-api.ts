@@ -61,6 +61,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
       ...services,
       ...send,
       ...stored,
+      contentKeptMs: () => 7 * 24 * 60 * minute,
       bodyRoom: new BodyRoom(),
       resend: intake.resend,
       isSuspended: (accountId) => services.accounts.isSuspended(accountId),

@@ -11,7 +11,8 @@ import { deliveryStates } from '../../src/webhook/webhook-delivery-store.ts'
 
 const noMail: MessageFilter = { status: null, to: null, from: null, domainId: null, tag: null, since: null, until: null }
 const mailFilters: Partial<MessageFilter>[] = [
-  ...emailStatuses.map((status) => ({ status })),
+  ...emailStatuses.map((status) => ({ status: [status] })),
+  { status: ['queued', 'processing'] },
   { to: 'ann@rcpt.example' },
   { from: 'app@sender.example' },
   { domainId: 'dom_1' },

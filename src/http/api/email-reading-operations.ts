@@ -15,13 +15,15 @@ import { eventSchema } from '../event-schema.ts'
 import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
-import { choiceParameter, timeParameter } from '../query.ts'
-import { attemptResource, emailItem, emailResource, eventObject } from './email-resource.ts'
+import { choicesParameter, timeParameter } from '../query.ts'
+import { attemptResource, emailItem, emailResource, eventObject, isLost } from './email-resource.ts'
 
 export interface EmailReadingServices {
   messages: MessageReader
   messageParser: MessageParser
   log: Log
+  /** How long content is kept after the end of an email, ms. */
+  contentKeptMs(): number
 }
 
 const addressParameter = z.string().transform((text, ctx) => {
@@ -41,7 +43,7 @@ const tagParameter = z.string().transform((text, ctx) => {
 })
 
 export const filterParameters = {
-  status: choiceParameter(emailStatuses),
+  status: choicesParameter(emailStatuses),
   to: addressParameter.meta({ description: 'The address of a recipient: in to, cc or bcc.' }),
   from: addressParameter.meta({ description: 'The address in From.' }),
   domain_id: z
@@ -123,14 +125,14 @@ export async function emailList(
 }
 
 /** Emails with all that is known of them but what they say, which their content has. */
-export async function emailRecords(messages: MessageReader, rows: MessageRow[]): Promise<object[]> {
+export async function emailRecords(messages: MessageReader, rows: MessageRow[], contentKeptMs: number): Promise<object[]> {
   const related = await relatedTo(messages, rows)
   return rows.map((message) => {
     const {
       html: _html,
       text: _text,
       ...record
-    } = emailResource.answer({ message, ...related(message.id), bodies: { html: null, text: null } })
+    } = emailResource.answer({ message, ...related(message.id), bodies: { html: null, text: null }, contentKeptMs })
     return record
   })
 }
@@ -138,7 +140,7 @@ export async function emailRecords(messages: MessageReader, rows: MessageRow[]):
 /** An email as the API and the command line show it. */
 export async function emailDetail(message: MessageRow, services: EmailReadingServices) {
   const [related, bodies] = await Promise.all([relatedTo(services.messages, [message]), bodiesOf(message.id, services)])
-  return emailResource.answer({ message, ...related(message.id), bodies })
+  return emailResource.answer({ message, ...related(message.id), bodies, contentKeptMs: services.contentKeptMs() })
 }
 
 /**
@@ -174,5 +176,7 @@ async function relatedTo(messages: MessageReader, rows: MessageRow[]) {
   const ids = rows.map(({ id }) => id)
   const [recipients, newestEvents] = await Promise.all([messages.recipients(ids), messages.newestEvents(ids)])
   const byMessage = Map.groupBy(recipients, (recipient) => recipient.message_id)
-  return (id: string) => ({ recipients: byMessage.get(id) ?? [], newestEvent: newestEvents.get(id) })
+  const lost = ids.filter((id) => byMessage.get(id)?.some(({ state }) => isLost(state)))
+  const lastBounces = await messages.lastBounces(lost)
+  return (id: string) => ({ recipients: byMessage.get(id) ?? [], newestEvent: newestEvents.get(id), lastBounce: lastBounces.get(id) })
 }

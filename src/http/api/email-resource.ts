@@ -63,9 +63,34 @@ interface EmailServices {
   message: MessageRow
   recipients: RecipientRow[]
   newestEvent: NewestEvent | undefined
+  /** What the log says of the last bounce. */
+  lastBounce: { bounce_category: string; reason: string } | undefined
 }
 
 const statusOf = ({ recipients }: EmailServices) => deriveStatus(recipients.map(({ state }) => state))
+
+/** Whether a recipient in this state has got no mail, and will get none. */
+export const isLost = (state: string): boolean => state === 'bounced' || state === 'failed' || state === 'suppressed'
+
+/** Why somebody got no mail, or waits for it. */
+function reasonOf({ recipients, lastBounce }: EmailServices): { category: string | null; response: string | null } | null {
+  const lost = recipients.find(({ state }) => isLost(state))
+  if (lost) return { category: lastBounce?.bounce_category ?? null, response: lastBounce?.reason ?? lost.last_response }
+  const waiting = recipients.find(({ state }) => state === 'deferred')
+  return waiting ? { category: null, response: waiting.last_response } : null
+}
+
+const statesOf = ({ recipients }: EmailServices): Record<string, number> =>
+  Object.fromEntries([...Map.groupBy(recipients, ({ state }) => state)].map(([state, { length }]) => [state, length]))
+
+const dueTimes = ({ recipients }: EmailServices): number[] => recipients.flatMap(({ due_at: at }) => (at === null ? [] : [at]))
+
+/** The time, epoch ms, as retention counts it; null while somebody waits. */
+function contentExpiresAt(email: EmailServices & { contentKeptMs: number }): number | null {
+  if (dueTimes(email).length > 0) return null
+  const ends = email.recipients.map((row) => row.bounced_at ?? row.delivered_at ?? row.sent_at ?? 0)
+  return Math.max(email.message.created_at, ...ends) + email.contentKeptMs
+}
 
 /** A list as JSON; null if it is empty. */
 const listOrNull = (json: string): string[] | null => orNull(JSON.parse(json) as string[])
@@ -97,6 +122,19 @@ export const emailItem = resource<EmailServices>('EmailItem')({
     z.string().describe('The newest event in the terms of other services, such as `delivery_delayed`.'),
     (email) => lastEventOf(email.newestEvent, statusOf(email)),
   ],
+  recipient_count: [z.int(), ({ recipients }) => recipients.length],
+  recipient_states: [z.record(z.string(), z.int()).describe('How many recipients are in which state.'), statesOf],
+  reason: [
+    z
+      .object({
+        category: z.string().nullable().describe('As `bounce_category` in `email.bounced`; null for somebody who waits.'),
+        response: z.string().nullable(),
+      })
+      .nullable()
+      .describe('Why a recipient got nothing, or else has to wait; null if there is none.'),
+    reasonOf,
+  ],
+  size: [z.int().describe('Bytes.'), ({ message }) => message.size],
   scheduled_at: [timeAnswer.nullable(), ({ message }) => isoTimeOrNull(message.scheduled_at)],
   created_at: [timeAnswer, ({ message }) => isoTime(message.created_at)],
 })
@@ -123,8 +161,18 @@ const emailRecipient = resource<RecipientRow>('EmailRecipient')({
 const noTracking = { opens: false, clicks: false, anonymous: false }
 
 /** An email with everything that is known about it. */
-export const emailResource = resource<EmailServices & { bodies: { html: string | null; text: string | null } }>('Email')({
+export const emailResource = resource<EmailServices & { bodies: { html: string | null; text: string | null }; contentKeptMs: number }>(
+  'Email',
+)({
   ...emailItem.fields,
+  next_attempt_at: [
+    timeAnswer.nullable().describe('The next of the times at which somebody is tried; null if nobody waits.'),
+    (email) => isoTimeOrNull(dueTimes(email).reduce<number | null>((first, at) => Math.min(first ?? at, at), null)),
+  ],
+  content_expires_at: [
+    timeAnswer.nullable().describe('When the content is removed (`content_retention`); null while somebody waits for it.'),
+    (email) => isoTimeOrNull(contentExpiresAt(email)),
+  ],
   html: [z.string().nullable().describe('Null if there is none, and once the content is no longer kept.'), ({ bodies }) => bodies.html],
   text: [z.string().nullable().describe('As `html`.'), ({ bodies }) => bodies.text],
   tags: [z.array(z.object({ name: z.string(), value: z.string() })), ({ message }) => JSON.parse(message.tags) as Tag[]],

@@ -631,6 +631,42 @@ describe('reading', () => {
     ])
   })
 
+  test('an email says how many recipients are in which state, why some got nothing, and how long its content is kept', async () => {
+    const api = await startEmailApi()
+    api.outcomes.set('gone@recipient.example', [unknown])
+    api.outcomes.set('busy@recipient.example', [busy])
+    const { body } = await api.send({ ...plain, to: ['user@recipient.example', 'gone@recipient.example', 'busy@recipient.example'] })
+    await api.idle()
+    const read = async () => (await api.get(`/api/emails/${body.id}`)).body
+    const next = new Date(api.clock.now() + 60_000).toISOString()
+    expect(await read()).toMatchObject({
+      recipient_count: 3,
+      recipient_states: { delivered: 1, bounced: 1, deferred: 1 },
+      reason: { category: 'invalid_recipient', response: expect.stringContaining('5.1.1') },
+      next_attempt_at: next,
+      content_expires_at: null,
+    })
+    const [item] = (await api.get('/api/emails')).body.data as { reason: object; size: number }[]
+    const [stored] = await api.db.read<{ bytes: Uint8Array }>('select bytes from content')
+    expect(item).toMatchObject({ reason: (await read()).reason, size: stored?.bytes.length })
+    api.clock.advance(60_000)
+    await expect.poll(async () => (await read()).recipient_states).toEqual({ delivered: 2, bounced: 1 })
+    expect(await read()).toMatchObject({
+      next_attempt_at: null,
+      content_expires_at: new Date(api.clock.now() + 7 * 24 * 3_600_000).toISOString(),
+    })
+    api.outcomes.set('user@recipient.example', [busy])
+    const waiting = await api.send(plain)
+    await api.idle()
+    expect((await api.get(`/api/emails/${waiting.body.id}`)).body.reason).toEqual({
+      category: null,
+      response: expect.stringContaining('4.7.1'),
+    })
+    const simple = await api.send({ ...plain, to: 'fine@recipient.example' })
+    await api.idle()
+    expect((await api.get(`/api/emails/${simple.body.id}`)).body.reason).toBeNull()
+  })
+
   test('the events of an email come newest first, a page at a time', async () => {
     const api = await startEmailApi()
     api.outcomes.set('user@recipient.example', [busy])
@@ -694,6 +730,10 @@ describe('reading', () => {
       'source',
       'status',
       'last_event',
+      'recipient_count',
+      'recipient_states',
+      'reason',
+      'size',
       'scheduled_at',
       'created_at',
     ])
@@ -711,6 +751,8 @@ describe('reading', () => {
     expect(await found('')).toEqual([second, first])
     expect(await found('status=delivered')).toEqual([first])
     expect(await found('status=bounced')).toEqual([second])
+    expect(await found('status=bounced,delivered')).toEqual([second, first])
+    expect(await found('status=queued,%20delivered')).toEqual([first])
     expect(await found('to=GONE@recipient.example')).toEqual([second])
     expect(await found('from=news@sender.example')).toEqual([first])
     expect(await found('from=app@sender.example')).toEqual([second])
@@ -728,6 +770,8 @@ describe('reading', () => {
     expect(await found('status=delivered&tag=lang=de&limit=1')).toEqual([first])
     for (const query of [
       'status=gone',
+      'status=bounced,gone',
+      'status=,',
       'since=yesterday',
       'until=2026-13-01',
       'status=queued&status=sent',

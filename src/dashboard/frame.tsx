@@ -64,6 +64,7 @@ function Navigation({ name }: { name: string }) {
   const toLookAt = domains.data?.data.filter(({ status }) => status !== 'verified').length ?? 0
   const sending: Entry[] = [
     { href: '/domains', icon: 'globe', text: t.nav.domains, count: toLookAt },
+    { href: '/templates', icon: 'tpl', text: t.nav.templates },
     { href: '/suppressions', icon: 'ban', text: t.nav.suppressions },
   ]
   const keys: Entry[] = mayChange() ? [{ href: '/keys', icon: 'key', text: t.nav.keys }] : []

@@ -5,6 +5,7 @@ import { ConflictError, UniqueError, type Database, type Row, type Statement, re
 import { pageClause, type Page } from '../store/page-clause.ts'
 import { LiveTemplates } from './live-templates.ts'
 import { contentFaults, type DeclaredVariable, type WrittenTemplate } from './template-content.ts'
+import { asSent } from './template-diff.ts'
 import {
   contentOf,
   deleteTemplate,
@@ -24,6 +25,9 @@ export interface TemplateFields extends Omit<WrittenTemplate, 'variables'> {
   alias: string | null
   variables: Pick<DeclaredVariable, 'key' | 'type' | 'fallbackValue'>[]
 }
+
+/** The content of a template that need not be saved. */
+type UnsavedContent = Omit<TemplateFields, 'name' | 'alias'>
 
 /** A template in a list. */
 export interface TemplateListRow extends Row {
@@ -155,6 +159,16 @@ export class TemplateList {
     await refusedAs(this.#db.write(deleteTemplate({ id: template.id, accountId })), ConflictError, notFound)
     this.live.forget(template.id)
     return template
+  }
+
+  /**
+   * What would be sent if this content were saved and published now; nothing is saved.
+   * @throws SternaError `validation_error`
+   */
+  async preview(accountId: string, fields: UnsavedContent): Promise<WrittenTemplate> {
+    const content = { ...fields, variables: declared(fields.variables, [], this.#clock.now()) }
+    checkContent(content)
+    return asSent(content, (await this.versions.resolve({ accountId, id: '', versionId: '' }, content)).sent)
   }
 
   async #write(batch: Statement[], alias: string | null): Promise<void> {

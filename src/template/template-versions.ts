@@ -58,6 +58,9 @@ interface SourceRow extends Row {
   variables: string | null
 }
 
+/** Whose template it is; ids are empty for one that is not saved. */
+type TemplateIdentity = Pick<Template, 'id' | 'versionId' | 'accountId'>
+
 /** What a template becomes, and what it is composed of. */
 interface Resolution {
   /** Null if it is sent as written. */
@@ -130,7 +133,7 @@ export class TemplateVersions {
    * What a version of a template would become if it were published now.
    * @throws SternaError `validation_error`
    */
-  async resolve(template: Template, content: WrittenParts): Promise<Resolution> {
+  async resolve(template: TemplateIdentity, content: WrittenParts): Promise<Resolution> {
     const root = templateSource({ ...content, id: template.id, versionId: template.versionId })
     const found = await findSources(root, (name) => this.#source(template, root, name))
     if (found.size === 0) return { sent: null, uses: [] }
@@ -139,7 +142,7 @@ export class TemplateVersions {
     return { sent: resolveTemplate(root, found), uses: [...uses.values()] }
   }
 
-  async #source({ accountId }: Template, root: TemplateSource, name: string): Promise<TemplateSource> {
+  async #source({ accountId }: TemplateIdentity, root: TemplateSource, name: string): Promise<TemplateSource> {
     const [row] = await this.#services.db.read<SourceRow>(findSource, { accountId, idOrAlias: name })
     if (!row) throw new SternaError('template_not_found', `There is no template ${name}.`)
     if (row.id === root.id) return root

@@ -28,6 +28,7 @@ const open = [
   'suppressions.delete',
   'suppressions.delete_batch',
   'templates.render',
+  'templates.render_unsaved',
   'templates.test',
   'webhooks.create',
   'webhooks.delete',

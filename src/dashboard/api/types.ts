@@ -5,6 +5,8 @@ import type { queueDestination } from '../../http/api/queue-operations.ts'
 import type { webhookTestObject } from '../../http/api/webhook-operations.ts'
 import type { webhookDelivery, webhookResource } from '../../http/api/webhook-resource.ts'
 import type { sessionItem } from '../../http/api/session-operations.ts'
+import type { renderedAnswer, templateItem, templateResource } from '../../http/api/template-resource.ts'
+import type { diffAnswer, publishedAnswer, templateDependent, templateVersionItem } from '../../http/api/template-version-resource.ts'
 import type { userResource } from '../../http/api/user-operations.ts'
 import type { attachmentAnswer, attemptResource, emailItem, emailResource } from '../../http/api/email-resource.ts'
 import type { domainSchema } from '../../http/api/domain-resource.ts'
@@ -47,6 +49,14 @@ export interface MailEvent {
 export type Domain = Shown<typeof domainSchema>
 export type DomainRecord = Domain['records'][number]
 export type User = Shown<typeof userResource.schema>
+
+export type TemplateItem = Shown<typeof templateItem.schema>
+export type Template = Shown<typeof templateResource.schema>
+export type RenderedTemplate = Shown<typeof renderedAnswer>
+export type TemplateVersionItem = Shown<typeof templateVersionItem.schema>
+export type TemplateDiff = Shown<typeof diffAnswer>
+export type PublishedTemplate = Shown<typeof publishedAnswer>
+export type TemplateDependent = Shown<typeof templateDependent.schema>
 
 export type Suppression = Shown<typeof suppression.schema>
 export type QueueDestination = Shown<typeof queueDestination.schema>

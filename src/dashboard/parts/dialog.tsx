@@ -7,10 +7,13 @@ import { Field } from './fields.tsx'
 
 interface DialogFrame {
   heading: string
-  /** The word on the button that does it. */
-  button: string
-  run(): Promise<unknown>
+  /** The word on the button that does it; a dialog without one only shows something. */
+  button?: string
+  /** What gives false leaves the dialog open. */
+  run?(): Promise<unknown>
   onClose(): void
+  /** Has room for source text. */
+  wide?: boolean
   /** What has to be typed first, where what is lost cannot come back. */
   typed?: string
   disabled?: boolean
@@ -18,13 +21,12 @@ interface DialogFrame {
 }
 
 /** Asks before something is done, or for what it needs. Closes when it is done. */
-export function Dialog({ heading, button, run, onClose, typed, disabled = false, children }: DialogFrame) {
+export function Dialog({ heading, button, run, onClose, typed, disabled = false, wide = false, children }: DialogFrame) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   const [typedText, setTyped] = useState('')
   const { busy, error, start } = useAction(async () => {
-    await run()
-    onClose()
+    if ((await run?.()) !== false) onClose()
   })
   useEffect(() => {
     const shown = dialog.current
@@ -32,7 +34,7 @@ export function Dialog({ heading, button, run, onClose, typed, disabled = false,
     return () => shown?.close()
   }, [])
   return (
-    <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
+    <dialog ref={dialog} class={wide ? 'wide' : ''} aria-labelledby={id} onClose={onClose}>
       <form
         method="dialog"
         onSubmit={(event) => {
@@ -46,11 +48,13 @@ export function Dialog({ heading, button, run, onClose, typed, disabled = false,
         {error && <Refusal error={error} />}
         <div class="acts end">
           <button class="btn" type="button" onClick={onClose}>
-            {t.common.cancel}
+            {button === undefined ? t.common.close : t.common.cancel}
           </button>
-          <button class="btn main" type="submit" aria-busy={busy} disabled={disabled || (typed !== undefined && typedText !== typed)}>
-            {button}
-          </button>
+          {button !== undefined && (
+            <button class="btn main" type="submit" aria-busy={busy} disabled={disabled || (typed !== undefined && typedText !== typed)}>
+              {button}
+            </button>
+          )}
         </div>
       </form>
     </dialog>

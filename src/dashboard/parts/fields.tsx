@@ -13,6 +13,7 @@ interface FieldFrame {
   maxLength?: number
   spellcheck?: boolean
   inputMode?: 'numeric'
+  readOnly?: boolean
   /** After the last key, unlike `onValue`. */
   onChange?(): void
 }

@@ -1,5 +1,5 @@
 import { renderTemplate } from '../../template/render-template.ts'
-import { parseContent } from '../../template/template-content.ts'
+import { parseContent, type WrittenTemplate } from '../../template/template-content.ts'
 import { asSent } from '../../template/template-diff.ts'
 import type { TemplateList } from '../../template/template-list.ts'
 import type { Template } from '../../template/template-store.ts'
@@ -7,7 +7,15 @@ import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { named, templateHistoryOperations } from './template-history-operations.ts'
 import { deletedTemplate, renderedAnswer, templateItem, templateReference, templateResource } from './template-resource.ts'
-import { changedTemplateFields, newTemplateFields, newTemplateSchema, renderSchema, templateChangesSchema } from './template-schema.ts'
+import {
+  changedTemplateFields,
+  newTemplateFields,
+  newTemplateSchema,
+  renderSchema,
+  renderUnsavedSchema,
+  templateChangesSchema,
+  unsavedContent,
+} from './template-schema.ts'
 import { templateTestOperations, type TemplateTestServices } from './template-test-operations.ts'
 
 export interface TemplateServices extends TemplateTestServices {
@@ -71,10 +79,32 @@ const readingOperations = (services: TemplateServices): Operation[] => [
     handle: async (ctx, { body }) => {
       const template = await services.templates.get(...named(ctx))
       const content = asSent(template, (await services.templates.versions.resolve(template, template)).sent)
-      return renderTemplate({ parsed: parseContent(content), variables: content.variables }, body.variables ?? {}, { field: 'variables' })
+      return rendered(content, body.variables)
     },
   }),
+  operation({
+    id: 'templates.render_unsaved',
+    method: 'POST',
+    path: '/api/templates/render',
+    tag,
+    summary: 'Render without saving',
+    description: 'Renders the given content as a template would be rendered, such as for an editor. Nothing is saved or sent.',
+    permission: 'read_access',
+    sandbox: true,
+    idempotency: 'none',
+    body: {
+      schema: renderUnsavedSchema,
+      limit: contentLimit,
+      example: { subject: 'Welcome, {{name}}', html: '<p>Hello {{name}}</p>', variables: { name: 'Ann' } },
+    },
+    answers: [{ status: 200, description: 'What an email with these variables would contain.', schema: renderedAnswer }],
+    handle: async (ctx, { body }) =>
+      rendered(await services.templates.preview(ctx.state.submitter.accountId, unsavedContent(body)), body.variables),
+  }),
 ]
+
+const rendered = (content: WrittenTemplate, values: Record<string, unknown> | null | undefined) =>
+  renderTemplate({ parsed: parseContent(content), variables: content.variables }, values ?? {}, { field: 'variables' })
 
 const editingOperations = (services: TemplateServices): Operation[] => [
   operation({

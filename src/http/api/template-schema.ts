@@ -81,6 +81,19 @@ export const testSchema = z.object({
 
 export const renderSchema = z.object({ variables: z.record(z.string(), z.unknown()).nullish() })
 
+export const renderUnsavedSchema = z.object({
+  subject: shape.subject,
+  html: bodyText,
+  text: shape.text,
+  layout: shape.layout,
+  declared: shape.variables.describe('Variables as a template declares them: with a type, and a fallback or none.'),
+  variables: renderSchema.shape.variables.describe('Values, as an email gives them.'),
+})
+
+/** The content in the types of `template`. */
+export const unsavedContent = ({ declared, ...body }: z.output<typeof renderUnsavedSchema>) =>
+  newTemplateFields({ ...body, name: '', variables: declared })
+
 /** The given fields in the types of `template`; for a new template, null and missing mean the same. */
 export const newTemplateFields = (body: z.output<typeof newTemplateSchema>): TemplateFields => ({
   alias: null,

@@ -227,6 +227,27 @@ test('the newest version can be tried out', async () => {
   expect(await render({ variables: [] })).toMatchObject({ status: 422, body: { errors: [{ field: 'variables' }] } })
 })
 
+test('content is rendered without being saved, with the published layout and partials', async () => {
+  const { call, create, token } = await startApi()
+  await create({ alias: 'frame', html: '<main>{{{@content}}}</main>{{site}}', variables: [{ key: 'site', type: 'string' }] })
+  const reader = await token({ permission: 'read_access' })
+  const render = (content: object) => call('POST', '/templates/render', content, reader)
+  const content = { subject: 'For {{name}}', html: '<p>{{name}}, {{plan}}</p>', layout: 'frame' }
+  const declared = [{ key: 'plan', type: 'string', fallback_value: 'free' }]
+  expect(await render({ ...content, declared })).toMatchObject({ status: 422, body: { errors: [{ field: 'layout' }] } })
+  await call('POST', '/templates/frame/publish')
+  expect(await render({ ...content, declared, variables: { name: '<Ann>' } })).toMatchObject({
+    status: 200,
+    body: { subject: 'For <Ann>', html: '<main><p>&lt;Ann&gt;, free</p></main>', text: null, missing: ['site'] },
+  })
+  expect(await render({ html: '<p>\n{{#open}}' })).toMatchObject({
+    status: 422,
+    body: { errors: [{ field: 'html', code: 'invalid_template' }] },
+  })
+  expect(await render({ html: '' })).toMatchObject({ status: 200, body: { html: '', missing: [] } })
+  expect((await call('GET', '/templates')).body['data']).toHaveLength(1)
+})
+
 test('templates are listed in pages, newest first', async () => {
   const { call, create, get } = await startApi()
   const ids = [await create(), await create(), await create()].toReversed()

@@ -1,0 +1,38 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError, basePath, call } from '../api/client.ts'
+import { Refusal } from './answer.tsx'
+
+interface PreviewFrame {
+  /** Either this or `emailId`. */
+  html?: string
+  /** An email whose HTML is shown, in the sandbox where `sandbox` says so. */
+  emailId?: string
+  sandbox?: boolean
+  width: 'phone' | 'desktop'
+  /** Says what is in the frame. */
+  name: string
+}
+
+/** Somebody's HTML, in a frame that runs no script, loads nothing and knows nothing of this page. */
+export function MailPreview({ html, emailId, sandbox = false, width, name }: PreviewFrame) {
+  const [url, setUrl] = useState<string | null>(null)
+  const [error, setError] = useState<ApiError | null>(null)
+  useEffect(() => {
+    const aborted = new AbortController()
+    const body = emailId === undefined ? { html } : { email_id: emailId }
+    call<{ url: string }>('/api/previews', { method: 'POST', body, sandbox, signal: aborted.signal }).then(
+      (preview) => {
+        setUrl(preview.url)
+        setError(null)
+      },
+      (failure: unknown) => {
+        if (aborted.signal.aborted) return
+        if (!(failure instanceof ApiError)) throw failure
+        setError(failure)
+      },
+    )
+    return () => aborted.abort()
+  }, [html, emailId, sandbox])
+  if (error) return <Refusal error={error} />
+  return url === null ? null : <iframe class={width} sandbox="" title={name} src={basePath + url} />
+}

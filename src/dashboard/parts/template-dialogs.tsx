@@ -1,0 +1,110 @@
+import { useState } from 'preact/hooks'
+import { invalidate, useApi } from '../api/cache.ts'
+import { call, session } from '../api/client.ts'
+import type { List, PublishedTemplate, Template, TemplateDependent } from '../api/types.ts'
+import { Link, navigate } from '../router.tsx'
+import { forgetDraft } from '../template-draft.ts'
+import { t } from '../texts/texts.ts'
+import { Dialog } from './dialog.tsx'
+import { Field } from './fields.tsx'
+import { Note } from './page.tsx'
+import { Compared } from './template-versions.tsx'
+
+interface TemplateDialog {
+  template: Template
+  onClose(): void
+}
+
+/** Shows what publishing changes, and then which templates still use the version before. */
+export function PublishTemplate({ template, onDone, onClose }: TemplateDialog & { onDone(): Promise<void> }) {
+  const [outdated, setOutdated] = useState<TemplateDependent[] | null>(null)
+  const path = `/api/templates/${template.id}`
+  const publish = async (): Promise<boolean> => {
+    const published = await call<PublishedTemplate>(`${path}/publish`, { method: 'POST' })
+    await onDone()
+    setOutdated(published.outdated_dependents)
+    return published.outdated_dependents.length === 0
+  }
+  if (outdated && outdated.length > 0) {
+    return (
+      <Dialog heading={t.template.published} onClose={onClose}>
+        <p>{t.template.outdated(outdated.length)}</p>
+        <ul>
+          {outdated.map(({ id, alias, name }) => (
+            <li key={id}>
+              <Link href={`/templates/${alias ?? id}`}>{name}</Link>
+            </li>
+          ))}
+        </ul>
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog wide heading={t.template.publishName(template.name)} button={t.template.publish} run={publish} onClose={onClose}>
+      <p>{template.status === 'draft' ? t.template.publishFirst : t.template.publishText}</p>
+      {template.status === 'published' && <Compared path={`${path}/diff?view=sent`} />}
+    </Dialog>
+  )
+}
+
+/** Sends the saved draft to one address, filled with the values of the preview. */
+export function TestTemplate({ template, values, onClose }: TemplateDialog & { values: Record<string, unknown> }) {
+  const [to, setTo] = useState(session.value?.user.email ?? '')
+  const [from, setFrom] = useState(template.from ?? '')
+  const [sent, setSent] = useState<string | null>(null)
+  const send = async (): Promise<boolean> => {
+    const body = { to, from: from.trim() || null, variables: values }
+    setSent((await call<{ id: string }>(`/api/templates/${template.id}/test`, { method: 'POST', body })).id)
+    return false
+  }
+  if (sent !== null) {
+    return (
+      <Dialog heading={t.template.test} onClose={onClose}>
+        <Note tone="ok">
+          <p role="status">
+            <b>{t.template.testSent(to)}</b> <Link href={`/emails/${sent}`}>{t.template.seeEmail}</Link>
+          </p>
+        </Note>
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog
+      heading={t.template.test}
+      button={t.template.send}
+      run={send}
+      onClose={onClose}
+      disabled={to.trim() === '' || from.trim() === ''}
+    >
+      <p>{t.template.testText}</p>
+      <Field label={t.template.testTo} type="email" value={to} onValue={setTo} />
+      <Field label={t.template.details.from} value={from} onValue={setFrom} autocomplete="off" />
+    </Dialog>
+  )
+}
+
+/** Whoever deletes what apps or other templates use types its name. */
+export function DeleteTemplate({ template, onClose }: TemplateDialog) {
+  const dependents = useApi<List<TemplateDependent>>(`/api/templates/${template.id}/dependents`)
+  const used = dependents.data?.data ?? []
+  const isUsed = template.status === 'published' || used.length > 0
+  const remove = async (): Promise<void> => {
+    await call(`/api/templates/${template.id}`, { method: 'DELETE' })
+    forgetDraft(template.id)
+    invalidate('/api/templates')
+    navigate('/templates')
+  }
+  return (
+    <Dialog
+      heading={t.template.deleteName(template.name)}
+      button={t.template.delete}
+      run={remove}
+      onClose={onClose}
+      disabled={dependents.data === undefined}
+      {...(isUsed ? { typed: template.name } : {})}
+    >
+      <p>{template.status === 'published' ? t.template.deletePublished : t.template.deleteText}</p>
+      {used.length > 0 && <p>{t.template.usedBy(used.map(({ name }) => name).join(', '))}</p>}
+    </Dialog>
+  )
+}

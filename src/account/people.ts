@@ -4,6 +4,7 @@ import type { Accounts } from './accounts.ts'
 import type { Secrets } from './key-file.ts'
 import { Login } from './login.ts'
 import { PasswordHasher } from './password-hash.ts'
+import { PasswordResets } from './password-resets.ts'
 import { SecondFactors } from './second-factor.ts'
 import { Sessions } from './sessions.ts'
 import { SetupLink } from './setup-link.ts'
@@ -17,6 +18,7 @@ export interface People {
   passwords: PasswordHasher
   secondFactors: SecondFactors
   setupLink: SetupLink
+  resets: PasswordResets
 }
 
 interface PeopleServices {
@@ -34,6 +36,7 @@ export async function openPeople(services: PeopleServices, settings: { issuer: s
   const secondFactors = new SecondFactors({ ...services, users }, settings.issuer)
   const login = new Login({ ...services, users, passwords, secondFactors })
   const setupLink = new SetupLink({ ...services, users, passwords })
+  const resets = new PasswordResets({ ...services, users, passwords })
   for (const part of [users, sessions]) await part.load()
-  return { users, sessions, login, passwords, secondFactors, setupLink }
+  return { users, sessions, login, passwords, secondFactors, setupLink, resets }
 }

@@ -46,7 +46,7 @@ export function answer(services: AnswerServices): Handler {
 }
 
 /** A path that is safe to log: what follows these prefixes is a secret. */
-const shownPath = (path: string): string => path.replace(/\/(setup|invite|u|preview)\/.*/is, '/$1/…')
+const shownPath = (path: string): string => path.replace(/\/(setup|invite|reset|u|preview)\/.*/is, '/$1/…')
 
 function answerProblem(ctx: ApiContext, error: unknown, { log, baseUrl }: AnswerServices): void {
   const problem = problemOf(error)

@@ -13,7 +13,7 @@ export interface DashboardServices {
 
 /** Paths that are never pages of the dashboard. */
 const reserved =
-  /^\/(?:api|session|setup|invite|u|t|preview|healthz|metrics|openapi\.json|docs|errors|compat|assets|\.well-known|favicon\.ico)(?:\/|$)/
+  /^\/(?:api|session|setup|invite|reset|u|t|preview|healthz|metrics|openapi\.json|docs|errors|compat|assets|\.well-known|favicon\.ico)(?:\/|$)/
 
 const policy = [
   "default-src 'none'",

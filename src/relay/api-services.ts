@@ -27,7 +27,7 @@ export function apiServicesOf(
   { eventFeed, emailChanges, eventStreams }: Pick<ApiServices, 'eventFeed' | 'emailChanges' | 'eventStreams'>,
 ): ApiServices {
   const { core, queue, queueAdmin, erasures, returnedMail, rollup, webhooks, intake, version } = services
-  const { config, clock, db, accounts, audit, people } = core
+  const { config, clock, db, accounts } = core
   const explainServices = explainServicesOf(services)
   return {
     version,
@@ -54,10 +54,7 @@ export function apiServicesOf(
     messages: new MessageReader(db),
     contentKeptMs: () => contentKeptMs(config),
     waitingMail: new WaitingMail({ db, clock, noteWaiting: (destination, dueAt) => queue.noteWaiting(destination, dueAt) }),
-    users: people.users,
-    sessions: people.sessions,
-    login: people.login,
-    entry: new SessionEntry({ baseUrl: config.baseUrl, sessions: people.sessions, audit }),
+    ...loginServicesOf(services),
     plans: { byName: config.plans, standard: config.accounts.defaultPlan },
     removal: { webhooks: webhooks.list, ...core },
     returnedMailList: new ReturnedMailList(db),
@@ -70,6 +67,13 @@ export function apiServicesOf(
     explain: (address) => explainAddress(address, explainServices),
     ...core,
   }
+}
+
+/** How people log in. */
+function loginServicesOf({ core, resetRequests }: Services) {
+  const { config, audit, people } = core
+  const { users, sessions, login } = people
+  return { users, sessions, login, resetRequests, entry: new SessionEntry({ baseUrl: config.baseUrl, sessions, audit }) }
 }
 
 const unsubscribeLinksOf = ({ db, clock, secrets, erasedAddress }: Core): UnsubscribeLinks =>

@@ -11,6 +11,7 @@ import { returnedMailFigures } from '../feedback/returned-mail-figures.ts'
 import { networkRule } from '../ip-address.ts'
 import { watchProcess } from '../metrics/process-figures.ts'
 import { NoticeRunner } from '../notice/notice-runner.ts'
+import { ResetRequests } from '../password-reset/reset-requests.ts'
 import { healthFigures } from '../queue/health-figures.ts'
 import { QueueAdmin } from '../queue/queue-admin.ts'
 import { queueFigures } from '../queue/queue-figures.ts'
@@ -56,6 +57,7 @@ export interface Services extends Given {
   intake: Intake
   /** What came in through the return path. */
   returnedMail: ReturnedMailStore
+  resetRequests: ResetRequests
 }
 
 /** Builds the services behind the listeners in order: followers of events before what records them. */
@@ -82,9 +84,26 @@ export async function startServices(core: Core, given: Given, stops: Stop[]): Pr
   const systemMail = await openSystemMail(core, intake)
   await startNotices(core, systemMail, stops)
   const returnedMail = await openFeedback(core, systemMail, stops)
+  const resetRequests = startResetRequests(core, systemMail, stops)
   const follower = new EventFollower(core)
   const rollup = analyticsReader(core)
-  return { core, ...given, webhooks, follower, rollup, queue, queueAdmin, erasures, hits, certified, space, uploads, intake, returnedMail }
+  return {
+    core,
+    ...given,
+    webhooks,
+    follower,
+    rollup,
+    queue,
+    queueAdmin,
+    erasures,
+    hits,
+    certified,
+    space,
+    uploads,
+    intake,
+    returnedMail,
+    resetRequests,
+  }
 }
 
 async function startWebhooks(core: Core, shares: ConnectionShares, stops: Stop[]): Promise<Webhooks> {
@@ -158,4 +177,12 @@ async function startNotices(
   const notices = new NoticeRunner({ db, clock, log, accounts, sendingDomains, systemMail }, settings)
   await notices.start()
   stops.push(() => notices.stop())
+}
+
+function startResetRequests({ config, clock, log, people, audit }: Core, systemMail: SystemMailer, stops: Stop[]): ResetRequests {
+  const { users, resets } = people
+  const settings = { baseUrl: config.baseUrl, canMail: config.mode !== 'sandbox' }
+  const requests = new ResetRequests({ clock, log, users, resets, audit, systemMail }, settings)
+  stops.push(() => requests.idle())
+  return requests
 }

@@ -25,6 +25,8 @@ export interface SystemMail {
   /** `mixed`, or with parameters: `report; report-type=delivery-status`. */
   multipart: string
   parts: MimePart[]
+  /** Seconds after which it is not tried any more; default: the setting `delivery.give_up_after`. */
+  expiresIn?: number
 }
 
 interface SystemMailerServices {
@@ -91,7 +93,7 @@ export class SystemMailer {
       }),
       header: summary,
       content: toContent(content),
-      options: defaultOptions,
+      options: { ...defaultOptions, expiresIn: mail.expiresIn ?? null },
       idempotency: null,
     }
   }

@@ -1,3 +1,4 @@
+import { simpleParser } from 'mailparser'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { totpCode, totpStepAt } from '../../src/account/totp.ts'
@@ -94,6 +95,30 @@ test('a new password ends the sessions elsewhere, and one may be ended by itself
   await panel.getByText('Your password is changed.').waitFor()
   await expect.poll(() => tab.getByRole('region', { name: 'Where you are logged in' }).getByRole('row').count()).toBe(2)
   await tab.getByRole('button', { name: 'Log out' }).click()
+  await enter(tab, { ...ann, password: 'another horse staple' })
+  await tab.getByRole('navigation', { name: 'Main' }).waitFor()
+})
+
+test('a forgotten password is replaced by a link that comes by mail', async () => {
+  const visit = await visitDashboard()
+  const { relay, mx, tab } = visit
+  const { people, accounts } = relay.relay.services
+  const ann = { email: 'ann@inbox.example', password: 'correct horse battery' }
+  const { token } = await people.users.invite({ ...ann, accountId: accounts.getAccount('test').id, role: 'member', operator: false })
+  await people.users.takeInvitation(token, ann.password)
+  await tab.getByRole('button', { name: 'Log out' }).click()
+  await tab.getByLabel('Email address').fill(ann.email)
+  await tab.getByRole('button', { name: 'Forgotten password?' }).click()
+  await tab.getByRole('heading', { name: 'Set a new password' }).waitFor()
+  expect(await faultsShown(tab)).toEqual([])
+  await tab.getByRole('button', { name: 'Send me a link' }).click()
+  await tab.getByText('If ann@inbox.example is a user here').waitFor()
+  await expect.poll(() => mx.messages.length).toBe(1)
+  const { text = '' } = await simpleParser(mx.messages[0]?.data ?? '')
+  await tab.goto(/http:\S+\/reset\/\S+/.exec(text)?.[0] ?? '')
+  await tab.getByLabel('Password').fill('another horse staple')
+  await tab.getByRole('button', { name: 'Set password' }).click()
+  await tab.getByRole('heading', { name: 'Log in' }).waitFor()
   await enter(tab, { ...ann, password: 'another horse staple' })
   await tab.getByRole('navigation', { name: 'Main' }).waitFor()
 })

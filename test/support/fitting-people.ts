@@ -26,6 +26,17 @@ export function links({ relay, call, next }: MakerServices): Makers {
       const { invitation_url: url } = number % 2 === 0 ? invited : await made(call, `/api/users/${invited.id}/invitation`, undefined)
       return { parameters: { token: url.split('/').at(-1) } }
     },
+    '/reset/{token}': async () => {
+      const { user } = people.users.newUser({
+        accountId: relay.relay.services.accounts.findAccount('test')!.id,
+        email: `forgetful${next()}@people.example`,
+        role: 'member',
+        operator: false,
+      })
+      const forgetful = { ...user, password: await people.passwords.hash('correct horse battery'), status: 'active' as const }
+      await people.users.add(forgetful, [])
+      return { parameters: { token: people.resets.tokenFor(forgetful) } }
+    },
     '/u/{token}': async () => {
       const html = '<a href="{{unsubscribe_url}}">No more</a>'
       const { id } = await made(call, '/api/emails', {

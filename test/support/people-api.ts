@@ -5,6 +5,9 @@ import type { User } from '../../src/account/user.ts'
 import { accountOperations } from '../../src/http/api/account-operations.ts'
 import { apiKeyOperations } from '../../src/http/api/api-key-operations.ts'
 import { auditOperations } from '../../src/http/api/audit-operations.ts'
+import { ResetRequests } from '../../src/password-reset/reset-requests.ts'
+import type { Statement } from '../../src/store/database.ts'
+import type { SystemMail } from '../../src/submission/system-mail.ts'
 import { entryOperations } from '../../src/http/api/entry-operations.ts'
 import { passwordOperations } from '../../src/http/api/password-operations.ts'
 import { sessionOperations } from '../../src/http/api/session-operations.ts'
@@ -17,6 +20,8 @@ export const plans = { byName: { free: 100, starter: 500 }, standard: 'free' }
 
 export interface PeopleApi extends ApiServer {
   webhooks: WebhookList
+  /** What the server has mailed, once those who asked for a new password are served. */
+  mails(): Promise<SystemMail[]>
   /** Adds a user of the account `acme`, made when first needed, or of another. */
   addUser(wanted?: { role?: Role; operator?: boolean; account?: string; email?: string }): Promise<User & { password: string }>
   /** Logs in; the cookie as a browser sends it back. */
@@ -28,15 +33,25 @@ export interface PeopleApi extends ApiServer {
 /** The endpoints for accounts, keys, users and sessions, over a real store. */
 export async function startPeopleApi(baseUrl = 'https://mail.example.com', dashboardPath: string | null = null): Promise<PeopleApi> {
   let webhooks: WebhookList | undefined
+  let resetRequests: ResetRequests | undefined
+  const mailed: SystemMail[] = []
   const api = await startApiServer((services) => {
     webhooks = new WebhookList({ ...services, onEnabled: () => {} }, { allowHttp: true })
     const entry = new SessionEntry({ baseUrl, sessions: services.people.sessions, audit: services.audit })
+    const systemMail = {
+      async send(mail: SystemMail, besides: Statement[] = []) {
+        await services.db.write(besides)
+        mailed.push(mail)
+      },
+    }
+    resetRequests = new ResetRequests({ ...services, ...services.people, systemMail }, { baseUrl, canMail: true })
     const removal = { ...services, webhooks }
     const all = {
       ...services,
       ...services.people,
       refusedLogins: new RefusedLogins(services.log),
       entry,
+      resetRequests,
       baseUrl,
       dashboardPath,
       plans,
@@ -53,7 +68,11 @@ export async function startPeopleApi(baseUrl = 'https://mail.example.com', dashb
     ]
     return resources.flatMap((operations) => operations(all))
   })
-  return { ...api, webhooks: webhooks as WebhookList, ...logins(api) }
+  const mails = async (): Promise<SystemMail[]> => {
+    await resetRequests?.idle()
+    return mailed
+  }
+  return { ...api, webhooks: webhooks as WebhookList, mails, ...logins(api) }
 }
 
 function logins({ accounts, people, request }: ApiServer): Pick<PeopleApi, 'addUser' | 'login' | 'tokenOf'> {

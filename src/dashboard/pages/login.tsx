@@ -3,6 +3,7 @@ import { ApiError, logIn } from '../api/client.ts'
 import { Field } from '../parts/fields.tsx'
 import { Mark } from '../parts/icon.tsx'
 import { t } from '../texts/texts.ts'
+import { ForgottenPassword } from './forgotten-password.tsx'
 
 /** The page where one was stays in the address, and is shown after the login. */
 export default function Login() {
@@ -12,9 +13,10 @@ export default function Login() {
   const [needsCode, setNeedsCode] = useState(false)
   const [fault, setFault] = useState<string | null>(null)
   const [busy, setBusy] = useState(false)
+  const [isForgotten, setForgotten] = useState(false)
   useEffect(() => {
-    document.title = t.title(t.login.heading)
-  }, [])
+    document.title = t.title(isForgotten ? t.login.forgottenHeading : t.login.heading)
+  }, [isForgotten])
   const submit = async (): Promise<void> => {
     setBusy(true)
     setFault(null)
@@ -35,25 +37,39 @@ export default function Login() {
           <Mark />
           Sterna
         </p>
-        <h1>{t.login.heading}</h1>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault()
-            void submit()
-          }}
-        >
-          <Field label={t.login.email} type="email" autocomplete="username" required value={email} onValue={setEmail} />
-          <Field label={t.login.password} type="password" autocomplete="current-password" required value={password} onValue={setPassword} />
-          {needsCode && <Field label={t.login.code} autocomplete="one-time-code" required value={code} onValue={setCode} />}
-          {fault !== null && (
-            <p class="fault" role="alert">
-              {fault}
-            </p>
-          )}
-          <button class="btn main" type="submit" aria-busy={busy}>
-            {t.login.button}
-          </button>
-        </form>
+        <h1>{isForgotten ? t.login.forgottenHeading : t.login.heading}</h1>
+        {isForgotten ? (
+          <ForgottenPassword email={email} onBack={() => setForgotten(false)} />
+        ) : (
+          <form
+            onSubmit={(event) => {
+              event.preventDefault()
+              void submit()
+            }}
+          >
+            <Field label={t.login.email} type="email" autocomplete="username" required value={email} onValue={setEmail} />
+            <Field
+              label={t.login.password}
+              type="password"
+              autocomplete="current-password"
+              required
+              value={password}
+              onValue={setPassword}
+            />
+            {needsCode && <Field label={t.login.code} autocomplete="one-time-code" required value={code} onValue={setCode} />}
+            {fault !== null && (
+              <p class="fault" role="alert">
+                {fault}
+              </p>
+            )}
+            <button class="btn main" type="submit" aria-busy={busy}>
+              {t.login.button}
+            </button>
+            <button class="btn plain small" type="button" onClick={() => setForgotten(true)}>
+              {t.login.forgotten}
+            </button>
+          </form>
+        )}
       </main>
     </div>
   )

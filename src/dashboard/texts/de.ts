@@ -80,6 +80,16 @@ export const de: Texts = {
     button: 'Anmelden',
     wrong: 'E-Mail-Adresse oder Passwort ist falsch.',
     wrongCode: 'Dieser Code ist falsch oder wurde schon verwendet.',
+    forgotten: 'Passwort vergessen?',
+    forgottenHeading: 'Neues Passwort setzen',
+    sendLink: 'Link schicken',
+    back: 'Zurück zur Anmeldung',
+    mailed: (email: string) => `Wenn ${email} hier Benutzer ist, ist ein Link dorthin unterwegs. Er gilt einmal, 30 Minuten lang.`,
+    noMail:
+      'Keine E-Mail nach ein paar Minuten? Sehen Sie im Spam nach, oder bitten Sie einen Inhaber oder Administrator Ihres Kontos um einen neuen Link.',
+    noMailHere:
+      'Dieser Server verschickt keine E-Mails. Bitten Sie seinen Betreiber um einen Link; „sterna user reset EMAIL“ gibt einen aus.',
+    tooMany: 'Zu viele Anfragen. Ein schon geschickter Link gilt weiter; sonst versuchen Sie es später noch einmal.',
   },
   me: {
     title: 'Meine Anmeldung',

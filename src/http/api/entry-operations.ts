@@ -24,6 +24,8 @@ interface EntryLink {
   summary: string
   /** The page of the dashboard that is shown then. */
   next: string
+  /** Whether its user is logged in then. */
+  logsIn: boolean
   /** @throws SternaError `not_found` where the link is over */
   page(token: string): Promise<EntryPage>
   /** @throws SternaError if the link no longer works, or the form is invalid */
@@ -33,13 +35,14 @@ interface EntryLink {
 const formSchema = z.object({ email: z.string(), password: z.string() })
 const mediaType = 'text/html'
 
-/** `/setup/…` and `/invite/…`: the pages behind the links that let people in. */
+/** `/setup/…`, `/invite/…` and `/reset/…`: the pages behind the links that let people in. */
 export const entryOperations = (services: EntryServices): Operation[] => [
   ...linkOperations(services, {
     id: 'setup',
     path: '/setup/{token}',
     summary: 'the first owner',
     next: '/welcome',
+    logsIn: true,
     async page(token) {
       services.people.setupLink.check(token)
       const text = 'You become the owner of the first account and the operator of this server.'
@@ -52,12 +55,31 @@ export const entryOperations = (services: EntryServices): Operation[] => [
     path: '/invite/{token}',
     summary: 'an invited user',
     next: '/',
+    logsIn: true,
     async page(token) {
       const { email } = services.people.users.invited(token)
       return { title: 'Welcome to Sterna', text: 'Choose the password that you will log in with.', form: { button: 'Set password', email } }
     },
     async use(token, { password }) {
       const user = await services.people.users.takeInvitation(token, password)
+      await services.people.sessions.endAll(user.id)
+      return user
+    },
+  }),
+  ...linkOperations(services, {
+    id: 'reset',
+    path: '/reset/{token}',
+    summary: 'a user who has forgotten it',
+    next: '/login',
+    // The second factor is asked for as ever.
+    logsIn: false,
+    async page(token) {
+      const { email } = services.people.resets.userOf(token)
+      const text = 'Choose a new one. It ends all your sessions.'
+      return { title: 'Set a new password', text, form: { button: 'Set password', email } }
+    },
+    async use(token, { password }) {
+      const user = await services.people.resets.use(token, password)
       await services.people.sessions.endAll(user.id)
       return user
     },
@@ -85,7 +107,7 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
       id: `${link.id}.use`,
       method: 'POST',
       summary: `Set the password of ${link.summary}`,
-      description: 'The link works once. The response sets the session cookie.',
+      description: `The link works once. ${link.logsIn ? 'The response sets the session cookie.' : 'It logs nobody in.'}`,
       body: {
         schema: formSchema,
         raw: true,
@@ -95,7 +117,7 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
       answers: [
         { status: 200, description: 'Done: a page that says so.', schema: null, mediaType },
         { status: 303, description: 'Done: a browser is led to the dashboard.', schema: null },
-        { status: 401, description: 'The user was removed at this moment.', schema: null, mediaType },
+        ...(link.logsIn ? [{ status: 401, description: 'The user was removed at this moment.', schema: null, mediaType }] : []),
         { status: 403, description: 'The form came from another web site.', schema: null, mediaType },
         { status: 404, description: 'A page that says that the link is over.', schema: null, mediaType },
         { status: 409, description: 'The form, with what is wrong with it.', schema: null, mediaType },
@@ -110,10 +132,13 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
           entry.checkOrigin(ctx)
           const form = await formBody(ctx)
           const user = await link.use(tokenIn(ctx), { email: form.get('email') ?? '', password: form.get('password') ?? '' })
-          const session = await entry.begin(ctx, user)
-          await entry.record(ctx, user, { operation: `${link.id}.use`, objectId: session.userId, fields: ['password'] })
+          if (link.logsIn) await entry.begin(ctx, user)
+          await entry.record(ctx, user, { operation: `${link.id}.use`, objectId: user.id, fields: ['password'] })
           if (dashboardPath === null || !wantsPage(ctx)) {
-            answerEntryPage(ctx, 200, { title: 'Done', text: `You are logged in as ${user.email}. ${whatNext}` })
+            answerEntryPage(ctx, 200, {
+              title: 'Done',
+              text: link.logsIn ? `You are logged in as ${user.email}. ${whatNext}` : passwordSet,
+            })
           } else {
             ctx.set('Location', `${dashboardPath}${link.next}`)
             ctx.body = null
@@ -124,6 +149,8 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
     }),
   ]
 }
+
+const passwordSet = 'The password is set. You can log in with it.'
 
 const whatNext = 'You can close this page. The API reference at /docs says, under Session, what you can do now, such as getting a token.'
 

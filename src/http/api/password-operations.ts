@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { People } from '../../account/people.ts'
+import type { ResetRequests } from '../../password-reset/reset-requests.ts'
 import { smallBodyLimit } from '../json-body.ts'
 import { operation, type Operation } from '../operation.ts'
 import type { SessionEntry } from '../session-entry.ts'
@@ -8,6 +9,7 @@ import { userResource } from './user-operations.ts'
 export interface PasswordServices {
   people: People
   entry: SessionEntry
+  resetRequests: Pick<ResetRequests, 'take'>
 }
 
 const password = z.string().max(1000).describe('The current password, so that an unlocked screen is not enough.')
@@ -22,11 +24,36 @@ const codesAnswer = z
   .object({ object: z.literal('totp'), recovery_codes: z.array(z.string()).describe('Shown only once. Each code works once.') })
   .meta({ id: 'RecoveryCodes' })
 
+const askedAnswer = z.object({ object: z.literal('password_reset_request') }).meta({ id: 'PasswordResetRequest' })
+
 const shared = { method: 'POST', tag: 'Session', permission: null } as const
 const refuses = ['invalid_session', 'foreign_origin', 'invalid_credentials', 'rate_limit_exceeded', 'service_unavailable'] as const
 
 /** What users change about how they log in. */
-export const passwordOperations = ({ people, entry }: PasswordServices): Operation[] => [
+export const passwordOperations = (services: PasswordServices): Operation[] => [resetOperation(services), ...ownLoginOperations(services)]
+
+const resetOperation = ({ entry, resetRequests }: PasswordServices): Operation =>
+  operation({
+    ...shared,
+    id: 'session.request_password_reset',
+    path: '/session/password/reset',
+    summary: 'Ask for a new password',
+    description:
+      'If there is a user with this address, a link is sent there that works once, for 30 minutes. The answer is the same for every ' +
+      'address. The second factor stays. Where this server sends no mail, `sterna user reset` prints a link.',
+    body: { schema: z.object({ email: z.string().max(320) }), limit: smallBodyLimit, example: { email: 'ann@example.com' } },
+    answers: [{ status: 202, description: 'The request was taken.', schema: askedAnswer }],
+    refuses: ['foreign_origin', 'invalid_state', 'rate_limit_exceeded'],
+    handle: (ctx, { body }) => {
+      entry.checkOrigin(ctx)
+      ctx.set('Cache-Control', 'no-store')
+      const { clientAddress: address, requestId } = ctx.state
+      resetRequests.take({ email: body.email, address, requestId })
+      return { object: 'password_reset_request' as const }
+    },
+  })
+
+const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] => [
   operation({
     ...shared,
     id: 'session.change_password',

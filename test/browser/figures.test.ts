@@ -61,9 +61,39 @@ test('analytics without mail says what to do', async () => {
   await expect.poll(() => new URL(tab.url()).search).toBe('?period=365d')
 })
 
+test('the overview says whether mail gets out, compares with the period before, and puts the worst first', async () => {
+  const { relay, tab } = await visitDashboard()
+  const now = relay.clock.now()
+  await countHistory(relay, [
+    { at: now - 2 * hourMs, counts: { sent: 999, delivered: 989, bounced_permanent: 10, complained: 5 }, latencies: [[1_500, 989]] },
+    { at: now - 2 * hourMs, breakdown: 'bounce_category', value: 'invalid_recipient', counts: { bounced_permanent: 10 } },
+    { at: now - 30 * hourMs, counts: { sent: 500, delivered: 400 }, latencies: [[700, 400]] },
+  ])
+  await relay.call('POST', '/api/domains', { name: 'acme.example' })
+  await relay.send('ann@inbox.example', { subject: 'Your receipt' })
+  await tab.goto(`${relay.baseUrl}/`)
+  await tab.getByRole('heading', { name: 'Mail is getting out' }).waitFor()
+  await tab.getByText('500 the day before').waitFor()
+  await tab.getByText('80 % the day before').waitFor()
+  await tab.getByText('10 hard, 0 soft').waitFor()
+  const notes = tab.getByRole('region', { name: 'Needs attention' })
+  await notes.getByText('acme.example lacks a record.').waitFor()
+  const told = await notes.locator('b').allTextContents()
+  expect(told.findIndex((text) => text.includes('was complained about'))).toBeLessThan(told.indexOf('acme.example lacks a record.'))
+  await relay.send('bob@inbox.example', { subject: 'Seen without a reload' })
+  await tab.getByRole('link', { name: 'Seen without a reload' }).waitFor()
+  await tab.getByRole('button', { name: '7 days' }).click()
+  await tab.getByRole('region', { name: 'Per day' }).waitFor()
+  expect(new URL(tab.url()).search).toBe('?period=7d')
+  await tab.getByRole('link', { name: 'Mailbox does not exist' }).click()
+  await tab.getByRole('heading', { name: 'Where is my mail?' }).waitFor()
+  expect(new URL(tab.url()).searchParams.get('status')).toBe('bounced')
+})
+
 test('the pages of figures pass the rules in both themes, wide and narrow', { timeout: 300_000 }, async () => {
   const { relay, tab } = await visitDashboard()
   await countHistory(relay, busyHistory(relay.clock.now()))
+  await relay.send(['ann@inbox.example', 'bob@inbox.example'], { subject: 'Your receipt' })
   const pages: [name: string, path: string][] = [
     ['overview-busy', '/'],
     ['analytics', '/analytics'],

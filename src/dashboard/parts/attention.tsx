@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useApi } from '../api/cache.ts'
-import type { Domain, List, QueueDestination, Webhook } from '../api/types.ts'
+import type { Doctor, Domain, List, QueueDestination, Webhook } from '../api/types.ts'
 import { percent } from '../format.ts'
 import { isOperator } from '../rights.ts'
 import { Link } from '../router.tsx'
@@ -24,7 +24,10 @@ export function Attention({ complaintRate, complaints }: { complaintRate: number
   const domains = useApi<List<Domain>>('/api/domains?limit=100')
   const webhooks = useApi<List<Webhook>>('/api/webhooks?limit=100')
   const queue = useApi<List<QueueDestination>>(isOperator() ? '/api/queue?limit=100' : null, { everyMs: 30_000 })
+  // The last look will do: a new one takes up to half a minute.
+  const doctor = useApi<Doctor>(isOperator() ? '/api/doctor?max_age=3600' : null)
   const concerns = [
+    ...healthConcerns(doctor.data?.findings ?? []),
     ...(domains.data?.data ?? []).flatMap(domainConcern),
     ...(webhooks.data?.data ?? []).flatMap(webhookConcern),
     ...(complaints > 1 && complaintRate > harmfulComplaintRate ? [complaintConcern(complaintRate)] : []),
@@ -51,6 +54,17 @@ const noteLink = ({ href, text }: { href: string; text: string }): ComponentChil
     {text}
   </Link>
 )
+
+function healthConcerns(findings: Doctor['findings']): Concern[] {
+  const link = { href: '/health', text: t.overview.openHealth }
+  const failed = findings.filter(({ status }) => status === 'failed')
+  const names = [...new Set(failed.map(({ check }) => t.health.checks[check] ?? check))]
+  const disk = findings.find(({ check, status }) => check === 'disk' && status === 'warning')
+  return [
+    ...(failed[0] ? [{ key: 'health', tone: 'bad' as const, what: t.overview.healthFails(names), how: failed[0].what, link }] : []),
+    ...(disk ? [{ key: 'disk', tone: 'wait' as const, what: disk.what, how: disk.advice ?? '', link }] : []),
+  ]
+}
 
 function domainConcern({ name, status, records }: Domain): Concern[] {
   const link = { href: `/domains/${name}`, text: t.overview.seeRecord }

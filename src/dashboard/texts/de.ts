@@ -225,7 +225,7 @@ export const de: Texts = {
     before: { '24h': 'am Tag davor', '7d': 'in der Woche davor', '30d': 'in den 30 Tagen davor' },
     figures: 'Kennzahlen',
     sent: 'Gesendet',
-    sentBefore: (n: string, before: string) => `${n} ${before}`,
+    valueBefore: (n: string, before: string) => `${n} ${before}`,
     delivered: 'Zugestellt',
     recipients: (n: number) => count(n, 'Empfänger', 'Empfänger'),
     bounced: 'Unzustellbar',
@@ -250,6 +250,11 @@ export const de: Texts = {
     noEmail: 'Noch keine E-Mail. Programme senden über SMTP oder die API, sobald sie einen Schlüssel haben.',
     makeKey: 'API-Schlüssel erstellen',
     attention: 'Braucht Aufmerksamkeit',
+    healthFails: (checks: string[]) =>
+      checks.length === 1
+        ? `Eine Prüfung dieses Servers schlägt fehl: ${checks[0]}.`
+        : `${checks.length} Prüfungen dieses Servers schlagen fehl: ${checks.join(', ')}.`,
+    openHealth: 'Zustand öffnen',
     domainMissing: (name: string) => `${name} fehlt ein Eintrag.`,
     domainMissingHow: 'Ihre E-Mails können erst hinaus, wenn der Eintrag gefunden ist.',
     domainLost: (name: string) => `${name} hat einen Eintrag verloren.`,

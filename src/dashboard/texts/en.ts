@@ -230,7 +230,7 @@ export const en = {
     before: { '24h': 'the day before', '7d': 'the week before', '30d': 'the 30 days before' } as Record<string, string>,
     figures: 'Key figures',
     sent: 'Sent',
-    sentBefore: (n: string, before: string) => `${n} ${before}`,
+    valueBefore: (n: string, before: string) => `${n} ${before}`,
     delivered: 'Delivered',
     recipients: (n: number) => count(n, 'recipient', 'recipients'),
     bounced: 'Bounced',
@@ -255,6 +255,11 @@ export const en = {
     noEmail: 'No email yet. Apps send by SMTP or the API once they have a key.',
     makeKey: 'Make an API key',
     attention: 'Needs attention',
+    healthFails: (checks: string[]) =>
+      checks.length === 1
+        ? `A check of this server fails: ${checks[0]}.`
+        : `${checks.length} checks of this server fail: ${checks.join(', ')}.`,
+    openHealth: 'Open health',
     domainMissing: (name: string) => `${name} lacks a record.`,
     domainMissingHow: 'Mail from it cannot leave until the record is found.',
     domainLost: (name: string) => `${name} lost a record.`,

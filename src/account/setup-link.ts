@@ -29,9 +29,14 @@ export class SetupLink {
     this.#services = services
   }
 
+  /** Whether somebody has become the owner. */
+  get hasOwner(): boolean {
+    return this.#services.users.list().some(({ role, status }) => role === 'owner' && status === 'active')
+  }
+
   /** Replaces the token with a new one; null if there is an owner. Only its digest is stored. */
   async renew(): Promise<string | null> {
-    if (this.#hasOwner()) return null
+    if (this.hasOwner) return null
     const token = randomToken()
     const digest = digestOf(token)
     await this.#services.db.write([
@@ -47,7 +52,7 @@ export class SetupLink {
 
   /** @throws SternaError `not_found` unless this is the current link */
   check(token: string): void {
-    if (this.#digest !== digestOf(token) || this.#hasOwner()) throw linkOver()
+    if (this.#digest !== digestOf(token) || this.hasOwner) throw linkOver()
   }
 
   /**
@@ -64,10 +69,6 @@ export class SetupLink {
     const use = { sql: 'delete from setup_link where digest = :digest', params: { digest: digestOf(token) }, expect: 1 }
     await refusedAs(users.add(owner, [use]), ConflictError, linkOver)
     return owner
-  }
-
-  #hasOwner(): boolean {
-    return this.#services.users.list().some(({ role, status }) => role === 'owner' && status === 'active')
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Core } from '../core.ts'
 import { deliveryOptions } from '../delivery/delivery-options.ts'
+import { Examinations } from '../doctor/examinations.ts'
 import { examination } from '../doctor/examination.ts'
 import { explainAddress, type ExplainServices } from '../doctor/explain-address.ts'
 import { ownAddresses, ownRecords } from '../doctor/own-addresses.ts'
@@ -61,7 +62,7 @@ export function apiServicesOf(
     suppressions: new SuppressionEntries(core),
     unsubscribeLinks: unsubscribeLinksOf(core),
     unsubscribeLimit: new RateLimiter(clock, { limit: unsubscribesPerMinute, windowMs: minuteMs }),
-    examineServer: () => examination(core),
+    examinations: new Examinations(clock, () => examination(core)),
     ownAddresses: () => ownAddresses(core),
     ownRecords: () => ownRecords(core),
     explain: (address) => explainAddress(address, explainServices),

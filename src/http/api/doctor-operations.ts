@@ -1,14 +1,13 @@
 import { z } from 'zod'
-import type { Clock } from '../../clock.ts'
+import type { Examinations } from '../../doctor/examinations.ts'
 import { checkNames, type Finding, findingStatuses, worstOf } from '../../doctor/finding.ts'
 import { isoTime } from '../../iso-time.ts'
 import { type Operation, operation } from '../operation.ts'
+import { numberParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
 
 export interface DoctorOperationsServices {
-  clock: Clock
-  /** Runs all checks; takes up to half a minute. */
-  examineServer(): Promise<Finding[]>
+  examinations: Pick<Examinations, 'latest'>
 }
 
 const finding = z
@@ -48,8 +47,16 @@ export function doctorOperations(services: DoctorOperationsServices): Operation[
         'Checks port 25, the names and reverse DNS of the sending addresses, SPF, DKIM and DMARC of every domain, certificate, clock, ' +
         'disk, blocklists and resolver, and says what to do about each. Takes up to half a minute.',
       permission: 'operator',
+      query: {
+        max_age: numberParameter(0, 86_400).meta({
+          description: 'Seconds. The last findings are shown if they are no older; by default every request checks anew.',
+        }),
+      },
       answers: [{ status: 200, description: 'The findings.', schema: report }],
-      handle: async () => doctorObject(await services.examineServer(), services.clock.now()),
+      handle: async (_, { query }) => {
+        const { findings, at } = await services.examinations.latest((query.max_age ?? 0) * 1_000)
+        return doctorObject(findings, at)
+      },
     }),
   ]
 }

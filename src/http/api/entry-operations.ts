@@ -34,9 +34,21 @@ interface EntryLink {
 
 const formSchema = z.object({ email: z.string(), password: z.string() })
 const mediaType = 'text/html'
+const stateAnswer = z.object({ object: z.literal('state'), owner: z.boolean() }).meta({ id: 'SetupState' })
 
 /** `/setup/…`, `/invite/…` and `/reset/…`: the pages behind the links that let people in. */
 export const entryOperations = (services: EntryServices): Operation[] => [
+  operation({
+    id: 'session.state',
+    method: 'GET',
+    path: '/session/state',
+    tag: 'Session',
+    summary: 'Ask whether this server has an owner',
+    description: 'For the page where people log in. Until there is an owner, each start of the server prints a set-up link.',
+    permission: null,
+    answers: [{ status: 200, description: 'The answer, for anybody.', schema: stateAnswer }],
+    handle: () => ({ object: 'state' as const, owner: services.people.setupLink.hasOwner }),
+  }),
   ...linkOperations(services, {
     id: 'setup',
     path: '/setup/{token}',

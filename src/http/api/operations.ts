@@ -29,6 +29,7 @@ import { metricsOperations, type MetricsServices } from './metrics-operations.ts
 import { passwordOperations, type PasswordServices } from './password-operations.ts'
 import { previewOperations, type PreviewServices } from './preview-operations.ts'
 import { queueOperations, type QueueServices } from './queue-operations.ts'
+import { serverAddressOperations } from './server-address-operations.ts'
 import { serverDomainOperations } from './server-domain-operations.ts'
 import { sessionOperations, type SessionServices } from './session-operations.ts'
 import { settingOperations } from './setting-operations.ts'
@@ -102,6 +103,7 @@ export function apiOperations(services: ApiServices): Operation[] {
     ...queueOperations(services),
     ...explainOperations(services),
     ...settingOperations(services),
+    ...serverAddressOperations(services),
     ...serverDomainOperations(services),
     ...doctorOperations(services),
     ...metricsOperations(services),

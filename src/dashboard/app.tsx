@@ -7,6 +7,7 @@ import { findRoute, place, RoutePage, type Route } from './router.tsx'
 /** The pages by their paths; each is loaded when it is first opened. */
 const routes: Route[] = [
   { pattern: '/', load: () => import('./pages/overview.tsx') },
+  { pattern: '/welcome', load: () => import('./pages/welcome.tsx') },
   { pattern: '/emails', load: () => import('./pages/emails.tsx') },
   { pattern: '/emails/:id', load: () => import('./pages/email.tsx') },
   { pattern: '/analytics', load: () => import('./pages/analytics.tsx') },
@@ -28,7 +29,7 @@ export function App() {
   if (session.value === undefined) return null
   if (session.value === null) return <Login />
   const { path, query } = place.value
-  const found = findRoute(routes, path === '/login' || path === '/welcome' ? '/' : path)
+  const found = findRoute(routes, path === '/login' ? '/' : path)
   return (
     <Frame>{found ? <RoutePage key={found.route.pattern} route={found.route} params={found.params} query={query} /> : <NotFound />}</Frame>
   )

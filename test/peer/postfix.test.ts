@@ -1,17 +1,17 @@
-import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { simpleParser } from 'mailparser'
 import { createTransport } from 'nodemailer'
-import { generate } from 'selfsigned'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
-import { postfixDirectory, startPostfixInstance, type PostfixInstance } from '../../bench/postfix-instance.ts'
+import type { PostfixInstance } from '../../bench/postfix-instance.ts'
 import { waitForPort } from '../../bench/wait-for-port.ts'
 import { dnsResolver, type DnsResolver } from '../../src/dns/dns-resolver.ts'
 import { startFakeDns, type FakeDns, type FakeRecords } from '../support/fake-dns.ts'
+import { startPostfixMailbox } from '../support/postfix-mailbox.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 /**
@@ -40,7 +40,7 @@ beforeAll(async () => {
   dns = await startFakeDns({}, undefined, { host: dnsHost, port: 53 })
   resolver = dnsResolver({ servers: [dns.server] })
   const mxPort = await freePort()
-  postfix = await startMailbox(mxPort)
+  postfix = await startPostfixMailbox({ host: '127.0.0.3', port: mxPort })
   dns.zone['rcpt.example'] = { mx: [[10, 'mx.rcpt.example']] }
   dns.zone['mx.rcpt.example'] = { a: ['127.0.0.3'] }
   ;[httpPort, submissionPort] = [await freePort(), await freePort()]
@@ -88,36 +88,6 @@ function publish(records: DnsRecord[]): void {
     if (type === 'TXT') entry.txt = [...(entry.txt ?? []), value]
     if (type === 'MX') entry.mx = [[priority ?? 10, value]]
   }
-}
-
-/** A Postfix that keeps all mail for rcpt.example in one Maildir, and offers STARTTLS, but no 8BITMIME. */
-async function startMailbox(port: number): Promise<PostfixInstance> {
-  const at = postfixDirectory()
-  const mail = join(at, 'mail')
-  mkdirSync(mail)
-  execFileSync('chown', ['nobody', mail])
-  const { private: key, cert } = await generate([{ name: 'commonName', value: 'mx.rcpt.example' }], { keySize: 2048 })
-  writeFileSync(join(at, 'tls.pem'), key + cert, { mode: 0o600 })
-  const uid = execFileSync('id', ['-u', 'nobody'], { encoding: 'utf8' }).trim()
-  return startPostfixInstance(
-    at,
-    { host: '127.0.0.3', port },
-    {
-      myhostname: 'mx.rcpt.example',
-      virtual_mailbox_domains: 'rcpt.example',
-      virtual_mailbox_base: mail,
-      virtual_mailbox_maps: 'static:box/',
-      virtual_uid_maps: `static:${uid}`,
-      virtual_gid_maps: `static:${uid}`,
-      virtual_mailbox_limit: '0',
-      message_size_limit: '52428800',
-      smtpd_tls_security_level: 'may',
-      smtpd_tls_cert_file: join(at, 'tls.pem'),
-      smtpd_tls_key_file: join(at, 'tls.pem'),
-      smtpd_relay_restrictions: 'reject_unauth_destination',
-      smtpd_discard_ehlo_keywords: '8bitmime',
-    },
-  )
 }
 
 /** The message in the mailbox that came for this address. */

@@ -24,6 +24,32 @@ export interface DashboardVisit {
   openTab(): Promise<Page>
 }
 
+/** A browser with one tab, which complains of nothing until the test ends. */
+export async function openTab(): Promise<Pick<DashboardVisit, 'context' | 'complaints' | 'openTab' | 'tab'>> {
+  const browser = await openBrowser()
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+    acceptDownloads: true,
+  })
+  const complaints: string[] = []
+  const another = async (): Promise<Page> => {
+    const tab = await context.newPage()
+    tab.on('console', (message) => {
+      // A refused request is the API's answer; what the page makes of it is looked at by the test.
+      if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text())
+    })
+    tab.on('pageerror', (error) => complaints.push(String(error)))
+    tab.on('request', (request) => {
+      if (!/^(?:http:\/\/127\.0\.0\.1:|data:|blob:|about:)/.test(request.url())) complaints.push(`request to ${request.url()}`)
+    })
+    return tab
+  }
+  onTestFinished(() => expect(complaints).toEqual([]))
+  return { context, complaints, openTab: another, tab: await another() }
+}
+
 const password = 'correct horse battery'
 let users = 0
 
@@ -48,35 +74,14 @@ export async function visitDashboard({
   onTestFinished(() => relay.stop())
   // The page tells ages by the time of day.
   relay.clock.advance(Date.now() - relay.clock.now())
-  const browser = await openBrowser()
-  const context = await browser.newContext({
-    viewport: { width: 1280, height: 900 },
-    locale: 'en-GB',
-    timezoneId: 'UTC',
-    acceptDownloads: true,
-  })
-  const complaints: string[] = []
-  const openTab = async (): Promise<Page> => {
-    const tab = await context.newPage()
-    tab.on('console', (message) => {
-      // A refused request is the API's answer; what the page makes of it is looked at by the test.
-      if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text())
-    })
-    tab.on('pageerror', (error) => complaints.push(String(error)))
-    tab.on('request', (request) => {
-      if (!/^(?:http:\/\/127\.0\.0\.1:|data:|blob:|about:)/.test(request.url())) complaints.push(`request to ${request.url()}`)
-    })
-    return tab
-  }
-  onTestFinished(() => expect(complaints).toEqual([]))
-  const tab = await openTab()
+  const { context, complaints, openTab: another, tab } = await openTab()
   const visit: DashboardVisit = {
     relay,
     mx,
     context,
     tab,
     complaints,
-    openTab,
+    openTab: another,
     async addUser(role, operator = false) {
       const { people, accounts } = relay.relay.services
       const email = `${role}${++users}@people.example`
@@ -146,7 +151,7 @@ async function accessibilityFaults(tab: Page): Promise<string[]> {
   })
 }
 
-async function keepScreenshot(tab: Page, name: string): Promise<void> {
+export async function keepScreenshot(tab: Page, name: string): Promise<void> {
   const folder = process.env['SCREENSHOTS']
   if (folder === undefined) return
   mkdirSync(folder, { recursive: true })

@@ -80,6 +80,14 @@ export interface Doctor {
   findings: { check: string; status: string; what: string; advice: string | null }[]
 }
 
+export interface ServerAddress {
+  version: string
+  mode: 'live' | 'sandbox'
+  hostname: string
+  base_url: string
+  smtp: { port: number; tls: 'starttls' | 'implicit' }[]
+}
+
 export interface Session {
   object: 'session'
   id: string

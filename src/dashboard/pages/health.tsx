@@ -1,4 +1,5 @@
 import { useApi } from '../api/cache.ts'
+import { call } from '../api/client.ts'
 import type { Doctor } from '../api/types.ts'
 import { Answer } from '../parts/answer.tsx'
 import { ActionButton } from '../parts/controls.tsx'
@@ -11,9 +12,13 @@ import { t } from '../texts/texts.ts'
 const order = ['failed', 'warning', 'skipped', 'ok']
 
 export default function Health() {
-  const doctor = useApi<Doctor>(isOperator() ? '/api/doctor' : null)
+  const doctor = useApi<Doctor>(isOperator() ? '/api/doctor?max_age=600' : null)
   if (!isOperator()) return <Page title={t.health.title} heading={t.common.notAllowed(t.common.operators)} />
   const { data } = doctor
+  const again = async (): Promise<void> => {
+    await call('/api/doctor')
+    await doctor.reload()
+  }
   return (
     <Page
       narrow
@@ -26,7 +31,7 @@ export default function Health() {
           </span>
         )
       }
-      actions={<ActionButton main text={t.common.checkAgain} icon="redo" run={doctor.reload} />}
+      actions={<ActionButton main text={t.common.checkAgain} icon="redo" run={again} />}
     >
       <section class="panel" aria-label={t.health.title}>
         <Answer of={doctor} rows={8}>

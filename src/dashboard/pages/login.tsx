@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, logIn } from '../api/client.ts'
+import { ApiError, call, logIn } from '../api/client.ts'
 import { Field } from '../parts/fields.tsx'
 import { Mark } from '../parts/icon.tsx'
 import { t } from '../texts/texts.ts'
@@ -13,10 +13,17 @@ export default function Login() {
   const [needsCode, setNeedsCode] = useState(false)
   const [fault, setFault] = useState<string | null>(null)
   const [busy, setBusy] = useState(false)
+  const [hasOwner, setOwner] = useState(true)
   const [isForgotten, setForgotten] = useState(false)
   useEffect(() => {
     document.title = t.title(isForgotten ? t.login.forgottenHeading : t.login.heading)
   }, [isForgotten])
+  useEffect(() => {
+    call<{ owner: boolean }>('/session/state').then(
+      ({ owner }) => setOwner(owner),
+      () => {},
+    )
+  }, [])
   const submit = async (): Promise<void> => {
     setBusy(true)
     setFault(null)
@@ -62,6 +69,7 @@ export default function Login() {
                 {fault}
               </p>
             )}
+            {!hasOwner && <p class="muted">{t.login.noOwner}</p>}
             <button class="btn main" type="submit" aria-busy={busy}>
               {t.login.button}
             </button>

@@ -11,8 +11,10 @@ import { ByProvider, Causes } from '../parts/mail-breakdowns.tsx'
 import { KeyFigures } from '../parts/key-figures.tsx'
 import { Live, Page, Panel } from '../parts/page.tsx'
 import { VolumeChart } from '../parts/volume-chart.tsx'
-import { Link, setQuery, type PageProps } from '../router.tsx'
+import { mayChange } from '../rights.ts'
+import { Link, navigate, setQuery, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
+import { hasLeftWelcome } from '../welcome/left.ts'
 
 const shownPeriods = ['24h', '7d', '30d']
 
@@ -33,6 +35,10 @@ export default function Overview({ query }: PageProps) {
   const latency = useApi<Latency>(`/api/analytics/latency?${range}&compare=previous`, { everyMs: figuresMs })
   const latest = useApi<List<EmailItem>>('/api/emails?limit=7', { everyMs: 60_000 })
   useEffect(() => onEmailChange(() => void latest.reload()), [])
+  const isNew = latest.data?.data.length === 0 && mayChange() && !hasLeftWelcome()
+  useEffect(() => {
+    if (isNew) navigate('/welcome', { replace: true })
+  }, [isNew])
   const totals = volume.data?.totals
   const latestRows = latest.data?.data
   return (
@@ -76,8 +82,8 @@ export default function Overview({ query }: PageProps) {
 
 const NoEmail = () => (
   <Empty text={t.overview.noEmail}>
-    <Link class="btn" href="/keys">
-      {t.overview.makeKey}
+    <Link class="btn" href="/welcome">
+      {t.welcome.goOn}
     </Link>
   </Empty>
 )

@@ -1,0 +1,68 @@
+import { useState } from 'preact/hooks'
+import { useApi } from '../api/cache.ts'
+import type { ServerAddress } from '../api/types.ts'
+import { CopyValue, Tabs, useCopy } from '../parts/controls.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { t } from '../texts/texts.ts'
+import { snippets } from './snippets.ts'
+
+const smtp = 'SMTP'
+
+/** How a program hands mail over: a snippet for each language, and the settings for SMTP. */
+export function Connect({ token, from, to }: { token: string | null; from: string; to: string }) {
+  const [tab, setTab] = useState('curl')
+  const { data: server } = useApi<ServerAddress>('/api/server')
+  if (!server) return null
+  const shownToken = token ?? 'YOUR_API_KEY'
+  const write = snippets[tab]
+  return (
+    <div class="panel">
+      <Tabs name={t.welcome.language} tabs={[...Object.keys(snippets), smtp].map((each) => [each, each])} current={tab} onTab={setTab} />
+      <div class="body">
+        {write ? (
+          <Code text={write({ baseUrl: server.base_url, token: shownToken, from, to })} name={tab} />
+        ) : (
+          <SmtpSettings server={server} token={shownToken} />
+        )}
+        {token === null && <p class="muted">{t.welcome.putKey}</p>}
+      </div>
+    </div>
+  )
+}
+
+function Code({ text, name }: { text: string; name: string }) {
+  const [copied, copy] = useCopy(text)
+  return (
+    <>
+      <pre class="code" tabIndex={0} role="region" aria-label={name}>
+        <code>{text}</code>
+      </pre>
+      <p class="code-acts">
+        <button class="btn small" type="button" onClick={copy}>
+          <Icon name={copied ? 'check' : 'copy'} />
+          {copied ? t.common.copied : t.common.copy}
+        </button>
+      </p>
+    </>
+  )
+}
+
+const SmtpSettings = ({ server, token }: { server: ServerAddress; token: string }) => (
+  <>
+    <dl class="facts">
+      <dt>{t.welcome.smtpServer}</dt>
+      <dd>
+        <CopyValue value={server.hostname} name={t.welcome.smtpServer} />
+      </dd>
+      <dt>{t.welcome.port}</dt>
+      <dd>{server.smtp.map(({ port, tls }) => t.welcome.ports[tls]?.(port)).join(', ')}</dd>
+      <dt>{t.welcome.userName}</dt>
+      <dd>{t.welcome.anyName}</dd>
+      <dt>{t.login.password}</dt>
+      <dd>
+        <CopyValue value={token} name={t.login.password} />
+      </dd>
+    </dl>
+    <p class="muted">{t.welcome.mapped}</p>
+  </>
+)

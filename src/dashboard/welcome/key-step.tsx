@@ -1,0 +1,53 @@
+import { useState } from 'preact/hooks'
+import { invalidate } from '../api/cache.ts'
+import { call } from '../api/client.ts'
+import type { ApiKey } from '../api/types.ts'
+import { CopyValue } from '../parts/controls.tsx'
+import { Field } from '../parts/fields.tsx'
+import { Form } from '../parts/form.tsx'
+import { t } from '../texts/texts.ts'
+
+interface KeyStepFrame {
+  apiKey: ApiKey | undefined
+  /** Of a key that was made just now, until the user has kept it. */
+  token: string | null
+  onMade(token: string): void
+  onKept(): void
+}
+
+/** The first key. Its token is shown once. */
+export function KeyStep({ apiKey, token, onMade, onKept }: KeyStepFrame) {
+  if (token !== null) return <Token token={token} onKept={onKept} />
+  if (apiKey === undefined) return <MakeKey onMade={onMade} />
+  return <p class="sum">{t.welcome.keyMade(apiKey.name, t.keys.permissions[apiKey.permission] ?? apiKey.permission)}</p>
+}
+
+function MakeKey({ onMade }: { onMade(token: string): void }) {
+  const [name, setName] = useState(t.welcome.keyName)
+  const make = async (): Promise<void> => {
+    const { token } = await call<{ token: string }>('/api/api-keys', { method: 'POST', body: { name, permission: 'sending_access' } })
+    onMade(token)
+    invalidate('/api/api-keys')
+  }
+  return (
+    <Form button={t.keys.make} run={make} disabled={name.trim() === ''}>
+      <Field label={t.keys.nameLabel} hint={t.welcome.keyHint} value={name} onValue={setName} maxLength={100} autocomplete="off" />
+    </Form>
+  )
+}
+
+const Token = ({ token, onKept }: { token: string; onKept(): void }) => (
+  <section class="panel" aria-label={t.keys.made}>
+    <div class="body token" role="status">
+      <p>
+        <b>{t.keys.made}.</b> {t.keys.once}
+      </p>
+      <CopyValue value={token} name={t.keys.made} />
+      <p>
+        <button class="btn main" type="button" onClick={onKept}>
+          {t.keys.kept}
+        </button>
+      </p>
+    </div>
+  </section>
+)

@@ -3,6 +3,7 @@ import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
 import { ConflictError, type Database, type Statement, refusedAs } from '../store/database.ts'
 import { storedRows } from '../store/stored-rows.ts'
+import type { Accounts } from './accounts.ts'
 import { digestOf } from './api-key-token.ts'
 import { randomToken } from './link-token.ts'
 import { rightsOfUser, type Right } from './permission.ts'
@@ -13,6 +14,7 @@ interface SessionsServices {
   db: Database
   clock: Clock
   users: Users
+  accounts: Pick<Accounts, 'accountFor'>
 }
 
 /** A lasting login, as its user may see it. */
@@ -36,6 +38,8 @@ const sessionRows = storedRows<Session & { digest: string }>('user_session')(
 
 interface IssuedToken {
   session: Session
+  /** Null: that of the user. */
+  accountId: string | null
   sandbox: boolean
   confined: boolean
   expiresAt: number
@@ -44,6 +48,8 @@ interface IssuedToken {
 /** Whom a token identifies. */
 interface Holder {
   user: User
+  /** The account in which the user acts. */
+  accountId: string
   rights: ReadonlySet<Right>
   sandbox: boolean
   /** True if it may change nothing outside the sandbox, because the token was requested that way. */
@@ -119,9 +125,13 @@ export class Sessions {
 
   /**
    * A token for the API, which does not accept the cookie.
+   * @param wish `accountId`: an account other than the user's own, which only operators may act in
    * @throws SternaError `invalid_session` if the session is just ending
    */
-  async exchange(session: Session, { sandbox }: { sandbox: boolean }): Promise<{ token: string; sandbox: boolean; expiresAt: number }> {
+  async exchange(
+    session: Session,
+    { sandbox, accountId = null }: { sandbox: boolean; accountId?: string | null },
+  ): Promise<{ token: string; sandbox: boolean; expiresAt: number }> {
     const now = this.#services.clock.now()
     await this.#writeOrOver([
       { sql: 'update user_session set last_seen_at = :now where id = :id', params: { id: session.id, now }, expect: 1 },
@@ -132,7 +142,7 @@ export class Sessions {
     this.#dropTokens((issued) => issued.expiresAt <= now)
     const [oldest, ...others] = [...this.#tokens].filter(([, issued]) => issued.session === session)
     if (oldest && others.length + 1 >= mostTokens) this.#tokens.delete(oldest[0])
-    const issued = { session, sandbox: sandbox || this.#sandboxOnly, confined: sandbox, expiresAt }
+    const issued = { session, accountId, sandbox: sandbox || this.#sandboxOnly, confined: sandbox, expiresAt }
     this.#tokens.set(digestOf(token), issued)
     return { token, sandbox: issued.sandbox, expiresAt }
   }
@@ -148,10 +158,11 @@ export class Sessions {
   holderOf(token: string): Holder {
     const issued = this.#tokens.get(digestOf(token))
     const user = issued && this.#userOf(issued.session)
-    if (!issued || !user || this.#services.clock.now() >= issued.expiresAt) {
+    if (!issued || !user || this.#services.clock.now() >= issued.expiresAt || !this.#mayActIn(issued, user)) {
       throw new SternaError('invalid_session', 'This token has expired, or its session has ended. Get a new one with POST /session/token.')
     }
-    return { user, rights: rightsOfUser(user), sandbox: issued.sandbox, confined: issued.confined }
+    const accountId = issued.accountId ?? user.accountId
+    return { user, accountId, rights: rightsOfUser(user), sandbox: issued.sandbox, confined: issued.confined }
   }
 
   /** A user's sessions that have not ended, oldest first. */
@@ -189,6 +200,12 @@ export class Sessions {
     const now = this.#services.clock.now()
     if (now >= lastSeenAt + idleMs || now >= createdAt + longestMs) return undefined
     return this.#services.users.find(userId)
+  }
+
+  /** False once an operator who acts in another account is none any more, or that account is removed. */
+  #mayActIn({ accountId }: IssuedToken, user: User): boolean {
+    if (accountId === null || accountId === user.accountId) return true
+    return user.operator && this.#services.accounts.accountFor(accountId) !== undefined
   }
 
   async #writeOrOver(batch: Statement[]): Promise<void> {

@@ -57,8 +57,8 @@ function programOf(key: ReturnType<ApiKeys['authenticate']>): ApiSubmitter {
   }
 }
 
-const userOf = ({ user, rights, sandbox, confined }: ReturnType<Sessions['holderOf']>): ApiSubmitter => ({
-  accountId: user.accountId,
+const userOf = ({ user, accountId, rights, sandbox, confined }: ReturnType<Sessions['holderOf']>): ApiSubmitter => ({
+  accountId,
   domainId: null,
   sandbox,
   confined,

@@ -60,8 +60,12 @@ export class SessionEntry {
     ctx.set('Set-Cookie', this.#cookie.takeBack())
   }
 
-  /** Records what users did with their own login. */
-  async record(ctx: ApiContext, user: User, change: { operation: string; objectId: string; fields?: string[] }): Promise<void> {
+  /** Records what users did with their own login; `accountId` if it is about another account than theirs. */
+  async record(
+    ctx: ApiContext,
+    user: User,
+    change: { operation: string; objectId: string; fields?: string[]; accountId?: string },
+  ): Promise<void> {
     const actor = { type: 'user', id: user.id, name: user.email } as const
     const { clientAddress: address, requestId } = ctx.state
     await this.#services.audit.record({ accountId: user.accountId, actor, fields: [], ...change, address, requestId })

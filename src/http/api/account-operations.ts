@@ -145,7 +145,10 @@ const oneAccountOperations = (services: AccountServices): Operation[] => [
     refuses: ['invalid_state'],
     handle: async (ctx) => {
       const { id } = accountOf(ctx, services)
-      if (id === ctx.state.submitter.accountId)
+      const { accountId, actor } = ctx.state.submitter
+      // Operators may act in another account than the one that they belong to.
+      const home = services.removal.people.users.find(actor.id ?? '')?.accountId
+      if (id === accountId || id === home)
         throw new SternaError('invalid_state', 'You cannot delete the account that you are logged in to.')
       await removeAccount(id, services.removal)
       return { object: 'account' as const, id, deleted: true as const }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { actorTypes, type AuditLog, type AuditRow } from '../../account/audit-log.ts'
 import { listOperation } from '../list-operation.ts'
+import { mayDo } from '../api-state.ts'
 import type { Operation } from '../operation.ts'
 import { textParameter, timeParameter } from '../query.ts'
 import { resource, time } from '../resource.ts'
@@ -32,10 +33,11 @@ export const auditOperations = ({ audit }: { audit: Pick<AuditLog, 'page'> }): O
     path: '/api/audit',
     tag: 'Audit',
     summary: 'List changes',
-    description: 'Who changed what, and from where, including on the command line. Sending is not listed here; see the emails themselves.',
-    permission: 'operator',
+    description:
+      'Who changed what, and from where, including on the command line: those of your account, and for operators of all. Sending is not listed here; see the emails themselves.',
+    permission: 'user_management',
     query: {
-      account_id: textParameter,
+      account_id: textParameter.meta({ description: 'Only changes of this account; operators see all accounts.' }),
       actor: textParameter.meta({ description: 'The id of a key or a user, or `command`.' }),
       action: textParameter.meta({ description: 'Such as `api_keys.create`.' }),
       since: timeParameter,
@@ -43,9 +45,11 @@ export const auditOperations = ({ audit }: { audit: Pick<AuditLog, 'page'> }): O
     },
     of: auditEntry,
     answer: 'The changes, newest first.',
-    rows: async (_, page, query) => {
-      const filter = { ...query, accountId: query.account_id, operation: query.action }
-      return audit.page(filter, page)
+    rows: (ctx, page, query) => {
+      const { accountId } = ctx.state.submitter
+      if (mayDo(ctx, 'operator')) return audit.page({ ...query, accountId: query.account_id, operation: query.action }, page)
+      if (query.account_id !== null && query.account_id !== accountId) return []
+      return audit.page({ ...query, accountId, operation: query.action }, page)
     },
   }),
 ]

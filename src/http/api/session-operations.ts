@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Accounts } from '../../account/accounts.ts'
 import type { Login } from '../../account/login.ts'
 import type { RefusedLogins } from '../../account/refused-logins.ts'
 import type { Session, Sessions } from '../../account/sessions.ts'
@@ -18,6 +19,7 @@ export interface SessionServices {
   login: Login
   sessions: Sessions
   entry: SessionEntry
+  accounts: Accounts
 }
 
 const sessionFields = {
@@ -37,7 +39,7 @@ export const sessionItem = resource<Session & { current: boolean }>('SessionItem
   current: z.boolean().describe('Whether this request uses it.'),
 })
 const tokenAnswer = z
-  .object({ object: z.literal('session_token'), token: z.string(), sandbox: z.boolean(), expires_at: timeAnswer })
+  .object({ object: z.literal('session_token'), token: z.string(), account_id: z.string(), sandbox: z.boolean(), expires_at: timeAnswer })
   .meta({ id: 'SessionToken' })
 const endedAnswer = deletedAnswer('session', 'EndedSession')
 
@@ -48,6 +50,7 @@ const credentials = z.object({
 })
 const tokenWish = z.object({
   sandbox: z.boolean().default(false).describe('For the sandbox instead of live data. Such a token changes nothing live.'),
+  account_id: z.string().optional().describe("An account other than your own; operators only. It is recorded in that account's audit log."),
 })
 
 const shared = { tag: 'Session', permission: null } as const
@@ -101,16 +104,29 @@ export const sessionOperations = (services: SessionServices): Operation[] => [
     description: 'Works for 15 minutes as `Authorization: Bearer`, with the permissions of the user.',
     body: { schema: tokenWish, limit: smallBodyLimit, optional: true },
     answers: [{ status: 200, description: 'The token.', schema: tokenAnswer }],
-    refuses: ['invalid_session', 'foreign_origin'],
+    refuses: ['invalid_session', 'foreign_origin', 'not_found'],
     handle: async (ctx, { body }) => {
       services.entry.checkOrigin(ctx)
-      const { session } = services.entry.current(ctx)
-      const { token, sandbox, expiresAt } = await services.sessions.exchange(session, body)
-      return { object: 'session_token' as const, token, sandbox, expires_at: isoTime(expiresAt) }
+      const { session, user } = services.entry.current(ctx)
+      const accountId = accountFor(user, body.account_id, services)
+      if (accountId !== user.accountId)
+        await services.entry.record(ctx, user, { operation: 'session.create_token', objectId: session.id, accountId })
+      const { token, sandbox, expiresAt } = await services.sessions.exchange(session, { sandbox: body.sandbox, accountId })
+      return { object: 'session_token' as const, token, account_id: accountId, sandbox, expires_at: isoTime(expiresAt) }
     },
   }),
   ...endingOperations(services),
 ]
+
+/**
+ * The account that a user wants to act in.
+ * @throws SternaError `not_found` unless it is the user's own, or the user is an operator
+ */
+function accountFor(user: User, wanted: string | undefined, { accounts }: Pick<SessionServices, 'accounts'>): string {
+  if (wanted === undefined || wanted === user.accountId) return user.accountId
+  if (user.operator && accounts.accountFor(wanted)) return wanted
+  throw new SternaError('not_found', 'There is no such account.')
+}
 
 const endingOperations = (services: SessionServices): Operation[] => [
   operation({

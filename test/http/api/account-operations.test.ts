@@ -193,3 +193,17 @@ test('the record goes with the events', async () => {
   await audit.sweep(clock.now())
   expect(dataOf(await request('GET', '/api/audit', { token: operator }))).toEqual([])
 })
+
+test('owners and admins see the record of their own account, others none', async () => {
+  const { call, request, tokenOf, accounts } = await start()
+  await call('POST', '', { name: 'other' })
+  const token = await tokenOf({ role: 'admin', account: 'shop' })
+  const own = accounts.getAccount('shop').id
+  const seen = dataOf(await request('GET', '/api/audit', { token }))
+  expect(seen.map(({ account_id: account, action }) => [account, action])).toEqual([[own, 'session.create']])
+  expect(dataOf(await request('GET', `/api/audit?account_id=${accounts.getAccount('host').id}`, { token }))).toEqual([])
+  for (const role of ['member', 'viewer'] as const) {
+    const denied = await request('GET', '/api/audit', { token: await tokenOf({ role, account: 'shop' }) })
+    expect(denied).toMatchObject({ status: 403, body: { name: 'restricted_api_key' } })
+  }
+})

@@ -4,6 +4,8 @@ import { totpCode, totpStepAt } from '../../../src/account/totp.ts'
 import { fromBase32 } from '../../support/base32.ts'
 import { startPeopleApi } from '../../support/people-api.ts'
 
+const dataOf = (answer: { body: Record<string, unknown> }) => answer.body['data'] as Record<string, unknown>[]
+
 const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
@@ -229,4 +231,45 @@ test('nobody who is not logged in makes the server read much', async () => {
   const api = await startPeopleApi()
   const answer = await api.request('POST', '/session', { body: { email: 'x'.repeat(20_000), password: 'x' } })
   expect(answer).toMatchObject({ status: 413, body: { name: 'payload_too_large' } })
+})
+
+test('an operator acts in another account with a token for it, which is on record there and ends with the right to it', async () => {
+  const api = await startPeopleApi()
+  const operator = await api.addUser({ operator: true, account: 'host' })
+  await api.addUser({ operator: true, account: 'host' })
+  const owner = await api.addUser({ account: 'shop' })
+  const headers = { cookie: (await api.login(operator.email, operator.password)).cookie }
+  const exchange = (body: object) => api.request('POST', '/session/token', { headers, body })
+  expect((await exchange({})).body).toMatchObject({ account_id: operator.accountId })
+  const { body } = await exchange({ account_id: owner.accountId })
+  expect(body).toMatchObject({ account_id: owner.accountId, sandbox: false })
+  const token = String(body['token'])
+  const accountOf = async () => (await api.request('GET', '/api/account', { token })).body['name']
+  expect(await accountOf()).toBe('shop')
+  expect((await api.request('POST', '/api/api-keys', { token, body: { name: 'made for the shop' } })).status).toBe(201)
+  const { cookie } = await api.login(owner.email, owner.password)
+  const ownToken = String((await api.request('POST', '/session/token', { headers: { cookie } })).body['token'])
+  const audit = await api.request('GET', '/api/audit', { token: ownToken })
+  expect(dataOf(audit).map(({ action, actor }) => [action, (actor as { name: string }).name])).toEqual([
+    ['session.create', owner.email],
+    ['api_keys.create', operator.email],
+    ['session.create_token', operator.email],
+  ])
+  // The account that one belongs to is not deleted from another one either.
+  expect((await api.request('DELETE', `/api/accounts/${operator.accountId}`, { token })).status).toBe(409)
+  expect((await exchange({ account_id: 'acc_none' })).status).toBe(404)
+  await api.people.users.change(operator.id, { operator: false })
+  expect(await api.request('GET', '/api/account', { token })).toMatchObject({ status: 401, body: { name: 'invalid_session' } })
+  expect((await exchange({ account_id: owner.accountId })).status).toBe(404)
+})
+
+test('a token for an account that is removed ends with it', async () => {
+  const api = await startPeopleApi()
+  const operator = await api.addUser({ operator: true, account: 'host' })
+  const { id } = await api.accounts.create('shop', 'free')
+  const headers = { cookie: (await api.login(operator.email, operator.password)).cookie }
+  const { body } = await api.request('POST', '/session/token', { headers, body: { account_id: id } })
+  const own = String((await api.request('POST', '/session/token', { headers })).body['token'])
+  expect((await api.request('DELETE', `/api/accounts/${id}`, { token: own })).status).toBe(200)
+  expect((await api.request('GET', '/api/account', { token: String(body['token']) })).status).toBe(401)
 })

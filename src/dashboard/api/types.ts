@@ -8,6 +8,7 @@ import type { sessionItem } from '../../http/api/session-operations.ts'
 import type { renderedAnswer, templateItem, templateResource } from '../../http/api/template-resource.ts'
 import type { diffAnswer, publishedAnswer, templateDependent, templateVersionItem } from '../../http/api/template-version-resource.ts'
 import type { userResource } from '../../http/api/user-operations.ts'
+import type { headerField } from '../../http/api/email-source-operations.ts'
 import type { attachmentAnswer, attemptResource, emailItem, emailResource } from '../../http/api/email-resource.ts'
 import type { domainSchema } from '../../http/api/domain-resource.ts'
 
@@ -26,6 +27,7 @@ export type EmailItem = Shown<typeof emailItem.schema>
 export type Email = Shown<typeof emailResource.schema>
 export type EmailRecipient = Email['recipients'][number]
 export type Attempt = Shown<typeof attemptResource.schema>
+export type HeaderField = Shown<typeof headerField>
 export type Attachment = Shown<typeof attachmentAnswer>
 
 /** An event of an email; what is in `data` besides depends on the type. */

@@ -1,17 +1,16 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
-import { call } from '../api/client.ts'
 import { liveState, onEmailChange } from '../api/live.ts'
 import type { Attempt, Email, EmailRecipient, List, MailEvent } from '../api/types.ts'
 import { duration, fullTime, hourMinute } from '../format.ts'
 import { Answer } from '../parts/answer.tsx'
-import { Dialog } from '../parts/dialog.tsx'
-import { EmailContent } from '../parts/email-content.tsx'
+import { EmailActions } from '../parts/email-actions.tsx'
+import { EmailContent, removedAt } from '../parts/email-content.tsx'
 import { EmailFacts } from '../parts/email-facts.tsx'
+import { DownloadEmail } from '../parts/email-parts.tsx'
 import { EmailTimeline } from '../parts/email-timeline.tsx'
 import { Live, Note, Page, Panel } from '../parts/page.tsx'
 import { State } from '../parts/state.tsx'
-import { maySend } from '../rights.ts'
 import { Link, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
@@ -60,7 +59,7 @@ function Shown({ email, attempts, events }: { email: Email; attempts: Attempt[];
           <Live />
         </>
       }
-      actions={maySend() && <Actions email={email} />}
+      actions={<EmailActions email={email} />}
     >
       <Explanations recipients={recipients} attempts={attempts} />
       <div class="cols wide">
@@ -70,7 +69,9 @@ function Shown({ email, attempts, events }: { email: Email; attempts: Attempt[];
         </div>
         <div class="stack">
           <EmailFacts email={email} />
-          <EmailContent email={email} />
+          <Panel heading={t.email.content} aside={removedAt(email) === null && <DownloadEmail id={email.id} sandbox={false} />}>
+            <EmailContent email={email} first="phone" />
+          </Panel>
         </div>
       </div>
     </Page>
@@ -162,49 +163,3 @@ function Recipients({ recipients, accepted }: { recipients: EmailRecipient[]; ac
 
 const afterWhat = ({ delivered_at: deliveredAt, attempts }: EmailRecipient, accepted: string): string =>
   deliveredAt === null ? t.email.attempts(attempts) : duration(Math.max(0, Date.parse(deliveredAt) - Date.parse(accepted)))
-
-function Actions({ email }: { email: Email }) {
-  const [asked, setAsked] = useState<'again' | 'cancel' | null>(null)
-  const [sentAgain, setSentAgain] = useState<string | null>(null)
-  const failed = email.recipients.filter(({ status }) => notReached.has(status)).length
-  const path = `/api/emails/${email.id}`
-  const sendAgain = async (): Promise<void> => {
-    const { id } = await call<{ id: string }>(`${path}/resend`, { method: 'POST' })
-    setSentAgain(id)
-  }
-  return (
-    <>
-      {sentAgain !== null && (
-        <p role="status">
-          {t.email.sentAgain}
-          <Link href={`/emails/${sentAgain}`}>{sentAgain}</Link>
-        </p>
-      )}
-      {failed > 0 && (
-        <button class="btn" type="button" onClick={() => setAsked('again')}>
-          {t.email.sendAgain(failed)}
-        </button>
-      )}
-      {email.status === 'scheduled' && (
-        <button class="btn" type="button" onClick={() => setAsked('cancel')}>
-          {t.email.cancel}
-        </button>
-      )}
-      {asked === 'again' && (
-        <Dialog heading={t.email.sendAgain(failed)} button={t.email.sendAgain(failed)} run={sendAgain} onClose={() => setAsked(null)}>
-          <p>{t.email.sendAgainText(failed)}</p>
-        </Dialog>
-      )}
-      {asked === 'cancel' && (
-        <Dialog
-          heading={t.email.cancel}
-          button={t.email.cancel}
-          run={() => call(`${path}/cancel`, { method: 'POST' })}
-          onClose={() => setAsked(null)}
-        >
-          <p>{t.email.cancelText}</p>
-        </Dialog>
-      )}
-    </>
-  )
-}

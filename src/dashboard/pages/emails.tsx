@@ -14,7 +14,12 @@ import { t } from '../texts/texts.ts'
 const pageSize = 50
 const mostCounted = 1_000
 /** What stands behind a tab: a status of the API, or none. */
-const tabs: Record<string, string | null> = { all: null, waiting: 'processing', failed: 'bounced', scheduled: 'scheduled' }
+const tabs: Record<string, string | null> = {
+  all: null,
+  waiting: 'queued,processing',
+  failed: 'bounced,failed,partially_delivered',
+  scheduled: 'scheduled',
+}
 const filters = ['status', 'to', 'from', 'domain_id', 'tag', 'since', 'until'] as const
 const statuses: EmailItem['status'][] = [
   'queued',
@@ -150,7 +155,10 @@ function Filters({ query }: { query: URLSearchParams }) {
         <Choice
           label={t.common.status}
           value={query.get('status') ?? ''}
-          options={[['', t.emails.anyStatus], ...statuses.map((status): [string, string] => [status, t.status[status] ?? status])]}
+          options={[
+            ...severalStatuses(query.get('status') ?? ''),
+            ...statuses.map((status): [string, string] => [status, t.status[status] ?? status]),
+          ]}
           onValue={(status) => setQuery({ status, after: null })}
         />
         <Choice
@@ -166,6 +174,22 @@ function Filters({ query }: { query: URLSearchParams }) {
     </details>
   )
 }
+
+/** Any status, or the several ones that a tab stands for. */
+const severalStatuses = (asked: string): [string, string][] => [
+  ['', t.emails.anyStatus],
+  ...(asked.includes(',')
+    ? ([
+        [
+          asked,
+          asked
+            .split(',')
+            .map((status) => t.status[status] ?? status)
+            .join(', '),
+        ],
+      ] as [string, string][])
+    : []),
+]
 
 function saveCsv(emails: EmailItem[]): void {
   const columns = ['id', 'created_at', 'status', 'from', 'to', 'subject', 'message_id'] as const

@@ -1,67 +1,58 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { useApi } from '../api/cache.ts'
-import { callForResponse } from '../api/client.ts'
-import type { Attachment, Email, List } from '../api/types.ts'
-import { download } from '../download.ts'
-import { bytes } from '../format.ts'
+import type { Email } from '../api/types.ts'
+import { dayMonth } from '../format.ts'
 import { t } from '../texts/texts.ts'
-import { Answer } from './answer.tsx'
-import { ActionButton, Tabs } from './controls.tsx'
-import { Panel } from './page.tsx'
+import { Tabs } from './controls.tsx'
+import { EmailAttachments, EmailHeaders, EmailSource } from './email-parts.tsx'
+import { MailFrame } from './mail-frame.tsx'
 
-type Tab = 'text' | 'html' | 'attachments'
-
-/** What was sent. The HTML is shown as its source: nothing of a stranger is ever rendered in the page itself. */
-export function EmailContent({ email }: { email: Email }) {
-  const [tab, setTab] = useState<Tab>(email.html === null ? 'text' : 'html')
-  const isGone = email.html === null && email.text === null
-  const tabs: Tab[] = ['html', 'text', 'attachments']
-  return (
-    <Panel heading={t.email.content}>
-      <Tabs
-        name={t.email.content}
-        tabs={tabs.map((each) => [each, t.email.contentTabs[each] ?? each])}
-        current={tab}
-        onTab={(chosen) => setTab(chosen as Tab)}
-      />
-      <div class="shown">
-        {tab === 'html' && <Source text={email.html} missing={isGone ? t.email.gone : t.email.noHtml} />}
-        {tab === 'text' && <Source text={email.text} missing={isGone ? t.email.gone : t.email.noText} />}
-        {tab === 'attachments' && <Attachments emailId={email.id} />}
-      </div>
-    </Panel>
-  )
+export interface OtherTab {
+  word: string
+  show(): ComponentChildren
 }
 
-const Source = ({ text, missing }: { text: string | null; missing: string }) =>
-  text === null ? <p class="muted">{missing}</p> : <pre class="code plain">{text}</pre>
+interface ContentFrame {
+  email: Email
+  sandbox?: boolean
+  /** The width at which HTML is shown first. */
+  first: 'phone' | 'desktop'
+  /** What else there is to see of it, by the names of the tabs: `middle` stands before the headers, `last` at the end. */
+  middle?: Record<string, OtherTab>
+  last?: Record<string, OtherTab>
+}
 
-function Attachments({ emailId }: { emailId: string }) {
-  const path = `/api/emails/${emailId}/attachments`
-  const list = useApi<List<Attachment>>(path)
-  const save = async ({ id, filename }: Attachment): Promise<void> => {
-    const response = await callForResponse(`${path}/${id}/content`)
-    download(filename ?? id, 'application/octet-stream', await response.blob())
+/** When the content was removed by its age; null if it was not. */
+export const removedAt = ({ html, text, content_expires_at: at }: Email): string | null =>
+  html === null && text === null && at !== null && Date.parse(at) <= Date.now() ? at : null
+
+/** What was sent, in tabs. */
+export function EmailContent({ email, sandbox = false, first, middle = {}, last = {} }: ContentFrame) {
+  const own: Record<string, OtherTab> = {
+    html: {
+      word: t.email.contentTabs['html'] ?? '',
+      show: () =>
+        email.html === null ? <p class="muted">{t.email.noHtml}</p> : <MailFrame email={email} sandbox={sandbox} first={first} />,
+    },
+    text: {
+      word: t.email.contentTabs['text'] ?? '',
+      show: () => (email.text === null ? <p class="muted">{t.email.noText}</p> : <pre class="code plain">{email.text}</pre>),
+    },
+    ...middle,
+    headers: { word: t.email.contentTabs['headers'] ?? '', show: () => <EmailHeaders id={email.id} sandbox={sandbox} /> },
+    source: { word: t.email.contentTabs['source'] ?? '', show: () => <EmailSource email={email} sandbox={sandbox} /> },
+    attachments: { word: t.email.contentTabs['attachments'] ?? '', show: () => <EmailAttachments id={email.id} sandbox={sandbox} /> },
+    ...last,
   }
+  const [tab, setTab] = useState(email.html === null && email.text !== null ? 'text' : 'html')
+  const removed = removedAt(email)
+  const gone = removed !== null && !(tab in middle) && !(tab in last)
   return (
-    <Answer of={list} rows={2}>
-      {({ data }) =>
-        data.length === 0 ? (
-          <p class="muted">{t.email.noAttachments}</p>
-        ) : (
-          <ul class="stack">
-            {data.map((attachment) => (
-              <li key={attachment.id} class="labelled">
-                <b>{attachment.filename ?? attachment.id}</b>
-                <span class="muted">
-                  {attachment.content_type}, {bytes(attachment.size)}
-                </span>
-                <ActionButton small text={t.common.download} icon="dl" run={() => save(attachment)} />
-              </li>
-            ))}
-          </ul>
-        )
-      }
-    </Answer>
+    <>
+      <Tabs name={t.email.content} tabs={Object.entries(own).map(([name, { word }]) => [name, word])} current={tab} onTab={setTab} />
+      <div class="shown" role="tabpanel" aria-label={own[tab]?.word}>
+        {gone ? <p class="muted">{t.email.removed(dayMonth(removed))}</p> : own[tab]?.show()}
+      </div>
+    </>
   )
 }

@@ -1,5 +1,7 @@
+import type { ComponentChildren } from 'preact'
 import { useApi } from '../api/cache.ts'
 import type { Domain, Email, List } from '../api/types.ts'
+import { bytes, dayAndTime, dayMonth, fullTime } from '../format.ts'
 import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { CopyValue } from './controls.tsx'
@@ -9,7 +11,7 @@ import { Panel } from './page.tsx'
 export function EmailFacts({ email }: { email: Email }) {
   const domains = useApi<List<Domain>>(email.domain_id === null ? null : '/api/domains?limit=100')
   const domain = domains.data?.data.find(({ id }) => id === email.domain_id)?.name
-  const metadata = Object.entries(email.metadata)
+  const isScheduled = email.status === 'scheduled'
   return (
     <Panel heading={t.email.facts}>
       <div class="body">
@@ -18,60 +20,45 @@ export function EmailFacts({ email }: { email: Email }) {
           <dd>
             <CopyValue value={email.id} name={t.email.id} oneLine />
           </dd>
-          <dt>{t.emails.from}</dt>
-          <dd>{email.from}</dd>
-          {email.reply_to !== null && (
-            <>
-              <dt>{t.email.replyTo}</dt>
-              <dd>{email.reply_to.join(', ')}</dd>
-            </>
-          )}
+          <Fact name={t.emails.from}>{email.from}</Fact>
+          <Fact name={t.email.replyTo}>{email.reply_to?.join(', ')}</Fact>
           <dt>{t.email.messageId}</dt>
           <dd class="mono">{email.message_id}</dd>
-          {domain !== undefined && (
-            <>
-              <dt>{t.emails.domain}</dt>
-              <dd>
-                <Link href={`/domains/${domain}`}>{domain}</Link>
-              </dd>
-            </>
-          )}
-          {email.template_id !== null && (
-            <>
-              <dt>{t.email.template}</dt>
-              <dd class="mono">{email.template_id}</dd>
-            </>
-          )}
-          {email.tags.length > 0 && (
-            <>
-              <dt>{t.email.tags}</dt>
-              <dd>
-                {email.tags.map(({ name, value }) => (
-                  <Link key={name} class="tag" href={`/emails?tag=${encodeURIComponent(`${name}=${value}`)}`}>
-                    {name}={value}
-                  </Link>
-                ))}
-              </dd>
-            </>
-          )}
-          {metadata.length > 0 && (
-            <>
-              <dt>{t.email.metadata}</dt>
-              <dd>
-                {metadata.map(([name, value]) => (
-                  <span key={name} class="tag">
-                    {name}={value}
-                  </span>
-                ))}
-              </dd>
-            </>
-          )}
-          <dt>{t.email.source}</dt>
-          <dd>{t.email.sources[email.source] ?? email.source}</dd>
-          <dt>{t.email.tracking}</dt>
-          <dd>{t.email.trackingOf(email.tracking.opens, email.tracking.clicks)}</dd>
+          <Fact name={t.emails.domain}>{domain && <Link href={`/domains/${domain}`}>{domain}</Link>}</Fact>
+          <Fact name={t.email.template}>{email.template_id && <code>{email.template_id}</code>}</Fact>
+          <Fact name={t.email.tags}>{email.tags.length > 0 && <Tags tags={email.tags} />}</Fact>
+          <Fact name={t.email.metadata}>{Object.keys(email.metadata).length > 0 && <Metadata of={email.metadata} />}</Fact>
+          <Fact name={t.email.size}>{bytes(email.size)}</Fact>
+          <Fact name={t.email.scheduledFor}>{isScheduled && email.scheduled_at && fullTime(email.scheduled_at)}</Fact>
+          <Fact name={t.email.nextAttempt}>{!isScheduled && email.next_attempt_at && dayAndTime(email.next_attempt_at)}</Fact>
+          <Fact name={t.email.keptUntil}>{email.content_expires_at && dayMonth(email.content_expires_at)}</Fact>
+          <Fact name={t.email.source}>{t.email.sources[email.source] ?? email.source}</Fact>
+          <Fact name={t.email.tracking}>{t.email.trackingOf(email.tracking.opens, email.tracking.clicks)}</Fact>
         </dl>
       </div>
     </Panel>
   )
 }
+
+/** Left out where there is nothing to say. */
+const Fact = ({ name, children }: { name: string; children: ComponentChildren }) =>
+  children ? (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  ) : null
+
+const Tags = ({ tags }: { tags: Email['tags'] }) =>
+  tags.map(({ name, value }) => (
+    <Link key={name} class="tag" href={`/emails?tag=${encodeURIComponent(`${name}=${value}`)}`}>
+      {name}={value}
+    </Link>
+  ))
+
+const Metadata = ({ of: metadata }: { of: Email['metadata'] }) =>
+  Object.entries(metadata).map(([name, value]) => (
+    <span key={name} class="tag">
+      {name}={value}
+    </span>
+  ))

@@ -27,6 +27,7 @@ export const EmailTable = ({ emails, id, query = '' }: { emails: EmailItem[]; id
             <Link class="row cut" href={`/emails/${email.id}${query}`}>
               {email.subject === '' ? t.emails.noSubject : email.subject}
             </Link>
+            {email.reason && <p class="reason cut">{reasonInWords(email.reason)}</p>}
           </td>
           <td class="full o4">{recipientsInWords(email)}</td>
           <td class="num muted o2">
@@ -37,6 +38,11 @@ export const EmailTable = ({ emails, id, query = '' }: { emails: EmailItem[]; id
     </tbody>
   </table>
 )
+
+function reasonInWords({ category, response }: NonNullable<EmailItem['reason']>): string {
+  const cause = category === null ? undefined : (t.causes[category] ?? category)
+  return [cause, response].filter((part) => part !== undefined && part !== null && part !== '').join(': ')
+}
 
 /** `a@b.example and 2 more` */
 function recipientsInWords({ to, cc, bcc }: EmailItem): string {

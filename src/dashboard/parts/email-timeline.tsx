@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import type { Attempt, Email, MailEvent } from '../api/types.ts'
 import { clockTime, dayAndTime, hourMinute } from '../format.ts'
 import { t } from '../texts/texts.ts'
+import { Switch } from './fields.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { Panel } from './page.tsx'
 import type { Tone } from './state.tsx'
@@ -21,6 +22,13 @@ const looks: Record<string, [IconName, Tone]> = {
   'email.unsubscribed': ['off', 'wait'],
   'email.canceled': ['off', 'quiet'],
 }
+const machineLook: [IconName, Tone] = ['gear', 'quiet']
+/** Opens and clicks by what fetches mail ahead of its reader, or checks it. */
+const isMachine = ({ data }: MailEvent): boolean => data.bot === true
+
+const wordOf = (event: MailEvent): string =>
+  (isMachine(event) ? t.email.machineEvents[event.type] : undefined) ?? t.email.events[event.type] ?? event.type
+
 /** Events that an attempt led to. */
 const outcomes: Record<string, Attempt['outcome']> = {
   'email.deferred': 'deferred',
@@ -35,7 +43,8 @@ const writtenWithinMs = 30_000
 export function EmailTimeline({ email, attempts, events }: { email: Email; attempts: Attempt[]; events: MailEvent[] }) {
   const [recipient, setRecipient] = useState('')
   const isLate = Date.now() - Date.parse(email.created_at) > 24 * 3_600_000
-  const seen = events.filter(({ data }) => recipient === '' || data.to === recipient)
+  const [withMachines, setWithMachines] = useState(true)
+  const seen = events.filter((event) => (recipient === '' || event.data.to === recipient) && (withMachines || !isMachine(event)))
   const choice = email.recipients.length > 1 && (
     <select aria-label={t.email.showRecipient} value={recipient} onChange={(event) => setRecipient(event.currentTarget.value)}>
       <option value="">{t.email.allRecipients}</option>
@@ -48,16 +57,21 @@ export function EmailTimeline({ email, attempts, events }: { email: Email; attem
   )
   return (
     <Panel heading={t.email.happened} aside={choice}>
+      {events.some(isMachine) && (
+        <div class="body">
+          <Switch label={t.email.showMachines} on={withMachines} onChange={setWithMachines} />
+        </div>
+      )}
       <ol class="time">
         {seen.map((event) => {
-          const [icon, tone] = looks[event.type] ?? ['mail', 'quiet']
+          const [icon, tone] = isMachine(event) ? machineLook : (looks[event.type] ?? ['mail', 'quiet'])
           const attempt = attemptOf(event, attempts)
           return (
             <li key={event.id}>
               <Icon name={icon} class={tone} />
               <div class="what">
                 <p>
-                  <b>{t.email.events[event.type] ?? event.type}</b> {t.email.forWhom(event.data.to)}
+                  <b>{wordOf(event)}</b> {t.email.forWhom(event.data.to)}
                 </p>
                 <Detail event={event} attempt={attempt} />
               </div>
@@ -103,9 +117,9 @@ function detailOf({ type, data }: MailEvent, attempt: Attempt | undefined): Comp
     case 'email.bounced':
       return `${t.email.bounceType[data.bounce_type ?? ''] ?? ''}, ${t.causes[data.bounce_category ?? ''] ?? ''}: ${data.reason ?? ''}`
     case 'email.opened':
-      return [data.bot ? t.email.byMachine : '', data.user_agent ?? ''].filter(Boolean).join(', ')
+      return data.user_agent ?? ''
     case 'email.clicked':
-      return [data.link, data.bot ? t.email.byMachine : ''].filter(Boolean).join(', ')
+      return [data.link, data.user_agent].filter(Boolean).join(', ')
     default:
       return ''
   }

@@ -1,6 +1,6 @@
 import { useId } from 'preact/hooks'
 
-export type FieldType = 'text' | 'email' | 'password' | 'date' | 'number' | 'url' | 'search'
+export type FieldType = 'text' | 'email' | 'password' | 'date' | 'datetime-local' | 'number' | 'url' | 'search'
 
 interface FieldFrame {
   label: string

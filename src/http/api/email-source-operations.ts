@@ -11,7 +11,7 @@ export interface EmailSourceServices {
   messages: MessageReader
 }
 
-const headerField = z
+export const headerField = z
   .object({ name: z.string(), value: z.string().describe('Unfolded, but not decoded.') })
   .meta({ id: 'EmailHeaderField' })
 

@@ -1,0 +1,96 @@
+import { useState } from 'preact/hooks'
+import { invalidate } from '../api/cache.ts'
+import { call } from '../api/client.ts'
+import type { Email } from '../api/types.ts'
+import { mayChange, maySend } from '../rights.ts'
+import { Link } from '../router.tsx'
+import { t } from '../texts/texts.ts'
+import { Dialog } from './dialog.tsx'
+import { Choice, Field } from './fields.tsx'
+
+const notReached = new Set(['bounced', 'failed', 'suppressed'])
+
+/** What can be done with an email after it was accepted. */
+export function EmailActions({ email }: { email: Email }) {
+  const [asked, setAsked] = useState<'again' | 'cancel' | 'move' | 'suppress' | null>(null)
+  const [sentAgain, setSentAgain] = useState<string | null>(null)
+  const failed = email.recipients.filter(({ status }) => notReached.has(status)).length
+  const path = `/api/emails/${email.id}`
+  const close = (): void => setAsked(null)
+  const isScheduled = email.status === 'scheduled'
+  const sendAgain = async (): Promise<void> => {
+    const { id } = await call<{ id: string }>(`${path}/resend`, { method: 'POST' })
+    setSentAgain(id)
+  }
+  const cancel = async (): Promise<void> => {
+    await call(`${path}/cancel`, { method: 'POST' })
+    invalidate(path)
+  }
+  return (
+    <>
+      {sentAgain !== null && (
+        <p role="status">
+          {t.email.sentAgain}
+          <Link href={`/emails/${sentAgain}`}>{sentAgain}</Link>
+        </p>
+      )}
+      {maySend() && failed > 0 && <Ask text={t.email.sendAgain(failed)} onAsk={() => setAsked('again')} />}
+      {maySend() && isScheduled && <Ask text={t.email.move} onAsk={() => setAsked('move')} />}
+      {maySend() && isScheduled && <Ask text={t.email.cancel} onAsk={() => setAsked('cancel')} />}
+      {mayChange() && <Ask text={t.email.suppress} onAsk={() => setAsked('suppress')} />}
+      {asked === 'again' && (
+        <Dialog heading={t.email.sendAgain(failed)} button={t.email.sendAgain(failed)} run={sendAgain} onClose={close}>
+          <p>{t.email.sendAgainText(failed)}</p>
+        </Dialog>
+      )}
+      {asked === 'cancel' && (
+        <Dialog heading={t.email.cancel} button={t.email.cancel} run={cancel} onClose={close}>
+          <p>{t.email.cancelText}</p>
+        </Dialog>
+      )}
+      {asked === 'move' && <Move email={email} onClose={close} />}
+      {asked === 'suppress' && <Suppress email={email} onClose={close} />}
+    </>
+  )
+}
+
+const Ask = ({ text, onAsk }: { text: string; onAsk(): void }) => (
+  <button class="btn" type="button" onClick={onAsk}>
+    {text}
+  </button>
+)
+
+/** `2026-11-22T14:02`, in the browser's own zone. */
+function localTime(time: string): string {
+  const at = new Date(time)
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+function Move({ email, onClose }: { email: Email; onClose(): void }) {
+  const [time, setTime] = useState(localTime(email.scheduled_at ?? email.created_at))
+  const path = `/api/emails/${email.id}`
+  const move = async (): Promise<void> => {
+    await call(path, { method: 'PATCH', body: { scheduled_at: new Date(time).toISOString() } })
+    invalidate(path)
+  }
+  return (
+    <Dialog heading={t.email.move} button={t.email.move} run={move} onClose={onClose} disabled={time === ''}>
+      <Field label={t.email.moveTo} hint={t.email.moveHint} type="datetime-local" value={time} onValue={setTime} />
+    </Dialog>
+  )
+}
+
+function Suppress({ email, onClose }: { email: Email; onClose(): void }) {
+  const addresses = [...new Set(email.recipients.map((recipient) => recipient.email))]
+  const [address, setAddress] = useState(addresses[0] ?? '')
+  const suppress = async (): Promise<void> => {
+    await call('/api/suppressions', { method: 'POST', body: { email: address } })
+    invalidate('/api/suppressions')
+  }
+  return (
+    <Dialog heading={t.email.suppress} button={t.email.suppressButton} run={suppress} onClose={onClose}>
+      <Choice label={t.emails.recipient} value={address} options={addresses.map((each) => [each, each])} onValue={setAddress} />
+      <p>{t.suppressions.addText}</p>
+    </Dialog>
+  )
+}

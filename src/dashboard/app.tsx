@@ -18,6 +18,7 @@ const routes: Route[] = [
   { pattern: '/suppressions', load: () => import('./pages/suppressions.tsx') },
   { pattern: '/webhooks', load: () => import('./pages/webhooks.tsx') },
   { pattern: '/webhooks/:id', load: () => import('./pages/webhook.tsx') },
+  { pattern: '/webhooks/:id/deliveries/:delivery', load: () => import('./pages/webhook-delivery.tsx') },
   { pattern: '/queue', load: () => import('./pages/queue.tsx') },
   { pattern: '/health', load: () => import('./pages/health.tsx') },
   { pattern: '/settings', load: () => import('./pages/settings.tsx') },

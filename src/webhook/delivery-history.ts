@@ -6,6 +6,7 @@ import { pageClause, type Page } from '../store/page-clause.ts'
 import type { WebhookEventType } from './event-subscription.ts'
 import { isLast, searchDeliveries, type DeliveryFilter } from './delivery-search.ts'
 import { insertReplay, type DeliveryState } from './webhook-delivery-store.ts'
+import { readWebhookStats, type WebhookStats } from './webhook-stats.ts'
 import type { Webhook } from './webhook-store.ts'
 
 /** An event's delivery to a webhook. */
@@ -22,6 +23,13 @@ export interface DeliveryRow extends Row {
   /** Epoch, ms. */
   next_attempt_at: number | null
   created_at: number
+  /** Null once the event is no longer kept. */
+  email_id: string | null
+  recipient: string | null
+  /** Of the last attempt. */
+  last_status_code: number | null
+  last_duration_ms: number | null
+  last_error: string | null
 }
 
 export interface AttemptRow extends Row {
@@ -43,7 +51,18 @@ interface ReplayRange {
   until: number
 }
 
-const columns = 'd.id, d.event_id, d.event_type, d.body, d.state, d.attempts, d.next_attempt_at, d.created_at'
+const lastAttempt = (column: string): string =>
+  `(select a.${column} from webhook_attempt a where a.delivery_id = d.id order by a.id desc limit 1)`
+
+const columns = `d.id, d.event_id, d.event_type, d.body, d.state, d.attempts, d.next_attempt_at, d.created_at,
+  (select e.message_id from event e where e.id = d.event_id) as email_id,
+  (select r.forward_path from event e join recipient r on r.id = e.recipient_id where e.id = d.event_id) as recipient,
+  ${lastAttempt('http_status_code')} as last_status_code, ${lastAttempt('duration_ms')} as last_duration_ms,
+  ${lastAttempt('error')} as last_error`
+
+/** Uses the index webhook_delivery_state. */
+const isReplayed = `d.webhook_id = :webhookId and d.state = :state and d.state in ('failed', 'canceled')
+  and d.created_at >= :since and d.created_at <= :until and ${isLast}`
 
 /** Deliveries replayed in one batch. */
 const replayStep = 200
@@ -87,6 +106,22 @@ export class DeliveryHistory {
       { webhookId, eventId },
     )
     return row ?? notFound('No event with this id was posted to this webhook.')
+  }
+
+  /** How the webhook fared in the last 24 hours. */
+  stats(webhookId: string): Promise<WebhookStats> {
+    return readWebhookStats(this.#db, webhookId, this.#clock.now())
+  }
+
+  /** How many events `replayAll` would replay now. */
+  async countReplays(webhookId: string, { state, since, until }: ReplayRange): Promise<number> {
+    const [row] = await this.#db.slowRead<{ found: number }>(`select count(*) as found from webhook_delivery d where ${isReplayed}`, {
+      webhookId,
+      state,
+      since,
+      until,
+    })
+    return row?.found ?? 0
   }
 
   /** The attempts of one delivery, oldest first. */
@@ -139,9 +174,7 @@ export class DeliveryHistory {
     for (let after = ''; ;) {
       const rows = await this.#db.slowRead<{ id: string }>(
         `select d.id from webhook_delivery d
-          where d.webhook_id = :webhookId and d.id > :after and d.state = :state and d.created_at >= :since and d.created_at <= :until
-            and ${isLast}
-          order by d.id limit :replayStep`,
+          where ${isReplayed} and d.id > :after order by d.id limit :replayStep`,
         { webhookId: webhook.id, after, state, since, until, replayStep },
       )
       const last = rows.at(-1)

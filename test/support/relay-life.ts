@@ -349,7 +349,9 @@ async function lookAfterWebhooks(relay: TestRelay, webhooks: { goodId: string; b
   await call(relay, 'POST', `${failing}/deliveries/${first.id}/replay`)
   await call(relay, 'POST', `${failing}/events/${second.event_id}/replay`)
   await isQuiet(relay)
-  await call(relay, 'POST', `${failing}/replay`, { since: '2026-01-01T00:00:00Z', status: 'failed' })
+  const failed = { since: '2026-01-01T00:00:00Z', status: 'failed' }
+  await call(relay, 'POST', `${failing}/replay`, { ...failed, dry_run: true })
+  await call(relay, 'POST', `${failing}/replay`, failed)
   await isQuiet(relay)
   await call(relay, 'POST', `${good}/test`)
   await call(relay, 'POST', `${good}/rotate-secret`, { overlap_seconds: 60 })

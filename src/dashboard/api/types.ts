@@ -3,7 +3,7 @@ import type { metricsAnswer } from '../../http/api/analytics-operations.ts'
 import type { suppression } from '../../http/api/suppression-operations.ts'
 import type { queueDestination } from '../../http/api/queue-operations.ts'
 import type { webhookTestObject } from '../../http/api/webhook-operations.ts'
-import type { webhookDelivery, webhookResource } from '../../http/api/webhook-resource.ts'
+import type { postedDetails, webhookDelivery, webhookInUse } from '../../http/api/webhook-resource.ts'
 import type { sessionItem } from '../../http/api/session-operations.ts'
 import type { renderedAnswer, templateItem, templateResource } from '../../http/api/template-resource.ts'
 import type { diffAnswer, publishedAnswer, templateDependent, templateVersionItem } from '../../http/api/template-version-resource.ts'
@@ -63,8 +63,9 @@ export type TemplateDependent = Shown<typeof templateDependent.schema>
 export type Suppression = Shown<typeof suppression.schema>
 export type QueueDestination = Shown<typeof queueDestination.schema>
 /** The secret is there for those who may change it. */
-export type Webhook = Shown<typeof webhookResource.schema> & { signing_secret?: string }
+export type Webhook = Shown<typeof webhookInUse.schema> & { signing_secret?: string }
 export type WebhookDelivery = Shown<typeof webhookDelivery.schema>
+export type WebhookDeliveryDetail = WebhookDelivery & Shown<typeof postedDetails.schema>
 export type WebhookTest = ReturnType<typeof webhookTestObject>
 
 export interface Setting {

@@ -1,24 +1,26 @@
 import { useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
 import { call } from '../api/client.ts'
-import type { List, Webhook, WebhookDelivery, WebhookTest } from '../api/types.ts'
-import { Answer, Empty } from '../parts/answer.tsx'
-import { ActionButton, CopyValue } from '../parts/controls.tsx'
+import type { Webhook, WebhookTest } from '../api/types.ts'
+import { duration, fullTime } from '../format.ts'
+import { Answer } from '../parts/answer.tsx'
+import { ActionButton } from '../parts/controls.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Note, Page, Panel } from '../parts/page.tsx'
-import { Rows, type Column } from '../parts/rows.tsx'
+import { Note, Page } from '../parts/page.tsx'
 import { State } from '../parts/state.tsx'
-import { Age } from '../parts/time.tsx'
+import { WebhookDeliveries } from '../parts/webhook-deliveries.tsx'
+import { LastAnswer, SuccessRate } from '../parts/webhook-facts.tsx'
+import { WebhookDialog } from '../parts/webhook-form.tsx'
+import { EnableAndReplay, ReplayFailed } from '../parts/webhook-replay.tsx'
+import { WebhookSecret } from '../parts/webhook-secret.tsx'
 import { mayChange } from '../rights.ts'
 import { navigate, type PageProps } from '../router.tsx'
-import { duration } from '../format.ts'
 import { t } from '../texts/texts.ts'
 
-export default function WebhookPage({ params }: PageProps) {
-  const path = `/api/webhooks/${encodeURIComponent(params['id'] ?? '')}`
-  const webhook = useApi<Webhook>(path)
+export default function WebhookPage({ params, query }: PageProps) {
+  const webhook = useApi<Webhook>(`/api/webhooks/${encodeURIComponent(params['id'] ?? '')}`, { everyMs: 15_000 })
   const crumb = { href: '/webhooks', text: t.webhooks.title }
-  if (webhook.data) return <Shown webhook={webhook.data} path={path} reload={webhook.reload} />
+  if (webhook.data) return <Shown webhook={webhook.data} reload={webhook.reload} query={query} />
   const isMissing = webhook.error?.status === 404
   return (
     <Page title={t.webhooks.title} heading={isMissing ? t.webhooks.notFound : ''} crumb={crumb}>
@@ -27,69 +29,105 @@ export default function WebhookPage({ params }: PageProps) {
   )
 }
 
-function Shown({ webhook, path, reload }: { webhook: Webhook; path: string; reload(): Promise<void> }) {
-  const [isRemoving, setRemoving] = useState(false)
+type Asked = 'edit' | 'remove' | 'replay' | 'enable' | null
+
+function Shown({ webhook, reload, query }: { webhook: Webhook; reload(): Promise<void>; query: URLSearchParams }) {
+  const [asked, setAsked] = useState<Asked>(null)
   const [tested, setTested] = useState<WebhookTest | null>(null)
-  const deliveries = useApi<List<WebhookDelivery>>(`${path}/deliveries?limit=50`, { everyMs: 5_000 })
+  const path = `/api/webhooks/${webhook.id}`
   const isEnabled = webhook.status === 'enabled'
   const set = (status: string): Promise<unknown> => call(path, { method: 'PATCH', body: { status } }).then(reload)
-  const remove = async (): Promise<void> => {
-    await call(path, { method: 'DELETE' })
-    navigate('/webhooks')
-  }
-  const replay = (id: string): Promise<unknown> => call(`${path}/deliveries/${id}/replay`, { method: 'POST' }).then(deliveries.reload)
-  const test = async (): Promise<void> => setTested(await call<WebhookTest>(`${path}/test`, { method: 'POST' }))
+  const test = async (): Promise<void> =>
+    setTested(await call<WebhookTest>(`${path}/test`, { method: 'POST', body: { type: webhook.events[0] } }))
   return (
     <Page
       heading={webhook.url}
       crumb={{ href: '/webhooks', text: t.webhooks.title }}
-      sub={<State of={webhook.status} />}
+      sub={<Facts webhook={webhook} />}
       actions={
         mayChange() && (
           <>
-            <ActionButton text={t.webhooks.test} run={test} />
-            {!isEnabled && <ActionButton main text={t.webhooks.enable} run={() => set('enabled')} />}
-            {isEnabled && <ActionButton text={t.webhooks.disable} run={() => set('disabled')} />}
-            <button class="btn" type="button" onClick={() => setRemoving(true)}>
-              {t.common.remove}
-            </button>
+            <ActionButton text={t.webhooks.test} main={isEnabled} run={test} />
+            {!isEnabled && webhook.failing_since === null && <ActionButton main text={t.webhooks.enable} run={() => set('enabled')} />}
+            {!isEnabled && webhook.failing_since !== null && (
+              <button class="btn main" type="button" onClick={() => setAsked('enable')}>
+                {t.webhooks.enableAndReplay}
+              </button>
+            )}
           </>
         )
       }
     >
-      {webhook.disabled_reason === 'failures' && (
-        <Note tone="bad">
-          <p>
-            <b>{t.webhooks.failed}</b>
-          </p>
-          <p>{t.webhooks.failedHow}</p>
-        </Note>
-      )}
+      <Failing webhook={webhook} />
       {tested && <Tested tested={tested} />}
-      {webhook.signing_secret !== undefined && (
-        <Panel heading={t.webhooks.secret} text={t.webhooks.secretText}>
-          <div class="body">
-            <CopyValue value={webhook.signing_secret} name={t.webhooks.secret} oneLine />
-          </div>
-        </Panel>
+      <WebhookDeliveries webhook={webhook} query={query} />
+      {webhook.signing_secret !== undefined && <WebhookSecret webhook={webhook} secret={webhook.signing_secret} onRotated={reload} />}
+      {mayChange() && (
+        <div class="acts">
+          <Ask text={t.webhooks.edit} onClick={() => setAsked('edit')} />
+          {isEnabled && <Ask text={t.webhooks.replayAll} onClick={() => setAsked('replay')} />}
+          {isEnabled && <ActionButton text={t.webhooks.disable} run={() => set('disabled')} />}
+          <Ask text={t.common.remove} onClick={() => setAsked('remove')} />
+        </div>
       )}
-      <Panel heading={t.webhooks.deliveries}>
-        <Answer of={deliveries}>
-          {({ data }) =>
-            data.length === 0 ? (
-              <Empty text={t.webhooks.noDelivery} />
-            ) : (
-              <Rows rows={data} columns={columnsWith(mayChange() ? replay : null)} keyOf={({ id }) => id} />
-            )
-          }
-        </Answer>
-      </Panel>
-      {isRemoving && (
-        <Dialog heading={t.common.remove} button={t.common.remove} run={remove} onClose={() => setRemoving(false)}>
-          <p>{t.webhooks.removeText}</p>
-        </Dialog>
-      )}
+      <Dialogs asked={asked} webhook={webhook} reload={reload} onClose={() => setAsked(null)} />
     </Page>
+  )
+}
+
+const Ask = ({ text, onClick }: { text: string; onClick(): void }) => (
+  <button class="btn" type="button" onClick={onClick}>
+    {text}
+  </button>
+)
+
+const Facts = ({ webhook }: { webhook: Webhook }) => (
+  <>
+    <State of={webhook.status} />
+    <span>
+      {t.webhooks.lastDay} <SuccessRate stats={webhook.stats} />
+    </span>
+    <span>
+      {t.webhooks.lastAnswer} <LastAnswer stats={webhook.stats} />
+    </span>
+    {webhook.description !== null && <span>{webhook.description}</span>}
+  </>
+)
+
+/** Why nothing arrives, and since when. */
+function Failing({ webhook: { status, disabled_reason: reason, failing_since: since } }: { webhook: Webhook }) {
+  if (reason !== 'failures' && (status === 'disabled' || since === null)) return null
+  return (
+    <Note tone={reason === 'failures' ? 'bad' : 'wait'}>
+      <p>
+        <b>{reason === 'failures' ? t.webhooks.failed : t.webhooks.failing}</b> {since !== null && t.webhooks.failingSince(fullTime(since))}
+      </p>
+      <p>{reason === 'failures' ? t.webhooks.failedHow : t.webhooks.failingHow}</p>
+    </Note>
+  )
+}
+
+interface WebhookDialogs {
+  asked: Asked
+  webhook: Webhook
+  reload(): Promise<void>
+  onClose(): void
+}
+
+function Dialogs({ asked, webhook, reload, onClose }: WebhookDialogs) {
+  const remove = async (): Promise<void> => {
+    await call(`/api/webhooks/${webhook.id}`, { method: 'DELETE' })
+    navigate('/webhooks')
+  }
+  const common = { webhook, onDone: reload, onClose }
+  if (asked === 'edit') return <WebhookDialog webhook={webhook} onSaved={() => void reload()} onClose={onClose} />
+  if (asked === 'replay') return <ReplayFailed {...common} />
+  if (asked === 'enable' && webhook.failing_since !== null) return <EnableAndReplay {...common} since={webhook.failing_since} />
+  if (asked !== 'remove') return null
+  return (
+    <Dialog heading={t.common.remove} button={t.common.remove} run={remove} onClose={onClose}>
+      <p>{t.webhooks.removeText}</p>
+    </Dialog>
   )
 }
 
@@ -102,19 +140,3 @@ const Tested = ({ tested }: { tested: WebhookTest }) => (
     {(tested.error ?? tested.response) !== null && <pre class="code plain">{tested.error ?? tested.response}</pre>}
   </Note>
 )
-
-const columnsWith = (replay: ((id: string) => Promise<unknown>) | null): Column<WebhookDelivery>[] => [
-  { head: t.common.status, cell: ({ status }) => <State of={status} {...(status === 'pending' ? { word: t.webhooks.pending } : {})} /> },
-  { head: t.webhooks.event, kind: 'title', cell: ({ type }) => t.email.events[type] ?? type },
-  { head: t.webhooks.attempts, kind: 'number', cell: ({ attempt_count: count }) => count },
-  { head: t.webhooks.when, kind: 'number', cell: ({ created_at: at }) => <Age of={at} /> },
-  ...(replay === null
-    ? []
-    : [
-        {
-          head: '',
-          kind: 'number' as const,
-          cell: ({ id }: WebhookDelivery) => <ActionButton small text={t.webhooks.replay} icon="redo" run={() => replay(id)} />,
-        },
-      ]),
-]

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isoTimeOrNull } from '../../iso-time.ts'
 import { webhookEventTypes } from '../../webhook/event-subscription.ts'
 import type { DeliveryHistory, DeliveryRow } from '../../webhook/delivery-history.ts'
 import type { DeliveryFilter } from '../../webhook/delivery-search.ts'
@@ -10,7 +11,7 @@ import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, textParameter } from '../query.ts'
-import { timeField } from '../time-field.ts'
+import { timeAnswer, timeField } from '../time-field.ts'
 import { postedDetails, webhookAttempt, webhookDelivery, webhookEvent } from './webhook-resource.ts'
 
 const param = (ctx: ApiContext, name: string): string => ctx.params[name] ?? ''
@@ -40,7 +41,7 @@ const filterOf = ({ status, type, event_id: eventId }: Filters): DeliveryFilter 
 
 const deliveryDetail = webhookDelivery.schema.extend(postedDetails.schema.shape).meta({ id: 'WebhookDeliveryDetail' })
 const eventDetail = webhookEvent.schema
-  .extend({ object: z.literal('webhook_event'), ...postedDetails.schema.shape })
+  .extend({ object: z.literal('webhook_event'), next_attempt_at: timeAnswer.nullable(), ...postedDetails.schema.shape })
   .meta({ id: 'WebhookEventDetail' })
 
 const detailsOf = async (delivery: DeliveryRow, history: DeliveryHistory) =>
@@ -95,7 +96,8 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     handle: async (ctx) => {
       const delivery = await eventDeliveryOf(ctx, services)
       const details = await detailsOf(delivery, services.webhooks.history)
-      return { object: 'webhook_event' as const, ...webhookEvent.answer(delivery), ...details }
+      const next = isoTimeOrNull(delivery.next_attempt_at)
+      return { object: 'webhook_event' as const, ...webhookEvent.answer(delivery), next_attempt_at: next, ...details }
     },
   }),
   operation({
@@ -119,6 +121,7 @@ const replayRequest = z.object({
   since: timeField,
   until: timeField.optional(),
   status: z.enum(['failed', 'canceled']).default('failed'),
+  dry_run: z.boolean().default(false).describe('Only counts them, also while the webhook is disabled.'),
 })
 
 const replayAnswer = z
@@ -170,13 +173,16 @@ export function webhookReplayOperations(services: { webhooks: Webhooks }): Opera
       answers: [
         {
           status: 200,
-          description: 'How many deliveries are pending.',
+          description: 'How many deliveries are pending now; of a dry run, how many would be.',
           schema: z.object({ object: z.literal('replay'), count: z.int() }).meta({ id: 'WebhookReplayCount' }),
         },
       ],
       refuses: ['invalid_state'],
-      handle: async (ctx, { body: { since, until = Number.MAX_SAFE_INTEGER, status } }) => {
-        const count = await services.webhooks.history.replayAll(webhookOf(ctx, services), { state: status, since, until })
+      handle: async (ctx, { body: { since, until = Number.MAX_SAFE_INTEGER, status, dry_run: isDry } }) => {
+        const webhook = webhookOf(ctx, services)
+        const range = { state: status, since, until }
+        const { history } = services.webhooks
+        const count = isDry ? await history.countReplays(webhook.id, range) : await history.replayAll(webhook, range)
         return { object: 'replay' as const, count }
       },
     }),

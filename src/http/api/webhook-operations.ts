@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
 import { isoTimeOrNull } from '../../iso-time.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
+import type { Webhook } from '../../webhook/webhook-store.ts'
 import { isSuccess, type PostResult } from '../../webhook/post-webhook.ts'
 import { mayDo, type ApiContext } from '../api-state.ts'
 import { listOperation } from '../list-operation.ts'
@@ -9,7 +10,7 @@ import { operation, type Operation } from '../operation.ts'
 import { deletedAnswer } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
 import { webhookDeliveryOperations, webhookOf, webhookReplayOperations } from './webhook-delivery-operations.ts'
-import { webhookResource, webhookWithSecret } from './webhook-resource.ts'
+import { webhookInUse, webhookInUseWithSecret, webhookResource, webhookWithSecret, type WebhookInUse } from './webhook-resource.ts'
 import { rotationRequest, testRequest, webhookChanges, webhookRequest } from './webhook-schema.ts'
 
 interface WebhookServices {
@@ -61,9 +62,10 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
     tag: 'Webhooks',
     summary: 'List webhooks',
     permission: 'read_access',
-    of: webhookResource,
+    of: webhookInUse,
     answer: 'The webhooks, newest first.',
-    rows: (ctx, page) => services.webhooks.list.page(ctx.state.submitter, page),
+    rows: async (ctx, page) =>
+      Promise.all((await services.webhooks.list.page(ctx.state.submitter, page)).map((webhook) => inUse(webhook, services))),
   }),
   operation({
     id: 'webhooks.get',
@@ -73,10 +75,10 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
     summary: 'Read a webhook',
     description: 'Only keys with full access see the secret.',
     permission: 'read_access',
-    answers: [{ status: 200, description: 'The webhook.', schema: z.union([webhookWithSecret.schema, webhookResource.schema]) }],
-    handle: (ctx) => {
-      const webhook = webhookOf(ctx, services)
-      return (maySeeSecret(ctx) ? webhookWithSecret : webhookResource).answer(webhook)
+    answers: [{ status: 200, description: 'The webhook.', schema: z.union([webhookInUseWithSecret.schema, webhookInUse.schema]) }],
+    handle: async (ctx) => {
+      const webhook = await inUse(webhookOf(ctx, services), services)
+      return (maySeeSecret(ctx) ? webhookInUseWithSecret : webhookInUse).answer(webhook)
     },
   }),
   operation({
@@ -204,5 +206,10 @@ function missingUrl(): SternaError {
   const message = 'The `url` field is missing. It says where to post events.'
   return new SternaError('missing_required_field', message, { faults: [{ field: 'url', code: 'missing', message, help: null }] })
 }
+
+const inUse = async (webhook: Webhook, { webhooks }: WebhookServices): Promise<WebhookInUse> => ({
+  ...webhook,
+  stats: await webhooks.history.stats(webhook.id),
+})
 
 const maySeeSecret = (ctx: ApiContext): boolean => mayDo(ctx, 'full_access')

@@ -4,8 +4,9 @@ import type { AttemptRow, DeliveryRow } from '../../webhook/delivery-history.ts'
 import { webhookEventTypes } from '../../webhook/event-subscription.ts'
 import { payloadKinds } from '../../webhook/payload-kind.ts'
 import { deliveryStates } from '../../webhook/webhook-delivery-store.ts'
+import { mostCounted, type WebhookStats } from '../../webhook/webhook-stats.ts'
 import type { Webhook } from '../../webhook/webhook-store.ts'
-import { resource, time } from '../resource.ts'
+import { resource, time, timeOrNull } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
 
 export const webhookResource = resource<Webhook>('Webhook')({
@@ -41,6 +42,43 @@ export const webhookWithSecret = resource<Webhook>('WebhookWithSecret')({
   signing_secret: [z.string().describe('`whsec_…`; the key of `x-service-signature` is the whole string.'), 'secret'],
 })
 
+/** A webhook with how it fares. */
+export interface WebhookInUse extends Webhook {
+  stats: WebhookStats
+}
+
+const inUseFields = {
+  ...webhookResource.fields,
+  stats: {
+    schema: z
+      .object({ success: z.int(), failed: z.int(), pending: z.int(), last_status_code: z.int().nullable(), last_at: timeAnswer.nullable() })
+      .describe(`Of the newest ${mostCounted} deliveries, at most, of the last 24 hours.`),
+    convert: ({ success, failed, pending, lastStatusCode, lastAt }: WebhookStats) => ({
+      success,
+      failed,
+      pending,
+      last_status_code: lastStatusCode,
+      last_at: isoTimeOrNull(lastAt),
+    }),
+  },
+  failing_since: [
+    timeAnswer.nullable().describe('The first of the failed attempts since the last one that succeeded.'),
+    ({ stats }: WebhookInUse) => isoTimeOrNull(stats.failingSince),
+  ],
+  previous_secret_expires_at: [
+    timeAnswer.nullable().describe('Until when requests are signed with the secret before too; null if there is none.'),
+    ({ previousExpiresAt }: WebhookInUse) => isoTimeOrNull(previousExpiresAt),
+  ],
+} as const
+
+export const webhookInUse = resource<WebhookInUse>('WebhookInUse')(inUseFields)
+
+/** Includes what only the owner may see. */
+export const webhookInUseWithSecret = resource<WebhookInUse>('WebhookInUseWithSecret')({
+  ...inUseFields,
+  signing_secret: webhookWithSecret.fields.signing_secret,
+})
+
 export const webhookDelivery = resource<DeliveryRow>('WebhookDelivery')({
   object: 'webhook_delivery',
   id: z.string(),
@@ -48,6 +86,12 @@ export const webhookDelivery = resource<DeliveryRow>('WebhookDelivery')({
   type: [z.enum(webhookEventTypes), 'event_type'],
   status: [z.enum(deliveryStates), 'state'],
   attempt_count: [z.int(), 'attempts'],
+  next_attempt_at: timeOrNull(),
+  email_id: z.string().nullable().describe('Null once the event is no longer kept.'),
+  to: [z.string().nullable().describe('The recipient that the event is about.'), 'recipient'],
+  last_status_code: z.int().nullable().describe('Of the last attempt.'),
+  last_duration_ms: z.int().nullable(),
+  last_error: z.string().nullable().describe('Why the last attempt had no response.'),
   created_at: time(),
 })
 
@@ -62,7 +106,6 @@ export const webhookAttempt = resource<AttemptRow>('WebhookAttempt')({
 
 /** What a single delivery shows in addition. */
 export const postedDetails = resource<{ delivery: DeliveryRow; attempts: AttemptRow[] }>(null)({
-  next_attempt_at: [timeAnswer.nullable(), ({ delivery }) => isoTimeOrNull(delivery.next_attempt_at)],
   payload: [
     z
       .union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown()))])

@@ -49,10 +49,15 @@ test('the three fields of the description make a webhook; only who may change it
     created_at: '2026-11-21T06:00:00.000Z',
     updated_at: '2026-11-21T06:00:00.000Z',
   })
-  expect((await call('GET', `/webhooks/${object.id}`)).body).toEqual(made.body)
+  const unused = {
+    stats: { success: 0, failed: 0, pending: 0, last_status_code: null, last_at: null },
+    failing_since: null,
+    previous_secret_expires_at: null,
+  }
+  expect((await call('GET', `/webhooks/${object.id}`)).body).toEqual({ ...made.body, ...unused })
   const reader = await token({ permission: 'read_access' })
-  expect((await call('GET', `/webhooks/${object.id}`, undefined, reader)).body).toEqual(object)
-  expect((await call('GET', '/webhooks')).body).toEqual({ object: 'list', has_more: false, data: [object] })
+  expect((await call('GET', `/webhooks/${object.id}`, undefined, reader)).body).toEqual({ ...object, ...unused })
+  expect((await call('GET', '/webhooks')).body).toEqual({ object: 'list', has_more: false, data: [{ ...object, ...unused }] })
 })
 
 test('what is left out has a default, and other names for the same are understood', async () => {
@@ -205,7 +210,18 @@ test('what was posted can be looked up and posted again', async () => {
     type: 'email.delivered',
     status: 'pending',
     attempt_count: 1,
+    next_attempt_at: '2026-11-21T06:01:00.000Z',
+    email_id: 'em_1',
+    to: null,
+    last_status_code: 503,
+    last_duration_ms: expect.any(Number),
+    last_error: null,
     created_at: '2026-11-21T06:00:00.000Z',
+  })
+  const last = { last_status_code: 503, last_at: '2026-11-21T06:00:00.000Z' }
+  expect((await call('GET', path)).body).toMatchObject({
+    stats: { success: 0, failed: 0, pending: 1, ...last },
+    failing_since: '2026-11-21T06:00:00.000Z',
   })
   const attempt = {
     id: expect.stringMatching(/^wha_/),
@@ -218,7 +234,6 @@ test('what was posted can be looked up and posted again', async () => {
   const detail = await call('GET', `${path}/deliveries/${delivery?.id}`)
   expect(detail.body).toEqual({
     ...delivery,
-    next_attempt_at: '2026-11-21T06:01:00.000Z',
     payload: JSON.parse(receiver.posts[0]?.body ?? ''),
     attempts: [attempt],
   })
@@ -227,6 +242,10 @@ test('what was posted can be looked up and posted again', async () => {
 
   clock.advance(60_000)
   await vi.waitFor(async () => expect(await list('?status=failed')).toHaveLength(1), { timeout: 30_000 })
+  const range = { since: '2026-11-21', dry_run: true }
+  expect((await call('POST', `${path}/replay`, range)).body).toEqual({ object: 'replay', count: 1 })
+  expect((await call('POST', `${path}/replay`, { ...range, since: '2026-11-22' })).body).toMatchObject({ count: 0 })
+  expect((await call('GET', path)).body.stats).toMatchObject({ success: 0, failed: 1, pending: 0 })
   receiver.behave = status(200)
   for (const [place, replay] of replays.entries()) {
     clock.advance(1_000)
@@ -254,7 +273,11 @@ test('what was posted can be looked up and posted again', async () => {
   expect((await call('POST', `${path}/replay`, { since: '2026-11-21' })).body).toEqual({ object: 'replay', count: 0 })
   expect((await call('POST', `${path}/replay`, { since: 'yesterday' })).body).toMatchObject({ errors: [{ field: 'since' }] })
   expect((await call('POST', `${path}/replay`, {})).body).toMatchObject({ name: 'missing_required_field', errors: [{ field: 'since' }] })
+  expect((await call('GET', '/webhooks')).body.data).toMatchObject([
+    { stats: { success: 2, failed: 1, pending: 0, last_status_code: 200 }, failing_since: null },
+  ])
   await call('PATCH', path, { status: 'disabled' })
+  expect(await call('POST', `${path}/replay`, range)).toMatchObject({ status: 200, body: { count: 0 } })
   expect(await call('POST', replays[1] ?? '')).toMatchObject({ status: 409, body: { name: 'invalid_state' } })
 })
 

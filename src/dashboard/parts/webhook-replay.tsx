@@ -1,0 +1,87 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError, call } from '../api/client.ts'
+import type { Webhook } from '../api/types.ts'
+import { fullTime } from '../format.ts'
+import { t } from '../texts/texts.ts'
+import { Refusal } from './answer.tsx'
+import { Dialog } from './dialog.tsx'
+import { Choice, Field } from './fields.tsx'
+
+interface ReplayRange {
+  since: string
+  status: string
+}
+
+const replay = async (webhook: Webhook, range: ReplayRange, dryRun: boolean): Promise<number> =>
+  (await call<{ count: number }>(`/api/webhooks/${webhook.id}/replay`, { method: 'POST', body: { ...range, dry_run: dryRun } })).count
+
+/** How many events these ranges would post again; null while that is asked. */
+function useCount(webhook: Webhook, ranges: ReplayRange[]): { count: number | null; error: ApiError | null } {
+  const [counted, setCounted] = useState<{ count: number | null; error: ApiError | null }>({ count: null, error: null })
+  useEffect(() => {
+    let isCurrent = true
+    setCounted({ count: null, error: null })
+    Promise.all(ranges.map((range) => replay(webhook, range, true))).then(
+      (counts) => isCurrent && setCounted({ count: counts.reduce((sum, count) => sum + count, 0), error: null }),
+      (error: unknown) => {
+        if (!(error instanceof ApiError)) throw error
+        if (isCurrent) setCounted({ count: null, error })
+      },
+    )
+    return () => {
+      isCurrent = false
+    }
+  }, [webhook.id, JSON.stringify(ranges)])
+  return counted
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/** A time as the field for one takes it, in the zone of the browser. */
+const localTime = (at: number): string => new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+
+interface ReplayDialog {
+  webhook: Webhook
+  onDone(): Promise<unknown>
+  onClose(): void
+}
+
+/** Posts again what was not taken since a time, and says first how much that is. */
+export function ReplayFailed({ webhook, onDone, onClose }: ReplayDialog) {
+  const [since, setSince] = useState(localTime(Date.now() - dayMs))
+  const [status, setStatus] = useState('failed')
+  const isTime = !Number.isNaN(Date.parse(since))
+  const range = { since: isTime ? new Date(since).toISOString() : '', status }
+  const { count, error } = useCount(webhook, isTime ? [range] : [])
+  const run = async (): Promise<void> => {
+    await replay(webhook, range, false)
+    await onDone()
+  }
+  return (
+    <Dialog heading={t.webhooks.replayAll} button={t.webhooks.replay} run={run} onClose={onClose} disabled={!isTime || !count}>
+      <Field label={t.webhooks.since} type="datetime-local" value={since} onValue={setSince} />
+      <Choice label={t.common.status} value={status} options={Object.entries(t.webhooks.replayed)} onValue={setStatus} />
+      {error && <Refusal error={error} />}
+      <p role="status">{count === null ? t.common.loading : t.webhooks.replayCount(count)}</p>
+    </Dialog>
+  )
+}
+
+/** Enables a webhook that was disabled for its failures, and posts what it missed until then. */
+export function EnableAndReplay({ webhook, since, onDone, onClose }: ReplayDialog & { since: string }) {
+  const ranges = ['failed', 'canceled'].map((status) => ({ since, status }))
+  const { count, error } = useCount(webhook, ranges)
+  const run = async (): Promise<void> => {
+    await call(`/api/webhooks/${webhook.id}`, { method: 'PATCH', body: { status: 'enabled' } })
+    for (const range of ranges) await replay(webhook, range, false)
+    await onDone()
+  }
+  return (
+    <Dialog heading={t.webhooks.enable} button={t.webhooks.enableAndReplay} run={run} onClose={onClose} disabled={count === null}>
+      <p>{t.webhooks.failingSince(fullTime(since))}</p>
+      {error && <Refusal error={error} />}
+      <p role="status">{count === null ? t.common.loading : t.webhooks.replayCount(count)}</p>
+      <p>{t.webhooks.missed}</p>
+    </Dialog>
+  )
+}

@@ -1,0 +1,87 @@
+import { useState } from 'preact/hooks'
+import { call } from '../api/client.ts'
+import type { Webhook } from '../api/types.ts'
+import { dayAndTime } from '../format.ts'
+import { t } from '../texts/texts.ts'
+import { webhookSnippets } from '../webhook-snippets.ts'
+import { CopyButton, CopyValue, Tabs } from './controls.tsx'
+import { Dialog } from './dialog.tsx'
+import { Choice } from './fields.tsx'
+import { Panel } from './page.tsx'
+
+type Language = keyof typeof webhookSnippets
+
+/** The secret of a webhook, shown on request, and programs that check signatures with it. */
+export function WebhookSecret({ webhook, secret, onRotated }: { webhook: Webhook; secret: string; onRotated(): Promise<unknown> }) {
+  const [isShown, setShown] = useState(false)
+  const [isRotating, setRotating] = useState(false)
+  const [language, setLanguage] = useState<Language>('Node')
+  const { previous_secret_expires_at: expiresAt } = webhook
+  const isOverlapping = expiresAt !== null && Date.parse(expiresAt) > Date.now()
+  return (
+    <Panel heading={t.webhooks.secret} text={t.webhooks.secretText}>
+      <div class="body stack">
+        {isShown && <CopyValue value={secret} name={t.webhooks.secret} oneLine />}
+        {isOverlapping && <p>{t.webhooks.overlap(dayAndTime(expiresAt))}</p>}
+        <div class="acts">
+          <button class="btn" type="button" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
+            {isShown ? t.webhooks.hideSecret : t.webhooks.showSecret}
+          </button>
+          <button class="btn" type="button" onClick={() => setRotating(true)}>
+            {t.webhooks.rotate}
+          </button>
+        </div>
+      </div>
+      <Tabs
+        name={t.webhooks.snippets}
+        tabs={Object.keys(webhookSnippets).map((each) => [each, each])}
+        current={language}
+        onTab={(chosen) => setLanguage(chosen as Language)}
+      />
+      <div class="shown">
+        <div class="tools">
+          <p class="muted">{t.webhooks.snippetsHow}</p>
+          <CopyButton value={webhookSnippets[language]} name={t.webhooks.snippetIn(language)} />
+        </div>
+        <pre class="code" tabIndex={0} role="region" aria-label={t.webhooks.snippetIn(language)}>
+          {webhookSnippets[language]}
+        </pre>
+      </div>
+      {isRotating && (
+        <RotateSecret
+          webhook={webhook}
+          isOverlapping={isOverlapping}
+          onDone={async () => {
+            await onRotated()
+            setShown(true)
+          }}
+          onClose={() => setRotating(false)}
+        />
+      )}
+    </Panel>
+  )
+}
+
+interface Rotation {
+  webhook: Webhook
+  /** Whether the secret before the present one is still used. */
+  isOverlapping: boolean
+  onDone(): Promise<unknown>
+  onClose(): void
+}
+
+function RotateSecret({ webhook, isOverlapping, onDone, onClose }: Rotation) {
+  const [overlap, setOverlap] = useState('86400')
+  const rotate = async (): Promise<void> => {
+    const body = { overlap_seconds: Number(overlap), force: isOverlapping }
+    await call(`/api/webhooks/${webhook.id}/signing-secret/rotate`, { method: 'POST', body })
+    await onDone()
+  }
+  return (
+    <Dialog heading={t.webhooks.rotate} button={t.webhooks.rotate} run={rotate} onClose={onClose}>
+      <p>{t.webhooks.rotateText}</p>
+      {isOverlapping && <p>{t.webhooks.rotateAgain}</p>}
+      <Choice label={t.webhooks.overlapLabel} value={overlap} options={Object.entries(t.webhooks.overlaps)} onValue={setOverlap} />
+    </Dialog>
+  )
+}

@@ -22,6 +22,7 @@ const routes: Route[] = [
   { pattern: '/queue', load: () => import('./pages/queue.tsx') },
   { pattern: '/health', load: () => import('./pages/health.tsx') },
   { pattern: '/settings', load: () => import('./pages/settings.tsx') },
+  { pattern: '/people', load: () => import('./pages/people.tsx') },
   { pattern: '/me', load: () => import('./pages/me.tsx') },
   { pattern: '/keys', load: () => import('./pages/keys.tsx') },
 ]

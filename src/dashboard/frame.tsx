@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useApi } from './api/cache.ts'
-import { basePath, logOut, offline, session } from './api/client.ts'
-import type { Domain, List } from './api/types.ts'
+import { actIn, actingIn, basePath, logOut, offline, session } from './api/client.ts'
+import type { Account, Domain, List } from './api/types.ts'
 import { Icon, Mark, type IconName } from './parts/icon.tsx'
 import { isOperator, mayChange } from './rights.ts'
 import { Link, place } from './router.tsx'
@@ -45,6 +45,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
               {t.offline}
             </p>
           )}
+          {actingIn.value !== null && <OtherAccount id={actingIn.value} />}
           {children}
         </div>
       </div>
@@ -69,11 +70,15 @@ function Navigation({ name }: { name: string }) {
   ]
   const keys: Entry[] = mayChange() ? [{ href: '/keys', icon: 'key', text: t.nav.keys }] : []
   const build: Entry[] = [...keys, { href: '/webhooks', icon: 'hook', text: t.nav.webhooks }]
-  const server: Entry[] = [
-    { href: '/queue', icon: 'queue', text: t.nav.queue },
-    { href: '/health', icon: 'heart', text: t.nav.health },
-    { href: '/settings', icon: 'gear', text: t.nav.settings },
-  ]
+  const people: Entry = { href: '/people', icon: 'people', text: t.nav.people }
+  const server: Entry[] = isOperator()
+    ? [
+        { href: '/queue', icon: 'queue', text: t.nav.queue },
+        { href: '/health', icon: 'heart', text: t.nav.health },
+        people,
+        { href: '/settings', icon: 'gear', text: t.nav.settings },
+      ]
+    : [people]
   return (
     <nav class="nav" aria-label={name}>
       <Group
@@ -85,7 +90,7 @@ function Navigation({ name }: { name: string }) {
       />
       <Group heading={t.nav.sending} entries={sending} />
       <Group heading={t.nav.build} entries={build} />
-      {isOperator() && <Group heading={t.nav.server} entries={server} />}
+      {mayChange() && <Group heading={t.nav.server} entries={server} />}
     </nav>
   )
 }
@@ -121,6 +126,38 @@ function Group({ heading, entries }: { heading?: string; entries: Entry[] }) {
 
 const closeMenu = (): void => document.getElementById('menu')?.hidePopover()
 
+/** Says whose account is shown where it is not the user's own. */
+function OtherAccount({ id }: { id: string }) {
+  const account = useApi<Account>('/api/account')
+  return (
+    <div class="offline" role="status">
+      {t.nav.actingIn(account.data?.name ?? id)}{' '}
+      <button class="btn small" type="button" onClick={() => actIn(null)}>
+        {t.nav.backToOwn}
+      </button>
+    </div>
+  )
+}
+
+/** In whose account an operator acts. */
+function AccountChoice({ own }: { own: string }) {
+  const accounts = useApi<List<Account>>('/api/accounts?limit=100')
+  if ((accounts.data?.data.length ?? 0) < 2) return null
+  return (
+    <select
+      aria-label={t.nav.account}
+      value={actingIn.value ?? own}
+      onChange={({ currentTarget: { value } }) => actIn(value === own ? null : value)}
+    >
+      {accounts.data?.data.map(({ id, name }) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </select>
+  )
+}
+
 function Who() {
   const user = session.value?.user
   if (!user) return null
@@ -130,6 +167,7 @@ function Who() {
         <b>{user.email}</b>
       </Link>
       <span class="muted">{t.roles[user.role] ?? user.role}</span>
+      {user.operator && <AccountChoice own={user.account_id} />}
       <a href={`${basePath}/docs`}>{t.nav.reference}</a>
       <button class="btn plain small" type="button" onClick={() => void logOut()}>
         {t.nav.logOut}

@@ -4,6 +4,7 @@ import { session } from './api/client.ts'
 const user = () => session.value?.user
 
 export const isOperator = (): boolean => user()?.operator === true
+export const isOwner = (): boolean => user()?.role === 'owner'
 /** Changes domains, keys, webhooks, and so on. */
 export const mayChange = (): boolean => isOperator() || user()?.role === 'owner' || user()?.role === 'admin'
 export const maySend = (): boolean => mayChange() || user()?.role === 'member'

@@ -123,9 +123,121 @@ test('a forgotten password is replaced by a link that comes by mail', async () =
   await tab.getByRole('navigation', { name: 'Main' }).waitFor()
 })
 
+test('an owner invites somebody with a link, changes the role, and removes them', async () => {
+  const visit = await visitDashboard()
+  const { relay, tab, context } = visit
+  await tab.getByRole('link', { name: 'People', exact: true }).click()
+  await tab.getByRole('heading', { name: 'Who may do what' }).waitFor()
+  await tab.getByRole('button', { name: 'Invite somebody' }).click()
+  const dialog = tab.getByRole('dialog')
+  await dialog.getByLabel('Email address').fill('bob@people.example')
+  await dialog.getByLabel('Role').selectOption('viewer')
+  await dialog.getByRole('button', { name: 'Invite somebody' }).click()
+  const link = (await tab.locator('.token code').textContent()) ?? ''
+  expect(link).toMatch(new RegExp(`^${relay.baseUrl}/invite/`))
+  await tab.getByRole('button', { name: 'I have passed it on' }).click()
+  expect(await tab.getByText(link).count()).toBe(0)
+  const bob = tab.getByRole('row', { name: /bob@people\.example/ })
+  await bob.getByText('Invited').waitFor()
+
+  const elsewhere = await context.browser()?.newContext({ locale: 'en-GB' })
+  const bobsTab = await elsewhere!.newPage()
+  await bobsTab.goto(link)
+  await bobsTab.getByLabel('Password').fill('correct horse battery')
+  await bobsTab.getByRole('button', { name: 'Set password' }).click()
+  await bobsTab.getByRole('navigation', { name: 'Main' }).waitFor()
+  expect(await bobsTab.getByRole('link', { name: 'People', exact: true }).count()).toBe(0)
+  await bobsTab.goto(`${relay.baseUrl}/people`)
+  await bobsTab.getByRole('heading', { name: 'This page is for owners and admins' }).waitFor()
+
+  await bob.getByRole('button', { name: 'Change' }).click()
+  await dialog.getByLabel('Role').selectOption('admin')
+  await dialog.getByRole('button', { name: 'Change' }).click()
+  await bob.getByText('Admin', { exact: true }).waitFor()
+  await bobsTab.reload()
+  await bobsTab.getByRole('heading', { name: 'Who may do what' }).waitFor()
+  expect(await bobsTab.getByRole('tab', { name: 'Accounts' }).count()).toBe(0)
+  // An admin has no control over an owner.
+  expect(await bobsTab.getByRole('row', { name: /owner/ }).getByRole('button').count()).toBe(0)
+  await bob.getByRole('button', { name: 'Remove' }).click()
+  await dialog.getByRole('button', { name: 'Remove' }).click()
+  await bob.waitFor({ state: 'detached' })
+  await bobsTab.reload()
+  await bobsTab.getByRole('heading', { name: 'Log in' }).waitFor()
+  await elsewhere?.close()
+
+  await tab.getByRole('tab', { name: 'Audit' }).click()
+  await tab.getByRole('cell', { name: 'users.invite' }).waitFor()
+  await tab.getByLabel('Action').fill('users.delete')
+  await tab.getByLabel('Action').press('Enter')
+  await expect.poll(() => tab.getByRole('row').count()).toBe(2)
+  expect(new URL(tab.url()).searchParams.get('action')).toBe('users.delete')
+  await tab.getByLabel('Action').fill('nothing.like_it')
+  await tab.getByLabel('Action').press('Enter')
+  await tab.getByText('No change matches.').waitFor()
+})
+
+test('the last owner of an account is not removed, and the page says why', async () => {
+  const visit = await visitDashboard()
+  const { relay, tab } = visit
+  const { accounts, people } = relay.relay.services
+  const { id: accountId } = await accounts.create('shop', 'enterprise')
+  const { token } = await people.users.invite({ accountId, email: 'last@shop.example', role: 'owner', operator: false })
+  await people.users.takeInvitation(token, 'correct horse battery')
+  await tab.goto(`${relay.baseUrl}/people?account=${accountId}`)
+  await tab
+    .getByRole('row', { name: /last@shop/ })
+    .getByRole('button', { name: 'Remove' })
+    .click()
+  await tab.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+  await tab.getByRole('dialog').getByText('This is the last owner of the account').waitFor()
+  await tab.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+  await tab.getByRole('row', { name: /last@shop/ }).waitFor()
+})
+
+test('an operator creates an account, suspends and resumes it, and acts in it with a line that says so', async () => {
+  const { relay, tab } = await visitDashboard()
+  await tab.goto(`${relay.baseUrl}/people?view=accounts`)
+  await tab.getByRole('button', { name: 'Create an account' }).click()
+  const dialog = tab.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('shop')
+  await dialog.getByLabel('Plan').selectOption('enterprise')
+  await dialog.getByRole('button', { name: 'Create an account' }).click()
+  const shop = tab.getByRole('row', { name: /^shop/ })
+  await shop.getByRole('button', { name: 'Suspend' }).click()
+  await dialog.getByRole('button', { name: 'Suspend' }).click()
+  await shop.getByText('Suspended').waitFor()
+  await shop.getByRole('button', { name: 'Resume' }).click()
+  await dialog.getByRole('button', { name: 'Resume' }).click()
+  await shop.getByText('Active').waitFor()
+  await shop.getByRole('button', { name: 'Open' }).click()
+  await tab.getByText('You act in the account shop.').waitFor()
+  await tab.goto(`${relay.baseUrl}/people?view=audit`)
+  await tab.getByRole('cell', { name: 'session.create_token' }).first().waitFor()
+  expect(await tab.getByLabel('Account').first().inputValue()).toBe(relay.relay.services.accounts.getAccount('shop').id)
+  await tab.getByRole('button', { name: 'Back to yours' }).click()
+  await tab.getByText('You act in the account shop.').waitFor({ state: 'detached' })
+  await tab.goto(`${relay.baseUrl}/people?view=accounts`)
+  await shop.getByRole('button', { name: 'Delete' }).click()
+  await dialog.getByLabel('Type shop to confirm').fill('shop')
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await shop.waitFor({ state: 'detached' })
+})
+
 test('the pages about people pass the accessibility rules in both themes, wide and narrow', { timeout: 300_000 }, async () => {
   const { relay, tab } = await visitDashboard()
-  expect(await pageFaults(tab, relay.baseUrl, [['me', '/me']])).toEqual([])
+  await relay.relay.services.accounts.create('shop', 'enterprise')
+  const pages: [name: string, path: string][] = [
+    ['me', '/me'],
+    ['people', '/people?account=all'],
+    ['accounts', '/people?view=accounts'],
+    ['audit', '/people?view=audit'],
+  ]
+  expect(await pageFaults(tab, relay.baseUrl, pages)).toEqual([])
+  await tab.getByRole('tab', { name: 'Users' }).click()
+  await tab.getByRole('button', { name: 'Invite somebody' }).click()
+  expect(await faultsShown(tab)).toEqual([])
+  await tab.goto(`${relay.baseUrl}/me`)
   await tab.getByRole('button', { name: 'Set up' }).click()
   await tab.getByRole('region', { name: 'Second factor' }).getByLabel('Current password').fill('correct horse battery')
   await tab.getByRole('button', { name: 'Continue' }).click()

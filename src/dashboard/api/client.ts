@@ -7,6 +7,22 @@ export const basePath = document.documentElement.dataset['basePath'] ?? ''
 /** Who is logged in: null for nobody, undefined until that is known. */
 export const session = signal<Session | null | undefined>(undefined)
 
+const accountKey = 'sterna-account'
+
+/** The account that an operator acts in, in this tab; null: the one that they belong to. */
+export const actingIn = signal<string | null>(sessionStorage.getItem(accountKey))
+
+/** Goes to another account, or with null back to one's own. Everything is loaded anew, so nothing of the one is taken for the other's. */
+export function actIn(accountId: string | null): void {
+  keepAccount(accountId)
+  location.assign(`${basePath}/`)
+}
+
+function keepAccount(accountId: string | null): void {
+  if (accountId === null) sessionStorage.removeItem(accountKey)
+  else sessionStorage.setItem(accountKey, accountId)
+}
+
 /** True while the server cannot be reached. */
 export const offline = signal(false)
 
@@ -70,6 +86,8 @@ export async function logOut(): Promise<void> {
 
 function forgetSession(): void {
   tokens.clear()
+  keepAccount(null)
+  actingIn.value = null
   session.value = null
 }
 
@@ -110,8 +128,17 @@ async function tokenFor(sandbox: boolean): Promise<string> {
 }
 
 async function exchange(sandbox: boolean): Promise<Token> {
-  const { token } = (await send('/session/token', { method: 'POST', body: { sandbox } })) as { token: string }
+  const account = actingIn.value === null ? {} : { account_id: actingIn.value }
+  const { token } = (await send('/session/token', { method: 'POST', body: { sandbox, ...account } }).catch(backFromLostAccount)) as {
+    token: string
+  }
   return { value: token, renewAt: performance.now() + renewAfterMs }
+}
+
+/** The account was removed, or the user is no operator any more. */
+function backFromLostAccount(error: unknown): never {
+  if (actingIn.value !== null && error instanceof ApiError && error.status === 404) actIn(null)
+  throw error
 }
 
 const send = async (path: string, options: RequestOptions): Promise<unknown> => bodyOf(await checked(await fetched(path, options, null)))

@@ -7,7 +7,9 @@ import type { postedDetails, webhookDelivery, webhookInUse } from '../../http/ap
 import type { sessionItem } from '../../http/api/session-operations.ts'
 import type { renderedAnswer, templateItem, templateResource } from '../../http/api/template-resource.ts'
 import type { diffAnswer, publishedAnswer, templateDependent, templateVersionItem } from '../../http/api/template-version-resource.ts'
-import type { userResource } from '../../http/api/user-operations.ts'
+import type { accountResource } from '../../http/api/account-operations.ts'
+import type { auditEntry } from '../../http/api/audit-operations.ts'
+import type { invitedUser, userResource } from '../../http/api/user-operations.ts'
 import type { headerField } from '../../http/api/email-source-operations.ts'
 import type { attachmentAnswer, attemptResource, emailItem, emailResource } from '../../http/api/email-resource.ts'
 import type { domainSchema } from '../../http/api/domain-resource.ts'
@@ -51,6 +53,9 @@ export interface MailEvent {
 export type Domain = Shown<typeof domainSchema>
 export type DomainRecord = Domain['records'][number]
 export type User = Shown<typeof userResource.schema>
+export type InvitedUser = Shown<typeof invitedUser.schema>
+export type Account = Shown<typeof accountResource.schema>
+export type AuditEntry = Shown<typeof auditEntry.schema>
 
 export type TemplateItem = Shown<typeof templateItem.schema>
 export type Template = Shown<typeof templateResource.schema>

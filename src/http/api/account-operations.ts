@@ -15,7 +15,7 @@ export interface AccountServices {
   removal: AccountRemovalServices
 }
 
-const accountResource = resource<Account & { limit: number }>('Account')({
+export const accountResource = resource<Account & { limit: number }>('Account')({
   object: 'account',
   id: z.string(),
   name: z.string(),

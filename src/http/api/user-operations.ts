@@ -31,7 +31,7 @@ export const userResource = resource<User>('User')({
   created_at: time(),
   last_login_at: timeOrNull(),
 })
-const invitedUser = resource<User & { url: string }>('InvitedUser')({
+export const invitedUser = resource<User & { url: string }>('InvitedUser')({
   ...userResource.fields,
   invitation_url: [
     z.string().describe('Where the user sets a password; works once. Pass it on: the server sends no mail about it.'),

@@ -1,0 +1,174 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { invalidate, useApi } from '../api/cache.ts'
+import { actIn, actingIn, call, session } from '../api/client.ts'
+import type { Account, List, Setting } from '../api/types.ts'
+import { number, shortDate } from '../format.ts'
+import { Answer } from '../parts/answer.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { Choice, Field } from '../parts/fields.tsx'
+import { Page } from '../parts/page.tsx'
+import { Paging } from '../parts/paging.tsx'
+import { Rows, type Column } from '../parts/rows.tsx'
+import { State } from '../parts/state.tsx'
+import { t } from '../texts/texts.ts'
+
+type Asked = { what: 'create' } | { what: 'plan' | 'suspend' | 'resume' | 'remove'; account: Account } | null
+
+/** Every account of the server, for operators. */
+export function Accounts({ tabs, query }: { tabs: ComponentChildren; query: URLSearchParams }) {
+  const after = query.get('after')
+  const accounts = useApi<List<Account>>(`/api/accounts?limit=50${after === null ? '' : `&after=${after}`}`)
+  const [asked, setAsked] = useState<Asked>(null)
+  const close = (): void => setAsked(null)
+  const create = (
+    <button class="btn main" type="button" onClick={() => setAsked({ what: 'create' })}>
+      {t.accounts.create}
+    </button>
+  )
+  return (
+    <Page title={t.people.title} heading={t.accounts.heading} actions={create}>
+      <section class="panel" aria-label={t.people.views['accounts'] ?? ''}>
+        {tabs}
+        <Answer of={accounts}>
+          {({ data, has_more: hasMore }) => (
+            <>
+              <Rows rows={data} columns={columnsWith(setAsked)} keyOf={({ id }) => id} />
+              <Paging isFirst={after === null} last={hasMore ? (data.at(-1)?.id ?? null) : null} />
+            </>
+          )}
+        </Answer>
+      </section>
+      {asked?.what === 'create' && <Create onClose={close} />}
+      {asked?.what === 'plan' && <ChangePlan account={asked.account} onClose={close} />}
+      {(asked?.what === 'suspend' || asked?.what === 'resume') && <Suspend account={asked.account} onClose={close} />}
+      {asked?.what === 'remove' && <Remove account={asked.account} onClose={close} />}
+    </Page>
+  )
+}
+
+const currentId = (): string => actingIn.value ?? session.value?.user.account_id ?? ''
+const isOwnOrCurrent = (id: string): boolean => id === currentId() || id === session.value?.user.account_id
+
+const columnsWith = (onAsk: (asked: Asked) => void): Column<Account>[] => [
+  {
+    head: t.accounts.name,
+    kind: 'title',
+    cell: ({ id, name }) => (
+      <>
+        {name} {id === currentId() && <span class="tag">{t.accounts.here}</span>}
+      </>
+    ),
+  },
+  { head: t.accounts.plan, cell: ({ plan }) => plan },
+  { head: t.accounts.limit, kind: 'number', cell: ({ rate_limit: { limit } }) => number(limit) },
+  {
+    head: t.common.status,
+    cell: ({ status }) => <State of={status === 'active' ? 'active' : 'held'} word={t.accounts.states[status] ?? status} />,
+  },
+  { head: t.accounts.since, kind: 'quiet', cell: ({ created_at: at }) => shortDate(at) },
+  {
+    head: '',
+    cell: (account) => {
+      const actions = [
+        'plan',
+        account.status === 'active' ? 'suspend' : 'resume',
+        ...(isOwnOrCurrent(account.id) ? [] : ['remove']),
+      ] as const
+      return (
+        <div class="acts end">
+          {account.id !== currentId() && (
+            <button class="btn small" type="button" onClick={() => actIn(account.id)}>
+              {t.accounts.open}
+            </button>
+          )}
+          {actions.map((what) => (
+            <button key={what} class="btn small" type="button" onClick={() => onAsk({ what, account } as Asked)}>
+              {t.accounts.actions[what]}
+            </button>
+          ))}
+        </div>
+      )
+    },
+  },
+]
+
+const changed = (): void => invalidate('/api/accounts')
+
+/** The plans that the server knows, with their requests per minute. */
+function usePlans(): [string, string][] {
+  const settings = useApi<List<Setting>>('/api/settings')
+  const plans = settings.data?.data.find(({ name }) => name === 'plans')?.value
+  return Object.entries((plans ?? {}) as Record<string, number>).map(([plan, limit]) => [plan, t.accounts.planWith(plan, number(limit))])
+}
+
+function Create({ onClose }: { onClose(): void }) {
+  const plans = usePlans()
+  const [name, setName] = useState('')
+  const [plan, setPlan] = useState('')
+  const create = async (): Promise<void> => {
+    await call('/api/accounts', { method: 'POST', body: { name: name.trim(), ...(plan === '' ? {} : { plan }) } })
+    changed()
+  }
+  return (
+    <Dialog heading={t.accounts.create} button={t.accounts.create} run={create} onClose={onClose} disabled={name.trim() === ''}>
+      <Field label={t.accounts.name} value={name} onValue={setName} maxLength={100} autocomplete="off" />
+      <Choice label={t.accounts.plan} value={plan} options={[['', t.accounts.usualPlan], ...plans]} onValue={setPlan} />
+    </Dialog>
+  )
+}
+
+const change = async ({ id }: Account, changes: Partial<Pick<Account, 'plan' | 'status'>>): Promise<void> => {
+  await call(`/api/accounts/${id}`, { method: 'PATCH', body: changes })
+  changed()
+}
+
+function ChangePlan({ account, onClose }: { account: Account; onClose(): void }) {
+  const plans = usePlans()
+  const [plan, setPlan] = useState(account.plan)
+  const title = t.accounts.planOf(account.name)
+  return (
+    <Dialog heading={title} button={t.accounts.actions['plan'] ?? ''} run={() => change(account, { plan })} onClose={onClose}>
+      <Choice
+        label={t.accounts.plan}
+        value={plan}
+        options={plans.some(([known]) => known === account.plan) ? plans : [[account.plan, account.plan], ...plans]}
+        onValue={setPlan}
+      />
+    </Dialog>
+  )
+}
+
+function Suspend({ account, onClose }: { account: Account; onClose(): void }) {
+  const isActive = account.status === 'active'
+  const button = t.accounts.actions[isActive ? 'suspend' : 'resume'] ?? ''
+  const run = (): Promise<void> => change(account, { status: isActive ? 'suspended' : 'active' })
+  return (
+    <Dialog
+      heading={isActive ? t.accounts.suspendOf(account.name) : t.accounts.resumeOf(account.name)}
+      button={button}
+      run={run}
+      onClose={onClose}
+    >
+      <p>{isActive ? t.accounts.suspendText : t.accounts.resumeText}</p>
+    </Dialog>
+  )
+}
+
+function Remove({ account, onClose }: { account: Account; onClose(): void }) {
+  const remove = async (): Promise<void> => {
+    await call(`/api/accounts/${account.id}`, { method: 'DELETE' })
+    changed()
+  }
+  return (
+    <Dialog
+      heading={t.accounts.removeOf(account.name)}
+      button={t.accounts.actions['remove'] ?? ''}
+      run={remove}
+      onClose={onClose}
+      typed={account.name}
+    >
+      <p>{t.accounts.removeText}</p>
+    </Dialog>
+  )
+}

@@ -1,0 +1,201 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { invalidate, useApi } from '../api/cache.ts'
+import { actingIn, call, session } from '../api/client.ts'
+import type { Account, InvitedUser, List, User } from '../api/types.ts'
+import { dayAndTime } from '../format.ts'
+import { Answer, Empty } from '../parts/answer.tsx'
+import { CopyValue } from '../parts/controls.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { Choice, Field, Switch } from '../parts/fields.tsx'
+import { Note, Page } from '../parts/page.tsx'
+import { Paging } from '../parts/paging.tsx'
+import { Rows, type Column } from '../parts/rows.tsx'
+import { State } from '../parts/state.tsx'
+import { Age } from '../parts/time.tsx'
+import { isOperator, isOwner } from '../rights.ts'
+import { setQuery } from '../router.tsx'
+import { t } from '../texts/texts.ts'
+
+type Asked = { what: 'invite' } | { what: 'change' | 'renew' | 'remove'; user: User } | null
+
+const allAccounts = 'all'
+
+/** The users of the account, and for operators those of every account. */
+export function Users({ tabs, query }: { tabs: ComponentChildren; query: URLSearchParams }) {
+  const [after, account] = [query.get('after'), query.get('account')]
+  const own = actingIn.value ?? session.value?.user.account_id ?? ''
+  const asked = new URLSearchParams({ limit: '50', ...(account === allAccounts ? {} : { account_id: account ?? own }) })
+  if (after !== null) asked.set('after', after)
+  const users = useApi<List<User>>(`/api/users?${asked}`)
+  const accounts = useApi<List<Account>>(isOperator() ? '/api/accounts?limit=100' : null)
+  const [dialog, setDialog] = useState<Asked>(null)
+  const [invited, setInvited] = useState<InvitedUser | null>(null)
+  const close = (): void => setDialog(null)
+  const done = (user: InvitedUser | null): void => {
+    setInvited(user)
+    invalidate('/api/users')
+  }
+  const nameOf = (id: string): string => accounts.data?.data.find((known) => known.id === id)?.name ?? id
+  const invite = (
+    <button class="btn main" type="button" onClick={() => setDialog({ what: 'invite' })}>
+      {t.people.invite}
+    </button>
+  )
+  return (
+    <Page title={t.people.title} heading={t.people.usersHeading} actions={invite}>
+      {invited && <Invitation user={invited} onPassedOn={() => setInvited(null)} />}
+      <section class="panel" aria-label={t.people.views['users'] ?? ''}>
+        {tabs}
+        {(accounts.data?.data.length ?? 0) > 1 && (
+          <div class="filters">
+            <Choice
+              label={t.people.account}
+              value={account ?? own}
+              options={[
+                [allAccounts, t.people.allAccounts],
+                ...(accounts.data?.data ?? []).map(({ id, name }): [string, string] => [id, name]),
+              ]}
+              onValue={(id) => setQuery({ account: id === own ? null : id, after: null })}
+            />
+          </div>
+        )}
+        <Answer of={users}>
+          {({ data, has_more: hasMore }) => (
+            <>
+              {data.length === 0 ? (
+                <Empty text={t.people.noUser}>{invite}</Empty>
+              ) : (
+                <Rows rows={data} columns={columnsWith(setDialog, account === allAccounts ? nameOf : null)} keyOf={({ id }) => id} />
+              )}
+              <Paging isFirst={after === null} last={hasMore ? (data.at(-1)?.id ?? null) : null} />
+            </>
+          )}
+        </Answer>
+      </section>
+      {dialog?.what === 'invite' && (
+        <Invite accountId={account === null || account === allAccounts ? own : account} onInvited={done} onClose={close} />
+      )}
+      {dialog?.what === 'change' && <Change user={dialog.user} onDone={() => done(null)} onClose={close} />}
+      {dialog?.what === 'renew' && <Renew user={dialog.user} onInvited={done} onClose={close} />}
+      {dialog?.what === 'remove' && <Remove user={dialog.user} onDone={() => done(null)} onClose={close} />}
+    </Page>
+  )
+}
+
+/** Only owners change owners, and only operators change operators; the server refuses others. */
+const mayManage = ({ role, operator }: User): boolean => isOperator() || (!operator && (role !== 'owner' || isOwner()))
+
+const columnsWith = (onAsk: (asked: Asked) => void, accountName: ((id: string) => string) | null): Column<User>[] => [
+  {
+    head: t.people.user,
+    kind: 'title',
+    cell: ({ email, id }) => (
+      <>
+        {email} {id === session.value?.user.id && <span class="tag">{t.people.you}</span>}
+      </>
+    ),
+  },
+  ...(accountName ? [{ head: t.people.account, cell: ({ account_id: id }: User) => accountName(id) }] : []),
+  {
+    head: t.people.role,
+    cell: ({ role, operator }) => (operator ? t.people.andOperator(t.roles[role] ?? role) : (t.roles[role] ?? role)),
+  },
+  {
+    head: t.common.status,
+    cell: ({ status }) => <State of={status === 'active' ? 'enabled' : 'pending'} word={t.status[status] ?? status} />,
+  },
+  {
+    head: t.people.secondFactor,
+    cell: ({ second_factor: isOn }) => (isOn ? t.people.hasSecondFactor : <span class="muted">{t.people.noSecondFactor}</span>),
+  },
+  { head: t.people.lastLogin, kind: 'quiet', cell: ({ last_login_at: at }) => <Age of={at} /> },
+  {
+    head: '',
+    cell: (user) =>
+      mayManage(user) &&
+      user.id !== session.value?.user.id && (
+        <div class="acts end">
+          {(['change', 'renew', 'remove'] as const).map((what) => (
+            <button key={what} class="btn small" type="button" onClick={() => onAsk({ what, user })}>
+              {t.people.actions[what]}
+            </button>
+          ))}
+        </div>
+      ),
+  },
+]
+
+const Invitation = ({ user, onPassedOn }: { user: InvitedUser; onPassedOn(): void }) => (
+  <Note tone="ok">
+    <div class="token" role="status">
+      <p>
+        <b>{t.people.linkFor(user.email)}</b> {t.people.passItOn(dayAndTime(user.invitation_expires_at))}
+      </p>
+      <CopyValue value={user.invitation_url} name={t.people.link} />
+      <p>
+        <button class="btn small" type="button" onClick={onPassedOn}>
+          {t.people.passedOn}
+        </button>
+      </p>
+    </div>
+  </Note>
+)
+
+const roleOptions = (): [string, string][] =>
+  ['viewer', 'member', 'admin', 'owner']
+    .filter((role) => role !== 'owner' || isOwner() || isOperator())
+    .map((role) => [role, t.people.roleWith(t.roles[role] ?? role, t.people.mayDo[role] ?? '')])
+
+function Invite({ accountId, onInvited, onClose }: { accountId: string; onInvited(user: InvitedUser): void; onClose(): void }) {
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState('member')
+  const [operator, setOperator] = useState(false)
+  const invite = async (): Promise<void> =>
+    onInvited(await call<InvitedUser>('/api/users', { method: 'POST', body: { email, role, operator, account_id: accountId } }))
+  return (
+    <Dialog heading={t.people.invite} button={t.people.invite} run={invite} onClose={onClose} disabled={email.trim() === ''}>
+      <p>{t.people.inviteText}</p>
+      <Field label={t.login.email} type="email" autocomplete="off" value={email} onValue={setEmail} />
+      <Choice label={t.people.role} value={role} options={roleOptions()} onValue={setRole} />
+      {isOperator() && <Switch label={t.people.operatorLabel} on={operator} onChange={setOperator} />}
+    </Dialog>
+  )
+}
+
+function Change({ user, onDone, onClose }: { user: User; onDone(): void; onClose(): void }) {
+  const [role, setRole] = useState<string>(user.role)
+  const [operator, setOperator] = useState(user.operator)
+  const change = async (): Promise<void> => {
+    await call(`/api/users/${user.id}`, { method: 'PATCH', body: { role, ...(isOperator() ? { operator } : {}) } })
+    onDone()
+  }
+  return (
+    <Dialog heading={t.people.changeOf(user.email)} button={t.people.actions['change'] ?? ''} run={change} onClose={onClose}>
+      <p>{t.people.changeText}</p>
+      <Choice label={t.people.role} value={role} options={roleOptions()} onValue={setRole} />
+      {isOperator() && <Switch label={t.people.operatorLabel} on={operator} onChange={setOperator} />}
+    </Dialog>
+  )
+}
+
+function Renew({ user, onInvited, onClose }: { user: User; onInvited(user: InvitedUser): void; onClose(): void }) {
+  const renew = async (): Promise<void> => onInvited(await call<InvitedUser>(`/api/users/${user.id}/invitation`, { method: 'POST' }))
+  return (
+    <Dialog heading={t.people.linkFor(user.email)} button={t.people.actions['renew'] ?? ''} run={renew} onClose={onClose}>
+      <p>{user.status === 'active' ? t.people.renewActive : t.people.renewInvited}</p>
+    </Dialog>
+  )
+}
+
+function Remove({ user, onDone, onClose }: { user: User; onDone(): void; onClose(): void }) {
+  const remove = async (): Promise<void> => {
+    await call(`/api/users/${user.id}`, { method: 'DELETE' })
+    onDone()
+  }
+  return (
+    <Dialog heading={t.people.removeOf(user.email)} button={t.common.remove} run={remove} onClose={onClose}>
+      <p>{t.people.removeText}</p>
+    </Dialog>
+  )
+}

@@ -16,8 +16,13 @@ export const formatParameter = choiceParameter(['json', 'csv']).meta({
 })
 
 /** The text of a table (RFC 4180). */
-export const csvText = ({ columns, rows }: Table): string =>
-  [columns, ...rows.map((row) => columns.map((column) => row[column] ?? ''))].map((cells) => `${cells.map(cell).join(',')}\r\n`).join('')
+export const csvText = ({ columns, rows }: Table): string => lineOf(columns) + rows.map((row) => csvLine(columns, row)).join('')
+
+/** One row of it, with its end. */
+export const csvLine = (columns: readonly string[], row: Table['rows'][number]): string =>
+  lineOf(columns.map((column) => row[column] ?? ''))
+
+const lineOf = (cells: readonly (string | number)[]): string => `${cells.map(cell).join(',')}\r\n`
 
 /** A spreadsheet would execute a cell that starts like this (OWASP, CSV injection). */
 const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/

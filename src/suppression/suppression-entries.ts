@@ -30,6 +30,8 @@ export interface SuppressionFilter {
   /** Of unsubscriptions. */
   topic?: string | undefined
   address?: string | undefined
+  /** What the address begins with. Erased addresses are only found as a whole. */
+  begins?: string | undefined
   /** Created at or after; epoch, ms. */
   since?: number | null
   /** Created before; epoch, ms. */
@@ -147,7 +149,7 @@ function named({ erasedAddress }: Asked, idOrAddress: string): { condition: stri
   return { condition: 'address in (:name, :erased)', params: { name, erased: erasedAddress(name) } }
 }
 
-function conditionOf(asked: Asked, { origins, topic, address, since = null, until = null }: SuppressionFilter) {
+function conditionOf(asked: Asked, { origins, topic, address, begins, since = null, until = null }: SuppressionFilter) {
   const { condition, params: names } = address === undefined ? { condition: null, params: {} } : named(asked, address)
   const kinds = suppressionOrigins.filter((origin) => origins?.includes(origin))
   const conditions = [
@@ -155,10 +157,13 @@ function conditionOf(asked: Asked, { origins, topic, address, since = null, unti
     ...(origins === undefined ? [] : [`origin in (${kinds.map((origin) => `'${origin}'`).join(', ') || 'null'})`]),
     ...(topic === undefined ? [] : [`(origin <> 'unsubscribe' or topic = :topic)`]),
     ...(condition === null ? [] : [condition]),
+    // Nothing but the two bounds, so that the index by address is used; no address has a character beyond.
+    ...(begins === undefined ? [] : ['address >= :begins and address < :beyond']),
     ...(since === null ? [] : ['created_at >= :since']),
     ...(until === null ? [] : ['created_at < :until']),
   ]
-  return { sql: conditions.map((one) => ` and ${one}`).join(''), params: { ...names, topic: topic ?? null, since, until } }
+  const bounds = begins === undefined ? {} : { begins: suppressionAddress(begins), beyond: `${suppressionAddress(begins)}\u{10ffff}` }
+  return { sql: conditions.map((one) => ` and ${one}`).join(''), params: { ...names, ...bounds, topic: topic ?? null, since, until } }
 }
 
 function removal(scope: Asked, idOrAddress: string): Statement {

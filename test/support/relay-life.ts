@@ -321,7 +321,7 @@ async function keepSuppressions(relay: TestRelay): Promise<void> {
     await call(relay, 'POST', '/api/suppressions', { email })
   }
   const { data } = await call(relay, 'GET', '/api/suppressions')
-  for (const query of ['origin=bounce', `after=${data[0].id}`, `before=${data[1].id}`])
+  for (const query of ['origin=bounce', 'email=una', `after=${data[0].id}`, `before=${data[1].id}`])
     await call(relay, 'GET', `/api/suppressions?${query}`)
   for (const name of [data[0].id, data[1].email]) {
     await call(relay, 'GET', `/api/suppressions/${name}`)

@@ -1,12 +1,14 @@
+import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
 import { isId } from '../../id.ts'
-import type { SuppressionRow, SuppressionEntries } from '../../suppression/suppression-entries.ts'
-import { suppressionOrigins } from '../../suppression/suppression-origin.ts'
+import type { SuppressionFilter, SuppressionRow, SuppressionEntries } from '../../suppression/suppression-entries.ts'
+import { suppressionOrigins, type SuppressionOrigin } from '../../suppression/suppression-origin.ts'
 import { addressField } from '../address-field.ts'
+import { csvLine, csvText } from '../csv.ts'
 import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
-import { choiceParameter } from '../query.ts'
+import { choiceParameter, textParameter } from '../query.ts'
 import { referenceTo, resource, time, timeOrNull } from '../resource.ts'
 import type { CheckParams } from '../validate.ts'
 
@@ -61,6 +63,11 @@ const reference = referenceTo('suppression').meta({ id: 'SuppressionReference' }
 const references = z.object({ data: z.array(reference) }).meta({ id: 'SuppressionReferences' })
 const removed = reference.extend({ deleted: z.boolean() }).meta({ id: 'RemovedSuppression' })
 
+const filters = {
+  origin: choiceParameter(suppressionOrigins),
+  email: textParameter.meta({ description: 'Only addresses that begin with this. Upper and lower case do not matter.' }),
+}
+
 /** `/api/suppressions` */
 export const suppressionOperations = (services: SuppressionServices): Operation[] => [
   ...additionOperations(services),
@@ -111,11 +118,28 @@ const readingOperations = (services: SuppressionServices): Operation[] => [
     tag: 'Suppressions',
     summary: 'List suppressions',
     permission: 'read_access',
-    query: { origin: choiceParameter(suppressionOrigins) },
+    query: filters,
     of: suppression,
     answer: 'A page of suppressions, newest first.',
-    rows: (ctx, page, query) =>
-      services.suppressions.page(ctx.state.submitter, { origins: query.origin === null ? undefined : [query.origin] }, page),
+    rows: (ctx, page, query) => services.suppressions.page(ctx.state.submitter, filterOf(query), page),
+  }),
+  operation({
+    id: 'suppressions.export',
+    method: 'GET',
+    path: '/api/suppressions.csv',
+    tag: 'Suppressions',
+    summary: 'Download all suppressions as CSV',
+    description:
+      'However many there are, newest first; the columns are the fields of a suppression. A text that a spreadsheet would take for a ' +
+      'formula starts with an apostrophe.',
+    permission: 'read_access',
+    query: filters,
+    answers: [{ status: 200, description: 'The entries, as a download.', schema: null, mediaType: 'text/csv' }],
+    handle: (ctx, { query }) => {
+      ctx.attachment('suppressions.csv')
+      ctx.type = 'text/csv; charset=utf-8'
+      return Readable.from(csvOf(services.suppressions.all(ctx.state.submitter, filterOf(query))), { objectMode: false })
+    },
   }),
   operation({
     id: 'suppressions.get',
@@ -169,6 +193,24 @@ const removalOperations = (services: SuppressionServices): Operation[] => [
     }),
   }),
 ]
+
+interface AskedFilter {
+  origin: SuppressionOrigin | null
+  email: string | null
+}
+
+const filterOf = ({ origin, email }: AskedFilter): SuppressionFilter => ({
+  origins: origin === null ? undefined : [origin],
+  begins: email ?? undefined,
+})
+
+const columns = ['email', 'origin', 'topic', 'reason', 'source_id', 'created_at', 'expires_at'] as const
+
+/** Written as it is read. */
+async function* csvOf(rows: AsyncIterable<SuppressionRow>): AsyncGenerator<string> {
+  yield csvText({ name: '', columns, rows: [] })
+  for await (const row of rows) yield csvLine(columns, suppression.answer(row))
+}
 
 const notListed = (): SternaError => new SternaError('not_found', 'There is no suppression with this id or address.')
 

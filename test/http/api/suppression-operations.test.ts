@@ -105,3 +105,30 @@ test.each([
   expect(answer.body.errors?.[0]?.field).toBe(field)
   expect(await emails()).toEqual([])
 })
+
+test('addresses are found by their beginning, and all are downloaded as CSV', async () => {
+  const { call, emails, db, scope, url, token } = await startApi()
+  await call('POST', '', { emails: ['ann@example.com', 'Anna@example.com', 'an%d@example.com', 'bob@example.com'], reason: '=1+1, asked' })
+  await db.write([
+    insertSuppression(scope, { address: 'zoe@example.com', origin: 'bounce', sourceId: 'em_1', reason: null, createdAt: 1000 }),
+    ...Array.from({ length: 1100 }, (_, i) =>
+      insertSuppression(scope, { address: `many${i}@example.com`, origin: 'complaint', sourceId: null, reason: null, createdAt: 2000 }),
+    ),
+  ])
+  expect((await emails('?email=AN')).toSorted()).toEqual(['an%d@example.com', 'ann@example.com', 'anna@example.com'])
+  expect((await emails('?email=ann@example.com')).toSorted()).toEqual(['ann@example.com'])
+  expect(await emails('?email=an%25')).toEqual(['an%d@example.com'])
+  expect(await emails('?email=example')).toEqual([])
+  expect(await emails('?email=zo&origin=complaint')).toEqual([])
+  const download = async (query: string) => {
+    const response = await fetch(`${url}/api/suppressions.csv${query}`, { headers: { authorization: `Bearer ${await token()}` } })
+    expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+    expect(response.headers.get('content-disposition')).toBe('attachment; filename="suppressions.csv"')
+    return (await response.text()).split('\r\n')
+  }
+  const all = await download('')
+  expect(all).toHaveLength(1 + 1105 + 1)
+  expect(all[0]).toBe('email,origin,topic,reason,source_id,created_at,expires_at')
+  const found = await download('?email=ann@')
+  expect(found).toEqual([all[0], `ann@example.com,manual,,"'=1+1, asked",,2026-11-21T06:00:00.000Z,`, ''])
+})

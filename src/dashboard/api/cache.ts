@@ -11,6 +11,8 @@ interface Entry {
   /** When `data` was fetched, ms since the page was loaded; 0 where it has to be fetched again. */
   fetchedAt: number
   fetching: Promise<void> | null
+  /** The fetch after that one, where one was asked for while it was under way. */
+  next: Promise<void> | null
   /** How many parts of the page show it. */
   users: number
 }
@@ -50,7 +52,7 @@ export function useApi<T>(
   return {
     data: entry?.data.value as T | undefined,
     error: entry?.error.value ?? null,
-    reload: () => (entry ? refresh(entry) : Promise.resolve()),
+    reload: () => (entry ? refetch(entry) : Promise.resolve()),
   }
 }
 
@@ -59,7 +61,7 @@ export function invalidate(...prefixes: string[]): void {
   for (const entry of entries.values()) {
     if (!prefixes.some((prefix) => entry.path.startsWith(prefix))) continue
     entry.fetchedAt = 0
-    if (entry.users > 0) void refresh(entry)
+    if (entry.users > 0) void refetch(entry)
   }
 }
 
@@ -74,7 +76,7 @@ function entryOf(path: string, sandbox: boolean): Entry {
   const key = keyOf(path, sandbox)
   const known = entries.get(key)
   if (known) return known
-  const entry: Entry = { path, sandbox, data: signal(undefined), error: signal(null), fetchedAt: 0, fetching: null, users: 0 }
+  const entry: Entry = { path, sandbox, data: signal(undefined), error: signal(null), fetchedAt: 0, fetching: null, next: null, users: 0 }
   entries.set(key, entry)
   if (entries.size > mostEntries) evictOldest()
   return entry
@@ -93,6 +95,16 @@ function refresh(entry: Entry): Promise<void> {
     entry.fetching = null
   })
   return entry.fetching
+}
+
+/** The same for what has changed just now: a fetch that is under way may have been answered before that. */
+function refetch(entry: Entry): Promise<void> {
+  if (!entry.fetching) return refresh(entry)
+  entry.next ??= entry.fetching.then(() => {
+    entry.next = null
+    return refresh(entry)
+  })
+  return entry.next
 }
 
 async function fetchInto(entry: Entry): Promise<void> {

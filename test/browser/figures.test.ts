@@ -80,6 +80,7 @@ test('the overview says whether mail gets out, compares with the period before, 
   await notes.getByText('acme.example lacks a record.').waitFor()
   const told = await notes.locator('b').allTextContents()
   expect(told.findIndex((text) => text.includes('was complained about'))).toBeLessThan(told.indexOf('acme.example lacks a record.'))
+  await tab.getByText('Live', { exact: true }).waitFor()
   await relay.send('bob@inbox.example', { subject: 'Seen without a reload' })
   await tab.getByRole('link', { name: 'Seen without a reload' }).waitFor()
   await tab.getByRole('button', { name: '7 days' }).click()
@@ -90,15 +91,98 @@ test('the overview says whether mail gets out, compares with the period before, 
   expect(new URL(tab.url()).searchParams.get('status')).toBe('bounced')
 })
 
+test('suppressions are searched, added, imported with a report, exported, and removed with a way back', async () => {
+  const { relay, tab } = await visitDashboard()
+  await tab.getByRole('link', { name: 'Suppressions' }).first().click()
+  await tab.getByText('No address is suppressed.', { exact: false }).waitFor()
+  await tab.getByRole('button', { name: 'Add addresses' }).click()
+  await tab.getByLabel('Addresses, one a line').fill('ann@inbox.example, bob@inbox.example\nnobody')
+  await tab.getByLabel('Reason, for people').fill('asked by phone')
+  await tab.getByRole('button', { name: 'Add', exact: true }).click()
+  await tab.getByText('One was refused. The others were added.').waitFor()
+  expect(await tab.getByLabel('Addresses, one a line').inputValue()).toBe('nobody')
+  await tab.getByRole('button', { name: 'Cancel' }).click()
+  await tab.getByRole('row', { name: /^ann@inbox.example your choice — asked by phone/ }).waitFor()
+
+  await tab.getByRole('button', { name: 'Import' }).click()
+  const lines = Array.from({ length: 2_300 }, (_, place) =>
+    place % 1_000 === 7 ? `"broken ${place}",x` : `person${place}@inbox.example,x`,
+  )
+  await tab.getByLabel('File').setInputFiles({
+    name: 'bounces.csv',
+    mimeType: 'text/csv',
+    buffer: Buffer.from(`Email,Reason\r\n${lines.join('\r\n')}\r\n`),
+  })
+  await tab.getByText('2,300 addresses in bounces.csv.').waitFor()
+  await tab.getByRole('button', { name: 'Suppress them' }).click()
+  await tab.getByText('2,297 of 2,300 are on the list, 3 rows were refused.').waitFor()
+  await tab
+    .getByRole('cell', { name: '1,009' })
+    .or(tab.getByRole('cell', { name: '1009' }))
+    .waitFor()
+  expect(await faultsShown(tab)).toEqual([])
+  const refused = tab.waitForEvent('download')
+  await tab.getByRole('button', { name: 'Download the refused rows' }).click()
+  expect(readFileSync(await (await refused).path(), 'utf8')).toMatch(/^line,email,why\r\n9,broken 7,/)
+  await tab.getByRole('button', { name: 'Close' }).click()
+
+  await tab.getByLabel('Address begins with').fill('PERSON22')
+  await tab.getByLabel('Address begins with').press('Enter')
+  await tab.getByRole('link', { name: 'person2299@inbox.example' }).waitFor()
+  expect(await tab.getByRole('link', { name: 'ann@inbox.example' }).count()).toBe(0)
+  const exported = tab.waitForEvent('download')
+  await tab.getByRole('button', { name: 'Export as CSV' }).click()
+  const rows = readFileSync(await (await exported).path(), 'utf8')
+    .trim()
+    .split('\r\n')
+  expect(rows).toHaveLength(1 + lines.filter((line) => line.startsWith('person22')).length)
+
+  await tab.getByLabel('Address begins with').fill('ann@')
+  await tab.getByLabel('Address begins with').press('Enter')
+  await tab.getByRole('button', { name: 'Remove' }).click()
+  await tab.getByText('ann@inbox.example gets mail again.').waitFor()
+  await tab.getByText('No suppressed address matches.').waitFor()
+  expect((await relay.call('GET', '/api/suppressions/ann@inbox.example')).status).toBe(404)
+  // The button has the focus.
+  await tab.keyboard.press('Enter')
+  await tab.getByRole('link', { name: 'ann@inbox.example' }).waitFor()
+  expect((await relay.call('GET', '/api/suppressions/ann@inbox.example')).body).toMatchObject({ reason: 'asked by phone' })
+})
+
+test('an import can be stopped, and what it added stays', async () => {
+  const { relay, tab, context } = await visitDashboard()
+  let requests = 0
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => (release = resolve))
+  await context.route('**/api/suppressions/batch/add', async (route) => {
+    if (++requests === 2) await held
+    await route.continue()
+  })
+  await tab.goto(`${relay.baseUrl}/suppressions`)
+  await tab.getByRole('button', { name: 'Import' }).click()
+  const lines = Array.from({ length: 5_000 }, (_, place) => `person${place}@inbox.example`)
+  await tab.getByLabel('File').setInputFiles({ name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from(lines.join('\n')) })
+  await tab.getByRole('button', { name: 'Suppress them' }).click()
+  await tab.getByText('1,000 of 5,000 are on the list.').waitFor()
+  await tab.keyboard.press('Escape')
+  await tab.getByRole('button', { name: 'Stop' }).click()
+  release()
+  await tab.getByText('2,000 of 5,000 are on the list. It was stopped; what was added stays.').waitFor()
+  expect(requests).toBe(2)
+})
+
 test('the pages of figures pass the rules in both themes, wide and narrow', { timeout: 300_000 }, async () => {
   const { relay, tab } = await visitDashboard()
   await countHistory(relay, busyHistory(relay.clock.now()))
   await relay.send(['ann@inbox.example', 'bob@inbox.example'], { subject: 'Your receipt' })
+  await relay.call('POST', '/api/suppressions', { emails: ['gone@inbox.example', 'never@inbox.example'], reason: 'asked by phone' })
   const pages: [name: string, path: string][] = [
     ['overview-busy', '/'],
     ['analytics', '/analytics'],
     ['analytics-hours', '/analytics?period=7d&granularity=hourly'],
     ['analytics-tag', '/analytics?period=24h&tag=kind%3Dreceipt'],
+    ['suppressions', '/suppressions'],
+    ['suppressions-none', '/suppressions?email=zzz'],
     ['analytics-fault', '/analytics?period=9d'],
   ]
   expect(await pageFaults(tab, relay.baseUrl, pages)).toEqual([])

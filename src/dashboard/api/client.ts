@@ -31,12 +31,15 @@ export class ApiError extends Error {
   readonly status: number
   readonly code: string
   readonly requestId: string | null
+  /** What is wrong with which field. */
+  readonly faults: NonNullable<Problem['errors']>
 
-  constructor({ status, name, message, request_id: requestId }: Problem) {
+  constructor({ status, name, message, request_id: requestId, errors = [] }: Problem) {
     super(message)
     this.status = status
     this.code = name
     this.requestId = requestId ?? null
+    this.faults = errors
   }
 }
 

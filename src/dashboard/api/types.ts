@@ -127,4 +127,5 @@ export interface Problem {
   name: string
   message: string
   request_id?: string
+  errors?: { field: string; message: string }[]
 }

@@ -1,112 +1,169 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
-import { call } from '../api/client.ts'
+import { call, callForResponse } from '../api/client.ts'
 import type { List, Suppression } from '../api/types.ts'
+import { download } from '../download.ts'
+import { shortDate } from '../format.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
 import { ActionButton } from '../parts/controls.tsx'
-import { Dialog } from '../parts/dialog.tsx'
-import { Field } from '../parts/fields.tsx'
-import { Page } from '../parts/page.tsx'
+import { Choice, Field } from '../parts/fields.tsx'
+import { Note, Page } from '../parts/page.tsx'
 import { Paging } from '../parts/paging.tsx'
 import { Rows, type Column } from '../parts/rows.tsx'
+import { AddSuppressions } from '../parts/suppression-addition.tsx'
+import { ImportSuppressions } from '../parts/suppression-import.tsx'
 import { Age } from '../parts/time.tsx'
 import { mayChange } from '../rights.ts'
 import { Link, setQuery, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
+const filters = ['email', 'origin'] as const
+
 export default function Suppressions({ query }: PageProps) {
+  const asked = new URLSearchParams(filters.flatMap((name) => (query.get(name) ? [[name, query.get(name) ?? '']] : [])))
+  const isFiltered = asked.size > 0
   const after = query.get('after')
   const address = query.get('email') ?? ''
-  const [typed, setTyped] = useState(address)
-  const [isAdding, setAdding] = useState(false)
-  const page = useApi<List<Suppression>>(address === '' ? `/api/suppressions?limit=50${after === null ? '' : `&after=${after}`}` : null)
-  const one = useApi<Suppression>(address === '' ? null : `/api/suppressions/${encodeURIComponent(address)}`)
-  const reload = (): Promise<unknown> => Promise.all([page.reload(), one.reload()])
-  const columns = columnsWith(mayChange() ? reload : null)
-  const found = one.error?.status === 404 ? { ...one, error: null, data: null } : one
+  const [open, setOpen] = useState<'add' | 'import' | null>(null)
+  const [removed, setRemoved] = useState<Suppression | null>(null)
+  const page = useApi<List<Suppression>>(`/api/suppressions?limit=50&${asked}${after === null ? '' : `&after=${after}`}`)
+  // An erased address is on the list under another name, and found as a whole only.
+  const isMissing = page.data?.data.length === 0 && address.includes('@')
+  const erased = useApi<Suppression>(isMissing ? `/api/suppressions/${encodeURIComponent(address)}` : null)
+  const remove = async (entry: Suppression): Promise<void> => {
+    await call(`/api/suppressions/${entry.id}`, { method: 'DELETE' })
+    setRemoved(entry)
+    await Promise.all([page.reload(), erased.reload()])
+  }
+  const found = page.data?.data.length === 0 && erased.data && !erased.error ? [erased.data] : null
   return (
-    <Page
-      title={t.suppressions.title}
-      heading={t.suppressions.heading}
-      actions={
-        mayChange() && (
-          <button class="btn main" type="button" onClick={() => setAdding(true)}>
-            {t.suppressions.add}
-          </button>
-        )
-      }
-    >
+    <Page title={t.suppressions.title} heading={t.suppressions.heading} actions={mayChange() && <Changes onOpen={setOpen} />}>
+      {removed && <Removed entry={removed} onDone={page.reload} onForget={() => setRemoved(null)} />}
       <section class="panel" aria-label={t.suppressions.title}>
-        <form
-          class="filters"
-          onSubmit={(event) => {
-            event.preventDefault()
-            setQuery({ email: typed.trim(), after: null })
-          }}
-        >
-          <Field label={t.suppressions.search} type="search" value={typed} onValue={setTyped} autocomplete="off" />
-        </form>
-        {address === '' ? (
-          <Answer of={page}>
-            {({ data, has_more: hasMore }) => (
-              <>
-                {data.length === 0 ? <Empty text={t.suppressions.none} /> : <Rows rows={data} columns={columns} keyOf={({ id }) => id} />}
-                <Paging isFirst={after === null} last={hasMore ? (data.at(-1)?.id ?? null) : null} />
-              </>
-            )}
-          </Answer>
-        ) : (
-          <Answer of={found as typeof one}>
-            {(entry: Suppression | null) =>
-              entry === null ? (
-                <Empty text={t.suppressions.notOn(address)} />
+        <Filters address={address} origin={query.get('origin') ?? ''} />
+        <Answer of={page}>
+          {({ data, has_more: hasMore }) => (
+            <>
+              {data.length === 0 && !found ? (
+                <NoSuppression isFiltered={isFiltered} />
               ) : (
-                <Rows rows={[entry]} columns={columns} keyOf={({ id }) => id} />
-              )
-            }
-          </Answer>
-        )}
+                <Rows rows={found ?? data} columns={columnsWith(mayChange() ? remove : null)} keyOf={({ id }) => id} />
+              )}
+              <Paging isFirst={after === null} last={hasMore ? (data.at(-1)?.id ?? null) : null} />
+            </>
+          )}
+        </Answer>
+        <footer>
+          <ActionButton small icon="dl" text={t.suppressions.export} run={() => save(asked)} />
+        </footer>
       </section>
-      {isAdding && <AddSuppression onDone={reload} onClose={() => setAdding(false)} />}
+      {open === 'add' && <AddSuppressions onDone={page.reload} onClose={() => setOpen(null)} />}
+      {open === 'import' && <ImportSuppressions onDone={page.reload} onClose={() => setOpen(null)} />}
     </Page>
   )
 }
 
-const columnsWith = (onRemoved: (() => Promise<unknown>) | null): Column<Suppression>[] => [
+const Changes = ({ onOpen }: { onOpen(dialog: 'add' | 'import'): void }) => (
+  <>
+    <button class="btn" type="button" onClick={() => onOpen('import')}>
+      {t.suppressions.import}
+    </button>
+    <button class="btn main" type="button" onClick={() => onOpen('add')}>
+      {t.suppressions.add}
+    </button>
+  </>
+)
+
+const NoSuppression = ({ isFiltered }: { isFiltered: boolean }) =>
+  isFiltered ? (
+    <Empty text={t.suppressions.noMatch}>
+      <Link class="btn" href="/suppressions">
+        {t.common.clearFilters}
+      </Link>
+    </Empty>
+  ) : (
+    <Empty text={t.suppressions.none} />
+  )
+
+async function save(asked: URLSearchParams): Promise<void> {
+  const response = await callForResponse(`/api/suppressions.csv?${asked}`)
+  download('suppressions.csv', 'text/csv', await response.blob())
+}
+
+function Filters({ address, origin }: { address: string; origin: string }) {
+  const [typed, setTyped] = useState<string | null>(null)
+  const apply = (): void => {
+    if (typed !== null) setQuery({ email: typed.trim(), after: null })
+    setTyped(null)
+  }
+  return (
+    <form
+      class="filters"
+      onSubmit={(event) => {
+        event.preventDefault()
+        apply()
+      }}
+    >
+      <Field label={t.suppressions.search} type="search" value={typed ?? address} onValue={setTyped} onChange={apply} autocomplete="off" />
+      <Choice
+        label={t.suppressions.origin}
+        value={origin}
+        options={[['', t.suppressions.anyOrigin], ...Object.entries(t.suppressions.origins)]}
+        onValue={(chosen) => setQuery({ origin: chosen, after: null })}
+      />
+    </form>
+  )
+}
+
+/** What was removed, and the way back; the button has the focus, since the one that was pressed is gone. */
+function Removed({ entry, onDone, onForget }: { entry: Suppression; onDone(): Promise<unknown>; onForget(): void }) {
+  const note = useRef<HTMLDivElement>(null)
+  useEffect(() => note.current?.querySelector('button')?.focus(), [entry.id])
+  const undo = async (): Promise<void> => {
+    const { email, reason } = entry
+    await call('/api/suppressions', { method: 'POST', body: { email, ...(reason === null ? {} : { reason }) } })
+    onForget()
+    await onDone()
+  }
+  return (
+    <div ref={note}>
+      <Note tone="ok" action={<ActionButton small text={t.suppressions.undo} run={undo} />}>
+        <p role="status">
+          <b>{t.suppressions.removed(entry.email)}</b>
+        </p>
+        {entry.origin === 'unsubscribe' && <p>{t.suppressions.undoUnsubscribe}</p>}
+      </Note>
+    </div>
+  )
+}
+
+const columnsWith = (remove: ((entry: Suppression) => Promise<unknown>) | null): Column<Suppression>[] => [
   {
     head: t.suppressions.address,
     kind: 'title',
     cell: ({ email }) => <Link href={`/emails?to=${encodeURIComponent(email)}`}>{email}</Link>,
   },
   { head: t.suppressions.origin, cell: ({ origin }) => t.suppressions.origins[origin] ?? origin },
-  { head: t.suppressions.topic, kind: 'quiet', cell: ({ topic }) => topic ?? '' },
+  { head: t.suppressions.topic, kind: 'quiet', cell: ({ topic }) => topic ?? '—' },
   {
     head: t.suppressions.reason,
     kind: 'quiet',
     cell: ({ reason, source_id: source }) =>
-      source === null ? (reason ?? '') : <Link href={`/emails/${source}`}>{reason ?? t.suppressions.source}</Link>,
+      source === null ? (reason ?? '—') : <Link href={`/emails/${source}`}>{reason ?? t.suppressions.source}</Link>,
   },
   { head: t.suppressions.since, kind: 'quiet', cell: ({ created_at: at }) => <Age of={at} /> },
-  ...(onRemoved === null
+  {
+    head: t.suppressions.until,
+    kind: 'quiet',
+    cell: ({ expires_at: at }) => (at === null ? t.suppressions.forever : <time dateTime={at}>{shortDate(at)}</time>),
+  },
+  ...(remove === null
     ? []
     : [
         {
           head: '',
           kind: 'number' as const,
-          cell: ({ id }: Suppression) => (
-            <ActionButton small text={t.common.remove} run={() => call(`/api/suppressions/${id}`, { method: 'DELETE' }).then(onRemoved)} />
-          ),
+          cell: (entry: Suppression) => <ActionButton small text={t.common.remove} run={() => remove(entry)} />,
         },
       ]),
 ]
-
-function AddSuppression({ onDone, onClose }: { onDone(): Promise<unknown>; onClose(): void }) {
-  const [email, setEmail] = useState('')
-  const add = (): Promise<unknown> => call('/api/suppressions', { method: 'POST', body: { email } }).then(onDone)
-  return (
-    <Dialog heading={t.suppressions.add} button={t.common.add} run={add} onClose={onClose} disabled={email.trim() === ''}>
-      <p>{t.suppressions.addText}</p>
-      <Field label={t.suppressions.address} type="email" value={email} onValue={setEmail} autocomplete="off" />
-    </Dialog>
-  )
-}

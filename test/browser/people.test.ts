@@ -224,6 +224,20 @@ test('an operator creates an account, suspends and resumes it, and acts in it wi
   await shop.waitFor({ state: 'detached' })
 })
 
+test('a login leads nowhere but to a page of this server', async () => {
+  const visit = await visitDashboard()
+  const { relay, tab } = visit
+  const ann = await visit.addUser('member')
+  const { host } = new URL(relay.baseUrl)
+  for (const next of ['https://evil.example/', '//evil.example/', '/\\evil.example', 'javascript:alert(1)']) {
+    await tab.getByRole('button', { name: 'Log out' }).click()
+    await tab.goto(`${relay.baseUrl}/login?next=${encodeURIComponent(next)}`)
+    await enter(tab, ann)
+    await tab.getByRole('navigation', { name: 'Main' }).waitFor()
+    expect(new URL(tab.url()).host).toBe(host)
+  }
+})
+
 test('the pages about people pass the accessibility rules in both themes, wide and narrow', { timeout: 300_000 }, async () => {
   const { relay, tab } = await visitDashboard()
   await relay.relay.services.accounts.create('shop', 'enterprise')

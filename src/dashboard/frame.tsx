@@ -2,16 +2,17 @@ import type { ComponentChildren } from 'preact'
 import { useApi } from './api/cache.ts'
 import { actIn, actingIn, basePath, logOut, offline, session } from './api/client.ts'
 import type { Account, Domain, List } from './api/types.ts'
-import { Icon, Mark, type IconName } from './parts/icon.tsx'
-import { isOperator, mayChange } from './rights.ts'
+import { Find } from './find.tsx'
+import { overlay } from './keyboard.ts'
+import { Icon, Mark } from './parts/icon.tsx'
 import { Link, place } from './router.tsx'
+import { sectionGroups, type Section } from './sections.ts'
+import { ShortcutHelp } from './shortcut-help.tsx'
 import { t } from './texts/texts.ts'
 
-interface Entry {
-  href: string
-  icon: IconName
-  text: string
-  count?: number
+interface Entry extends Section {
+  /** How many of its objects need a look. */
+  count: number
 }
 
 /** The sidebar, which is a menu on a phone, around the page. */
@@ -25,12 +26,16 @@ export function Frame({ children }: { children: ComponentChildren }) {
         <aside class="side" aria-label={t.nav.main}>
           <div>
             <Brand />
+            <FindButton />
             <Navigation name={t.nav.main} />
             <Who />
           </div>
         </aside>
         <header class="top">
           <Brand />
+          <button class="btn icon" type="button" aria-label={t.find.heading} onClick={() => (overlay.value = 'find')}>
+            <Icon name="find" />
+          </button>
           <button class="btn icon" type="button" popovertarget="menu" aria-label={t.nav.menu}>
             <Icon name="menu" />
           </button>
@@ -49,6 +54,8 @@ export function Frame({ children }: { children: ComponentChildren }) {
           {children}
         </div>
       </div>
+      {overlay.value === 'find' && <Find />}
+      {overlay.value === 'help' && <ShortcutHelp />}
     </>
   )
 }
@@ -60,37 +67,26 @@ const Brand = () => (
   </Link>
 )
 
+const FindButton = () => (
+  <button class="btn find" type="button" onClick={() => (overlay.value = 'find')}>
+    <Icon name="find" />
+    {t.find.heading}
+    <kbd>/</kbd>
+  </button>
+)
+
 function Navigation({ name }: { name: string }) {
   const domains = useApi<List<Domain>>('/api/domains?limit=100')
   const toLookAt = domains.data?.data.filter(({ status }) => status !== 'verified').length ?? 0
-  const sending: Entry[] = [
-    { href: '/domains', icon: 'globe', text: t.nav.domains, count: toLookAt },
-    { href: '/templates', icon: 'tpl', text: t.nav.templates },
-    { href: '/suppressions', icon: 'ban', text: t.nav.suppressions },
-  ]
-  const keys: Entry[] = mayChange() ? [{ href: '/keys', icon: 'key', text: t.nav.keys }] : []
-  const build: Entry[] = [...keys, { href: '/webhooks', icon: 'hook', text: t.nav.webhooks }]
-  const people: Entry = { href: '/people', icon: 'people', text: t.nav.people }
-  const server: Entry[] = isOperator()
-    ? [
-        { href: '/queue', icon: 'queue', text: t.nav.queue },
-        { href: '/health', icon: 'heart', text: t.nav.health },
-        people,
-        { href: '/settings', icon: 'gear', text: t.nav.settings },
-      ]
-    : [people]
   return (
     <nav class="nav" aria-label={name}>
-      <Group
-        entries={[
-          { href: '/', icon: 'home', text: t.nav.overview },
-          { href: '/emails', icon: 'mail', text: t.nav.emails },
-          { href: '/analytics', icon: 'chart', text: t.nav.analytics },
-        ]}
-      />
-      <Group heading={t.nav.sending} entries={sending} />
-      <Group heading={t.nav.build} entries={build} />
-      {mayChange() && <Group heading={t.nav.server} entries={server} />}
+      {sectionGroups().map(({ heading, sections }) => (
+        <Group
+          key={heading}
+          heading={heading}
+          entries={sections.map((section) => ({ ...section, count: section.href === '/domains' ? toLookAt : 0 }))}
+        />
+      ))}
     </nav>
   )
 }
@@ -100,12 +96,12 @@ const isCurrent = (href: string): boolean => {
   return href === '/' ? path === '/' : path === href || path.startsWith(`${href}/`)
 }
 
-function Group({ heading, entries }: { heading?: string; entries: Entry[] }) {
+function Group({ heading, entries }: { heading: string | null; entries: Entry[] }) {
   return (
     <div>
       {heading && <h2>{heading}</h2>}
       <ul>
-        {entries.map(({ href, icon, text, count = 0 }) => (
+        {entries.map(({ href, icon, text, count }) => (
           <li key={href}>
             <Link href={href} aria-current={isCurrent(href) ? 'page' : undefined} onClick={closeMenu}>
               <Icon name={icon} />

@@ -2,6 +2,7 @@ import { render } from 'preact'
 import './theme.ts'
 import { loadSession } from './api/client.ts'
 import { App } from './app.tsx'
+import { startKeyboard } from './keyboard.ts'
 import { startRouter } from './router.tsx'
 import { loadTexts } from './texts/texts.ts'
 
@@ -18,5 +19,6 @@ async function begin(): Promise<void> {
 
 await loadTexts()
 startRouter()
+startKeyboard()
 render(<App />, document.body)
 await begin()

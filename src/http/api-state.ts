@@ -64,6 +64,15 @@ export function requireLive(ctx: ApiContext): void {
   throw new SternaError('restricted_api_key', `${who} cannot do this, because it changes live data. Use a ${remedy}.`)
 }
 
+/**
+ * Checks that the holder of the request is in the sandbox.
+ * @throws SternaError `restricted_api_key`
+ */
+export function requireSandbox(ctx: ApiContext): void {
+  if (ctx.state.submitter.sandbox) return
+  throw new SternaError('restricted_api_key', 'This is possible in the sandbox only. Use a sandbox key or a sandbox token.')
+}
+
 const neededFor: Record<Right, string> = {
   operator: 'the permission operator',
   metrics: 'the permission metrics or operator',

@@ -3,7 +3,7 @@ import type { AuditLog, Change } from '../account/audit-log.ts'
 import type { Right } from '../account/permission.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { IdempotencyKeys } from '../submission/idempotency-keys.ts'
-import { requireLive, requirePermission, type ApiContext, type ApiRouter } from './api-state.ts'
+import { requireLive, requirePermission, requireSandbox, type ApiContext, type ApiRouter } from './api-state.ts'
 import { changedFields } from './changed-fields.ts'
 import { csvText, type Table } from './csv.ts'
 import { idempotencyOf, markReplayed } from './idempotency-key.ts'
@@ -58,9 +58,9 @@ export interface Operation {
   permission: Right | null
   /**
    * True if a sandbox key may do this, because for such a key it changes only the sandbox. Otherwise sandbox keys are refused, except
-   * for GET.
+   * for GET. `only`: it is for the sandbox alone, and live keys are refused.
    */
-  sandbox?: true
+  sandbox?: true | 'only'
   /**
    * What an `Idempotency-Key` means to a POST under `/api/`. `own`: the handler writes its answer under the key in the batch that makes it
    * true. `none`: to do it again changes nothing. `secret`: its answer shows what is shown once. See `carryOutOnce`.
@@ -146,6 +146,7 @@ export function addRoutes(router: ApiRouter, declared: Operation, services: Oper
 async function run(declared: Operation, ctx: ApiContext, services: OperationServices): Promise<void> {
   if (declared.permission !== null) requirePermission(ctx, declared.permission)
   if (changesLive(declared)) requireLive(ctx)
+  if (declared.sandbox === 'only') requireSandbox(ctx)
   const query = readQuery(ctx, declared.query ?? {})
   const { given, body, fields } = await bodyOf(declared, ctx)
   const carryOut = async (): Promise<unknown> => {

@@ -20,15 +20,19 @@ export function firstRowsBySize<R>(rows: R[], sizeOf: (row: R) => number): R[] {
 }
 
 /**
- * Removes rows piece by piece, with room for the commits of others in between, until a piece is not full.
+ * Removes rows piece by piece, with room for the commits of others in between, until a piece is not full. Returns how many rows the last
+ * statement removed.
  * @param batch removes one piece: each of its statements looks for `:rows` rows, and the last one says whether there may be more
  */
-export async function removeInPieces(db: Pick<Database, 'write'>, batch: Statement[]): Promise<void> {
+export async function removeInPieces(db: Pick<Database, 'write'>, batch: Statement[]): Promise<number> {
+  let removed = 0
   for (let rows = firstRows; ;) {
     let held = 0
     const piece = batch.map(({ sql, params }) => ({ sql, params: { ...params, rows } }))
     const written = await db.write(piece, { patient: true, onHeld: (ms) => (held = ms) })
-    if ((written.at(-1)?.changes ?? 0) < rows) return
+    const changes = written.at(-1)?.changes ?? 0
+    removed += changes
+    if (changes < rows) return removed
     rows = nextRows(rows, held)
   }
 }

@@ -82,6 +82,7 @@ function expected(caller: Caller, declared: Operation, sent: unknown): number[] 
   if (caller.refused) return [401]
   if (declared.permission !== null && !caller.rights.includes(declared.permission)) return [403]
   if (caller.confined && declared.method !== 'GET' && !declared.sandbox) return [403]
+  if (!caller.confined && declared.sandbox === 'only') return [403]
   if (!isValid(declared, sent)) return [400, 422]
   const refusals = refusalsOf(declared)
   if (declared.path.includes('{') && refusals.includes('not_found')) return [404]

@@ -56,6 +56,7 @@ export async function livedRelay(): Promise<TestRelay> {
   await keepTemplates(relay)
   await sendByApi(relay)
   await sendBySmtp(relay)
+  await emptySandbox(relay)
   await changeEmails(relay)
   await runQueue(relay)
   await findHostDown(relay)
@@ -214,6 +215,30 @@ async function changeEmails(relay: TestRelay): Promise<void> {
   await call(relay, 'GET', `/api/emails/${first}/attachments`)
   await call(relay, 'GET', `/api/emails/${first}/headers`)
   await isQuiet(relay)
+}
+
+/** What is kept of sandbox mail goes when it is removed. */
+async function emptySandbox(relay: TestRelay): Promise<void> {
+  const { accounts, apiKeys } = relay.relay.services
+  const { token } = await apiKeys.create({
+    accountId: accounts.getAccount('test').id,
+    name: 'sandbox',
+    permission: 'full_access',
+    sandbox: true,
+  })
+  const authorization = `Bearer ${token}`
+  const headers = { authorization, 'content-type': 'application/json' }
+  const body = JSON.stringify({
+    from: 'app@sender.example',
+    to: 'bounced@simulator.test',
+    subject: 'Gone',
+    text: 'Gone',
+    tags: { kind: 'x' },
+  })
+  await fetch(`${relay.baseUrl}/api/emails`, { method: 'POST', headers, body })
+  await isQuiet(relay)
+  const removed = await fetch(`${relay.baseUrl}/api/emails`, { method: 'DELETE', headers: { authorization } })
+  expect(await removed.json()).toMatchObject({ deleted: 1 })
 }
 
 async function sendBySmtp(relay: TestRelay): Promise<void> {

@@ -2,16 +2,22 @@ import type { Operation } from '../operation.ts'
 import { emailAttachmentOperations, type EmailAttachmentServices } from './email-attachment-operations.ts'
 import { emailChangeOperations, type EmailChangeServices } from './email-change-operations.ts'
 import { emailReadingOperations, type EmailReadingServices } from './email-reading-operations.ts'
+import { emailRemovalOperations, type EmailRemovalServices } from './email-removal-operations.ts'
 import { emailSendingOperations, type EmailSendingServices } from './email-sending-operations.ts'
 import { emailSourceOperations } from './email-source-operations.ts'
 
-export type EmailServices = EmailSendingServices & EmailReadingServices & EmailChangeServices & EmailAttachmentServices
+export type EmailServices = EmailSendingServices &
+  EmailReadingServices &
+  EmailChangeServices &
+  EmailRemovalServices &
+  EmailAttachmentServices
 
 /** `/api/emails` and `/api/send`. */
 export const emailOperations = (services: EmailServices): Operation[] => [
   ...emailSendingOperations(services),
   ...emailReadingOperations(services),
   ...emailChangeOperations(services),
+  ...emailRemovalOperations(services),
   ...emailAttachmentOperations(services),
   ...emailSourceOperations(services),
 ]

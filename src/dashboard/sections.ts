@@ -36,6 +36,7 @@ const groups = (): SectionGroup[] => [
       section('/domains', 'globe', t.nav.domains, 'd'),
       section('/templates', 'tpl', t.nav.templates, 't'),
       section('/suppressions', 'ban', t.nav.suppressions, 's'),
+      section('/reports', 'doc', t.nav.reports, 'r'),
     ],
   },
   {

@@ -1,9 +1,14 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { composeDmarcReport, reportMail } from '../support/compose-domain-report.ts'
 import { busyHistory, countHistory } from '../support/counted-history.ts'
-import { faultsShown, pageFaults, visitDashboard } from '../support/dashboard-visit.ts'
+import { faultsShown, pageFaults, visitDashboard, type DashboardVisit } from '../support/dashboard-visit.ts'
+import { composeDsn, returnMail } from '../support/returned-mail.ts'
+import { SmtpClient } from '../support/smtp-client.ts'
 
 const hourMs = 3_600_000
+const dayMs = 24 * hourMs
 
 test('analytics shows what happened over time, as a drawing, a table and a file, for what was asked for', async () => {
   const { relay, tab } = await visitDashboard()
@@ -171,8 +176,74 @@ test('an import can be stopped, and what it added stays', async () => {
   expect(requests).toBe(2)
 })
 
+/** Receivers report on the relay's domain, and a bounce comes back. */
+async function hearBack({ relay, mx }: DashboardVisit): Promise<void> {
+  const { db } = relay.relay.services
+  const beginAt = Math.floor(relay.clock.now() / dayMs) * dayMs - dayMs
+  const dmarc = composeDmarcReport({
+    beginAt,
+    reporter: '<b>Receiver</b>',
+    rows: [
+      { sourceIp: '192.0.2.25', messages: 97, dkimAligned: true, spfAligned: false },
+      { sourceIp: '198.51.100.7', messages: 3, dkimAligned: false, spfAligned: false, disposition: 'reject' },
+    ],
+  })
+  const tls = JSON.parse(readFileSync(join(import.meta.dirname, '../fixtures/tls/failures.json'), 'utf8'))
+  tls['date-range'] = { 'start-datetime': new Date(beginAt).toISOString(), 'end-datetime': new Date(beginAt + dayMs).toISOString() }
+  const client = await SmtpClient.connect(relay.returnPathPort)
+  await client.command('EHLO mx.receiver.example')
+  const mail = reportMail([
+    { type: 'text/xml', content: Buffer.from(dmarc) },
+    { type: 'application/tlsrpt+json', content: Buffer.from(JSON.stringify(tls)) },
+  ])
+  expect((await client.send(mail, { to: ['dmarc-reports@relay.example'] })).code).toBe(250)
+  client.close()
+  await relay.send('gone@inbox.example')
+  await expect.poll(() => mx.messages.length).toBe(1)
+  const returned = composeDsn({ recipient: 'gone@inbox.example', diagnostic: '550 5.1.1 <i>No such user</i>' })
+  expect((await returnMail(relay.returnPathPort, mx.messages[0]?.mailFrom ?? '', [returned]))[0]?.code).toBe(250)
+  await expect.poll(() => db.read("select id from incoming_report where state = 'received'")).toEqual([])
+}
+
+test('reports say who sends in the name of a domain, what to publish next, and what came back', async () => {
+  const visit = await visitDashboard()
+  const { relay, tab } = visit
+  await hearBack(visit)
+  await tab.getByRole('link', { name: 'Reports' }).first().click()
+  await tab.getByRole('row', { name: /^sender.example .* 100 97 %/ }).waitFor()
+  await tab.getByRole('cell', { name: 'bounced', exact: true }).waitFor()
+  await tab.getByLabel('Kind').selectOption('complaint')
+  await tab.getByText('Nothing of the kind has come back.').waitFor()
+  await tab.getByLabel('Kind').selectOption('bounce')
+  await tab.getByText('What it says').click()
+  await tab.getByText('550 5.1.1 <i>No such user</i>').waitFor()
+  await tab.getByRole('link', { name: 'sender.example' }).click()
+  await tab.getByRole('heading', { name: '97 % of the mail in the name of sender.example passed' }).waitFor()
+  await tab.getByText('The reports cover 1 of the required 7 days.').waitFor()
+  await tab.getByRole('row', { name: /^198.51.100.7 Others 3 3 — — 3/ }).waitFor()
+  await tab.getByRole('heading', { name: /of 5,643 connections to you were encrypted as promised/ }).waitFor()
+  await tab.getByText('<b>Receiver</b>').waitFor()
+  await tab.getByRole('row').filter({ hasText: '<b>Receiver</b>' }).getByText('What it says').click()
+  await tab.getByText('did not pass, rejected').waitFor()
+  expect(await faultsShown(tab)).toEqual([])
+  await relay.call('POST', '/api/domains', { name: 'acme.example' })
+  await tab.goto(`${relay.baseUrl}/reports/acme.example`)
+  await tab.getByRole('heading', { name: 'Nobody has reported about acme.example' }).waitFor()
+  await tab.getByText('Publish a DMARC record').waitFor()
+  await tab.getByRole('button', { name: 'Copy Value' }).first().waitFor()
+  await tab.getByText(/^v=DMARC1; p=none/).waitFor()
+  await tab.getByText('_dmarc', { exact: true }).waitFor()
+  const [viewer, other] = [await visit.addUser('viewer'), await visit.openTab()]
+  await tab.getByRole('button', { name: 'Log out' }).first().click()
+  await visit.logIn(viewer, other)
+  await other.goto(`${relay.baseUrl}/reports/sender.example`)
+  await other.getByRole('heading', { name: '97 % of the mail in the name of sender.example passed' }).waitFor()
+})
+
 test('the pages of figures pass the rules in both themes, wide and narrow', { timeout: 300_000 }, async () => {
-  const { relay, tab } = await visitDashboard()
+  const visit = await visitDashboard()
+  const { relay, tab } = visit
+  await hearBack(visit)
   await countHistory(relay, busyHistory(relay.clock.now()))
   await relay.send(['ann@inbox.example', 'bob@inbox.example'], { subject: 'Your receipt' })
   await relay.call('POST', '/api/suppressions', { emails: ['gone@inbox.example', 'never@inbox.example'], reason: 'asked by phone' })
@@ -182,6 +253,8 @@ test('the pages of figures pass the rules in both themes, wide and narrow', { ti
     ['analytics-hours', '/analytics?period=7d&granularity=hourly'],
     ['analytics-tag', '/analytics?period=24h&tag=kind%3Dreceipt'],
     ['suppressions', '/suppressions'],
+    ['reports', '/reports'],
+    ['domain-reports', '/reports/sender.example'],
     ['suppressions-none', '/suppressions?email=zzz'],
     ['analytics-fault', '/analytics?period=9d'],
   ]

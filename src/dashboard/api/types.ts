@@ -1,5 +1,7 @@
 import type { latencyAnswer } from '../../http/api/analytics-latency-operations.ts'
 import type { metricsAnswer } from '../../http/api/analytics-operations.ts'
+import type { dmarcSummaryAnswer, domainReport, domainReportRow, tlsSummaryAnswer } from '../../http/api/domain-report-resource.ts'
+import type { feedbackReport, feedbackReportDetail } from '../../http/api/feedback-resource.ts'
 import type { suppression } from '../../http/api/suppression-operations.ts'
 import type { queueDestination } from '../../http/api/queue-operations.ts'
 import type { webhookTestObject } from '../../http/api/webhook-operations.ts'
@@ -65,6 +67,13 @@ export type TemplateDiff = Shown<typeof diffAnswer>
 export type PublishedTemplate = Shown<typeof publishedAnswer>
 export type TemplateDependent = Shown<typeof templateDependent.schema>
 
+export type DmarcSummary = Shown<typeof dmarcSummaryAnswer>
+export type DmarcSource = DmarcSummary['sources'][number]
+export type TlsSummary = Shown<typeof tlsSummaryAnswer>
+export type DomainReport = Shown<typeof domainReport.schema>
+export type DomainReportRow = Shown<typeof domainReportRow>
+export type Feedback = Shown<typeof feedbackReport.schema>
+export type FeedbackDetail = Shown<typeof feedbackReportDetail.schema>
 export type Suppression = Shown<typeof suppression.schema>
 export type QueueDestination = Shown<typeof queueDestination.schema>
 /** The secret is there for those who may change it. */

@@ -26,7 +26,7 @@ interface BreakdownFrame<T> {
   keyOf(row: T): string
   nameOf(row: T): ComponentChildren
   /** What is beside the name, in words. */
-  detail?: { head: string; of(row: T): string }
+  detail?: { head: string; of(row: T): ComponentChildren }
   figures: readonly Figure<T>[]
   rows: readonly T[]
   /** Why there may be none. */

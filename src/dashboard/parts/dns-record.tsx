@@ -17,7 +17,9 @@ export function purposeOf({ record, type, value }: DomainRecord): Purpose {
 export const isNeeded = (record: DomainRecord): boolean => ['dkim', 'spf', 'mx'].includes(purposeOf(record)) && record.keep_until === null
 
 /** What is asked for at most DNS providers: the name without the domain. */
-export function hostOf({ name }: DomainRecord, domain: string): string {
+export const hostOf = ({ name }: DomainRecord, domain: string): string => hostWithin(name, domain)
+
+export function hostWithin(name: string, domain: string): string {
   if (name === domain) return '@'
   return name.endsWith(`.${domain}`) ? name.slice(0, -domain.length - 1) : name
 }

@@ -30,6 +30,9 @@ const looks: Record<string, [Tone, IconName]> = {
   temporary_failure: ['bad', 'bad'],
   complained: ['bad', 'flag'],
   suppressed: ['quiet', 'ban'],
+  ours: ['ok', 'ok'],
+  forwarder: ['quiet', 'sent'],
+  other: ['wait', 'warn'],
   disabled: ['quiet', 'off'],
   canceled: ['quiet', 'off'],
 }

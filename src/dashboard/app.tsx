@@ -22,6 +22,7 @@ const routes: Route[] = [
   { pattern: '/webhooks/:id', load: () => import('./pages/webhook.tsx') },
   { pattern: '/webhooks/:id/deliveries/:delivery', load: () => import('./pages/webhook-delivery.tsx') },
   { pattern: '/queue', load: () => import('./pages/queue.tsx') },
+  { pattern: '/queue/:domain', load: () => import('./pages/queue-destination.tsx') },
   { pattern: '/health', load: () => import('./pages/health.tsx') },
   { pattern: '/settings', load: () => import('./pages/settings.tsx') },
   { pattern: '/people', load: () => import('./pages/people.tsx') },

@@ -4,7 +4,15 @@ import { isId } from '../id.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
 import type { Page } from '../store/page-clause.ts'
 import { bounceWaiting } from './bounce-waiting.ts'
-import { destinationPage, destinationQueue, queuedWhere, type DestinationQueue } from './queue-overview.ts'
+import {
+  destinationPage,
+  destinationQueue,
+  longestQueues,
+  queuedWhere,
+  queueTotals,
+  type DestinationQueue,
+  type QueueTotals,
+} from './queue-overview.ts'
 import type { RecipientState } from './recipient-state.ts'
 
 interface QueueAdminServices {
@@ -74,6 +82,15 @@ export class QueueAdmin {
   /** A page of the queues by destination name, plus one row. */
   page(page: Page): Promise<DestinationQueue[]> {
     return destinationPage(this.#services.db, page, this.#services.clock.now())
+  }
+
+  /** The longest queues, plus one row. */
+  longest(limit: number): Promise<DestinationQueue[]> {
+    return longestQueues(this.#services.db, limit, this.#services.clock.now())
+  }
+
+  totals(): Promise<QueueTotals> {
+    return queueTotals(this.#services.db, this.#services.clock.now())
   }
 
   /** The queue of one destination; undefined if nothing waits for it. */

@@ -42,12 +42,14 @@ export const queuedWhere = (condition: string): string => `(
          select id, destination, due_at, owner, held from recipient where held = 1 and owner is null and due_at is not null and ${condition}
        ) as queued`
 
-/** What is not final, by destination. */
-const overview = (condition: string): string => `
-  select destination, count(*) as waiting,
+const counts = `count(*) as waiting,
          count(case when owner is null and held = 0 and due_at <= :now then 1 end) as due,
          count(case when owner is not null then 1 end) as in_hand, count(case when held = 1 then 1 end) as held,
-         min(id) as oldest, min(case when owner is null and held = 0 then due_at end) as next_due_at
+         min(id) as oldest`
+
+/** What is not final, by destination. */
+const overview = (condition: string): string => `
+  select destination, ${counts}, min(case when owner is null and held = 0 then due_at end) as next_due_at
     from ${queuedWhere(condition)}
    group by destination`
 
@@ -61,6 +63,27 @@ export async function destinationPage(db: Database, page: Page, now: number): Pr
     limit: page.limit + 1,
   })
   return Promise.all(rows.map((row) => withLastResponse(db, row)))
+}
+
+/** The longest queues, and one more. */
+export async function longestQueues(db: Database, limit: number, now: number): Promise<DestinationQueue[]> {
+  const rows = await db.slowRead<OverviewRow>(`${overview('1 = 1')} order by waiting desc, destination limit :limit`, {
+    now,
+    limit: limit + 1,
+  })
+  return Promise.all(rows.map((row) => withLastResponse(db, row)))
+}
+
+/** All queues together; as in `DestinationQueue`. */
+export type QueueTotals = Pick<DestinationQueue, 'waiting' | 'due' | 'inHand' | 'held'> & { oldestAt: number | null }
+
+export async function queueTotals(db: Database, now: number): Promise<QueueTotals> {
+  const [row] = await db.slowRead<Pick<OverviewRow, 'waiting' | 'due' | 'in_hand' | 'held'> & { oldest: string | null }>(
+    `select ${counts} from ${queuedWhere('1 = 1')}`,
+    { now },
+  )
+  const { waiting = 0, due = 0, in_hand: inHand = 0, held = 0, oldest = null } = row ?? {}
+  return { waiting, due, inHand, held, oldestAt: oldest === null ? null : timeOfId(oldest) }
 }
 
 /** Undefined if nothing waits for it. */

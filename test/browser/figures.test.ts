@@ -240,6 +240,40 @@ test('reports say who sends in the name of a domain, what to publish next, and w
   await other.getByRole('heading', { name: '97 % of the mail in the name of sender.example passed' }).waitFor()
 })
 
+test('an operator looks into the queue of a destination, changes it, and learns what would happen to an address', async () => {
+  const visit = await visitDashboard({ hooks: { rcpt: () => '451 4.7.1 <i>Greylisted</i>' } })
+  const { relay, tab } = visit
+  await relay.send(['ann@inbox.example', 'bob@inbox.example'])
+  await relay.call('POST', '/api/suppressions', { email: 'gone@inbox.example', reason: 'asked by phone' })
+  await tab.getByRole('link', { name: 'Queue' }).first().click()
+  await tab.getByRole('heading', { name: '2 recipients wait' }).waitFor()
+  await tab.getByRole('link', { name: 'inbox.example' }).click()
+  await tab.getByRole('heading', { name: '2 recipients wait for inbox.example' }).waitFor()
+  await tab.getByText('451 4.7.1 <i>Greylisted</i>').first().waitFor()
+  await tab.getByRole('button', { name: 'Hold' }).click()
+  await tab.getByText('Done for 2 recipients.').waitFor()
+  expect(await tab.getByRole('button', { name: 'Try now' }).count()).toBe(0)
+  await tab.getByText('Held', { exact: true }).nth(1).waitFor()
+  await tab.getByLabel('Address').fill('gone@inbox.example')
+  await tab.getByRole('button', { name: 'Find out' }).click()
+  await tab.getByText('Mail for gone@inbox.example would be held', { exact: false }).waitFor()
+  await tab.getByText('for the account test, because of your choice: asked by phone', { exact: false }).waitFor()
+  expect(await faultsShown(tab)).toEqual([])
+  expect(new URL(tab.url()).searchParams.get('explain')).toBe('gone@inbox.example')
+  await tab.getByRole('button', { name: 'Release' }).click()
+  await tab.getByRole('button', { name: 'Try now' }).waitFor()
+  await tab.getByRole('button', { name: 'Give up' }).click()
+  await tab.getByText('2 recipients will get no mail', { exact: false }).waitFor()
+  await tab.getByLabel('Type inbox.example to confirm').fill('inbox.example')
+  await tab.getByRole('dialog').getByRole('button', { name: 'Give up' }).click()
+  await tab.getByRole('heading', { name: 'Nothing waits for inbox.example' }).waitFor()
+  const [owner, other] = [await visit.addUser('owner'), await visit.openTab()]
+  await tab.getByRole('button', { name: 'Log out' }).first().click()
+  await visit.logIn(owner, other)
+  await other.goto(`${relay.baseUrl}/queue/inbox.example`)
+  await other.getByRole('heading', { name: 'This page is for operators of this server.' }).waitFor()
+})
+
 test('the pages of figures pass the rules in both themes, wide and narrow', { timeout: 300_000 }, async () => {
   const visit = await visitDashboard()
   const { relay, tab } = visit
@@ -247,6 +281,7 @@ test('the pages of figures pass the rules in both themes, wide and narrow', { ti
   await countHistory(relay, busyHistory(relay.clock.now()))
   await relay.send(['ann@inbox.example', 'bob@inbox.example'], { subject: 'Your receipt' })
   await relay.call('POST', '/api/suppressions', { emails: ['gone@inbox.example', 'never@inbox.example'], reason: 'asked by phone' })
+  await relay.send(['ann@slow.example', 'bob@slow.example'])
   const pages: [name: string, path: string][] = [
     ['overview-busy', '/'],
     ['analytics', '/analytics'],
@@ -254,6 +289,11 @@ test('the pages of figures pass the rules in both themes, wide and narrow', { ti
     ['analytics-tag', '/analytics?period=24h&tag=kind%3Dreceipt'],
     ['suppressions', '/suppressions'],
     ['reports', '/reports'],
+    ['queue-waiting', '/queue?explain=gone%40inbox.example'],
+    ['queue-destination', '/queue/slow.example'],
+    ['queue-destination-none', '/queue/fast.example'],
+    ['health-records', '/health'],
+    ['settings-values', '/settings'],
     ['domain-reports', '/reports/sender.example'],
     ['suppressions-none', '/suppressions?email=zzz'],
     ['analytics-fault', '/analytics?period=9d'],

@@ -402,7 +402,15 @@ async function operate(relay: TestRelay): Promise<void> {
   for (const id of waiting) await reaches(relay, id, 'later@rcpt.example', 'deferred')
   await command(relay, 'queue', 'hold', waiting[0] ?? '')
   await command(relay, 'message', 'show', waiting[0] ?? '')
-  for (const path of ['queue', 'queue?after=a.example', 'queue?before=z.example', 'queue/rcpt.example', 'explain?to=later@rcpt.example']) {
+  for (const path of [
+    'queue',
+    'queue?order=waiting',
+    'queue/totals',
+    'queue?after=a.example',
+    'queue?before=z.example',
+    'queue/rcpt.example',
+    'explain?to=later@rcpt.example',
+  ]) {
     await ask('GET', `/api/${path}`)
   }
   const metrics = await fetch(`${relay.baseUrl}/metrics`, { headers: { authorization: `Bearer ${token}` } })

@@ -3,7 +3,9 @@ import type { metricsAnswer } from '../../http/api/analytics-operations.ts'
 import type { dmarcSummaryAnswer, domainReport, domainReportRow, tlsSummaryAnswer } from '../../http/api/domain-report-resource.ts'
 import type { feedbackReport, feedbackReportDetail } from '../../http/api/feedback-resource.ts'
 import type { suppression } from '../../http/api/suppression-operations.ts'
-import type { queueDestination } from '../../http/api/queue-operations.ts'
+import type { explanation } from '../../http/api/explain-operations.ts'
+import type { detailAnswer, queueDestination, queuedRecipient, totalsAnswer } from '../../http/api/queue-operations.ts'
+import type { serverDomain } from '../../http/api/server-domain-operations.ts'
 import type { webhookTestObject } from '../../http/api/webhook-operations.ts'
 import type { postedDetails, webhookDelivery, webhookInUse } from '../../http/api/webhook-resource.ts'
 import type { sessionItem } from '../../http/api/session-operations.ts'
@@ -76,6 +78,11 @@ export type Feedback = Shown<typeof feedbackReport.schema>
 export type FeedbackDetail = Shown<typeof feedbackReportDetail.schema>
 export type Suppression = Shown<typeof suppression.schema>
 export type QueueDestination = Shown<typeof queueDestination.schema>
+export type QueueTotals = Shown<typeof totalsAnswer>
+export type QueueDetail = Shown<typeof detailAnswer>
+export type QueuedRecipient = Shown<typeof queuedRecipient.schema>
+export type Explanation = Shown<typeof explanation>
+export type ServerDomain = Shown<typeof serverDomain>
 /** The secret is there for those who may change it. */
 export type Webhook = Shown<typeof webhookInUse.schema> & { signing_secret?: string }
 export type WebhookDelivery = Shown<typeof webhookDelivery.schema>
@@ -85,7 +92,9 @@ export type WebhookTest = ReturnType<typeof webhookTestObject>
 export interface Setting {
   name: string
   environment_name: string
+  /** Durations in ms, sizes in bytes. */
   value: unknown
+  type: string
   origin: string
   place: string | null
   description: string

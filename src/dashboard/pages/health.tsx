@@ -1,9 +1,10 @@
 import { useApi } from '../api/cache.ts'
 import { call } from '../api/client.ts'
-import type { Doctor } from '../api/types.ts'
+import type { Doctor, ServerAddress } from '../api/types.ts'
 import { Answer } from '../parts/answer.tsx'
 import { ActionButton } from '../parts/controls.tsx'
 import { Page } from '../parts/page.tsx'
+import { ServerDomainRecords } from '../parts/server-domain.tsx'
 import { State } from '../parts/state.tsx'
 import { Ago } from '../parts/time.tsx'
 import { isOperator } from '../rights.ts'
@@ -13,6 +14,7 @@ const order = ['failed', 'warning', 'skipped', 'ok']
 
 export default function Health() {
   const doctor = useApi<Doctor>(isOperator() ? '/api/doctor?max_age=600' : null)
+  const server = useApi<ServerAddress>('/api/server')
   if (!isOperator()) return <Page title={t.health.title} heading={t.common.notAllowed(t.common.operators)} />
   const { data } = doctor
   const again = async (): Promise<void> => {
@@ -27,7 +29,7 @@ export default function Health() {
       sub={
         data && (
           <span>
-            {t.health.checked} <Ago of={data.checked_at} />
+            {t.health.checked} <Ago of={data.checked_at} />. {server.data && t.health.version(server.data.version)}
           </span>
         )
       }
@@ -55,6 +57,7 @@ export default function Health() {
           )}
         </Answer>
       </section>
+      <ServerDomainRecords />
     </Page>
   )
 }

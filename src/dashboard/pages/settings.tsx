@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
 import type { List, Setting } from '../api/types.ts'
+import { bytes, duration } from '../format.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
+import { CopyValue } from '../parts/controls.tsx'
 import { Field } from '../parts/fields.tsx'
 import { Page } from '../parts/page.tsx'
 import { Rows, type Column } from '../parts/rows.tsx'
@@ -39,16 +41,19 @@ const columns = (): Column<Setting>[] => [
     kind: 'title',
     cell: ({ name, environment_name: variable, description }) => (
       <>
-        <b class="mono">{name}</b> <code class="muted">{variable}</code>
+        <b class="mono">{name}</b>
+        <CopyValue value={variable} name={variable} />
         <p class="reason">{description}</p>
       </>
     ),
   },
-  { head: t.settings.value, cell: ({ value }) => <code>{valueInWords(value)}</code> },
+  { head: t.settings.value, cell: (setting) => <code>{valueInWords(setting)}</code> },
   { head: t.settings.origin, kind: 'quiet', cell: ({ origin, place }) => place ?? t.settings.origins[origin] ?? origin },
 ]
 
-const valueInWords = (value: unknown): string => {
+const valueInWords = ({ value, type }: Setting): string => {
   if (value === null || value === '') return '—'
+  if (type.startsWith('duration') && typeof value === 'number') return duration(value)
+  if (type.startsWith('size') && typeof value === 'number') return bytes(value)
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

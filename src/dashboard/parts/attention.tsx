@@ -23,7 +23,7 @@ interface Concern {
 export function Attention({ complaintRate, complaints }: { complaintRate: number; complaints: number }) {
   const domains = useApi<List<Domain>>('/api/domains?limit=100')
   const webhooks = useApi<List<Webhook>>('/api/webhooks?limit=100')
-  const queue = useApi<List<QueueDestination>>(isOperator() ? '/api/queue?limit=100' : null, { everyMs: 30_000 })
+  const queue = useApi<List<QueueDestination>>(isOperator() ? '/api/queue?order=waiting&limit=5' : null, { everyMs: 30_000 })
   // The last look will do: a new one takes up to half a minute.
   const doctor = useApi<Doctor>(isOperator() ? '/api/doctor?max_age=3600' : null)
   const concerns = [
@@ -106,7 +106,7 @@ function queueConcern({ destination, waiting, last_response: answer }: QueueDest
       tone: 'wait',
       what: t.overview.queueWaits(destination, waiting),
       how,
-      link: { href: '/queue', text: t.overview.openQueue },
+      link: { href: `/queue/${destination}`, text: t.overview.openQueue },
     },
   ]
 }

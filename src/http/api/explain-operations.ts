@@ -12,7 +12,7 @@ export interface ExplainOperationServices {
   explain(address: Address): Promise<Explanation>
 }
 
-const explanation = z
+export const explanation = z
   .object({
     object: z.literal('explanation'),
     to: z.string(),

@@ -8,7 +8,7 @@ import type { QueueRunner } from '../../queue/queue-runner.ts'
 import type { ApiContext } from '../api-state.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
-import { textParameter } from '../query.ts'
+import { choiceParameter, textParameter } from '../query.ts'
 import { flag, resource, time, timeOrNull } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
 
@@ -48,7 +48,12 @@ export const queuedRecipient = resource<QueueEntry>('QueuedRecipient')({
   last_response: z.string().nullable(),
 })
 
-const detailAnswer = queueDestination.schema
+export const totalsAnswer = queueDestination.schema
+  .pick({ waiting: true, due: true, in_hand: true, held: true })
+  .extend({ object: z.literal('queue_totals'), oldest_at: timeAnswer.nullable().describe('Null if nothing waits.') })
+  .meta({ id: 'QueueTotals' })
+
+export const detailAnswer = queueDestination.schema
   .extend({ recipients: z.array(queuedRecipient.schema).describe('The first hundred recipients.') })
   .meta({ id: 'QueueDestinationDetail' })
 
@@ -68,15 +73,36 @@ const readOperations = (services: QueueServices): Operation[] => [
     summary: 'List queued mail by destination',
     permission: 'operator',
     query: {
+      order: choiceParameter(['name', 'waiting']).meta({
+        description: '`waiting`: the longest queues first. There is only one page of these. Default: name.',
+      }),
       limit: pageParameters.limit,
       after: textParameter.meta({ description: 'Returns the destinations after this domain.' }),
       before: textParameter.meta({ description: 'Returns the destinations before this domain.' }),
     },
-    answers: [{ status: 200, description: 'The destinations, by name.', schema: overviewAnswer }],
+    answers: [{ status: 200, description: 'The destinations.', schema: overviewAnswer }],
     handle: async (_, { query }) => {
       const page = pageOf(query)
-      const list = listBody(await services.queueAdmin.page(page), page, queueDestination.answer)
+      const isByLength = query.order === 'waiting'
+      if (isByLength && (page.after ?? page.before) !== null) {
+        throw new SternaError('invalid_parameter', 'The parameters after and before can only be combined with order=name.')
+      }
+      const found = isByLength ? await services.queueAdmin.longest(page.limit) : await services.queueAdmin.page(page)
+      const list = listBody(found, page, queueDestination.answer)
       return { ...list, overdue_seconds: Math.floor(services.queue.overdueMs / 1000) }
+    },
+  }),
+  operation({
+    id: 'queue.get_totals',
+    method: 'GET',
+    path: '/api/queue/totals',
+    tag: 'Operation',
+    summary: 'Count queued mail',
+    permission: 'operator',
+    answers: [{ status: 200, description: 'All destinations together.', schema: totalsAnswer }],
+    handle: async () => {
+      const { waiting, due, inHand, held, oldestAt } = await services.queueAdmin.totals()
+      return { object: 'queue_totals' as const, waiting, due, in_hand: inHand, held, oldest_at: isoTimeOrNull(oldestAt) }
     },
   }),
   operation({

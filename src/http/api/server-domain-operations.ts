@@ -17,7 +17,7 @@ const serverRecord = z.object({
   value: z.string(),
   priority: z.int().optional().meta({ description: 'Of an MX record.' }),
 })
-const serverDomain = domainSchema
+export const serverDomain = domainSchema
   .extend({
     server_records: z.array(serverRecord).meta({ description: 'The addresses of this server, the MX of its return path, and PTR.' }),
   })

@@ -173,3 +173,36 @@ test('only an operator gets at any of it', async () => {
     expect((await call('GET', path, owner)).status).toBe(403)
   for (const verb of ['hold', 'release', 'retry', 'bounce']) expect((await call('POST', `queue/a.example/${verb}`, owner)).status).toBe(403)
 })
+
+test('the longest queues come first if asked for, and all are counted together', async () => {
+  const { call, wait, owner } = await startApi()
+  expect((await call('GET', 'queue/totals')).body).toEqual({
+    object: 'queue_totals',
+    waiting: 0,
+    due: 0,
+    in_hand: 0,
+    held: 0,
+    oldest_at: null,
+  })
+  for (const destination of ['a.example', 'b.example', 'c.example', 'b.example', 'c.example', 'c.example']) await wait(destination)
+  await call('POST', 'queue/b.example/hold')
+  await call('POST', 'queue/a.example/retry')
+  const { body } = await call('GET', 'queue?order=waiting&limit=2')
+  expect(body).toMatchObject({
+    has_more: true,
+    data: [
+      { destination: 'c.example', waiting: 3 },
+      { destination: 'b.example', waiting: 2, held: 2 },
+    ],
+  })
+  expect((await call('GET', 'queue/totals')).body).toEqual({
+    object: 'queue_totals',
+    waiting: 6,
+    due: 1,
+    in_hand: 0,
+    held: 2,
+    oldest_at: '2026-11-21T06:00:00.000Z',
+  })
+  expect(await call('GET', 'queue?order=waiting&after=b.example')).toMatchObject({ status: 422, body: { name: 'invalid_parameter' } })
+  expect((await call('GET', 'queue/totals', owner)).status).toBe(403)
+})

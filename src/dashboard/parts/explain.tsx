@@ -1,0 +1,100 @@
+import { Fragment } from 'preact'
+import { useState } from 'preact/hooks'
+import { useApi } from '../api/cache.ts'
+import type { Explanation } from '../api/types.ts'
+import { Link, setQuery } from '../router.tsx'
+import { t } from '../texts/texts.ts'
+import { Answer } from './answer.tsx'
+import { Field } from './fields.tsx'
+import { Note, Panel } from './page.tsx'
+import { Ago } from './time.tsx'
+
+/** Says what would happen to mail for an address; which one is in the page's address, as `explain`. */
+export function Explain({ address }: { address: string }) {
+  const [typed, setTyped] = useState<string | null>(null)
+  const explanation = useApi<Explanation>(address === '' ? null : `/api/explain?to=${encodeURIComponent(address)}`)
+  return (
+    <Panel heading={t.explain.heading} text={t.explain.text}>
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (typed !== null) setQuery({ explain: typed.trim() })
+          setTyped(null)
+        }}
+      >
+        <Field label={t.explain.address} type="email" value={typed ?? address} onValue={setTyped} autocomplete="off" />
+        <p class="labelled bottom">
+          <button class="btn" type="submit">
+            {t.explain.button}
+          </button>
+        </p>
+      </form>
+      {address !== '' && (
+        <div class="body" aria-live="polite">
+          <Answer of={explanation} rows={3}>
+            {(found) => <Explained explanation={found} />}
+          </Answer>
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+const tones: Record<Explanation['next'], 'ok' | 'wait' | 'bad'> = {
+  deliver: 'ok',
+  simulate: 'ok',
+  defer: 'wait',
+  hold: 'wait',
+  bounce: 'bad',
+}
+
+function Explained({ explanation: { to, next, reason, route, tls, suppressions, queue } }: { explanation: Explanation }) {
+  return (
+    <div class="stack">
+      <Note tone={suppressions.length > 0 && next === 'deliver' ? 'wait' : tones[next]}>
+        <p>
+          <b>{t.explain.next[next](to)}</b>
+        </p>
+        {reason !== null && <p>{reason}</p>}
+      </Note>
+      <dl class="facts">
+        {suppressions.map(({ account_id: id, account, origin, topic, reason: why, created_at: at }) => (
+          <Fragment key={`${id} ${origin} ${topic}`}>
+            <dt>{t.explain.suppressed}</dt>
+            <dd>
+              {t.explain.suppressedFor(account, t.suppressions.origins[origin] ?? origin, topic)}
+              {why !== null && `: ${why}`} (<Ago of={at} />)
+            </dd>
+          </Fragment>
+        ))}
+        {route.hosts.length > 0 && (
+          <>
+            <dt>{route.via_smarthost ? t.explain.smarthost : t.explain.hosts}</dt>
+            <dd>
+              <ol>
+                {route.hosts.map(({ name, address, port }) => (
+                  <li key={`${address} ${port}`}>
+                    <code>
+                      {name} {address}:{port}
+                    </code>
+                  </li>
+                ))}
+              </ol>
+            </dd>
+            <dt>{t.domain.tls}</dt>
+            <dd>{tls.enforced_by.length === 0 ? t.explain.tlsOffered : t.explain.tlsEnforced(tls.enforced_by)}</dd>
+          </>
+        )}
+        {queue && (
+          <>
+            <dt>{t.queue.waiting}</dt>
+            <dd>
+              <Link href={`/queue/${queue.destination}`}>{t.queue.waitFor(queue.waiting, queue.destination)}</Link>
+            </dd>
+          </>
+        )}
+      </dl>
+    </div>
+  )
+}

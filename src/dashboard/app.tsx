@@ -21,6 +21,7 @@ const routes: Route[] = [
   { pattern: '/webhooks', load: () => import('./pages/webhooks.tsx') },
   { pattern: '/webhooks/:id', load: () => import('./pages/webhook.tsx') },
   { pattern: '/webhooks/:id/deliveries/:delivery', load: () => import('./pages/webhook-delivery.tsx') },
+  { pattern: '/sandbox(?:/:id)?', stays: true, load: () => import('./pages/sandbox.tsx') },
   { pattern: '/queue', load: () => import('./pages/queue.tsx') },
   { pattern: '/queue/:domain', load: () => import('./pages/queue-destination.tsx') },
   { pattern: '/health', load: () => import('./pages/health.tsx') },

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useApi } from './api/cache.ts'
 import { actIn, actingIn, basePath, logOut, offline, session } from './api/client.ts'
-import type { Account, Domain, List } from './api/types.ts'
+import type { Account, Domain, List, ServerAddress } from './api/types.ts'
 import { Find } from './find.tsx'
 import { overlay } from './keyboard.ts'
 import { Icon, Mark } from './parts/icon.tsx'
@@ -50,6 +50,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
               {t.offline}
             </p>
           )}
+          <SandboxLine />
           {actingIn.value !== null && <OtherAccount id={actingIn.value} />}
           {children}
         </div>
@@ -75,7 +76,20 @@ const FindButton = () => (
   </button>
 )
 
+/** Says on every page of such a server that it lets no mail out. */
+function SandboxLine() {
+  if (!useIsSandbox()) return null
+  return (
+    <p class="offline quiet">
+      {t.sandbox.wholeServer} <Link href="/sandbox">{t.sandbox.title}</Link>
+    </p>
+  )
+}
+
+const useIsSandbox = (): boolean => useApi<ServerAddress>('/api/server').data?.mode === 'sandbox'
+
 function Navigation({ name }: { name: string }) {
+  const isSandbox = useIsSandbox()
   const domains = useApi<List<Domain>>('/api/domains?limit=100')
   const toLookAt = domains.data?.data.filter(({ status }) => status !== 'verified').length ?? 0
   return (
@@ -84,7 +98,11 @@ function Navigation({ name }: { name: string }) {
         <Group
           key={heading}
           heading={heading}
-          entries={sections.map((section) => ({ ...section, count: section.href === '/domains' ? toLookAt : 0 }))}
+          entries={sections.map((section) => ({
+            ...section,
+            href: isSandbox && section.href === '/emails' ? '/sandbox' : section.href,
+            count: section.href === '/domains' ? toLookAt : 0,
+          }))}
         />
       ))}
     </nav>

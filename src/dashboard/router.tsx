@@ -13,6 +13,8 @@ export interface Place {
 export interface Route {
   /** With parameters: `/emails/:id`. */
   pattern: string
+  /** Whether the page stays when its parameters change, instead of beginning anew. */
+  stays?: true
   load(): Promise<{ default: ComponentType<PageProps> }>
 }
 
@@ -121,7 +123,7 @@ export function RoutePage({ route, params, query }: Found & { query: URLSearchPa
       () => setState('failed'),
     )
   }, [route])
-  if (Page) return <Page key={JSON.stringify(params)} params={params} query={query} />
+  if (Page) return <Page key={route.stays ? '' : JSON.stringify(params)} params={params} query={query} />
   if (state !== 'failed') return null
   return (
     <main class="page" id="main">

@@ -41,7 +41,11 @@ const groups = (): SectionGroup[] => [
   },
   {
     heading: t.nav.build,
-    sections: [...(mayChange() ? [section('/keys', 'key', t.nav.keys, 'k')] : []), section('/webhooks', 'hook', t.nav.webhooks, 'w')],
+    sections: [
+      ...(mayChange() ? [section('/keys', 'key', t.nav.keys, 'k')] : []),
+      section('/webhooks', 'hook', t.nav.webhooks, 'w'),
+      section('/sandbox', 'box', t.nav.sandbox, 'b'),
+    ],
   },
   {
     heading: t.nav.server,

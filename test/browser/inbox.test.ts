@@ -1,6 +1,7 @@
 import type { Frame, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { pageFaults, visitDashboard, type DashboardVisit } from '../support/dashboard-visit.ts'
+import { SmtpClient } from '../support/smtp-client.ts'
 
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 
@@ -157,4 +158,129 @@ test('the list says why mail did not arrive, and shows all of what failed in one
   await tab.getByRole('tab', { name: 'Failed' }).click()
   await tab.getByRole('link', { name: 'Fine' }).waitFor({ state: 'detached' })
   expect(await tab.getByRole('link', { name: 'In part' }).count()).toBe(1)
+})
+
+/** A key whose mail stays in the sandbox. */
+async function sandboxKey({ relay }: DashboardVisit): Promise<string> {
+  const { body } = await relay.call('POST', '/api/api-keys', { name: 'test', permission: 'sending_access', sandbox: true })
+  return body.token
+}
+
+const capture = async ({ relay }: DashboardVisit, token: string, fields: object): Promise<string> => {
+  const answer = await fetch(`${relay.baseUrl}/api/emails`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ from: 'app@sender.example', to: 'ann@inbox.example', subject: 'Hello', text: 'Hello', ...fields }),
+  })
+  return ((await answer.json()) as { id: string }).id
+}
+
+test('what an app hands over by SMTP with a sandbox key is seen at once, and goes nowhere', async () => {
+  const visit = await visitDashboard()
+  const { relay, mx, tab } = visit
+  await tab.getByRole('link', { name: 'Sandbox' }).first().click()
+  await tab.getByText('Nothing was captured yet.').waitFor()
+  await tab.getByRole('button', { name: 'Connect' }).first().click()
+  await tab.getByRole('button', { name: 'Make a sandbox key' }).click()
+  const token = (await tab.locator('.token code').textContent()) ?? ''
+  await tab.getByRole('tab', { name: 'SMTP' }).click()
+  await tab.getByText('any', { exact: false }).first().waitFor()
+  await tab.getByRole('button', { name: 'Close' }).click()
+  await tab.getByText('Live', { exact: true }).waitFor()
+  const client = await SmtpClient.logIn(relay.submissionPort, token)
+  await client.command('MAIL FROM:<shop@anybody.example>')
+  await client.command('RCPT TO:<petra@elsewhere.example>')
+  await client.command('DATA')
+  const header =
+    'From: Shop <shop@anybody.example>\r\nTo: petra@elsewhere.example\r\nSubject: Your receipt\r\nContent-Type: text/html\r\n\r\n'
+  const reply = await client.command(`${header}<p>Thank you</p>\r\n.`)
+  expect(reply.code).toBe(250)
+  await tab.getByRole('link', { name: /Your receipt/ }).click()
+  await tab.getByRole('heading', { name: 'Your receipt' }).waitFor()
+  expect(await (await frameOf(tab)).locator('p').textContent()).toBe('Thank you')
+  await tab.getByRole('tab', { name: 'Events' }).click()
+  await tab.getByText('Delivered', { exact: true }).waitFor()
+  expect(mx.messages).toEqual([])
+})
+
+test('the sandbox is searched, followed and emptied; what is new is marked', async () => {
+  const visit = await visitDashboard()
+  const { relay, tab } = visit
+  const token = await sandboxKey(visit)
+  await capture(visit, token, { subject: 'Your receipt' })
+  await capture(visit, token, { subject: 'Reset your password', to: 'li@inbox.example' })
+  await tab.goto(`${relay.baseUrl}/sandbox`)
+  await tab.getByRole('link', { name: /Reset your password/ }).waitFor()
+  await tab.getByText('Live', { exact: true }).waitFor()
+  expect(await tab.getByText('New:').count()).toBe(0)
+  await tab.getByRole('searchbox').fill('li@ password')
+  await tab.getByRole('link', { name: /Your receipt/ }).waitFor({ state: 'detached' })
+  await tab.getByRole('searchbox').fill('')
+  await capture(visit, token, { subject: 'Welcome' })
+  await tab.getByRole('link', { name: /New: Welcome/ }).click()
+  await tab.getByRole('heading', { name: 'Welcome' }).waitFor()
+  expect(await tab.getByText('New:').count()).toBe(0)
+  await tab.getByLabel('Open new emails as they come').check()
+  await capture(visit, token, { subject: 'Your sign-in code' })
+  await tab.getByRole('heading', { name: 'Your sign-in code' }).waitFor()
+  await tab.getByRole('button', { name: 'Remove' }).click()
+  await tab.getByText('Choose an email.').waitFor()
+  await tab.getByRole('button', { name: 'Empty' }).click()
+  await tab.getByRole('dialog').getByRole('button', { name: 'Empty' }).click()
+  await tab.getByText('Nothing was captured yet.').waitFor()
+})
+
+test('a mail can be seen as on a dark screen', async () => {
+  const visit = await visitDashboard()
+  const token = await sandboxKey(visit)
+  const html = `<style>@media (prefers-color-scheme: dark) { p { color: rgb(9, 9, 9) } }</style><p>Hello</p>`
+  const id = await capture(visit, token, { html })
+  const { tab, relay } = visit
+  // An emulated preference would hold for all frames.
+  await tab.emulateMedia({ colorScheme: null })
+  await tab.goto(`${relay.baseUrl}/sandbox/${id}`)
+  const colour = async (): Promise<string> =>
+    (await frameOf(tab)).locator('p').evaluate((node) => (globalThis as any).getComputedStyle(node).color)
+  expect(await colour()).toBe('rgb(0, 0, 0)')
+  await tab.getByRole('button', { name: 'Dark' }).click()
+  await expect.poll(colour).toBe('rgb(9, 9, 9)')
+})
+
+test('a viewer sees the sandbox and changes nothing in it; a server in sandbox mode says so', async () => {
+  const visit = await visitDashboard({ settings: { mode: 'sandbox' } })
+  const { relay, tab } = visit
+  await relay.send('ann@inbox.example', { subject: 'Captured' })
+  await tab.getByText('This server is in sandbox mode').waitFor()
+  await tab.getByRole('link', { name: 'Emails' }).first().click()
+  await tab.getByRole('link', { name: /Captured/ }).waitFor()
+  expect(tab.url()).toBe(`${relay.baseUrl}/sandbox`)
+  await tab.getByRole('button', { name: 'Log out' }).first().click()
+  await visit.logIn(await visit.addUser('viewer'))
+  await tab.goto(`${relay.baseUrl}/sandbox`)
+  await tab.getByRole('link', { name: /Captured/ }).click()
+  await tab.getByRole('heading', { name: 'Captured' }).waitFor()
+  for (const name of ['Empty', 'Connect', 'Remove']) expect(await tab.getByRole('button', { name }).count(), name).toBe(0)
+})
+
+test('the sandbox passes the rules, and is two pages on a phone', { timeout: 120_000 }, async () => {
+  const visit = await visitDashboard()
+  const { relay, tab } = visit
+  expect(await pageFaults(tab, relay.baseUrl, [['sandbox-empty', '/sandbox']])).toEqual([])
+  const token = await sandboxKey(visit)
+  await capture(visit, token, { subject: 'Reset your password' })
+  const html = '<h1>Thank you, Petra</h1><p>We have packed your order 10482.</p><img src="https://outside.example/x.png" alt="">'
+  const id = await capture(visit, token, { subject: 'Your receipt from Acme, order 10482', html })
+  expect(
+    await pageFaults(tab, relay.baseUrl, [
+      ['sandbox', '/sandbox'],
+      ['sandbox-message', `/sandbox/${id}`],
+    ]),
+  ).toEqual([])
+  await tab.setViewportSize({ width: 390, height: 900 })
+  await tab.goto(`${relay.baseUrl}/sandbox`)
+  await tab.getByRole('link', { name: /Your receipt/ }).click()
+  await tab.getByRole('link', { name: /Reset your password/ }).waitFor({ state: 'hidden' })
+  await tab.locator('main').getByRole('link', { name: 'Sandbox' }).click()
+  await tab.getByRole('link', { name: /Reset your password/ }).waitFor()
+  expect(await otherComplaints(visit)).toEqual([])
 })

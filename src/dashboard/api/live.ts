@@ -1,9 +1,6 @@
 import { signal } from '@preact/signals'
 import { callForResponse, session } from './client.ts'
 
-/** `polling`: the stream cannot be had, so pages look again by themselves. */
-export const liveState = signal<'live' | 'connecting' | 'polling'>('connecting')
-
 /** Emails that were accepted, or to which something happened; `has_more` where others changed, too. */
 export interface EmailChanges {
   email_ids: string[]
@@ -11,87 +8,110 @@ export interface EmailChanges {
 }
 
 type Listener = (changes: EmailChanges) => void
-const listeners = new Set<Listener>()
-let stream: AbortController | null = null
-let failures = 0
-let hiddenTimer: ReturnType<typeof setTimeout> | undefined
 
 const hiddenMs = 60_000
 const longestWaitMs = 30_000
+
+/** The stream of changes of live mail, or of the sandbox. It is open while somebody listens and the page is looked at. */
+class ChangeStream {
+  /** `polling`: the stream cannot be had, so pages look again by themselves. */
+  readonly state = signal<'live' | 'connecting' | 'polling'>('connecting')
+  readonly #sandbox: boolean
+  readonly #listeners = new Set<Listener>()
+  #stream: AbortController | null = null
+  #failures = 0
+
+  constructor(sandbox: boolean) {
+    this.#sandbox = sandbox
+  }
+
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    this.connect()
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size === 0) this.disconnect()
+    }
+  }
+
+  connect(): void {
+    if (this.#stream || this.#listeners.size === 0 || document.hidden) return
+    const controller = new AbortController()
+    this.#stream = controller
+    void this.#follow(controller)
+  }
+
+  disconnect(): void {
+    this.#stream?.abort()
+    this.#stream = null
+  }
+
+  async #follow(controller: AbortController): Promise<void> {
+    let isFirst = true
+    while (this.#stream === controller) {
+      try {
+        await this.#read(controller.signal, isFirst)
+        this.#failures = 0
+      } catch {
+        this.#failures++
+      }
+      isFirst = false
+      if (this.#stream !== controller) return
+      this.state.value = this.#failures > 2 ? 'polling' : 'connecting'
+      await new Promise((resolve) => setTimeout(resolve, Math.min(longestWaitMs, 1_000 * 2 ** this.#failures)))
+    }
+  }
+
+  async #read(aborted: AbortSignal, isFirst: boolean): Promise<void> {
+    const response = await callForResponse('/api/events/changes', { signal: aborted, sandbox: this.#sandbox })
+    if (!response.body) return
+    this.state.value = 'live'
+    this.#failures = 0
+    // What happened between two streams is told by neither.
+    if (!isFirst) this.#tell({ email_ids: [], has_more: true })
+    let text = ''
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+    for (;;) {
+      const { value, done } = await reader.read()
+      if (done) return
+      text += value
+      const blocks = text.split('\n\n')
+      text = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const data = block.split('\n').find((line) => line.startsWith('data: '))
+        if (data !== undefined) this.#tell(JSON.parse(data.slice(6)) as EmailChanges)
+      }
+    }
+  }
+
+  #tell(changes: EmailChanges): void {
+    for (const listener of this.#listeners) listener(changes)
+  }
+}
+
+const liveStream = new ChangeStream(false)
+const sandboxStream = new ChangeStream(true)
+const streams = [liveStream, sandboxStream]
+
+/** Whether pages hear of changes to live mail, or have to look again by themselves. */
+export const liveState = liveStream.state
+/** The same for the sandbox. */
+export const sandboxState = sandboxStream.state
 
 /**
  * Calls `listener` when emails of the account change while the page is looked at, also once after the stream was lost; the
  * function that it gives ends that.
  */
-export function onEmailChange(listener: Listener): () => void {
-  listeners.add(listener)
-  connect()
-  return () => {
-    listeners.delete(listener)
-    if (listeners.size === 0) disconnect()
-  }
-}
+export const onEmailChange = (listener: Listener, { sandbox = false }: { sandbox?: boolean } = {}): (() => void) =>
+  (sandbox ? sandboxStream : liveStream).listen(listener)
 
+let hiddenTimer: ReturnType<typeof setTimeout> | undefined
 document.addEventListener('visibilitychange', () => {
   clearTimeout(hiddenTimer)
-  if (document.hidden) hiddenTimer = setTimeout(disconnect, hiddenMs)
-  else connect()
+  if (document.hidden) hiddenTimer = setTimeout(() => streams.forEach((stream) => stream.disconnect()), hiddenMs)
+  else streams.forEach((stream) => stream.connect())
 })
 
 session.subscribe((current) => {
-  if (current === null) disconnect()
+  if (current === null) streams.forEach((stream) => stream.disconnect())
 })
-
-function disconnect(): void {
-  stream?.abort()
-  stream = null
-}
-
-function connect(): void {
-  if (stream || listeners.size === 0 || document.hidden) return
-  const controller = new AbortController()
-  stream = controller
-  void follow(controller)
-}
-
-async function follow(controller: AbortController): Promise<void> {
-  let isFirst = true
-  while (stream === controller) {
-    try {
-      await readStream(controller.signal, isFirst)
-      failures = 0
-    } catch {
-      failures++
-    }
-    isFirst = false
-    if (stream !== controller) return
-    liveState.value = failures > 2 ? 'polling' : 'connecting'
-    await new Promise((resolve) => setTimeout(resolve, Math.min(longestWaitMs, 1_000 * 2 ** failures)))
-  }
-}
-
-async function readStream(aborted: AbortSignal, isFirst: boolean): Promise<void> {
-  const response = await callForResponse('/api/events/changes', { signal: aborted })
-  if (!response.body) return
-  liveState.value = 'live'
-  failures = 0
-  // What happened between two streams is told by neither.
-  if (!isFirst) tell({ email_ids: [], has_more: true })
-  let text = ''
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
-  for (;;) {
-    const { value, done } = await reader.read()
-    if (done) return
-    text += value
-    const blocks = text.split('\n\n')
-    text = blocks.pop() ?? ''
-    for (const block of blocks) {
-      const data = block.split('\n').find((line) => line.startsWith('data: '))
-      if (data !== undefined) tell(JSON.parse(data.slice(6)) as EmailChanges)
-    }
-  }
-}
-
-function tell(changes: EmailChanges): void {
-  for (const listener of listeners) listener(changes)
-}

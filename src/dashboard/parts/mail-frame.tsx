@@ -1,9 +1,9 @@
-import { useEffect, useState } from 'preact/hooks'
-import { ApiError, basePath, call } from '../api/client.ts'
+import { useState } from 'preact/hooks'
 import type { Email } from '../api/types.ts'
 import { t } from '../texts/texts.ts'
-import { Refusal, Skeleton } from './answer.tsx'
 import { Segments } from './controls.tsx'
+import { MailPreview } from './mail-preview.tsx'
+import { Scroll } from './page.tsx'
 
 type Width = 'phone' | 'desktop'
 type Colours = 'light' | 'dark'
@@ -19,7 +19,6 @@ export function MailFrame({ email, sandbox, first }: { email: Email; sandbox: bo
   const [width, setWidth] = useState<Width>(first)
   const [colours, setColours] = useState<Colours>('light')
   const [pictures, setPictures] = useState(false)
-  const { url, error, retry } = usePreview(email.id, { sandbox, pictures })
   const hasPictures = email.html !== null && fromTheWeb.test(email.html)
   return (
     <>
@@ -51,38 +50,9 @@ export function MailFrame({ email, sandbox, first }: { email: Email; sandbox: bo
           </span>
         )}
       </div>
-      {error && <Refusal error={error} onRetry={retry} />}
-      {url === null
-        ? !error && <Skeleton rows={8} />
-        : // A tab stop, since wide mail scrolls sideways in it.
-          url && (
-            <div class="mail" tabIndex={0} role="region" aria-label={t.mail.frame}>
-              <iframe key={url} class={`${width} ${colours}`} sandbox="" title={t.mail.frame} src={basePath + url} />
-            </div>
-          )}
+      <Scroll name={t.mail.frame}>
+        <MailPreview emailId={email.id} sandbox={sandbox} width={width} colours={colours} pictures={pictures} name={t.mail.frame} />
+      </Scroll>
     </>
   )
-}
-
-/** The address of a preview, which can be fetched once; null until there is one. */
-function usePreview(emailId: string, { sandbox, pictures }: { sandbox: boolean; pictures: boolean }) {
-  const [url, setUrl] = useState<string | null>(null)
-  const [error, setError] = useState<ApiError | null>(null)
-  const [attempt, setAttempt] = useState(0)
-  useEffect(() => {
-    let isOver = false
-    setUrl(null)
-    setError(null)
-    call<{ url: string }>('/api/previews', { method: 'POST', body: { email_id: emailId, pictures }, sandbox }).then(
-      (made) => isOver || setUrl(made.url),
-      (failure: unknown) => {
-        if (!(failure instanceof ApiError)) throw failure
-        if (!isOver) setError(failure)
-      },
-    )
-    return () => {
-      isOver = true
-    }
-  }, [emailId, sandbox, pictures, attempt])
-  return { url, error, retry: () => setAttempt(attempt + 1) }
 }

@@ -9,17 +9,21 @@ interface PreviewFrame {
   emailId?: string
   sandbox?: boolean
   width: 'phone' | 'desktop'
+  /** What its style sheets are told that the reader prefers. */
+  colours?: 'light' | 'dark'
+  /** Whether it may load pictures from the web. */
+  pictures?: boolean
   /** Says what is in the frame. */
   name: string
 }
 
 /** Somebody's HTML, in a frame that runs no script, loads nothing and knows nothing of this page. */
-export function MailPreview({ html, emailId, sandbox = false, width, name }: PreviewFrame) {
+export function MailPreview({ html, emailId, sandbox = false, width, colours = 'light', pictures = false, name }: PreviewFrame) {
   const [url, setUrl] = useState<string | null>(null)
   const [error, setError] = useState<ApiError | null>(null)
   useEffect(() => {
     const aborted = new AbortController()
-    const body = emailId === undefined ? { html } : { email_id: emailId }
+    const body = { pictures, ...(emailId === undefined ? { html } : { email_id: emailId }) }
     call<{ url: string }>('/api/previews', { method: 'POST', body, sandbox, signal: aborted.signal }).then(
       (preview) => {
         setUrl(preview.url)
@@ -32,7 +36,8 @@ export function MailPreview({ html, emailId, sandbox = false, width, name }: Pre
       },
     )
     return () => aborted.abort()
-  }, [html, emailId, sandbox])
+  }, [html, emailId, sandbox, pictures])
   if (error) return <Refusal error={error} />
-  return url === null ? null : <iframe class={width} sandbox="" title={name} src={basePath + url} />
+  // Another address makes another frame, because a frame that moves on adds to the history of the page.
+  return url === null ? null : <iframe key={url} class={`${width} ${colours}`} sandbox="" title={name} src={basePath + url} />
 }

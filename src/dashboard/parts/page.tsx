@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { liveState } from '../api/live.ts'
+import { liveState, sandboxState } from '../api/live.ts'
 import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { Icon, type IconName } from './icon.tsx'
@@ -87,7 +87,10 @@ export const Note = ({
 )
 
 /** Whether what is seen moves by itself. */
-export const Live = () => <span class={liveState.value === 'live' ? 'live' : 'live off'}>{t.live[liveState.value]}</span>
+export const Live = ({ sandbox = false }: { sandbox?: boolean }) => {
+  const state = (sandbox ? sandboxState : liveState).value
+  return <span class={state === 'live' ? 'live' : 'live off'}>{t.live[state]}</span>
+}
 
 /** A table that scrolls by itself where it is too wide; `name` says what it is of. */
 export const Scroll = ({ name, children }: { name: string; children: ComponentChildren }) => (

@@ -1,0 +1,136 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { invalidate, useApi } from '../api/cache.ts'
+import { call } from '../api/client.ts'
+import { onEmailChange } from '../api/live.ts'
+import type { EmailItem, List } from '../api/types.ts'
+import { Answer, Empty } from '../parts/answer.tsx'
+import { CapturedEmail } from '../parts/captured-email.tsx'
+import { CapturedList } from '../parts/captured-list.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { Switch } from '../parts/fields.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { Live, Page } from '../parts/page.tsx'
+import { mayChange } from '../rights.ts'
+import { navigate, setQuery, type PageProps } from '../router.tsx'
+import { t } from '../texts/texts.ts'
+import { SandboxConnect } from '../welcome/sandbox-connect.tsx'
+
+/** As many as the API gives at once; they are searched on the page. */
+const pageSize = 100
+const followKey = 'sterna-sandbox-follow'
+const seenKey = 'sterna-sandbox-seen'
+
+/** What would have been sent: the list, and beside it one email; on a phone two pages. */
+export default function Sandbox({ params, query }: PageProps) {
+  const id = params['id'] ?? ''
+  const after = query.get('after')
+  const list = useApi<List<EmailItem>>(`/api/emails?limit=${pageSize}${after === null ? '' : `&after=${after}`}`, {
+    sandbox: true,
+    everyMs: after === null ? 15_000 : null,
+  })
+  useEffect(() => onEmailChange(() => void list.reload(), { sandbox: true }), [after])
+  const [asked, setAsked] = useState<'connect' | 'empty' | null>(null)
+  const emails = list.data?.data ?? []
+  const isNew = useNewness(emails, id)
+  const follow = useFollowing(after === null ? emails[0]?.id : undefined)
+  return (
+    <Page
+      title={t.sandbox.title}
+      heading={t.sandbox.title}
+      sub={
+        <>
+          <Live sandbox />
+          <span>{t.sandbox.text}</span>
+          <Switch label={t.sandbox.follow} on={follow.isOn} onChange={follow.turn} />
+        </>
+      }
+      actions={
+        <>
+          {mayChange() && <Ask text={t.sandbox.connect} icon="key" onAsk={() => setAsked('connect')} />}
+          {mayChange() && emails.length > 0 && <Ask text={t.sandbox.empty} icon="trash" onAsk={() => setAsked('empty')} />}
+        </>
+      }
+    >
+      <Answer of={list} rows={8}>
+        {({ data, has_more: hasMore }) =>
+          data.length === 0 && id === '' ? (
+            <section class="panel" aria-label={t.sandbox.list}>
+              <Empty text={t.sandbox.none}>
+                {mayChange() && <Ask text={t.sandbox.connect} icon="key" onAsk={() => setAsked('connect')} />}
+              </Empty>
+            </section>
+          ) : (
+            <div class={`panel inbox ${id === '' ? 'lists' : 'reads'}`}>
+              <CapturedList
+                emails={data}
+                current={id}
+                isNew={isNew}
+                older={hasMore ? () => setQuery({ after: data.at(-1)?.id ?? null }) : null}
+                newest={after === null ? null : () => setQuery({ after: null })}
+              />
+              {id === '' ? <NothingChosen /> : <CapturedEmail key={id} id={id} />}
+            </div>
+          )
+        }
+      </Answer>
+      {asked === 'connect' && <SandboxConnect onClose={() => setAsked(null)} />}
+      {asked === 'empty' && <EmptySandbox onClose={() => setAsked(null)} />}
+    </Page>
+  )
+}
+
+const Ask = ({ text, icon, onAsk }: { text: string; icon: 'key' | 'trash'; onAsk(): void }) => (
+  <button class="btn" type="button" onClick={onAsk}>
+    <Icon name={icon} />
+    {text}
+  </button>
+)
+
+const NothingChosen = () => (
+  <div class="view">
+    <Empty text={t.sandbox.choose} />
+  </div>
+)
+
+/** Which emails came since this browser last showed the sandbox, and were not opened yet. Ids sort by time. */
+function useNewness(emails: EmailItem[], opened: string): (id: string) => boolean {
+  const newest = emails[0]?.id ?? ''
+  const since = useRef(localStorage.getItem(seenKey))
+  const read = useRef(new Set<string>())
+  // In a browser that has never shown it, nothing is new.
+  if (since.current === null && newest !== '') since.current = newest
+  if (opened !== '') read.current.add(opened)
+  useEffect(() => {
+    if (newest > (localStorage.getItem(seenKey) ?? '')) localStorage.setItem(seenKey, newest)
+  }, [newest])
+  return (id) => since.current !== null && id > since.current && !read.current.has(id)
+}
+
+/** Opens each email as it comes, where somebody wants that. */
+function useFollowing(newest: string | undefined): { isOn: boolean; turn(on: boolean): void } {
+  const [isOn, setOn] = useState(localStorage.getItem(followKey) === 'on')
+  const last = useRef(newest)
+  useEffect(() => {
+    const isLater = last.current !== undefined && newest !== undefined && newest > last.current
+    last.current = newest ?? last.current
+    if (isOn && isLater) navigate(`/sandbox/${newest}`)
+  }, [newest, isOn])
+  const turn = (on: boolean): void => {
+    localStorage.setItem(followKey, on ? 'on' : 'off')
+    setOn(on)
+  }
+  return { isOn, turn }
+}
+
+function EmptySandbox({ onClose }: { onClose(): void }) {
+  const empty = async (): Promise<void> => {
+    await call('/api/emails', { method: 'DELETE', sandbox: true })
+    invalidate('/api/emails')
+    navigate('/sandbox')
+  }
+  return (
+    <Dialog heading={t.sandbox.emptyHeading} button={t.sandbox.empty} run={empty} onClose={onClose}>
+      <p>{t.sandbox.emptyText}</p>
+    </Dialog>
+  )
+}

@@ -104,7 +104,7 @@ export async function loadCore(opened: Opened): Promise<Core> {
   const sendingDomains = new SendingDomains({ db, secrets, resolver, clock, log, audit, settings: domainSettings(config) })
   const suppressionPolicies = new SuppressionPolicies(db, config.suppression)
   for (const part of [accounts, apiKeys, sendingDomains, suppressionPolicies]) await part.load()
-  const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly })
+  const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly, baseUrl: config.baseUrl })
   const templates = new TemplateList({ db, clock })
   const erasedAddress = erasedAddressBy(secrets.deriveKey('erased address'))
   const idempotencyKeys = new IdempotencyKeys({ db, clock, secrets })

@@ -17,6 +17,7 @@ type IdPrefix =
   | 'req'
   | 'usr'
   | 'ses'
+  | 'pky'
   | 'aud'
   | 'tpl'
   | 'tplv'

@@ -4,6 +4,7 @@ import type { Accounts } from './accounts.ts'
 import type { Secrets } from './key-file.ts'
 import { Login } from './login.ts'
 import { PasswordHasher } from './password-hash.ts'
+import { Passkeys } from './passkeys.ts'
 import { PasswordResets } from './password-resets.ts'
 import { SecondFactors } from './second-factor.ts'
 import { Sessions } from './sessions.ts'
@@ -19,6 +20,7 @@ export interface People {
   secondFactors: SecondFactors
   setupLink: SetupLink
   resets: PasswordResets
+  passkeys: Passkeys
 }
 
 interface PeopleServices {
@@ -29,7 +31,10 @@ interface PeopleServices {
 }
 
 /** Loads the users and their sessions; `issuer` is the server's name in authenticator apps. */
-export async function openPeople(services: PeopleServices, settings: { issuer: string; sandboxOnly: boolean }): Promise<People> {
+export async function openPeople(
+  services: PeopleServices,
+  settings: { issuer: string; sandboxOnly: boolean; baseUrl: string },
+): Promise<People> {
   const passwords = new PasswordHasher()
   const users = new Users({ ...services, passwords })
   const sessions = new Sessions({ ...services, users, sandboxOnly: settings.sandboxOnly })
@@ -37,6 +42,7 @@ export async function openPeople(services: PeopleServices, settings: { issuer: s
   const login = new Login({ ...services, users, passwords, secondFactors })
   const setupLink = new SetupLink({ ...services, users, passwords })
   const resets = new PasswordResets({ ...services, users, passwords })
+  const passkeys = new Passkeys({ ...services, users }, settings.baseUrl)
   for (const part of [users, sessions]) await part.load()
-  return { users, sessions, login, passwords, secondFactors, setupLink, resets }
+  return { users, sessions, login, passwords, secondFactors, setupLink, resets, passkeys }
 }

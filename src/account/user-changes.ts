@@ -37,11 +37,12 @@ export const demandOtherOperator = (accountId: string): Statement => ({
 /** A user with everything that belongs to it. */
 export const deleteUser = (id: string): Statement[] => [
   { sql: 'delete from recovery_code where user_id = :id', params: { id } },
+  { sql: 'delete from passkey where user_id = :id', params: { id } },
   { sql: 'delete from user_session where user_id = :id', params: { id } },
   { sql: 'delete from account_user where id = :id', params: { id } },
 ]
 
-/** Sets the password of the user with this invitation and removes the second factor. If two do this at once, only one succeeds. */
+/** Sets the password of the user with this invitation and removes the second factor and the passkeys. If two do this at once, only one succeeds. */
 export const takeInvitation = (id: string, { digest, hash, now }: { digest: string; hash: string; now: number }): Statement[] => [
   {
     sql: `update account_user set password = :hash, invitation_digest = null, invitation_expires_at = null, totp_secret = null,
@@ -51,4 +52,5 @@ export const takeInvitation = (id: string, { digest, hash, now }: { digest: stri
     expect: 1,
   },
   { sql: 'delete from recovery_code where user_id = :id', params: { id } },
+  { sql: 'delete from passkey where user_id = :id', params: { id } },
 ]

@@ -141,6 +141,12 @@ export const storedTables: Record<string, StoredTable> = {
       last_login_at`,
   },
   recovery_code: { about: 'their recovery codes, as digests', kept: whileUsed, none: 'user_id digest' },
+  passkey: {
+    about: 'public keys of devices that they log in with',
+    kept: whileUsed,
+    users: 'name',
+    none: 'id user_id credential_id public_key counter transports created_at last_used_at',
+  },
   setup_link: { about: 'the one-time link for the first user, as a digest', kept: 'until it is used', none: 'name digest created_at' },
   user_session: { about: 'logins', kept: '30 days', users: 'address user_agent', none: 'id user_id digest created_at last_seen_at' },
   audit: {

@@ -13,10 +13,10 @@ export interface SessionCookie {
  * 6265bis 4.1.3.2). With an http `base_url`, as in a first login on a LAN, none of that is possible. It has no Max-Age: the server ends
  * sessions itself, and a browser may forget the cookie earlier.
  */
-export function sessionCookie(baseUrl: string): SessionCookie {
+export function sessionCookie(baseUrl: string, plainName = 'sterna_session'): SessionCookie {
   const { protocol, pathname } = new URL(baseUrl)
   const isSecure = protocol === 'https:'
-  const name = isSecure ? '__Host-sterna_session' : 'sterna_session'
+  const name = isSecure ? `__Host-${plainName}` : plainName
   const path = isSecure ? '/' : `${pathname.replace(/\/$/, '')}/session`
   const attributes = `Path=${path}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
   return {

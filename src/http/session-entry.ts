@@ -16,10 +16,13 @@ interface SessionEntryServices {
 export class SessionEntry {
   readonly #services: SessionEntryServices
   readonly #cookie: SessionCookie
+  /** Ties a challenge for a passkey to the browser that asked for it, before there is a session. */
+  readonly passkeyCookie: SessionCookie
 
   constructor(services: SessionEntryServices) {
     this.#services = services
     this.#cookie = sessionCookie(services.baseUrl)
+    this.passkeyCookie = sessionCookie(services.baseUrl, 'sterna_passkey')
   }
 
   /**

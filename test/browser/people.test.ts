@@ -27,7 +27,7 @@ async function setSecondFactorUp({ relay, tab }: DashboardVisit, password: strin
 async function enter(tab: Page, who: { email: string; password: string }): Promise<void> {
   await tab.getByLabel('Email address').fill(who.email)
   await tab.getByLabel('Password').fill(who.password)
-  await tab.getByRole('button', { name: 'Log in' }).click()
+  await tab.getByRole('button', { name: 'Log in', exact: true }).click()
 }
 
 test('a second factor is set up with an app, asked for at the next login, and turned off', async () => {
@@ -51,7 +51,7 @@ test('a second factor is set up with an app, asked for at the next login, and tu
   await tab.getByRole('button', { name: 'Log out' }).click()
   await enter(tab, ann)
   await tab.getByLabel('Code of your authenticator app').fill(codes[0] ?? '')
-  await tab.getByRole('button', { name: 'Log in' }).click()
+  await tab.getByRole('button', { name: 'Log in', exact: true }).click()
   await tab.getByRole('navigation', { name: 'Main' }).waitFor()
   await tab.goto(`${relay.baseUrl}/me`)
   await tab.getByRole('button', { name: 'Turn off' }).click()
@@ -222,6 +222,77 @@ test('an operator creates an account, suspends and resumes it, and acts in it wi
   await dialog.getByLabel('Type shop to confirm').fill('shop')
   await dialog.getByRole('button', { name: 'Delete' }).click()
   await shop.waitFor({ state: 'detached' })
+})
+
+test('a passkey is made on this device, lets its user in alone, and is renamed and removed', async () => {
+  const visit = await visitDashboard({ host: 'localhost' })
+  const { relay, tab, context } = visit
+  const ann = await visit.addUser('member')
+  await tab.getByRole('button', { name: 'Log out' }).click()
+  const devtools = await context.newCDPSession(tab)
+  await devtools.send('WebAuthn.enable')
+  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: { protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true },
+  })
+  await enter(tab, ann)
+  await tab.getByRole('navigation', { name: 'Main' }).waitFor()
+  await tab.goto(`${relay.baseUrl}/me`)
+  const panel = tab.getByRole('region', { name: 'Passkeys' })
+  await panel.getByText('No passkey yet.').waitFor()
+  await panel.getByRole('button', { name: 'Add a passkey' }).click()
+  await panel.getByLabel('Current password').fill('not the password')
+  await panel.getByLabel('Name').fill('Laptop')
+  await panel.getByRole('button', { name: 'Continue' }).click()
+  await panel.getByText('The password is wrong.').waitFor()
+  expect(await faultsShown(tab)).toEqual([])
+  await panel.getByLabel('Current password').fill(ann.password)
+  await panel.getByRole('button', { name: 'Continue' }).click()
+  await panel.getByRole('row', { name: /Laptop/ }).waitFor()
+  // The device knows that it has one.
+  await panel.getByRole('button', { name: 'Add a passkey' }).click()
+  await panel.getByLabel('Current password').fill(ann.password)
+  await panel.getByRole('button', { name: 'Continue' }).click()
+  await panel.getByText('This device has a passkey for you already.').waitFor()
+  await panel.getByRole('button', { name: 'Cancel' }).click()
+
+  await tab.getByRole('button', { name: 'Log out' }).click()
+  await tab.getByRole('button', { name: 'Log in with a passkey' }).click()
+  await tab.getByRole('navigation', { name: 'Main' }).waitFor()
+  expect(await tab.getByRole('link', { name: ann.email }).count()).toBe(1)
+  await tab.getByRole('button', { name: 'Log out' }).click()
+  await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })
+  await tab.getByRole('button', { name: 'Log in with a passkey' }).click()
+  await tab.getByText('No passkey was shown.').waitFor()
+  expect(await faultsShown(tab)).toEqual([])
+  await enter(tab, ann)
+  await tab.getByRole('navigation', { name: 'Main' }).waitFor()
+
+  await tab.goto(`${relay.baseUrl}/me`)
+  const dialog = tab.getByRole('dialog')
+  await panel.getByRole('button', { name: 'Rename' }).click()
+  await dialog.getByLabel('Name').fill('Old laptop')
+  await dialog.getByRole('button', { name: 'Rename' }).click()
+  await panel
+    .getByRole('row', { name: /Old laptop/ })
+    .getByRole('button', { name: 'Remove' })
+    .click()
+  await dialog.getByRole('button', { name: 'Remove' }).click()
+  await panel.getByText('No passkey yet.').waitFor()
+  await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true })
+  await tab.getByRole('button', { name: 'Log out' }).click()
+  await tab.getByRole('button', { name: 'Log in with a passkey' }).click()
+  await tab.getByText('This passkey is not known here any more.').waitFor()
+})
+
+test('where passkeys cannot work, none is offered', async () => {
+  const { relay, tab } = await visitDashboard()
+  await tab.goto(`${relay.baseUrl}/me`)
+  await tab.getByText('This one').waitFor()
+  expect(await tab.getByRole('region', { name: 'Passkeys' }).count()).toBe(0)
+  await tab.getByRole('button', { name: 'Log out' }).click()
+  await tab.getByRole('button', { name: 'Forgotten password?' }).waitFor()
+  await tab.waitForLoadState('networkidle')
+  expect(await tab.getByRole('button', { name: 'Log in with a passkey' }).count()).toBe(0)
 })
 
 test('a login leads nowhere but to a page of this server', async () => {

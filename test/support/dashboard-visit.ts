@@ -44,7 +44,8 @@ export async function openTab(): Promise<Pick<DashboardVisit, 'context' | 'compl
     })
     tab.on('pageerror', (error) => complaints.push(String(error)))
     tab.on('request', (request) => {
-      if (!/^(?:http:\/\/127\.0\.0\.1:|data:|blob:|about:)/.test(request.url())) complaints.push(`request to ${request.url()}`)
+      if (!/^(?:http:\/\/(?:127\.0\.0\.1|localhost):|data:|blob:|about:)/.test(request.url()))
+        complaints.push(`request to ${request.url()}`)
     })
     return tab
   }
@@ -59,7 +60,8 @@ let users = 0
 export async function visitDashboard({
   hooks = {},
   settings = {},
-}: { hooks?: MxHooks; settings?: Record<string, string> } = {}): Promise<DashboardVisit> {
+  host = '127.0.0.1',
+}: { hooks?: MxHooks; settings?: Record<string, string>; host?: '127.0.0.1' | 'localhost' } = {}): Promise<DashboardVisit> {
   const mx = await startFakeMx({ host: '127.0.0.2', on: hooks })
   onTestFinished(() => mx.close())
   const port = await freePort()
@@ -67,13 +69,14 @@ export async function visitDashboard({
     {
       delivery_port: String(mx.port),
       http_listen: `127.0.0.1:${port}`,
-      base_url: `http://127.0.0.1:${port}`,
+      base_url: `http://${host}:${port}`,
       webhooks_allow_private_addresses: 'true',
       ...settings,
     },
     { 'inbox.example': { a: ['127.0.0.2'] } },
   )
   onTestFinished(() => relay.stop())
+  relay.baseUrl = `http://${host}:${port}`
   // The page tells ages by the time of day.
   relay.clock.advance(Date.now() - relay.clock.now())
   const { context, complaints, openTab: another, tab } = await openTab()
@@ -95,7 +98,7 @@ export async function visitDashboard({
       await page.goto(`${relay.baseUrl}/`)
       await page.getByLabel('Email address').fill(who.email)
       await page.getByLabel('Password').fill(who.password)
-      await page.getByRole('button', { name: 'Log in' }).click()
+      await page.getByRole('button', { name: 'Log in', exact: true }).click()
       await page.getByRole('navigation', { name: 'Main' }).waitFor()
     },
   }

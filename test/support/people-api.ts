@@ -9,6 +9,7 @@ import { ResetRequests } from '../../src/password-reset/reset-requests.ts'
 import type { Statement } from '../../src/store/database.ts'
 import type { SystemMail } from '../../src/submission/system-mail.ts'
 import { entryOperations } from '../../src/http/api/entry-operations.ts'
+import { passkeyOperations } from '../../src/http/api/passkey-operations.ts'
 import { passwordOperations } from '../../src/http/api/password-operations.ts'
 import { sessionOperations } from '../../src/http/api/session-operations.ts'
 import { userOperations } from '../../src/http/api/user-operations.ts'
@@ -64,6 +65,7 @@ export async function startPeopleApi(baseUrl = 'https://mail.example.com', dashb
       auditOperations,
       sessionOperations,
       passwordOperations,
+      passkeyOperations,
       entryOperations,
     ]
     return resources.flatMap((operations) => operations(all))

@@ -1,4 +1,6 @@
+import { Passkeys } from '../../src/account/passkeys.ts'
 import { totpCode, totpStepAt } from '../../src/account/totp.ts'
+import { authenticator } from './authenticator.ts'
 import { fromBase32 } from './base32.ts'
 import type { TestRelay } from './start-relay.ts'
 
@@ -35,6 +37,7 @@ export async function keepPeople(relay: TestRelay, command: (...argv: string[]) 
   const { token } = await ask(relay, 'POST', '/session/token', { cookie })
   await keepUsers(relay, { token, command })
   await keepSecondFactor(relay, cookie)
+  await keepPasskey(relay)
   await keepKeys(relay, token)
   await readAudit(relay, token)
 }
@@ -68,6 +71,19 @@ async function keepSecondFactor(relay: TestRelay, cookie: string): Promise<void>
   await ask(relay, 'POST', '/session', {}, { ...credentials, code: codes[0] })
   await ask(relay, 'POST', '/session/totp/remove', { cookie }, { password: credentials.password })
   await ask(relay, 'POST', '/session/password', { cookie }, { password: credentials.password, new_password: 'another horse' })
+}
+
+/** Passkeys work under https only; the relay of these tests has none. */
+async function keepPasskey({ relay }: TestRelay): Promise<void> {
+  const { db, clock, secrets, people } = relay.services
+  const origin = 'https://relay.example'
+  const passkeys = new Passkeys({ db, clock, secrets, users: people.users }, origin)
+  const [device, ann] = [authenticator(origin), people.users.get('ann@test.example')]
+  const credential = device.create(await passkeys.registrationOptions(ann, 'ses_1')) as never
+  const { id } = await passkeys.register(ann.id, 'ses_1', { name: 'Laptop', credential })
+  await passkeys.verify(device.get(await passkeys.loginOptions('browser')) as never, { browser: 'browser', address: '192.0.2.1' })
+  await passkeys.rename(ann.id, id, 'Phone')
+  await passkeys.remove(ann.id, id)
 }
 
 async function keepKeys(relay: TestRelay, token: string): Promise<void> {

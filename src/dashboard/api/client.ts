@@ -75,7 +75,15 @@ export async function loadSession(): Promise<void> {
 
 /** @throws ApiError `invalid_credentials`, `second_factor_required`, `rate_limit_exceeded` */
 export async function logIn(credentials: { email: string; password: string; code?: string }): Promise<void> {
-  const begun = (await send('/session', { method: 'POST', body: credentials })) as Session
+  begin((await send('/session', { method: 'POST', body: credentials })) as Session)
+}
+
+/** @throws ApiError `invalid_credentials`, `rate_limit_exceeded` */
+export async function logInByPasskey(credential: unknown): Promise<void> {
+  begin((await send('/session/passkey', { method: 'POST', body: { credential } })) as Session)
+}
+
+function begin(begun: Session): void {
   tokens.clear()
   session.value = begun
   tabs.postMessage('changed')

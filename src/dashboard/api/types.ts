@@ -8,6 +8,7 @@ import type { detailAnswer, queueDestination, queuedRecipient, totalsAnswer } fr
 import type { serverDomain } from '../../http/api/server-domain-operations.ts'
 import type { webhookTestObject } from '../../http/api/webhook-operations.ts'
 import type { postedDetails, webhookDelivery, webhookInUse } from '../../http/api/webhook-resource.ts'
+import type { passkeyResource } from '../../http/api/passkey-operations.ts'
 import type { sessionItem } from '../../http/api/session-operations.ts'
 import type { renderedAnswer, templateItem, templateResource } from '../../http/api/template-resource.ts'
 import type { diffAnswer, publishedAnswer, templateDependent, templateVersionItem } from '../../http/api/template-version-resource.ts'
@@ -120,6 +121,7 @@ export interface Session {
   user: User
 }
 
+export type Passkey = Shown<typeof passkeyResource.schema>
 export type SessionItem = Shown<typeof sessionItem.schema>
 
 export interface ApiKey {

@@ -4,6 +4,7 @@ import { Field } from '../parts/fields.tsx'
 import { Mark } from '../parts/icon.tsx'
 import { t } from '../texts/texts.ts'
 import { ForgottenPassword } from './forgotten-password.tsx'
+import { PasskeyLogin } from './passkey-login.tsx'
 
 /** The page where one was stays in the address, and is shown after the login. */
 export default function Login() {
@@ -73,6 +74,7 @@ export default function Login() {
             <button class="btn main" type="submit" aria-busy={busy}>
               {t.login.button}
             </button>
+            <PasskeyLogin />
             <button class="btn plain small" type="button" onClick={() => setForgotten(true)}>
               {t.login.forgotten}
             </button>

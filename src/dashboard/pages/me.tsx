@@ -17,6 +17,7 @@ import { Age } from '../parts/time.tsx'
 import { shortcutsAreOn, turnShortcuts } from '../shortcuts.ts'
 import { chooseLanguage, language, languages, t } from '../texts/texts.ts'
 import { chooseTheme, theme, themes } from '../theme.ts'
+import { Passkeys } from './me-passkeys.tsx'
 
 const leastPasswordLength = 10
 
@@ -37,6 +38,7 @@ export default function Me() {
     >
       <Password />
       <SecondFactor isOn={user.second_factor} />
+      <Passkeys />
       <Sessions />
       <ThisBrowser />
     </Page>

@@ -34,7 +34,13 @@ interface EntryLink {
 
 const formSchema = z.object({ email: z.string(), password: z.string() })
 const mediaType = 'text/html'
-const stateAnswer = z.object({ object: z.literal('state'), owner: z.boolean() }).meta({ id: 'SetupState' })
+const stateAnswer = z
+  .object({
+    object: z.literal('state'),
+    owner: z.boolean(),
+    passkey_host: z.string().nullable().describe('The host name at which passkeys work; null where they cannot.'),
+  })
+  .meta({ id: 'SetupState' })
 
 /** `/setup/…`, `/invite/…` and `/reset/…`: the pages behind the links that let people in. */
 export const entryOperations = (services: EntryServices): Operation[] => [
@@ -43,11 +49,11 @@ export const entryOperations = (services: EntryServices): Operation[] => [
     method: 'GET',
     path: '/session/state',
     tag: 'Session',
-    summary: 'Ask whether this server has an owner',
+    summary: 'Ask whether this server has an owner, and what one can log in with',
     description: 'For the page where people log in. Until there is an owner, each start of the server prints a set-up link.',
     permission: null,
     answers: [{ status: 200, description: 'The answer, for anybody.', schema: stateAnswer }],
-    handle: () => ({ object: 'state' as const, owner: services.people.setupLink.hasOwner }),
+    handle: () => ({ object: 'state' as const, owner: services.people.setupLink.hasOwner, passkey_host: services.people.passkeys.host }),
   }),
   ...linkOperations(services, {
     id: 'setup',

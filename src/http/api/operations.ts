@@ -26,6 +26,7 @@ import { eventOperations } from './event-operations.ts'
 import { explainOperations, type ExplainOperationServices } from './explain-operations.ts'
 import { feedbackOperations, type FeedbackOperationServices } from './feedback-operations.ts'
 import { metricsOperations, type MetricsServices } from './metrics-operations.ts'
+import { passkeyOperations, type PasskeyServices } from './passkey-operations.ts'
 import { passwordOperations, type PasswordServices } from './password-operations.ts'
 import { previewOperations, type PreviewServices } from './preview-operations.ts'
 import { queueOperations, type QueueServices } from './queue-operations.ts'
@@ -56,6 +57,7 @@ export interface ApiServices
     AccountServices,
     ApiKeyServices,
     DomainOperationsServices,
+    PasskeyServices,
     PasswordServices,
     PreviewServices,
     SessionServices,
@@ -109,6 +111,7 @@ export function apiOperations(services: ApiServices): Operation[] {
     ...metricsOperations(services),
     ...sessionOperations(services),
     ...passwordOperations(services),
+    ...passkeyOperations(services),
     ...entryOperations(services),
     ...unsubscribeOperations(services),
   ]

@@ -30,7 +30,7 @@ const sessionFields = {
   created_at: time(),
   last_seen_at: time('When it was last exchanged for a token.'),
 } as const
-const sessionResource = resource<Session & { user: User }>('Session')({
+export const sessionResource = resource<Session & { user: User }>('Session')({
   ...sessionFields,
   user: [userResource.schema, ({ user }) => userResource.answer(user)],
 })

@@ -1,0 +1,26 @@
+import { useEffect, useState } from 'preact/hooks'
+import { logInByPasskey } from '../api/client.ts'
+import { useAction } from '../parts/controls.tsx'
+import { passkeysWork, showPasskey } from '../show-passkey.ts'
+import { t } from '../texts/texts.ts'
+
+/** The button for those who have a passkey; nothing where passkeys cannot work. */
+export function PasskeyLogin() {
+  const [work, setWork] = useState(false)
+  useEffect(() => void passkeysWork().then(setWork, () => {}), [])
+  const { busy, error, start } = useAction(async () => logInByPasskey(await showPasskey()))
+  if (!work) return null
+  const faults: Record<string, string> = { passkey_canceled: t.passkeys.canceled, invalid_credentials: t.passkeys.wrong }
+  return (
+    <>
+      {error && (
+        <p class="fault" role="alert">
+          {faults[error.code] ?? (error.message || t.offline)}
+        </p>
+      )}
+      <button class="btn" type="button" aria-busy={busy} onClick={start}>
+        {t.passkeys.logIn}
+      </button>
+    </>
+  )
+}

@@ -3,7 +3,7 @@ import { useApi } from '../api/cache.ts'
 import type { List, Setting } from '../api/types.ts'
 import { bytes, duration } from '../format.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
-import { CopyValue } from '../parts/controls.tsx'
+import { CopyButton } from '../parts/controls.tsx'
 import { Field } from '../parts/fields.tsx'
 import { Page } from '../parts/page.tsx'
 import { Rows, type Column } from '../parts/rows.tsx'
@@ -41,8 +41,7 @@ const columns = (): Column<Setting>[] => [
     kind: 'title',
     cell: ({ name, environment_name: variable, description }) => (
       <>
-        <b class="mono">{name}</b>
-        <CopyValue value={variable} name={variable} />
+        <b class="mono">{name}</b> <code class="muted">{variable}</code> <CopyButton value={variable} name={variable} />
         <p class="reason">{description}</p>
       </>
     ),

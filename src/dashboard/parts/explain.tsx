@@ -50,12 +50,16 @@ const tones: Record<Explanation['next'], 'ok' | 'wait' | 'bad'> = {
 }
 
 function Explained({ explanation: { to, next, reason, route, tls, suppressions, queue } }: { explanation: Explanation }) {
+  const accounts = [...new Set(suppressions.map(({ account }) => account))]
   return (
     <div class="stack">
-      <Note tone={suppressions.length > 0 && next === 'deliver' ? 'wait' : tones[next]}>
-        <p>
-          <b>{t.explain.next[next](to)}</b>
-        </p>
+      <Note tone={accounts.length > 0 && next === 'deliver' ? 'wait' : tones[next]}>
+        {accounts.length > 0 && (
+          <p>
+            <b>{t.explain.suppressedBy(to, accounts)}</b>
+          </p>
+        )}
+        <p>{accounts.length > 0 ? t.explain.next[next](to) : <b>{t.explain.next[next](to)}</b>}</p>
         {reason !== null && <p>{reason}</p>}
       </Note>
       <dl class="facts">

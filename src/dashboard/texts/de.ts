@@ -1024,6 +1024,7 @@ export const de: Texts = {
       simulate: (to: string) => `Eine E-Mail an ${to} ginge nicht hinaus: Ihr Weg wird nachgespielt.`,
       hold: (to: string) => `Eine E-Mail an ${to} würde angehalten: Ein Betreiber hält alles für ihre Domain an.`,
     },
+    suppressedBy: (to: string, accounts: string[]) => `${to} bekommt keine E-Mails von ${accounts.join(', ')}: Sie ist dort gesperrt.`,
     suppressed: 'Gesperrt',
     suppressedFor: (account: string, origin: string, topic: string | null) =>
       `für das Konto ${account}, wegen ${origin}${topic === null ? '' : `, Thema ${topic}`}`,

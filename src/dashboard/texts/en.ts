@@ -1034,6 +1034,7 @@ export const en = {
       simulate: (to: string) => `Mail for ${to} would not leave: its fate is simulated.`,
       hold: (to: string) => `Mail for ${to} would be held: an operator holds what is for its domain.`,
     },
+    suppressedBy: (to: string, accounts: string[]) => `${to} gets no mail from ${accounts.join(', ')}: it is suppressed there.`,
     suppressed: 'Suppressed',
     suppressedFor: (account: string, origin: string, topic: string | null) =>
       `for the account ${account}, because of ${origin}${topic === null ? '' : `, topic ${topic}`}`,

@@ -96,6 +96,20 @@ test('the overview says whether mail gets out, compares with the period before, 
   expect(new URL(tab.url()).searchParams.get('status')).toBe('bounced')
 })
 
+test('the overview tells of a webhook that goes on failing, not of one that failed just now', async () => {
+  const { relay, mx, tab } = await visitDashboard()
+  const { body: webhook } = await relay.call('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/hook', events: ['email.delivered'] })
+  await relay.send('ann@inbox.example')
+  await expect.poll(() => mx.messages.length).toBe(1)
+  await expect.poll(async () => (await relay.call('GET', `/api/webhooks/${webhook.id}`)).body.failing_since).not.toBeNull()
+  await tab.goto(`${relay.baseUrl}/`)
+  await tab.getByRole('heading', { name: 'Mail is getting out' }).waitFor()
+  expect(await tab.getByText('A webhook fails').count()).toBe(0)
+  await tab.clock.setFixedTime(Date.now() + 20 * 60_000)
+  await tab.goto(`${relay.baseUrl}/`)
+  await tab.getByText('A webhook fails: http://127.0.0.1:9/hook').waitFor()
+})
+
 test('suppressions are searched, added, imported with a report, exported, and removed with a way back', async () => {
   const { relay, tab } = await visitDashboard()
   await tab.getByRole('link', { name: 'Suppressions' }).first().click()

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useApi } from '../api/cache.ts'
 import type { Doctor, Domain, List, QueueDestination, Webhook } from '../api/types.ts'
-import { percent } from '../format.ts'
+import { ago, percent } from '../format.ts'
 import { isOperator } from '../rights.ts'
 import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
@@ -75,18 +75,15 @@ function domainConcern({ name, status, records }: Domain): Concern[] {
   return [{ key: name, tone: 'wait', what: t.overview.domainMissing(name), how: t.overview.domainMissingHow, link }]
 }
 
-const webhookConcern = ({ id, url, disabled_reason: reason }: Webhook): Concern[] =>
-  reason === 'failures'
-    ? [
-        {
-          key: id,
-          tone: 'bad',
-          what: t.overview.webhookDisabled(url),
-          how: '',
-          link: { href: `/webhooks/${id}`, text: t.overview.openWebhook },
-        },
-      ]
-    : []
+/** A receiver that is started anew fails for so long. */
+const passingFailureMs = 600_000
+
+function webhookConcern({ id, url, disabled_reason: reason, failing_since: since }: Webhook): Concern[] {
+  const link = { href: `/webhooks/${id}`, text: t.overview.openWebhook }
+  if (reason === 'failures') return [{ key: id, tone: 'bad', what: t.overview.webhookDisabled(url), how: '', link }]
+  if (since === null || Date.now() - Date.parse(since) < passingFailureMs) return []
+  return [{ key: id, tone: 'wait', what: t.overview.webhookFails(url), how: t.overview.webhookFailsSince(ago(since)), link }]
+}
 
 const complaintConcern = (rate: number): Concern => ({
   key: 'complaints',

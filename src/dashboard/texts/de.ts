@@ -436,6 +436,8 @@ export const de: Texts = {
     domainLostHow: 'Der Versand endet, wenn er nicht wiederkommt.',
     seeRecord: 'Eintrag ansehen',
     webhookDisabled: (url: string) => `Ein Webhook wurde nach zu vielen Fehlern abgeschaltet: ${url}`,
+    webhookFails: (url: string) => `Ein Webhook schlägt fehl: ${url}`,
+    webhookFailsSince: (when: string) => `Zum ersten Mal ${when}. Er wird weiter versucht und abgeschaltet, wenn es so bleibt.`,
     openWebhook: 'Webhook öffnen',
     queueWaits: (destination: string, n: number) => `${destination} lässt ${count(n, 'Empfänger', 'Empfänger')} warten.`,
     itAnswers: (answer: string) => `Die Antwort: „${answer}“.`,

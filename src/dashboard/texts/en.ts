@@ -443,6 +443,8 @@ export const en = {
     domainLostHow: 'Sending stops unless it comes back.',
     seeRecord: 'See the record',
     webhookDisabled: (url: string) => `A webhook is disabled after too many failures: ${url}`,
+    webhookFails: (url: string) => `A webhook fails: ${url}`,
+    webhookFailsSince: (when: string) => `The first failure was ${when}. It is tried again, and disabled if that goes on.`,
     openWebhook: 'Open webhook',
     queueWaits: (destination: string, n: number) => `${destination} makes ${count(n, 'recipient', 'recipients')} wait.`,
     itAnswers: (answer: string) => `It answers “${answer}”.`,

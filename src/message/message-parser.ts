@@ -1,4 +1,5 @@
 import { UntrustedReader, type Load } from '../untrusted-reader.ts'
+import type { ContentReport } from './content-checks.ts'
 
 export interface ParsedMessage {
   /** As it came: hostile. */
@@ -20,11 +21,14 @@ export interface ParsedAttachment {
   contentId: string | null
 }
 
-/** What to read from a message: everything except attachments, one attachment by position, or its HTML with at most so many bytes. */
-export type ParserRequest = { attachment: number | null } | { htmlLimit: number }
+/**
+ * What to read from a message: everything except attachments, one attachment by position, its HTML with at most so many bytes, or what
+ * its readers will make of it.
+ */
+export type ParserRequest = { attachment: number | null } | { htmlLimit: number } | { check: { addsUnsubscribe: boolean } }
 
 /** The bytes precede `found`, which says whether the message has them. */
-export type ParserAnswer = { message: ParsedMessage } | { found: boolean }
+export type ParserAnswer = { message: ParsedMessage } | { found: boolean } | { report: ContentReport }
 
 export interface MessageParser {
   /**
@@ -40,6 +44,8 @@ export interface MessageParser {
    * `invalid_message` if the HTML is larger than `limit` bytes; pictures that no longer fit are left out.
    */
   html(load: Load, limit: number): Promise<Uint8Array[] | null>
+  /** Examines the content; null if the message has no stored bytes. */
+  check(load: Load, facts: { addsUnsubscribe: boolean }): Promise<ContentReport | null>
   /** Ends the parser; waiting messages are rejected with `service_unavailable`. */
   stop(): Promise<void>
 }
@@ -58,6 +64,10 @@ export function startMessageParser({ timeoutMs = 5000, maxOldSpaceMb = 256 } = {
       return reading && 'message' in reading.answer ? reading.answer.message : null
     },
     attachment: (load, place) => bytes(load, { attachment: place }),
+    async check(load, facts) {
+      const reading = await reader.read(load, { check: facts })
+      return reading && 'report' in reading.answer ? reading.answer.report : null
+    },
     html: (load, limit) => bytes(load, { htmlLimit: limit }),
     stop: () => reader.stop(),
   }

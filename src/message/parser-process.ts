@@ -1,6 +1,7 @@
 import { simpleParser, type ParsedMail } from 'mailparser'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { readUntrusted } from '../untrusted-reader-child.ts'
+import { checkContent } from './content-checks.ts'
 import type { ParsedMessage, ParserAnswer, ParserRequest } from './message-parser.ts'
 import { withPictures } from './shown-html.ts'
 
@@ -39,6 +40,10 @@ function shownHtml({ html, attachments }: ParsedMail, limit: number): Buffer | u
 readUntrusted<ParserRequest, ParserAnswer>(async (document, request, sendBytes) => {
   const parsed = await simpleParser(document, options)
   if ('attachment' in request && request.attachment === null) return { message: messageFrom(parsed) }
+  if ('check' in request) {
+    const { html, text, headers } = messageFrom(parsed)
+    return { report: checkContent({ html, text, headers, subject: parsed.subject ?? '', ...request.check }) }
+  }
   const bytes = 'htmlLimit' in request ? shownHtml(parsed, request.htmlLimit) : parsed.attachments[request.attachment ?? 0]?.content
   if (bytes) sendBytes(bytes)
   return { found: bytes !== undefined }

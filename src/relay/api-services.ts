@@ -24,7 +24,7 @@ const unsubscribesPerMinute = 300
 /** The services of the endpoints. Those of the core come last, so that TypeScript reports a name used twice. */
 export function apiServicesOf(
   services: Services,
-  { composer, messageParser, previews, refusedLogins }: ListenerTools,
+  { composer, messageParser, previews, linkVisitor, refusedLogins }: ListenerTools,
   { eventFeed, emailChanges, eventStreams }: Pick<ApiServices, 'eventFeed' | 'emailChanges' | 'eventStreams'>,
 ): ApiServices {
   const { core, queue, queueAdmin, erasures, returnedMail, rollup, webhooks, intake, version } = services
@@ -44,6 +44,7 @@ export function apiServicesOf(
     composer,
     messageParser,
     previews,
+    linkVisitor,
     refusedLogins,
     baseUrl: config.baseUrl,
     dashboardPath: config.dashboard.enabled ? new URL(config.baseUrl).pathname.replace(/\/$/, '') : null,

@@ -7,13 +7,18 @@ import { RateLimit } from '../http/rate-limit.ts'
 import { startMessageParser, type MessageParser } from '../message/message-parser.ts'
 import { loadOrMakeCertificate, type Certificate } from '../smtp-server/self-signed-certificate.ts'
 import { unsubscribeKeys } from '../suppression/unsubscribe-token.ts'
+import { WebhookPoster } from '../webhook/post-webhook.ts'
 import type { Stop } from './stop.ts'
+
+/** How long a link in an email may take to answer. */
+const linkTimeoutMs = 5_000
 
 /** Services that only the listeners need. */
 export interface ListenerTools {
   messageParser: MessageParser
   composer: EmailComposer
   previews: Previews
+  linkVisitor: WebhookPoster
   rateLimit: RateLimit
   refusedLogins: RefusedLogins
   tls: Certificate
@@ -33,9 +38,12 @@ export async function startTools(core: Core, stops: Stop[]): Promise<ListenerToo
   if (tls.origin === 'made') {
     log.warn({ fingerprint: tls.fingerprint }, 'made a self-signed certificate: set tls.cert and tls.key to one that clients trust')
   }
+  const { allowPrivateAddresses } = config.webhooks
+  const linkVisitor = new WebhookPoster(core, { allowPrivateAddresses, timeoutMs: linkTimeoutMs })
+  stops.push(() => linkVisitor.close())
   const refusedLogins = new RefusedLogins(log)
   stops.push(() => refusedLogins.tell())
-  return { messageParser, composer, previews: new Previews(clock), rateLimit, refusedLogins, tls }
+  return { messageParser, composer, previews: new Previews(clock), linkVisitor, rateLimit, refusedLogins, tls }
 }
 
 export const certificateFor = ({ config, clock }: Core): Promise<Certificate> =>

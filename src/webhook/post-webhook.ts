@@ -17,6 +17,8 @@ interface WebhookRequest {
   body: Uint8Array
 }
 
+type Asked = { method: 'POST'; headers: Record<string, string>; body: Uint8Array } | { method: 'GET'; headers: Record<string, string> }
+
 /** The result of one attempt. Status 2xx is a success, whatever happens to the body. */
 export interface PostResult {
   /** Null without a response. */
@@ -53,7 +55,16 @@ export class WebhookPoster {
   }
 
   /** One attempt. Never rejects. */
-  async post({ url, headers, body }: WebhookRequest): Promise<PostResult> {
+  post({ url, headers, body }: WebhookRequest): Promise<PostResult> {
+    return this.#attempt(url, { method: 'POST', headers, body })
+  }
+
+  /** Fetches a page, to see whether it is there. Never rejects. */
+  visit(url: string): Promise<PostResult> {
+    return this.#attempt(url, { method: 'GET', headers: { 'user-agent': 'Sterna', accept: 'text/html, */*' } })
+  }
+
+  async #attempt(url: string, request: Asked): Promise<PostResult> {
     const started = performance.now()
     const result = (fields: Partial<PostResult>): PostResult => ({
       statusCode: null,
@@ -67,7 +78,7 @@ export class WebhookPoster {
     const timeout = setTimeout(() => abort.abort(new Error(`No response within ${timeoutMs / 1000} seconds.`)), timeoutMs)
     this.#inHand.add(abort)
     try {
-      const response = await this.#request(url, { method: 'POST', headers, body, signal: abort.signal })
+      const response = await this.#request(url, { ...request, signal: abort.signal })
       return result({ statusCode: response.statusCode, response: await beginningOf(response.body) })
     } catch (error) {
       return result({ error: reasonOf(abort.signal.aborted ? abort.signal.reason : error) })
@@ -82,7 +93,7 @@ export class WebhookPoster {
     for (const abort of this.#inHand) abort.abort(new Error('This server was stopped.'))
   }
 
-  async #request(url: string, options: { method: 'POST' } & Pick<Dispatcher.RequestOptions, 'headers' | 'body' | 'signal'>) {
+  async #request(url: string, options: Asked & { signal: AbortSignal }) {
     const { origin, pathname, search } = new URL(url)
     const agent = await (this.#agent ??= openAgent(this.#resolver, this.#settings))
     return agent.request({ origin, path: pathname + search, ...options })

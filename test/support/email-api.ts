@@ -14,8 +14,10 @@ import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import { WaitingMail } from '../../src/queue/waiting-mail.ts'
 import { openIntake, type Intake } from '../../src/submission/intake.ts'
 import { Uploads } from '../../src/submission/upload.ts'
+import { WebhookPoster } from '../../src/webhook/post-webhook.ts'
 import { startApiServer, type ApiAnswer, type ApiServices, type ApiServer, type RequestOptions } from './api-server.ts'
 import { erasedAddress } from './erased-address.ts'
+import { fakeResolver } from './fake-resolver.ts'
 import { fileMessageParser } from './file-message-parser.ts'
 import { plainEnvelope } from './plain-envelope.ts'
 import { unsubscribeContext } from './submission-fixture.ts'
@@ -56,11 +58,14 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
     const composer = new EmailComposer({ clock, templates: templates.live, messageSizeLimit, unsubscribe: unsubscribeContext })
     onTestFinished(() => composer.stop())
     const send: SendServices = { composer, accept: intake.accept, acceptBatch: intake.acceptBatch }
+    const linkVisitor = new WebhookPoster({ resolver: fakeResolver({}) }, { allowPrivateAddresses: true, timeoutMs: 5_000 })
+    onTestFinished(() => linkVisitor.close())
     const stored = { messageParser: fileMessageParser(), baseUrl: 'https://mail.example.com', messages: new MessageReader(db) }
     const emails = emailOperations({
       ...services,
       ...send,
       ...stored,
+      linkVisitor,
       contentKeptMs: () => 7 * 24 * 60 * minute,
       bodyRoom: new BodyRoom(),
       resend: intake.resend,

@@ -1,6 +1,7 @@
 import type { Operation } from '../operation.ts'
 import { emailAttachmentOperations, type EmailAttachmentServices } from './email-attachment-operations.ts'
 import { emailChangeOperations, type EmailChangeServices } from './email-change-operations.ts'
+import { emailCheckOperations, type EmailCheckServices } from './email-check-operations.ts'
 import { emailReadingOperations, type EmailReadingServices } from './email-reading-operations.ts'
 import { emailRemovalOperations, type EmailRemovalServices } from './email-removal-operations.ts'
 import { emailSendingOperations, type EmailSendingServices } from './email-sending-operations.ts'
@@ -10,7 +11,8 @@ export type EmailServices = EmailSendingServices &
   EmailReadingServices &
   EmailChangeServices &
   EmailRemovalServices &
-  EmailAttachmentServices
+  EmailAttachmentServices &
+  EmailCheckServices
 
 /** `/api/emails` and `/api/send`. */
 export const emailOperations = (services: EmailServices): Operation[] => [
@@ -20,4 +22,5 @@ export const emailOperations = (services: EmailServices): Operation[] => [
   ...emailRemovalOperations(services),
   ...emailAttachmentOperations(services),
   ...emailSourceOperations(services),
+  ...emailCheckOperations(services),
 ]

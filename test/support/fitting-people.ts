@@ -3,6 +3,7 @@ import { totpCode, totpStepAt } from '../../src/account/totp.ts'
 import { deleteUser } from '../../src/account/user-changes.ts'
 import type { StoredUser } from '../../src/account/user.ts'
 import { sessionCookie } from '../../src/http/session-cookie.ts'
+import { authenticator } from './authenticator.ts'
 import { fromBase32 } from './base32.ts'
 import { exampleOf, type MakerServices, type Makers } from './fitting.ts'
 import { made } from './owned-objects.ts'
@@ -81,6 +82,14 @@ export function sessions({ relay, next, document }: MakerServices): Makers {
     '/session/all/{id}': async () => {
       const user = await add()
       return { ...(await logIn(user)).fitting, parameters: { id: (await logIn(user)).id } }
+    },
+    '/session/passkeys/{id}': async () => {
+      const user = await add()
+      const { id: sessionId, fitting } = await logIn(user)
+      const device = authenticator(new URL(config.baseUrl).origin)
+      const credential = device.create(await people.passkeys.registrationOptions(user, sessionId)) as never
+      const { id } = await people.passkeys.register(user.id, sessionId, { name: 'Laptop', credential })
+      return { ...fitting, parameters: { id } }
     },
     '/session/totp/confirm': async () => {
       const user = await add()

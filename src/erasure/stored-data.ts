@@ -40,7 +40,12 @@ export const storedTables: Record<string, StoredTable> = {
     none: `id account_id status return_path_label return_path_seen tls checked_at verified_at missing_since created_at removed_at
       subdomains open_tracking click_tracking tracking_subdomain app_links`,
   },
-  domain_record: { about: 'what was found in the DNS for them', kept: whileUsed, users: 'found', none: 'domain_id kind status checked_at' },
+  domain_record: {
+    about: 'what was found in the DNS for them',
+    kept: whileUsed,
+    users: 'found',
+    none: 'domain_id kind status reason checked_at',
+  },
   dkim_key: {
     about: 'their keys, the private ones sealed',
     kept: whileUsed,

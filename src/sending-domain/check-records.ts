@@ -1,5 +1,5 @@
 import type { DnsAnswer, MxRecord, Resolver } from '../resolver.ts'
-import type { RecordKind } from './domain.ts'
+import type { RecordKind, RecordReason } from './domain.ts'
 import type { DnsRecord } from './domain-records.ts'
 
 /** What the DNS says about a record to be published. */
@@ -7,32 +7,34 @@ export interface Finding {
   kind: RecordKind
   /** Null if the DNS gave no answer. */
   isPresent: boolean | null
+  /** Why it is not present; null if it is. */
+  reason: RecordReason | null
   /** What is there instead, for people; null if nothing is. */
   found: string | null
 }
 
 /** Looks up all records at the same time. Never throws. */
-export function checkRecords(records: DnsRecord[], resolver: Resolver): Promise<Finding[]> {
-  return Promise.all(
-    records.map(async (record) => {
-      if (record.type === 'MX') {
-        return findingOf(record.kind, await resolver.mx(record.name), {
-          matches: (hosts) => pointsTo(hosts, record.value),
-          show: ({ preference, exchange }) => `${preference} ${exchange || '.'}`,
-        })
-      }
-      if (record.type === 'CNAME') {
-        return findingOf(record.kind, await resolver.cname(record.name), {
-          matches: (hosts) => hosts.some((host) => host.toLowerCase() === record.value.toLowerCase()),
-          show: (host) => host,
-        })
-      }
-      return findingOf(record.kind, await resolver.txt(record.name), {
-        matches: (texts) => matchesText(record, texts),
-        show: (text) => text,
-      })
-    }),
-  )
+export const checkRecords = (records: DnsRecord[], resolver: Resolver): Promise<Finding[]> =>
+  Promise.all(records.map((record) => checkRecord(record, resolver)))
+
+export async function checkRecord(record: DnsRecord, resolver: Resolver): Promise<Finding> {
+  if (record.type === 'MX') {
+    return findingOf(record.kind, await resolver.mx(record.name), {
+      matches: (hosts) => pointsTo(hosts, record.value),
+      show: ({ preference, exchange }) => `${preference} ${exchange || '.'}`,
+    })
+  }
+  if (record.type === 'CNAME') {
+    return findingOf(record.kind, await resolver.cname(record.name), {
+      matches: (hosts) => hosts.some((host) => host.toLowerCase() === record.value.toLowerCase()),
+      show: (host) => host,
+    })
+  }
+  const answer = await resolver.txt(record.name)
+  const finding = findingOf(record.kind, answer, { matches: (texts) => matchesText(record, texts), show: (text) => text })
+  return record.record === 'SPF' && finding.reason === 'differs' && spfOf(answer.records).length > 1
+    ? { ...finding, reason: 'several' }
+    : finding
 }
 
 const longestFound = 1000
@@ -42,14 +44,15 @@ function findingOf<T>(
   answer: DnsAnswer<T>,
   { matches, show }: { matches: (records: T[]) => boolean; show: (record: T) => string },
 ): Finding {
-  if (answer.status === 'servfail') return { kind, isPresent: null, found: null }
+  if (answer.status === 'servfail') return { kind, isPresent: null, reason: 'unreachable', found: null }
   // The text comes from outside and is shown on terminals.
   const found = answer.records
     .map(show)
     .join('\n')
     .slice(0, longestFound)
     .replace(/[^\P{C}\n]/gu, '\ufffd')
-  return { kind, isPresent: answer.status === 'ok' && matches(answer.records), found: found || null }
+  const isPresent = answer.status === 'ok' && matches(answer.records)
+  return { kind, isPresent, reason: isPresent ? null : found === '' ? 'missing' : 'differs', found: found || null }
 }
 
 function matchesText({ record, value }: DnsRecord, texts: string[]): boolean {
@@ -87,7 +90,7 @@ export function isSameKey(published: string, wanted: string): boolean {
 
 /** True if there is exactly one SPF record (RFC 7208 4.5: several are an error) and all these mechanisms pass. */
 export function allowsAll(texts: string[], mechanisms: string[]): boolean {
-  const records = texts.filter((text) => /^v=spf1( |$)/i.test(text.trim()))
+  const records = spfOf(texts)
   const [record] = records
   if (record === undefined || records.length > 1) return false
   const there = mechanismsOf(record)
@@ -96,6 +99,8 @@ export function allowsAll(texts: string[], mechanisms: string[]): boolean {
   const reached = all === -1 ? there : there.slice(0, all)
   return mechanisms.every((mechanism) => reached.includes(mechanism))
 }
+
+const spfOf = (texts: string[]): string[] => texts.filter((text) => /^v=spf1( |$)/i.test(text.trim()))
 
 /** Lower case, without `v=spf1` and the default qualifier `+`. */
 const mechanismsOf = (spf: string): string[] =>

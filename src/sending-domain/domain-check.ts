@@ -23,6 +23,10 @@ export function nextCheckAt(domain: Domain): number | null {
   }
 }
 
+/** When mail from a verified domain that lacks records is no longer sent, unless they come back (epoch, ms); null if it lacks none. */
+export const stopsAt = (domain: Domain): number | null =>
+  domain.status === 'verified' && domain.missingSince !== null && !isSystemDomain(domain) ? domain.missingSince + graceMs : null
+
 const isFreshlyRotating = (domain: Domain): boolean =>
   domain.keys.some(({ state, createdAt }) => state === 'next' && (domain.checkedAt ?? 0) < createdAt + rotationMs)
 
@@ -83,15 +87,15 @@ function failed(domain: Domain): Domain {
   return { ...domain, status: 'failed', records }
 }
 
-function recordAfter(domain: Domain, { kind, isPresent, found }: Finding, now: number): RecordState {
+function recordAfter(domain: Domain, { kind, isPresent, reason, found }: Finding, now: number): RecordState {
   const before = domain.records[kind]
   if (isPresent === null) {
     const status: RecordStatus = before && before.status !== 'not_started' ? before.status : 'pending'
-    return { status, found: before?.found ?? null, checkedAt: now }
+    return { status, reason: status === 'verified' ? null : reason, found: before?.found ?? null, checkedAt: now }
   }
-  if (isPresent) return { status: 'verified', found, checkedAt: now }
+  if (isPresent) return { status: 'verified', reason: null, found, checkedAt: now }
   const isLost = domain.status === 'verified' && wasFound(domain, kind)
-  return { status: isLost ? 'temporary_failure' : 'pending', found, checkedAt: now }
+  return { status: isLost ? 'temporary_failure' : 'pending', reason, found, checkedAt: now }
 }
 
 function keyAfter(domain: Domain, key: DomainKey, { findings, now }: { findings: Finding[]; now: number }): DomainKey {

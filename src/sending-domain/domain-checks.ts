@@ -7,7 +7,8 @@ import { authoritativeResolvers, firstToAnswer } from './authoritative-resolver.
 import { checkRecords, type Finding } from './check-records.ts'
 import type { Domain } from './domain.ts'
 import { beginCheck, domainAfterCheck, nextCheckAt } from './domain-check.ts'
-import { type DnsRecord, type RecordHosts, recordsFor } from './domain-records.ts'
+import { type DnsRecord, type RecordHosts, recordsFor, zoneOf } from './domain-records.ts'
+import { withDoubledNames } from './doubled-names.ts'
 
 interface DomainChecksServices {
   resolver: Resolver
@@ -111,7 +112,8 @@ export class DomainChecks {
     const { resolver, authoritative = authoritativeResolvers } = this.#services
     const own = await authoritative(name, resolver)
     try {
-      const findings = await checkRecords(records, firstToAnswer([...own, resolver]))
+      const first = firstToAnswer([...own, resolver])
+      const findings = await withDoubledNames(await checkRecords(records, first), records, { zone: zoneOf(name), resolver: first })
       return await shownEverywhere(findings, records, own)
     } finally {
       for (const server of own) server.close()

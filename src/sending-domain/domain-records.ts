@@ -1,6 +1,7 @@
 import { type Domain, type DomainKey, isSystemDomain, type RecordKind } from './domain.ts'
 import { recordKindOf } from './key-rotation.ts'
 import { firstDmarcRecord } from './report-addresses.ts'
+import { organizationalDomain } from './sending-domain-name.ts'
 
 /** Our names, for the records of domains. */
 export interface RecordHosts {
@@ -30,6 +31,12 @@ export interface DnsRecord {
 
 /** Where the domain's reverse-paths are once its records are found. */
 export const returnPathOf = ({ returnPathLabel, name }: Domain): string => (returnPathLabel === '' ? name : `${returnPathLabel}.${name}`)
+
+/** The zone that the records are most likely in: the registered domain. */
+export const zoneOf = (name: string): string => organizationalDomain(name)
+
+/** A name as DNS providers ask for it, without the zone; `@` for the zone itself. */
+export const hostIn = (zone: string, name: string): string => (name === zone ? '@' : name.slice(0, -zone.length - 1))
 
 /**
  * What must be published (DKIM, MX and SPF of the return path) and what should be (Ed25519, DMARC, the CNAME of the tracking subdomain).

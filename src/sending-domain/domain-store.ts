@@ -1,6 +1,14 @@
 import type { Database, Row, Statement } from '../store/database.ts'
 import { storedRows } from '../store/stored-rows.ts'
-import { recordKinds, type Domain, type DomainKey, type RecordKind, type RecordState, type RecordStatus } from './domain.ts'
+import {
+  recordKinds,
+  type Domain,
+  type DomainKey,
+  type RecordKind,
+  type RecordReason,
+  type RecordState,
+  type RecordStatus,
+} from './domain.ts'
 import { inKeyOrder } from './key-rotation.ts'
 
 /** A domain with its sealed private keys, by the key's id. */
@@ -96,12 +104,12 @@ const updateKey = ({ id, state, seenAt, keepUntil }: DomainKey): Statement => ({
   params: { id, state, seenAt, keepUntil },
 })
 
-const keepRecord = (id: string, kind: RecordKind, { status, found, checkedAt }: RecordState): Statement => ({
-  sql: `insert into domain_record (domain_id, kind, status, found, checked_at)
-        values (:id, :kind, :status, :found, :checkedAt)
+const keepRecord = (id: string, kind: RecordKind, { status, reason, found, checkedAt }: RecordState): Statement => ({
+  sql: `insert into domain_record (domain_id, kind, status, reason, found, checked_at)
+        values (:id, :kind, :status, :reason, :found, :checkedAt)
         on conflict (domain_id, kind) do update
-        set status = excluded.status, found = excluded.found, checked_at = excluded.checked_at`,
-  params: { id, kind, status, found, checkedAt },
+        set status = excluded.status, reason = excluded.reason, found = excluded.found, checked_at = excluded.checked_at`,
+  params: { id, kind, status, reason, found, checkedAt },
 })
 
 /** Stops using a domain; its row and keys stay for the mail that was accepted from it. */
@@ -129,6 +137,7 @@ interface RecordRow extends Row {
   domain_id: string
   kind: RecordKind
   status: RecordStatus
+  reason: RecordReason | null
   found: string | null
   checked_at: number
 }
@@ -138,7 +147,7 @@ export async function readDomains(db: Database): Promise<StoredDomain[]> {
   const [domains, keys, records] = await Promise.all([
     db.read(`select ${domainRows.columns} from domain order by id`),
     db.read(`select ${keyRows.columns} from dkim_key`),
-    db.read<RecordRow>('select domain_id, kind, status, found, checked_at from domain_record'),
+    db.read<RecordRow>('select domain_id, kind, status, reason, found, checked_at from domain_record'),
   ])
   const keysOf = Map.groupBy(keys.map(keyRows.read), (key) => key.domainId)
   const recordsOf = Map.groupBy(records, (record) => record.domain_id)
@@ -161,7 +170,9 @@ function storedDomainOf(row: DomainColumns, storedKeys: StoredKey[], records: Re
     tracking: { opens: openTracking, clicks: clickTracking },
     appLinks: JSON.parse(appLinks ?? '{}') as Record<string, string>,
     keys: inKeyOrder(keys),
-    records: Object.fromEntries(records.map(({ kind, status, found, checked_at }) => [kind, { status, found, checkedAt: checked_at }])),
+    records: Object.fromEntries(
+      records.map(({ kind, checked_at: checkedAt, status, reason, found }) => [kind, { status, reason, found, checkedAt }]),
+    ),
   }
   return { domain, sealedKeys }
 }

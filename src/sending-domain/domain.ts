@@ -58,9 +58,18 @@ export interface DomainKey {
   createdAt: number
 }
 
+/**
+ * Why a record is not as wanted. `several`: there may be only one SPF record. `doubled_name`: it is at a name to which the DNS provider has
+ * appended the zone once more. `unreachable`: the name servers did not answer.
+ */
+export const recordReasons = ['missing', 'differs', 'several', 'doubled_name', 'unreachable'] as const
+export type RecordReason = (typeof recordReasons)[number]
+
 /** What the last check said about a record. */
 export interface RecordState {
   status: RecordStatus
+  /** Null if it is as wanted. */
+  reason: RecordReason | null
   found: string | null
   checkedAt: number
 }

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { withDoubledNames } from '../../src/sending-domain/doubled-names.ts'
 import { dnsResolver } from '../../src/dns/dns-resolver.ts'
 import { allowsAll, checkRecords, isSameKey, pointsTo } from '../../src/sending-domain/check-records.ts'
 import type { DnsRecord } from '../../src/sending-domain/domain-records.ts'
@@ -92,10 +93,29 @@ test('present, missing and unknown are told apart, with what is there instead', 
     { kind: 'dmarc', record: 'DMARC', name: '_dmarc.shop.test', type: 'TXT', value: 'v=DMARC1; p=none' },
   ]
   expect(await checkRecords(records, resolver)).toEqual([
-    { kind: 'dkim-rsa', isPresent: false, found: 'v=DKIM1; p=other\ufffd[31m' },
-    { kind: 'dkim-ed25519', isPresent: null, found: null },
-    { kind: 'return-path-mx', isPresent: true, found: '10 relay.example' },
-    { kind: 'return-path-spf', isPresent: true, found: 'v=spf1 a:relay.example ~all' },
-    { kind: 'dmarc', isPresent: false, found: null },
+    { kind: 'dkim-rsa', isPresent: false, reason: 'differs', found: 'v=DKIM1; p=other\ufffd[31m' },
+    { kind: 'dkim-ed25519', isPresent: null, reason: 'unreachable', found: null },
+    { kind: 'return-path-mx', isPresent: true, reason: null, found: '10 relay.example' },
+    { kind: 'return-path-spf', isPresent: true, reason: null, found: 'v=spf1 a:relay.example ~all' },
+    { kind: 'dmarc', isPresent: false, reason: 'missing', found: null },
   ])
+})
+
+test('several SPF records, and names to which a provider has appended the zone, are told apart', async () => {
+  const spf = 'v=spf1 a:relay.example ~all'
+  const dns = await startFakeDns({
+    'two.shop.test': { txt: [spf, 'v=spf1 -all'] },
+    'send.shop.test.shop.test': { mx: [[10, 'relay.example']], txt: ['v=spf1 a:elsewhere.example ~all'] },
+  })
+  onTestFinished(() => dns.close())
+  const resolver = dnsResolver({ servers: [dns.server] })
+  const records: DnsRecord[] = [
+    { kind: 'dkim-rsa', record: 'SPF', name: 'two.shop.test', type: 'TXT', value: spf },
+    { kind: 'return-path-mx', record: 'SPF', name: 'send.shop.test', type: 'MX', value: 'relay.example', priority: 10 },
+    { kind: 'return-path-spf', record: 'SPF', name: 'send.shop.test', type: 'TXT', value: spf },
+  ]
+  const findings = await checkRecords(records, resolver)
+  expect(findings.map(({ reason }) => reason)).toEqual(['several', 'missing', 'missing'])
+  const named = await withDoubledNames(findings, records, { zone: 'shop.test', resolver })
+  expect(named.map(({ reason }) => reason)).toEqual(['several', 'doubled_name', 'missing'])
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Finding } from '../../src/sending-domain/check-records.ts'
 import type { Domain, RecordKind } from '../../src/sending-domain/domain.ts'
-import { beginCheck, domainAfterCheck, nextCheckAt, verifiedByHand } from '../../src/sending-domain/domain-check.ts'
+import { beginCheck, domainAfterCheck, nextCheckAt, stopsAt, verifiedByHand } from '../../src/sending-domain/domain-check.ts'
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -32,7 +32,7 @@ const added: Domain = {
 }
 
 const findings = (isPresent: boolean | null, but: Partial<Record<RecordKind, boolean | null>> = {}): Finding[] =>
-  kinds.map((kind) => ({ kind, isPresent: kind in but ? (but[kind] ?? null) : isPresent, found: null }))
+  kinds.map((kind) => ({ kind, isPresent: kind in but ? (but[kind] ?? null) : isPresent, reason: 'missing', found: null }))
 const check = (domain: Domain, now: number, seen: Finding[]): Domain => domainAfterCheck(beginCheck(domain, now), seen, now, 9 * day)
 const statuses = (domain: Domain) => kinds.map((kind) => domain.records[kind]?.status)
 const verified = check(added, 0, findings(true))
@@ -91,6 +91,25 @@ test('verified by hand: stays so without DNS, until records that were found once
   const found = check(checked, 501 * hour, findings(true))
   expect(found.returnPathSeen).toBe(true)
   expect(check(found, 502 * hour, findings(false)).missingSince).toBe(502 * hour)
+})
+
+test('when sending stops', () => {
+  expect(stopsAt(added)).toBeNull()
+  expect(stopsAt(verified)).toBeNull()
+  const losing = check(verified, 10 * hour, findings(true, { 'return-path-mx': false }))
+  expect(stopsAt(losing)).toBe(82 * hour)
+  expect(stopsAt(check(losing, 20 * hour, findings(true)))).toBeNull()
+  expect(stopsAt(check(losing, 90 * hour, findings(true, { 'return-path-mx': false })))).toBeNull()
+})
+
+test('why a record is not as wanted is kept with it', () => {
+  const lost = check(verified, hour, findings(true, { dmarc: false }))
+  expect(lost.records['dmarc']).toMatchObject({ status: 'temporary_failure', reason: 'missing' })
+  expect(lost.records['dkim-rsa']).toMatchObject({ status: 'verified', reason: null })
+  const silent = findings(null).map((finding): Finding => ({ ...finding, reason: 'unreachable' }))
+  const unanswered = check(lost, 2 * hour, silent)
+  expect(unanswered.records['dmarc']?.reason).toBe('unreachable')
+  expect(unanswered.records['dkim-rsa']).toMatchObject({ status: 'verified', reason: null })
 })
 
 test('when the next check is due', () => {

@@ -12,7 +12,7 @@ const key = (id: string, algorithm: DomainKey['algorithm'], seenAt: number | nul
   keepUntil: null,
   createdAt: 0,
 })
-const found: RecordState = { status: 'verified', found: null, checkedAt: 0 }
+const found: RecordState = { status: 'verified', reason: null, found: null, checkedAt: 0 }
 const verified: Domain = {
   id: 'dom_1',
   accountId: 'acc_1',

@@ -55,6 +55,7 @@ export interface MailEvent {
   }
 }
 
+export type DmarcSummary = Shown<typeof dmarcSummaryAnswer>
 export type Domain = Shown<typeof domainSchema>
 export type DomainRecord = Domain['records'][number]
 export type User = Shown<typeof userResource.schema>
@@ -70,7 +71,6 @@ export type TemplateDiff = Shown<typeof diffAnswer>
 export type PublishedTemplate = Shown<typeof publishedAnswer>
 export type TemplateDependent = Shown<typeof templateDependent.schema>
 
-export type DmarcSummary = Shown<typeof dmarcSummaryAnswer>
 export type DmarcSource = DmarcSummary['sources'][number]
 export type TlsSummary = Shown<typeof tlsSummaryAnswer>
 export type DomainReport = Shown<typeof domainReport.schema>

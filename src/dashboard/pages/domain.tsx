@@ -4,18 +4,19 @@ import { call, callForResponse } from '../api/client.ts'
 import type { Domain, DomainRecord } from '../api/types.ts'
 import { download } from '../download.ts'
 import { Answer } from '../parts/answer.tsx'
-import { ActionButton, useAction } from '../parts/controls.tsx'
+import { ActionButton, useCopy } from '../parts/controls.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Choice, Switch } from '../parts/fields.tsx'
-import { DnsRecord, isNeeded } from '../parts/dns-record.tsx'
-import { Note, Page, Panel } from '../parts/page.tsx'
+import { DnsRecord, isFound, purposeText } from '../parts/dns-record.tsx'
+import { DomainDmarc } from '../parts/domain-dmarc.tsx'
+import { DomainKeys } from '../parts/domain-keys.tsx'
+import { DomainProgress } from '../parts/domain-progress.tsx'
+import { DomainSettings } from '../parts/domain-settings.tsx'
+import { Page, Panel } from '../parts/page.tsx'
 import { State } from '../parts/state.tsx'
 import { Ago } from '../parts/time.tsx'
 import { mayChange } from '../rights.ts'
 import { navigate, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
-
-const isFound = ({ status }: DomainRecord): boolean => status === 'verified'
 
 export default function DomainPage({ params }: PageProps) {
   const [isWaiting, setWaiting] = useState(true)
@@ -33,19 +34,22 @@ export default function DomainPage({ params }: PageProps) {
   return <Shown domain={data} reload={domain.reload} />
 }
 
+/** The unfinished first. */
+const inOrder = (records: DomainRecord[]): DomainRecord[] => records.toSorted((one, other) => Number(isFound(one)) - Number(isFound(other)))
+
 function Shown({ domain, reload }: { domain: Domain; reload(): Promise<void> }) {
-  const { name, records, status } = domain
-  const needed = records.filter(isNeeded).toSorted((one, other) => Number(isFound(one)) - Number(isFound(other)))
-  const advised = records.filter((record) => !isNeeded(record))
-  const word = status === 'verified' ? undefined : t.domains.recordsFound(records.filter(isFound).length, records.length)
-  const check = async (): Promise<void> => {
-    await call(`/api/domains/${domain.id}/verify`, { method: 'POST' })
-    await reload()
-  }
-  const saveZone = async (): Promise<void> => {
-    const response = await callForResponse(`/api/domains/${domain.id}/zone`)
-    download(`${name}.zone`, 'text/dns', await response.blob())
-  }
+  const { name, zone, records, status } = domain
+  const published = records.filter(({ key }) => key !== 'next' && key !== 'retired')
+  const needed = inOrder(published.filter(({ required }) => required))
+  const advised = inOrder(published.filter(({ required }) => !required))
+  const word = status === 'verified' ? undefined : t.domains.recordsFound(published.filter(isFound).length, published.length)
+  const list = (some: DomainRecord[]) => (
+    <ul>
+      {some.map((record) => (
+        <DnsRecord key={`${record.name} ${record.type}`} record={record} zone={zone} />
+      ))}
+    </ul>
+  )
   return (
     <Page
       narrow
@@ -60,117 +64,79 @@ function Shown({ domain, reload }: { domain: Domain; reload(): Promise<void> }) 
           </span>
         </>
       }
-      actions={
-        <>
-          <ActionButton text={t.domain.zoneFile} icon="dl" run={saveZone} />
-          {mayChange() && <ActionButton text={t.domain.checkNow} icon="redo" main run={check} />}
-        </>
-      }
+      actions={<Actions domain={domain} reload={reload} />}
     >
-      <Progress domain={domain} />
-      <Panel heading={t.domain.needed} text={t.domain.neededHow(name)}>
-        <ul>
-          {needed.map((record) => (
-            <DnsRecord key={`${record.name} ${record.type}`} record={record} domain={name} />
-          ))}
-        </ul>
+      <DomainProgress domain={domain} reload={reload} />
+      <Panel heading={t.domain.needed} aside={<Prose name={name} zone={zone} records={published} />} text={t.domain.neededHow(zone)}>
+        {list(needed)}
       </Panel>
-      <Panel heading={t.domain.advised}>
-        <ul>
-          {advised.map((record) => (
-            <DnsRecord key={`${record.name} ${record.type}`} record={record} domain={name} />
-          ))}
-        </ul>
-      </Panel>
-      {mayChange() && <Settings domain={domain} reload={reload} />}
+      <Panel heading={t.domain.advised}>{list(advised)}</Panel>
+      {status === 'verified' && <DomainKeys domain={domain} reload={reload} />}
+      {status === 'verified' && <DomainDmarc domain={domain} />}
+      {mayChange() && <DomainSettings domain={domain} reload={reload} />}
+      {mayChange() && <Removal domain={domain} />}
     </Page>
   )
 }
 
-function Progress({ domain: { name, status, checked_at: checkedAt } }: { domain: Domain }) {
-  if (status === 'verified') return null
-  if (status === 'failed') {
-    return (
-      <Note tone="bad">
-        <p>
-          <b>{t.domain.failed}</b>
-        </p>
-        <p>{t.domain.failedHow}</p>
-      </Note>
-    )
+/** How soon the server may be asked to look again. */
+const askingMs = 10_000
+
+function Actions({ domain, reload }: { domain: Domain; reload(): Promise<void> }) {
+  const [isAsked, setAsked] = useState(false)
+  const check = async (): Promise<void> => {
+    await call(`/api/domains/${domain.id}/verify`, { method: 'POST' })
+    setAsked(true)
+    setTimeout(() => setAsked(false), askingMs)
+    await reload()
+  }
+  const saveZone = async (): Promise<void> => {
+    const response = await callForResponse(`/api/domains/${domain.id}/zone`)
+    download(`${domain.name}.zone`, 'text/dns', await response.blob())
   }
   return (
-    <Note tone="wait">
-      <p>
-        <b>{t.domain.lookingAgain}</b> {t.domain.askedDirectly(name)}
-      </p>
-      <p>
-        {t.domain.mayLeave}{' '}
-        {checkedAt !== null && (
-          <>
-            {t.domain.lastLook('')}
-            <Ago of={checkedAt} />
-          </>
-        )}
-      </p>
-    </Note>
+    <>
+      <ActionButton text={t.domain.zoneFile} icon="dl" run={saveZone} />
+      {mayChange() && <ActionButton text={t.domain.checkNow} icon="redo" main disabled={isAsked} run={check} />}
+    </>
   )
 }
 
-function Settings({ domain, reload }: { domain: Domain; reload(): Promise<void> }) {
-  const [asked, setAsked] = useState<'rotate' | 'remove' | null>(null)
-  const [change, setChange] = useState<Record<string, unknown>>({})
-  const path = `/api/domains/${domain.id}`
-  const { error, start } = useAction(async () => {
-    await call(path, { method: 'PATCH', body: change })
-    await reload()
-  })
-  const set = (changes: Record<string, unknown>): void => {
-    Object.assign(change, changes)
-    setChange({ ...change })
-    start()
-  }
-  const rotate = async (): Promise<void> => {
-    await call(`${path}/dkim/rotate`, { method: 'POST' })
-    await reload()
-  }
+/** The records as a letter to whoever looks after the DNS. */
+function Prose({ name, zone, records }: { name: string; zone: string; records: DomainRecord[] }) {
+  const described = records.map((record) =>
+    t.domain.proseRecord({
+      purpose: purposeText(record),
+      type: record.type === 'MX' ? t.domain.mxType(record.priority ?? 10) : record.type,
+      host: record.host,
+      value: record.value,
+    }),
+  )
+  const [copied, copy] = useCopy(t.domain.prose(name, zone, described.join('\n\n')))
+  return (
+    <button class="btn small" type="button" onClick={copy}>
+      {copied ? t.common.copied : t.domain.forColleague}
+    </button>
+  )
+}
+
+function Removal({ domain }: { domain: Domain }) {
+  const [isAsked, setAsked] = useState(false)
   const remove = async (): Promise<void> => {
-    await call(path, { method: 'DELETE' })
+    await call(`/api/domains/${domain.id}`, { method: 'DELETE' })
     invalidate('/api/domains')
     navigate('/domains')
   }
-  const policies = Object.entries(t.domain.tlsPolicies)
   return (
-    <Panel heading={t.domain.settings}>
-      <div class="body settings">
-        <Switch label={t.domain.subdomains} on={domain.subdomains} onChange={(subdomains) => set({ subdomains })} />
-        <Switch label={t.domain.openTracking} on={domain.open_tracking} onChange={(on) => set({ open_tracking: on })} />
-        <Switch label={t.domain.clickTracking} on={domain.click_tracking} onChange={(on) => set({ click_tracking: on })} />
-        <Choice label={t.domain.tls} value={domain.tls} options={policies} onValue={(tls) => set({ tls })} />
-        {error && (
-          <p class="fault" role="alert">
-            {error.message}
-          </p>
-        )}
-        <div class="acts">
-          <button class="btn" type="button" onClick={() => setAsked('rotate')}>
-            {t.domain.rotate}
-          </button>
-          <button class="btn" type="button" onClick={() => setAsked('remove')}>
-            {t.domain.remove}
-          </button>
-        </div>
-      </div>
-      {asked === 'rotate' && (
-        <Dialog heading={t.domain.rotate} button={t.domain.rotate} run={rotate} onClose={() => setAsked(null)}>
-          <p>{t.domain.rotateText}</p>
-        </Dialog>
-      )}
-      {asked === 'remove' && (
-        <Dialog heading={t.domain.remove} button={t.domain.remove} run={remove} onClose={() => setAsked(null)} typed={domain.name}>
+    <div class="acts">
+      <button class="btn" type="button" onClick={() => setAsked(true)}>
+        {t.domain.remove}
+      </button>
+      {isAsked && (
+        <Dialog heading={t.domain.remove} button={t.domain.remove} run={remove} onClose={() => setAsked(false)} typed={domain.name}>
           <p>{t.domain.removeText}</p>
         </Dialog>
       )}
-    </Panel>
+    </div>
   )
 }

@@ -7,46 +7,45 @@ import { State } from './state.tsx'
 
 type Purpose = 'dkim' | 'dkim2' | 'spf' | 'mx' | 'dmarc' | 'tracking'
 
-export function purposeOf({ record, type, value }: DomainRecord): Purpose {
+function purposeOf({ record, type, value }: DomainRecord): Purpose {
   if (record === 'DKIM') return value.includes('k=ed25519') ? 'dkim2' : 'dkim'
   if (record === 'SPF') return type === 'MX' ? 'mx' : 'spf'
   return record === 'DMARC' ? 'dmarc' : 'tracking'
 }
 
-/** Mail cannot leave without these. */
-export const isNeeded = (record: DomainRecord): boolean => ['dkim', 'spf', 'mx'].includes(purposeOf(record)) && record.keep_until === null
+/** What the record is for, in words. */
+export const purposeText = (record: DomainRecord): string => t.domain.purposes[purposeOf(record)] ?? record.record
 
-/** What is asked for at most DNS providers: the name without the domain. */
-export const hostOf = ({ name }: DomainRecord, domain: string): string => hostWithin(name, domain)
-
+/** A name below a domain without that domain. */
 export function hostWithin(name: string, domain: string): string {
   if (name === domain) return '@'
   return name.endsWith(`.${domain}`) ? name.slice(0, -domain.length - 1) : name
 }
 
-const statusOf = ({ status, found }: DomainRecord): string => {
+export const isFound = ({ status }: DomainRecord): boolean => status === 'verified'
+
+/** The word for what the last look showed. */
+function statusOf({ status, reason }: DomainRecord): string {
   if (status === 'verified') return 'found'
   if (status === 'temporary_failure' || status === 'not_started') return status
-  return found === null ? 'missing' : 'differs'
+  return reason ?? 'missing'
 }
 
 /** A record to publish, with what was found in its place; one that was found folds to a line. */
-export function DnsRecord({ record, domain }: { record: DomainRecord; domain: string }) {
-  const purpose = purposeOf(record)
-  const title = t.domain.purposes[purpose] ?? record.record
-  const host = hostOf(record, domain)
-  if (record.status === 'verified') {
+export function DnsRecord({ record, zone }: { record: DomainRecord; zone: string }) {
+  const title = purposeText(record)
+  if (isFound(record)) {
     return (
       <li class="rec done">
         <h3>{title}</h3>
         <details>
           <summary>
             <Icon name="right" />
-            {t.domain.at(record.type, host)}
+            {t.domain.at(record.type, record.host)}
           </summary>
-          <Values record={record} host={host} title={title} />
+          <Values record={record} zone={zone} title={title} />
         </details>
-        <State of="found" />
+        <State of={record.key === 'retired' ? 'retired' : 'found'} />
       </li>
     )
   }
@@ -56,14 +55,13 @@ export function DnsRecord({ record, domain }: { record: DomainRecord; domain: st
         <h3>{title}</h3>
         <State of={statusOf(record)} />
       </div>
-      <Values record={record} host={host} title={title} />
+      <Values record={record} zone={zone} title={title} />
     </li>
   )
 }
 
-function Values({ record, host, title }: { record: DomainRecord; host: string; title: string }) {
-  const { type, priority, value, found, status, keep_until: keepUntil } = record
-  const differs = status !== 'verified' && found !== null
+function Values({ record, zone, title }: { record: DomainRecord; zone: string; title: string }) {
+  const { name, host, type, priority, value, found, keep_until: keepUntil } = record
   return (
     <dl>
       <dt>{t.domain.type}</dt>
@@ -71,12 +69,19 @@ function Values({ record, host, title }: { record: DomainRecord; host: string; t
       <dt>{t.domain.host}</dt>
       <dd>
         <CopyValue value={host} name={`${t.domain.host}, ${title}`} />
+        <details>
+          <summary>
+            <Icon name="right" />
+            {t.domain.fullName}
+          </summary>
+          <CopyValue value={name} name={`${t.domain.fullName}, ${title}`} />
+        </details>
       </dd>
       <dt>{t.domain.value}</dt>
       <dd>
         <CopyValue value={value} name={`${t.domain.value}, ${title}`} oneLine={value.length > 100} />
       </dd>
-      {differs && (
+      {!isFound(record) && found !== null && (
         <>
           <dt>{t.domain.found}</dt>
           <dd class="found">
@@ -85,8 +90,28 @@ function Values({ record, host, title }: { record: DomainRecord; host: string; t
         </>
       )}
       <dd class="why">
-        {t.domain.why[purposeOf(record)]} {differs && t.domain.differs} {keepUntil !== null && t.domain.keepUntil(dayMonth(keepUntil))}
+        {t.domain.why[purposeOf(record)]} {whatToDo(record, zone)} {keepUntil !== null && t.domain.keepUntil(dayMonth(keepUntil))}
       </dd>
     </dl>
   )
+}
+
+/** What is wrong with what was found, and what to change. */
+function whatToDo(record: DomainRecord, zone: string): string {
+  if (isFound(record)) return ''
+  switch (record.reason) {
+    case 'several':
+      return t.domain.several
+    case 'doubled_name':
+      return t.domain.doubled(`${record.name}.${zone}`, record.host)
+    case 'unreachable':
+      return t.domain.unreachable
+    case 'differs': {
+      const [mechanism] = record.value.split(' ').slice(1)
+      const isSpf = /(?:^|\n)\s*v=spf1/i.test(record.found ?? '')
+      return purposeOf(record) === 'spf' && isSpf && mechanism !== undefined ? t.domain.differsSpf(mechanism) : t.domain.differs
+    }
+    default:
+      return ''
+  }
 }

@@ -14,10 +14,10 @@ export function ServerDomainRecords() {
   return (
     <Panel heading={t.health.serverDomain} text={t.health.serverDomainText}>
       <Answer of={domain}>
-        {({ name, records, server_records: own }) => (
+        {({ zone, records, server_records: own }) => (
           <ul>
             {records.map((record) => (
-              <DnsRecord key={`${record.name} ${record.value}`} record={record} domain={name} />
+              <DnsRecord key={`${record.name} ${record.value}`} record={record} zone={zone} />
             ))}
             {own.map(({ name: host, type, value, priority }) => (
               <li class="rec" key={`${type} ${host} ${value}`}>

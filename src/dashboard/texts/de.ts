@@ -298,6 +298,10 @@ export const de: Texts = {
     unsaved: 'Nicht gespeichert',
     found: 'Gefunden',
     differs: 'Weicht ab',
+    several: 'Mehrere',
+    doubled_name: 'Am falschen Namen',
+    unreachable: 'Keine Antwort',
+    retired: 'Signiert nicht mehr',
     missing: 'Noch nicht gefunden',
     held: 'Angehalten',
   },
@@ -636,10 +640,14 @@ export const de: Texts = {
     added: (when: string) => `Hinzugefügt ${when}`,
     zoneFile: 'Zonendatei',
     checkNow: 'Jetzt prüfen',
-    lookingAgain: 'Sterna sucht von selbst nach den Einträgen.',
+    looking: 'Die Einträge werden jetzt gesucht.',
+    lookingIn: (seconds: number) =>
+      `Nächste Suche in ${seconds < 60 ? count(seconds, 'Sekunde', 'Sekunden') : count(Math.round(seconds / 60), 'Minute', 'Minuten')}.`,
+    stopsAt: (time: string) => `Der Versand von dieser Domain endet am ${time}, wenn der fehlende Eintrag nicht zurückkommt.`,
+    lostSince: (time: string) => `Er fehlt seit ${time}.`,
     askedDirectly: (name: string) => `Die Nameserver von ${name} werden gefragt, ein neuer Eintrag zeigt sich also nach etwa einer Minute.`,
     mayLeave: 'Sie können diese Seite verlassen: Sterna sucht 72 Stunden lang weiter.',
-    lastLook: (when: string) => `Zuletzt geprüft ${when}`,
+    lastLook: 'Zuletzt geprüft',
     failed: 'Die Einträge wurden binnen 72 Stunden nicht gefunden.',
     failedHow: 'Veröffentlichen Sie sie, und prüfen Sie dann noch einmal.',
     needed: 'Nötig, bevor E-Mails hinauskönnen',
@@ -668,7 +676,55 @@ export const de: Texts = {
       dmarc: 'Was Empfänger mit E-Mails tun, die nicht von Ihnen sind, und wohin sie berichten (DMARC).',
       tracking: 'Wohin Links in E-Mails mit Tracking zuerst führen.',
     },
-    differs: 'Unter diesem Namen gibt es einen Eintrag, aber mit einem anderen Wert.',
+    fullName: 'Voller Name',
+    differs: 'Unter diesem Namen gibt es einen Eintrag, aber mit einem anderen Wert. Ändern Sie ihn in den obigen.',
+    differsSpf: (mechanism: string) =>
+      `Unter diesem Namen gibt es einen Eintrag, aber er erlaubt diesen Server nicht: Fügen Sie ${mechanism} hinzu. Ein zweiter SPF-Eintrag ` +
+      'würde beide unwirksam machen.',
+    several: 'Unter diesem Namen gibt es mehrere SPF-Einträge, deshalb beachten Empfänger keinen. Behalten Sie einen, in dem alles steht.',
+    doubled: (name: string, host: string) =>
+      `Er wurde unter ${name} gefunden: Ihr DNS-Anbieter hängt die Domain selbst an. Tragen Sie dort ${host} ein, ohne die Domain.`,
+    unreachable: 'Die Nameserver haben nicht geantwortet. Sterna fragt weiter.',
+    forColleague: 'Text für Kollegen',
+    prose: (name: string, zone: string, records: string) =>
+      `Hallo,\n\ndamit E-Mails von ${name} gesendet werden können, bitte diese Einträge ins DNS von ${zone} aufnehmen. Die Hosts stehen ohne ` +
+      `die Domain da; die meisten Anbieter hängen sie selbst an.\n\n${records}\n\nVielen Dank!\n`,
+    proseRecord: ({ purpose, type, host, value }: { purpose: string; type: string; host: string; value: string }) =>
+      `${purpose}\n  Typ: ${type}\n  Host: ${host}\n  Wert: ${value}`,
+    keys: 'DKIM-Schlüssel',
+    signingKeys: (n: number) =>
+      `E-Mails werden mit ${count(n, 'Schlüssel', 'Schlüsseln')} signiert. Ersetzen Sie sie etwa jährlich, oder wenn jemand einen kennen könnte.`,
+    nextKeys: 'Neue Schlüssel warten auf ihre Einträge. Mit den jetzigen wird signiert, bis alle Nameserver die neuen zeigen.',
+    retiredKeys:
+      'Alte Schlüssel signieren nicht mehr. Lassen Sie ihre Einträge bis zum gezeigten Tag stehen: E-Mails, die sie signiert haben, sind noch ' +
+      'unterwegs.',
+    rotateSteps: [
+      'Neue Schlüssel werden jetzt erzeugt, und ihre Einträge erscheinen hier.',
+      'Sie veröffentlichen diese Einträge neben den alten. Sterna sucht einen Tag lang alle zwei Minuten nach ihnen.',
+      'Sobald alle Nameserver sie zeigen, wird mit den neuen Schlüsseln signiert.',
+      'Die alten Einträge müssen bis zu dem Tag bleiben, der dann gezeigt wird, für E-Mails, die noch unterwegs sind.',
+    ],
+    rotateAgain: 'Schlüssel, die noch auf ihre Einträge warten, werden verworfen: Entfernen Sie diese Einträge.',
+    dmarc: 'E-Mails in Ihrem Namen (DMARC)',
+    policy: (policy: string | null): string =>
+      policy === null
+        ? 'Es gibt keine Richtlinie.'
+        : policy === 'none'
+          ? 'Empfänger lassen alles durch und berichten (p=none).'
+          : `Empfänger ${policy === 'reject' ? 'lehnen ab' : 'stellen in Quarantäne'}, was nicht von Ihnen ist (p=${policy}).`,
+    passed: (rate: string, messages: string) => `${rate} von ${messages} Nachrichten der letzten 30 Tage haben bestanden.`,
+    noReports: 'In den letzten 30 Tagen hat niemand berichtet.',
+    adviceSteps: {
+      publish: 'Veröffentlichen Sie eine Richtlinie.',
+      wait: 'Warten Sie auf weitere Berichte.',
+      fix: 'Bringen Sie zuerst in Ordnung, was nicht besteht.',
+      tighten: 'Sie können die Richtlinie verschärfen.',
+      keep: 'Es ist nichts zu tun.',
+    },
+    seeReports: 'Die Berichte ansehen',
+    adviceRecord: (name: string) => `TXT-Eintrag bei ${name}`,
+    trackingHost: 'Tracking-Host',
+    trackingHostHint: (name: string) => `Ein Name unter ${name}, zum Beispiel links. Sein Eintrag wird dann oben gezeigt.`,
     settings: 'Einstellungen',
     subdomains: 'Auch Absenderadressen an Subdomains',
     tls: 'Verschlüsselung',
@@ -678,9 +734,7 @@ export const de: Texts = {
     },
     openTracking: 'Öffnen verfolgen',
     clickTracking: 'Klicks verfolgen',
-    rotate: 'Neue DKIM-Schlüssel',
-    rotateText:
-      'Neue Schlüssel werden erzeugt. Veröffentlichen Sie deren Einträge: Sobald sie gefunden sind, wird mit ihnen signiert. Die Einträge der alten Schlüssel müssen bis zu dem Tag bleiben, der dann gezeigt wird.',
+    rotate: 'Neue Schlüssel',
     remove: 'Domain entfernen',
     removeText:
       'Von ihr wird nichts mehr angenommen, und Schlüssel, die auf sie beschränkt sind, senden nicht mehr. Angenommene E-Mails gehen noch hinaus.',

@@ -299,6 +299,10 @@ export const en = {
     unsaved: 'Not saved',
     found: 'Found',
     differs: 'Differs',
+    several: 'Several',
+    doubled_name: 'At the wrong name',
+    unreachable: 'No answer',
+    retired: 'Signs no more',
     missing: 'Not found yet',
     held: 'Held',
   } as Record<string, string>,
@@ -642,10 +646,14 @@ export const en = {
     added: (when: string) => `Added ${when}`,
     zoneFile: 'Zone file',
     checkNow: 'Check now',
-    lookingAgain: 'Sterna looks for the records by itself.',
+    looking: 'Looking for the records now.',
+    lookingIn: (seconds: number) =>
+      `Looking again in ${seconds < 60 ? count(seconds, 'second', 'seconds') : count(Math.round(seconds / 60), 'minute', 'minutes')}.`,
+    stopsAt: (time: string) => `Sending from this domain stops at ${time}, unless the missing record comes back.`,
+    lostSince: (time: string) => `It has been missing since ${time}.`,
     askedDirectly: (name: string) => `The name servers of ${name} are asked, so a new record shows within a minute or so.`,
     mayLeave: 'You can leave this page: Sterna goes on looking for 72 hours.',
-    lastLook: (when: string) => `Last look ${when}.`,
+    lastLook: 'Last look',
     failed: 'The records were not found within 72 hours.',
     failedHow: 'Publish them, then check again.',
     needed: 'Needed before mail can leave',
@@ -674,7 +682,53 @@ export const en = {
       dmarc: 'What receivers do with mail that is not yours, and where they report (DMARC).',
       tracking: 'Where links of tracked emails lead first.',
     } as Record<string, string>,
-    differs: 'There is a record at this name, but with another value.',
+    fullName: 'Full name',
+    differs: 'There is a record at this name, but with another value. Change it to the one above.',
+    differsSpf: (mechanism: string) =>
+      `There is a record at this name, but it does not allow this server: add ${mechanism} to it. A second SPF record would break both.`,
+    several: 'There are several SPF records at this name, so receivers ignore them all. Keep one that has everything.',
+    doubled: (name: string, host: string) =>
+      `It was found at ${name}: your DNS provider appends the domain by itself. Enter ${host} there, without the domain.`,
+    unreachable: 'The name servers did not answer. Sterna goes on asking.',
+    forColleague: 'Text for a colleague',
+    prose: (name: string, zone: string, records: string) =>
+      `Hello,\n\nso that mail can be sent from ${name}, please add these records to the DNS of ${zone}. The hosts are without the domain; most ` +
+      `providers append it by themselves.\n\n${records}\n\nThank you!\n`,
+    proseRecord: ({ purpose, type, host, value }: { purpose: string; type: string; host: string; value: string }) =>
+      `${purpose}\n  Type: ${type}\n  Host: ${host}\n  Value: ${value}`,
+    keys: 'DKIM keys',
+    signingKeys: (n: number) =>
+      `Mail is signed with ${count(n, 'key', 'keys')}. Replace them about once a year, or when somebody may know one.`,
+    nextKeys: 'New keys wait for their records. Mail is signed with the present ones until every name server shows the new ones.',
+    retiredKeys:
+      'Old keys sign no more. Leave their records in place until the day that is shown: mail that they signed is still under way.',
+    rotateSteps: [
+      'New keys are made now, and their records are shown here.',
+      'You publish these records beside the old ones. Sterna looks for them every two minutes for a day.',
+      'Once all name servers show them, mail is signed with the new keys.',
+      'The old records must stay until the day that is shown then, for mail that is still under way.',
+    ],
+    rotateAgain: 'Keys that still wait for their records are dropped: remove those records.',
+    dmarc: 'Mail in your name (DMARC)',
+    policy: (policy: string | null): string =>
+      policy === null
+        ? 'There is no policy.'
+        : policy === 'none'
+          ? 'Receivers let everything through and report (p=none).'
+          : `Receivers ${policy === 'reject' ? 'refuse' : 'put into quarantine'} what is not yours (p=${policy}).`,
+    passed: (rate: string, messages: string) => `${rate} of ${messages} messages of the last 30 days passed.`,
+    noReports: 'Nobody has reported in the last 30 days.',
+    adviceSteps: {
+      publish: 'Publish a policy.',
+      wait: 'Wait for more reports.',
+      fix: 'Mend what does not pass first.',
+      tighten: 'You may tighten the policy.',
+      keep: 'Nothing to do.',
+    } as Record<string, string>,
+    seeReports: 'See the reports',
+    adviceRecord: (name: string) => `TXT record at ${name}`,
+    trackingHost: 'Tracking host',
+    trackingHostHint: (name: string) => `A name below ${name}, such as links. Its record is then shown above.`,
     settings: 'Settings',
     subdomains: 'Sender addresses at subdomains too',
     tls: 'Encryption',
@@ -684,9 +738,7 @@ export const en = {
     } as Record<string, string>,
     openTracking: 'Track opens',
     clickTracking: 'Track clicks',
-    rotate: 'New DKIM keys',
-    rotateText:
-      'New keys are made. Publish their records: mail is signed with them once they are found. The records of the old keys must stay until the day that is shown then.',
+    rotate: 'New keys',
     remove: 'Remove the domain',
     removeText: 'Nothing more is accepted from it, and keys that are limited to it no longer send. Mail that was accepted still goes out.',
     notFound: 'You have no such domain.',

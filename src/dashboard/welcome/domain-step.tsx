@@ -4,7 +4,7 @@ import { call, callForResponse } from '../api/client.ts'
 import type { Domain } from '../api/types.ts'
 import { download } from '../download.ts'
 import { ActionButton } from '../parts/controls.tsx'
-import { DnsRecord, isNeeded } from '../parts/dns-record.tsx'
+import { DnsRecord } from '../parts/dns-record.tsx'
 import { Field } from '../parts/fields.tsx'
 import { Form } from '../parts/form.tsx'
 import { Link } from '../router.tsx'
@@ -63,7 +63,7 @@ function Records({ id }: { id: string }) {
     return () => clearInterval(timer)
   }, [path])
   if (domain === undefined) return null
-  const { name, records } = domain
+  const { name, zone, records } = domain
   const saveZone = async (): Promise<void> => {
     const response = await callForResponse(`${path}/zone`)
     download(`${name}.zone`, 'text/dns', await response.blob())
@@ -71,13 +71,15 @@ function Records({ id }: { id: string }) {
   return (
     <>
       <p class="sum">
-        {t.domain.neededHow(name)} {t.domain.mayLeave}
+        {t.domain.neededHow(zone)} {t.domain.mayLeave}
       </p>
       <section class="panel" aria-label={t.domain.needed}>
         <ul>
-          {records.filter(isNeeded).map((record) => (
-            <DnsRecord key={`${record.name} ${record.type}`} record={record} domain={name} />
-          ))}
+          {records
+            .filter(({ required }) => required)
+            .map((record) => (
+              <DnsRecord key={`${record.name} ${record.type}`} record={record} zone={zone} />
+            ))}
         </ul>
       </section>
       <div class="acts">

@@ -98,13 +98,19 @@ test('a domain is added, published, verified, changed and removed', async () => 
     status: 'not_started',
     found: null,
     checked_at: null,
+    host: 'links',
+    required: false,
+    reason: null,
+    key: null,
   })
+  expect(made.body).toMatchObject({ zone: 'xn--bcher-kva.example', next_check_at: '2026-11-21T06:10:00.000Z', stops_at: null })
   const id = String(made.body['id'])
   expect((await call('GET', `/${id}`)).body).toEqual(made.body)
   expect((await call('GET', `/${encodeURIComponent('bücher.example')}`)).body).toEqual(made.body)
   expect((await call('GET', '')).body).toEqual({ object: 'list', has_more: false, data: [made.body] })
 
   dns.zone['send.xn--bcher-kva.example'] = { txt: ['v=spf1 -all'] }
+  dns.zone['_dmarc.xn--bcher-kva.example.xn--bcher-kva.example'] = { txt: ['v=DMARC1; p=none'] }
   expect(await call('POST', `/${id}/verify`)).toMatchObject({ status: 200, body: { object: 'domain', id } })
   const again = await call('POST', `/${id}/verify`)
   expect([again.status, again.body.name, again.headers.get('retry-after')]).toEqual([429, 'rate_limit_exceeded', '10'])
@@ -115,8 +121,12 @@ test('a domain is added, published, verified, changed and removed', async () => 
     value: 'v=spf1 a:relay.example ~all',
     found: 'v=spf1 -all',
     status: 'pending',
+    host: 'send',
+    required: true,
+    reason: 'differs',
   })
 
+  expect((pending['records'] as unknown[])[4]).toMatchObject({ host: '_dmarc', reason: 'doubled_name', found: null })
   expect((await call('PATCH', `/${id}`, { tls: 'enforced', tracking_subdomain: null, subdomains: false })).body).toEqual({
     object: 'domain',
     id,

@@ -1,0 +1,60 @@
+import { useRef, useState } from 'preact/hooks'
+import { call } from '../api/client.ts'
+import type { Domain } from '../api/types.ts'
+import { t } from '../texts/texts.ts'
+import { ActionButton, useAction } from './controls.tsx'
+import { Choice, Field, Switch } from './fields.tsx'
+import { Panel } from './page.tsx'
+
+/** What applies to all mail of the domain. */
+export function DomainSettings({ domain, reload }: { domain: Domain; reload(): Promise<void> }) {
+  const waiting = useRef<Record<string, unknown>>({})
+  const [host, setHost] = useState(domain.tracking_subdomain ?? '')
+  const path = `/api/domains/${domain.id}`
+  const save = (changes: Record<string, unknown>): Promise<void> => call(path, { method: 'PATCH', body: changes }).then(reload)
+  const { error, start } = useAction(async () => {
+    // What is changed while a change is under way follows it.
+    while (Object.keys(waiting.current).length > 0) {
+      const changes = waiting.current
+      waiting.current = {}
+      await save(changes)
+    }
+  })
+  const set = (changes: Record<string, unknown>): void => {
+    Object.assign(waiting.current, changes)
+    start()
+  }
+  const policies = Object.entries(t.domain.tlsPolicies)
+  const wantedHost = host.trim() === '' ? null : host.trim()
+  return (
+    <Panel heading={t.domain.settings}>
+      <div class="body settings">
+        <Switch label={t.domain.subdomains} on={domain.subdomains} onChange={(subdomains) => set({ subdomains })} />
+        <Choice label={t.domain.tls} value={domain.tls} options={policies} onValue={(tls) => set({ tls })} />
+        <Switch label={t.domain.openTracking} on={domain.open_tracking} onChange={(on) => set({ open_tracking: on })} />
+        <Switch label={t.domain.clickTracking} on={domain.click_tracking} onChange={(on) => set({ click_tracking: on })} />
+        {error && (
+          <p class="fault" role="alert">
+            {error.message || t.offline}
+          </p>
+        )}
+        <div class="inline">
+          <Field
+            label={t.domain.trackingHost}
+            hint={t.domain.trackingHostHint(domain.name)}
+            value={host}
+            onValue={setHost}
+            autocomplete="off"
+            spellcheck={false}
+            maxLength={32}
+          />
+          <ActionButton
+            text={t.common.save}
+            disabled={wantedHost === domain.tracking_subdomain}
+            run={() => save({ tracking_subdomain: wantedHost })}
+          />
+        </div>
+      </div>
+    </Panel>
+  )
+}

@@ -15,6 +15,7 @@ import type { diffAnswer, publishedAnswer, templateDependent, templateVersionIte
 import type { accountResource } from '../../http/api/account-operations.ts'
 import type { auditEntry } from '../../http/api/audit-operations.ts'
 import type { invitedUser, userResource } from '../../http/api/user-operations.ts'
+import type { checksAnswer } from '../../http/api/email-check-operations.ts'
 import type { headerField } from '../../http/api/email-source-operations.ts'
 import type { attachmentAnswer, attemptResource, emailItem, emailResource } from '../../http/api/email-resource.ts'
 import type { domainSchema } from '../../http/api/domain-resource.ts'
@@ -34,6 +35,7 @@ export type EmailItem = Shown<typeof emailItem.schema>
 export type Email = Shown<typeof emailResource.schema>
 export type EmailRecipient = Email['recipients'][number]
 export type Attempt = Shown<typeof attemptResource.schema>
+export type EmailChecks = Shown<typeof checksAnswer>
 export type HeaderField = Shown<typeof headerField>
 export type Attachment = Shown<typeof attachmentAnswer>
 

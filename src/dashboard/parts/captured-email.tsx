@@ -9,6 +9,7 @@ import { Link, navigate } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { Answer } from './answer.tsx'
 import { ActionButton } from './controls.tsx'
+import { EmailChecks } from './email-checks.tsx'
 import { EmailContent } from './email-content.tsx'
 import { DownloadEmail } from './email-parts.tsx'
 import { EmailTimeline } from './email-timeline.tsx'
@@ -82,6 +83,7 @@ function Shown({ email }: { email: Email }) {
         email={email}
         sandbox
         first={isNarrow ? 'phone' : 'desktop'}
+        middle={{ checks: { word: t.mail.checksTab, show: () => <EmailChecks id={email.id} sandbox /> } }}
         last={{ events: { word: t.sandbox.events, show: () => <Events email={email} /> } }}
       />
     </>

@@ -621,6 +621,18 @@ export const de: Texts = {
     dark: 'Dunkel',
     notLoaded: 'Bilder aus dem Netz werden nicht geladen.',
     load: 'Laden',
+    checksTab: 'Prüfungen',
+    checks: {
+      text_part: 'Textteil',
+      pictures: 'Bilder',
+      size: 'Größe',
+      unsubscribe: 'Abmelden',
+      placeholders: 'Platzhalter',
+      support: 'Mailprogramme',
+      links: 'Links',
+    },
+    fetchLinks: 'Links abrufen',
+    fetchLinksText: 'Um zu sehen, ob sie antworten. Ein Link kann etwas auslösen, wenn er abgerufen wird.',
     cutSource: (shown: string, whole: string) => `Die ersten ${shown} von ${whole}. Laden Sie sie herunter, um alles zu sehen.`,
   },
   domains: {

@@ -627,6 +627,18 @@ export const en = {
     dark: 'Dark',
     notLoaded: 'Pictures from the web are not loaded.',
     load: 'Load',
+    checksTab: 'Checks',
+    checks: {
+      text_part: 'Text part',
+      pictures: 'Pictures',
+      size: 'Size',
+      unsubscribe: 'Unsubscribing',
+      placeholders: 'Placeholders',
+      support: 'Mail programs',
+      links: 'Links',
+    } as Record<string, string>,
+    fetchLinks: 'Fetch the links',
+    fetchLinksText: 'To see whether they answer. A link may do something when it is fetched.',
     cutSource: (shown: string, whole: string) => `The first ${shown} of ${whole}. Download it to see all of it.`,
   },
   domains: {

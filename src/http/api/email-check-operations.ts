@@ -24,7 +24,7 @@ const finding = z
   })
   .meta({ id: 'EmailFinding' })
 
-const checksAnswer = z.object({ object: z.literal('checks'), findings: z.array(finding) }).meta({ id: 'EmailChecks' })
+export const checksAnswer = z.object({ object: z.literal('checks'), findings: z.array(finding) }).meta({ id: 'EmailChecks' })
 
 const mostVisited = 20
 const visitedAtOnce = 5

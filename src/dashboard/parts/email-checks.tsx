@@ -1,0 +1,43 @@
+import { useState } from 'preact/hooks'
+import { useApi } from '../api/cache.ts'
+import type { EmailChecks as Checks } from '../api/types.ts'
+import { t } from '../texts/texts.ts'
+import { Answer } from './answer.tsx'
+import { State } from './state.tsx'
+
+const order = ['warning', 'ok', 'skipped']
+
+/** What readers and their mail programs will make of an email. Its links are fetched only when somebody asks for that. */
+export function EmailChecks({ id, sandbox }: { id: string; sandbox: boolean }) {
+  const [withLinks, setWithLinks] = useState(false)
+  const checks = useApi<Checks>(`/api/emails/${id}/checks${withLinks ? '?links=true' : ''}`, { sandbox })
+  return (
+    <>
+      <Answer of={checks} rows={7}>
+        {({ findings }) => (
+          <ul class="stack">
+            {findings
+              .toSorted((one, other) => order.indexOf(one.status) - order.indexOf(other.status))
+              .map(({ check, status, what, advice }, place) => (
+                <li key={place}>
+                  <h3>
+                    {t.mail.checks[check] ?? check} <State of={status} />
+                  </h3>
+                  <p class="reason">{what}</p>
+                  {advice !== null && <p class="muted">{advice}</p>}
+                </li>
+              ))}
+          </ul>
+        )}
+      </Answer>
+      {!withLinks && (
+        <p>
+          <button class="btn small" type="button" onClick={() => setWithLinks(true)}>
+            {t.mail.fetchLinks}
+          </button>{' '}
+          <span class="muted">{t.mail.fetchLinksText}</span>
+        </p>
+      )}
+    </>
+  )
+}

@@ -109,15 +109,24 @@ function Table({ keys, onAsk }: { keys: ApiKey[]; onAsk(asked: Asked): void }) {
   )
 }
 
+const dayMs = 24 * 60 * 60 * 1000
+
 function MakeKey({ onMade, onClose }: { onMade(token: string): void; onClose(): void }) {
   const domains = useApi<List<Domain>>('/api/domains?limit=100')
   const [name, setName] = useState('')
   const [permission, setPermission] = useState('sending_access')
   const [domainId, setDomainId] = useState('')
   const [sandbox, setSandbox] = useState(false)
+  const [days, setDays] = useState('0')
   const permissions = Object.entries(t.keys.permissions).filter(([each]) => isOperator() || (each !== 'operator' && each !== 'metrics'))
   const make = async (): Promise<void> => {
-    const body = { name, permission, sandbox, ...(permission === 'sending_access' && domainId !== '' ? { domain_id: domainId } : {}) }
+    const body = {
+      name,
+      permission,
+      sandbox,
+      domain_id: permission === 'sending_access' && domainId !== '' ? domainId : null,
+      expires_at: days === '0' ? null : new Date(Date.now() + Number(days) * dayMs).toISOString(),
+    }
     onMade((await call<{ token: string }>('/api/api-keys', { method: 'POST', body })).token)
   }
   return (
@@ -132,17 +141,24 @@ function MakeKey({ onMade, onClose }: { onMade(token: string): void; onClose(): 
           onValue={setDomainId}
         />
       )}
+      <Choice label={t.keys.expiry} value={days} options={Object.entries(t.keys.expiries)} onValue={setDays} />
       <Switch label={t.keys.sandboxLabel} on={sandbox} onChange={setSandbox} />
     </Dialog>
   )
 }
 
 function RotateKey({ apiKey, onMade, onClose }: { apiKey: ApiKey; onMade(token: string): void; onClose(): void }) {
-  const rotate = async (): Promise<void> =>
-    onMade((await call<{ token: string }>(`/api/api-keys/${apiKey.id}/rotate`, { method: 'POST' })).token)
+  const [overlap, setOverlap] = useState('86400')
+  const [isForced, setForced] = useState(false)
+  const rotate = async (): Promise<void> => {
+    const body = { overlap_seconds: Number(overlap), force: isForced }
+    onMade((await call<{ token: string }>(`/api/api-keys/${apiKey.id}/rotate`, { method: 'POST', body })).token)
+  }
   return (
     <Dialog heading={t.keys.rotate} button={t.keys.rotate} run={rotate} onClose={onClose}>
-      <p>{t.keys.rotateText}</p>
+      <p>{t.keys.rotateText(apiKey.name)}</p>
+      <Choice label={t.keys.overlap} value={overlap} options={Object.entries(t.keys.overlaps)} onValue={setOverlap} />
+      <Switch label={t.keys.endEarlier} on={isForced} onChange={setForced} />
     </Dialog>
   )
 }

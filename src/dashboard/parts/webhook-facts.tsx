@@ -4,9 +4,9 @@ import { t } from '../texts/texts.ts'
 import { Age } from './time.tsx'
 
 /** The share of the last day's deliveries that were taken. */
-export function SuccessRate({ stats: { success, failed } }: Pick<Webhook, 'stats'>) {
+export function SuccessRate({ stats: { success, failed, pending } }: Pick<Webhook, 'stats'>) {
   const ended = success + failed
-  if (ended === 0) return <span class="muted">{t.webhooks.nothingPosted}</span>
+  if (ended === 0) return <span class="muted">{pending === 0 ? t.webhooks.nothingPosted : t.webhooks.waits(number(pending))}</span>
   return (
     <>
       {percent(success / ended)} <span class="muted">{t.webhooks.ofDeliveries(number(ended))}</span>

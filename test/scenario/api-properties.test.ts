@@ -99,6 +99,9 @@ function summaryOf(succeeded: Map<string, number>, statuses: Map<number, number>
   return `${rarest.length} of ${succeeded.size} endpoints with success, the rarest ${rare}\n${answers}`
 }
 
+const inSandbox =
+  /^POST (?:\/compat\/|\/api\/(?:send|emails|emails\/batch|templates\/\{idOrAlias\}\/test)$)|^DELETE \/api\/emails(?:\/\{id\})?$/
+
 /** Somebody of every permission, what there is from the beginning, and what can be made and known of it. */
 async function prepare(relay: TestRelay, document: OpenApiDocument, check: AnswerCheck) {
   const { accounts, apiKeys, sendingDomains } = relay.relay.services
@@ -137,14 +140,15 @@ async function prepare(relay: TestRelay, document: OpenApiDocument, check: Answe
     const { id: event = '' } = known.parametersFor('/api/events/{id}', number)
     return { template, account, name: `new${number}.example`, alias: `new-${number}`, email: `new${number}@example.com`, event }
   }
-  /** Most of what is sent comes from addresses that may be sent from in the sandbox alone. */
+  /** Most of what is sent comes from addresses that may be sent from in the sandbox alone, and only there emails are deleted. */
   const tokenFor = ({ token, method, template }: GeneratedRequest): string =>
-    tokens[token] === operator &&
-    method === 'POST' &&
-    /^\/compat\/|^\/api\/(?:send|emails|emails\/batch|templates\/\{idOrAlias\}\/test)$/.test(template)
-      ? rehearsing
-      : tokens[token]!
-  return { tokenFor, known, own, makerFor: fittingObjects({ relay, call, keep: (id) => known.keep(id), document }) }
+    tokens[token] === operator && inSandbox.test(`${method} ${template}`) ? rehearsing : tokens[token]!
+  return {
+    tokenFor,
+    known,
+    own,
+    makerFor: fittingObjects({ relay, call, rehearse: callWith(rehearsing, relay, check), keep: (id) => known.keep(id), document }),
+  }
 }
 
 /** The lists of other services, whose documents say what they take; `test/peer/clients/compat-lists.test.ts` has success with them. */

@@ -3,10 +3,10 @@ import { made } from './owned-objects.ts'
 import { startReceiver, status } from './webhook-receiver.ts'
 
 /** Emails in the state that a change of them needs. */
-export function emails({ relay, call, next }: MakerServices): Makers {
-  const send = async (fields: Record<string, unknown>): Promise<string> =>
+export function emails({ relay, call, rehearse, next }: MakerServices): Makers {
+  const send = async (fields: Record<string, unknown>, by = call): Promise<string> =>
     (
-      await made(call, '/api/emails', {
+      await made(by, '/api/emails', {
         from: 'app@sender.example',
         to: `delivered+${next()}@simulator.test`,
         subject: 'Hello',
@@ -19,6 +19,16 @@ export function emails({ relay, call, next }: MakerServices): Makers {
   })
   return {
     'PATCH /api/emails/{id}': scheduled,
+    '/api/emails/{id}/attachments/{attachment_id}': async () => {
+      const id = await send({ attachments: [{ filename: 'note.txt', content: 'SGVsbG8=' }] })
+      const { data } = (await call('GET', `/api/emails/${id}/attachments`)).body
+      return { parameters: { id, attachment_id: data[0].id } }
+    },
+    'DELETE /api/emails/{id}': async () => ({ parameters: { id: await send({}, rehearse) } }),
+    '/preview/{token}': async () => {
+      const { url } = await made(call, '/api/previews', { html: '<p>Hello</p>' })
+      return { parameters: { token: url.split('/').at(-1) } }
+    },
     'POST /api/emails/{id}/cancel': scheduled,
     'POST /api/emails/{id}/resend': async () => {
       const id = await send({ to: `softbounced+${next()}@simulator.test` })

@@ -18,6 +18,8 @@ export interface MakerServices {
   relay: TestRelay
   /** As an operator with a live key. */
   call: Call
+  /** With a key of the sandbox. */
+  rehearse: Call
   /** Has others leave the object with this id alone. */
   keep(id: string): void
   /** A new number at each call. */

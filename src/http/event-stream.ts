@@ -43,7 +43,7 @@ export class EventStream extends Readable {
   #isReading = false
   #isOver = false
   #restsUntil = 0
-  #cancelRest: CancelTimer = () => {}
+  #cancelRest: CancelTimer | null = null
   #heartbeatsWaited = 0
   #unfollow: () => void = () => {}
   #cancelHeartbeat: CancelTimer = () => {}
@@ -81,7 +81,7 @@ export class EventStream extends Readable {
     this.#isOver = true
     this.#unfollow()
     this.#cancelHeartbeat()
-    this.#cancelRest()
+    this.#cancelRest?.()
     callback(error)
   }
 
@@ -124,8 +124,10 @@ export class EventStream extends Readable {
   #isResting(): boolean {
     const { clock } = this.#services
     if (clock.now() >= this.#restsUntil) return false
-    this.#cancelRest()
-    this.#cancelRest = clock.at(this.#restsUntil, () => void this.#advance())
+    this.#cancelRest ??= clock.at(this.#restsUntil, () => {
+      this.#cancelRest = null
+      void this.#advance()
+    })
     return true
   }
 

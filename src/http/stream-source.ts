@@ -27,7 +27,7 @@ export const eventSource = (feed: EventFeed): StreamSource => ({
 })
 
 /**
- * Which emails changed. Each message makes a page fetch what it shows, so together all streams cause at most ten fetches a second.
+ * Which emails changed. Each message makes a page fetch what it shows, so together all streams cause at most five fetches a second.
  */
 export const changeSource = (changes: EmailChanges): StreamSource => ({
   async read(scope, place) {
@@ -35,7 +35,7 @@ export const changeSource = (changes: EmailChanges): StreamSource => ({
     const data = { object: 'email_changes', email_ids: emailIds, has_more: hasMore }
     return { text: emailIds.length === 0 ? '' : `data: ${JSON.stringify(data)}\n\n`, place: end, hasMore: false }
   },
-  restMs: (open) => Math.max(500, open * 100),
+  restMs: (open) => Math.max(500, open * 200),
 })
 
 /** JSON has no line breaks, so the data is one line. */

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
-import { onEmailChange } from '../api/live.ts'
+import { liveState, onEmailChange } from '../api/live.ts'
 import type { Domain, EmailItem, List } from '../api/types.ts'
 import { csvOf, download } from '../download.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
@@ -41,7 +41,7 @@ export default function Emails({ query }: PageProps) {
     if (value) asked.set(name, value)
   }
   const isFirstPage = !query.has('after')
-  const list = useApi<List<EmailItem>>(`/api/emails?${asked}`, { everyMs: isFirstPage ? 15_000 : null })
+  const list = useApi<List<EmailItem>>(`/api/emails?${asked}`, { everyMs: isFirstPage && liveState.value === 'polling' ? 15_000 : null })
   const arrived = useArrivals(isFirstPage, list.data?.data[0]?.id ?? '', list.reload)
   const isFiltered = filters.some((name) => query.has(name))
   const currentTab = Object.entries(tabs).find(([, status]) => status === query.get('status'))?.[0] ?? ''

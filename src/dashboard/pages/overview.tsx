@@ -19,7 +19,7 @@ import { hasLeftWelcome } from '../welcome/left.ts'
 const shownPeriods = ['24h', '7d', '30d']
 
 /** How often the figures are fetched again; the latest emails are live. */
-const figuresMs = 15_000
+const figuresMs = 30_000
 const counts = 'sent,delivered,bounced,bounced_permanent,bounced_transient,complained,failed,delivery_rate,bounce_rate,complaint_rate'
 
 export default function Overview({ query }: PageProps) {

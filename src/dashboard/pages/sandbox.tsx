@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { invalidate, useApi } from '../api/cache.ts'
 import { call } from '../api/client.ts'
-import { onEmailChange } from '../api/live.ts'
+import { liveState, onEmailChange } from '../api/live.ts'
 import type { EmailItem, List } from '../api/types.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
 import { CapturedEmail } from '../parts/captured-email.tsx'
@@ -26,7 +26,7 @@ export default function Sandbox({ params, query }: PageProps) {
   const after = query.get('after')
   const list = useApi<List<EmailItem>>(`/api/emails?limit=${pageSize}${after === null ? '' : `&after=${after}`}`, {
     sandbox: true,
-    everyMs: after === null ? 15_000 : null,
+    everyMs: after === null && liveState.value === 'polling' ? 15_000 : null,
   })
   useEffect(() => onEmailChange(() => void list.reload(), { sandbox: true }), [after])
   const [asked, setAsked] = useState<'connect' | 'empty' | null>(null)

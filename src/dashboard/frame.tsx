@@ -51,6 +51,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
             </p>
           )}
           <SandboxLine />
+          <SuspendedLine />
           {actingIn.value !== null && <OtherAccount id={actingIn.value} />}
           {children}
         </div>
@@ -82,6 +83,17 @@ function SandboxLine() {
   return (
     <p class="offline quiet">
       {t.sandbox.wholeServer} <Link href="/sandbox">{t.sandbox.title}</Link>
+    </p>
+  )
+}
+
+/** Says why nothing is sent, on every page of such an account. */
+function SuspendedLine() {
+  const account = useApi<Account>('/api/account', { everyMs: 60_000 })
+  if (account.data?.status !== 'suspended') return null
+  return (
+    <p class="offline" role="status">
+      {t.suspended}
     </p>
   )
 }

@@ -74,7 +74,7 @@ test('the overview says whether mail gets out, compares with the period before, 
     { at: now - 2 * hourMs, breakdown: 'bounce_category', value: 'invalid_recipient', counts: { bounced_permanent: 10 } },
     { at: now - 30 * hourMs, counts: { sent: 500, delivered: 400 }, latencies: [[700, 400]] },
   ])
-  await relay.call('POST', '/api/domains', { name: 'acme.example' })
+  await relay.call('POST', '/api/domains', { name: 'news.acme.example' })
   await relay.send('ann@inbox.example', { subject: 'Your receipt' })
   await tab.goto(`${relay.baseUrl}/`)
   await tab.getByRole('heading', { name: 'Mail is getting out' }).waitFor()
@@ -240,13 +240,13 @@ test('reports say who sends in the name of a domain, what to publish next, and w
   await tab.getByRole('row').filter({ hasText: '<b>Receiver</b>' }).getByText('What it says').click()
   await tab.getByText('did not pass, rejected').waitFor()
   expect(await faultsShown(tab)).toEqual([])
-  await relay.call('POST', '/api/domains', { name: 'acme.example' })
-  await tab.goto(`${relay.baseUrl}/reports/acme.example`)
-  await tab.getByRole('heading', { name: 'Nobody has reported about acme.example' }).waitFor()
+  await relay.call('POST', '/api/domains', { name: 'news.acme.example' })
+  await tab.goto(`${relay.baseUrl}/reports/news.acme.example`)
+  await tab.getByRole('heading', { name: 'Nobody has reported about news.acme.example' }).waitFor()
   await tab.getByText('Publish a DMARC record').waitFor()
   await tab.getByRole('button', { name: 'Copy Value' }).first().waitFor()
   await tab.getByText(/^v=DMARC1; p=none/).waitFor()
-  await tab.getByText('_dmarc', { exact: true }).waitFor()
+  await tab.getByText('_dmarc.news', { exact: true }).waitFor()
   const [viewer, other] = [await visit.addUser('viewer'), await visit.openTab()]
   await tab.getByRole('button', { name: 'Log out' }).first().click()
   await visit.logIn(viewer, other)

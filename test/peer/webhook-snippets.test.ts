@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -7,7 +7,7 @@ import { startTestRelay } from '../support/start-relay.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 import { startReceiver, status } from '../support/webhook-receiver.ts'
 
-/** The snippets of the dashboard, run as they are shown, against what a webhook really got. Go is run where it is installed. */
+/** The snippets of the dashboard, run as they are shown, against what a webhook really got. */
 
 interface Received {
   body: string
@@ -59,7 +59,7 @@ puts genuine?(given["body"], given["headers"], given["secret"])`,
     }),
   },
   Go: {
-    command: ['go', 'run', '.'],
+    command: ['/usr/lib/go-1.19/bin/go', 'run', '.'],
     files: (snippet) => ({
       'go.mod': 'module example\n\ngo 1.19\n',
       'webhook/webhook.go': snippet,
@@ -92,10 +92,7 @@ func main() {
   },
 }
 
-const isInstalled = (language: Language): boolean => {
-  const [program = ''] = programs[language].command
-  return spawnSync('sh', ['-c', `command -v "${program}"`]).status === 0
-}
+const env = { ...process.env, GOCACHE: '/var/cache/sterna-peers/go', CGO_ENABLED: '0' }
 
 interface Post extends Received {
   earlierSecret: string
@@ -127,12 +124,11 @@ function written(language: Language): string {
 }
 
 for (const language of Object.keys(programs) as Language[]) {
-  test(`${language} tells what is genuine`, async ({ skip }) => {
-    skip(!isInstalled(language), `${language} is not installed`)
+  test(`${language} tells what is genuine`, async () => {
     const cwd = written(language)
     const [program = '', ...args] = programs[language].command
     const verdict = (given: Received): string =>
-      execFileSync(program, args, { cwd, input: JSON.stringify(given) })
+      execFileSync(program, args, { cwd, env, input: JSON.stringify(given) })
         .toString()
         .trim()
     const { earlierSecret, ...received } = await (post ??= receive())

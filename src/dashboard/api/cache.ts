@@ -1,6 +1,6 @@
 import { signal, type Signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { ApiError, call, session } from './client.ts'
+import { ApiError, call, offline, session } from './client.ts'
 
 /** What is known of one answer of the API. */
 interface Entry {
@@ -68,6 +68,11 @@ export function invalidate(...prefixes: string[]): void {
 session.subscribe((current) => {
   // What one user saw is not for the next.
   if (current === null) entries.clear()
+})
+
+offline.subscribe((isOffline) => {
+  if (isOffline) return
+  for (const entry of entries.values()) if (entry.users > 0 && entry.error.value?.status === 0) void refetch(entry)
 })
 
 const keyOf = (path: string, sandbox: boolean): string => `${sandbox ? 'sandbox' : 'live'} ${path}`

@@ -23,8 +23,22 @@ function keepAccount(accountId: string | null): void {
   else sessionStorage.setItem(accountKey, accountId)
 }
 
-/** True while the server cannot be reached. */
+/** True while the server cannot be reached. It is asked again by itself, so that pages come back without a click. */
 export const offline = signal(false)
+
+const firstRetryMs = 2_000
+const longestRetryMs = 30_000
+let retryTimer: ReturnType<typeof setTimeout> | undefined
+offline.subscribe((isOffline) => isOffline && askAgain(firstRetryMs))
+
+function askAgain(afterMs: number): void {
+  clearTimeout(retryTimer)
+  retryTimer = setTimeout(async () => {
+    if (!offline.value) return
+    await loadSession().catch(() => undefined)
+    if (offline.value) askAgain(Math.min(2 * afterMs, longestRetryMs))
+  }, afterMs)
+}
 
 /** A refusal, or no answer at all (`status` 0). */
 export class ApiError extends Error {
@@ -165,6 +179,7 @@ async function fetched(path: string, { method = 'GET', body, signal: aborted }: 
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(aborted ? { signal: aborted } : {}),
     })
+    if (isOfProxy(response)) throw new Error('The server is not there.')
     offline.value = false
     return response
   } catch (error) {
@@ -173,6 +188,10 @@ async function fetched(path: string, { method = 'GET', body, signal: aborted }: 
     throw new ApiError({ status: 0, name: 'offline', message: '' })
   }
 }
+
+/** Whether a proxy answers because the server behind it does not. */
+const isOfProxy = ({ status, headers }: Response): boolean =>
+  status >= 502 && status <= 504 && !headers.get('content-type')?.includes('json')
 
 async function checked(response: Response): Promise<Response> {
   if (response.ok) return response

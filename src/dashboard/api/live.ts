@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { callForResponse, session } from './client.ts'
+import { callForResponse, offline, session } from './client.ts'
 
 /** Emails that were accepted, or to which something happened; `has_more` where others changed, too. */
 export interface EmailChanges {
@@ -20,6 +20,7 @@ class ChangeStream {
   readonly #listeners = new Set<Listener>()
   #stream: AbortController | null = null
   #failures = 0
+  #endPause: () => void = () => undefined
 
   constructor(sandbox: boolean) {
     this.#sandbox = sandbox
@@ -41,34 +42,40 @@ class ChangeStream {
     void this.#follow(controller)
   }
 
+  /** Does not wait any longer to connect. */
+  hurry(): void {
+    this.#endPause()
+  }
+
   disconnect(): void {
     this.#stream?.abort()
     this.#stream = null
   }
 
   async #follow(controller: AbortController): Promise<void> {
-    let isFirst = true
     while (this.#stream === controller) {
       try {
-        await this.#read(controller.signal, isFirst)
+        await this.#read(controller.signal)
         this.#failures = 0
       } catch {
         this.#failures++
       }
-      isFirst = false
       if (this.#stream !== controller) return
       this.state.value = this.#failures > 2 ? 'polling' : 'connecting'
-      await new Promise((resolve) => setTimeout(resolve, Math.min(longestWaitMs, 1_000 * 2 ** this.#failures)))
+      await new Promise<void>((resolve) => {
+        this.#endPause = resolve
+        setTimeout(resolve, Math.min(longestWaitMs, 1_000 * 2 ** this.#failures))
+      })
     }
   }
 
-  async #read(aborted: AbortSignal, isFirst: boolean): Promise<void> {
+  async #read(aborted: AbortSignal): Promise<void> {
     const response = await callForResponse('/api/events/changes', { signal: aborted, sandbox: this.#sandbox })
     if (!response.body) return
     this.state.value = 'live'
     this.#failures = 0
-    // What happened between two streams is told by neither.
-    if (!isFirst) this.#tell({ email_ids: [], has_more: true })
+    // No stream tells what happened before it: since the one before, or since the page asked for what it shows.
+    this.#tell({ email_ids: [], has_more: true })
     let text = ''
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     for (;;) {
@@ -99,7 +106,7 @@ export const liveState = liveStream.state
 export const sandboxState = sandboxStream.state
 
 /**
- * Calls `listener` when emails of the account change while the page is looked at, also once after the stream was lost; the
+ * Calls `listener` when emails of the account change while the page is looked at, also once whenever the stream begins; the
  * function that it gives ends that.
  */
 export const onEmailChange = (listener: Listener, { sandbox = false }: { sandbox?: boolean } = {}): (() => void) =>
@@ -110,6 +117,10 @@ document.addEventListener('visibilitychange', () => {
   clearTimeout(hiddenTimer)
   if (document.hidden) hiddenTimer = setTimeout(() => streams.forEach((stream) => stream.disconnect()), hiddenMs)
   else streams.forEach((stream) => stream.connect())
+})
+
+offline.subscribe((isOffline) => {
+  if (!isOffline) streams.forEach((stream) => stream.hurry())
 })
 
 session.subscribe((current) => {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
-import type { DmarcSource, DmarcSummary, TlsSummary } from '../api/types.ts'
+import type { DmarcSource, DmarcSummary, Domain, TlsSummary } from '../api/types.ts'
 import { number, percent } from '../format.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
 import { Breakdown } from '../parts/breakdown.tsx'
@@ -94,25 +94,29 @@ function Advice({ summary: { advice, domain, policy, record } }: { summary: Dmar
 }
 
 /** A record to publish, with the host as most providers want it. */
-const TextRecord = ({ record, domain, text }: { record: NonNullable<TlsSummary['record']>; domain: string; text: string }) => (
-  <>
-    <p>{text}</p>
-    <dl class="facts">
-      <dt>{t.domain.type}</dt>
-      <dd>
-        <code>{record.type}</code>
-      </dd>
-      <dt>{t.domain.host}</dt>
-      <dd>
-        <CopyValue value={hostWithin(record.name, domain)} name={t.domain.host} />
-      </dd>
-      <dt>{t.domain.value}</dt>
-      <dd>
-        <CopyValue value={record.value} name={t.domain.value} />
-      </dd>
-    </dl>
-  </>
-)
+function TextRecord({ record, domain, text }: { record: NonNullable<TlsSummary['record']>; domain: string; text: string }) {
+  const zone = useApi<Domain>(`/api/domains/${domain}`).data?.zone
+  if (zone === undefined) return null
+  return (
+    <>
+      <p>{text}</p>
+      <dl class="facts">
+        <dt>{t.domain.type}</dt>
+        <dd>
+          <code>{record.type}</code>
+        </dd>
+        <dt>{t.domain.host}</dt>
+        <dd>
+          <CopyValue value={hostWithin(record.name, zone)} name={t.domain.host} />
+        </dd>
+        <dt>{t.domain.value}</dt>
+        <dd>
+          <CopyValue value={record.value} name={t.domain.value} />
+        </dd>
+      </dl>
+    </>
+  )
+}
 
 const Sources = ({ summary: { sources } }: { summary: DmarcSummary }) => (
   <Breakdown<DmarcSource>

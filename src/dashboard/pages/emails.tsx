@@ -8,6 +8,7 @@ import { Tabs } from '../parts/controls.tsx'
 import { Choice, Field, type FieldType } from '../parts/fields.tsx'
 import { EmailTable } from '../parts/email-rows.tsx'
 import { Live, Page } from '../parts/page.tsx'
+import { mayChange } from '../rights.ts'
 import { Link, setQuery, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
@@ -122,9 +123,11 @@ const NoEmail = ({ isFiltered }: { isFiltered: boolean }) =>
     </Empty>
   ) : (
     <Empty text={t.emails.none}>
-      <Link class="btn" href="/keys">
-        {t.overview.makeKey}
-      </Link>
+      {mayChange() && (
+        <Link class="btn" href="/keys">
+          {t.overview.makeKey}
+        </Link>
+      )}
     </Empty>
   )
 

@@ -82,9 +82,11 @@ export default function Overview({ query }: PageProps) {
 
 const NoEmail = () => (
   <Empty text={t.overview.noEmail}>
-    <Link class="btn" href="/welcome">
-      {t.welcome.goOn}
-    </Link>
+    {mayChange() && (
+      <Link class="btn" href="/welcome">
+        {t.welcome.goOn}
+      </Link>
+    )}
   </Empty>
 )
 

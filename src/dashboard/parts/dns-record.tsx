@@ -16,10 +16,10 @@ function purposeOf({ record, type, value }: DomainRecord): Purpose {
 /** What the record is for, in words. */
 export const purposeText = (record: DomainRecord): string => t.domain.purposes[purposeOf(record)] ?? record.record
 
-/** A name below a domain without that domain. */
-export function hostWithin(name: string, domain: string): string {
-  if (name === domain) return '@'
-  return name.endsWith(`.${domain}`) ? name.slice(0, -domain.length - 1) : name
+/** A name as most DNS providers ask for it: without the zone that it goes into. */
+export function hostWithin(name: string, zone: string): string {
+  if (name === zone) return '@'
+  return name.endsWith(`.${zone}`) ? name.slice(0, -zone.length - 1) : name
 }
 
 export const isFound = ({ status }: DomainRecord): boolean => status === 'verified'

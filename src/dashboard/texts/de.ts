@@ -39,6 +39,7 @@ export const de: Texts = {
     operators: 'Betreiber dieses Servers',
     admins: 'Inhaber und Administratoren des Kontos',
   },
+  suspended: 'Dieses Konto ist gesperrt: Es kann lesen, aber nicht senden. Wer diesen Server betreibt, kann es freigeben.',
   offline: 'Der Server ist nicht erreichbar. Was Sie sehen, kann veraltet sein; es wird weiter versucht.',
   notLoaded: 'Die Seite konnte nicht geladen werden. Vielleicht wurde der Server aktualisiert.',
   reload: 'Neu laden',

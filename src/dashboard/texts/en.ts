@@ -41,6 +41,7 @@ export const en = {
     operators: 'operators of this server',
     admins: 'owners and admins of the account',
   },
+  suspended: 'This account is suspended: it can read, but not send. Whoever runs this server can resume it.',
   offline: 'The server cannot be reached. What you see may be old; trying again.',
   notLoaded: 'The page could not be loaded. The server may have been updated.',
   reload: 'Load it again',

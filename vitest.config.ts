@@ -4,6 +4,9 @@ import { defineConfig } from 'vitest/config'
 // Threads and child processes of the code under test start with this: each would strip the types of all its modules anew.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/node-compile')
 
+/** Those that take seconds each, so that `npm test` does not take minutes. */
+const long = 'test/**/*.long.test.ts'
+
 const setupFiles = ['test/support/each-file.ts']
 
 const project = (name: string, include: string[], more: { exclude?: string[]; isolate?: boolean } = {}) => ({
@@ -26,8 +29,9 @@ export default defineConfig({
     // Otherwise one core is left to a watcher.
     maxWorkers: '100%',
     projects: [
-      project('unit', ['test/**/*.test.ts'], { exclude: ['test/scenario/**', 'test/peer/**', 'test/browser/**'] }),
-      project('scenario', ['test/scenario/**/*.test.ts']),
+      project('unit', ['test/**/*.test.ts'], { exclude: ['test/scenario/**', 'test/peer/**', 'test/browser/**', long] }),
+      project('scenario', ['test/scenario/**/*.test.ts'], { exclude: [long] }),
+      project('long', [long]),
       project('browser', ['test/browser/**/*.test.ts']),
       project('peer', ['test/peer/**/*.test.ts'], { isolate: true }),
     ],

@@ -24,6 +24,7 @@ function release(step: string): string {
   npm('run', 'check')
   npm('run', 'docs', '--', '--check')
   npm('test')
+  npm('run', 'test:long')
 
   writeFileSync('CHANGELOG.md', changelog)
   npm('version', version, '--no-git-tag-version')

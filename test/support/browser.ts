@@ -1,5 +1,5 @@
 import { chromium, type Browser } from 'playwright-core'
-import { onTestFinished } from 'vitest'
+import { onFileFinished } from './file-finished.ts'
 
 /** Debian's Chromium; it asks nobody outside for anything. */
 const args = [
@@ -12,9 +12,15 @@ const args = [
   '--disable-sync',
 ]
 
-/** A browser that ends with the test. */
-export async function openBrowser(): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args })
-  onTestFinished(() => browser.close())
-  return browser
+let shared: Promise<Browser> | undefined
+
+/** The browser of the file. What a test opens in it, it closes itself. */
+export function openBrowser(): Promise<Browser> {
+  if (shared) return shared
+  const launched = chromium.launch({ executablePath: '/usr/bin/chromium', args })
+  onFileFinished(async () => {
+    shared = undefined
+    await (await launched).close()
+  })
+  return (shared = launched)
 }

@@ -33,6 +33,7 @@ export async function openTab(): Promise<Pick<DashboardVisit, 'context' | 'compl
     timezoneId: 'UTC',
     acceptDownloads: true,
   })
+  onTestFinished(() => context.close())
   const complaints: string[] = []
   const another = async (): Promise<Page> => {
     const tab = await context.newPage()

@@ -2,14 +2,15 @@ import { useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
 import type { Domain, Latency, List, Metrics, MetricsRow as Row } from '../api/types.ts'
 import { number, percent } from '../format.ts'
-import { Answer, Empty } from '../parts/answer.tsx'
-import { ByProvider, Causes } from '../parts/mail-breakdowns.tsx'
 import { Complaints, Engagement, Latencies } from '../parts/analytics-charts.tsx'
+import { Answer, Empty, Fault, NoMatch } from '../parts/answer.tsx'
 import { Breakdown, type Figure } from '../parts/breakdown.tsx'
+import { periods, rangeOf, type Granularity, type Steps } from '../parts/chart-period.ts'
 import { Segments } from '../parts/controls.tsx'
 import { Choice, Field } from '../parts/fields.tsx'
+import { FilterForm } from '../parts/form.tsx'
+import { ByProvider, Causes } from '../parts/mail-breakdowns.tsx'
 import { Page } from '../parts/page.tsx'
-import { periods, rangeOf, type Granularity, type Steps } from '../parts/chart-period.ts'
 import { VolumeChart } from '../parts/volume-chart.tsx'
 import { Link, setQuery, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
@@ -102,11 +103,7 @@ const comparison = ({ totals, previous }: Metrics): string =>
 const Nothing = ({ isFiltered }: { isFiltered: boolean }) => (
   <section class="panel" aria-label={t.analytics.title}>
     {isFiltered ? (
-      <Empty text={t.analytics.noMatch}>
-        <button class="btn" type="button" onClick={() => setQuery({ domain: null, tag: null })}>
-          {t.common.clearFilters}
-        </button>
-      </Empty>
+      <NoMatch text={t.analytics.noMatch} filters={['domain', 'tag']} />
     ) : (
       <Empty text={t.analytics.none}>
         <button class="btn" type="button" onClick={() => setQuery({ period: '365d', granularity: null })}>
@@ -126,13 +123,7 @@ function Filters({ asked: { period, granularity, domainId, tag, fault } }: { ask
   }
   return (
     <section class="panel" aria-label={t.analytics.filters}>
-      <form
-        class="filters"
-        onSubmit={(event) => {
-          event.preventDefault()
-          applyTag()
-        }}
-      >
+      <FilterForm onApply={applyTag}>
         <Choice
           label={t.overview.period}
           value={period}
@@ -159,12 +150,8 @@ function Filters({ asked: { period, granularity, domainId, tag, fault } }: { ask
           onChange={applyTag}
           autocomplete="off"
         />
-        {fault !== null && (
-          <p class="fault" role="alert">
-            {fault}
-          </p>
-        )}
-      </form>
+        {fault !== null && <Fault text={fault} />}
+      </FilterForm>
     </section>
   )
 }

@@ -4,7 +4,7 @@ import { call, callForResponse } from '../api/client.ts'
 import type { Domain, DomainRecord } from '../api/types.ts'
 import { download } from '../download.ts'
 import { Answer } from '../parts/answer.tsx'
-import { ActionButton, useCopy } from '../parts/controls.tsx'
+import { ActionButton, CopyTextButton } from '../parts/controls.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { DnsRecord, isFound, purposeText } from '../parts/dns-record.tsx'
 import { DomainDmarc } from '../parts/domain-dmarc.tsx'
@@ -112,12 +112,7 @@ function Prose({ name, zone, records }: { name: string; zone: string; records: D
       value: record.value,
     }),
   )
-  const [copied, copy] = useCopy(t.domain.prose(name, zone, described.join('\n\n')))
-  return (
-    <button class="btn small" type="button" onClick={copy}>
-      {copied ? t.common.copied : t.domain.forColleague}
-    </button>
-  )
+  return <CopyTextButton small value={t.domain.prose(name, zone, described.join('\n\n'))} text={t.domain.forColleague} />
 }
 
 function Removal({ domain }: { domain: Domain }) {

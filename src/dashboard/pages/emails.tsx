@@ -3,10 +3,11 @@ import { useApi } from '../api/cache.ts'
 import { liveState, onEmailChange } from '../api/live.ts'
 import type { Domain, EmailItem, List } from '../api/types.ts'
 import { csvOf, download } from '../download.ts'
-import { Answer, Empty } from '../parts/answer.tsx'
+import { Answer, Empty, NoMatch } from '../parts/answer.tsx'
 import { Tabs } from '../parts/controls.tsx'
-import { Choice, Field, type FieldType } from '../parts/fields.tsx'
 import { EmailTable } from '../parts/email-rows.tsx'
+import { Choice, Field, type FieldType } from '../parts/fields.tsx'
+import { FilterForm } from '../parts/form.tsx'
 import { Live, Page } from '../parts/page.tsx'
 import { mayChange } from '../rights.ts'
 import { Link, setQuery, type PageProps } from '../router.tsx'
@@ -116,11 +117,7 @@ function useArrivals(isFollowed: boolean, newestId: string, reload: () => Promis
 
 const NoEmail = ({ isFiltered }: { isFiltered: boolean }) =>
   isFiltered ? (
-    <Empty text={t.emails.noMatch}>
-      <Link class="btn" href="/emails">
-        {t.common.clearFilters}
-      </Link>
-    </Empty>
+    <NoMatch text={t.emails.noMatch} filters={filters} />
   ) : (
     <Empty text={t.emails.none}>
       {mayChange() && (
@@ -145,13 +142,7 @@ function Filters({ query }: { query: URLSearchParams }) {
   return (
     <details class="filtering" open={matchMedia('(min-width: 48.01rem)').matches || filters.some((name) => query.has(name))}>
       <summary>{t.emails.filter}</summary>
-      <form
-        class="filters"
-        onSubmit={(event) => {
-          event.preventDefault()
-          apply()
-        }}
-      >
+      <FilterForm onApply={apply}>
         {text('to', t.emails.recipient)}
         {text('from', t.emails.from)}
         {text('tag', t.emails.tag)}
@@ -173,7 +164,7 @@ function Filters({ query }: { query: URLSearchParams }) {
         {text('since', t.emails.since, 'date')}
         {text('until', t.emails.until, 'date')}
         <p class="muted">{t.emails.exact}</p>
-      </form>
+      </FilterForm>
     </details>
   )
 }

@@ -4,10 +4,10 @@ import { call } from '../api/client.ts'
 import type { ApiKey, Domain, List } from '../api/types.ts'
 import { shortDate } from '../format.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
-import { CopyValue } from '../parts/controls.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Choice, Field, Switch } from '../parts/fields.tsx'
-import { Note, Page } from '../parts/page.tsx'
+import { Page } from '../parts/page.tsx'
+import { ShownOnce } from '../parts/shown-once.tsx'
 import { Age } from '../parts/time.tsx'
 import { isOperator, mayChange } from '../rights.ts'
 import { t } from '../texts/texts.ts'
@@ -44,19 +44,9 @@ export default function Keys() {
 }
 
 const NewToken = ({ token, onKept }: { token: string; onKept(): void }) => (
-  <Note tone="ok">
-    <div class="token" role="status">
-      <p>
-        <b>{t.keys.made}.</b> {t.keys.once}
-      </p>
-      <CopyValue value={token} name={t.keys.made} />
-      <p>
-        <button class="btn small" type="button" onClick={onKept}>
-          {t.keys.kept}
-        </button>
-      </p>
-    </div>
-  </Note>
+  <ShownOnce name={t.keys.made} value={token} button={t.keys.kept} onKept={onKept}>
+    <b>{t.keys.made}.</b> {t.keys.once}
+  </ShownOnce>
 )
 
 function Table({ keys, onAsk }: { keys: ApiKey[]; onAsk(asked: Asked): void }) {

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, call, logIn } from '../api/client.ts'
+import { Fault } from '../parts/answer.tsx'
 import { Field } from '../parts/fields.tsx'
 import { Mark } from '../parts/icon.tsx'
 import { t } from '../texts/texts.ts'
@@ -65,11 +66,7 @@ export default function Login() {
               onValue={setPassword}
             />
             {needsCode && <Field label={t.login.code} autocomplete="one-time-code" required value={code} onValue={setCode} />}
-            {fault !== null && (
-              <p class="fault" role="alert">
-                {fault}
-              </p>
-            )}
+            {fault !== null && <Fault text={fault} />}
             {!hasOwner && <p class="muted">{t.login.noOwner}</p>}
             <button class="btn main" type="submit" aria-busy={busy}>
               {t.login.button}

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { logInByPasskey } from '../api/client.ts'
+import { Fault } from '../parts/answer.tsx'
 import { useAction } from '../parts/controls.tsx'
 import { passkeysWork, showPasskey } from '../show-passkey.ts'
 import { t } from '../texts/texts.ts'
@@ -13,11 +14,7 @@ export function PasskeyLogin() {
   const faults: Record<string, string> = { passkey_canceled: t.passkeys.canceled, invalid_credentials: t.passkeys.wrong }
   return (
     <>
-      {error && (
-        <p class="fault" role="alert">
-          {faults[error.code] ?? (error.message || t.offline)}
-        </p>
-      )}
+      {error && <Fault text={faults[error.code] ?? (error.message || t.offline)} />}
       <button class="btn" type="button" aria-busy={busy} onClick={start}>
         {t.passkeys.logIn}
       </button>

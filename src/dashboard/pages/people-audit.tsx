@@ -3,14 +3,15 @@ import { useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
 import type { Account, AuditEntry, List, User } from '../api/types.ts'
 import { fullTime } from '../format.ts'
-import { Answer, Empty } from '../parts/answer.tsx'
+import { Answer, Empty, NoMatch } from '../parts/answer.tsx'
 import { Choice, Field } from '../parts/fields.tsx'
+import { FilterForm } from '../parts/form.tsx'
 import { Page } from '../parts/page.tsx'
 import { Paging } from '../parts/paging.tsx'
 import { Rows, type Column } from '../parts/rows.tsx'
 import { Age } from '../parts/time.tsx'
 import { isOperator } from '../rights.ts'
-import { Link, setQuery } from '../router.tsx'
+import { setQuery } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
 const filters = ['account_id', 'actor', 'action', 'since', 'until'] as const
@@ -44,15 +45,7 @@ export function Audit({ tabs, query }: { tabs: ComponentChildren; query: URLSear
 }
 
 const NoEntry = ({ isFiltered }: { isFiltered: boolean }) =>
-  isFiltered ? (
-    <Empty text={t.audit.noMatch}>
-      <Link class="btn" href="/people?view=audit">
-        {t.common.clearFilters}
-      </Link>
-    </Empty>
-  ) : (
-    <Empty text={t.audit.none} />
-  )
+  isFiltered ? <NoMatch text={t.audit.noMatch} filters={filters} /> : <Empty text={t.audit.none} />
 
 const columns = (): Column<AuditEntry>[] => [
   {
@@ -103,13 +96,7 @@ function Filters({ query }: { query: URLSearchParams }) {
     ['server', t.audit.actors['server'] ?? ''],
   ]
   return (
-    <form
-      class="filters"
-      onSubmit={(event) => {
-        event.preventDefault()
-        apply()
-      }}
-    >
+    <FilterForm onApply={apply}>
       <Choice label={t.audit.who} value={query.get('actor') ?? ''} options={actors} onValue={set('actor')} />
       <Field label={t.audit.action} type="search" hint={t.audit.actionHint} {...typedField('action')} />
       <Field label={t.emails.since} type="date" {...typedField('since')} />
@@ -122,6 +109,6 @@ function Filters({ query }: { query: URLSearchParams }) {
           onValue={set('account_id')}
         />
       )}
-    </form>
+    </FilterForm>
   )
 }

@@ -5,12 +5,12 @@ import { actingIn, call, session } from '../api/client.ts'
 import type { Account, InvitedUser, List, User } from '../api/types.ts'
 import { dayAndTime } from '../format.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
-import { CopyValue } from '../parts/controls.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Choice, Field, Switch } from '../parts/fields.tsx'
-import { Note, Page } from '../parts/page.tsx'
+import { Page } from '../parts/page.tsx'
 import { Paging } from '../parts/paging.tsx'
 import { Rows, type Column } from '../parts/rows.tsx'
+import { ShownOnce } from '../parts/shown-once.tsx'
 import { State } from '../parts/state.tsx'
 import { Age } from '../parts/time.tsx'
 import { isOperator, isOwner } from '../rights.ts'
@@ -127,19 +127,9 @@ const columnsWith = (onAsk: (asked: Asked) => void, accountName: ((id: string) =
 ]
 
 const Invitation = ({ user, onPassedOn }: { user: InvitedUser; onPassedOn(): void }) => (
-  <Note tone="ok">
-    <div class="token" role="status">
-      <p>
-        <b>{t.people.linkFor(user.email)}</b> {t.people.passItOn(dayAndTime(user.invitation_expires_at))}
-      </p>
-      <CopyValue value={user.invitation_url} name={t.people.link} />
-      <p>
-        <button class="btn small" type="button" onClick={onPassedOn}>
-          {t.people.passedOn}
-        </button>
-      </p>
-    </div>
-  </Note>
+  <ShownOnce name={t.people.link} value={user.invitation_url} button={t.people.passedOn} onKept={onPassedOn}>
+    <b>{t.people.linkFor(user.email)}</b> {t.people.passItOn(dayAndTime(user.invitation_expires_at))}
+  </ShownOnce>
 )
 
 const roleOptions = (): [string, string][] =>

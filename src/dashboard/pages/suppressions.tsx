@@ -4,9 +4,10 @@ import { call, callForResponse } from '../api/client.ts'
 import type { List, Suppression } from '../api/types.ts'
 import { download } from '../download.ts'
 import { shortDate } from '../format.ts'
-import { Answer, Empty } from '../parts/answer.tsx'
+import { Answer, Empty, NoMatch } from '../parts/answer.tsx'
 import { ActionButton } from '../parts/controls.tsx'
 import { Choice, Field } from '../parts/fields.tsx'
+import { FilterForm } from '../parts/form.tsx'
 import { Note, Page } from '../parts/page.tsx'
 import { Paging } from '../parts/paging.tsx'
 import { Rows, type Column } from '../parts/rows.tsx'
@@ -75,15 +76,7 @@ const Changes = ({ onOpen }: { onOpen(dialog: 'add' | 'import'): void }) => (
 )
 
 const NoSuppression = ({ isFiltered }: { isFiltered: boolean }) =>
-  isFiltered ? (
-    <Empty text={t.suppressions.noMatch}>
-      <Link class="btn" href="/suppressions">
-        {t.common.clearFilters}
-      </Link>
-    </Empty>
-  ) : (
-    <Empty text={t.suppressions.none} />
-  )
+  isFiltered ? <NoMatch text={t.suppressions.noMatch} filters={filters} /> : <Empty text={t.suppressions.none} />
 
 async function save(asked: URLSearchParams): Promise<void> {
   const response = await callForResponse(`/api/suppressions.csv?${asked}`)
@@ -97,13 +90,7 @@ function Filters({ address, origin }: { address: string; origin: string }) {
     setTyped(null)
   }
   return (
-    <form
-      class="filters"
-      onSubmit={(event) => {
-        event.preventDefault()
-        apply()
-      }}
-    >
+    <FilterForm onApply={apply}>
       <Field label={t.suppressions.search} type="search" value={typed ?? address} onValue={setTyped} onChange={apply} autocomplete="off" />
       <Choice
         label={t.suppressions.origin}
@@ -111,7 +98,7 @@ function Filters({ address, origin }: { address: string; origin: string }) {
         options={[['', t.suppressions.anyOrigin], ...Object.entries(t.suppressions.origins)]}
         onValue={(chosen) => setQuery({ origin: chosen, after: null })}
       />
-    </form>
+    </FilterForm>
   )
 }
 

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Resource } from '../api/cache.ts'
 import type { ApiError } from '../api/client.ts'
+import { setQuery } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { Note } from './page.tsx'
 
@@ -41,6 +42,13 @@ export const Refusal = ({ error, onRetry }: { error: ApiError; onRetry?: () => u
   </Note>
 )
 
+/** What is wrong with what somebody entered, or why an action did not work. */
+export const Fault = ({ text }: { text: string }) => (
+  <p class="fault" role="alert">
+    {text}
+  </p>
+)
+
 const patienceMs = 200
 
 export function Skeleton({ rows }: { rows: number }) {
@@ -62,4 +70,13 @@ export const Empty = ({ text, children }: { text: string; children?: ComponentCh
     <p>{text}</p>
     {children}
   </div>
+)
+
+/** Where the filters, by their names in the page's address, leave nothing. */
+export const NoMatch = ({ text, filters }: { text: string; filters: readonly string[] }) => (
+  <Empty text={text}>
+    <button class="btn" type="button" onClick={() => setQuery(Object.fromEntries([...filters, 'after'].map((name) => [name, null])))}>
+      {t.common.clearFilters}
+    </button>
+  </Empty>
 )

@@ -1,9 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { csvOf, download } from '../download.ts'
 import { number } from '../format.ts'
-import { t } from '../texts/texts.ts'
 import { Empty } from './answer.tsx'
-import { Icon } from './icon.tsx'
+import { CsvButton } from './controls.tsx'
 import { Panel, Scroll } from './page.tsx'
 
 export interface Figure<T> {
@@ -39,23 +37,17 @@ interface BreakdownFrame<T> {
 /** What mail is broken down by, a row each, with figures. */
 export function Breakdown<T>({ heading, file, rows, none, aside, plain = false, ...table }: BreakdownFrame<T>) {
   const { keyOf, figures } = table
-  const save = (): void => {
-    const lines = rows.map((row) => [keyOf(row), ...figures.map(({ value }) => String(value(row) ?? ''))])
-    download(`${file}.csv`, 'text/csv', csvOf([[file, ...figures.map(({ metric }) => metric)], ...lines]))
-  }
-  const csv = !plain && rows.length > 0 && (
-    <button class="btn small plain" type="button" onClick={save}>
-      <Icon name="dl" />
-      {t.common.csv}
-    </button>
-  )
+  const lines = (): string[][] => [
+    [file, ...figures.map(({ metric }) => metric)],
+    ...rows.map((row) => [keyOf(row), ...figures.map(({ value }) => String(value(row) ?? ''))]),
+  ]
   return (
     <Panel
       heading={heading}
       aside={
         <>
           {aside}
-          {csv}
+          {!plain && rows.length > 0 && <CsvButton name={file} rows={lines} />}
         </>
       }
     >

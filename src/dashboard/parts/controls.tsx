@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks'
 import { ApiError } from '../api/client.ts'
+import { csvOf, download } from '../download.ts'
 import { t } from '../texts/texts.ts'
+import { Fault } from './answer.tsx'
 import { Icon, type IconName } from './icon.tsx'
 
 interface Action {
@@ -28,11 +30,7 @@ export function ActionButton({ text, icon, main = false, small = false, disabled
         {icon && <Icon name={icon} />}
         {text}
       </button>
-      {error && (
-        <p class="fault" role="alert">
-          {error.message || t.offline}
-        </p>
-      )}
+      {error && <Fault text={error.message || t.offline} />}
     </>
   )
 }
@@ -74,8 +72,19 @@ export function CopyButton({ value, name }: { value: string; name: string }) {
   )
 }
 
+/** Copies a text; the button says what it does in words. */
+export function CopyTextButton({ value, text = t.common.copy, small = false }: { value: string; text?: string; small?: boolean }) {
+  const [copied, copy] = useCopy(value)
+  return (
+    <button class={small ? 'btn small' : 'btn'} type="button" onClick={copy}>
+      <Icon name={copied ? 'check' : 'copy'} />
+      {copied ? t.common.copied : text}
+    </button>
+  )
+}
+
 /** Copies a text, and says for two seconds that it did. */
-export function useCopy(value: string): [boolean, () => void] {
+function useCopy(value: string): [boolean, () => void] {
   const [copied, setCopied] = useState(false)
   const copy = (): void => {
     void navigator.clipboard.writeText(value).then(() => {
@@ -85,6 +94,26 @@ export function useCopy(value: string): [boolean, () => void] {
   }
   return [copied, copy]
 }
+
+/** A program or a file to copy. */
+export const Code = ({ text, name }: { text: string; name: string }) => (
+  <>
+    <pre class="code" tabIndex={0} role="region" aria-label={name}>
+      <code>{text}</code>
+    </pre>
+    <p>
+      <CopyTextButton small value={text} />
+    </p>
+  </>
+)
+
+/** Saves rows, with the names of their columns first, as NAME.csv. */
+export const CsvButton = ({ name, rows }: { name: string; rows(): string[][] }) => (
+  <button class="btn small plain" type="button" onClick={() => download(`${name}.csv`, 'text/csv', csvOf(rows()))}>
+    <Icon name="dl" />
+    {t.common.csv}
+  </button>
+)
 
 /** One of several views of the same thing. */
 export function Tabs({

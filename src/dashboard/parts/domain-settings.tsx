@@ -2,6 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 import { call } from '../api/client.ts'
 import type { Domain } from '../api/types.ts'
 import { t } from '../texts/texts.ts'
+import { Fault } from './answer.tsx'
 import { ActionButton, useAction } from './controls.tsx'
 import { Choice, Field, Switch } from './fields.tsx'
 import { Panel } from './page.tsx'
@@ -33,11 +34,7 @@ export function DomainSettings({ domain, reload }: { domain: Domain; reload(): P
         <Choice label={t.domain.tls} value={domain.tls} options={policies} onValue={(tls) => set({ tls })} />
         <Switch label={t.domain.openTracking} on={domain.open_tracking} onChange={(on) => set({ open_tracking: on })} />
         <Switch label={t.domain.clickTracking} on={domain.click_tracking} onChange={(on) => set({ click_tracking: on })} />
-        {error && (
-          <p class="fault" role="alert">
-            {error.message || t.offline}
-          </p>
-        )}
+        {error && <Fault text={error.message || t.offline} />}
         <div class="inline">
           <Field
             label={t.domain.trackingHost}

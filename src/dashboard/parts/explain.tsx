@@ -6,6 +6,7 @@ import { Link, setQuery } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { Answer } from './answer.tsx'
 import { Field } from './fields.tsx'
+import { FilterForm } from './form.tsx'
 import { Note, Panel } from './page.tsx'
 import { Ago } from './time.tsx'
 
@@ -13,23 +14,20 @@ import { Ago } from './time.tsx'
 export function Explain({ address }: { address: string }) {
   const [typed, setTyped] = useState<string | null>(null)
   const explanation = useApi<Explanation>(address === '' ? null : `/api/explain?to=${encodeURIComponent(address)}`)
+  const apply = (): void => {
+    if (typed !== null) setQuery({ explain: typed.trim() })
+    setTyped(null)
+  }
   return (
     <Panel heading={t.explain.heading} text={t.explain.text}>
-      <form
-        class="filters"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (typed !== null) setQuery({ explain: typed.trim() })
-          setTyped(null)
-        }}
-      >
+      <FilterForm onApply={apply}>
         <Field label={t.explain.address} type="email" value={typed ?? address} onValue={setTyped} autocomplete="off" />
         <p class="labelled bottom">
           <button class="btn" type="submit">
             {t.explain.button}
           </button>
         </p>
-      </form>
+      </FilterForm>
       {address !== '' && (
         <div class="body" aria-live="polite">
           <Answer of={explanation} rows={3}>

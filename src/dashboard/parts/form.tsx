@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { t } from '../texts/texts.ts'
-import { Refusal } from './answer.tsx'
+import { Fault, Refusal } from './answer.tsx'
 import { useAction } from './controls.tsx'
 
 interface FormFrame {
@@ -28,11 +28,7 @@ export function Form({ button, run, disabled = false, others, faults = {}, child
       }}
     >
       {children}
-      {fault && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      {fault && <Fault text={fault} />}
       {error && !fault && <Refusal error={error} />}
       <div class="acts">
         <button class="btn main" type="submit" aria-busy={busy} disabled={disabled}>
@@ -43,3 +39,16 @@ export function Form({ button, run, disabled = false, others, faults = {}, child
     </form>
   )
 }
+
+/** What a list is filtered by; Enter in a field applies it. */
+export const FilterForm = ({ onApply, children }: { onApply(): void; children: ComponentChildren }) => (
+  <form
+    class="filters"
+    onSubmit={(event) => {
+      event.preventDefault()
+      onApply()
+    }}
+  >
+    {children}
+  </form>
+)

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { call, loadSession } from '../api/client.ts'
 import { download } from '../download.ts'
 import { t } from '../texts/texts.ts'
-import { CopyValue, useCopy } from './controls.tsx'
+import { CopyValue, CopyTextButton } from './controls.tsx'
 import { CurrentPassword } from './current-password.tsx'
 import { Field } from './fields.tsx'
 import { Form } from './form.tsx'
@@ -72,12 +72,9 @@ function AskCode({ app: { secret, uri }, onCodes }: { app: TotpSecret; onCodes(c
 
 function RecoveryCodes({ codes, onKept }: { codes: string[]; onKept(): Promise<void> }) {
   const text = codes.join('\n')
-  const [copied, copy] = useCopy(text)
   const others = (
     <>
-      <button class="btn" type="button" onClick={copy}>
-        {copied ? t.common.copied : t.common.copy}
-      </button>
+      <CopyTextButton value={text} />
       <button class="btn" type="button" onClick={() => download('sterna-recovery-codes.txt', 'text/plain', `${text}\n`)}>
         {t.common.download}
       </button>

@@ -41,8 +41,8 @@ const looks: Record<string, [Tone, IconName]> = {
   canceled: ['quiet', 'off'],
 }
 
-export const toneOf = (status: string): Tone => looks[status]?.[0] ?? 'quiet'
-export const iconOf = (status: string): IconName => looks[status]?.[1] ?? 'wait'
+const toneOf = (status: string): Tone => looks[status]?.[0] ?? 'quiet'
+const iconOf = (status: string): IconName => looks[status]?.[1] ?? 'wait'
 
 /** A status as the API names it: an icon and a word, and a colour third. `word` takes the place of the usual one. */
 export const State = ({ of: status, word }: { of: string; word?: string }) => (

@@ -1,6 +1,7 @@
 import { useId, useState } from 'preact/hooks'
 import { addSuppressions, type RefusedAddress } from '../add-suppressions.ts'
 import { t } from '../texts/texts.ts'
+import { Fault } from './answer.tsx'
 import { Dialog } from './dialog.tsx'
 import { Field } from './fields.tsx'
 import { Refused } from './refused-addresses.tsx'
@@ -36,9 +37,7 @@ export function AddSuppressions({ onDone, onClose }: { onDone(): Promise<unknown
       <Field label={t.suppressions.reasonLabel} value={reason} onValue={setReason} maxLength={1_000} autocomplete="off" />
       {refused.length > 0 && (
         <>
-          <p class="fault" role="alert">
-            {t.suppressions.someRefused(refused.length)}
-          </p>
+          <Fault text={t.suppressions.someRefused(refused.length)} />
           <Refused rows={refused} />
         </>
       )}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
-import { csvOf, download } from '../download.ts'
 import { t } from '../texts/texts.ts'
 import { Drawing, wordsOf, type Band, type Period, type Series } from './chart-drawing.tsx'
+import { CsvButton } from './controls.tsx'
 import { Icon } from './icon.tsx'
 import { Scroll } from './page.tsx'
 
@@ -19,10 +19,10 @@ interface ChartFrame {
 export function TimeChart({ heading, text, file, periods, bands }: ChartFrame) {
   const [isTable, setTable] = useState(false)
   const all = bands.flatMap((band) => band.series.map((series) => ({ ...series, kind: band.kind, inWords: wordsOf(band) })))
-  const save = (): void => {
-    const rows = periods.map(({ name }, place) => [name, ...all.map(({ values }) => String(values[place] ?? ''))])
-    download(`${file}.csv`, 'text/csv', csvOf([['period', ...all.map(({ metric }) => metric)], ...rows]))
-  }
+  const rows = (): string[][] => [
+    ['period', ...all.map(({ metric }) => metric)],
+    ...periods.map(({ name }, place) => [name, ...all.map(({ values }) => String(values[place] ?? ''))]),
+  ]
   const table = <Table periods={periods} series={all} />
   return (
     <section class="panel" aria-label={heading}>
@@ -41,10 +41,7 @@ export function TimeChart({ heading, text, file, periods, bands }: ChartFrame) {
             <Icon name="queue" />
             {t.common.table}
           </button>
-          <button class="btn small plain" type="button" onClick={save}>
-            <Icon name="dl" />
-            {t.common.csv}
-          </button>
+          <CsvButton name={file} rows={rows} />
         </div>
         {text && <p class="muted">{text}</p>}
       </header>

@@ -5,7 +5,7 @@ import { duration } from '../format.ts'
 import { mayChange } from '../rights.ts'
 import { Link, setQuery } from '../router.tsx'
 import { t } from '../texts/texts.ts'
-import { Answer, Empty } from './answer.tsx'
+import { Answer, Empty, NoMatch } from './answer.tsx'
 import { ActionButton } from './controls.tsx'
 import { Choice } from './fields.tsx'
 import { Panel } from './page.tsx'
@@ -48,13 +48,7 @@ export function WebhookDeliveries({ webhook, query }: { webhook: Webhook; query:
         {({ data, has_more: hasMore }) => (
           <>
             {data.length === 0 ? (
-              <Empty text={isFiltered ? t.webhooks.noMatch : t.webhooks.noDelivery}>
-                {isFiltered && (
-                  <button class="btn" type="button" onClick={() => setQuery({ status: null, type: null, after: null })}>
-                    {t.common.clearFilters}
-                  </button>
-                )}
-              </Empty>
+              <NoDelivery isFiltered={isFiltered} />
             ) : (
               <Rows rows={data} columns={columnsWith(webhook.id, mayChange() ? replay : null)} keyOf={({ id }) => id} />
             )}
@@ -71,6 +65,9 @@ export const DeliveryState = ({ of: status }: { of: string }) => {
   const waits = status === 'pending' || status === 'attempting'
   return <State of={waits ? 'pending' : status} {...(waits ? { word: t.webhooks.pending } : {})} />
 }
+
+const NoDelivery = ({ isFiltered }: { isFiltered: boolean }) =>
+  isFiltered ? <NoMatch text={t.webhooks.noMatch} filters={['status', 'type']} /> : <Empty text={t.webhooks.noDelivery} />
 
 const columnsWith = (webhookId: string, replay: ((id: string) => Promise<unknown>) | null): Column<WebhookDelivery>[] => [
   {

@@ -4,7 +4,7 @@ import type { Webhook } from '../api/types.ts'
 import { dayAndTime } from '../format.ts'
 import { t } from '../texts/texts.ts'
 import { webhookSnippets } from '../webhook-snippets.ts'
-import { CopyButton, CopyValue, Tabs } from './controls.tsx'
+import { Code, CopyValue, Tabs } from './controls.tsx'
 import { Dialog } from './dialog.tsx'
 import { Choice } from './fields.tsx'
 import { Panel } from './page.tsx'
@@ -38,14 +38,9 @@ export function WebhookSecret({ webhook, secret, onRotated }: { webhook: Webhook
         current={language}
         onTab={(chosen) => setLanguage(chosen as Language)}
       />
-      <div class="shown">
-        <div class="tools">
-          <p class="muted">{t.webhooks.snippetsHow}</p>
-          <CopyButton value={webhookSnippets[language]} name={t.webhooks.snippetIn(language)} />
-        </div>
-        <pre class="code" tabIndex={0} role="region" aria-label={t.webhooks.snippetIn(language)}>
-          {webhookSnippets[language]}
-        </pre>
+      <div class="body">
+        <p class="muted">{t.webhooks.snippetsHow}</p>
+        <Code text={webhookSnippets[language]} name={t.webhooks.snippetIn(language)} />
       </div>
       {isRotating && (
         <RotateSecret

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
 import type { ServerAddress } from '../api/types.ts'
-import { CopyValue, Tabs, useCopy } from '../parts/controls.tsx'
-import { Icon } from '../parts/icon.tsx'
+import { Code, CopyValue, Tabs } from '../parts/controls.tsx'
 import { t } from '../texts/texts.ts'
 import { snippets } from './snippets.ts'
 
@@ -27,23 +26,6 @@ export function Connect({ token, from, to }: { token: string | null; from: strin
         {token === null && <p class="muted">{t.welcome.putKey}</p>}
       </div>
     </div>
-  )
-}
-
-function Code({ text, name }: { text: string; name: string }) {
-  const [copied, copy] = useCopy(text)
-  return (
-    <>
-      <pre class="code" tabIndex={0} role="region" aria-label={name}>
-        <code>{text}</code>
-      </pre>
-      <p class="code-acts">
-        <button class="btn small" type="button" onClick={copy}>
-          <Icon name={copied ? 'check' : 'copy'} />
-          {copied ? t.common.copied : t.common.copy}
-        </button>
-      </p>
-    </>
   )
 }
 

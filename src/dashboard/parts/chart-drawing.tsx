@@ -34,7 +34,8 @@ export const wordsOf =
   (value) =>
     inWords(value)
 
-const left = 46
+/** Room for the labels of a scale, such as “1.5 min”. */
+const left = 58
 const rightEdge = 6
 const gap = 30
 

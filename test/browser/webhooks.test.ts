@@ -67,7 +67,7 @@ test('one that was disabled says why, and is enabled with what it missed', async
   await visit.logIn(await visit.addUser('admin'))
   await tab.goto(`${relay.baseUrl}/webhooks/${webhookId}`)
   await tab.getByText('Disabled after too many failures.').waitFor()
-  await tab.getByText('Nothing was taken since').waitFor()
+  await tab.getByText('Nothing has been taken since').waitFor()
   receiver.behave = status(200)
   await tab.getByRole('button', { name: 'Enable and send what failed' }).click()
   await tab.getByText(/events? (?:is|are) sent again/).waitFor()

@@ -74,7 +74,11 @@ export function TemplatePreview({ preview: { rendered, error } }: { preview: Pre
         )}
         {rendered && <p class="subject">{rendered.subject ?? <span class="muted">{t.template.noSubject}</span>}</p>}
         {rendered && view === 'text' && <TextPart text={rendered.text} />}
-        {rendered && view !== 'text' && <MailPreview html={rendered.html} width={view} name={t.template.preview} />}
+        {rendered && view !== 'text' && (
+          <div class="scroll" role="region" tabIndex={0} aria-label={t.template.views[view]}>
+            <MailPreview html={rendered.html} width={view} name={t.template.preview} />
+          </div>
+        )}
       </div>
     </Panel>
   )

@@ -84,7 +84,7 @@ test('the overview says whether mail gets out, compares with the period before, 
   const notes = tab.getByRole('region', { name: 'Needs attention' })
   await notes.getByText('acme.example lacks a record.').waitFor()
   const told = await notes.locator('b').allTextContents()
-  expect(told.findIndex((text) => text.includes('was complained about'))).toBeLessThan(told.indexOf('acme.example lacks a record.'))
+  expect(told.findIndex((text) => text.includes('drew complaints'))).toBeLessThan(told.indexOf('acme.example lacks a record.'))
   await tab.getByText('Live', { exact: true }).waitFor()
   await relay.send('bob@inbox.example', { subject: 'Seen without a reload' })
   await tab.getByRole('link', { name: 'Seen without a reload' }).waitFor()

@@ -122,7 +122,7 @@ export const de: Texts = {
       'Keine E-Mail nach ein paar Minuten? Sehen Sie im Spam nach, oder bitten Sie einen Inhaber oder Administrator Ihres Kontos um einen neuen Link.',
     noMailHere:
       'Dieser Server verschickt keine E-Mails. Bitten Sie seinen Betreiber um einen Link; „sterna user reset EMAIL“ gibt einen aus.',
-    tooMany: 'Zu viele Anfragen. Ein schon geschickter Link gilt weiter; sonst versuchen Sie es später noch einmal.',
+    tooMany: 'Zu viele Anfragen. Ein schon verschickter Link gilt weiter; sonst versuchen Sie es später noch einmal.',
     noOwner:
       'Dieser Server hat noch keinen Inhaber. Öffnen Sie den Einrichtungslink, den er beim Start ausgegeben hat; jeder Start gibt einen neuen aus.',
   },
@@ -131,7 +131,7 @@ export const de: Texts = {
     headingOne: 'Sie melden sich nur mit einem Passwort an',
     headingTwo: 'Sie melden sich mit Passwort und Code an',
     password: 'Passwort',
-    currentPassword: 'Jetziges Passwort',
+    currentPassword: 'Aktuelles Passwort',
     whyPassword: 'Wird verlangt, damit ein entsperrter Bildschirm nicht genügt.',
     newPassword: 'Neues Passwort',
     newPasswordHint: (least: number) => `Mindestens ${least} Zeichen.`,
@@ -202,7 +202,7 @@ export const de: Texts = {
     changeText: 'Gilt ab dem nächsten Klick dieser Person.',
     renewActive:
       'Für jemanden, der das Passwort oder den zweiten Faktor verloren hat. Wird der Link benutzt, werden beide ersetzt und alle Sitzungen enden.',
-    renewInvited: 'Der Link davor gilt nicht mehr.',
+    renewInvited: 'Der vorige Link gilt nicht mehr.',
     removeOf: (email: string) => `${email} entfernen`,
     removeText: 'Die Person wird überall abgemeldet und kann sich nicht mehr anmelden. API-Schlüssel, die sie gemacht hat, gelten weiter.',
   },

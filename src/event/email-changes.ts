@@ -11,8 +11,8 @@ export interface ChangedEmails {
 }
 
 /**
- * Says which emails of an account changed, by events of every type. What it reads does not grow with the number of changes, since it
- * stops at `most` emails. Runs on the reader thread.
+ * Says which emails of an account changed, by events of every type. It reads the log since the last time until it has found `most`
+ * emails. Runs on the reader thread.
  */
 export class EmailChanges {
   readonly #db: Pick<Database, 'slowRead'>

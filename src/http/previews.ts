@@ -19,6 +19,8 @@ interface Kept extends Preview {
 export const mostPreviewBytes = 5 * 1024 * 1024
 const lifetimeMs = 60_000
 const mostOfHolder = 20
+/** bytes, so that nobody pushes out what others are about to see */
+const mostBytesOfHolder = 16 * 1024 * 1024
 /** bytes, of all together */
 const mostBytes = 64 * 1024 * 1024
 
@@ -40,13 +42,22 @@ export class Previews {
     const expiresAt = this.#clock.now() + lifetimeMs
     this.#kept.set(token, { ...preview, holderId, expiresAt })
     this.#bytes += preview.html.length
-    const own = [...this.#kept].filter(([, kept]) => kept.holderId === holderId)
-    for (const [oldest] of own.slice(0, -mostOfHolder)) this.take(oldest)
+    this.#makeRoom(holderId)
     for (const oldest of this.#kept.keys()) {
       if (this.#bytes <= mostBytes) break
       this.take(oldest)
     }
     return { token, expiresAt }
+  }
+
+  #makeRoom(holderId: string): void {
+    const own = [...this.#kept].filter(([, kept]) => kept.holderId === holderId)
+    let bytes = own.reduce((sum, [, { html }]) => sum + html.length, 0)
+    own.forEach(([token, { html }], place) => {
+      if (own.length - place <= mostOfHolder && bytes <= mostBytesOfHolder) return
+      bytes -= html.length
+      this.take(token)
+    })
   }
 
   /** Gives it away; undefined if there is none, or none any more. */

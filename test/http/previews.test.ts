@@ -12,6 +12,15 @@ test('a holder has at most 20 at a time: the oldest make room', () => {
   expect(previews.take(other)).toBeDefined()
 })
 
+test('a holder takes at most 16 MiB, so that nobody pushes out what others are about to see', () => {
+  const previews = new Previews(settableClock(0))
+  const other = previews.add('usr_2', page('other')).token
+  const html = Buffer.alloc(5 * 1024 * 1024)
+  const tokens = Array.from({ length: 20 }, () => previews.add('usr_1', { html, pictures: false }).token)
+  expect(tokens.map((token) => previews.take(token) !== undefined)).toEqual([...Array<boolean>(17).fill(false), true, true, true])
+  expect(previews.take(other)).toBeDefined()
+})
+
 test('all of them together take at most 64 MiB', () => {
   const previews = new Previews(settableClock(0))
   const html = Buffer.alloc(5 * 1024 * 1024)

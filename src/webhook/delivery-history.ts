@@ -32,6 +32,11 @@ export interface DeliveryRow extends Row {
   last_error: string | null
 }
 
+/** A delivery of an event of an email. */
+export interface EmailDeliveryRow extends DeliveryRow {
+  webhook_id: string
+}
+
 export interface AttemptRow extends Row {
   /** `wha_…` */
   id: string
@@ -87,6 +92,19 @@ export class DeliveryHistory {
   /** A page of the events posted to a webhook, each with its last delivery. The page cursors are event ids. */
   events(webhookId: string, filter: DeliveryFilter, page: Page): Promise<DeliveryRow[]> {
     return searchDeliveries<DeliveryRow>(this.#db, { columns, key: 'event_id', webhookId, filter, page })
+  }
+
+  /** A page of the deliveries of an email's events to all webhooks of its account. */
+  ofEmail({ accountId, emailId }: { accountId: string; emailId: string }, page: Page): Promise<EmailDeliveryRow[]> {
+    const { condition, order, params } = pageClause(page, 'd.id')
+    return this.#db.slowRead<EmailDeliveryRow>(
+      `select ${columns}, d.webhook_id from webhook w
+         cross join event told
+         cross join webhook_delivery d
+        where w.account_id = :accountId and told.message_id = :emailId and d.webhook_id = w.id and d.event_id = told.id
+          and ${condition} ${order}`,
+      { accountId, emailId, ...params },
+    )
   }
 
   /** @throws SternaError `not_found` */

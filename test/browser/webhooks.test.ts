@@ -34,6 +34,11 @@ test('a delivery is followed to its payload and the answers to each attempt, and
   await tab.getByRole('button', { name: 'Clear the filters' }).click()
   await tab.getByRole('link', { name: 'ann@inbox.example' }).first().click()
   await tab.getByRole('heading', { level: 1, name: 'Hello' }).waitFor()
+  const told = tab.getByRole('region', { name: 'Webhooks told' })
+  expect(await told.getByRole('row', { name: /Delivered.*204/ }).count()).toBe(2)
+  await told.getByText(receiver.url).first().waitFor()
+  await told.getByRole('link', { name: 'Delivered' }).first().click()
+  await tab.getByText('"to": "ann@inbox.example"').waitFor()
 })
 
 test('what failed since a time is counted and then sent again', async () => {

@@ -363,6 +363,8 @@ async function lookAfterWebhooks(relay: TestRelay, webhooks: { goodId: string; b
   expect(second).toBeDefined()
   await call(relay, 'GET', `${failing}/deliveries/${first.id}`)
   for (const edge of ['after', 'before']) await call(relay, 'GET', `${failing}/deliveries?${edge}=${first.id}`)
+  for (const query of ['limit=1', `after=${first.id}`, `before=${first.id}`])
+    await call(relay, 'GET', `/api/emails/${first.email_id}/webhook-deliveries?${query}`)
   for (const query of ['', `event_id=${first.event_id}`, `after=${first.event_id}`, `before=${first.event_id}`]) {
     await call(relay, 'GET', `${failing}/events?${query}`)
   }

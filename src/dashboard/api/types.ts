@@ -6,6 +6,7 @@ import type { suppression } from '../../http/api/suppression-operations.ts'
 import type { explanation } from '../../http/api/explain-operations.ts'
 import type { detailAnswer, queueDestination, queuedRecipient, totalsAnswer } from '../../http/api/queue-operations.ts'
 import type { serverDomain } from '../../http/api/server-domain-operations.ts'
+import type { emailDelivery } from '../../http/api/email-delivery-operations.ts'
 import type { webhookTestObject } from '../../http/api/webhook-operations.ts'
 import type { postedDetails, webhookDelivery, webhookInUse } from '../../http/api/webhook-resource.ts'
 import type { passkeyResource } from '../../http/api/passkey-operations.ts'
@@ -88,6 +89,7 @@ export type Explanation = Shown<typeof explanation>
 export type ServerDomain = Shown<typeof serverDomain>
 /** The secret is there for those who may change it. */
 export type Webhook = Shown<typeof webhookInUse.schema> & { signing_secret?: string }
+export type EmailDelivery = Shown<typeof emailDelivery.schema>
 export type WebhookDelivery = Shown<typeof webhookDelivery.schema>
 export type WebhookDeliveryDetail = WebhookDelivery & Shown<typeof postedDetails.schema>
 export type WebhookTest = ReturnType<typeof webhookTestObject>

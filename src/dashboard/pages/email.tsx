@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
 import { liveState, onEmailChange } from '../api/live.ts'
-import type { Attempt, Email, EmailRecipient, List, MailEvent } from '../api/types.ts'
+import type { Attempt, Email, EmailDelivery, EmailRecipient, List, MailEvent } from '../api/types.ts'
 import { duration, fullTime, hourMinute } from '../format.ts'
 import { Answer } from '../parts/answer.tsx'
 import { EmailActions } from '../parts/email-actions.tsx'
@@ -9,6 +9,7 @@ import { EmailContent, removedAt } from '../parts/email-content.tsx'
 import { EmailFacts } from '../parts/email-facts.tsx'
 import { DownloadEmail } from '../parts/email-parts.tsx'
 import { EmailTimeline } from '../parts/email-timeline.tsx'
+import { EmailWebhooks } from '../parts/email-webhooks.tsx'
 import { Live, Note, Page, Panel } from '../parts/page.tsx'
 import { State } from '../parts/state.tsx'
 import { Link, type PageProps } from '../router.tsx'
@@ -23,6 +24,8 @@ export default function EmailPage({ params }: PageProps) {
   const email = useApi<Email>(path, { everyMs })
   const attempts = useApi<List<Attempt>>(`${path}/attempts?limit=100`, { everyMs })
   const events = useApi<List<MailEvent>>(`${path}/events?limit=100`, { everyMs })
+  // Webhooks are told after the email changed.
+  const told = useApi<List<EmailDelivery>>(`${path}/webhook-deliveries?limit=50`, { everyMs: 5_000 })
   useEffect(
     () =>
       onEmailChange(({ email_ids: ids, has_more: hasMore }) => {
@@ -39,10 +42,20 @@ export default function EmailPage({ params }: PageProps) {
       </Page>
     )
   }
-  return <Shown email={email.data} attempts={attempts.data?.data ?? []} events={events.data?.data ?? []} />
+  return (
+    <Shown email={email.data} attempts={attempts.data?.data ?? []} events={events.data?.data ?? []} deliveries={told.data?.data ?? []} />
+  )
 }
 
-function Shown({ email, attempts, events }: { email: Email; attempts: Attempt[]; events: MailEvent[] }) {
+interface ShownFrame {
+  email: Email
+  attempts: Attempt[]
+  events: MailEvent[]
+  /** To webhooks. */
+  deliveries: EmailDelivery[]
+}
+
+function Shown({ email, attempts, events, deliveries }: ShownFrame) {
   const { recipients } = email
   const delivered = recipients.filter(({ status }) => status === 'delivered' || status === 'complained').length
   const word = recipients.length > 1 && delivered > 0 ? t.email.deliveredTo(delivered, recipients.length) : undefined
@@ -66,6 +79,7 @@ function Shown({ email, attempts, events }: { email: Email; attempts: Attempt[];
         <div class="stack">
           <Recipients recipients={recipients} accepted={email.created_at} />
           <EmailTimeline email={email} attempts={attempts} events={events} />
+          <EmailWebhooks deliveries={deliveries} />
         </div>
         <div class="stack">
           <EmailFacts email={email} />

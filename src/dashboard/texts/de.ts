@@ -529,6 +529,7 @@ export const de: Texts = {
     attempts: (n: number) => count(n, 'Versuch', 'Versuche'),
     showAll: (n: number) => `Alle ${n} zeigen`,
     happened: 'Was geschah',
+    webhooksTold: 'Benachrichtigte Webhooks',
     allRecipients: 'Alle Empfänger',
     showRecipient: 'Empfänger zeigen',
     attempt: (n: number, host: string | null) => (host === null ? `Versuch ${n}` : `Versuch ${n} bei ${host}`),

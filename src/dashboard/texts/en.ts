@@ -536,6 +536,7 @@ export const en = {
     attempts: (n: number) => count(n, 'attempt', 'attempts'),
     showAll: (n: number) => `Show all ${n}`,
     happened: 'What happened',
+    webhooksTold: 'Webhooks told',
     allRecipients: 'All recipients',
     showRecipient: 'Show recipient',
     attempt: (n: number, host: string | null) => (host === null ? `Attempt ${n}` : `Attempt ${n} at ${host}`),

@@ -19,6 +19,7 @@ import { auditOperations } from './audit-operations.ts'
 import { doctorOperations, type DoctorOperationsServices } from './doctor-operations.ts'
 import { domainOperations, type DomainOperationsServices } from './domain-operations.ts'
 import { domainReportOperations, type DomainReportServices } from './domain-report-operations.ts'
+import { emailDeliveryOperations } from './email-delivery-operations.ts'
 import { emailOperations, type EmailServices } from './email-operations.ts'
 import { entryOperations } from './entry-operations.ts'
 import { erasureOperations, type ErasureServices } from './erasure-operations.ts'
@@ -93,6 +94,7 @@ export function apiOperations(services: ApiServices): Operation[] {
     ...domainReportOperations(services),
     ...templateOperations(services),
     ...webhookOperations(services),
+    ...emailDeliveryOperations(services),
     ...suppressionOperations(services),
     ...erasureOperations(services),
     ...feedbackOperations(services),

@@ -157,7 +157,7 @@ test('the list says why mail did not arrive, and shows all of what failed in one
   await tab.getByText(/mailbox is full/).waitFor()
   await tab.getByRole('tab', { name: 'Failed' }).click()
   await tab.getByRole('link', { name: 'Fine' }).waitFor({ state: 'detached' })
-  expect(await tab.getByRole('link', { name: 'In part' }).count()).toBe(1)
+  await tab.getByRole('link', { name: 'In part' }).waitFor()
 })
 
 /** A key whose mail stays in the sandbox. */
@@ -226,7 +226,12 @@ test('the sandbox is searched, followed and emptied; what is new is marked', asy
   expect(await tab.getByText('New:').count()).toBe(0)
   await tab.getByLabel('Open new emails as they come').check()
   await capture(visit, token, { subject: 'Your sign-in code' })
-  await tab.getByRole('heading', { name: 'Your sign-in code' }).waitFor()
+  // The stream of changes rests for a moment after each message, by the clock of the test.
+  const isOpen = async (): Promise<number> => {
+    visit.relay.clock.advance(500)
+    return tab.getByRole('heading', { name: 'Your sign-in code' }).count()
+  }
+  await expect.poll(isOpen).toBe(1)
   await tab.getByRole('button', { name: 'Remove' }).click()
   await tab.getByText('Choose an email.').waitFor()
   await tab.getByRole('button', { name: 'Empty' }).click()

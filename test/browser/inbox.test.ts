@@ -226,12 +226,7 @@ test('the sandbox is searched, followed and emptied; what is new is marked', asy
   expect(await tab.getByText('New:').count()).toBe(0)
   await tab.getByLabel('Open new emails as they come').check()
   await capture(visit, token, { subject: 'Your sign-in code' })
-  // The stream of changes rests for a moment after each message, by the clock of the test.
-  const isOpen = async (): Promise<number> => {
-    visit.relay.clock.advance(500)
-    return tab.getByRole('heading', { name: 'Your sign-in code' }).count()
-  }
-  await expect.poll(isOpen).toBe(1)
+  await tab.getByRole('heading', { name: 'Your sign-in code' }).waitFor()
   await tab.getByRole('button', { name: 'Remove' }).click()
   await tab.getByText('Choose an email.').waitFor()
   await tab.getByRole('button', { name: 'Empty' }).click()

@@ -55,6 +55,7 @@ export async function openTab(): Promise<Pick<DashboardVisit, 'context' | 'compl
 }
 
 const password = 'correct horse battery'
+const tickMs = 50
 let users = 0
 
 /** Starts all of it and logs an owner, who is the operator, in; ends with the test. */
@@ -80,6 +81,9 @@ export async function visitDashboard({
   relay.baseUrl = `http://${host}:${port}`
   // The page tells ages by the time of day.
   relay.clock.advance(Date.now() - relay.clock.now())
+  // Time passes: the stream of changes rests for a moment after each message.
+  const passing = setInterval(() => relay.clock.advance(tickMs), tickMs)
+  onTestFinished(() => clearInterval(passing))
   const { context, complaints, openTab: another, tab } = await openTab()
   const visit: DashboardVisit = {
     relay,

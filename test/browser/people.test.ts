@@ -67,6 +67,7 @@ test('a new password ends the sessions elsewhere, and one may be ended by itself
   const ann = await visit.addUser('viewer')
   await tab.getByRole('button', { name: 'Log out' }).click()
   await enter(tab, ann)
+  await tab.getByRole('navigation', { name: 'Main' }).waitFor()
   const loginElsewhere = () =>
     fetch(`${relay.baseUrl}/session`, {
       method: 'POST',

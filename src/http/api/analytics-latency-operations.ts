@@ -1,15 +1,14 @@
 import { z } from 'zod'
 import { latencyColumns, percentile } from '../../analytics/latency.ts'
 import { granularities } from '../../analytics/period.ts'
-import { readReport, readTotals } from '../../analytics/report.ts'
-import { isoTime } from '../../iso-time.ts'
+import { readReport } from '../../analytics/report.ts'
 import { operation, type Operation } from '../operation.ts'
 import { timeAnswer } from '../time-field.ts'
 import {
   namesOf,
+  previousTotals,
   reportQuery,
   reportRequest,
-  requestBefore,
   timesOf,
   tooManyRows,
   wordsOf,
@@ -98,12 +97,7 @@ export const latencyOperation = (services: AnalyticsServices): Operation =>
       await services.rollup.catchUp()
       const report = await readReport(services.db, latencies, request)
       if (!report) throw tooManyRows()
-      const before = requestBefore(request)
-      const previous = asked.compare && {
-        start_date: isoTime(before.from),
-        end_date: isoTime(before.to),
-        totals: timesIn(await readTotals(services.db, latencies, before)),
-      }
+      const previous = asked.compare && (await previousTotals(services.db, latencies, request, timesIn))
       const domains = by.includes('domain') ? await namesOf(services.db, 'domain', accountId) : new Map<string, string>()
       return {
         object: 'latency' as const,
@@ -111,7 +105,7 @@ export const latencyOperation = (services: AnalyticsServices): Operation =>
         granularity: request.granularity,
         dimensions: [...by],
         totals: timesIn(report.totals),
-        ...(previous && { previous }),
+        ...previous,
         data: report.rows.map(({ period, domainId, value, counts }) => ({
           ...(period === null ? {} : { period }),
           ...(domainId === null ? {} : { domain_id: domainId === '' ? null : domainId, domain_name: domains.get(domainId) ?? null }),

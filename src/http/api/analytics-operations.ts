@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { otherValue } from '../../analytics/known-values.ts'
 import { countedMetrics, metrics, metricsOf, type Counts, type Metric } from '../../analytics/metric.ts'
 import { granularities } from '../../analytics/period.ts'
-import { dimensions, readReport, readTotals, valueDimensions, type Dimension, type ReportRow } from '../../analytics/report.ts'
-import { isoTime } from '../../iso-time.ts'
+import { dimensions, readReport, valueDimensions, type Dimension, type ReportRow } from '../../analytics/report.ts'
 import { operation, type Operation } from '../operation.ts'
 import { textParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
@@ -11,9 +10,9 @@ import { latencyOperation } from './analytics-latency-operations.ts'
 import { linksOperation } from './analytics-link-operations.ts'
 import {
   namesOf,
+  previousTotals,
   reportQuery,
   reportRequest,
-  requestBefore,
   timesOf,
   tooManyRows,
   wordsOf,
@@ -130,12 +129,7 @@ export const analyticsOperations = (services: AnalyticsServices): Operation[] =>
       const report = await readReport(services.db, rollup, request)
       if (!report) throw tooManyRows()
       const wanted = asked.metrics ?? [...metrics]
-      const before = requestBefore(request)
-      const previous = asked.compare && {
-        start_date: isoTime(before.from),
-        end_date: isoTime(before.to),
-        totals: chosen(await readTotals(services.db, rollup, before), wanted),
-      }
+      const previous = asked.compare && (await previousTotals(services.db, rollup, request, (counts) => chosen(counts, wanted)))
       const domains = by.includes('domain') ? await namesOf(services.db, 'domain', accountId) : none
       const templates = by.includes('template') ? await namesOf(services.db, 'template', accountId) : none
       const data = report.rows.map((row) => ({ ...rowName(row, by, { domains, templates }), ...chosen(row.counts, wanted) }))
@@ -146,7 +140,7 @@ export const analyticsOperations = (services: AnalyticsServices): Operation[] =>
         metrics: wanted,
         dimensions: [...by],
         totals: chosen(report.totals, wanted),
-        ...(previous && { previous }),
+        ...previous,
         ...(by.length === 0 ? {} : { data }),
       }
     },

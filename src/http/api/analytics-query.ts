@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { TimeZone } from '../../analytics/local-time.ts'
 import { dayMs, granularities, mostPeriods, type Granularity } from '../../analytics/period.ts'
-import { mostRows, valueDimensions, type Dimension, type ReportRequest } from '../../analytics/report.ts'
+import { mostRows, readTotals, valueDimensions, type CountTable, type Dimension, type ReportRequest } from '../../analytics/report.ts'
 import type { Clock } from '../../clock.ts'
 import { SternaError } from '../../errors.ts'
 import type { LogReader } from '../../event/log-reader.ts'
@@ -103,13 +103,17 @@ export function reportRequest(
   return { accountId, ...range, granularity, timeZone: asked.timezone ?? new TimeZone('UTC'), dimensions, domainIds: asked.domain_id, tag }
 }
 
-/** The same for the period of the same length before, as a whole. */
-export const requestBefore = (request: ReportRequest): ReportRequest => ({
-  ...request,
-  from: 2 * request.from - request.to,
-  to: request.from,
-  dimensions: [],
-})
+/** The totals of the period of the same length before, as `totalsOf` shows its counts. */
+export async function previousTotals<T>(
+  db: Pick<Database, 'slowRead'>,
+  table: CountTable,
+  request: ReportRequest,
+  totalsOf: (counts: readonly number[]) => T,
+): Promise<{ previous: { start_date: string; end_date: string; totals: T } }> {
+  const [from, to] = [2 * request.from - request.to, request.from]
+  const counts = await readTotals(db, table, { ...request, from, to, dimensions: [] })
+  return { previous: { start_date: isoTime(from), end_date: isoTime(to), totals: totalsOf(counts) } }
+}
 
 function checkSize({ from, to }: { from: number; to: number }, granularity: Granularity, by: readonly Dimension[]): void {
   if (valueDimensions.filter((each) => by.includes(each)).length > 1) {

@@ -3,13 +3,12 @@ import { randomToken } from '../../account/link-token.ts'
 import type { Passkey } from '../../account/passkeys.ts'
 import type { People } from '../../account/people.ts'
 import type { RefusedLogins } from '../../account/refused-logins.ts'
-import { SternaError } from '../../errors.ts'
 import { smallBodyLimit } from '../json-body.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listOf } from '../page.ts'
 import { deletedAnswer, resource, time, timeOrNull } from '../resource.ts'
 import type { SessionEntry } from '../session-entry.ts'
-import { sessionResource } from './session-operations.ts'
+import { logIn, sessionResource } from './session-operations.ts'
 
 export interface PasskeyServices {
   people: People
@@ -176,7 +175,7 @@ const keptOperations = ({ people, entry }: PasskeyServices): Operation[] => [
   }),
 ]
 
-const loginOperations = ({ people, entry, refusedLogins }: PasskeyServices): Operation[] => [
+const loginOperations = (services: PasskeyServices): Operation[] => [
   operation({
     ...shared,
     id: 'session.begin_passkey_login',
@@ -186,6 +185,7 @@ const loginOperations = ({ people, entry, refusedLogins }: PasskeyServices): Ope
     answers: [{ status: 200, description: 'What the browser needs, for five minutes. It sets a cookie.', schema: requestAnswer }],
     refuses: ['foreign_origin', 'invalid_state'],
     handle: async (ctx) => {
+      const { people, entry } = services
       entry.checkOrigin(ctx)
       ctx.set('Cache-Control', 'no-store')
       const browser = randomToken()
@@ -205,18 +205,11 @@ const loginOperations = ({ people, entry, refusedLogins }: PasskeyServices): Ope
     answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
     refuses: ['invalid_credentials', 'invalid_session', 'foreign_origin', 'invalid_state', 'rate_limit_exceeded'],
     handle: async (ctx, { body }) => {
+      const { people, entry } = services
       entry.checkOrigin(ctx)
-      ctx.set('Cache-Control', 'no-store')
-      const { clientAddress: address, requestId } = ctx.state
       const browser = entry.passkeyCookie.read(ctx.req.headers.cookie) ?? ''
-      const user = await people.passkeys.verify(body.credential as never, { browser, address }).catch((error: unknown) => {
-        if (error instanceof SternaError && error.code === 'invalid_credentials')
-          refusedLogins.note('login refused', { address, requestId })
-        throw error
-      })
-      const session = await entry.begin(ctx, user)
-      await entry.record(ctx, user, { operation: 'session.create_by_passkey', objectId: session.id })
-      return sessionResource.answer({ ...session, user })
+      const verified = people.passkeys.verify(body.credential as never, { browser, address: ctx.state.clientAddress })
+      return logIn(ctx, 'session.create_by_passkey', verified, services)
     },
   }),
 ]

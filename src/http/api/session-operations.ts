@@ -3,9 +3,10 @@ import type { Accounts } from '../../account/accounts.ts'
 import type { Login } from '../../account/login.ts'
 import type { RefusedLogins } from '../../account/refused-logins.ts'
 import type { Session, Sessions } from '../../account/sessions.ts'
-import type { User } from '../../account/user.ts'
+import type { StoredUser, User } from '../../account/user.ts'
 import { SternaError } from '../../errors.ts'
 import { isoTime } from '../../iso-time.ts'
+import type { ApiContext } from '../api-state.ts'
 import { smallBodyLimit } from '../json-body.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listOf } from '../page.ts'
@@ -68,18 +69,8 @@ export const sessionOperations = (services: SessionServices): Operation[] => [
     answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
     refuses: ['invalid_credentials', 'invalid_session', 'second_factor_required', 'foreign_origin', 'rate_limit_exceeded'],
     handle: async (ctx, { body }) => {
-      const { entry, login, refusedLogins } = services
-      entry.checkOrigin(ctx)
-      ctx.set('Cache-Control', 'no-store')
-      const { clientAddress: address, requestId } = ctx.state
-      const user = await login.verify(body, address).catch((error: unknown) => {
-        if (error instanceof SternaError && error.code === 'invalid_credentials')
-          refusedLogins.note('login refused', { address, requestId })
-        throw error
-      })
-      const session = await entry.begin(ctx, user)
-      await entry.record(ctx, user, { operation: 'session.create', objectId: session.id })
-      return sessionResource.answer({ ...session, user })
+      services.entry.checkOrigin(ctx)
+      return logIn(ctx, 'session.create', services.login.verify(body, ctx.state.clientAddress), services)
     },
   }),
   operation({
@@ -117,6 +108,24 @@ export const sessionOperations = (services: SessionServices): Operation[] => [
   }),
   ...endingOperations(services),
 ]
+
+/** Begins a session for the user once verified, and sets its cookie. A refusal is noted for the operator. */
+export async function logIn(
+  ctx: ApiContext,
+  operation: string,
+  verified: Promise<StoredUser>,
+  { entry, refusedLogins }: Pick<SessionServices, 'entry' | 'refusedLogins'>,
+) {
+  ctx.set('Cache-Control', 'no-store')
+  const { clientAddress: address, requestId } = ctx.state
+  const user = await verified.catch((error: unknown) => {
+    if (error instanceof SternaError && error.code === 'invalid_credentials') refusedLogins.note('login refused', { address, requestId })
+    throw error
+  })
+  const session = await entry.begin(ctx, user)
+  await entry.record(ctx, user, { operation, objectId: session.id })
+  return sessionResource.answer({ ...session, user })
+}
 
 /**
  * The account that a user wants to act in.

@@ -12,6 +12,7 @@ import { Health } from './health.ts'
 import type { Log } from './log.ts'
 import { MetricsPage } from './metrics/metrics-page.ts'
 import type { Metrics } from './metrics/metrics.ts'
+import { holdRestored } from './queue/restored-hold.ts'
 import { SendingDomains, type SendingDomainSettings } from './sending-domain/sending-domains.ts'
 import { isFullName } from './smtp/domain-name.ts'
 import type { Database } from './store/database.ts'
@@ -70,7 +71,9 @@ export interface Core extends Opened {
 export async function openCore(config: Config, outside: Outside): Promise<Core> {
   const opened = await open(config, outside)
   try {
-    return await loadCore({ secrets: await openSecrets(opened.db, opened.health, config), ...opened })
+    const secrets = await openSecrets(opened.db, opened.health, config)
+    await holdRestored(opened)
+    return await loadCore({ secrets, ...opened })
   } catch (error) {
     await opened.close()
     throw error

@@ -2,7 +2,10 @@ import type { Clock } from './clock.ts'
 import { isoTime } from './iso-time.ts'
 import type { Log } from './log.ts'
 
-/** Faults that can keep the server from accepting or delivering mail, and what the operator should know about each. */
+/**
+ * Faults that can keep the server from accepting or delivering mail, and what the operator should know about each. A name in braces
+ * stands for one of the details.
+ */
 const messages = {
   disk_full:
     'The disk is nearly full, so no mail is accepted. Queued mail is still delivered. Free space on the disk of the data directory.',
@@ -27,6 +30,10 @@ const messages = {
   sealed_secrets:
     'Some stored secrets cannot be decrypted with the secret key file, so mail of some domains is not signed. Restore the key file that ' +
     'encrypted them, or create new ones: POST /api/domains/ID/dkim/rotate. sterna doctor counts them.',
+  restored:
+    'This database is a backup of {copiedAt}: what happened since then may be missing. The mail that was queued in it may have been sent ' +
+    'since, so it is held ({recipients} recipients at the start); new mail is sent as usual. Run sterna queue release --restored to send ' +
+    'it, or sterna queue cancel --restored to send none of it.',
 }
 
 export type FaultName = keyof typeof messages
@@ -57,10 +64,10 @@ export class Health {
     return [...this.#faults.values()]
   }
 
-  /** Reports a fault, new or continuing. `details` go into the log. */
-  report(name: FaultName, details: object = {}): void {
+  /** Reports a fault, new or continuing. `details` go into the log, and into the message where it names them. */
+  report(name: FaultName, details: Record<string, unknown> = {}): void {
     if (this.#faults.has(name)) return
-    const message = messages[name]
+    const message = messages[name].replace(/\{(\w+)\}/g, (_, detail: string) => String(details[detail]))
     this.#faults.set(name, { name, message, since: isoTime(this.#clock.now()) })
     this.#log.error({ fault: name, ...details }, message)
   }
@@ -76,7 +83,7 @@ export class Health {
   }
 
   /** Reports the fault if it is present, else clears it. */
-  set(name: FaultName, isThere: boolean, details: object = {}): void {
+  set(name: FaultName, isThere: boolean, details: Record<string, unknown> = {}): void {
     if (isThere) this.report(name, details)
     else this.clear(name)
   }

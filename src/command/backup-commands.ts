@@ -97,8 +97,8 @@ export const backupCommands: Command[] = [
       force: { type: 'boolean', doc: 'Restores over existing data, which is kept.' },
     },
     doc:
-      'Restores a backup into the data directory. Stop the server first. The next start sends the mail that was queued when the ' +
-      'backup was made, even if it has been sent since.',
+      'Restores a backup into the data directory. Stop the server first. The mail that was queued when the backup was made may have ' +
+      'been sent since: it is held until sterna queue release --restored. New mail is sent as usual.',
   },
   {
     name: 'compact',

@@ -14,11 +14,11 @@ import { openCore } from '../core.ts'
 export async function openCommandServices(config: Config, log: Log): Promise<{ services: CommandServices; close(): Promise<void> }> {
   const onFatal = (error: Error): void => log.error({ error }, 'the store has failed')
   const core = await openCore(config, { clock: systemClock, log, onFatal })
-  const { db, clock, secrets, close } = core
+  const { db, clock, health, secrets, close } = core
   try {
     const webhooks = new WebhookList({ db, clock, secrets, onEnabled: () => {} }, { allowHttp: config.webhooks.allowHttp })
     await webhooks.load()
-    const queueAdmin = new QueueAdmin({ db, clock, noteWaiting: () => {}, tryNow: () => {} })
+    const queueAdmin = new QueueAdmin({ db, clock, health, noteWaiting: () => {}, tryNow: () => {} })
     const erasures = new Erasures(core, { isAlone: true })
     return { services: commandPartsOf(core, { webhooks, queueAdmin, erasures, serving: null }), close }
   } catch (error) {

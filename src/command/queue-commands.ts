@@ -1,7 +1,18 @@
 import { queuedRecipient } from '../http/api/queue-operations.ts'
 import { isoTimeOrNull } from '../iso-time.ts'
 import type { QueueEntry } from '../queue/queue-admin.ts'
-import { argument, listObject, printable, shownTime, table, type Command, type CommandInput, type CommandOutput } from './command.ts'
+import {
+  argument,
+  flagOption,
+  listObject,
+  printable,
+  shownTime,
+  table,
+  usageFault,
+  type Command,
+  type CommandInput,
+  type CommandOutput,
+} from './command.ts'
 
 const what = 'MESSAGE|RECIPIENT|DOMAIN'
 
@@ -57,21 +68,41 @@ export const queueCommands: Command[] = [
   },
   {
     name: 'queue release',
-    args: [what],
-    options: {},
+    args: [`[${what}]`],
+    options: { restored: { type: 'boolean', doc: 'Releases the mail that is held because the database was restored from a backup.' } },
     doc: 'Lets held mail be tried again.',
-    run: async (input, { queueAdmin }) => counted(input, await queueAdmin.release(argument(input, 0)), 'released'),
+    async run(input, { queueAdmin }) {
+      requireOne(input)
+      return counted(input, await (isRestored(input) ? queueAdmin.releaseRestored() : queueAdmin.release(argument(input, 0))), 'released')
+    },
+  },
+  {
+    name: 'queue cancel',
+    args: [],
+    options: { restored: { type: 'boolean', doc: 'Cancels the mail that is held because the database was restored from a backup.' } },
+    asks: () => 'Cancel all mail that was queued in the backup, and tell webhooks so?',
+    doc: 'Cancels the mail of a restored backup, with an event for each recipient. It takes --restored, and nothing else.',
+    async run(input, { queueAdmin }) {
+      if (!isRestored(input)) throw usageFault('--restored is missing.')
+      return counted(input, await queueAdmin.cancelRestored(), 'canceled')
+    },
   },
 ]
 
+const isRestored = (input: CommandInput): boolean => flagOption(input, 'restored')
+
+function requireOne(input: CommandInput): void {
+  if (isRestored(input) === input.args.length > 0) throw usageFault(`Name either ${what} or --restored.`)
+}
+
 const counted = (input: CommandInput, recipients: number, done: string): CommandOutput => ({
   stdout: '',
-  json: { object: 'queue_change', what: argument(input, 0), recipients },
+  json: { object: 'queue_change', what: isRestored(input) ? 'restored' : argument(input, 0), recipients },
   stderr: `${recipients} ${recipients === 1 ? 'recipient' : 'recipients'} ${done}.\n`,
 })
 
 function shown(entry: QueueEntry): string {
-  const now = entry.owner !== null ? ', being tried' : entry.held === 1 ? ', held' : ''
+  const now = entry.owner !== null ? ', being tried' : entry.held > 0 ? ', held' : ''
   return [
     `${entry.id}  ${printable(entry.forward_path)}`,
     `  message      ${entry.message_id} of ${entry.account_id}`,

@@ -5,12 +5,14 @@ import { fingerprintOf, readKeyFile } from '../account/key-file.ts'
 import type { Config } from '../config/settings.ts'
 import { flushDirectory, flushFile } from '../durable-file.ts'
 import { messageOf, SternaError } from '../errors.ts'
+import { isoTime } from '../iso-time.ts'
 import { silentLog } from '../log.ts'
 import { commitTo, databaseFile, findDatabase, newRestoredName } from '../store/data-directory.ts'
 import { holdDirectory, requireIdle } from '../store/hold-directory.ts'
 import { requireWhole } from '../store/sqlite-connection.ts'
 import { keyFileBeside } from './backup-commands.ts'
 import { argument, flagOption, textOption, type CommandInput, type CommandOutput } from './command.ts'
+import { holdRestored, noteCopied, restoredHold, type RestoredHold } from '../queue/restored-hold.ts'
 import { openCommandServices } from './open-command-services.ts'
 
 /** The directory in which a backup is checked. */
@@ -39,14 +41,14 @@ export async function restoreBackup(input: CommandInput, config: Config): Promis
       // An interrupted restore may have left it.
       rmSync(staging, { recursive: true, force: true })
       mkdirSync(staging, { mode: 0o700 })
-      const accounts = await prepare(file, { ...config, dataDir: staging, secretKeyFile: keyFile })
+      const { accounts, held: hold } = await prepare(file, { ...config, dataDir: staging, secretKeyFile: keyFile })
       const target = moveIn(databaseFile(staging), dataDir)
       switchTo(target, keyFile, held.lock, config)
       const kept = before === null ? '' : ` The previous data was kept: ${before}.`
       return {
         stdout: `${target}\n`,
-        json: { object: 'restore', database: target, accounts, previous_database: before },
-        stderr: `Restored. Accounts: ${accounts}.${kept} Start with: sterna serve\n`,
+        json: { object: 'restore', database: target, accounts, held_recipients: hold.recipients, previous_database: before },
+        stderr: `Restored. Accounts: ${accounts}.${kept} ${toldHold(hold)} Start with: sterna serve\n`,
       }
     } finally {
       rmSync(staging, { recursive: true, force: true })
@@ -90,8 +92,8 @@ function requireNothingInTheWay(database: string | null, keyFile: string, { data
 
 const isSameFile = (one: string, other: string): boolean => readFileSync(one).equals(readFileSync(other))
 
-/** Opens a copy with the key, which checks both and migrates the schema; returns its number of accounts. */
-async function prepare(file: string, config: Config): Promise<number> {
+/** Opens a copy with the key, which checks both, migrates the schema and holds the mail that is queued in it. */
+async function prepare(file: string, config: Config): Promise<{ accounts: number; held: RestoredHold }> {
   const copy = databaseFile(config.dataDir)
   try {
     copyPrivately(file, copy)
@@ -101,7 +103,11 @@ async function prepare(file: string, config: Config): Promise<number> {
     const { services, close } = await openCommandServices(config, silentLog)
     try {
       for (const { keys } of services.sendingDomains.list()) for (const { id } of keys) services.sendingDomains.privateKey(id)
-      return services.accounts.list().length
+      await noteCopied(services)
+      await holdRestored(services)
+      const held = await restoredHold(services.db)
+      if (!held) throw new Error('the copy does not say that it is one')
+      return { accounts: services.accounts.list().length, held }
     } finally {
       await close()
     }
@@ -109,6 +115,10 @@ async function prepare(file: string, config: Config): Promise<number> {
     throw new SternaError('invalid_state', `${file} cannot be restored: ${messageOf(error)}`, { cause: error })
   }
 }
+
+const toldHold = ({ copiedAt, recipients }: RestoredHold): string =>
+  `It has nothing from after ${isoTime(copiedAt)}. The mail that was queued then (recipients: ${recipients}) is held: see ` +
+  'sterna queue release --help.'
 
 function copyPrivately(from: string, to: string): void {
   copyFileSync(from, to)

@@ -137,6 +137,7 @@ export const storedTables: Record<string, StoredTable> = {
     none: 'id delivery_id number sent_at duration_ms http_status_code error',
   },
   secret_key: { about: 'the key file that sealed the secrets, as a fingerprint', kept: 'for ever', none: 'fingerprint' },
+  copied: { about: 'which backups the database was restored from', kept: 'until their held mail is released', none: 'copied_at is_held' },
   cursor: { about: 'how far followers of the event log have read', kept: 'for ever', none: 'name position' },
   account_user: {
     about: 'users',

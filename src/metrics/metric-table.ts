@@ -109,14 +109,24 @@ export const metricTable = {
   faults: gauge('sterna_fault', 'Whether this fault, as named in /healthz, is present: 1 or 0.', [
     [
       'name',
-      ['disk_full', 'resolver_suspect', 'smarthost_login', 'queue_stalled', 'writing', 'database_gone', 'key_file', 'sealed_secrets'],
+      [
+        'disk_full',
+        'resolver_suspect',
+        'smarthost_login',
+        'queue_stalled',
+        'writing',
+        'database_gone',
+        'key_file',
+        'sealed_secrets',
+        'restored',
+      ],
     ],
   ]),
 
   queued: gauge(
     'sterna_queue_recipients',
     'Recipients that are not final: due (ready to be tried), waiting (for a retry, or scheduled), in_hand (being tried), held (by ' +
-      'an operator).',
+      'an operator, or because the database was restored).',
     [['state', ['due', 'waiting', 'in_hand', 'held']]],
   ),
   deferred: gauge(

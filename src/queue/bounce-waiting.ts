@@ -27,7 +27,7 @@ const free = `
 /** Uses the partial index recipient_held. */
 const held = `
   select ${columns} from recipient r join message m on m.id = r.message_id
-   where r.destination = :destination and r.held = 1 and r.due_at is not null and r.owner is null and r.state in ('queued', 'deferred')
+   where r.destination = :destination and r.held > 0 and r.due_at is not null and r.owner is null and r.state in ('queued', 'deferred')
    limit :limit`
 
 /**

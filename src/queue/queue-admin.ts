@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
+import type { Health } from '../health.ts'
 import { isId } from '../id.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
 import type { Page } from '../store/page-clause.ts'
@@ -13,11 +14,13 @@ import {
   type DestinationQueue,
   type QueueTotals,
 } from './queue-overview.ts'
+import { cancelRestored, endRestored, releaseRestored, restoredHold } from './restored-hold.ts'
 import type { RecipientState } from './recipient-state.ts'
 
 interface QueueAdminServices {
   db: Database
   clock: Clock
+  health: Pick<Health, 'clear'>
   /** Tells the running queue that mail for this destination is due at another time; does nothing if none is running. */
   noteWaiting(destination: string, dueAt: number): void
   /** Makes the running queue try a resting host now; does nothing if none is running. */
@@ -47,6 +50,7 @@ export interface QueueEntry extends Row {
   state: RecipientState
   /** Epoch, ms; null once final. */
   due_at: number | null
+  /** 1 if an operator holds it, 2 if it is held because the database was restored, else 0. */
   held: number
   /** Null unless an attempt is being made. */
   owner: string | null
@@ -72,7 +76,7 @@ export class QueueAdmin {
   /** The destinations with waiting mail, longest queue first. */
   list(): Promise<QueuedDestination[]> {
     return this.#services.db.slowRead<QueuedDestination>(
-      `select destination, count(*) as recipients, count(case when held = 1 then 1 end) as held,
+      `select destination, count(*) as recipients, count(case when held > 0 then 1 end) as held,
               min(case when held = 0 then due_at end) as next_due_at
          from ${queuedWhere('1 = 1')}
         group by destination order by recipients desc, destination`,
@@ -153,10 +157,36 @@ export class QueueAdmin {
   release(what: string): Promise<number> {
     const { condition, params } = selectorOf(what)
     return this.#change(what, {
-      sql: `update recipient set held = 0 where ${condition} and due_at is not null and held = 1 returning destination, due_at`,
+      sql: `update recipient set held = 0 where ${condition} and due_at is not null and held > 0 returning destination, due_at`,
       params,
       otherwise: 'not held',
     })
+  }
+
+  /**
+   * Releases what is held because the database was restored, which then counts as current. Returns the number of recipients.
+   * @throws SternaError `invalid_state` if it was not restored
+   */
+  releaseRestored(): Promise<number> {
+    const { db, noteWaiting } = this.#services
+    return this.#endRestored(() => releaseRestored(db, noteWaiting))
+  }
+
+  /**
+   * Cancels what is held because the database was restored, with an event for each recipient. Returns their number.
+   * @throws SternaError `invalid_state` if it was not restored
+   */
+  cancelRestored(): Promise<number> {
+    return this.#endRestored(() => cancelRestored(this.#services))
+  }
+
+  async #endRestored(change: () => Promise<number>): Promise<number> {
+    if (!(await restoredHold(this.#services.db))) {
+      throw new SternaError('invalid_state', 'No mail is held because of a restored backup.')
+    }
+    const recipients = await change()
+    await endRestored(this.#services)
+    return recipients
   }
 
   /** `otherwise` describes the matching recipients that stay unchanged. */

@@ -31,7 +31,7 @@ const untaken = `
 
 /** From the indexes recipient_owned and recipient_held. */
 const inHand = 'select count(*) as recipients from recipient where owner is not null and due_at is not null'
-const held = 'select count(*) as recipients from recipient where held = 1 and owner is null and due_at is not null'
+const held = 'select count(*) as recipients from recipient where held > 0 and owner is null and due_at is not null'
 
 /** From the index recipient_state, account by account, so that final recipients are skipped. */
 const deferred = `

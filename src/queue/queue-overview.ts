@@ -39,12 +39,12 @@ export const queuedWhere = (condition: string): string => `(
           union all
          select id, destination, due_at, owner, held from recipient where owner is not null and due_at is not null and ${condition}
           union all
-         select id, destination, due_at, owner, held from recipient where held = 1 and owner is null and due_at is not null and ${condition}
+         select id, destination, due_at, owner, held from recipient where held > 0 and owner is null and due_at is not null and ${condition}
        ) as queued`
 
 const counts = `count(*) as waiting,
          count(case when owner is null and held = 0 and due_at <= :now then 1 end) as due,
-         count(case when owner is not null then 1 end) as in_hand, count(case when held = 1 then 1 end) as held,
+         count(case when owner is not null then 1 end) as in_hand, count(case when held > 0 then 1 end) as held,
          min(id) as oldest`
 
 /** What is not final, by destination. */

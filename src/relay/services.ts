@@ -62,7 +62,7 @@ export interface Services extends Given {
 
 /** Builds the services behind the listeners in order: followers of events before what records them. */
 export async function startServices(core: Core, given: Given, stops: Stop[]): Promise<Services> {
-  const { config, db, clock } = core
+  const { config, db, clock, health } = core
   const watch = new DataWatch(core)
   await watch.start()
   stops.push(() => watch.stop())
@@ -72,7 +72,7 @@ export async function startServices(core: Core, given: Given, stops: Stop[]): Pr
   const hits = startHits(core, stops)
   addFigures(core, queue, stops)
   const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
-  const queueAdmin = new QueueAdmin({ db, clock, noteWaiting, tryNow: (destination) => queue.tryNow(destination) })
+  const queueAdmin = new QueueAdmin({ db, clock, health, noteWaiting, tryNow: (destination) => queue.tryNow(destination) })
   const erasures = new Erasures(core, { isAlone: false })
   stops.push(() => erasures.stop())
   const space = new FreeSpace(config.dataDir, config.storage.reserve, core.health)

@@ -50,7 +50,7 @@ export interface Database {
   write(batch: Statement[], options?: { patient?: boolean; onHeld?: (ms: number) => void }): Promise<Written[]>
   /** Calls `heard`, which must not throw, whenever a batch that adds rows to this table is on disk. Returns a function that ends this. */
   onInsert(table: string, heard: () => void): () => void
-  /** Copies the database, as it is at one moment, into a new file while work continues. */
+  /** Copies the database, as it is at one moment, into a new file while work continues. The copy says that it is one (`markCopy`). */
   backup(file: string): Promise<void>
   upkeep: StoreUpkeep
   /** Waits for pending requests, then closes. */

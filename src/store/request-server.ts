@@ -4,6 +4,7 @@ import { noteShared, sharedBytes } from '../shared-memory.ts'
 import type { Row, Value } from './database.ts'
 import type { FileUpkeep } from './file-upkeep.ts'
 import { GroupCommit, isOfAll, threadErrorOf, type BatchResult } from './group-commit.ts'
+import { markCopy } from './mark-copy.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import type { Connection } from './sqlite-connection.ts'
 import type { Answer, NumberedStatement, Request, Requests, ThreadError } from './thread-messages.ts'
@@ -105,7 +106,9 @@ export class RequestServer {
 
   async #copy(id: number, file: string): Promise<void> {
     try {
+      const copiedAt = Date.now()
       await this.#group.spareCopy(this.#connection.backup(file))
+      markCopy(file, copiedAt)
       this.#send([{ id, done: true }])
     } catch (error) {
       this.#send([{ id, error: backupErrorOf(error, file) }])

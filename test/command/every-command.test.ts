@@ -158,6 +158,7 @@ const elsewhere = [
   'queue retry',
   'queue hold',
   'queue release',
+  'queue cancel',
   'feedback show',
   'message show',
   'message tail',
@@ -207,6 +208,7 @@ describe('what destroys something', () => {
       'user remove',
       'domain remove',
       'webhook remove',
+      'queue cancel',
       'suppression remove',
       'erase',
     ])

@@ -21,7 +21,9 @@ vi.mock('../../src/store/sqlite-database.ts', async (importOriginal) => {
 
 const schema = migrations().map(({ sql }) => postgresSchema(sql))
 /** Each once: one may be made anew by a later migration. */
-const tables = [...new Set(schema.flatMap((sql) => Array.from(sql.matchAll(/^create table (\w+)/gm), ([, name = '']) => name)))]
+const tables = [
+  ...new Set(schema.flatMap((sql) => Array.from(sql.matchAll(/^create table (?:if not exists )?(\w+)/gm), ([, name = '']) => name))),
+]
 /** The rows of every table as SQLite has them in the end. */
 const contents = new Map<string, Row[]>()
 let postgres: PostgresServer

@@ -16,7 +16,7 @@ beforeEach(async () => {
   db = await testDatabase()
   noted = []
   const noteWaiting = (destination: string, dueAt: number) => void noted.push([destination, dueAt])
-  admin = new QueueAdmin({ db, clock, noteWaiting, tryNow: () => {} })
+  admin = new QueueAdmin({ db, clock, health: { clear: () => {} }, noteWaiting, tryNow: () => {} })
 })
 
 const messageId = newId('em', clock.now())

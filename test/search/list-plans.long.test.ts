@@ -168,7 +168,7 @@ test('the other lists use indexes', async () => {
       for (const origin of [null, 'manual' as const])
         await new SuppressionEntries({ db, clock, erasedAddress: () => '' }).page(scope, origin === null ? {} : { origins: [origin] }, page)
     }
-    const queue = new QueueAdmin({ db, clock, noteWaiting: () => {}, tryNow: () => {} })
+    const queue = new QueueAdmin({ db, clock, health: { clear: () => {} }, noteWaiting: () => {}, tryNow: () => {} })
     await queue.list()
     await queue.page({ limit: 20, after: null, before: null })
   })

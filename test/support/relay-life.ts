@@ -2,6 +2,7 @@ import { expect, onTestFinished } from 'vitest'
 import { runCommand } from '../../src/command/command-line.ts'
 import { emailStatuses } from '../../src/message/email-status.ts'
 import { Retention } from '../../src/message/retention.ts'
+import { holdRestored, noteCopied } from '../../src/queue/restored-hold.ts'
 import { cancelClaimed } from '../../src/webhook/webhook-delivery-store.ts'
 import { hearOfDomains } from './domain-report-life.ts'
 import { forgetRecipient } from './erasure-life.ts'
@@ -286,7 +287,22 @@ async function runQueue(relay: TestRelay): Promise<void> {
   await expect.poll(async () => (await queueAdmin.show(held))[0]?.last_response).toContain('suspended')
   await command(relay, 'account', 'resume', 'test')
   await reaches(relay, held, 'held@rcpt.example', 'delivered')
+  await findRestored(relay)
   await isQuiet(relay)
+}
+
+/** As if the database were a backup that was put in place. */
+async function findRestored(relay: TestRelay): Promise<void> {
+  const { services } = relay.relay
+  for (const verb of ['release', 'cancel']) {
+    const later = new Date(relay.clock.now() + hour).toISOString()
+    const waiting = await relay.send(`restored-${verb}@rcpt.example`, { scheduled_at: later })
+    await noteCopied(services)
+    await holdRestored(services)
+    await command(relay, 'queue', verb, '--restored', ...(verb === 'cancel' ? ['--yes'] : []))
+    const state = verb === 'cancel' ? 'canceled' : 'scheduled'
+    expect(Object.values(await relay.recipients(waiting))).toMatchObject([{ status: state }])
+  }
 }
 
 /** Nothing listens there: mail is put back while its host rests, and given up when its time is over. */

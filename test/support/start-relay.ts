@@ -28,8 +28,8 @@ export interface TestRelay {
   ): Promise<Record<string, { status: string; attempts: number; last_response: string | null; smtp_code: number | null }>>
   /** Types of the email's events, oldest first. */
   events(id: string): Promise<string[]>
-  /** The same data directory in a new relay. */
-  restart(): Promise<void>
+  /** The same data directory in a new relay, once `whileStopped` is done. */
+  restart(whileStopped?: () => unknown): Promise<void>
   stop(): Promise<void>
 }
 
@@ -110,8 +110,9 @@ export async function startTestRelay(
       const { body } = await test.call('GET', `/api/emails/${id}/events?limit=100`)
       return body.data.map(({ type }: { type: string }) => type)
     },
-    async restart() {
+    async restart(whileStopped = () => {}) {
       await test.relay.stop()
+      await whileStopped()
       use(await start())
     },
     async stop() {

@@ -9,7 +9,7 @@ import type { ApiContext } from '../api-state.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, textParameter } from '../query.ts'
-import { flag, resource, time, timeOrNull } from '../resource.ts'
+import { resource, time, timeOrNull } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
 
 export interface QueueServices {
@@ -41,7 +41,7 @@ export const queuedRecipient = resource<QueueEntry>('QueuedRecipient')({
   to: [z.string(), 'forward_path'],
   status: [z.string(), 'state'],
   attempts: z.int(),
-  held: flag(),
+  held: [z.boolean(), ({ held }) => held > 0],
   in_hand: [z.boolean(), ({ owner }) => owner !== null],
   next_attempt_at: [timeAnswer.nullable(), ({ due_at: dueAt }) => isoTimeOrNull(dueAt)],
   expires_at: time(),
@@ -62,7 +62,11 @@ const changeAnswer = z
   .meta({ id: 'QueueChange' })
 
 /** `/api/queue`: queued mail by destination. */
-export const queueOperations = (services: QueueServices): Operation[] => [...readOperations(services), ...changeOperations(services)]
+export const queueOperations = (services: QueueServices): Operation[] => [
+  ...readOperations(services),
+  ...restoredOperations(services),
+  ...changeOperations(services),
+]
 
 const readOperations = (services: QueueServices): Operation[] => [
   operation({
@@ -122,6 +126,31 @@ const readOperations = (services: QueueServices): Operation[] => [
     },
   }),
 ]
+
+const restoredChanges = [
+  ['release', 'Release the mail of a restored backup', 'releaseRestored', 'The mail is tried when it is due.'],
+  ['cancel', 'Cancel the mail of a restored backup', 'cancelRestored', 'The mail is canceled, with an event for each recipient.'],
+] as const
+
+const restoredAnswer = z
+  .object({ object: z.literal('restored_mail'), recipients: changeAnswer.shape.recipients })
+  .meta({ id: 'RestoredMail' })
+
+const restoredOperations = (services: QueueServices): Operation[] =>
+  restoredChanges.map(([verb, summary, change, description]) =>
+    operation({
+      id: `queue.${verb}_restored`,
+      method: 'POST',
+      path: `/api/queue/restored/${verb}`,
+      tag: 'Operation',
+      summary,
+      description: 'After a restore, the mail that was queued in the backup is held, because it may have been sent since.',
+      permission: 'operator',
+      answers: [{ status: 200, description, schema: restoredAnswer }],
+      refuses: ['invalid_state'],
+      handle: async () => ({ object: 'restored_mail' as const, recipients: await services.queueAdmin[change]() }),
+    }),
+  )
 
 const changes = [
   ['hold', 'Hold the mail for a destination', 'Attempts that are already running continue, and held mail still expires.'],

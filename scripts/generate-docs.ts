@@ -1,6 +1,6 @@
 /**
  * Writes what is generated from declarations: the example configuration, the list of settings, the list of commands,
- * what is stored, the metrics, and the table of clients that the peer tests send with.
+ * the fields of a set-up file, what is stored, the metrics, and the table of clients that the peer tests send with.
  * With `--check` it writes nothing and fails where a file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -8,12 +8,14 @@ import { commandsPage } from '../src/command/help-page.ts'
 import { exampleFile, settingsPage } from '../src/config/settings-documents.ts'
 import { storedDataPage } from '../src/erasure/stored-data.ts'
 import { metricsPage } from '../src/metrics/metrics-document.ts'
+import { setUpFilePage } from '../src/set-up/set-up-document.ts'
 import { withClientTable } from './client-table.ts'
 
 const generated = {
   'config/sterna.example.yml': exampleFile(),
   'docs/settings.md': settingsPage(),
   'docs/commands.md': commandsPage(),
+  'docs/set-up-file.md': setUpFilePage(),
   'docs/stored-data.md': storedDataPage(),
   'docs/metrics.md': metricsPage(),
   'docs/migrating.md': withClientTable(readFileSync(new URL('../docs/migrating.md', import.meta.url), 'utf8')),

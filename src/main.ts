@@ -5,10 +5,12 @@ import { systemClock } from './clock.ts'
 import { asksForJson, failed, parseCommand, resultOf, runCommand, type ParsedCommand } from './command/command-line.ts'
 import { compactDatabase } from './command/compact-database.ts'
 import type { Command, CommandInput, CommandOutput } from './command/command.ts'
-import { confirm, ownTerminal } from './command/confirm.ts'
+import { somethingToDo } from './command/config-commands.ts'
+import { confirm, ownTerminal, type Terminal } from './command/confirm.ts'
 import { askServer, controlSocketPath, serveControlSocket, type CommandRequest, type CommandResult } from './command/control-socket.ts'
 import { parseFeedbackFiles } from './command/feedback-commands.ts'
 import { help } from './command/help-page.ts'
+import { generateKey } from './command/key-commands.ts'
 import { openCommandServices } from './command/open-command-services.ts'
 import { restoreBackup } from './command/restore.ts'
 import { judgeFiles, rewriteFile } from './command/tracking-commands.ts'
@@ -30,8 +32,10 @@ export async function main(argv: string[]): Promise<number> {
   process.stdout.on('error', () => {})
   try {
     const parsed = parseCommand({ argv, cwd: process.cwd() })
-    await confirm(parsed, ownTerminal())
-    const result = await carryOut(parsed, argv)
+    const terminal = ownTerminal()
+    const nothingToAsk = await showFirst(parsed, argv, terminal)
+    if (!nothingToAsk) await confirm(parsed, terminal)
+    const result = nothingToAsk ?? (await carryOut(parsed, argv))
     process.stdout.write(result.stdout)
     process.stderr.write(result.stderr)
     return result.exitCode
@@ -40,6 +44,16 @@ export async function main(argv: string[]): Promise<number> {
     process.stderr.write(stderr)
     return exitCode
   }
+}
+
+/** Shows what a command would do before it is asked about. Returns the result if that is all: nothing to do, or a failure. */
+async function showFirst({ command, input, isConfirmed }: ParsedCommand, argv: string[], terminal: Terminal) {
+  if (command.showsFirst === undefined || isConfirmed || !terminal.isInteractive || command.asks?.(input) === null) return undefined
+  const shownArgv = [...argv, `--${command.showsFirst}`]
+  const shown = await carryOut(parseCommand({ argv: shownArgv, cwd: process.cwd() }), shownArgv)
+  if (shown.exitCode !== somethingToDo) return shown
+  process.stderr.write(`${String(shown.stdout)}${shown.stderr}`)
+  return undefined
 }
 
 type OwnOutput = CommandOutput<string | Buffer>
@@ -54,7 +68,9 @@ async function carryOut(parsed: ParsedCommand, argv: string[]): Promise<CommandR
   if (command.name === 'serve') return serve(config, log, parsed)
   const own = await withoutServer(parsed, config)
   if (own) return resultOf(own, input)
-  const request = { argv, cwd: process.cwd() }
+  const wanted = command.variables?.(input) ?? []
+  const env = Object.fromEntries(wanted.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
+  const request = { argv, cwd: process.cwd(), env }
   return (await askServer(controlSocketPath(config.dataDir), request, tellHere)) ?? runAlone(command, request, { config, log })
 }
 
@@ -65,6 +81,8 @@ function withoutConfig({ command, input }: ParsedCommand): OwnOutput | Promise<O
       return help(input.args)
     case 'version':
       return { stdout: `${version()}\n`, json: { object: 'version', version: version() } }
+    case 'key generate':
+      return generateKey(input)
     case 'feedback parse':
       return parseFeedbackFiles(input)
     case 'tracking rewrite':

@@ -28,8 +28,14 @@ export const isWellFormed = (token: string): boolean =>
 /** What is stored instead of the token: SHA-256, hex. For 256 random bits, a slow hash would add nothing. */
 export const digestOf = (token: string): string => createHash('sha256').update(token).digest('hex')
 
-/** The part of a token that may be shown and logged. */
-export const shownPrefixOf = (token: string): string => token.slice(0, shownLength)
+/** What is kept of a token. */
+export interface StoredToken {
+  digest: string
+  /** The part that may be shown and logged. */
+  prefix: string
+}
+
+export const storedToken = (token: string): StoredToken => ({ digest: digestOf(token), prefix: token.slice(0, shownLength) })
 
 const checksumOf = (text: string): string => base62(BigInt(crc32(text)), checksumLength)
 

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
-import type { Database } from '../store/database.ts'
+import { refusedAs, UniqueError, type Database } from '../store/database.ts'
 import type { Accounts, AccountStatus } from './accounts.ts'
 import { apiKeyRows, shownKey, type ApiKey, type StoredApiKey } from './api-key.ts'
-import { digestOf, isWellFormed, newToken, shownPrefixOf } from './api-key-token.ts'
+import { digestOf, isWellFormed, newToken, storedToken, type StoredToken } from './api-key-token.ts'
 import type { Permission } from './permission.ts'
 
 export interface NewApiKey {
@@ -15,6 +15,9 @@ export interface NewApiKey {
   sandbox?: boolean
   expiresAt?: number | null
 }
+
+/** What can be changed of a key besides its token. */
+type ApiKeyChange = Partial<Pick<ApiKey, 'name' | 'permission' | 'domainId' | 'expiresAt'>>
 
 /** What a key allows now. */
 export interface AuthenticatedKey {
@@ -29,6 +32,12 @@ export interface AuthenticatedKey {
   accountStatus: AccountStatus
   /** Which of its tokens was presented: SHA-256, hex. */
   tokenDigest: string
+}
+
+/** How long the old token works beside the new one, and whether to end such a time that still runs. */
+interface Overlap {
+  overlapMs: number
+  force: boolean
 }
 
 /** `invalid`: mistyped, unknown or revoked. */
@@ -75,29 +84,37 @@ export class ApiKeys {
    * @throws SternaError `not_found` for the account, `validation_error`
    */
   async create(wanted: NewApiKey): Promise<{ id: string; token: string }> {
+    const token = newToken(wanted.sandbox ?? false)
+    return { id: await this.adopt(wanted, storedToken(token)), token }
+  }
+
+  /**
+   * Creates a key whose token its owner has already. Returns its id.
+   * @throws SternaError `not_found` for the account, `validation_error`
+   */
+  async adopt(wanted: NewApiKey, { digest, prefix }: StoredToken): Promise<string> {
     const account = this.#accounts.getAccount(wanted.accountId)
     const now = this.#clock.now()
-    checkKey(wanted, now)
-    const sandbox = wanted.sandbox ?? false
-    const token = newToken(sandbox)
+    checkKey(wanted)
+    checkExpiry(wanted.expiresAt, now)
     const key: StoredApiKey = {
       id: newId('key', now),
       accountId: account.id,
       name: wanted.name,
       permission: wanted.permission,
       domainId: wanted.domainId ?? null,
-      sandbox,
-      prefix: shownPrefixOf(token),
-      digest: digestOf(token),
+      sandbox: wanted.sandbox ?? false,
+      prefix,
+      digest,
       previousDigest: null,
       previousExpiresAt: null,
       createdAt: now,
       lastUsedAt: null,
       expiresAt: wanted.expiresAt ?? null,
     }
-    await this.#db.write([apiKeyRows.insert(key)])
+    await refusedAs(this.#db.write([apiKeyRows.insert(key)]), UniqueError, tokenUsed)
     this.#remember(key)
-    return { id: key.id, token }
+    return key.id
   }
 
   /** Who holds this token. Reads memory only, so it can be called for every request. */
@@ -115,14 +132,30 @@ export class ApiKeys {
     return this.#shown(this.#stored(keyId))
   }
 
-  /** @throws SternaError `not_found`, `validation_error` */
-  async rename(keyId: string, name: string): Promise<void> {
+  /**
+   * Changes what is given; what the key may do changes at once, even in open SMTP sessions.
+   * @throws SternaError `not_found`, `validation_error`
+   */
+  async change(keyId: string, change: ApiKeyChange): Promise<void> {
     const key = this.#stored(keyId)
-    checkName(name)
+    const { name, permission, domainId, expiresAt } = { ...key, ...change }
+    checkKey({ name, permission, domainId })
+    if (expiresAt !== key.expiresAt) checkExpiry(expiresAt, this.#clock.now())
     await this.#db.write([
-      { sql: 'update api_key set name = :name where id = :id and revoked_at is null', params: { id: keyId, name }, expect: 1 },
+      {
+        sql: `update api_key set name = :name, permission = :permission, domain_id = :domainId, expires_at = :expiresAt
+               where id = :id and revoked_at is null`,
+        params: { id: keyId, name, permission, domainId, expiresAt },
+        expect: 1,
+      },
     ])
-    key.name = name
+    Object.assign(key, { name, permission, domainId, expiresAt })
+  }
+
+  /** What is kept of the key's token. @throws SternaError `not_found` */
+  storedTokenOf(keyId: string): StoredToken {
+    const { digest, prefix } = this.#stored(keyId)
+    return { digest, prefix }
   }
 
   /**
@@ -130,15 +163,20 @@ export class ApiKeys {
    * ends an overlap that is still running.
    * @throws SternaError `not_found`, `rotation_in_progress`
    */
-  async rotate(
-    keyId: string,
-    { overlapMs, force }: { overlapMs: number; force: boolean },
-  ): Promise<{ token: string; previousExpiresAt: number }> {
+  async rotate(keyId: string, overlap: Overlap): Promise<{ token: string; previousExpiresAt: number }> {
+    const token = newToken(this.#stored(keyId).sandbox)
+    return { token, previousExpiresAt: await this.rotateTo(keyId, storedToken(token), overlap) }
+  }
+
+  /**
+   * Gives a key a token that its owner has already. Returns when the old one stops working (epoch, ms).
+   * @throws SternaError `not_found`, `rotation_in_progress`, `validation_error`
+   */
+  async rotateTo(keyId: string, { digest, prefix }: StoredToken, { overlapMs, force }: Overlap): Promise<number> {
     const key = this.#stored(keyId)
     const now = this.#clock.now()
-    const token = newToken(key.sandbox)
-    const [digest, prefix, previousExpiresAt] = [digestOf(token), shownPrefixOf(token), now + overlapMs]
-    const [written] = await this.#db.write([
+    const previousExpiresAt = now + overlapMs
+    const update = this.#db.write([
       {
         sql: `update api_key set previous_digest = digest, previous_expires_at = :previousExpiresAt, digest = :digest, prefix = :prefix
                where id = :id and revoked_at is null and (previous_expires_at is null or previous_expires_at <= :now or :force = 1)
@@ -146,6 +184,7 @@ export class ApiKeys {
         params: { id: keyId, digest, prefix, previousExpiresAt, now, force: force ? 1 : 0 },
       },
     ])
+    const [written] = await refusedAs(update, UniqueError, tokenUsed)
     const previousDigest = written?.rows[0]?.['previous_digest']
     if (typeof previousDigest !== 'string') {
       throw new SternaError(
@@ -156,7 +195,7 @@ export class ApiKeys {
     this.#forgetDigests(key)
     Object.assign(key, { digest, prefix, previousDigest, previousExpiresAt })
     this.#remember(key)
-    return { token, previousExpiresAt }
+    return previousExpiresAt
   }
 
   /**
@@ -251,15 +290,21 @@ export class ApiKeys {
   }
 }
 
-function checkKey(wanted: NewApiKey, now: number): void {
+function checkKey(wanted: Pick<NewApiKey, 'name' | 'permission' | 'domainId'>): void {
   checkName(wanted.name)
   if (wanted.domainId && wanted.permission !== 'sending_access') {
     throw new SternaError('validation_error', 'Only a key with the permission sending_access can be limited to one domain.')
   }
-  if (typeof wanted.expiresAt === 'number' && wanted.expiresAt <= now) {
+}
+
+function checkExpiry(expiresAt: number | null | undefined, now: number): void {
+  if (typeof expiresAt === 'number' && expiresAt <= now) {
     throw new SternaError('validation_error', 'The expiry time of a key must be in the future.')
   }
 }
+
+const tokenUsed = (cause: unknown): SternaError =>
+  new SternaError('validation_error', 'Another key has or had this token. Make a new one with: sterna key generate', { cause })
 
 function checkName(name: string): void {
   if (name.length > 100) throw new SternaError('validation_error', 'The name of a key can have at most 100 characters.')

@@ -33,7 +33,7 @@ export const ownOptions = ({ options, asks }: Command): Command['options'] => (a
  * Finds the command and parses its arguments and options. No arguments at all, or `--help`, mean the command `help`.
  * @throws SternaError `invalid_parameter`, worded for the terminal
  */
-export function parseCommand({ argv, cwd }: CommandRequest): ParsedCommand {
+export function parseCommand({ argv, cwd, env }: CommandRequest): ParsedCommand {
   const [first = 'help', second = ''] = argv
   if (first === '--help' || first === '-h') return parseCommand({ argv: ['help', ...argv.slice(1)], cwd })
   if (first === '--version') return parseCommand({ argv: ['version', ...argv.slice(1)], cwd })
@@ -44,7 +44,7 @@ export function parseCommand({ argv, cwd }: CommandRequest): ParsedCommand {
   if (help === true) return parseCommand({ argv: ['help', ...command.name.split(' '), ...(isJson ? ['--json'] : [])], cwd })
   const fault = faultOf(command, positionals, options)
   if (fault !== undefined) throw commandFault(fault, command)
-  const input = { args: positionals, options, cwd, isJson }
+  const input = { args: positionals, options, cwd, isJson, ...(env === undefined ? {} : { env }) }
   return { command, input, configFile: typeof config === 'string' ? config : undefined, isConfirmed: yes === true }
 }
 
@@ -65,7 +65,8 @@ export async function runCommand(
     if (!command.run) throw usageFault(`"${command.name}" cannot run inside a server.`)
     const output = await command.run(input, services, client)
     const { objectId } = output
-    if (!command.reads) await services.audit.record(commandChange(command, input, { accounts: services.accounts, objectId }))
+    if (!command.reads && !command.recordsItself)
+      await services.audit.record(commandChange(command, input, { accounts: services.accounts, objectId }))
     return resultOf(output, input)
   } catch (error) {
     if (!(error instanceof SternaError)) services.log.error({ error }, 'a command failed')

@@ -1,6 +1,7 @@
 import { accountCommands } from './account-commands.ts'
 import { backupCommands } from './backup-commands.ts'
 import type { Command } from './command.ts'
+import { configCommands } from './config-commands.ts'
 import { doctorCommands } from './doctor-commands.ts'
 import { domainCommands } from './domain-commands.ts'
 import { eraseCommands } from './erase-command.ts'
@@ -24,6 +25,7 @@ export const commandGroups: readonly { title: string; commands: readonly Command
     commands: [
       { name: 'serve', args: [], options: {}, doc: 'Starts the relay; SIGTERM or Ctrl-C stops it.' },
       ...doctorCommands,
+      ...configCommands,
       ...backupCommands,
     ],
   },

@@ -20,6 +20,8 @@ export interface CommandInput {
   options: Record<string, string | boolean | undefined>
   /** The directory that relative paths start from. */
   cwd: string
+  /** The variables that the command asked for, as they are where it was typed. */
+  env?: Readonly<Record<string, string>>
   /** Whether the result is to be JSON; the command's `json` is shown then, and `stdout` is not. */
   isJson?: boolean
 }
@@ -55,8 +57,14 @@ export interface Command {
   doc: string
   /** What the arguments may be, if only certain words, by their names in `args`. */
   choices?: Readonly<Record<string, readonly string[]>>
-  /** What to ask before it destroys something; then it also takes `--yes`, which answers the question. */
-  asks?(input: CommandInput): string
+  /** What to ask before it destroys something (null: nothing this time); then it also takes `--yes`, which answers the question. */
+  asks?(input: CommandInput): string | null
+  /** The flag with which it only shows what it would do, which a terminal shows before the question. */
+  showsFirst?: string
+  /** The names of the variables that it needs of whoever runs it; a serving process has others. */
+  variables?(input: CommandInput): readonly string[]
+  /** True if it records each of its changes in the audit log. */
+  recordsItself?: true
   /** True if it changes nothing, so the audit log can leave it out. */
   reads?: true
   /**

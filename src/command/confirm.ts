@@ -15,11 +15,12 @@ export interface Terminal {
  * @throws SternaError `invalid_parameter` if nobody can be asked, `invalid_state` if the answer is no
  */
 export async function confirm({ command, input, isConfirmed }: ParsedCommand, terminal: Terminal): Promise<void> {
-  if (!command.asks || isConfirmed) return
+  const question = isConfirmed ? null : (command.asks?.(input) ?? null)
+  if (question === null) return
   if (!terminal.isInteractive) {
-    throw usageFault(`"sterna ${command.name}" cannot be undone, and there is no terminal to ask on. Add --yes if you mean it.`)
+    throw usageFault(`"sterna ${command.name}" asks first, and there is no terminal to ask on. Add --yes if you mean it.`)
   }
-  const answer = await terminal.ask(`${command.asks(input)} [y/N] `)
+  const answer = await terminal.ask(`${question} [y/N] `)
   if (!/^y(?:es)?$/i.test(answer.trim())) throw new SternaError('invalid_state', 'Not confirmed, so nothing was changed.')
 }
 

@@ -18,6 +18,8 @@ export interface CommandResult<Text extends string | Buffer = string> {
 export interface CommandRequest {
   argv: string[]
   cwd: string
+  /** The client's variables that the command asked for. */
+  env?: Record<string, string>
 }
 
 /** bytes; we never send a longer request */
@@ -38,7 +40,7 @@ export function controlSocketPath(dataDir: string): string {
 }
 
 /**
- * Accepts commands for this process, one per connection: a line of JSON `{argv, cwd}` in; out come lines `{stdout, stderr}` for what is
+ * Accepts commands for this process, one per connection: a line of JSON `{argv, cwd, env}` in; out come lines `{stdout, stderr}` for what is
  * shown before the end, and a last line `{stdout, stderr, exitCode}`. A client that has had enough closes the connection. Only the user
  * that the server runs as can connect. The caller holds the data directory, so anything at `path` is a leftover.
  */
@@ -117,8 +119,10 @@ export async function askServer(
 }
 
 function requestOf(line: string): CommandRequest {
-  const { argv, cwd } = JSON.parse(line) as Partial<CommandRequest>
-  if (Array.isArray(argv) && argv.every((word) => typeof word === 'string') && typeof cwd === 'string') return { argv, cwd }
+  const { argv, cwd, env = {} } = JSON.parse(line) as Partial<CommandRequest>
+  const isText = (value: unknown): boolean => typeof value === 'string'
+  const areVariables = typeof env === 'object' && env !== null && Object.values(env).every(isText)
+  if (Array.isArray(argv) && argv.every(isText) && typeof cwd === 'string' && areVariables) return { argv, cwd, env }
   throw new Error('this is not a command')
 }
 

@@ -1,3 +1,4 @@
+import { newToken } from '../account/api-key-token.ts'
 import { permissions, type Permission } from '../account/permission.ts'
 import { duration, SettingFault } from '../config/setting-types.ts'
 import { apiKey } from '../http/api/api-key-operations.ts'
@@ -15,6 +16,7 @@ import {
   usageFault,
   type Command,
   type CommandInput,
+  type CommandOutput,
 } from './command.ts'
 
 export const keyCommands: Command[] = [
@@ -57,6 +59,13 @@ export const keyCommands: Command[] = [
         stderr: `Key ${id} of account ${owner.name}. Keep it: it is not shown again.\n`,
       }
     },
+  },
+  {
+    name: 'key generate',
+    reads: true,
+    args: [],
+    options: { sandbox: { type: 'boolean', doc: 'A key for the sandbox.' } },
+    doc: 'Prints a new API key and stores nothing. It works once "apply" has made a key with it, from a secret store for example.',
   },
   {
     name: 'key list',
@@ -113,6 +122,12 @@ export const keyCommands: Command[] = [
     },
   },
 ]
+
+/** `key generate` */
+export function generateKey(input: CommandInput): CommandOutput {
+  const token = newToken(flagOption(input, 'sandbox'))
+  return { stdout: `${token}\n`, json: { object: 'api_key', token } }
+}
 
 function permissionOf(input: CommandInput): Permission {
   const standard = input.options['domain'] === undefined ? 'full_access' : 'sending_access'

@@ -4,6 +4,7 @@ import { changedTemplateFields, newTemplateFields, newTemplateSchema, templateCh
 import { validate } from '../http/validate.ts'
 import { decodeEntities } from '../message/html-entities.ts'
 import { templateName } from '../template/parse-template.ts'
+import { publishingOrder } from '../template/publishing-order.ts'
 import type { TemplateFields, TemplateList } from '../template/template-list.ts'
 import { partialsOf, templateSource } from '../template/template-source.ts'
 import type { Template } from '../template/template-store.ts'
@@ -142,20 +143,14 @@ function changesNothing(before: Template, changes: Partial<TemplateFields>): boo
 }
 
 /** Layouts and partials before the templates that use them. */
-function inOrder(pushed: Pushed[]): Pushed[] {
-  const ordered = new Set<Pushed>()
-  const begun = new Set<Pushed>()
-  const add = (one: Pushed): void => {
-    if (begun.has(one)) return
-    begun.add(one)
-    const { template } = one
-    const names = [...partialsOf(templateSource(template)), template.layout]
-    for (const other of pushed) if (names.includes(other.template.alias) || names.includes(other.template.id)) add(other)
-    ordered.add(one)
-  }
-  for (const one of pushed) add(one)
-  return [...ordered]
-}
+const inOrder = (pushed: Pushed[]): Pushed[] =>
+  publishingOrder(
+    pushed.map((item) => ({
+      item,
+      names: [item.template.alias, item.template.id],
+      uses: [...partialsOf(templateSource(item.template)), item.template.layout],
+    })),
+  )
 
 async function publish({ versions }: TemplateList, one: Pushed): Promise<void> {
   const before = one.template.liveNumber

@@ -95,6 +95,12 @@ export const duration: SettingType<number> = {
   },
 }
 
+/** A duration as one writes it, in the largest unit that it is a whole number of. */
+export function shortDuration(ms: number): string {
+  const [unit, each] = Object.entries(durationUnits).findLast(([, size]) => ms >= size && ms % size === 0) ?? ['s', 1000]
+  return `${ms / each}${unit}`
+}
+
 /** A duration above 0. */
 export const positiveDuration: SettingType<number> = {
   title: 'duration',

@@ -2,7 +2,7 @@ import type { Database, Row, Value } from '../store/database.ts'
 import type { SuppressionPolicy } from './suppression-policy.ts'
 
 /** The account's own policy; null: the settings apply. */
-type OwnSuppressionPolicy = { [K in keyof SuppressionPolicy]: SuppressionPolicy[K] | null }
+export type OwnSuppressionPolicy = { [K in keyof SuppressionPolicy]: SuppressionPolicy[K] | null }
 
 interface PolicyRow extends Row {
   id: string
@@ -44,6 +44,11 @@ export class SuppressionPolicies {
       softBounces: own.softBounces ?? softBounces,
       expiry: own.expiry ?? expiry,
     }
+  }
+
+  /** What the account has in place of the settings. */
+  ownPolicyOf(accountId: string): OwnSuppressionPolicy {
+    return this.#own.get(accountId) ?? asSet
   }
 
   /** Changes an account's own policy; absent fields stay. Applies from now on. */

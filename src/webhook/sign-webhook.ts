@@ -5,6 +5,13 @@ const secretPrefix = 'whsec_'
 /** A new signing secret: `whsec_` and 32 random bytes in padded base64, as Standard Webhooks requires. */
 export const newSecret = (): string => secretPrefix + randomBytes(32).toString('base64')
 
+/** Whether a secret that somebody brings along can be used: Standard Webhooks asks for 24 to 64 bytes. */
+export function isSecret(text: string): boolean {
+  if (!text.startsWith(secretPrefix)) return false
+  const bytes = Buffer.from(text.slice(secretPrefix.length), 'base64')
+  return bytes.length >= 24 && bytes.length <= 64 && bytes.toString('base64') === text.slice(secretPrefix.length)
+}
+
 /** What to sign for one attempt, and the secrets to sign it with. */
 interface WebhookAttempt {
   eventId: string

@@ -6,7 +6,7 @@ import { newId } from '../id.ts'
 import { ConflictError, type Database, refusedAs } from '../store/database.ts'
 import { Turns } from '../store/turns.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
-import { newSecret } from './sign-webhook.ts'
+import { isSecret, newSecret } from './sign-webhook.ts'
 import { cancelPending } from './webhook-delivery-store.ts'
 import { deleteWebhook, insertWebhook, updateSecrets, updateWebhook, type BasicAuth, webhookRows, type Webhook } from './webhook-store.ts'
 import { usualEvents, type WebhookEventType } from './event-subscription.ts'
@@ -92,7 +92,8 @@ export class WebhookList {
   }
 
   /** @throws SternaError `validation_error` */
-  async create(scope: AccountScope, fields: WebhookFields): Promise<Webhook> {
+  async create(scope: AccountScope, fields: WebhookFields, secret: string = newSecret()): Promise<Webhook> {
+    checkSecret(secret)
     checkWebhookUrl(fields.url, { allowHttp: this.#allowHttp })
     const now = this.#clock.now()
     const webhook: Webhook = {
@@ -103,7 +104,7 @@ export class WebhookList {
       signingKey: await newSigningKey(fields.payload),
       id: newId('wh', now),
       disabledReason: fields.status === 'disabled' ? 'manual' : null,
-      secret: newSecret(),
+      secret,
       previousSecret: null,
       previousExpiresAt: null,
       createdAt: now,
@@ -159,16 +160,21 @@ export class WebhookList {
    * Replaces the secret at once, and the signing key if it has one. For `overlapMs`, requests are also signed with the old secret.
    * @throws SternaError `not_found`, `rotation_in_progress` during an overlap, unless `force`
    */
-  rotateSecret(scope: AccountScope, id: string, options: { overlapMs: number; force: boolean }): Promise<Webhook> {
+  rotateSecret(scope: AccountScope, id: string, options: { overlapMs: number; force: boolean; secret?: string }): Promise<Webhook> {
     return this.#turns.take(id, () => this.#rotateSecret(scope, id, options))
   }
 
-  async #rotateSecret(scope: AccountScope, id: string, { overlapMs, force }: { overlapMs: number; force: boolean }): Promise<Webhook> {
+  async #rotateSecret(
+    scope: AccountScope,
+    id: string,
+    { overlapMs, force, secret = newSecret() }: { overlapMs: number; force: boolean; secret?: string },
+  ): Promise<Webhook> {
+    checkSecret(secret)
     const before = this.getWebhook(scope, id)
     const now = this.#clock.now()
     const webhook: Webhook = {
       ...before,
-      secret: newSecret(),
+      secret,
       previousSecret: overlapMs > 0 ? before.secret : null,
       previousExpiresAt: overlapMs > 0 ? now + overlapMs : null,
       signingKey: await newSigningKey(before.payload),
@@ -182,7 +188,7 @@ export class WebhookList {
       const message = 'The previous secret is still valid. Wait until it expires, or send "force": true.'
       throw new SternaError('rotation_in_progress', message, { cause: error })
     }
-    const { secret, previousSecret, previousExpiresAt, signingKey, updatedAt } = webhook
+    const { previousSecret, previousExpiresAt, signingKey, updatedAt } = webhook
     return this.#keep({ ...this.getWebhook(scope, id), secret, previousSecret, previousExpiresAt, signingKey, updatedAt })
   }
 
@@ -211,6 +217,11 @@ export class WebhookList {
 }
 
 const noWebhook = (cause?: unknown): SternaError => new SternaError('not_found', 'There is no webhook with this id.', { cause })
+
+function checkSecret(secret: string): void {
+  if (isSecret(secret)) return
+  throw new SternaError('validation_error', 'A signing secret must be whsec_ and 24 to 64 bytes in base64.')
+}
 
 const tooMany = (cause: unknown): SternaError =>
   new SternaError('validation_error', `An account may have ${webhookLimit} webhooks. Delete one that is no longer needed.`, { cause })

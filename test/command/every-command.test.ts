@@ -108,6 +108,8 @@ test('help on an unknown command says which one it may be', () => {
 const life: [line: string, object: string][] = [
   ['account create shop', 'account'],
   ['account list', 'list'],
+  ['apply set-up.yaml', 'applied'],
+  ['config export', 'set_up'],
   ['account suspend shop', 'account'],
   ['account resume shop', 'account'],
   ['account plan shop starter', 'account'],
@@ -165,7 +167,7 @@ const elsewhere = [
   'send-test',
   'webhook test',
 ]
-const runByMain = ['feedback parse', 'tracking rewrite', 'tracking judge', 'bench', 'version', 'help']
+const runByMain = ['key generate', 'feedback parse', 'tracking rewrite', 'tracking judge', 'bench', 'version', 'help']
 
 test('every command prints its result as JSON, and nothing else', async () => {
   writeFileSync(join(directory.path, 'welcome.html'), '<title>Hello</title><p>Hello</p>')
@@ -173,6 +175,7 @@ test('every command prints its result as JSON, and nothing else', async () => {
     join(directory.path, 'list.csv'),
     'EmailAddress,SuppressionReason,Origin,CreatedAt\nann@example.com,HardBounce,Recipient,2026-01-01\n',
   )
+  writeFileSync(join(directory.path, 'set-up.yaml'), 'accounts: [{name: shop, plan: starter}]')
   const ids: Record<string, string> = {}
   const ran = new Set<string>([...elsewhere, ...runByMain])
   for (const [line, object] of life) {
@@ -181,7 +184,11 @@ test('every command prints its result as JSON, and nothing else', async () => {
     const result = JSON.parse(stdout) as { object: string; id?: string }
     expect({ line, object: result.object }).toEqual({ line, object })
     ids[object] = result.id ?? ''
-    ran.add(line.startsWith('erase') || line.startsWith('backup') ? (line.split(' ')[0] ?? '') : line.split(' ', 2).join(' '))
+    ran.add(
+      line.startsWith('erase') || line.startsWith('backup') || line.startsWith('apply')
+        ? (line.split(' ')[0] ?? '')
+        : line.split(' ', 2).join(' '),
+    )
   }
   expect([...ran].toSorted()).toEqual(commands.map(({ name }) => name).toSorted())
 })
@@ -203,6 +210,7 @@ describe('what destroys something', () => {
 
   test('is this', () => {
     expect(asking).toEqual([
+      'apply',
       'account delete',
       'key revoke',
       'user remove',

@@ -121,7 +121,7 @@ const oneKeyOperations = (services: ApiKeyServices): Operation[] => [
     answers: [{ status: 200, description: 'The key.', schema: reference.meta({ id: 'ApiKeyReference' }) }],
     handle: async (ctx, { body }) => {
       const { id } = keyOf(ctx, services)
-      await services.apiKeys.rename(id, body.name)
+      await services.apiKeys.change(id, { name: body.name })
       return { object: 'api_key' as const, id }
     },
   }),

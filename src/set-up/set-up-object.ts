@@ -1,0 +1,46 @@
+/** What a set-up consists of, in the order in which it is made: a key may be limited to a domain, and a template may have a layout. */
+export const objectKinds = ['account', 'domain', 'template', 'webhook', 'key'] as const
+export type ObjectKind = (typeof objectKinds)[number]
+
+/** The kinds that belong to an account, and where the file lists them. */
+export const sections = { domain: 'domains', template: 'templates', webhook: 'webhooks', key: 'keys' } as const
+export type SectionKind = keyof typeof sections
+
+/** Values by the names of the fields in the file. */
+export type Values = Readonly<Record<string, unknown>>
+
+/** What tells one object from others. */
+export interface Identity {
+  kind: ObjectKind
+  /** The name of the account that it is or belongs to. */
+  account: string
+  /** Its name there: that of the account, domain or key, a template's alias, a webhook's URL. */
+  name: string
+}
+
+/** An object as the file wants it; fields that the file does not name stay as they are. */
+export interface WantedObject extends Identity {
+  values: Values
+  /** Where the file names it, for faults: the whole, and each field. */
+  place: string
+  places: Readonly<Record<string, string>>
+}
+
+/** An object that exists. */
+export interface StandingObject extends Identity {
+  id: string
+  values: Values
+}
+
+/** What a file says. */
+export interface WantedSetUp {
+  objects: WantedObject[]
+  /** The lists that it has, which `--prune` makes complete: `accounts`, and each account's own. */
+  sections: { account: string | null; kind: ObjectKind }[]
+}
+
+export const isSameObject = (a: Identity, b: Identity): boolean => a.kind === b.kind && a.account === b.account && a.name === b.name
+
+/** How an object is called in a line. */
+export const objectLabel = ({ kind, account, name }: Identity): string =>
+  kind === 'account' ? `account ${name}` : `${kind} ${name} of ${account}`

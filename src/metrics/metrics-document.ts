@@ -9,7 +9,7 @@ export function metricsPage(): string {
     '<!-- Generated from src/metrics/metric-table.ts by `npm run docs`; edit that file. -->',
     '',
     'What `GET /metrics` returns, in the Prometheus text format. How to scrape it, a dashboard and alert rules:',
-    '[operations.md](operations.md#metrics). Times are in seconds and sizes in bytes. Counters start at 0 with each process. Labels',
+    '[monitoring.md](monitoring.md#metrics). Times are in seconds and sizes in bytes. Counters start at 0 with each process. Labels',
     "have only the values below: addresses, domains and strangers' words are never among them. If a figure cannot be read at",
     'the moment, it is left out, and `sterna_scrape_part_up` is 0 for its part.',
     '',

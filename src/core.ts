@@ -4,6 +4,7 @@ import { AuditLog } from './account/audit-log.ts'
 import { ApiKeys } from './account/api-keys.ts'
 import type { Secrets } from './account/key-file.ts'
 import { openPeople, type People } from './account/people.ts'
+import { Backups } from './backup/backups.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config/settings.ts'
 import { signatureLifetimeMs } from './delivery/dkim-sign.ts'
@@ -53,6 +54,7 @@ interface Opened {
 /** What a serving process and a command without a server have in common. */
 export interface Core extends Opened {
   upkeep: Upkeep
+  backups: Backups
   accounts: Accounts
   apiKeys: ApiKeys
   people: People
@@ -113,6 +115,7 @@ export async function loadCore(opened: Opened): Promise<Core> {
   const idempotencyKeys = new IdempotencyKeys({ db, clock, secrets })
   const loaded = {
     upkeep,
+    backups: new Backups(opened),
     accounts,
     apiKeys,
     people,

@@ -3,7 +3,7 @@ import { isoTime } from './iso-time.ts'
 import type { Log } from './log.ts'
 
 /**
- * Faults that can keep the server from accepting or delivering mail, and what the operator should know about each. A name in braces
+ * Faults, most of which can keep the server from accepting or delivering mail, and what the operator should know about each. A name in braces
  * stands for one of the details.
  */
 const messages = {
@@ -34,7 +34,13 @@ const messages = {
     'This database is a backup of {copiedAt}: what happened since then may be missing. The mail that was queued in it may have been sent ' +
     'since, so it is held ({recipients} recipients at the start); new mail is sent as usual. Run sterna queue release --restored to send ' +
     'it, or sterna queue cancel --restored to send none of it.',
+  backup:
+    'The last scheduled backup failed, or the newest one is too old. Mail is not affected. The log has the cause; run sterna backup to see ' +
+    'whether the target works again.',
 }
+
+/** Faults that do not keep mail from being accepted or delivered. */
+const harmless: ReadonlySet<FaultName> = new Set<FaultName>(['backup'])
 
 export type FaultName = keyof typeof messages
 /** The names of all faults. */
@@ -62,6 +68,11 @@ export class Health {
   /** In the order in which they began; empty if there are none. */
   get faults(): Fault[] {
     return [...this.#faults.values()]
+  }
+
+  /** Whether mail is accepted and delivered: every present fault is harmless. */
+  get isServing(): boolean {
+    return this.faults.every(({ name }) => harmless.has(name))
   }
 
   /** Reports a fault, new or continuing. `details` go into the log, and into the message where it names them. */

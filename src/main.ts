@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from './clock.ts'
+import { listBackupsAt, newIdentity } from './command/backup-commands.ts'
 import { asksForJson, failed, parseCommand, resultOf, runCommand, type ParsedCommand } from './command/command-line.ts'
 import { compactDatabase } from './command/compact-database.ts'
 import type { Command, CommandInput, CommandOutput } from './command/command.ts'
@@ -83,6 +84,8 @@ function withoutConfig({ command, input }: ParsedCommand): OwnOutput | Promise<O
       return { stdout: `${version()}\n`, json: { object: 'version', version: version() } }
     case 'key generate':
       return generateKey(input)
+    case 'backup identity':
+      return newIdentity()
     case 'feedback parse':
       return parseFeedbackFiles(input)
     case 'tracking rewrite':
@@ -97,6 +100,8 @@ function withoutServer({ command, input }: ParsedCommand, config: Config): OwnOu
   switch (command.name) {
     case 'tracking judge':
       return judgeFiles(input, config.tracking.scannerNetworks)
+    case 'backup list':
+      return listBackupsAt(input, config)
     case 'restore':
       return restoreBackup(input, config)
     case 'compact':

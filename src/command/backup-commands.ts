@@ -1,10 +1,17 @@
+import { statSync } from 'node:fs'
 import { copyFile, open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { fingerprintOf, readKeyFile } from '../account/key-file.ts'
 import { knownFingerprint } from '../account/sealed-secrets.ts'
+import { accessOf, configuredTarget } from '../backup/backup-settings.ts'
+import { generateIdentity, recipientOf } from '../backup/packing.ts'
+import { listBackups, readManifest, type Manifest } from '../backup/store-backup.ts'
+import { isS3, openTarget } from '../backup/open-target.ts'
+import type { Config } from '../config/settings.ts'
 import { messageOf, SternaError } from '../errors.ts'
 import type { Database } from '../store/database.ts'
-import { argument, flagOption, type Command } from './command.ts'
+import { argument, flagOption, listObject, table, type Command, type CommandInput, type CommandOutput } from './command.ts'
+import type { CommandServices } from './command-services.ts'
 
 /** Where a backup stores the key file, if asked to. */
 export const keyFileBeside = (backupFile: string): string => `${backupFile}.key`
@@ -61,44 +68,103 @@ async function flush(path: string, flags: string): Promise<void> {
   }
 }
 
+/** Whether a backup goes to a place that holds many, and not into a file. */
+export function isTarget(place: string, cwd: string): boolean {
+  return isS3(place) || place.endsWith('/') || (statSync(resolve(cwd, place), { throwIfNoEntry: false })?.isDirectory() ?? false)
+}
+
+async function backUpIntoFile(input: CommandInput, { db, config }: CommandServices): Promise<CommandOutput> {
+  const file = resolve(input.cwd, argument(input, 0))
+  const keyCopy = flagOption(input, 'with-key') ? keyFileBeside(file) : null
+  const made: string[] = []
+  try {
+    for (const target of keyCopy === null ? [file] : [file, keyCopy]) {
+      await makeFile(target)
+      made.push(target)
+    }
+    await fill(file, (part) => db.backup(part))
+    if (keyCopy !== null) await fill(keyCopy, (part) => copyKey(config.secretKeyFile, part, db))
+  } catch (error) {
+    for (const target of made) await rm(target, { force: true })
+    throw error
+  }
+  const json = { object: 'backup', file, key_file: keyCopy }
+  return { stdout: `${made.join('\n')}\n`, json, stderr: keyCopy === null ? withoutKey(config.secretKeyFile) : '' }
+}
+
+async function backUpTo(place: string, input: CommandInput, { backups, config }: CommandServices): Promise<CommandOutput> {
+  const manifest = await backups.make(place, { cwd: input.cwd, withKey: flagOption(input, 'with-key') })
+  const remark = manifest.key === null ? withoutKey(config.secretKeyFile) : ''
+  return { stdout: `${manifest.name}\n`, json: manifest, stderr: remark }
+}
+
+const withoutKey = (keyFile: string): string => `It cannot be restored without ${keyFile}. Keep a copy of that file in another place.\n`
+
+/** Lists the complete backups at a target. */
+export async function listBackupsAt(input: CommandInput, config: Config): Promise<CommandOutput> {
+  const target = openTarget(argument(input, 0) || configuredTarget(config), accessOf(config), input.cwd)
+  const manifests: Manifest[] = []
+  for (const { stem } of await listBackups(target)) manifests.push(await readManifest(target, stem))
+  const rows = manifests.map(({ name, begun_at, database, content }) => [
+    name,
+    begun_at,
+    String(database.bytes),
+    String(content.emails),
+    database.name.endsWith('.age') ? 'yes' : 'no',
+  ])
+  return { stdout: table([['NAME', 'BEGUN', 'BYTES', 'EMAILS', 'ENCRYPTED'], ...rows]), json: listObject(manifests) }
+}
+
+/** A new age identity, as age-keygen(1) writes it. */
+export async function newIdentity(): Promise<CommandOutput> {
+  const identity = await generateIdentity()
+  const recipient = await recipientOf(identity)
+  const remark = `Keep this in a file that this server does not have. Set backup.encrypt_to to ${recipient}\n`
+  return { stdout: `# public key: ${recipient}\n${identity}\n`, json: { object: 'backup_identity', identity, recipient }, stderr: remark }
+}
+
 export const backupCommands: Command[] = [
   {
     name: 'backup',
     reads: true,
-    args: ['FILE'],
+    args: ['[PLACE]'],
     options: {
-      'with-key': { type: 'boolean', doc: 'Also copies the key file, as FILE.key. Anyone who has both can read every secret.' },
+      'with-key': { type: 'boolean', doc: 'Also copies the key file. Anyone who has both can read every secret.' },
     },
-    doc: 'Copies the database, as it is now, into a new file while the server runs.',
-    async run(input, { db, config }) {
-      const file = resolve(input.cwd, argument(input, 0))
-      const keyCopy = flagOption(input, 'with-key') ? keyFileBeside(file) : null
-      const made: string[] = []
-      try {
-        for (const target of keyCopy === null ? [file] : [file, keyCopy]) {
-          await makeFile(target)
-          made.push(target)
-        }
-        await fill(file, (part) => db.backup(part))
-        if (keyCopy !== null) await fill(keyCopy, (part) => copyKey(config.secretKeyFile, part, db))
-      } catch (error) {
-        for (const target of made) await rm(target, { force: true })
-        throw error
-      }
-      const remark = `It cannot be restored without ${config.secretKeyFile}. Keep a copy of that file in another place.\n`
-      return { stdout: `${made.join('\n')}\n`, json: { object: 'backup', file, key_file: keyCopy }, stderr: keyCopy === null ? remark : '' }
+    doc:
+      'Copies the database, as it is now, while the server runs: into a new file, or, packed and checked, into a directory or ' +
+      's3://bucket/prefix; default: backup.target.',
+    run(input, services) {
+      const place = argument(input, 0) || configuredTarget(services.config)
+      return isTarget(place, input.cwd) ? backUpTo(place, input, services) : backUpIntoFile(input, services)
     },
   },
   {
+    name: 'backup list',
+    reads: true,
+    args: ['[PLACE]'],
+    options: {},
+    doc: 'Lists the complete backups in a directory or s3://bucket/prefix, oldest first; default: backup.target.',
+  },
+  {
+    name: 'backup identity',
+    args: [],
+    options: {},
+    doc: 'Makes an age identity that opens encrypted backups, and the recipient for backup.encrypt_to. Keep the identity elsewhere.',
+  },
+  {
     name: 'restore',
-    args: ['FILE'],
+    args: ['[PLACE]'],
     options: {
-      key: { type: 'string', value: 'KEYFILE', doc: 'The key file of the backup; default: FILE.key, or else the current one.' },
+      backup: { type: 'string', value: 'NAME', doc: 'Which backup of a directory or a bucket; default: the newest.' },
+      identity: { type: 'string', value: 'FILE', doc: 'The age identity that opens an encrypted backup.' },
+      key: { type: 'string', value: 'KEYFILE', doc: 'The key file of the backup; default: the one beside it, or else the current one.' },
       force: { type: 'boolean', doc: 'Restores over existing data, which is kept.' },
     },
     doc:
-      'Restores a backup into the data directory. Stop the server first. The mail that was queued when the backup was made may have ' +
-      'been sent since: it is held until sterna queue release --restored. New mail is sent as usual.',
+      'Restores a backup into the data directory: from a file, a directory or s3://bucket/prefix; default: backup.target. Stop the ' +
+      'server first. The mail that was queued when the backup was made may have been sent since: it is held until sterna queue release ' +
+      '--restored. New mail is sent as usual.',
   },
   {
     name: 'compact',

@@ -2,6 +2,10 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, renameSyn
 import { basename, join, resolve } from 'node:path'
 import { adoptStagedKey, stageKey } from '../account/key-switch.ts'
 import { fingerprintOf, readKeyFile } from '../account/key-file.ts'
+import { accessOf, configuredTarget } from '../backup/backup-settings.ts'
+import { fetchFrom, unpackFile } from '../backup/find-backup.ts'
+import { identitiesIn } from '../backup/packing.ts'
+import { openTarget } from '../backup/open-target.ts'
 import type { Config } from '../config/settings.ts'
 import { flushDirectory, flushFile } from '../durable-file.ts'
 import { messageOf, SternaError } from '../errors.ts'
@@ -10,7 +14,7 @@ import { silentLog } from '../log.ts'
 import { commitTo, databaseFile, findDatabase, newRestoredName } from '../store/data-directory.ts'
 import { holdDirectory, requireIdle } from '../store/hold-directory.ts'
 import { requireWhole } from '../store/sqlite-connection.ts'
-import { keyFileBeside } from './backup-commands.ts'
+import { isTarget, keyFileBeside } from './backup-commands.ts'
 import { argument, flagOption, textOption, type CommandInput, type CommandOutput } from './command.ts'
 import { holdRestored, noteCopied, restoredHold, type RestoredHold } from '../queue/restored-hold.ts'
 import { openCommandServices } from './open-command-services.ts'
@@ -25,15 +29,14 @@ const stagingName = 'restoring'
  * @throws SternaError `configuration` if a server holds the directory, `invalid_state` if data or a key is in the way or missing
  */
 export async function restoreBackup(input: CommandInput, config: Config): Promise<CommandOutput> {
-  const file = resolve(input.cwd, argument(input, 0))
-  if (!existsSync(file)) throw new SternaError('not_found', `There is no file ${file}.`)
-  const keyFile = findKeyFile(input, file, config)
+  const place = argument(input, 0) || configuredTarget(config)
+  const source = isTarget(place, input.cwd) ? targetSource(place, input, config) : fileSource(place, input, config)
   const { dataDir } = config
   const held = holdDirectory(dataDir)
   try {
     requireIdle(dataDir, held)
     const before = databaseIn(dataDir)
-    if (!flagOption(input, 'force')) requireNothingInTheWay(before, keyFile, config)
+    if (!flagOption(input, 'force')) requireNoData(before, config)
     // The directory is from before it named its database, and there will be two.
     if (before !== null) commitTo(dataDir, before, held.lock)
     const staging = join(dataDir, stagingName)
@@ -41,6 +44,8 @@ export async function restoreBackup(input: CommandInput, config: Config): Promis
       // An interrupted restore may have left it.
       rmSync(staging, { recursive: true, force: true })
       mkdirSync(staging, { mode: 0o700 })
+      const { file, keyFile } = await source(join(staging, 'fetched.db'))
+      if (!flagOption(input, 'force')) requireSameKey(keyFile, config)
       const { accounts, held: hold } = await prepare(file, { ...config, dataDir: staging, secretKeyFile: keyFile })
       const target = moveIn(databaseFile(staging), dataDir)
       switchTo(target, keyFile, held.lock, config)
@@ -58,9 +63,44 @@ export async function restoreBackup(input: CommandInput, config: Config): Promis
   }
 }
 
-function findKeyFile(input: CommandInput, file: string, config: Config): string {
+/** Gives the files to restore. What must be fetched or unpacked first is put in the file that it is called with, and beside it. */
+type Source = (fetched: string) => Promise<{ file: string; keyFile: string }>
+
+function fileSource(place: string, input: CommandInput, config: Config): Source {
+  const file = resolve(input.cwd, place)
+  if (!existsSync(file)) throw new SternaError('not_found', `There is no file ${file}.`)
+  const keyFile = findKeyFile(input, keyFileBeside(file), config)
+  if (!/\.(?:zst|age)$/.test(file)) return async () => ({ file, keyFile })
+  const identities = identitiesOf(input)
+  return async (fetched) => {
+    await unpackFile(file, fetched, identities)
+    return { file: fetched, keyFile }
+  }
+}
+
+function targetSource(place: string, input: CommandInput, config: Config): Source {
+  const target = openTarget(place, accessOf(config), input.cwd)
+  const identities = identitiesOf(input)
+  return async (fetched) => {
+    const { file, keyFile } = await fetchFrom(target, textOption(input, 'backup'), fetched, identities)
+    return { file, keyFile: findKeyFile(input, keyFile, config) }
+  }
+}
+
+function identitiesOf(input: CommandInput): string[] {
+  const named = textOption(input, 'identity')
+  if (named === undefined) return []
+  try {
+    return identitiesIn(readFileSync(resolve(input.cwd, named), 'utf8'))
+  } catch (error) {
+    throw new SternaError('not_found', `The identity cannot be read: ${messageOf(error)}.`, { cause: error })
+  }
+}
+
+function findKeyFile(input: CommandInput, beside: string | null, config: Config): string {
   const named = textOption(input, 'key')
-  const candidates = named === undefined ? [keyFileBeside(file), config.secretKeyFile] : [resolve(input.cwd, named)]
+  const usual = beside === null ? [config.secretKeyFile] : [beside, config.secretKeyFile]
+  const candidates = named === undefined ? usual : [resolve(input.cwd, named)]
   const found = candidates.find((candidate) => existsSync(candidate))
   if (found !== undefined) return found
   throw new SternaError(
@@ -81,10 +121,12 @@ function databaseIn(directory: string): string | null {
   }
 }
 
-function requireNothingInTheWay(database: string | null, keyFile: string, { dataDir, secretKeyFile }: Config): void {
-  if (database !== null) {
-    throw new SternaError('invalid_state', `${dataDir} already holds data. With --force it is replaced, and kept.`)
-  }
+function requireNoData(database: string | null, { dataDir }: Config): void {
+  if (database === null) return
+  throw new SternaError('invalid_state', `${dataDir} already holds data. With --force it is replaced, and kept.`)
+}
+
+function requireSameKey(keyFile: string, { secretKeyFile }: Config): void {
   if (existsSync(secretKeyFile) && !isSameFile(keyFile, secretKeyFile)) {
     throw new SternaError('invalid_state', `${secretKeyFile} is a different key from the backup's. With --force it is replaced, and kept.`)
   }

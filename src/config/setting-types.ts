@@ -268,6 +268,45 @@ export const numbersByName = (standard: Record<string, number>, number: SettingT
   },
 })
 
+/** How many backups to keep, by what they are kept for. */
+export const keptBackups: SettingType<Record<string, number>> = {
+  title: 'whole numbers for last, daily, weekly and monthly',
+  parse(given) {
+    const keep = numbersByName({}, whole(0, 1000)).parse(given)
+    const unknown = Object.keys(keep).find((name) => !['last', 'daily', 'weekly', 'monthly'].includes(name))
+    return unknown === undefined ? keep : refuse(given, `has an unknown name, ${unknown}. Use last, daily, weekly and monthly.`)
+  },
+}
+
+/** A directory, absolute, or `s3://bucket/prefix`. */
+export const backupPlace: SettingType<string> = {
+  title: 'path, or s3://bucket/prefix',
+  parse: (given) => (String(given).startsWith('s3://') ? text.parse(given) : path.parse(given)),
+}
+
+/** Five fields. */
+export const cronExpression: SettingType<string> = {
+  title: 'cron expression',
+  parse(given) {
+    const fields = String(given).trim().split(/\s+/)
+    const most = [59, 23, 31, 12, 7]
+    const isField = (field: string, place: number): boolean =>
+      /^(?:\*|\d+(?:-\d+)?)(?:\/\d+)?(?:,(?:\*|\d+(?:-\d+)?)(?:\/\d+)?)*$/.test(field) &&
+      (field.match(/\d+/g) ?? []).every((number) => Number(number) <= (most[place] as number))
+    if (fields.length === 5 && fields.every(isField)) return fields.join(' ')
+    return refuse(given, 'is not a cron expression of five fields. Write it like "15 3 * * *": a quarter past three every day.')
+  },
+}
+
+/** Of age (age-encryption.org/v1): X25519. */
+export const ageRecipient: SettingType<string> = {
+  title: 'age recipient',
+  parse: (given) =>
+    /^age1[02-9ac-hj-np-z]{58}$/.test(String(given))
+      ? String(given)
+      : refuse(given, 'is not an age recipient. It is like age1… with 62 characters.'),
+}
+
 const textEntries = (given: string): string[][] => given.split(',').map((entry) => entry.split('=').map((part) => part.trim()))
 
 const mapEntries = (given: unknown): unknown[][] =>

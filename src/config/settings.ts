@@ -31,6 +31,7 @@ const feedbackSenderOf = (hostname: string): string =>
     .replace(/[^a-z0-9]/g, '')
     .slice(-15)
     .padEnd(5, '0')
+const standardKeep = { last: 3, daily: 7, weekly: 4, monthly: 0 }
 const standardPlans = { free: 100, starter: 500, professional: 2000, enterprise: 10_000 }
 
 /**
@@ -393,6 +394,46 @@ export const settings = {
     '64MB',
     'The free disk space below which Sterna accepts no new mail, so that it can still deliver what is queued. Never more than a ' +
       'tenth of the file system.',
+  ),
+
+  'backup.target': setting(
+    type.optional(type.backupPlace),
+    null,
+    'Where `sterna backup`, scheduled backups and the continuous copy go: a directory, preferably of another machine, or s3://bucket/prefix.',
+  ),
+  'backup.schedule': setting(
+    type.optional(type.cronExpression),
+    null,
+    'When to make a backup at backup.target, as a cron expression in UTC, such as 15 3 * * * for a quarter past three every day.',
+  ),
+  'backup.keep': setting(
+    type.keptBackups,
+    standardKeep,
+    'How many backups to keep after a scheduled one: the last ones, and the newest of each of so many days, weeks and months, such as ' +
+      'last=3,daily=7,weekly=4,monthly=0. Sterna removes only complete backups that this data directory made, and never the newest.',
+  ),
+  'backup.overdue_after': setting(
+    type.positiveDuration,
+    '26h',
+    'While backup.schedule is set: how old the newest backup may be before GET /healthz and the metrics report the fault backup.',
+  ),
+  'backup.encrypt_to': setting(
+    type.list(type.ageRecipient),
+    null,
+    'Encrypts what goes to backup.target for these age recipients (age1…). Only a holder of an identity can restore, so keep it ' +
+      'elsewhere. `sterna backup identity` makes one, and so does age-keygen.',
+  ),
+  'backup.s3_endpoint': setting(
+    type.optional(type.webAddress),
+    null,
+    "The URL of an S3-compatible server, such as https://s3.example.com. Without it, Amazon's for backup.s3_region.",
+  ),
+  'backup.s3_region': setting(type.text, 'us-east-1', 'The region that S3 requests are signed for.'),
+  'backup.s3_access_key_id': setting(type.optional(type.text), null, 'The id of the S3 access key.'),
+  'backup.s3_secret_access_key': setting(
+    type.optional(type.secret),
+    null,
+    'The secret of the S3 access key. It must be able to list, read, write and delete below the prefix.',
   ),
 
   'doctor.port_25_hosts': setting(

@@ -12,7 +12,7 @@ import { answerFile, staticFile, type StaticFile } from './static-file.ts'
 /** What the server's own endpoints need; `version` is that of this program. */
 export interface ServerOperationServices extends DocumentContext {
   /** What is wrong now. */
-  health: Pick<Health, 'faults'>
+  health: Pick<Health, 'faults' | 'isServing'>
   /** Whether the OpenAPI document and the reference page are served. */
   docs: boolean
 }
@@ -37,13 +37,13 @@ const healthOperation = ({ health, version }: ServerOperationServices): Operatio
     path: '/healthz',
     summary: 'Check whether mail is accepted and delivered',
     answers: [
-      { status: 200, description: 'Nothing is wrong.', schema: healthSchema },
+      { status: 200, description: 'Mail is accepted and delivered. `faults` has what else is wrong.', schema: healthSchema },
       { status: 503, description: '`faults` says what keeps mail from being accepted or delivered, and what to do.', schema: healthSchema },
     ],
     handle: (ctx) => {
-      const { faults } = health
-      ctx.status = faults.length === 0 ? 200 : 503
-      ctx.body = { status: faults.length === 0 ? 'ok' : 'unavailable', version, faults }
+      const { faults, isServing } = health
+      ctx.status = isServing ? 200 : 503
+      ctx.body = { status: isServing ? 'ok' : 'unavailable', version, faults }
       return undefined as never
     },
   })

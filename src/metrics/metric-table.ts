@@ -119,6 +119,7 @@ export const metricTable = {
         'key_file',
         'sealed_secrets',
         'restored',
+        'backup',
       ],
     ],
   ]),
@@ -231,6 +232,11 @@ export const metricTable = {
   ),
   databaseBytes: gauge('sterna_store_database_bytes', 'Size of the database file.'),
   walBytes: gauge('sterna_store_wal_bytes', 'Size of its write-ahead log.'),
+  lastBackup: gauge(
+    'sterna_backup_last_success_timestamp_seconds',
+    'When the newest backup at backup.target was begun, in Unix time, while backups are scheduled.',
+  ),
+  failedBackups: counter('sterna_backup_failures_total', 'Scheduled backups that failed.'),
   diskFree: gauge('sterna_disk_free_bytes', 'Free space on the file system of the data directory.'),
   diskSize: gauge('sterna_disk_size_bytes', 'Size of that file system.'),
 

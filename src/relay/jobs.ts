@@ -12,7 +12,7 @@ import type { Stop } from './stop.ts'
 /** Starts the jobs that run every minute. */
 export function startJobs(services: Services, { certificate, previews, refusedLogins }: Listeners, stops: Stop[]): Scheduler {
   const { core, rollup, returnedMail, erasures, uploads } = services
-  const { config, clock, log, db, upkeep, apiKeys, audit, people, sendingDomains } = core
+  const { config, clock, log, db, upkeep, backups, apiKeys, audit, people, sendingDomains } = core
   const cron = '* * * * *'
   const kept = {
     get contentMs() {
@@ -42,6 +42,8 @@ export function startJobs(services: Services, { certificate, previews, refusedLo
       { name: 'certificate', cron, run: () => certificate.look() },
       { name: 'refused logins', cron, run: async () => refusedLogins.tell() },
       { name: 'old previews', cron, run: async () => previews.sweep() },
+      ...(config.backup.schedule === null ? [] : [{ name: 'backup', cron: config.backup.schedule, run: () => backups.runScheduled() }]),
+      { name: 'overdue backup', cron, run: () => backups.look() },
       { name: 'ended sessions', cron, run: () => people.sessions.sweep() },
     ],
     log,

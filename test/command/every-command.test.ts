@@ -167,7 +167,17 @@ const elsewhere = [
   'send-test',
   'webhook test',
 ]
-const runByMain = ['key generate', 'feedback parse', 'tracking rewrite', 'tracking judge', 'bench', 'version', 'help']
+const runByMain = [
+  'key generate',
+  'backup list',
+  'backup identity',
+  'feedback parse',
+  'tracking rewrite',
+  'tracking judge',
+  'bench',
+  'version',
+  'help',
+]
 
 test('every command prints its result as JSON, and nothing else', async () => {
   writeFileSync(join(directory.path, 'welcome.html'), '<title>Hello</title><p>Hello</p>')

@@ -16,7 +16,7 @@ const about = {
   version: '1.2.3',
   baseUrl: 'https://mail.example.com',
   docs: true,
-  health: { faults: [] },
+  health: { faults: [], isServing: true },
   webhooks: { timeout: 15_000, retrySchedule: [60_000, 300_000] },
 }
 const operations = [...apiOperations({} as ApiServices), ...serverOperations(about, () => [])]

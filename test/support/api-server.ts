@@ -51,7 +51,7 @@ export async function startApiServer(
     version: '1.2.3',
     baseUrl: 'https://mail.example.com',
     docs: true,
-    health: { faults: [] },
+    health: { faults: [], isServing: true },
     webhooks: { timeout: 15_000, retrySchedule: [60_000, 300_000] },
   }
   const check = answerCheck(openApiDocument([...declared, ...serverOperations(about, () => [])], about))

@@ -1,0 +1,164 @@
+import { copyFile, mkdir, rm, statfs, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { fingerprintOf, readKeyFile } from '../account/key-file.ts'
+import { knownFingerprint } from '../account/sealed-secrets.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/settings.ts'
+import { messageOf, SternaError } from '../errors.ts'
+import type { Health } from '../health.ts'
+import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import { databaseFile } from '../store/data-directory.ts'
+import type { Database } from '../store/database.ts'
+import { newStem } from './backup-name.ts'
+import { accessOf, configuredTarget, keepOf } from './backup-settings.ts'
+import type { BackupAnswer, BackupJob } from './backup-thread.ts'
+import { backupsToRemove } from './kept-backups.ts'
+import { originOf } from './origin.ts'
+import { listBackups, removeBackup, type Manifest } from './store-backup.ts'
+import { isS3, openTarget } from './open-target.ts'
+import type { Target } from './target.ts'
+
+interface BackupServices {
+  config: Config
+  db: Pick<Database, 'backup' | 'read'>
+  clock: Pick<Clock, 'now'>
+  log: Log
+  health: Health
+  metrics: Pick<Metrics, 'lastBackup' | 'failedBackups'>
+}
+
+/** Where the database is copied to before it is stored. */
+const stagingName = 'backing-up'
+/** Disk space that is left to others, bytes. */
+const spareBytes = 64 * 1024 * 1024
+
+/** Makes backups at targets: on request, and the scheduled ones. */
+export class Backups {
+  readonly #services: BackupServices
+  #isBusy = false
+  /** When the newest backup at the configured target was begun; undefined until that is known. */
+  #newestAt: number | undefined
+  readonly #startedAt: number
+
+  constructor(services: BackupServices) {
+    this.#services = services
+    this.#startedAt = services.clock.now()
+    services.metrics.lastBackup.set(NaN)
+  }
+
+  /**
+   * Stores a backup at a target: the database as it is now, checked.
+   * @param text `s3://bucket/prefix`, or a directory
+   * @throws SternaError `invalid_state` if another one is being made, or this one fails; then nothing counts as a backup
+   */
+  async make(text: string, options: { cwd: string; withKey: boolean }): Promise<Manifest> {
+    if (this.#isBusy) throw new SternaError('invalid_state', 'A backup is being made. Try again once it is done.')
+    this.#isBusy = true
+    const { config } = this.#services
+    const staging = join(config.dataDir, stagingName)
+    try {
+      const place = isS3(text) ? text : resolve(options.cwd, text)
+      openTarget(place, accessOf(config), '/')
+      await rm(staging, { recursive: true, force: true })
+      await mkdir(staging, { mode: 0o700 })
+      const file = join(staging, 'copy.db')
+      const stem = newStem(this.#services.clock.now(), originOf(config.dataDir))
+      await this.#requireSpace()
+      const keyFile = options.withKey ? await this.#copyKey(join(staging, 'copy.key')) : null
+      await this.#services.db.backup(file)
+      return await inThread({ place, access: accessOf(config), source: { stem, file, keyFile, recipients: config.backup.encryptTo } })
+    } finally {
+      await rm(staging, { recursive: true, force: true })
+      this.#isBusy = false
+    }
+  }
+
+  /** Makes the scheduled backup, and removes those that are no longer kept. What fails becomes a fault. */
+  async runScheduled(): Promise<void> {
+    const { config, log, health, metrics } = this.#services
+    const text = configuredTarget(config)
+    try {
+      const { name, database, content, begun_at: begunAt } = await this.make(text, { cwd: '/', withKey: false })
+      log.info({ target: text, backup: name, bytes: database.bytes, ...content }, 'a backup was stored and checked')
+      this.#noteNewest(Date.parse(begunAt))
+      await this.#removeOld(openTarget(text, accessOf(config), '/'))
+      health.clear('backup')
+    } catch (error) {
+      metrics.failedBackups.add()
+      log.error({ target: text, problem: messageOf(error) }, 'the scheduled backup failed')
+      health.report('backup', { problem: messageOf(error) })
+    }
+  }
+
+  /** Looks for an overdue backup. Does nothing unless backups are scheduled. */
+  async look(): Promise<void> {
+    const { config, clock, health } = this.#services
+    if (config.backup.schedule === null) return
+    if (this.#newestAt === undefined) await this.#findNewest()
+    const since = Math.max(this.#newestAt ?? 0, this.#newestAt === undefined ? this.#startedAt : 0)
+    if (clock.now() - since > config.backup.overdueAfter) health.report('backup', { problem: 'the backup is overdue' })
+  }
+
+  async #findNewest(): Promise<void> {
+    const { config, log } = this.#services
+    const origin = originOf(config.dataDir)
+    try {
+      const found = await listBackups(openTarget(configuredTarget(config), accessOf(config), '/'))
+      const newest = found.findLast((backup) => backup.origin === origin)
+      if (newest) this.#noteNewest(newest.at)
+    } catch (error) {
+      log.warn({ problem: messageOf(error) }, 'the target of backups cannot be listed')
+    }
+  }
+
+  #noteNewest(at: number): void {
+    this.#newestAt = at
+    this.#services.metrics.lastBackup.set(at / 1000)
+  }
+
+  async #removeOld(target: Target): Promise<void> {
+    const { config, log } = this.#services
+    const origin = originOf(config.dataDir)
+    const ours = (await listBackups(target)).filter((backup) => backup.origin === origin)
+    for (const { stem } of backupsToRemove(ours, keepOf(config))) {
+      await removeBackup(target, stem)
+      log.info({ target: target.label, backup: stem }, 'an old backup was removed')
+    }
+  }
+
+  async #requireSpace(): Promise<void> {
+    const { dataDir } = this.#services.config
+    const [{ bavail, bsize }, { size }] = await Promise.all([statfs(dataDir), stat(databaseFile(dataDir))])
+    if (bavail * bsize >= size + spareBytes) return
+    const needed = Math.ceil((size + spareBytes) / 1024 ** 2)
+    throw new SternaError(
+      'invalid_state',
+      `A backup needs ${needed} MB of free space in ${dataDir} for a moment; there are ${Math.floor((bavail * bsize) / 1024 ** 2)} MB.`,
+    )
+  }
+
+  /** Copies the key file if it belongs to the database; any other would be useless. */
+  async #copyKey(to: string): Promise<string> {
+    const { db, config } = this.#services
+    const known = await knownFingerprint(db)
+    if (known !== null && fingerprintOf(readKeyFile(config.secretKeyFile)) !== known) {
+      throw new SternaError('invalid_state', `${config.secretKeyFile} is not the key file of this database. Restore the right one first.`)
+    }
+    await copyFile(config.secretKeyFile, to)
+    return to
+  }
+}
+
+/** Examining and encrypting take long, so they have a thread of their own. */
+async function inThread(job: BackupJob): Promise<Manifest> {
+  const worker = new Worker(new URL('./backup-thread.ts', import.meta.url), { workerData: job })
+  const answer = await new Promise<BackupAnswer>((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('error', reject)
+    worker.once('exit', () => reject(new Error('the thread of the backup ended')))
+  })
+  if ('manifest' in answer) return answer.manifest
+  throw new SternaError('invalid_state', answer.error)
+}

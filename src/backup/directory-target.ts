@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { codeOf } from '../durable-file.ts'
+import { messageOf, SternaError } from '../errors.ts'
+import type { StoredFile, Target } from './target.ts'
+
+const partEnd = '.part'
+/** How old a file must be, ms, before it counts as left by a process that was killed. */
+const leftAfterMs = 24 * 3_600_000
+
+/** A directory of this machine, which may be one of another machine that is mounted. Only its owner may read what is in it. */
+export class DirectoryTarget implements Target {
+  readonly label: string
+
+  constructor(path: string) {
+    this.label = path
+  }
+
+  async put(name: string, content: Readable): Promise<void> {
+    const path = this.#at(name)
+    const part = `${path}.${randomBytes(4).toString('hex')}${partEnd}`
+    try {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+      await pipeline(content, createWriteStream(part, { flags: 'wx', mode: 0o600, flush: true }))
+      await rename(part, path)
+      await flushNames(dirname(path))
+    } catch (error) {
+      await rm(part, { force: true }).catch(() => {})
+      throw this.#fault('cannot be written', error)
+    }
+  }
+
+  async get(name: string): Promise<Readable> {
+    try {
+      const file = createReadStream(this.#at(name))
+      await new Promise((resolve, reject) => file.once('open', resolve).once('error', reject))
+      return file
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') throw new SternaError('not_found', `There is no ${name} in ${this.label}.`)
+      throw this.#fault('cannot be read', error)
+    }
+  }
+
+  async list(prefix: string): Promise<StoredFile[]> {
+    const folder = prefix.slice(0, prefix.lastIndexOf('/') + 1)
+    try {
+      const entries = await readdir(join(this.label, folder), { recursive: true, withFileTypes: true })
+      const files: StoredFile[] = []
+      for (const entry of entries) {
+        const path = join(entry.parentPath, entry.name)
+        const name = path.slice(this.label.length + 1).replaceAll('\\', '/')
+        if (!entry.isFile() || !name.startsWith(prefix)) continue
+        const found = await stat(path).catch(() => null)
+        if (found === null) continue
+        if (!name.endsWith(partEnd)) files.push({ name, bytes: found.size })
+        else if (found.mtimeMs < Date.now() - leftAfterMs) await rm(path, { force: true })
+      }
+      return files.sort((one, other) => (one.name < other.name ? -1 : 1))
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return []
+      throw this.#fault('cannot be read', error)
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    try {
+      await rm(this.#at(name), { force: true })
+    } catch (error) {
+      throw this.#fault('cannot be written', error)
+    }
+  }
+
+  #at(name: string): string {
+    return join(this.label, name)
+  }
+
+  #fault(what: string, error: unknown): SternaError {
+    const advice = 'Check that the directory is mounted and has space, and that the user that runs Sterna may write there.'
+    return new SternaError('invalid_state', `${this.label} ${what}: ${messageOf(error)}. ${advice}`, { cause: error })
+  }
+}
+
+/** A file's name is on disk only once its directory is. Not every file system can do this. */
+async function flushNames(directory: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const handle = await open(directory, 'r')
+  try {
+    await handle.sync()
+  } catch {
+    // The name then reaches the disk later.
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,77 @@
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib'
+import { Decrypter, Encrypter, identityToRecipient } from 'age-encryption'
+import { messageOf, SternaError } from '../errors.ts'
+
+/** The end of a packed file's name: it says how to open it without Sterna, with `age -d` and `zstd -d`. */
+export const packedEnd = (recipients: readonly string[]): string => (recipients.length > 0 ? '.zst.age' : '.zst')
+
+/** Compresses content, and encrypts it for the holders of the identities (age-encryption.org/v1) if there are recipients. */
+export function pack(content: Readable, recipients: readonly string[]): Readable {
+  const params = { [constants.ZSTD_c_checksumFlag]: 1, [constants.ZSTD_c_compressionLevel]: 3 }
+  const compressed = joined(content, createZstdCompress({ params }))
+  return recipients.length === 0 ? compressed : encrypted(compressed, recipients)
+}
+
+/**
+ * Undoes what a file's name says was done to it.
+ * @param identities of age, `AGE-SECRET-KEY-1…`
+ */
+export function unpack(content: Readable, name: string, identities: readonly string[]): Readable {
+  const opened = name.endsWith('.age') ? decrypted(content, name, identities) : content
+  return /\.zst(?:\.age)?$/.test(name) ? joined(opened, createZstdDecompress()) : opened
+}
+
+/** The identities in a file as age-keygen(1) writes it. */
+export const identitiesIn = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+
+export { generateIdentity } from 'age-encryption'
+/** The recipient, `age1…`, whose content an identity opens. */
+export const recipientOf = (identity: string): Promise<string> => identityToRecipient(identity)
+
+function encrypted(content: Readable, recipients: readonly string[]): Readable {
+  const encrypter = new Encrypter()
+  for (const recipient of recipients) encrypter.addRecipient(recipient)
+  return later(content, () => encrypter.encrypt(webStream(content)))
+}
+
+function decrypted(content: Readable, name: string, identities: readonly string[]): Readable {
+  if (identities.length === 0) {
+    content.destroy()
+    throw new SternaError('invalid_state', `${name} is encrypted. Name the file with its age identity: --identity FILE.`)
+  }
+  const decrypter = new Decrypter()
+  for (const identity of identities) decrypter.addIdentity(identity)
+  return later(content, () => decrypter.decrypt(webStream(content)))
+}
+
+const webStream = (content: Readable): globalThis.ReadableStream<Uint8Array> =>
+  Readable.toWeb(content) as unknown as globalThis.ReadableStream<Uint8Array>
+
+/** The stream that is opened once somebody reads. */
+function later(source: Readable, opened: () => Promise<globalThis.ReadableStream<Uint8Array>>): Readable {
+  return Readable.from(
+    (async function* () {
+      try {
+        yield* (await opened()) as unknown as ReadableStream<Uint8Array>
+      } catch (error) {
+        throw new Error(`age: ${messageOf(error)}`, { cause: error })
+      } finally {
+        source.destroy()
+      }
+    })(),
+    { objectMode: false },
+  )
+}
+
+/** Like `pipe`, but a failure reaches the reader. */
+function joined<T extends NodeJS.ReadWriteStream & Readable>(content: Readable, next: T): T {
+  content.on('error', (error) => next.destroy(error))
+  next.on('close', () => content.destroy())
+  return content.pipe(next)
+}

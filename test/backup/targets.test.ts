@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { openTarget, type S3Access } from '../../src/backup/open-target.ts'
+import type { Target } from '../../src/backup/target.ts'
+import { testS3 } from '../support/s3-server.ts'
+import { testDirectory } from '../support/temporary-directory.ts'
+
+const none: S3Access = { endpoint: null, region: 'us-east-1', accessKeyId: null, secretAccessKey: null }
+
+async function access(change: Partial<S3Access> = {}): Promise<S3Access> {
+  const settings = await testS3()
+  const endpoint = settings['STERNA_BACKUP_S3_ENDPOINT'] as string
+  return { endpoint, region: 'eu-central-1', accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER', ...change }
+}
+
+const kinds: [string, () => Promise<Target>][] = [
+  ['a directory', async () => openTarget('new/place', none, testDirectory())],
+  ['S3', async () => openTarget('s3://copies/some/place', await access(), '/')],
+]
+const read = async (target: Target, name: string): Promise<Buffer> => Buffer.concat(await (await target.get(name)).toArray())
+
+describe.each(kinds)('%s', (_, open) => {
+  test('returns what was stored, lists it by prefix, and removes it', { timeout: 120_000 }, async () => {
+    const target = await open()
+    expect(await target.list('')).toEqual([])
+    // Of one part exactly, of several, and of none.
+    const contents = { 'b/one': randomBytes(8 * 1024 * 1024), 'b/several.x_y-z': randomBytes(20_000_000), 'a/none': Buffer.alloc(0) }
+    for (const [name, content] of Object.entries(contents)) await target.put(name, Readable.from([content]))
+    for (const [name, content] of Object.entries(contents)) expect((await read(target, name)).equals(content)).toBe(true)
+    expect(await target.list('b/')).toEqual([
+      { name: 'b/one', bytes: 8 * 1024 * 1024 },
+      { name: 'b/several.x_y-z', bytes: 20_000_000 },
+    ])
+    await target.put('b/one', Readable.from([Buffer.from('again')]))
+    expect(String(await read(target, 'b/one'))).toBe('again')
+    await target.remove('b/one')
+    await target.remove('b/one')
+    expect((await target.list('')).map(({ name }) => name)).toEqual(['a/none', 'b/several.x_y-z'])
+    await expect(target.get('b/one')).rejects.toThrow(/^There is no b\/one in /)
+  })
+
+  test('shows nothing of what could not be read to its end', async () => {
+    const target = await open()
+    const content = Readable.from(
+      (async function* () {
+        yield randomBytes(18_000_000)
+        throw new Error('the source failed')
+      })(),
+    )
+    await expect(target.put('part', content)).rejects.toThrow('the source failed')
+    expect(await target.list('')).toEqual([])
+  })
+})
+
+test('more files than one answer of S3 lists are all listed', { timeout: 120_000 }, async () => {
+  const target = openTarget('s3://copies', await access(), '/')
+  const names = Array.from({ length: 1_100 }, (_, i) => `n${String(i).padStart(4, '0')}`)
+  for (const name of names) await target.put(name, Readable.from([]))
+  expect((await target.list('n')).map(({ name }) => name)).toEqual(names)
+})
+
+test.each([
+  [
+    'a wrong secret',
+    { secretAccessKey: 'wrong' },
+    's3://copies/x',
+    /^The S3 server refused PUT s3:\/\/copies\/x\/f: SignatureDoesNotMatch /,
+  ],
+  ['an unknown key', { accessKeyId: 'nobody' }, 's3://copies/x', /InvalidAccessKeyId/],
+  ['a bucket that is not there', {}, 's3://other/x', /NoSuchBucket/],
+  [
+    'a server that is not there',
+    { endpoint: 'http://127.0.0.1:1' },
+    's3://copies/x',
+    /^The S3 server http:\/\/127.0.0.1:1 cannot be reached: /,
+  ],
+])('S3 with %s says what is wrong', async (_, change, place, message) => {
+  await expect(openTarget(place, await access(change), '/').put('f', Readable.from([Buffer.from('x')]))).rejects.toThrow(message)
+})
+
+test.each([
+  ['s3://x', none],
+  ['s3://Bucket_/x', none],
+  ['s3://copies/x', none],
+])('%s cannot be opened without a bucket and a key', (place, given) => {
+  expect(() => openTarget(place, given, '/')).toThrow(/Write it like s3:\/\/bucket\/prefix\.|set backup\.s3_access_key_id/)
+})
+
+test('a directory that is a file is refused, with what to do', async () => {
+  const directory = testDirectory()
+  writeFileSync(join(directory, 'file'), '')
+  await expect(openTarget('file', none, directory).put('f', Readable.from([Buffer.from('x')]))).rejects.toThrow(
+    /cannot be written: .* Check that /,
+  )
+})
+
+test('only its owner may read what is in a directory', async () => {
+  const directory = testDirectory()
+  mkdirSync(join(directory, 'open'))
+  chmodSync(join(directory, 'open'), 0o755)
+  await openTarget('open', none, directory).put('deep/f', Readable.from([Buffer.from('x')]))
+  expect(['open/deep', 'open/deep/f'].map((name) => statSync(join(directory, name)).mode & 0o777)).toEqual([0o700, 0o600])
+  expect(readdirSync(join(directory, 'open/deep'))).toEqual(['f'])
+})

@@ -18,6 +18,7 @@ import { SendingDomains, type SendingDomainSettings } from './sending-domain/sen
 import { isFullName } from './smtp/domain-name.ts'
 import type { Database } from './store/database.ts'
 import { openDatabase } from './store/sqlite-database.ts'
+import type { Upgrade } from './store/upgrade-backup.ts'
 import { Upkeep } from './store/upkeep.ts'
 import { IdempotencyKeys } from './submission/idempotency-keys.ts'
 import { erasedAddressBy, type ErasedAddress } from './suppression/erased-address.ts'
@@ -88,7 +89,16 @@ async function open(config: Config, outside: Outside): Promise<Omit<Opened, 'sec
   const metricsPage = new MetricsPage({ clock, log })
   const { metrics } = metricsPage
   const onWriting = (fault: string | null): void => health.set('writing', fault !== null, { fault })
-  const db = await openDatabase({ directory: config.dataDir, busyTimeoutMs, onFatal, onWriting, sheet: metricsPage.sheet() })
+  const onUpgrade = (upgrade: Upgrade): void => log.info({ ...upgrade }, 'the schema of the database is being upgraded')
+  const db = await openDatabase({
+    directory: config.dataDir,
+    busyTimeoutMs,
+    backsUpUpgrades: config.upgrade.backup,
+    onFatal,
+    onWriting,
+    onUpgrade,
+    sheet: metricsPage.sheet(),
+  })
   const noteLookUp = (result: keyof Metrics['lookUps']): void => metrics.lookUps[result].add()
   const resolver = dnsResolver({ servers: config.dns.servers, maxSockets: nameServerSockets, noteLookUp })
   const close = async (): Promise<void> => {

@@ -15,6 +15,7 @@ import { generateKey } from './command/key-commands.ts'
 import { openCommandServices } from './command/open-command-services.ts'
 import { restoreBackup } from './command/restore.ts'
 import { judgeFiles, rewriteFile } from './command/tracking-commands.ts'
+import { showUpgrade } from './command/upgrade-command.ts'
 import { welcome } from './command/welcome.ts'
 import { loadConfig } from './config/load-config.ts'
 import type { Config } from './config/settings.ts'
@@ -104,6 +105,8 @@ function withoutServer({ command, input }: ParsedCommand, config: Config): OwnOu
       return listBackupsAt(input, config)
     case 'restore':
       return restoreBackup(input, config)
+    case 'upgrade':
+      return showUpgrade(config, version())
     case 'compact':
       return compactDatabase(config, (line) => void (input.isJson || process.stderr.write(`${line}\n`)))
     default:

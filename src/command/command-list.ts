@@ -15,6 +15,7 @@ import { sendTestCommands } from './send-test-command.ts'
 import { suppressionCommands } from './suppression-commands.ts'
 import { templateCommands } from './template-commands.ts'
 import { trackingCommands } from './tracking-commands.ts'
+import { upgradeCommands } from './upgrade-command.ts'
 import { userCommands } from './user-commands.ts'
 import { webhookCommands } from './webhook-commands.ts'
 
@@ -27,6 +28,7 @@ export const commandGroups: readonly { title: string; commands: readonly Command
       ...doctorCommands,
       ...configCommands,
       ...backupCommands,
+      ...upgradeCommands,
     ],
   },
   { title: 'Accounts, keys and users', commands: [...accountCommands, ...keyCommands, ...userCommands] },

@@ -1,7 +1,8 @@
 import type { Config } from '../config/settings.ts'
 import { SternaError } from '../errors.ts'
-import { compact, keepTemporaryFilesIn, megabytes, type CompactPlan } from '../store/compact.ts'
+import { compact, keepTemporaryFilesIn, type CompactPlan } from '../store/compact.ts'
 import { findDatabase } from '../store/data-directory.ts'
+import { megabytes } from '../store/disk-space.ts'
 import { holdDirectory, requireIdle } from '../store/hold-directory.ts'
 import type { CommandOutput } from './command.ts'
 

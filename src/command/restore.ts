@@ -46,7 +46,13 @@ export async function restoreBackup(input: CommandInput, config: Config): Promis
       mkdirSync(staging, { mode: 0o700 })
       const { file, keyFile } = await source(join(staging, 'fetched.db'))
       if (!flagOption(input, 'force')) requireSameKey(keyFile, config)
-      const { accounts, held: hold } = await prepare(file, { ...config, dataDir: staging, secretKeyFile: keyFile })
+      const { accounts, held: hold } = await prepare(file, {
+        ...config,
+        dataDir: staging,
+        secretKeyFile: keyFile,
+        // The file that is being restored is the backup.
+        upgrade: { ...config.upgrade, backup: false },
+      })
       const target = moveIn(databaseFile(staging), dataDir)
       switchTo(target, keyFile, held.lock, config)
       const kept = before === null ? '' : ` The previous data was kept: ${before}.`

@@ -435,6 +435,13 @@ export const settings = {
     null,
     'The secret of the S3 access key. It must be able to list, read, write and delete below the prefix.',
   ),
+  'upgrade.backup': setting(
+    type.flag,
+    true,
+    'Whether a new version copies the database before it changes its schema, to `before-upgrade-FROM-to-TO.db` in the data directory. ' +
+      'Without enough disk space for the copy, it does not start.',
+  ),
+  'upgrade.keep_backup': setting(type.duration, '14d', 'How long to keep such a copy. It holds what the database held.'),
 
   'doctor.port_25_hosts': setting(
     type.list(type.hostPort(25)),
@@ -500,6 +507,7 @@ export const reloadedSettings: ReadonlySet<SettingName> = new Set<SettingName>([
   'suppression.expiry',
   'content_retention',
   'event_retention',
+  'upgrade.keep_backup',
   'doctor.port_25_hosts',
   'doctor.dnsbls',
   'doctor.ntp_server',

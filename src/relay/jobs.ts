@@ -4,6 +4,7 @@ import { isoTime } from '../iso-time.ts'
 import { Retention } from '../message/retention.ts'
 import { startScheduler, type Scheduler } from '../scheduler.ts'
 import { searchIndex } from '../search/search-index.ts'
+import { removeUpgradeBackups } from '../store/upgrade-backup.ts'
 import { sweepSuppressions } from '../suppression/suppression-expiry.ts'
 import type { Listeners } from './listeners.ts'
 import type { Services } from './services.ts'
@@ -39,6 +40,11 @@ export function startJobs(services: Services, { certificate, previews, refusedLo
       { name: 'audit retention', cron, run: () => audit.sweep(clock.now() - kept.eventMs) },
       { name: 'erasures', cron, run: () => erasures.resume().then(() => erasures.sweep(clock.now() - kept.eventMs)) },
       { name: 'database file maintenance', cron, run: () => upkeep.run() },
+      {
+        name: 'backups before upgrades',
+        cron,
+        run: async () => removeUpgradeBackups(config.dataDir, clock.now() - config.upgrade.keepBackup),
+      },
       { name: 'certificate', cron, run: () => certificate.look() },
       { name: 'refused logins', cron, run: async () => refusedLogins.tell() },
       { name: 'old previews', cron, run: async () => previews.sweep() },

@@ -1,7 +1,8 @@
-import { statfsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { SternaError } from '../errors.ts'
+import { freeIn, megabytes } from './disk-space.ts'
 import { FileUpkeep } from './file-upkeep.ts'
 import type { Connection } from './sqlite-connection.ts'
 
@@ -69,16 +70,9 @@ function planOf(connection: Connection, file: string, free: number): CompactPlan
   return { size: statSync(file).size, needed: 2 * used + spare, free, seconds: Math.ceil(used / bytesPerSecond) }
 }
 
-function freeIn(directory: string): number {
-  const { bavail, bsize } = statfsSync(directory)
-  return bavail * bsize
-}
-
 const noRoom = (file: string, { needed, free }: CompactPlan): SternaError =>
   new SternaError(
     'invalid_state',
     `Rewriting ${file} requires ${megabytes(needed)} MB of free disk space next to it; there are ${megabytes(free)} MB. Free ` +
       'some space, or move the data directory to a larger disk.',
   )
-
-export const megabytes = (bytes: number): number => Math.ceil(bytes / 1_000_000)

@@ -14,6 +14,9 @@ export function migrations(): { version: number; sql: string }[] {
     .map((name) => ({ version: Number.parseInt(name, 10), sql: readFileSync(join(migrationsDirectory, name), 'utf8') }))
 }
 
+/** The schema that this version works with. */
+export const newestSchema = (): number => migrations().at(-1)?.version ?? 0
+
 /**
  * Updates the schema; each migration and its number are one transaction.
  * @throws SternaError `configuration` if the database was created by a newer version
@@ -25,7 +28,8 @@ export function migrate(connection: Connection, steps = migrations()): void {
     throw new SternaError(
       'configuration',
       `The database has schema ${found}, but this version of Sterna knows schemas only up to ${newest}. Install the version that ` +
-        'wrote it, or a newer one.',
+        'wrote it, or a newer one. To go back to this version, restore a backup from before the upgrade, such as ' +
+        'before-upgrade-29-to-30.db in the data directory: docs/upgrade.md.',
     )
   }
   for (const { version, sql } of steps.filter((step) => step.version > found)) {

@@ -10,6 +10,8 @@ interface DatabaseOptions extends Hear {
   busyTimeoutMs?: number | undefined
   /** Where the writer counts its commits; default: nowhere. */
   sheet?: SharedArrayBuffer | undefined
+  /** Whether to copy the database before its schema changes; default: yes. */
+  backsUpUpgrades?: boolean
 }
 
 /** The first slow read opens the second connection, because a command may need none; a server opens it before it listens. */
@@ -61,8 +63,8 @@ function upkeepBy(writer: StoreThread): Database['upkeep'] {
  * end; the next start finds everything that was acknowledged.
  * @throws SternaError `configuration` if another process holds the directory, a newer version wrote it, or its database is gone
  */
-export async function openDatabase({ directory, busyTimeoutMs, sheet, ...hear }: DatabaseOptions): Promise<Database> {
-  const writer = new StoreThread({ directory, role: 'writer', busyTimeoutMs, sheet }, hear)
+export async function openDatabase({ directory, busyTimeoutMs, sheet, backsUpUpgrades, ...hear }: DatabaseOptions): Promise<Database> {
+  const writer = new StoreThread({ directory, role: 'writer', busyTimeoutMs, sheet, backsUpUpgrades }, hear)
   await writer.opened
   const reader = new ReaderWhenAsked({ directory, role: 'reader' }, hear)
   const turns = new Turns()

@@ -6,18 +6,19 @@ import { commitTo, findDatabase } from './data-directory.ts'
 import { FileUpkeep } from './file-upkeep.ts'
 import { threadErrorOf } from './group-commit.ts'
 import { holdDirectory, lockFile, requireAlone } from './hold-directory.ts'
-import { migrate } from './migrate.ts'
+import { migrate, newestSchema } from './migrate.ts'
 import { RequestServer } from './request-server.ts'
 import { openReader, openWriter, type Connection } from './sqlite-connection.ts'
+import { backUpBefore, upgradeOf } from './upgrade-backup.ts'
 import { openId, type Answer, type Requests, type ThreadData, type ThreadError } from './thread-messages.ts'
 
 const port = parentPort as MessagePort
-const { directory, role, busyTimeoutMs, sheet } = workerData as ThreadData
+const { directory, role, busyTimeoutMs, sheet, backsUpUpgrades = true } = workerData as ThreadData
 
 const send = (answers: Answer[]): void => port.postMessage(answers)
 
 try {
-  const close = serve()
+  const close = await serve()
   process.once('exit', close)
   send([{ id: openId, done: true }])
 } catch (error) {
@@ -25,8 +26,8 @@ try {
 }
 
 /** Handles requests until it is asked to close; the answer to that closes the database. */
-function serve(): () => void {
-  const { connection, close: release } = role === 'writer' ? takeDirectory(directory) : readDirectory(directory)
+async function serve(): Promise<() => void> {
+  const { connection, close: release } = role === 'writer' ? await takeDirectory(directory) : readDirectory(directory)
   const upkeep = role === 'writer' ? new FileUpkeep(connection) : null
   const close = (): void => {
     release()
@@ -61,7 +62,7 @@ interface Opened {
   close(): void
 }
 
-function takeDirectory(directory: string): Opened {
+async function takeDirectory(directory: string): Promise<Opened> {
   // If it refuses, nothing is created, not even a lock.
   if (!existsSync(lockFile(directory))) findDatabase(directory)
   const held = holdDirectory(directory)
@@ -69,6 +70,7 @@ function takeDirectory(directory: string): Opened {
     const { file } = findDatabase(directory)
     const connection = openWriter(directory, busyTimeoutMs)
     requireAlone(connection, directory, held)
+    await announceAndBackUp(connection)
     migrate(connection)
     commitTo(directory, file, held.lock)
     const close = (): void => {
@@ -80,6 +82,14 @@ function takeDirectory(directory: string): Opened {
     held.release()
     throw error
   }
+}
+
+/** Tells of an upgrade before it begins, because a large database takes minutes. */
+async function announceAndBackUp(connection: Connection): Promise<void> {
+  const upgrade = upgradeOf(connection, newestSchema(), { directory, isBackedUp: backsUpUpgrades })
+  if (!upgrade) return
+  send([{ id: openId, upgrade }])
+  await backUpBefore(upgrade, connection)
 }
 
 function readDirectory(directory: string): Opened {

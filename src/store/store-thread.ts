@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { SternaError } from '../errors.ts'
 import { BusyError, ConflictError, StorageFullError, UniqueError, type Guard, type Row, type Statement, type Value } from './database.ts'
 import { StatementNumbers } from './statement-numbers.ts'
+import type { Upgrade } from './upgrade-backup.ts'
 import { openId, type Answer, type Request, type Requests, type ThreadData, type ThreadError } from './thread-messages.ts'
 
 /** How long a patient batch waits for company, ms. */
@@ -20,6 +21,8 @@ export interface Hear {
   onFatal?: (error: Error) => void
   /** Called with the reason when writing begins to fail for everybody, and with null when it works again. */
   onWriting?: (fault: string | null) => void
+  /** Called before the schema of an existing database changes. */
+  onUpgrade?: (upgrade: Upgrade) => void
 }
 
 /** One store thread as the main thread sees it; requests of one turn of the event loop travel together. */
@@ -103,6 +106,7 @@ export class StoreThread {
   }
 
   #answered(answer: Answer): void {
+    if ('upgrade' in answer) return this.#hear.onUpgrade?.(answer.upgrade)
     const settle = this.#settle.get(answer.id)
     this.#settle.delete(answer.id)
     this.#noteWriting(answer)

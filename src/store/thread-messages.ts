@@ -1,4 +1,5 @@
 import type { Value, Written } from './database.ts'
+import type { Upgrade } from './upgrade-backup.ts'
 
 /** How to start a store thread: the only writer, or a reader. */
 export interface ThreadData {
@@ -8,6 +9,8 @@ export interface ThreadData {
   busyTimeoutMs?: number | undefined
   /** Where it counts its commits; default: nowhere. */
   sheet?: SharedArrayBuffer | undefined
+  /** Whether to copy the database before its schema changes; default: yes. */
+  backsUpUpgrades?: boolean | undefined
 }
 
 /** A statement by its number, its values in order, and how many rows it must change or return. */
@@ -49,6 +52,8 @@ export type Answer =
   | { id: number; is: boolean }
   | { id: number; next: number | null }
   | { id: number; error: ThreadError }
+  /** Before the thread has opened its database: another answer follows. */
+  | { id: typeof openId; upgrade: Upgrade }
 
 /** The answer with this id says that the thread has opened its database, or why it could not. */
 export const openId = 0

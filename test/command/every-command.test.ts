@@ -156,6 +156,7 @@ const elsewhere = [
   'doctor',
   'restore',
   'compact',
+  'upgrade',
   'queue show',
   'queue retry',
   'queue hold',

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { isMap, isScalar, LineCounter, parseDocument, type YAMLMap } from 'yaml'
 import { messageOf } from '../errors.ts'
 import { nearestName } from './nearest-name.ts'
-import { settingNames, type SettingName } from './settings.ts'
+import { secretFileName, secretSettings, settingNames } from './settings.ts'
 
 /** The raw value that a source gives for a setting. */
 export interface Given {
@@ -13,9 +13,10 @@ export interface Given {
 
 /**
  * Reads the settings from a YAML file: `delivery: {port: 25}` and `delivery.port: 25` mean the same. Adds one line per fault to `faults`.
+ * The result is by name; the name of a secret with `_file` is a name too.
  */
-export function readConfigurationFile(file: string, faults: string[]): Map<SettingName, Given> {
-  const given = new Map<SettingName, Given>()
+export function readConfigurationFile(file: string, faults: string[]): Map<string, Given> {
+  const given = new Map<string, Given>()
   let source
   try {
     source = readFileSync(file, 'utf8')
@@ -37,7 +38,7 @@ export function readConfigurationFile(file: string, faults: string[]): Map<Setti
     for (const { key, value } of map.items) {
       const name = prefix + (isScalar(key) ? String(key.value) : String(key))
       const place = placeOf(isScalar(key) ? key.range?.[0] : undefined)
-      if (isSettingName(name)) {
+      if (givenNames.has(name)) {
         if (given.has(name)) faults.push(`${place}: ${name} is already set above. Remove one of the two.`)
         else given.set(name, { value: document.createNode(value).toJS(document), place })
       } else if (isMap(value) && settingNames.some((known) => known.startsWith(`${name}.`))) {
@@ -51,12 +52,13 @@ export function readConfigurationFile(file: string, faults: string[]): Map<Setti
   return given
 }
 
-const isSettingName = (name: string): name is SettingName => (settingNames as string[]).includes(name)
+/** What may be given: the settings, and the files of secrets. */
+export const givenNames: ReadonlySet<string> = new Set([...settingNames, ...[...secretSettings].map(secretFileName)])
 
 function unknownSetting(name: string): string {
   const section = settingNames.filter((known) => known.startsWith(`${name}.`))
   if (section.length > 0) return `${name} is a section. Put its settings below it, such as ${section[0]}.`
   const sections = new Set(settingNames.flatMap((known) => known.split('.').slice(0, -1)))
-  const near = nearestName(name, [...settingNames, ...sections])
+  const near = nearestName(name, [...givenNames, ...sections])
   return `there is no setting ${name}${near ? `; did you mean ${near}?` : '. docs/settings.md lists them all.'}`
 }

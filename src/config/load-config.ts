@@ -1,11 +1,21 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import { hostname as computerName } from 'node:os'
 import { messageOf, SternaError } from '../errors.ts'
 import { faultOfBaseUrl } from './base-url.ts'
-import { readConfigurationFile, type Given } from './configuration-file.ts'
+import { givenNames, readConfigurationFile, type Given } from './configuration-file.ts'
 import { nearestName } from './nearest-name.ts'
-import { SettingFault } from './setting-types.ts'
-import { camelCase, environmentNameOf, settingNames, settings, type Config, type Setting, type SettingName } from './settings.ts'
+import { path, Secret, SettingFault } from './setting-types.ts'
+import {
+  camelCase,
+  environmentNameOf,
+  secretFileName,
+  secretSettings,
+  settingNames,
+  settings,
+  type Config,
+  type Setting,
+  type SettingName,
+} from './settings.ts'
 
 export interface ConfigSources {
   /** Path of a YAML or JSON file. */
@@ -23,13 +33,14 @@ type Values = Map<SettingName, unknown>
  */
 export function loadConfig({ file, env = {}, systemHostname = computerName() }: ConfigSources): Config {
   const faults: string[] = []
-  const fromFile = file === undefined ? new Map<SettingName, Given>() : readConfigurationFile(file, faults)
+  const fromFile = file === undefined ? new Map<string, Given>() : readConfigurationFile(file, faults)
   const fromEnvironment = readEnvironment(env, faults)
   const values: Values = new Map()
   const origins = new Map<SettingName, string>()
   for (const name of settingNames) {
     // Checks both, so that removing the variable does not reveal a fault in the file.
     const given = [fromEnvironment.get(name), fromFile.get(name)].filter((source) => source !== undefined)
+    if (secretSettings.has(name)) addSecretFile(name, given, { sources: [fromEnvironment, fromFile], faults })
     const parsed = given.map((source) => parseGiven(name, source, faults))
     if (given[0]) origins.set(name, given[0].place)
     values.set(name, parsed.length > 0 ? parsed[0] : defaultOf(name, { systemHostname, values, origins }))
@@ -45,9 +56,9 @@ export function loadConfig({ file, env = {}, systemHostname = computerName() }: 
 /** Kubernetes sets these in every container when a service is called "sterna". */
 const setByKubernetes = /^STERNA_(?:PORT|SERVICE_HOST|SERVICE_PORT)(?:_|$)/
 
-function readEnvironment(env: Record<string, string | undefined>, faults: string[]): Map<SettingName, Given> {
-  const nameOf = new Map(settingNames.map((name) => [environmentNameOf(name), name]))
-  const given = new Map<SettingName, Given>()
+function readEnvironment(env: Record<string, string | undefined>, faults: string[]): Map<string, Given> {
+  const nameOf = new Map(Array.from(givenNames, (name) => [environmentNameOf(name), name]))
+  const given = new Map<string, Given>()
   for (const [variable, value] of Object.entries(env)) {
     if (!variable.startsWith('STERNA_') || setByKubernetes.test(variable)) continue
     const name = nameOf.get(variable)
@@ -60,6 +71,29 @@ function readEnvironment(env: Record<string, string | undefined>, faults: string
     }
   }
   return given
+}
+
+/** Adds the content of the file that a secret is given as, if it is. Docker and Kubernetes hand secrets over as files. */
+function addSecretFile(
+  name: SettingName,
+  given: Given[],
+  { sources, faults }: { sources: ReadonlyMap<string, Given>[]; faults: string[] },
+): void {
+  const [file] = sources.flatMap((source) => source.get(secretFileName(name)) ?? [])
+  if (!file || file.value === null || file.value === 'none') return
+  if (given[0]) {
+    faults.push(`${name}: it is given at ${given[0].place} and as a file at ${file.place}. Remove one of the two.`)
+    return
+  }
+  const fault = (message: string): void => void faults.push(`${file.place}: ${secretFileName(name)}: ${message}`)
+  try {
+    // Editors and echo(1) end the last line.
+    const text = readFileSync(path.parse(file.value), 'utf8').replace(/\r?\n$/, '')
+    if (text === '') fault(`${String(file.value)} is empty.`)
+    else given.push({ value: new Secret(text), place: file.place })
+  } catch (error) {
+    fault(error instanceof SettingFault ? error.message : `${String(file.value)} cannot be read (${messageOf(error)}).`)
+  }
 }
 
 function parseGiven(name: SettingName, given: Given, faults: string[]): unknown {
@@ -95,7 +129,7 @@ function defaultOf(name: SettingName, { systemHostname, values, origins }: Known
 function checkTogether(values: Values, origins: Config['origins'], faults: string[]): void {
   const [cert, key] = [values.get('tls.cert'), values.get('tls.key')]
   if ((cert === null) !== (key === null)) faults.push('tls.cert and tls.key belong together: set both or neither.')
-  for (const name of ['tls.cert', 'tls.key', 'delivery.smarthost_password_file', 'delivery.smarthost_ca'] as const) {
+  for (const name of ['tls.cert', 'tls.key', 'delivery.smarthost_ca'] as const) {
     const file = values.get(name)
     if (typeof file !== 'string') continue
     try {
@@ -123,17 +157,14 @@ function checkTogether(values: Values, origins: Config['origins'], faults: strin
   }
 }
 
-/** A login needs all of its settings, and a smarthost. */
+/** A login needs both of its settings, and a smarthost. */
 function checkSmarthost(values: Values, faults: string[]): void {
-  const isGiven = (name: string): boolean => values.get(`delivery.${name}` as SettingName) !== null
-  const given = ['smarthost_user', 'smarthost_password', 'smarthost_password_file'].filter(isGiven)
+  const given = (['delivery.smarthost_user', 'delivery.smarthost_password'] as const).filter((name) => values.get(name) !== null)
   if (given.length === 0) return
-  if (values.get('delivery.smarthost') === null)
-    faults.push(`delivery.${given[0]}: there is no delivery.smarthost to log in to. Set it too.`)
-  else if (given.length !== 2 || given[0] !== 'smarthost_user') {
+  if (values.get('delivery.smarthost') === null) faults.push(`${given[0]}: there is no delivery.smarthost to log in to. Set it too.`)
+  else if (given.length === 1) {
     faults.push(
-      'delivery.smarthost_user needs exactly one of smarthost_password and smarthost_password_file. Set the whole login or none of ' +
-        'it.',
+      `${given[0]}: a login needs delivery.smarthost_user and delivery.smarthost_password (or its file). Set the whole login or none of it.`,
     )
   }
 }

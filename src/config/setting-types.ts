@@ -6,6 +6,8 @@ export interface SettingType<T> {
   readonly title: string
   /** @throws SettingFault saying what it expects */
   readonly parse: (given: unknown) => T
+  /** A secret can be given as a file too: by the setting's name with `_file`. */
+  readonly isSecret?: true
 }
 
 /** A value that a setting does not accept; the message says what it accepts. */
@@ -46,7 +48,9 @@ export class Secret {
 
 export const secret: SettingType<Secret> = {
   title: 'secret text',
+  isSecret: true,
   parse(given) {
+    if (given instanceof Secret) return given
     if (typeof given === 'string' && given !== '') return new Secret(given)
     // Not `refuse`, which would show the value.
     throw new SettingFault('the value is not text. Put it in quotes.')
@@ -208,6 +212,7 @@ export const hostPort = (defaultPort: number): SettingType<HostPort> => ({
 export const optional = <T>(type: SettingType<T>): SettingType<T | null> => ({
   title: `${type.title}, or none`,
   parse: (given) => (given === null || given === 'none' ? null : type.parse(given)),
+  ...(type.isSecret && { isSecret: true }),
 })
 
 /** A YAML list, or comma-separated text; `none` is the empty list. */

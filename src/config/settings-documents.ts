@@ -1,4 +1,13 @@
-import { environmentNameOf, reloadedSettings, settingNames, settings, type Setting, type SettingName } from './settings.ts'
+import {
+  environmentNameOf,
+  reloadedSettings,
+  secretFileName,
+  secretSettings,
+  settingNames,
+  settings,
+  type Setting,
+  type SettingName,
+} from './settings.ts'
 
 const declared = (name: SettingName): Setting<unknown> => settings[name]
 
@@ -32,6 +41,8 @@ export function settingsPage(): string {
     '- **by name**: a YAML map, or text such as `free=100,starter=500`.',
     '- **address:port**: IPv6 addresses in brackets, `[::]:8080`.',
     '- **path**: relative to the directory in which Sterna starts.',
+    '- **secret text** is never shown. Instead of the text you can name a file that holds it, as Docker and Kubernetes hand over secrets: put',
+    '  `_file` after the name of the setting, or `_FILE` after its variable.',
     '',
     ...settingNames.flatMap((name) => [
       `## ${name}`,
@@ -41,6 +52,11 @@ export function settingsPage(): string {
       `- Type: ${declared(name).type.title}`,
       `- Default: ${declared(name).defaultInWords === undefined ? `\`${shownDefault(name)}\`` : shownDefault(name)}`,
       `- Environment: \`${environmentNameOf(name)}\``,
+      ...(secretSettings.has(name)
+        ? [
+            `- As a file: \`${secretFileName(name)}\`, or \`${environmentNameOf(secretFileName(name))}\`; a final line break does not count.`,
+          ]
+        : []),
       ...(reloadedSettings.has(name) ? ['- A change takes effect at `SIGHUP`.'] : []),
       '',
     ]),
@@ -56,6 +72,7 @@ export function exampleFile(): string {
   ]
   for (const name of settingNames) {
     lines.push('', ...wrap(declared(name).doc, 116).map((line) => `# ${line}`), ...exampleLines(name).map((line) => `#${line}`))
+    if (secretSettings.has(name)) lines.push(`#${secretFileName(name)}: none`)
   }
   return `${lines.join('\n')}\n`
 }

@@ -239,16 +239,7 @@ export const settings = {
     'The user name for the smarthost. Sterna sends the password with PLAIN or LOGIN only inside TLS to a host with a valid ' +
       'certificate; otherwise it uses SCRAM-SHA-256 or CRAM-MD5.',
   ),
-  'delivery.smarthost_password': setting(
-    type.optional(type.secret),
-    null,
-    'The password of smarthost_user. Sterna never shows it, but a file that only this server can read is safer.',
-  ),
-  'delivery.smarthost_password_file': setting(
-    type.optional(type.path),
-    null,
-    'A file that holds the password of smarthost_user; use it instead of the setting.',
-  ),
+  'delivery.smarthost_password': setting(type.optional(type.secret), null, 'The password of smarthost_user.'),
   'delivery.smarthost_tls': setting(
     type.choice('opportunistic', 'starttls', 'implicit'),
     (known) => {
@@ -513,6 +504,14 @@ export const reloadedSettings: ReadonlySet<SettingName> = new Set<SettingName>([
   'doctor.ntp_server',
   'log.level',
 ])
+
+/** The settings that may be given as a file, by their names with `_file`. */
+export const secretSettings: ReadonlySet<SettingName> = new Set(
+  settingNames.filter((name) => (settings[name] as Setting<unknown>).type.isSecret),
+)
+
+/** The name under which a secret is given as a file. */
+export const secretFileName = (name: SettingName): string => `${name}_file`
 
 /** `STERNA_` and the name in capitals, with `_` instead of `.`. */
 export const environmentNameOf = (name: string): string => `STERNA_${name.toUpperCase().replaceAll('.', '_')}`

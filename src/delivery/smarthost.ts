@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { Config } from '../config/settings.ts'
 import type { Credentials } from './sasl.ts'
 import type { TlsPolicy } from './tls-policy.ts'
@@ -14,15 +13,15 @@ export interface Smarthost {
   login?: Credentials
 }
 
-/**
- * The smarthost from the settings.
- * @throws Error if the password file cannot be read
- */
+/** The smarthost from the settings. */
 export function smarthostOf({ smarthost, smarthostTls, smarthostVerify, ...login }: Config['delivery']): Smarthost | null {
   if (!smarthost) return null
-  const { smarthostUser: user, smarthostPassword, smarthostPasswordFile: file } = login
-  const password = file === null ? smarthostPassword?.reveal() : readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+  const { smarthostUser: user, smarthostPassword } = login
   const policy = smarthostTls === 'opportunistic' ? smarthostTls : smarthostVerify ? 'enforced' : 'encrypted'
   const tls = { isImplicit: smarthostTls === 'implicit', policy } as const
-  return { ...smarthost, tls, ...(user !== null && password !== undefined && { login: { user, password } }) }
+  return {
+    ...smarthost,
+    tls,
+    ...(user !== null && smarthostPassword !== null && { login: { user, password: smarthostPassword.reveal() } }),
+  }
 }

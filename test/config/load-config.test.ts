@@ -130,6 +130,42 @@ test('a login to the smarthost demands TLS, and its password is not shown', () =
   expect(`${JSON.stringify(delivery)} ${String(delivery.smarthostPassword)} ${inspect(delivery)}`).not.toContain('s3cret')
 })
 
+test.each([
+  [
+    'in the environment',
+    (path: string) => ({ env: { STERNA_DELIVERY_SMARTHOST_PASSWORD_FILE: path } }),
+    'STERNA_DELIVERY_SMARTHOST_PASSWORD_FILE',
+  ],
+  ['in the file', (path: string) => ({ file: fileOf(`delivery:\n  smarthost_password_file: ${path}`) }), `${directory}/sterna.yml:2`],
+  ['in the file, dotted', (path: string) => ({ file: fileOf(`delivery.smarthost_password_file: ${path}`) }), `${directory}/sterna.yml:1`],
+])('a secret can be a file, named %s', (_, sources, place) => {
+  for (const [content, password] of [
+    ['s3cret\n', 's3cret'],
+    ['s3cret\r\n', 's3cret'],
+    ['two\nlines\n\n', 'two\nlines\n'],
+    ['none', 'none'],
+  ] as const) {
+    const path = join(directory, 'password')
+    writeFileSync(path, content)
+    const { file, env = {} } = { env: undefined, file: undefined, ...sources(path) }
+    const login = { STERNA_DELIVERY_SMARTHOST: 'a.example', STERNA_DELIVERY_SMARTHOST_USER: 'me' }
+    const { delivery, origins } = loadConfig({ file, env: { ...env, ...login } })
+    expect(delivery.smarthostPassword?.reveal()).toBe(password)
+    expect(origins.get('delivery.smarthost_password')).toBe(place)
+  }
+})
+
+test('an empty file is no secret, and a variable for the file of what is no secret does not exist', () => {
+  const path = join(directory, 'empty')
+  writeFileSync(path, '\n')
+  expect(faultsOf({ env: { STERNA_DELIVERY_SMARTHOST_PASSWORD_FILE: path } })).toEqual([
+    expect.stringMatching(/smarthost_password_file: empty is empty\.$/),
+  ])
+  expect(faultsOf({ env: { STERNA_HOSTNAME_FILE: path } })).toEqual([
+    expect.stringMatching(/^STERNA_HOSTNAME_FILE: there is no such setting/),
+  ])
+})
+
 describe('base_url follows the settings that say where the API is reached', () => {
   const rows: [settings: Record<string, string>, baseUrl: string][] = [
     [{}, 'http://localhost:8080'],
@@ -161,12 +197,12 @@ describe('base_url follows the settings that say where the API is reached', () =
 
 describe('faults', () => {
   test.each<[string, Record<string, string>, RegExp]>([
-    ['a user without a password', { SMARTHOST: 'a.example', SMARTHOST_USER: 'me' }, /needs exactly one of/],
-    ['a password without a user', { SMARTHOST: 'a.example', SMARTHOST_PASSWORD: 's3cret' }, /needs exactly one of/],
+    ['a user without a password', { SMARTHOST: 'a.example', SMARTHOST_USER: 'me' }, /Set the whole login or none/],
+    ['a password without a user', { SMARTHOST: 'a.example', SMARTHOST_PASSWORD: 's3cret' }, /Set the whole login or none/],
     [
       'two passwords',
       { SMARTHOST: 'a.example', SMARTHOST_USER: 'me', SMARTHOST_PASSWORD: 's3cret', SMARTHOST_PASSWORD_FILE: '/dev/null' },
-      /Set the whole login or none/,
+      /smarthost_password: it is given at STERNA_DELIVERY_SMARTHOST_PASSWORD and as a file at STERNA_DELIVERY_SMARTHOST_PASSWORD_FILE\./,
     ],
     ['nobody to log in to', { SMARTHOST_USER: 'me', SMARTHOST_PASSWORD: 's3cret' }, /no delivery\.smarthost to log in to/],
     [

@@ -56,13 +56,11 @@ export async function startTestRelay(
     delivery_allow_private_addresses: 'true',
     ...settings,
   }
-  const config = loadConfig({
-    env: Object.fromEntries(Object.entries(env).map(([name, value]) => [`STERNA_${name.toUpperCase()}`, value])),
-  })
+  const variables = Object.fromEntries(Object.entries(env).map(([name, value]) => [`STERNA_${name.toUpperCase()}`, value]))
   const fail = (error: Error) => {
     throw error
   }
-  const start = () => startRelay(config, { clock, log: silentLog, onFatal: fail, version: 'test', ...outside })
+  const start = () => startRelay(loadConfig({ env: variables }), { clock, log: silentLog, onFatal: fail, version: 'test', ...outside })
   const first = await start()
   const { accounts, apiKeys, sendingDomains } = first.services
   const account = await accounts.create('test', 'enterprise')

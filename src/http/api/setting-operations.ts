@@ -16,7 +16,7 @@ const settingAnswer = z
   })
   .meta({ id: 'Setting' })
 
-/** `/api/settings`. The only setting that may hold a secret is not shown; keys and certificates are files that settings name. */
+/** `/api/settings`. Secrets are not shown. */
 export const settingOperations = (services: { config: Config }): Operation[] => [
   operation({
     id: 'settings.list',
@@ -37,7 +37,7 @@ export const settingOperations = (services: { config: Config }): Operation[] => 
           environment_name: environmentNameOf(name),
           value: settingValue(services.config, name),
           type: settings[name].type.title,
-          origin: place === null ? ('default' as const) : place === environmentNameOf(name) ? ('environment' as const) : ('file' as const),
+          origin: place === null ? ('default' as const) : /^STERNA_[A-Z0-9_]+$/.test(place) ? ('environment' as const) : ('file' as const),
           place,
           description: settings[name].doc,
         }

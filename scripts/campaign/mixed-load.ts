@@ -6,7 +6,7 @@ import type { ServerUnderTest } from './server-under-test.ts'
 export interface Ledger {
   /** Acknowledged: a 250 or a 200 was read. */
   acknowledged: Set<string>
-  /** Sent by SMTP, but the connection ended before the answer: it may or may not have been taken. */
+  /** Sent, but nothing answered, also not later: it may or may not have been taken. */
   unknown: Set<string>
   /** Answers other than success, and how often. */
   refusals: Map<string, number>
@@ -34,6 +34,7 @@ export function startMixedLoad(server: ServerUnderTest, settings: LoadSettings):
 
   const acknowledged = (id: string): void => {
     ledger.acknowledged.add(id)
+    ledger.unknown.delete(id)
     settings.onAcknowledged?.(id)
   }
   const refused = (answer: string): void => {
@@ -67,9 +68,9 @@ export function startMixedLoad(server: ServerUnderTest, settings: LoadSettings):
         ledger.unknown.add(id)
         const head = `From: app@sender.example\r\nTo: ${id}@rcpt.example\r\nSubject: ${id}\r\nX-Campaign: ${id}\r\n\r\n`
         const answer = await dialogue.ask(`${head}${body}\r\n.\r\n`)
-        ledger.unknown.delete(id)
         if (answer.startsWith('250')) acknowledged(id)
         else {
+          ledger.unknown.delete(id)
           refused(answer.slice(0, 9))
           await pause(20)
         }
@@ -101,6 +102,7 @@ export function startMixedLoad(server: ServerUnderTest, settings: LoadSettings):
       for (let tries = 0; tries < 200 && !ledger.acknowledged.has(id); tries++) {
         const response = await fetch(`http://127.0.0.1:${server.httpPort}/api/emails`, request).catch(() => null)
         if (response) await response.text().catch(() => {})
+        else ledger.unknown.add(id)
         if (response?.status === 200) acknowledged(id)
         else {
           if (response) refused(String(response.status))

@@ -10,6 +10,7 @@ import { somethingToDo } from './command/config-commands.ts'
 import { confirm, ownTerminal, type Terminal } from './command/confirm.ts'
 import { askServer, controlSocketPath, serveControlSocket, type CommandRequest, type CommandResult } from './command/control-socket.ts'
 import { parseFeedbackFiles } from './command/feedback-commands.ts'
+import { askHealth } from './command/health-command.ts'
 import { help } from './command/help-page.ts'
 import { generateKey } from './command/key-commands.ts'
 import { openCommandServices } from './command/open-command-services.ts'
@@ -70,10 +71,11 @@ async function carryOut(parsed: ParsedCommand, argv: string[]): Promise<CommandR
   if (command.name === 'serve') return serve(config, log, parsed)
   const own = await withoutServer(parsed, config)
   if (own) return resultOf(own, input)
+  if (command.name === 'health') return askHealth(config, { argv, cwd: process.cwd() })
   const wanted = command.variables?.(input) ?? []
   const env = Object.fromEntries(wanted.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
   const request = { argv, cwd: process.cwd(), env }
-  return (await askServer(controlSocketPath(config.dataDir), request, tellHere)) ?? runAlone(command, request, { config, log })
+  return (await askServer(controlSocketPath(config.dataDir), request, { tell: tellHere })) ?? runAlone(command, request, { config, log })
 }
 
 /** Runs a command that needs no configuration. */

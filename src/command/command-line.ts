@@ -19,7 +19,7 @@ export interface ParsedCommand {
 
 /** Options that every command takes. */
 export const commonOptions = {
-  config: { type: 'string', value: 'FILE', doc: 'Configuration file, YAML or JSON.' },
+  config: { type: 'string', value: 'FILE', doc: 'Configuration file, YAML or JSON; default: the file that STERNA_CONFIG names.' },
   json: { type: 'boolean', doc: 'Prints JSON: the object that the API has for it, or one object per line. Errors are JSON too.' },
   help: { type: 'boolean', doc: 'Prints the options of the command.' },
 } as const

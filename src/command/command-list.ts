@@ -6,6 +6,7 @@ import { doctorCommands } from './doctor-commands.ts'
 import { domainCommands } from './domain-commands.ts'
 import { eraseCommands } from './erase-command.ts'
 import { feedbackCommands } from './feedback-commands.ts'
+import { healthCommands } from './health-command.ts'
 import { importCommands } from './import-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { messageCommands } from './message-commands.ts'
@@ -25,6 +26,7 @@ export const commandGroups: readonly { title: string; commands: readonly Command
     title: 'Server',
     commands: [
       { name: 'serve', args: [], options: {}, doc: 'Starts the relay; SIGTERM or Ctrl-C stops it.' },
+      ...healthCommands,
       ...doctorCommands,
       ...configCommands,
       ...backupCommands,

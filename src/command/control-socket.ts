@@ -94,13 +94,13 @@ function clientAt(socket: Socket): CommandClient {
   }
 }
 
-/** Lets the serving process run a command, and shows what it tells before the end; undefined if there is no such process. */
+/** Lets the serving process run a command, and shows what it tells before the end; undefined if there is no such process. Rejects on abort. */
 export async function askServer(
   path: string,
   request: CommandRequest,
-  tell: CommandClient['tell'] = async () => {},
+  { tell = async () => {}, signal }: Partial<CommandClient> = {},
 ): Promise<CommandResult | undefined> {
-  const socket = connect(path)
+  const socket = connect({ path, signal })
   try {
     await new Promise<void>((resolve, reject) => socket.once('error', reject).once('connect', resolve))
   } catch (error) {

@@ -61,7 +61,7 @@ export function commandsPage(): string {
     '',
     '<!-- Generated from src/command/ by `npm run docs`; edit those files. -->',
     '',
-    'Run them as `npx sterna …` in a checkout, or `docker exec CONTAINER node bin/sterna.js …` for a running container.',
+    'Run them as `npx sterna …` in a checkout, or `docker exec CONTAINER sterna …` for a running container.',
     '',
     ...introduction,
     '',

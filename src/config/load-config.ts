@@ -18,7 +18,7 @@ import {
 } from './settings.ts'
 
 export interface ConfigSources {
-  /** Path of a YAML or JSON file. */
+  /** Path of a YAML or JSON file; default: that of the variable STERNA_CONFIG. */
   file?: string | undefined
   /** Its `STERNA_…` variables override the file; an empty one counts as absent. */
   env?: Record<string, string | undefined>
@@ -31,8 +31,9 @@ type Values = Map<SettingName, unknown>
  * Loads the configuration: the environment overrides the file, and the file overrides the defaults.
  * @throws SternaError `configuration` with all faults at once, one per line: where it is, what it is, and how to fix it
  */
-export function loadConfig({ file, env = {}, systemHostname = computerName() }: ConfigSources): Config {
+export function loadConfig({ file: named, env = {}, systemHostname = computerName() }: ConfigSources): Config {
   const faults: string[] = []
+  const file = named ?? (env[fileVariable] || undefined)
   const fromFile = file === undefined ? new Map<string, Given>() : readConfigurationFile(file, faults)
   const fromEnvironment = readEnvironment(env, faults)
   const values: Values = new Map()
@@ -53,6 +54,8 @@ export function loadConfig({ file, env = {}, systemHostname = computerName() }: 
   return assemble(values, origins)
 }
 
+/** Names the configuration file. */
+const fileVariable = 'STERNA_CONFIG'
 /** Kubernetes sets these in every container when a service is called "sterna". */
 const setByKubernetes = /^STERNA_(?:PORT|SERVICE_HOST|SERVICE_PORT)(?:_|$)/
 
@@ -60,7 +63,7 @@ function readEnvironment(env: Record<string, string | undefined>, faults: string
   const nameOf = new Map(Array.from(givenNames, (name) => [environmentNameOf(name), name]))
   const given = new Map<string, Given>()
   for (const [variable, value] of Object.entries(env)) {
-    if (!variable.startsWith('STERNA_') || setByKubernetes.test(variable)) continue
+    if (!variable.startsWith('STERNA_') || variable === fileVariable || setByKubernetes.test(variable)) continue
     const name = nameOf.get(variable)
     if (name === undefined) {
       const near = nearestName(variable, [...nameOf.keys()])

@@ -47,12 +47,12 @@ test('what a command tells before its end comes at once and in order, and a clie
   )
   const told: (string | undefined)[] = []
   const tell = async ({ stdout }: { stdout?: string }) => void told.push(stdout)
-  expect(await askServer(path, { argv: [], cwd: '/' }, tell)).toEqual({ stdout: 'end', stderr: '', exitCode: 0 })
+  expect(await askServer(path, { argv: [], cwd: '/' }, { tell })).toEqual({ stdout: 'end', stderr: '', exitCode: 0 })
   expect(told).toEqual(['one\n', 'ü'.repeat(300_000), 'three\n'])
   const leave = async () => {
     throw new Error('enough')
   }
-  await expect(askServer(path, { argv: ['stay'], cwd: '/' }, leave)).rejects.toThrow('enough')
+  await expect(askServer(path, { argv: ['stay'], cwd: '/' }, { tell: leave })).rejects.toThrow('enough')
   await ended.promise
   await server.close()
 })

@@ -153,6 +153,7 @@ const life: [line: string, object: string][] = [
 /** These need what only a running server has, or are run by main.ts; other tests run them. */
 const elsewhere = [
   'serve',
+  'health',
   'doctor',
   'restore',
   'compact',

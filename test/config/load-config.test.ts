@@ -281,6 +281,16 @@ describe('faults', () => {
   })
 })
 
+test('STERNA_CONFIG names the file unless the caller does, and an empty one counts as absent', () => {
+  const env = { STERNA_CONFIG: fileOf('hostname: from.example') }
+  expect(loadConfig({ env }).hostname).toBe('from.example')
+  const other = join(directory, 'other.yml')
+  writeFileSync(other, 'hostname: other.example')
+  expect(loadConfig({ file: other, env }).hostname).toBe('other.example')
+  expect(loadConfig({ env: { STERNA_CONFIG: '' }, systemHostname: 'box' }).hostname).toBe('localhost')
+  expect(faultsOf({ env: { STERNA_CONFIG: join(directory, 'none.yml') } })).toHaveLength(1)
+})
+
 test('what Kubernetes sets beside a service called sterna is not taken for settings', () => {
   const env = { STERNA_SERVICE_HOST: '10.0.0.1', STERNA_PORT: 'tcp://10.0.0.1:80', STERNA_PORT_80_TCP_ADDR: '10.0.0.1' }
   expect(faultsOf({ env })).toEqual([])

@@ -121,7 +121,7 @@ export async function loadCore(opened: Opened): Promise<Core> {
   for (const part of [accounts, apiKeys, sendingDomains, suppressionPolicies]) await part.load()
   const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly, baseUrl: config.baseUrl })
   const templates = new TemplateList({ db, clock })
-  const erasedAddress = erasedAddressBy(secrets.deriveKey('erased address'))
+  const erasedAddress = erasedAddressBy(...secrets.generations.map((deriveKey) => deriveKey('erased address')))
   const idempotencyKeys = new IdempotencyKeys({ db, clock, secrets })
   const loaded = {
     upkeep,

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { fingerprintOf, readKeyFile, type Secrets } from './account/key-file.ts'
+import { fingerprintOf, hasKey, readKeyFile, type Secrets } from './account/key-file.ts'
 import type { Config } from './config/settings.ts'
 import type { Health } from './health.ts'
 import { databaseFile } from './store/data-directory.ts'
@@ -62,7 +62,7 @@ export class DataWatch {
 
   #isOurs(path: string): boolean {
     try {
-      return fingerprintOf(readKeyFile(path)) === this.#fingerprint
+      return hasKey(readKeyFile(path), this.#fingerprint)
     } catch {
       return false
     }

@@ -1,7 +1,7 @@
 import { existsSync, renameSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { flushDirectory, giveName, makeDirectory, replaceFile } from '../durable-file.ts'
-import { fingerprintOf, readKeyFile } from './key-file.ts'
+import { hasKey, readKeyFile } from './key-file.ts'
 
 /** Where the key of a database is staged until that database becomes the current one. */
 const stagedKey = (path: string): string => `${path}.restored`
@@ -18,7 +18,7 @@ export function stageKey(path: string, text: string): void {
  */
 export function adoptStagedKey(path: string, fingerprint: string): void {
   const staged = stagedKey(path)
-  if (!existsSync(staged) || fingerprintOf(readKeyFile(staged)) !== fingerprint) return
+  if (!existsSync(staged) || !hasKey(readKeyFile(staged), fingerprint)) return
   if (existsSync(path)) {
     for (let number = 1; !giveName(path, join(dirname(path), `replaced-${number}-${basename(path)}`));) number++
     flushDirectory(dirname(path))

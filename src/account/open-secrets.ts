@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { fingerprintOf, openKeyFile, readKeyFile, type Secrets } from './key-file.ts'
+import { fingerprintOf, hasKey, openKeyFile, readKeyFile, type Secrets } from './key-file.ts'
 import { adoptStagedKey } from './key-switch.ts'
-import { knownFingerprint, noteFingerprint, tryToOpen } from './sealed-secrets.ts'
+import { knownFingerprint, noteFingerprint, sealAnew, tryToOpen } from './sealed-secrets.ts'
 import type { Config } from '../config/settings.ts'
 import { SternaError } from '../errors.ts'
 import type { Health } from '../health.ts'
@@ -9,13 +9,18 @@ import type { Database } from '../store/database.ts'
 
 /**
  * Opens the key file of the database, or creates one for a database that has never held a secret. An older database that does not name its
- * key yet gets that note once all of its secrets open.
+ * key yet gets that note once all of its secrets open. If the key file has a newer key than the one that the secrets are sealed with, they
+ * are sealed anew.
  * @throws SternaError `configuration` if the key file is missing or a different one; nothing was changed
  */
 export async function openSecrets(db: Database, health: Health, config: Config): Promise<Secrets> {
   const path = config.secretKeyFile
   const known = await knownFingerprint(db)
-  if (known !== null) return knownSecrets(known, config)
+  if (known !== null) {
+    const secrets = knownSecrets(known, config)
+    if (fingerprintOf(secrets) !== known) await sealAnew(db, secrets)
+    return secrets
+  }
   if (!existsSync(path) && (await tryToOpen(db, null)).shut > 0) throw missing(config)
   const secrets = openKeyFile(path)
   const { opened, shut } = await tryToOpen(db, secrets)
@@ -27,12 +32,12 @@ export async function openSecrets(db: Database, health: Health, config: Config):
 
 function knownSecrets(fingerprint: string, config: Config): Secrets {
   const path = config.secretKeyFile
-  const isRight = (): boolean => existsSync(path) && fingerprintOf(readKeyFile(path)) === fingerprint
+  const isRight = (): boolean => existsSync(path) && hasKey(readKeyFile(path), fingerprint)
   // A restore was interrupted between the database and its key.
   if (!isRight()) adoptStagedKey(path, fingerprint)
   if (!existsSync(path)) throw missing(config)
   const secrets = readKeyFile(path)
-  if (fingerprintOf(secrets) !== fingerprint) throw foreign(config)
+  if (!hasKey(secrets, fingerprint)) throw foreign(config)
   return secrets
 }
 

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, rm, statfs, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { fingerprintOf, readKeyFile } from '../account/key-file.ts'
+import { hasKey, readKeyFile } from '../account/key-file.ts'
 import { knownFingerprint } from '../account/sealed-secrets.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/settings.ts'
@@ -143,7 +143,7 @@ export class Backups {
   async #copyKey(to: string): Promise<string> {
     const { db, config } = this.#services
     const known = await knownFingerprint(db)
-    if (known !== null && fingerprintOf(readKeyFile(config.secretKeyFile)) !== known) {
+    if (known !== null && !hasKey(readKeyFile(config.secretKeyFile), known)) {
       throw new SternaError('invalid_state', `${config.secretKeyFile} is not the key file of this database. Restore the right one first.`)
     }
     await copyFile(config.secretKeyFile, to)

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { copyFile, open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { fingerprintOf, readKeyFile } from '../account/key-file.ts'
+import { hasKey, readKeyFile } from '../account/key-file.ts'
 import { knownFingerprint } from '../account/sealed-secrets.ts'
 import { accessOf, configuredTarget } from '../backup/backup-settings.ts'
 import { generateIdentity, recipientOf } from '../backup/packing.ts'
@@ -52,7 +52,7 @@ async function fill(file: string, write: (part: string) => Promise<unknown>): Pr
 /** Copies the key file if it belongs to the database; any other would be useless. */
 async function copyKey(path: string, copy: string, db: Database): Promise<void> {
   const known = await knownFingerprint(db)
-  if (known !== null && fingerprintOf(readKeyFile(path)) !== known) {
+  if (known !== null && !hasKey(readKeyFile(path), known)) {
     throw new SternaError('invalid_state', `${path} is not the key file of this database. Restore the right one first.`)
   }
   await copyFile(path, copy)

@@ -12,6 +12,7 @@ import { keyCommands } from './key-commands.ts'
 import { messageCommands } from './message-commands.ts'
 import { queueCommands } from './queue-commands.ts'
 import { reportCommands } from './report-commands.ts'
+import { rotateCommands } from './rotate-command.ts'
 import { sendTestCommands } from './send-test-command.ts'
 import { suppressionCommands } from './suppression-commands.ts'
 import { templateCommands } from './template-commands.ts'
@@ -31,6 +32,7 @@ export const commandGroups: readonly { title: string; commands: readonly Command
       ...configCommands,
       ...backupCommands,
       ...upgradeCommands,
+      ...rotateCommands,
     ],
   },
   { title: 'Accounts, keys and users', commands: [...accountCommands, ...keyCommands, ...userCommands] },

@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { adoptStagedKey, stageKey } from '../account/key-switch.ts'
-import { fingerprintOf, readKeyFile } from '../account/key-file.ts'
+import { fingerprintOf, hasKey, readKeyFile } from '../account/key-file.ts'
 import { accessOf, configuredTarget } from '../backup/backup-settings.ts'
 import { fetchFrom, unpackFile } from '../backup/find-backup.ts'
 import { identitiesIn } from '../backup/packing.ts'
@@ -44,7 +44,8 @@ export async function restoreBackup(input: CommandInput, config: Config): Promis
       // An interrupted restore may have left it.
       rmSync(staging, { recursive: true, force: true })
       mkdirSync(staging, { mode: 0o700 })
-      const { file, keyFile } = await source(join(staging, 'fetched.db'))
+      const { file, keyFile: found } = await source(join(staging, 'fetched.db'))
+      const keyFile = currentIfEnough(found, config)
       if (!flagOption(input, 'force')) requireSameKey(keyFile, config)
       const { accounts, held: hold } = await prepare(file, {
         ...config,
@@ -130,6 +131,15 @@ function databaseIn(directory: string): string | null {
 function requireNoData(database: string | null, { dataDir }: Config): void {
   if (database === null) return
   throw new SternaError('invalid_state', `${dataDir} already holds data. With --force it is replaced, and kept.`)
+}
+
+/** The current key file, if it has the key of the backup among others: what was signed with newer ones stays valid. */
+function currentIfEnough(keyFile: string, { secretKeyFile }: Config): string {
+  try {
+    return hasKey(readKeyFile(secretKeyFile), fingerprintOf(readKeyFile(keyFile))) ? secretKeyFile : keyFile
+  } catch {
+    return keyFile
+  }
 }
 
 function requireSameKey(keyFile: string, { secretKeyFile }: Config): void {

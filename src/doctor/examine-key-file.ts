@@ -1,4 +1,4 @@
-import { fingerprintOf, readKeyFile, type Secrets } from '../account/key-file.ts'
+import { hasKey, readKeyFile, type Secrets } from '../account/key-file.ts'
 import { knownFingerprint, tryToOpen } from '../account/sealed-secrets.ts'
 import { messageOf } from '../errors.ts'
 import type { Database } from '../store/database.ts'
@@ -20,7 +20,7 @@ export async function examineKeyFile(path: string, db: Pick<Database, 'slowRead'
   const reading = { read: db.slowRead }
   const { secrets, fault } = readKey(path)
   const known = await knownFingerprint(reading)
-  const isKnown = secrets === null || known === null ? null : fingerprintOf(secrets) === known
+  const isKnown = secrets === null || known === null ? null : hasKey(secrets, known)
   return [judgeKeyFile({ path, fault, isKnown, secrets: await tryToOpen(reading, secrets) })]
 }
 

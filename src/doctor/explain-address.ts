@@ -7,7 +7,7 @@ import type { DestinationQueue } from '../queue/queue-overview.ts'
 import { untilSecondLook } from '../queue/second-look.ts'
 import type { Address } from '../smtp/address.ts'
 import type { Database, Row } from '../store/database.ts'
-import type { ErasedAddress } from '../suppression/erased-address.ts'
+import { erasedNames, type ErasedAddress } from '../suppression/erased-address.ts'
 import { suppressionAddress } from '../suppression/suppression-address.ts'
 
 export interface ExplainServices {
@@ -75,13 +75,15 @@ export async function explainAddress({ address, domain }: Address, services: Exp
 }
 
 /** Of any account's live mail. Uses the index suppression_address. */
-const suppressionsOf = ({ db, clock, erasedAddress }: ExplainServices, address: string): Promise<SuppressionReason[]> =>
-  db.slowRead<SuppressionReason>(
+function suppressionsOf({ db, clock, erasedAddress }: ExplainServices, address: string): Promise<SuppressionReason[]> {
+  const { names, params } = erasedNames(erasedAddress, address)
+  return db.slowRead<SuppressionReason>(
     `select s.account_id, a.name as account, s.origin, s.topic, s.reason, s.created_at
        from suppression s join account a on a.id = s.account_id
-      where s.address in (:address, :erased) and s.sandbox = 0 and (s.expires_at is null or s.expires_at > :now) order by s.id limit 100`,
-    { address: suppressionAddress(address), erased: erasedAddress(address), now: clock.now() },
+      where s.address in (:address, ${names}) and s.sandbox = 0 and (s.expires_at is null or s.expires_at > :now) order by s.id limit 100`,
+    { address: suppressionAddress(address), ...params, now: clock.now() },
   )
+}
 
 async function enforcingDomains(db: Database): Promise<string[]> {
   const rows = await db.slowRead<{ name: string }>(

@@ -17,7 +17,7 @@ interface FeedbackHandlerServices {
   clock: Clock
   parser: Pick<FeedbackParser, 'parse'>
   /** Verifies recipients' tokens. */
-  tokenKey: Buffer
+  tokenKeys: readonly Buffer[]
   policyFor(accountId: string): SuppressionPolicy
   /** Whether we believe complaints from this host. */
   isComplaintSource(remoteAddress: string): boolean
@@ -44,7 +44,7 @@ export const feedbackHandler =
       return withoutEffect('source_not_believed', summary)
     // Anybody may write to the complaint address. Bounces have addresses of their own.
     if (reading.class !== 'complaint' && mail.purpose === 'complaint') return withoutEffect('no_report', summary)
-    const proof = proofOf(mail, reading.original, services.tokenKey)
+    const proof = proofOf(mail, reading.original, services.tokenKeys)
     if (typeof proof === 'string') return withoutEffect(proof, summary)
     const subject = addressed ?? (await readFeedbackSubject(services.db, proof.recipientId))
     if (!subject) return withoutEffect('unknown_recipient', summary)

@@ -1,3 +1,4 @@
+import { readByAny } from '../key-generations.ts'
 import { decodeToken, type TokenPurpose } from '../smtp/verp.ts'
 import type { Feedback } from '../bounce-parser/feedback.ts'
 import type { ReturnedMail } from './returned-mail-store.ts'
@@ -22,11 +23,11 @@ type Unproven = 'no_token' | 'expired_token' | 'other_recipient'
 export function proofOf(
   { recipientId, receivedAt }: Pick<ReturnedMail, 'recipientId' | 'receivedAt'>,
   original: Feedback['original'],
-  key: Buffer,
+  keys: readonly Buffer[],
 ): RecipientProof | Unproven {
   // A token counts only for its purpose. Hosts that never saw the message may know its reverse-path.
   const tokenIn = (text: string | null, purpose: TokenPurpose) => {
-    const token = text === null ? null : decodeToken(localPartOf(text), key, receivedAt)
+    const token = text === null ? null : readByAny(keys, (key) => decodeToken(localPartOf(text), key, receivedAt))
     return token?.purpose === purpose ? token : null
   }
   // We always write the reference. List-Unsubscribe may be the sender's own, who could put another

@@ -1,3 +1,4 @@
+import { readByAny } from '../key-generations.ts'
 import { reportMailboxes } from '../sending-domain/report-addresses.ts'
 import { domainOf } from '../smtp/address.ts'
 import type { Reply } from '../smtp/reply.ts'
@@ -9,8 +10,8 @@ import type { ReturnPathRecipient, ReturnPathPurpose } from './returned-mail-sto
 export interface ReturnPathContext {
   /** Whether the return path accepts mail for this domain (A-labels, lower case). */
   isOurs(domain: string): boolean
-  /** Verifies recipients' tokens. */
-  tokenKey: Buffer
+  /** Verify recipients' tokens, newest first. */
+  tokenKeys: readonly Buffer[]
   /** Epoch, ms. */
   now: number
 }
@@ -28,13 +29,13 @@ const mailboxes: ReadonlyMap<string, ReturnPathPurpose> = new Map([
  * What mail to this address is for, or the reply that refuses it. Needs no look-up, because a token proves itself.
  * @param forwardPath `local@domain`, as parsed by `parseAddress`
  */
-export function returnPathRecipient(forwardPath: string, { isOurs, tokenKey, now }: ReturnPathContext): ReturnPathRecipient | Reply {
+export function returnPathRecipient(forwardPath: string, { isOurs, tokenKeys, now }: ReturnPathContext): ReturnPathRecipient | Reply {
   const domain = domainOf(forwardPath)
   if (!isOurs(domain)) return notOurs
   const localPart = forwardPath.slice(0, -domain.length - 1).toLowerCase()
   const purpose = mailboxes.get(localPart)
   if (purpose) return { forwardPath, purpose, recipientId: null }
-  const token = decodeToken(localPart, tokenKey, now)
+  const token = readByAny(tokenKeys, (key) => decodeToken(localPart, key, now))
   // A reference is for finding our message again. It is not an address.
   if (!token || token.purpose === 'reference') return unknown
   return token.isExpired ? expired : { forwardPath, purpose: token.purpose, recipientId: token.recipientId }

@@ -22,7 +22,7 @@ interface FeedbackServices {
   metrics: Metrics
   returnedMail: ReturnedMailStore
   /** Verifies recipients' tokens. */
-  tokenKey: Buffer
+  tokenKeys: readonly Buffer[]
   erasedAddress: ErasedAddress
   policyFor(accountId: string): SuppressionPolicy
   /** Handlers for mail that is not about one recipient. */

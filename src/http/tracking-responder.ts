@@ -1,12 +1,14 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { HitRecorder } from '../engagement/hit-recorder.ts'
 import type { ReaderHit } from '../engagement/reader-hit.ts'
+import { readByAny } from '../key-generations.ts'
 import { openTarget, type LinkTarget } from '../tracking/sealed-target.ts'
 import { readRecipientToken, recipientTokenLength, type TrackedRecipient, type TrackingKeys } from '../tracking/tracking-token.ts'
 import { clientAddressRule } from './client-address.ts'
 
 interface TrackingServices {
-  keys: TrackingKeys
+  /** Newest first. */
+  keys: readonly TrackingKeys[]
   /** Networks in CIDR notation. */
   trustedProxies: readonly string[]
   /** Epoch, ms. */
@@ -85,7 +87,7 @@ export class TrackingResponder {
 
   #answerLink(target: string, req: IncomingMessage, res: ServerResponse): void {
     const [, kind = '', token = '', sealed] = path.exec(target) ?? []
-    const recipient = readRecipientToken(token, this.#services.keys)
+    const recipient = readByAny(this.#services.keys, (keys) => readRecipientToken(token, keys))
     const found = recipient ? this.#find({ kind, sealed, host: hostOf(req.headers) }, recipient) : notFound
     send(req, res, found)
     if (!recipient || !found.hit || !isRead(req) || !this.#services.hits.takes(recipient.recipientId)) return
@@ -122,10 +124,9 @@ export class TrackingResponder {
   #openTarget(sealed: string, messageTag: Uint8Array, host: string): LinkTarget | null {
     const { keys, appLinksAt } = this.#services
     const isTrackingHost = appLinksAt(host) !== null
-    return (
-      openTarget(sealed, { messageTag, trackingHost: host }, keys) ??
-      (isTrackingHost ? null : openTarget(sealed, { messageTag, trackingHost: '' }, keys))
-    )
+    const openAt = (trackingHost: string): LinkTarget | null =>
+      readByAny(keys, (each) => openTarget(sealed, { messageTag, trackingHost }, each))
+    return openAt(host) ?? (isTrackingHost ? null : openAt(''))
   }
 }
 

@@ -79,7 +79,7 @@ function loginServicesOf({ core, resetRequests }: Services) {
 }
 
 const unsubscribeLinksOf = ({ db, clock, secrets, erasedAddress }: Core): UnsubscribeLinks =>
-  new UnsubscribeLinks({ db, clock, erasedAddress, keys: unsubscribeKeys(secrets.deriveKey) })
+  new UnsubscribeLinks({ db, clock, erasedAddress, keys: secrets.generations.map(unsubscribeKeys) })
 
 /** The same routes that delivery uses. */
 function explainServicesOf({ core, queueAdmin }: Services): ExplainServices {

@@ -56,7 +56,7 @@ export function openHttp(services: Services, tools: ListenerTools, stops: Stop[]
 
 const trackingResponderOf = ({ core: { clock, config, secrets, sendingDomains }, hits }: Services): TrackingResponder =>
   new TrackingResponder({
-    keys: trackingKeys(secrets.deriveKey),
+    keys: secrets.generations.map(trackingKeys),
     trustedProxies: config.trustedProxies,
     now: () => clock.now(),
     hits,

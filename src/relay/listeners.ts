@@ -85,7 +85,16 @@ function openReturnPath({ core, space, returnedMail, shares }: Services, { tls }
   const { config, clock, log, metrics, secrets, sendingDomains } = core
   const ownNames = new Set([config.hostname, config.returnPath.domain])
   const isOurs = (domain: string): boolean => ownNames.has(domain) || sendingDomains.isReturnPath(domain)
-  const services = { clock, log, metrics, tls, space, returnedMail, isOurs, tokenKey: secrets.deriveKey('verp') }
+  const services = {
+    clock,
+    log,
+    metrics,
+    tls,
+    space,
+    returnedMail,
+    isOurs,
+    tokenKeys: secrets.generations.map((deriveKey) => deriveKey('verp')),
+  }
   const { hostname, trustedProxies } = config
   return startReturnPathServer(services, { hostname, maxConnections: shares.returnPath, trustedProxies, ...config.returnPath })
 }

@@ -29,7 +29,7 @@ export async function openFeedback(core: Core, systemMail: SystemMailer, stops: 
       metrics,
       erasedAddress,
       returnedMail,
-      tokenKey: secrets.deriveKey('verp'),
+      tokenKeys: secrets.generations.map((deriveKey) => deriveKey('verp')),
       policyFor: (accountId) => suppressionPolicies.policyFor(accountId),
       handlers: { dmarc_report: domainReport, tls_report: domainReport, postmaster: operator, abuse: operator },
     },

@@ -1,6 +1,6 @@
 import { scopeParams, type AccountScope } from '../account/account-scope.ts'
 import type { Database } from '../store/database.ts'
-import type { ErasedAddress } from './erased-address.ts'
+import { erasedForms, type ErasedAddress } from './erased-address.ts'
 
 /** Addresses per query. The statement's text depends on their number. */
 const addressesAtOnce = 50
@@ -16,7 +16,7 @@ export async function listedForms(
 ): Promise<(address: string) => string> {
   const erased = new Set<string>()
   for (let start = 0; start < addresses.length; start += addressesAtOnce) {
-    const forms = addresses.slice(start, start + addressesAtOnce).map((address) => erasedAddress(address))
+    const forms = addresses.slice(start, start + addressesAtOnce).flatMap((address) => erasedForms(erasedAddress, address))
     const rows = await db.read<{ address: string }>(
       `select address from suppression
         where account_id = :accountId and sandbox = :sandbox and address in (${forms.map((_, place) => `:a${place}`).join(', ')})`,
@@ -24,8 +24,5 @@ export async function listedForms(
     )
     for (const { address } of rows) erased.add(address)
   }
-  return (address) => {
-    const form = erasedAddress(address)
-    return erased.has(form) ? form : address
-  }
+  return (address) => erasedForms(erasedAddress, address).find((form) => erased.has(form)) ?? address
 }

@@ -4,7 +4,7 @@ import { isId } from '../id.ts'
 import { parseAddress } from '../smtp/address.ts'
 import type { Database, Row, Statement, Value } from '../store/database.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
-import type { ErasedAddress } from './erased-address.ts'
+import { erasedNames, type ErasedAddress } from './erased-address.ts'
 import { ensureSuppression } from './insert-suppression.ts'
 import { listedForms } from './listed-form.ts'
 import { suppressionAddress } from './suppression-address.ts'
@@ -146,7 +146,8 @@ function named({ erasedAddress }: Asked, idOrAddress: string): { condition: stri
   if (isId('sup', idOrAddress)) return { condition: 'id = :name', params: { name: idOrAddress } }
   const parsed = parseAddress(idOrAddress)
   const name = suppressionAddress(parsed.ok ? parsed.address : idOrAddress)
-  return { condition: 'address in (:name, :erased)', params: { name, erased: erasedAddress(name) } }
+  const { names, params } = erasedNames(erasedAddress, name)
+  return { condition: `address in (:name, ${names})`, params: { name, ...params } }
 }
 
 function conditionOf(asked: Asked, { origins, topic, address, begins, since = null, until = null }: SuppressionFilter) {

@@ -1,6 +1,6 @@
 import { scopeParams, type AccountScope } from '../account/account-scope.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
-import type { ErasedAddress } from './erased-address.ts'
+import { erasedForms, type ErasedAddress } from './erased-address.ts'
 import { suppressionAddress } from './suppression-address.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
@@ -26,7 +26,7 @@ export interface Asked extends AccountScope {
 
 /** The entries in force for these addresses. */
 function entriesFor(asked: Asked, addresses: string[]): { from: string; params: Record<string, string | number> } {
-  const listed = addresses.flatMap((address) => [suppressionAddress(address), asked.erasedAddress(address)])
+  const listed = addresses.flatMap((address) => [suppressionAddress(address), ...erasedForms(asked.erasedAddress, address)])
   const names = listed.map((_, place) => `a${place}`)
   return {
     from: `from suppression
@@ -53,7 +53,7 @@ export async function findSuppressed(db: Pick<Database, 'read'>, asked: Asked, a
     }
   }
   return (address, topic) => {
-    const forms = [suppressionAddress(address), asked.erasedAddress(address)]
+    const forms = [suppressionAddress(address), ...erasedForms(asked.erasedAddress, address)]
     return forms.some((listed) => all.has(listed) || (topic !== null && byTopic.has(`${topic} ${listed}`)))
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { readByAny } from '../key-generations.ts'
 import { ConflictError, type Database } from '../store/database.ts'
 import type { ErasedAddress } from './erased-address.ts'
 import { endSubscription, subscriptionOf, type UnsubscribeMethod } from './unsubscribe.ts'
@@ -7,7 +8,8 @@ import { decodeUnsubscribeToken, type UnsubscribeKeys, type UnsubscribeTarget } 
 interface UnsubscribeLinksServices {
   db: Pick<Database, 'read' | 'write'>
   clock: Clock
-  keys: UnsubscribeKeys
+  /** Newest first. */
+  keys: readonly UnsubscribeKeys[]
   erasedAddress: ErasedAddress
 }
 
@@ -21,7 +23,7 @@ export class UnsubscribeLinks {
 
   /** What a link's token says; null if it is not valid. */
   read(token: string): UnsubscribeTarget | null {
-    return decodeUnsubscribeToken(token, this.#services.keys)
+    return readByAny(this.#services.keys, (keys) => decodeUnsubscribeToken(token, keys))
   }
 
   /** Works even if the message was deleted. Repeating it changes nothing and writes nothing. */

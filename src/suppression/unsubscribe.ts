@@ -1,7 +1,7 @@
 import { recordEvent, type EventSubject } from '../event/event-log.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
-import type { ErasedAddress } from './erased-address.ts'
+import { erasedNames, type ErasedAddress } from './erased-address.ts'
 import { insertSuppression } from './insert-suppression.ts'
 import { suppressionAddress } from './suppression-address.ts'
 import type { UnsubscribeTarget } from './unsubscribe-token.ts'
@@ -35,13 +35,14 @@ interface SubscriptionRow extends Row {
 /** What a link refers to; null if its account no longer exists. */
 export async function subscriptionOf(target: UnsubscribeTarget, { db, erasedAddress }: SubscriptionServices): Promise<Subscription | null> {
   const { accountId, messageId, address, topic } = target
+  const { names, params } = erasedNames(erasedAddress, address)
   const [row] = await db.read<SubscriptionRow>(
     `select r.id as recipient_id, r.forward_path, m.subject, r.unsubscribed_at,
             (select count(*) from suppression s
-              where s.account_id = a.id and s.address in (:listed, :erased) and s.origin = 'unsubscribe' and s.topic = :topic
+              where s.account_id = a.id and s.address in (:listed, ${names}) and s.origin = 'unsubscribe' and s.topic = :topic
                 and s.sandbox = :sandbox) as entries
        from account a
-       left join recipient r on r.message_id = :messageId and r.forward_path in (:address, :erased)
+       left join recipient r on r.message_id = :messageId and r.forward_path in (:address, ${names})
        left join message m on m.id = r.message_id
       where a.id = :accountId and a.status in ('active', 'suspended')`,
     {
@@ -50,7 +51,7 @@ export async function subscriptionOf(target: UnsubscribeTarget, { db, erasedAddr
       address,
       topic,
       listed: suppressionAddress(address),
-      erased: erasedAddress(address),
+      ...params,
       sandbox: target.sandbox ? 1 : 0,
     },
   )

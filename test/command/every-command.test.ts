@@ -147,6 +147,7 @@ const life: [line: string, object: string][] = [
   ['feedback list', 'list'],
   ['erase ann@example.com', 'erasure'],
   ['backup copy.db', 'backup'],
+  ['rotate secret-key', 'secret_key_rotation'],
   ['account export shop exported', 'account_export'],
   ['account delete shop', 'account'],
 ]

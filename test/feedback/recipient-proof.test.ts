@@ -20,7 +20,7 @@ test.each([
   ['the reverse-path of the message', null, null, path(ann), { recipientId: ann, by: 'envelope' }],
   ['both, of the same recipient', null, token('reference', ann), path(ann), { recipientId: ann, by: 'message' }],
 ])('%s proves the recipient', (_, recipientId, reference, reversePath, proof) => {
-  expect(proofOf({ recipientId, receivedAt }, { reference, unsubscribe: null, reversePath, messageId: null }, key)).toEqual(proof)
+  expect(proofOf({ recipientId, receivedAt }, { reference, unsubscribe: null, reversePath, messageId: null }, [key])).toEqual(proof)
 })
 
 test.each([
@@ -36,14 +36,14 @@ test.each([
   ['an address of one recipient, and an old reference of another', ann, token('reference', bob, 200), null, 'other_recipient'],
   ['a reference of one recipient, and the reverse-path of another', null, token('reference', ann), path(bob), 'other_recipient'],
 ])('%s proves nothing', (_, recipientId, reference, reversePath, why) => {
-  expect(proofOf({ recipientId, receivedAt }, { reference, unsubscribe: null, reversePath, messageId: null }, key)).toBe(why)
+  expect(proofOf({ recipientId, receivedAt }, { reference, unsubscribe: null, reversePath, messageId: null }, [key])).toBe(why)
 })
 
 test('the List-Unsubscribe address counts like the reference', () => {
   const original = { reference: null, reversePath: null, messageId: null }
   const unsubscribe = `${token('unsubscribe', ann)}@send.sender.example`
-  expect(proofOf({ recipientId: null, receivedAt }, { ...original, unsubscribe }, key)).toEqual({ recipientId: ann, by: 'message' })
-  expect(proofOf({ recipientId: bob, receivedAt }, { ...original, unsubscribe }, key)).toBe('other_recipient')
+  expect(proofOf({ recipientId: null, receivedAt }, { ...original, unsubscribe }, [key])).toEqual({ recipientId: ann, by: 'message' })
+  expect(proofOf({ recipientId: bob, receivedAt }, { ...original, unsubscribe }, [key])).toBe('other_recipient')
 })
 
 test('a token that the sender put into List-Unsubscribe cannot defeat a complaint', () => {
@@ -53,5 +53,5 @@ test('a token that the sender put into List-Unsubscribe cannot defeat a complain
     reversePath: null,
     messageId: null,
   }
-  expect(proofOf({ recipientId: null, receivedAt }, original, key)).toEqual({ recipientId: ann, by: 'message' })
+  expect(proofOf({ recipientId: null, receivedAt }, original, [key])).toEqual({ recipientId: ann, by: 'message' })
 })

@@ -7,7 +7,7 @@ const key = Buffer.alloc(32, 1)
 const day = 86_400_000
 const now = Date.UTC(2026, 10, 21)
 const recipientId = 'rcp_01j8x4m3k2n5p7q9r1s3t5v7w9'
-const frame = { isOurs: (domain: string) => domain === 'relay.example' || domain === 'send.customer.example', tokenKey: key, now }
+const frame = { isOurs: (domain: string) => domain === 'relay.example' || domain === 'send.customer.example', tokenKeys: [key], now }
 const tokenOf = (purpose: 'bounce' | 'reference' | 'unsubscribe', firstDueAt = now): string =>
   encodeToken(purpose, { recipientId, firstDueAt }, key)
 const at = (localPart: string): string => `${localPart}@relay.example`

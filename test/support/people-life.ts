@@ -1,4 +1,5 @@
 import { Passkeys } from '../../src/account/passkeys.ts'
+import { sealAnew } from '../../src/account/sealed-secrets.ts'
 import { totpCode, totpStepAt } from '../../src/account/totp.ts'
 import { authenticator } from './authenticator.ts'
 import { fromBase32 } from './base32.ts'
@@ -69,6 +70,7 @@ async function keepSecondFactor(relay: TestRelay, cookie: string): Promise<void>
   clock.advance(30_000)
   await ask(relay, 'POST', '/session', {}, { ...credentials, code: code() })
   await ask(relay, 'POST', '/session', {}, { ...credentials, code: codes[0] })
+  await sealAnew(relay.relay.services.db, relay.relay.services.secrets)
   await ask(relay, 'POST', '/session/totp/remove', { cookie }, { password: credentials.password })
   await ask(relay, 'POST', '/session/password', { cookie }, { password: credentials.password, new_password: 'another horse' })
 }

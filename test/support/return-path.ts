@@ -42,7 +42,7 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
       tls,
       returnedMail,
       space: { require: (bytes) => space.require(bytes) },
-      tokenKey,
+      tokenKeys: [tokenKey],
       isOurs: (domain) => domain === 'relay.example' || domain === 'send.customer.example',
     },
     {

@@ -1,4 +1,5 @@
 import type { Accounts } from './account/accounts.ts'
+import { forgetQuota } from './account/mail-quotas.ts'
 import type { ApiKeys } from './account/api-keys.ts'
 import type { Users } from './account/users.ts'
 import type { Clock } from './clock.ts'
@@ -46,5 +47,6 @@ export async function removeAccount(idOrName: string, services: AccountRemovalSe
   await db.write(deleteTemplatesOf(id))
   await removeSuppressionsOf(id, db)
   await accounts.remove(id, startedAt - longestSubmissionMs)
+  await db.write(forgetQuota(id))
   return id
 }

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { Accounts } from './account/accounts.ts'
 import { AuditLog } from './account/audit-log.ts'
 import { ApiKeys } from './account/api-keys.ts'
+import { MailQuotas } from './account/mail-quotas.ts'
 import type { Secrets } from './account/key-file.ts'
 import { openPeople, type People } from './account/people.ts'
 import { Backups } from './backup/backups.ts'
@@ -63,6 +64,7 @@ export interface Core extends Opened {
   sendingDomains: SendingDomains
   templates: TemplateList
   suppressionPolicies: SuppressionPolicies
+  quotas: MailQuotas
   erasedAddress: ErasedAddress
   idempotencyKeys: IdempotencyKeys
 }
@@ -117,8 +119,9 @@ export async function loadCore(opened: Opened): Promise<Core> {
   const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly })
   const audit = new AuditLog({ db, clock })
   const sendingDomains = new SendingDomains({ db, secrets, resolver, clock, log, audit, settings: domainSettings(config) })
+  const quotas = new MailQuotas({ db, clock, log, accounts }, config.quotas)
   const suppressionPolicies = new SuppressionPolicies(db, config.suppression)
-  for (const part of [accounts, apiKeys, sendingDomains, suppressionPolicies]) await part.load()
+  for (const part of [accounts, apiKeys, sendingDomains, suppressionPolicies, quotas]) await part.load()
   const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly, baseUrl: config.baseUrl })
   const templates = new TemplateList({ db, clock })
   const erasedAddress = erasedAddressBy(...secrets.generations.map((deriveKey) => deriveKey('erased address')))
@@ -133,6 +136,7 @@ export async function loadCore(opened: Opened): Promise<Core> {
     sendingDomains,
     templates,
     suppressionPolicies,
+    quotas,
     erasedAddress,
     idempotencyKeys,
   }

@@ -190,6 +190,16 @@ export const errorTable = {
     meaning: 'The account has made more requests within a minute than its plan allows. Nothing was done.',
     remedy: 'Wait for the number of seconds in Retry-After, then repeat the request.',
   },
+  daily_quota_exceeded: {
+    status: 429,
+    meaning: 'The account or the domain may not mail so many recipients on one day (UTC). Nothing was accepted.',
+    remedy: 'Wait for the number of seconds in Retry-After, or ask the operator for a higher quota. Read it at GET /api/account/quota.',
+  },
+  monthly_quota_exceeded: {
+    status: 429,
+    meaning: 'The account or the domain may not mail so many recipients in one month (UTC). Nothing was accepted.',
+    remedy: 'Wait for the number of seconds in Retry-After, or ask the operator for a higher quota. Read it at GET /api/account/quota.',
+  },
   internal_server_error: {
     status: 500,
     meaning: 'Something went wrong on our side.',

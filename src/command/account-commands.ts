@@ -2,10 +2,24 @@ import { removeAccount } from '../account-removal.ts'
 import { mkdir, readdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Account } from '../account/accounts.ts'
+import type { OwnLimit } from '../account/mail-quotas.ts'
 import { checkedPlan } from '../account/plan.ts'
+import { periods, type Period } from '../account/quota-calendar.ts'
 import { messageOf, SternaError } from '../errors.ts'
 import { accountObject } from '../http/api/account-operations.ts'
-import { argument, deletedObject, listObject, shownTime, table, textOption, type Command, type CommandOutput } from './command.ts'
+import { quotaObject } from '../http/api/quota-operations.ts'
+import {
+  argument,
+  deletedObject,
+  listObject,
+  shownTime,
+  table,
+  textOption,
+  usageFault,
+  type Command,
+  type CommandInput,
+  type CommandOutput,
+} from './command.ts'
 import type { CommandServices } from './command-services.ts'
 
 export const accountCommands: Command[] = [
@@ -72,6 +86,31 @@ export const accountCommands: Command[] = [
     },
   },
   {
+    name: 'account quota',
+    args: ['ACCOUNT'],
+    options: {
+      domain: { type: 'string', value: 'DOMAIN', doc: 'The quota of one of its domains, which counts besides that of the account.' },
+      day: { type: 'string', value: 'N', doc: 'Recipients per day (UTC): a number, unlimited, or plan for what the plan says.' },
+      month: { type: 'string', value: 'N', doc: 'Recipients per month, likewise.' },
+    },
+    doc:
+      'Shows how many recipients an account may mail per day and per month, and how many it has mailed; --day and --month change it. ' +
+      'Mail beyond a quota is refused until the day or the month is over.',
+    async run(input, { accounts, sendingDomains, quotas }) {
+      const account = accounts.getAccount(argument(input, 0))
+      const name = textOption(input, 'domain')
+      const id = name === undefined ? account.id : sendingDomains.get(account.id, name).id
+      const change = Object.fromEntries(periods.flatMap((period) => limitOption(input, period)))
+      if (Object.keys(change).length > 0) await quotas.change(id, change)
+      const json = await quotaObject(id, quotas)
+      const rows = periods.map((period) => {
+        const { limit, used, remaining, resets_at: resetsAt } = json[period]
+        return [period, String(limit ?? 'unlimited'), String(used ?? '-'), String(remaining ?? '-'), resetsAt]
+      })
+      return { stdout: table([['PERIOD', 'LIMIT', 'USED', 'REMAINING', 'RESETS'], ...rows]), json, objectId: id }
+    },
+  },
+  {
     name: 'account notices',
     args: ['ACCOUNT', 'on|off'],
     choices: { 'on|off': ['on', 'off'] },
@@ -119,6 +158,16 @@ export const accountCommands: Command[] = [
     },
   },
 ]
+
+/** What an option says of a period: nothing if it is not given. */
+function limitOption(input: CommandInput, period: Period): [Period, OwnLimit][] {
+  const given = textOption(input, period)
+  if (given === undefined) return []
+  if (given === 'unlimited') return [[period, given]]
+  if (given === 'plan') return [[period, null]]
+  if (/^\d{1,9}$/.test(given)) return [[period, Number(given)]]
+  throw usageFault(`--${period} is "${given}". It must be a number of recipients, unlimited, or plan.`)
+}
 
 const objectOf = (account: Account, { config }: CommandServices): object =>
   accountObject(account, { plans: { byName: config.plans, standard: config.accounts.defaultPlan } })

@@ -152,6 +152,10 @@ function checkTogether(values: Values, origins: Config['origins'], faults: strin
   if (!plans.includes(defaultPlan)) {
     faults.push(`accounts.default_plan: there is no plan ${defaultPlan}; choose one of ${plans.join(', ')} or add it to plans.`)
   }
+  for (const name of ['quotas.daily', 'quotas.monthly'] as const) {
+    const unknown = Object.keys(values.get(name) as Record<string, number>).find((plan) => !plans.includes(plan))
+    if (unknown !== undefined) faults.push(`${name}: there is no plan ${unknown}; the plans are ${plans.join(', ')}.`)
+  }
   const operatorDomain = String(values.get('operator_email')).split('@')[1]
   for (const name of ['hostname', 'return_path.domain'] as const) {
     if (operatorDomain !== values.get(name)) continue

@@ -371,6 +371,19 @@ export const settings = {
     'The plans that an account may have, each with its API requests per minute. Plans listed here are added to these four or ' +
       'replace them.',
   ),
+  'quotas.daily': setting(
+    type.numbersByName({}, type.whole(0, 1_000_000_000)),
+    {},
+    'How many recipients an account may mail per day, by plan, such as free=100; the day is that of UTC. A plan that is not named has no ' +
+      'daily quota. An account or a domain can have its own: sterna account quota.',
+    'none',
+  ),
+  'quotas.monthly': setting(
+    type.numbersByName({}, type.whole(0, 1_000_000_000)),
+    {},
+    'The same per month. Mail beyond a quota is refused with 429 over HTTP and 452 over SMTP.',
+    'none',
+  ),
   'accounts.default_plan': setting(type.text, 'free', 'The plan of an account that is created without one.'),
 
   content_retention: setting(
@@ -496,6 +509,8 @@ export const reloadedSettings: ReadonlySet<SettingName> = new Set<SettingName>([
   'suppression.complaints',
   'suppression.soft_bounces',
   'suppression.expiry',
+  'quotas.daily',
+  'quotas.monthly',
   'content_retention',
   'event_retention',
   'upgrade.keep_backup',

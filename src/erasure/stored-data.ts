@@ -161,6 +161,12 @@ export const storedTables: Record<string, StoredTable> = {
     users: 'actor_name address',
     none: 'id account_id actor_type actor_id operation object_id fields request_id created_at',
   },
+  mail_quota: { about: 'quotas of accounts and domains', kept: whileUsed, none: 'owner_id day_limit month_limit' },
+  mail_usage: {
+    about: 'how many recipients they mailed this day and month',
+    kept: whileUsed,
+    none: 'owner_id day day_recipients month month_recipients',
+  },
   rate_window: { about: 'times of requests', kept: 'a minute', none: 'account_id first_at gaps' },
   rollup: {
     about: 'counts for analytics',

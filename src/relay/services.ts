@@ -144,12 +144,13 @@ function addFigures(core: Core, queue: QueueRunner, stops: Stop[]): void {
 }
 
 function intakeOf(core: Core, { queue, uploads }: { queue: QueueRunner; uploads: Uploads }): Intake {
-  const { db, clock, metrics, accounts, erasedAddress, idempotencyKeys, sendingDomains, config } = core
+  const { db, clock, metrics, accounts, quotas, erasedAddress, idempotencyKeys, sendingDomains, config } = core
   return openIntake({
     db,
     clock,
     metrics,
     accounts,
+    quotas,
     erasedAddress,
     idempotencyKeys,
     queue,

@@ -1,3 +1,4 @@
+import { forgetQuota } from '../account/mail-quotas.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
 import { storedRows } from '../store/stored-rows.ts'
 import {
@@ -126,12 +127,14 @@ export const neededDomains = `
    where r.due_at is not null and d.removed_at is not null`
 
 /** Forgets a removed domain and its keys for ever. */
-export const forgetDomain = (id: string): Statement[] =>
-  [
+export const forgetDomain = (id: string): Statement[] => [
+  ...forgetQuota(id),
+  ...[
     'delete from dkim_key where domain_id = :id',
     'delete from domain_record where domain_id = :id',
     'delete from domain where id = :id and removed_at is not null',
-  ].map((sql) => ({ sql, params: { id } }))
+  ].map((sql) => ({ sql, params: { id } })),
+]
 
 interface RecordRow extends Row {
   domain_id: string

@@ -1,5 +1,6 @@
 import { removeAccount } from '../account-removal.ts'
 import type { StoredToken } from '../account/api-key-token.ts'
+import type { MailQuotas, OwnQuota } from '../account/mail-quotas.ts'
 import type { Permission } from '../account/permission.ts'
 import { Secret } from '../config/setting-types.ts'
 import { newTemplateFields, newTemplateSchema } from '../http/api/template-schema.ts'
@@ -64,7 +65,7 @@ function renamed<T>(values: Values, names: Readonly<Record<string, string>>): T 
   return Object.fromEntries(Object.entries(names).flatMap(([field, name]) => (field in values ? [[name, values[field]]] : []))) as T
 }
 
-async function makeAccount(change: Change, _: string, { accounts, suppressionPolicies, config }: SetUpServices): Promise<Made> {
+async function makeAccount(change: Change, _: string, { accounts, suppressionPolicies, quotas, config }: SetUpServices): Promise<Made> {
   const values = writtenBy(change)
   const plan = values['plan'] as string | undefined
   const { id } = change.standing ?? (await accounts.create(change.name, plan ?? config.accounts.defaultPlan))
@@ -77,10 +78,16 @@ async function makeAccount(change: Change, _: string, { accounts, suppressionPol
     'suppression_policy.expiry': 'expiry',
   })
   if (Object.keys(policy).length > 0) await suppressionPolicies.change(id, policy)
+  await changeQuota(id, values, quotas)
   return { objectId: id }
 }
 
-async function makeDomain(change: Change, accountId: string, { sendingDomains }: SetUpServices): Promise<Made> {
+async function changeQuota(ownerId: string, values: Values, quotas: MailQuotas): Promise<void> {
+  const quota = renamed<Partial<OwnQuota>>(values, { 'quota.day': 'day', 'quota.month': 'month' })
+  if (Object.keys(quota).length > 0) await quotas.change(ownerId, quota)
+}
+
+async function makeDomain(change: Change, accountId: string, { sendingDomains, quotas }: SetUpServices): Promise<Made> {
   const values = writtenBy(change)
   const settings = renamed<{ tls?: DomainTls }>(values, {
     tls: 'tls',
@@ -96,10 +103,13 @@ async function makeDomain(change: Change, accountId: string, { sendingDomains }:
   const keys = { dkimSelector: given.dkimSelector, dkimPrivateKey: given.dkimPrivateKey?.reveal() }
   if (!change.standing) {
     const returnPathLabel = values['custom_return_path'] as string | undefined
-    return { objectId: (await sendingDomains.add(accountId, change.name, { ...settings, ...keys, returnPathLabel })).id }
+    const added = await sendingDomains.add(accountId, change.name, { ...settings, ...keys, returnPathLabel })
+    await changeQuota(added.id, values, quotas)
+    return { objectId: added.id }
   }
   const { id } = change.standing
   if (Object.keys(settings).length > 0) await sendingDomains.update(id, settings)
+  await changeQuota(id, values, quotas)
   if (keys.dkimSelector !== undefined || keys.dkimPrivateKey !== undefined) await sendingDomains.rotateKeys(id, keys)
   return { objectId: id }
 }

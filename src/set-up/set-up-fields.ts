@@ -1,3 +1,4 @@
+import type { OwnLimit } from '../account/mail-quotas.ts'
 import { permissions } from '../account/permission.ts'
 import { isWellFormed, storedToken, type StoredToken } from '../account/api-key-token.ts'
 import {
@@ -66,6 +67,12 @@ const anyText: SettingType<string> = {
     if (typeof given === 'string') return given
     throw new SettingFault(`${JSON.stringify(given)} is not text.`)
   },
+}
+
+const recipients = whole(0, 1_000_000_000)
+const ownLimit: SettingType<OwnLimit> = {
+  title: 'whole number, unlimited, or none',
+  parse: (given) => (given === 'unlimited' ? given : optional(recipients).parse(given)),
 }
 
 /** A token itself, from where it is kept, or its hash. */
@@ -146,6 +153,11 @@ const accountFields: Record<string, Field> = {
   plan: { type: text, doc: 'One of the plans in the setting `plans`. A new account gets `accounts.default_plan`.' },
   status: { type: choice('active', 'suspended'), doc: 'A suspended account cannot send. Default: active.' },
   delivery_notices: { type: flag, doc: 'Whether those who submit over SMTP get delivery notices by mail. Default: false.' },
+  'quota.day': {
+    type: ownLimit,
+    doc: 'Recipients per day, in UTC, in place of the setting `quotas.daily`; `unlimited`, or none for the setting.',
+  },
+  'quota.month': { type: ownLimit, doc: 'Recipients per month, likewise.' },
   'suppression_policy.hard_bounces': { type: optional(flag), doc: 'In place of the setting `suppression.hard_bounces`.' },
   'suppression_policy.complaints': { type: optional(flag), doc: 'In place of `suppression.complaints`.' },
   'suppression_policy.soft_bounces': { type: optional(whole(0, 1000)), doc: 'In place of `suppression.soft_bounces`.' },
@@ -167,6 +179,8 @@ const domainFields: Record<string, Field> = {
     type: optional(checked('label', (given) => parseLabel(given, 'tracking_subdomain'))),
     doc: 'The label for tracking links. Default: none.',
   },
+  'quota.day': { type: ownLimit, doc: 'Recipients per day, in UTC, besides the quota of the account.' },
+  'quota.month': { type: ownLimit, doc: 'Recipients per month, likewise.' },
   dkim_selector: {
     type: checked('selector', parseSelector),
     doc: 'The selector of the RSA key, or of `dkim_private_key`. A new one means new keys, whose records you publish first.',

@@ -33,13 +33,15 @@ const standing = (kind: ObjectKind, account: Account, { id, values }: { id: stri
   values,
 })
 
-function accountValues({ id, name, plan, status, deliveryNotices }: Account, { suppressionPolicies }: SetUpServices): Values {
+function accountValues({ id, name, plan, status, deliveryNotices }: Account, { suppressionPolicies, quotas }: SetUpServices): Values {
   const own = suppressionPolicies.ownPolicyOf(id)
   return {
     name,
     plan,
     status,
     delivery_notices: deliveryNotices,
+    'quota.day': quotas.ownQuotaOf(id).day,
+    'quota.month': quotas.ownQuotaOf(id).month,
     'suppression_policy.hard_bounces': own.hardBounces,
     'suppression_policy.complaints': own.complaints,
     'suppression_policy.soft_bounces': own.softBounces,
@@ -47,7 +49,7 @@ function accountValues({ id, name, plan, status, deliveryNotices }: Account, { s
   }
 }
 
-const domainsOf = (account: Account, { sendingDomains }: SetUpServices): StandingObject[] =>
+const domainsOf = (account: Account, { sendingDomains, quotas }: SetUpServices): StandingObject[] =>
   sendingDomains.list(account.id).map((domain) => {
     const keys = domain.keys.filter(({ state }) => state !== 'retired')
     const values = {
@@ -58,6 +60,8 @@ const domainsOf = (account: Account, { sendingDomains }: SetUpServices): Standin
       open_tracking: domain.tracking.opens,
       click_tracking: domain.tracking.clicks,
       tracking_subdomain: domain.trackingSubdomain,
+      'quota.day': quotas.ownQuotaOf(domain.id).day,
+      'quota.month': quotas.ownQuotaOf(domain.id).month,
       // Those in use: a wanted one must be among them.
       dkim_selector: keys.map(({ selector }) => selector),
       dkim_private_key: keys.map(({ publicKey }) => publicKey),

@@ -31,6 +31,8 @@ const replyCodes: Partial<Record<ErrorCode, [code: number, enhancedStatus: strin
   payload_too_large: [552, '5.3.4'],
   too_many_recipients: [452, '4.5.3'],
   rate_limit_exceeded: [451, '4.7.1'],
+  daily_quota_exceeded: [452, '4.7.1'],
+  monthly_quota_exceeded: [452, '4.7.1'],
   insufficient_storage: [452, '4.3.1'],
   service_unavailable: [451, '4.3.0'],
   invalid_message: [550, '5.6.0'],

@@ -16,7 +16,7 @@ export interface Statement {
 }
 
 /** What a statement with `expect` protects: if somebody else was first, the caller reacts to it. */
-export type Guard = 'cursor' | 'idempotency' | 'returned-mail' | 'suppression'
+export type Guard = 'cursor' | 'idempotency' | 'quota' | 'returned-mail' | 'suppression'
 
 /** The result of one statement in a written batch: the rows of its `returning`, and how many rows it changed. */
 export interface Written {

@@ -8,6 +8,7 @@ import { acceptedOf, admissionBatch, admissionOf, recipientsOf, type Accepted, t
 import { admitUnsuppressed, type Terms } from './admit-unsuppressed.ts'
 import { authorise } from './authorise.ts'
 import { batchRefusal, type RefusedItem } from './batch-refusal.ts'
+import { countedMail } from './counted-mail.ts'
 import type { Remember } from './idempotency-keys.ts'
 import type { Upload } from './upload.ts'
 
@@ -97,16 +98,19 @@ function addressedMail(submissions: Submission[]): AddressedMail[] {
 async function writeAll(
   { admissions, errors, upload }: Admissions,
   { remember, conditions, isSuppressed }: Terms & { remember: Remember | undefined },
-  { queue, metrics, giveUpAfterMs }: AcceptServices,
+  { queue, metrics, quotas, giveUpAfterMs }: AcceptServices,
 ): Promise<AcceptedBatch> {
   const emails: Accepted[] = []
   const waiting: WaitingRecipient[] = []
   const statements: Statement[] = []
+  const counted: number[] = []
   let heldUp = 0
   for (const admission of admissions) {
     const recipients = recipientsOf(admission, isSuppressed, giveUpAfterMs)
     emails.push(acceptedOf(admission, recipients))
-    waiting.push(...recipients.filter(isWaiting))
+    const ofOne = recipients.filter(isWaiting)
+    counted.push(ofOne.length)
+    waiting.push(...ofOne)
     statements.push(...admissionBatch(admission, recipients))
     heldUp += recipients.length
     if (heldUp < recipientsAtOnce) continue
@@ -115,7 +119,10 @@ async function writeAll(
   }
   const accepted: AcceptedBatch = { replayed: false, emails, errors }
   const submissions = admissions.map(({ submission }) => submission)
-  await upload.complete(submissions, [...(remember ? [remember(accepted, null)] : []), ...conditions, ...statements])
+  const before = [...(remember ? [remember(accepted, null)] : []), ...conditions]
+  await quotas.counting(countedMail(admissions, counted), async (counts) =>
+    (await upload.complete(submissions, [...before, ...counts, ...statements])).slice(before.length),
+  )
   for (const [destination, dueAt] of firstDue(waiting)) queue.noteWaiting(destination, dueAt)
   for (const { source } of submissions) metrics.accepted[source].add()
   return accepted

@@ -1,3 +1,4 @@
+import type { MailQuotas } from '../account/mail-quotas.ts'
 import type { Clock } from '../clock.ts'
 import type { Submission } from '../message/submission.ts'
 import type { Metrics } from '../metrics/metrics.ts'
@@ -6,6 +7,7 @@ import { isWaiting, type WaitingRecipient } from '../queue/queue-store.ts'
 import type { Database, Statement } from '../store/database.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { acceptedOf, admissionBatch, admissionOf, recipientsOf, type Accepted, type Admission } from './admission.ts'
+import { countedMail } from './counted-mail.ts'
 import { admitUnsuppressed, type Terms } from './admit-unsuppressed.ts'
 import { authorise, type AuthoriseServices, type SigningDomain } from './authorise.ts'
 import type { IdempotencyKeys, Remember } from './idempotency-keys.ts'
@@ -19,6 +21,7 @@ export interface AcceptServices extends AuthoriseServices {
   idempotencyKeys: IdempotencyKeys
   erasedAddress: ErasedAddress
   metrics: Pick<Metrics, 'accepted'>
+  quotas: Pick<MailQuotas, 'counting'>
   /** How long to retry a recipient if the submission does not say, ms. */
   giveUpAfterMs: number
 }
@@ -39,7 +42,7 @@ export type AcceptArriving = (arrive: Arrive) => Promise<Accepted>
  * @param from the submission, or what reads it
  * @param besides written in the same batch as the message: together or not at all
  * @throws ConflictError, UniqueError if that is refused
- * @throws SternaError if the submitter may not send it, or the idempotency key was used for something else
+ * @throws SternaError if the submitter may not send it or has used up a quota, or the idempotency key was used for something else
  * @throws StorageFullError if the disk has no room; nothing was accepted
  */
 export function accept(from: Submission | Arrive, services: AcceptServices, besides: Statement[] = []): Promise<Accepted> {
@@ -82,8 +85,11 @@ async function admit(
   if (slot) for (const recipient of waiting) recipient.owner = services.queue.owner
   const accepted = acceptedOf(admission, recipients)
   try {
+    const before = [...(remember ? [remember(accepted, submission.id)] : []), ...conditions]
     const batch = admissionBatch(admission, recipients)
-    await upload.complete([submission], [...(remember ? [remember(accepted, submission.id)] : []), ...conditions, ...batch, ...besides])
+    await services.quotas.counting(countedMail([admission], [waiting.length]), async (counts) =>
+      (await upload.complete([submission], [...before, ...counts, ...batch, ...besides])).slice(before.length),
+    )
   } catch (error) {
     slot?.release()
     throw error

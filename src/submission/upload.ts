@@ -3,7 +3,7 @@ import type { Log } from '../log.ts'
 import { chunkSize, type Content } from '../message/content.ts'
 import { isKept } from '../message/message-store.ts'
 import type { Submission } from '../message/submission.ts'
-import { ConflictError, type Database, type Statement } from '../store/database.ts'
+import { ConflictError, type Database, type Statement, type Written } from '../store/database.ts'
 import { removeInPieces } from '../store/remove-in-pieces.ts'
 import type { FreeSpace } from './free-space.ts'
 
@@ -103,16 +103,18 @@ export class Upload {
   }
 
   /**
-   * Writes the batch that creates the messages, with the rest of their contents: on disk together, or not at all.
+   * Writes the batch that creates the messages, with the rest of their contents: on disk together, or not at all. Returns what came of the
+   * batch, statement by statement.
    * @throws what `Database.write` throws
    */
-  async complete(submissions: Submission[], batch: Statement[]): Promise<void> {
+  async complete(submissions: Submission[], batch: Statement[]): Promise<Written[]> {
     const contents = submissions.flatMap(({ id, content: { pending, stored } }) => [
       ...(this.messageIds.has(id) ? [{ sql: 'delete from upload where message_id = :id', params: { id }, expect: 1 }] : []),
       ...pending.map((bytes, place) => insertChunk({ id, number: stored + place, bytes })),
     ])
-    await this.#services.db.write([...batch, ...contents])
+    const written = await this.#services.db.write([...batch, ...contents])
     this.messageIds.clear()
+    return written
   }
 
   /** Removes what was stored of unfinished messages. Never rejects: what it cannot remove is swept later. */

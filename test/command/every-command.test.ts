@@ -113,6 +113,7 @@ const life: [line: string, object: string][] = [
   ['account suspend shop', 'account'],
   ['account resume shop', 'account'],
   ['account plan shop starter', 'account'],
+  ['account quota shop --day 1000 --month unlimited', 'mail_quota'],
   ['account notices shop on', 'account'],
   ['key create --account shop', 'api_key'],
   ['key list --account shop', 'list'],

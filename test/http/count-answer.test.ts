@@ -34,6 +34,8 @@ test('a refusal is of the same kind over HTTP and over SMTP', () => {
   for (const code of [
     ...codes,
     'rate_limit_exceeded',
+    'daily_quota_exceeded',
+    'monthly_quota_exceeded',
     'service_unavailable',
     'invalid_idempotent_request',
     'concurrent_idempotent_requests',

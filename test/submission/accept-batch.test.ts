@@ -1,3 +1,4 @@
+import { MailQuotas } from '../../src/account/mail-quotas.ts'
 import { expect, test } from 'vitest'
 import { SternaError } from '../../src/errors.ts'
 import { silentLog } from '../../src/log.ts'
@@ -45,6 +46,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
     clock,
     queue,
     accounts,
+    quotas: new MailQuotas({ db: counted, clock, log: silentLog, accounts }, { daily: {}, monthly: {} }),
     erasedAddress,
     uploads: uploadsTo(counted),
     idempotencyKeys: new IdempotencyKeys({ db: counted, clock, secrets: secretsFrom(Buffer.alloc(32)) }),

@@ -1,3 +1,4 @@
+import { MailQuotas } from '../../src/account/mail-quotas.ts'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Attempt, ContentSupply, DeliveryJob, Outcome, Postponed } from '../../src/delivery/attempt.ts'
 import { Health } from '../../src/health.ts'
@@ -97,7 +98,7 @@ async function startQueue(db: Database): Promise<Relay> {
     },
     verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: 'dom_1', name, tracking: { opens: false, clicks: false } } : null),
     metrics: metricsOf(),
-
+    quotas: new MailQuotas({ db, clock, log: silentLog, accounts: { accountFor: () => undefined } }, { daily: {}, monthly: {} }),
     giveUpAfterMs: 48 * 60 * minute,
   }
   await services.queue.start()

@@ -92,12 +92,13 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
   }
 }
 
-const intakeOf = ({ db, clock, accounts, metrics, idempotencyKeys }: ApiServices, queue: QueueRunner): Intake =>
+const intakeOf = ({ db, clock, accounts, quotas, metrics, idempotencyKeys }: ApiServices, queue: QueueRunner): Intake =>
   openIntake({
     db,
     clock,
     queue,
     accounts,
+    quotas,
     metrics,
     erasedAddress,
     idempotencyKeys,

@@ -133,10 +133,12 @@ async function addWebhooks(relay: TestRelay, good: WebhookReceiver, bad: Webhook
 }
 
 async function keepAccounts(relay: TestRelay): Promise<void> {
-  const { accounts, apiKeys } = relay.relay.services
+  const { accounts, apiKeys, quotas } = relay.relay.services
   await command(relay, 'account', 'suspend', 'other')
   await command(relay, 'account', 'resume', 'other')
   await accounts.change('other', { plan: 'enterprise' })
+  await quotas.change(accounts.getAccount('test').id, { day: 1_000_000 })
+  await quotas.useOf(accounts.getAccount('test').id)
   await command(relay, 'key', 'create', '--account', 'other', '--name', "O'Hara's \\ key")
   const [key] = apiKeys.list(accounts.getAccount('other').id)
   await command(relay, 'key', 'revoke', key?.id ?? '')

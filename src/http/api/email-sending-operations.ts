@@ -24,7 +24,13 @@ const strictParameter = {
 }
 
 /** What any way of sending may be refused for. */
-export const sendingRefusals = ['restricted_api_key', 'domain_not_verified', 'account_suspended'] as const satisfies ErrorCode[]
+export const sendingRefusals = [
+  'restricted_api_key',
+  'domain_not_verified',
+  'account_suspended',
+  'daily_quota_exceeded',
+  'monthly_quota_exceeded',
+] as const satisfies ErrorCode[]
 
 const emailRefusals = [
   ...sendingRefusals,

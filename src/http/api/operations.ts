@@ -31,6 +31,7 @@ import { passkeyOperations, type PasskeyServices } from './passkey-operations.ts
 import { passwordOperations, type PasswordServices } from './password-operations.ts'
 import { previewOperations, type PreviewServices } from './preview-operations.ts'
 import { queueOperations, type QueueServices } from './queue-operations.ts'
+import { quotaOperations, type QuotaServices } from './quota-operations.ts'
 import { serverAddressOperations } from './server-address-operations.ts'
 import { serverDomainOperations } from './server-domain-operations.ts'
 import { sessionOperations, type SessionServices } from './session-operations.ts'
@@ -61,6 +62,7 @@ export interface ApiServices
     PasskeyServices,
     PasswordServices,
     PreviewServices,
+    QuotaServices,
     SessionServices,
     SuppressionPolicyServices,
     UnsubscribeServices,
@@ -101,6 +103,7 @@ export function apiOperations(services: ApiServices): Operation[] {
     ...eventOperations(services),
     ...apiKeyOperations(services),
     ...accountOperations(services),
+    ...quotaOperations(services),
     ...suppressionPolicyOperations(services),
     ...userOperations(services),
     ...auditOperations(services),

@@ -18,6 +18,8 @@ const codes: Partial<Record<ErrorCode, number>> = {
   not_found: 404,
   method_not_allowed: 404,
   rate_limit_exceeded: 429,
+  daily_quota_exceeded: 429,
+  monthly_quota_exceeded: 429,
   internal_server_error: 500,
   service_unavailable: 503,
   insufficient_storage: 503,

@@ -8,16 +8,8 @@ if (major < 22 || (major === 22 && minor < 19)) {
   )
   process.exit(1)
 }
-// A server is started once more in its own place, with settings that a running process cannot change: young objects live
-// for one message, so eight megabytes of them are enough; the heap grows by a third, not to the double; memory for messages
-// goes back to the system when they are gone. That is a hundred megabytes less under load, for a twentieth more CPU.
-// Whoever sets MALLOC_ARENA_MAX decides for himself.
-if (process.argv[2] === 'serve' && process.platform === 'linux' && process.execve && !process.env.MALLOC_ARENA_MAX) {
-  const memory = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '262144' }
-  const heap = ['--max-semi-space-size=8', '--heap-growing-percent=35', '--no-parallel-scavenge']
-  const words = [process.execPath, ...process.execArgv, ...heap, ...process.argv.slice(1)]
-  process.execve(process.execPath, words, { ...process.env, ...memory })
-}
+const { heapFlags, restartWithMemory } = await import('../src/server-memory.ts')
+restartWithMemory([process.execPath, ...process.execArgv, ...heapFlags, ...process.argv.slice(1)])
 // Compiled code is kept beside the packages: the next start takes half the time and 60 MB less, because neither this
 // thread nor any other has to strip types again. Where the directory cannot be written, Node goes on without.
 if (!process.env.NODE_COMPILE_CACHE) {

@@ -1,6 +1,5 @@
 // Builds the dashboard into dist/dashboard, from where a server without development tools serves it.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { buildDashboard, dashboardOutput } from '../src/http/dashboard-bundle.ts'
 
 const files = await buildDashboard()
@@ -10,6 +9,6 @@ if (!files) {
 }
 rmSync(dashboardOutput, { recursive: true, force: true })
 mkdirSync(dashboardOutput, { recursive: true })
-for (const [name, content] of files) writeFileSync(join(dashboardOutput, name), content)
+for (const [name, content] of files) writeFileSync(new URL(name, dashboardOutput), content)
 const size = Array.from(files.values(), ({ length }) => length).reduce((sum, length) => sum + length, 0)
 console.log(`${files.size} files, ${Math.round(size / 1000)} KB, in dist/dashboard`)

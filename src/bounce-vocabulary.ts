@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { BounceRules, type BounceRuleSource } from './bounce-parser/bounce-rules.ts'
 import type { Judgement, Refusal } from './bounce-parser/refusal.ts'
 import { ReportPhrases } from './bounce-parser/report-phrases.ts'
 import type { Vocabulary } from './bounce-parser/returned-message.ts'
+import { programFile } from './program.ts'
 
-const contentOf = (name: string): unknown => JSON.parse(readFileSync(new URL(`../config/${name}.json`, import.meta.url), 'utf8'))
+const contentOf = (name: string): unknown => JSON.parse(programFile(new URL(`../config/${name}.json`, import.meta.url)).toString())
 
 let rules: BounceRules | undefined
 let phrases: ReportPhrases | undefined

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from './clock.ts'
 import { listBackupsAt, newIdentity } from './command/backup-commands.ts'
@@ -22,6 +21,7 @@ import { loadConfig } from './config/load-config.ts'
 import type { Config } from './config/settings.ts'
 import { messageOf, SternaError } from './errors.ts'
 import { createLog, type Log } from './log.ts'
+import { isBinary, programFile } from './program.ts'
 import type { Relay } from './relay/relay.ts'
 import { nextStopSignal } from './relay/signals.ts'
 import { findDatabase } from './store/data-directory.ts'
@@ -197,9 +197,11 @@ async function stopInTime(relay: { stop(): Promise<void> }, log: Log): Promise<v
   log.info({}, 'stopped')
 }
 
-const version = (): string => (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version
+const version = (): string =>
+  (JSON.parse(programFile(new URL('../package.json', import.meta.url)).toString()) as { version: string }).version
 
 function bench({ isJson }: CommandInput): Promise<CommandResult> {
+  if (isBinary) throw new SternaError('invalid_state', 'The benchmark is part of the source only. Run "npm run bench" in a checkout.')
   const { promise, resolve, reject } = Promise.withResolvers<CommandResult>()
   const child = spawn(process.execPath, [fileURLToPath(new URL('../bench/main.ts', import.meta.url)), ...(isJson ? ['--json'] : [])], {
     stdio: 'inherit',

@@ -1,7 +1,7 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import type { ChildProcess } from 'node:child_process'
 import { SternaError } from './errors.ts'
 import { cpuTimeOf } from './process-cpu-time.ts'
+import { startChild } from './program.ts'
 import { inPieces, type ReaderAnswer, type ReaderRequest } from './untrusted-reader-child.ts'
 
 interface UntrustedReaderOptions {
@@ -174,8 +174,8 @@ export class UntrustedReader<Request, Answer> {
   }
 
   #start(): ChildProcess {
-    const child = fork(fileURLToPath(this.#options.child), {
-      execArgv: ['--max-semi-space-size=4', `--max-old-space-size=${this.#options.maxOldSpaceMb}`],
+    const flags = ['--max-semi-space-size=4', `--max-old-space-size=${this.#options.maxOldSpaceMb}`]
+    const child = startChild(this.#options.child, flags, {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       // It reads strangers' data, so it gets no secrets. Freed memory returns to the system at once (glibc).

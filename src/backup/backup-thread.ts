@@ -14,10 +14,13 @@ export interface BackupJob extends TargetPlace {
 export type BackupAnswer = { manifest: Manifest } | { error: string }
 
 const { place, access, source } = workerData as BackupJob
-const answer = (message: BackupAnswer): void => (parentPort as MessagePort).postMessage(message)
 
-try {
-  answer({ manifest: await storeBackup(source, openTarget(place, access, '/')) })
-} catch (error) {
-  answer({ error: messageOf(error) })
+async function run(): Promise<BackupAnswer> {
+  try {
+    return { manifest: await storeBackup(source, openTarget(place, access, '/')) }
+  } catch (error) {
+    return { error: messageOf(error) }
+  }
 }
+
+void run().then((answer) => (parentPort as MessagePort).postMessage(answer))

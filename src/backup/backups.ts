@@ -1,6 +1,5 @@
 import { copyFile, mkdir, rm, statfs, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import { hasKey, readKeyFile } from '../account/key-file.ts'
 import { knownFingerprint } from '../account/sealed-secrets.ts'
 import type { Clock } from '../clock.ts'
@@ -9,6 +8,7 @@ import { messageOf, SternaError } from '../errors.ts'
 import type { Health } from '../health.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import { startThread } from '../program.ts'
 import { databaseFile } from '../store/data-directory.ts'
 import type { Database } from '../store/database.ts'
 import { newStem } from './backup-name.ts'
@@ -153,7 +153,7 @@ export class Backups {
 
 /** Examining and encrypting take long, so they have a thread of their own. */
 async function inThread(job: BackupJob): Promise<Manifest> {
-  const worker = new Worker(new URL('./backup-thread.ts', import.meta.url), { workerData: job })
+  const worker = startThread(new URL('./backup-thread.ts', import.meta.url), { workerData: job })
   const answer = await new Promise<BackupAnswer>((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', reject)

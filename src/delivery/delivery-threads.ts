@@ -1,6 +1,7 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { messageOf, SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { startThread } from '../program.ts'
 import type { ListenAddress } from './address-guard.ts'
 import type { Attempt, ContentSupply, DeliveryJob, Postponed } from './attempt.ts'
 import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
@@ -167,7 +168,7 @@ class DeliveryThread {
 
   #start(): void {
     const { settings, known } = this.#services
-    const worker = new Worker(new URL('./delivery-thread.ts', import.meta.url), { workerData: settings, name: 'delivery' })
+    const worker = startThread(new URL('./delivery-thread.ts', import.meta.url), { workerData: settings, name: 'delivery' })
     this.#worker = worker
     this.#outbox = new Outbox((messages) => worker.postMessage(messages))
     let cause: unknown = null

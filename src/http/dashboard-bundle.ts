@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import { isBinary, programFile, programFolder } from '../program.ts'
 
 /** A built file, with what it is after compression. */
 export interface DashboardFile {
@@ -21,10 +22,8 @@ export interface DashboardBundle {
   assets: ReadonlyMap<string, DashboardFile>
 }
 
-const root = resolve(import.meta.dirname, '../..')
-const sources = join(root, 'src/dashboard')
 /** The folder that `npm run build` writes. */
-export const dashboardOutput = join(root, 'dist/dashboard')
+export const dashboardOutput = new URL('../../dist/dashboard/', import.meta.url)
 const shellName = 'index.html'
 /** Stands in the built page for the path below which it is served. */
 const basePathMark = '%BASE_PATH%'
@@ -41,9 +40,9 @@ const types: Record<string, string> = {
  * Null where neither is there. `basePath` is the path of `base_url` without its final slash.
  */
 export async function loadDashboard(basePath: string): Promise<DashboardBundle | null> {
-  const files = (await buildDashboard()) ?? (await readOutput())
-  const page = files?.get(shellName)
-  if (!files || !page) return null
+  const files = (await buildDashboard()) ?? readOutput()
+  const page = files.get(shellName)
+  if (!page) return null
   files.set(shellName, Buffer.from(page.toString().replaceAll(basePathMark, basePath)))
   const ready = new Map(await Promise.all(Array.from(files, async ([name, content]) => [name, await compressed(name, content)] as const)))
   const shell = ready.get(shellName)
@@ -53,6 +52,9 @@ export async function loadDashboard(basePath: string): Promise<DashboardBundle |
 
 /** The files of the dashboard by name, built from its sources; null where those or esbuild, a development tool, are missing. */
 export async function buildDashboard(): Promise<Map<string, Buffer> | null> {
+  if (isBinary) return null
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const sources = join(root, 'src/dashboard')
   if (!existsSync(join(sources, 'main.tsx'))) return null
   const esbuild = await import('esbuild').catch(() => null)
   if (!esbuild) return null
@@ -89,11 +91,8 @@ export async function buildDashboard(): Promise<Map<string, Buffer> | null> {
   }
 }
 
-async function readOutput(): Promise<Map<string, Buffer> | null> {
-  if (!existsSync(join(dashboardOutput, shellName))) return null
-  const names = await readdir(dashboardOutput)
-  return new Map(await Promise.all(names.map(async (name) => [name, await readFile(join(dashboardOutput, name))] as const)))
-}
+const readOutput = (): Map<string, Buffer> =>
+  new Map(programFolder(dashboardOutput).map((name) => [name, programFile(new URL(name, dashboardOutput))]))
 
 const shellPage = ({ script, style, mark }: { script: string; style: string; mark: string }): string => `<!doctype html>
 <html lang="en" data-base-path="${basePathMark}">

@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
+import { packageFile } from '../program.ts'
 import type { ApiContext } from './api-state.ts'
 import { answerFile, staticFile, type StaticFile } from './static-file.ts'
 
@@ -57,17 +56,14 @@ const types: Record<string, string> = {
   'favicon-32x32.png': 'image/png',
 }
 
-const loaded = new Map<string, Promise<StaticFile>>()
+const loaded = new Map<string, StaticFile>()
 
 /** A file of the page by name; null if there is none with this name. */
-export async function referenceFile(name: string): Promise<StaticFile | null> {
+export function referenceFile(name: string): StaticFile | null {
   if (name === 'start.js') return staticFile('text/javascript; charset=utf-8', startScript)
   const type = Object.hasOwn(types, name) ? types[name] : undefined
   if (type === undefined) return null
-  const file = loaded.get(name) ?? viewerFile(name, type)
+  const file = loaded.get(name) ?? staticFile(type, packageFile(`swagger-ui-dist/${name}`))
   loaded.set(name, file)
   return file
 }
-
-const viewerFile = async (name: string, type: string): Promise<StaticFile> =>
-  staticFile(type, await readFile(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`)))

@@ -93,7 +93,7 @@ function documentOperations(services: ServerOperationServices, operations: () =>
       answers: [{ status: 200, description: 'A script, a style sheet or an image.', schema: null, mediaType: '*/*' }, unchanged],
       refuses: ['not_found'],
       handle: async (ctx) => {
-        const file = await referenceFile(ctx.params.file ?? '')
+        const file = referenceFile(ctx.params.file ?? '')
         if (!file) throw new SternaError('not_found', 'The page has no file with this name.')
         answerFile(ctx, file)
       },

@@ -1,10 +1,9 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import { SternaError } from '../errors.ts'
 import { freeIn, megabytes } from './disk-space.ts'
 import { FileUpkeep } from './file-upkeep.ts'
-import type { Connection } from './sqlite-connection.ts'
+import { open, type Connection } from './sqlite-connection.ts'
 
 /** What rewriting a database file takes. */
 export interface CompactPlan {
@@ -38,7 +37,7 @@ export function compact(
   tell: (plan: CompactPlan) => void,
   freeBytes = freeIn(dirname(file)),
 ): { before: number; after: number } {
-  const connection = new Sqlite(file, { fileMustExist: true })
+  const connection = open(file, { fileMustExist: true })
   let upkeep: FileUpkeep | undefined
   try {
     connection.pragma('journal_mode = wal')

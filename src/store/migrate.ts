@@ -1,17 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { SternaError } from '../errors.ts'
+import { programFile, programFolder } from '../program.ts'
 import type { Connection } from './sqlite-connection.ts'
 
-const migrationsDirectory = fileURLToPath(new URL('./migrations', import.meta.url))
+const folder = new URL('./migrations/', import.meta.url)
 
 /** The migrations in order; the number before the first `-` of a file's name is the version it leads to. */
 export function migrations(): { version: number; sql: string }[] {
-  return readdirSync(migrationsDirectory)
+  return programFolder(folder)
     .filter((name) => name.endsWith('.sql'))
-    .sort()
-    .map((name) => ({ version: Number.parseInt(name, 10), sql: readFileSync(join(migrationsDirectory, name), 'utf8') }))
+    .map((name) => ({ version: Number.parseInt(name, 10), sql: programFile(new URL(name, folder)).toString() }))
 }
 
 /** The schema that this version works with. */

@@ -4,6 +4,7 @@ import Sqlite from 'better-sqlite3'
 import { flushDirectory, makeDirectory } from '../durable-file.ts'
 import { messageOf, SternaError } from '../errors.ts'
 import { databaseFile, kindOf } from './data-directory.ts'
+import { addonOption } from './sqlite-addon.ts'
 
 export type Connection = Sqlite.Database
 
@@ -47,7 +48,7 @@ export function openReader(directory: string): Connection {
  * @throws SternaError `configuration`, with what to do, if the file system refuses
  */
 export function open(file: string, options: Sqlite.Options = {}): Connection {
-  const connection = usable(() => new Sqlite(file, { timeout: busyMs, ...options }))
+  const connection = usable(() => new Sqlite(file, { timeout: busyMs, ...options, ...addonOption(dirname(file)) }))
   connection.pragma('temp_store = memory')
   return connection
 }

@@ -17,12 +17,16 @@ const { directory, role, busyTimeoutMs, sheet, backsUpUpgrades = true } = worker
 
 const send = (answers: Answer[]): void => port.postMessage(answers)
 
-try {
-  const close = await serve()
-  process.once('exit', close)
-  send([{ id: openId, done: true }])
-} catch (error) {
-  send([{ id: openId, error: openErrorOf(error) }])
+void start()
+
+async function start(): Promise<void> {
+  try {
+    const close = await serve()
+    process.once('exit', close)
+    send([{ id: openId, done: true }])
+  } catch (error) {
+    send([{ id: openId, error: openErrorOf(error) }])
+  }
 }
 
 /** Handles requests until it is asked to close; the answer to that closes the database. */

@@ -1,6 +1,8 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { SternaError } from '../errors.ts'
+import { startThread } from '../program.ts'
 import { BusyError, ConflictError, StorageFullError, UniqueError, type Guard, type Row, type Statement, type Value } from './database.ts'
+import { shareAddon } from './sqlite-addon.ts'
 import { StatementNumbers } from './statement-numbers.ts'
 import type { Upgrade } from './upgrade-backup.ts'
 import { openId, type Answer, type Request, type Requests, type ThreadData, type ThreadError } from './thread-messages.ts'
@@ -43,7 +45,8 @@ export class StoreThread {
 
   constructor(data: ThreadData, hear: Hear) {
     this.#hear = hear
-    this.#worker = new Worker(new URL('./sqlite-thread.ts', import.meta.url), { workerData: data })
+    shareAddon(data.directory)
+    this.#worker = startThread(new URL('./sqlite-thread.ts', import.meta.url), { workerData: data })
     this.opened = new Promise((resolve, reject) => this.#settle.set(openId, { resolve: () => resolve(), reject, guards: [] }))
     void this.opened.then(
       () => (this.#isOpen = true),

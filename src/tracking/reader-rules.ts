@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { networkRule } from '../ip-address.ts'
+import { programFile } from '../program.ts'
 
 /** Words of an agent, in lower case; `and` must appear too. */
 interface AgentWords {
@@ -107,7 +107,7 @@ let compiled: ReaderRules | undefined
 
 /** The rules of config/reader-rules.json, loaded on first use. */
 export function readerRules(): ReaderRules {
-  compiled ??= compile(JSON.parse(readFileSync(new URL('../../config/reader-rules.json', import.meta.url), 'utf8')) as RuleSource)
+  compiled ??= compile(JSON.parse(programFile(new URL('../../config/reader-rules.json', import.meta.url)).toString()) as RuleSource)
   return compiled
 }
 

@@ -1,7 +1,8 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { Clock } from '../../clock.ts'
 import { SternaError } from '../../errors.ts'
 import type { Submission } from '../../message/submission.ts'
+import { startThread } from '../../program.ts'
 import { noteShared } from '../../shared-memory.ts'
 import type { UnsubscribeContext } from '../../suppression/unsubscribe-token.ts'
 import type { LiveTemplates } from '../../template/live-templates.ts'
@@ -125,7 +126,7 @@ export class EmailComposer {
   }
 
   #start(): Worker {
-    const thread = new Worker(new URL('./composer-thread.ts', import.meta.url), { name: 'composer' })
+    const thread = startThread(new URL('./composer-thread.ts', import.meta.url), { name: 'composer' })
     // It does not keep the process alive; the waiting connection does.
     thread.unref()
     thread.on('message', (answer: ComposeAnswer | TemplateQuestion) => {

@@ -1,0 +1,124 @@
+/**
+ * Builds single executables: Node, the server with its packages, the dashboard and SQLite in one file each.
+ *
+ * npm run build:binary                      dist/sterna-linux-x64 or -arm64, for this machine
+ * npm run build:binary -- --arch arm64      for the other; Node for it comes from the npm registry
+ */
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join, relative, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { build, type Plugin } from 'esbuild'
+import { heapFlags } from '../src/server-memory.ts'
+import { buildDashboard } from '../src/http/dashboard-bundle.ts'
+
+const root = resolve(import.meta.dirname, '..')
+const architectures = ['x64', 'arm64']
+/** The modules that threads and child processes run: each is named once, where it is started. */
+const startedModule = /new URL\('(\.\/[\w-]+-(?:thread|process)\.ts)', import\.meta\.url\)/g
+
+const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts') && !name.startsWith('dashboard'))
+  .map((name) => join(root, 'src', name))
+
+/** Each module keeps a URL of its own in the bundle, by which `program.ts` finds its parts. */
+const ownUrls: Plugin = {
+  name: 'own URLs',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      if (!path.startsWith(join(root, 'src'))) return null
+      const url = JSON.stringify(`sea:///${relative(root, path)}`)
+      return { contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', url), loader: 'ts' }
+    })
+  },
+}
+
+async function bundle(entry: string, output: string): Promise<void> {
+  await build({
+    entryPoints: [entry],
+    outfile: output,
+    bundle: true,
+    platform: 'node',
+    target: 'node26',
+    format: 'cjs',
+    // Names stay, so that a stack trace says something.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    keepNames: true,
+    legalComments: 'none',
+    external: ['esbuild'],
+    // Packages only compare it or look beside it for what we do not use.
+    define: { 'import.meta.url': '"file:///sterna"' },
+    plugins: [ownUrls],
+    logLevel: 'warning',
+  })
+}
+
+/** What lies in the executable besides its main script, by its path in the checkout. */
+async function assets(work: string, arch: string): Promise<Record<string, string>> {
+  const packages = [
+    ...['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'].map((name) => `swagger-ui-dist/${name}`),
+    `better-sqlite3/prebuilds/linux-${arch}.node`,
+  ]
+  const folders = ['config', 'src/store/migrations'].flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
+  const files = ['package.json', ...folders, ...packages.map((name) => `node_modules/${name}`)]
+  const found = Object.fromEntries(files.map((name) => [name, join(root, name)]))
+  for (const source of sources) {
+    for (const [, module = ''] of readFileSync(source, 'utf8').matchAll(startedModule)) {
+      const entry = resolve(source, '..', module)
+      const name = relative(root, entry)
+      // A comment may show how a module is named.
+      if (existsSync(entry)) await bundle(entry, (found[name] = join(work, name)))
+    }
+  }
+  for (const [name, content] of (await buildDashboard()) ?? []) {
+    writeFileSync((found[`dist/dashboard/${name}`] = join(work, basename(name))), content)
+  }
+  return found
+}
+
+/** The executable of Node for an architecture, in the version that package.json names. */
+function nodeFor(arch: string, work: string): string {
+  const name = `node-linux-${arch}`
+  const installed = join(root, 'node_modules', name, 'bin/node')
+  if (existsSync(installed)) return installed
+  const { version, integrity } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages[`node_modules/${name}`]
+  const packed = execFileSync('npm', ['pack', '--silent', `${name}@${version}`], { cwd: work, encoding: 'utf8' }).trim()
+  const file = join(work, packed)
+  const found = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`
+  if (found !== integrity) throw new Error(`${name}@${version} is not what package-lock.json names: ${found} instead of ${integrity}.`)
+  execFileSync('tar', ['-xzf', file, '-C', work, 'package/bin/node'])
+  return join(work, 'package/bin/node')
+}
+
+async function buildBinary(arch: string): Promise<void> {
+  const work = mkdtempSync(join(tmpdir(), 'sterna-binary-'))
+  try {
+    const main = join(work, 'main.js')
+    await bundle(join(root, 'bin/binary.js'), main)
+    const output = join(root, 'dist', `sterna-linux-${arch}`)
+    const config = {
+      main,
+      output: join(work, basename(output)),
+      executable: nodeFor(arch, work),
+      disableExperimentalSEAWarning: true,
+      execArgv: heapFlags,
+      execArgvExtension: 'cli',
+      assets: await assets(work, arch),
+    }
+    writeFileSync(join(work, 'sea.json'), JSON.stringify(config))
+    // Its version writes the executable, so it has to be the one inside.
+    execFileSync(nodeFor(process.arch, work), ['--build-sea', join(work, 'sea.json')], { stdio: ['ignore', 'ignore', 'inherit'] })
+    mkdirSync(join(root, 'dist'), { recursive: true })
+    copyFileSync(config.output, output)
+    console.log(`${relative(root, output)}: ${Math.round(statSync(output).size / 1e6)} MB`)
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+}
+
+const { values } = parseArgs({ options: { arch: { type: 'string', default: process.arch } } })
+if (!architectures.includes(values.arch)) throw new Error(`--arch is one of ${architectures.join(', ')}.`)
+await buildBinary(values.arch)

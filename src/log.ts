@@ -1,12 +1,16 @@
 import { destination, pino, stdSerializers } from 'pino'
 
-type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+/** From the most to the least that is written. */
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
+type LogLevel = (typeof logLevels)[number]
 
 /**
  * The log: JSON lines on standard error. Ids go into fields (`messageId`, `recipientId`, `attemptId`), an error into the field `error`. The
  * message is constant, so that equal lines can be counted.
  */
 export interface Log {
+  /** The least level that is written. Other threads log through the main one, so a change applies to all. Absent: it cannot change. */
+  level?: string
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
   warn(fields: object, message: string): void

@@ -178,7 +178,7 @@ async function loadAgain(
 ): Promise<void> {
   try {
     const { reloaded, needRestart } = await relay.reload(loadConfig({ file, env: process.env }))
-    log.level = config.log.level
+    if (reloaded.includes('log.level')) log.level = config.log.level
     log.info({ reloaded }, 'the configuration and the certificate were loaded again')
     if (needRestart.length > 0) log.warn({ needRestart }, 'some settings have changed that take effect after a restart')
   } catch (error) {

@@ -101,13 +101,14 @@ export const accountCommands: Command[] = [
       const name = textOption(input, 'domain')
       const id = name === undefined ? account.id : sendingDomains.get(account.id, name).id
       const change = Object.fromEntries(periods.flatMap((period) => limitOption(input, period)))
-      if (Object.keys(change).length > 0) await quotas.change(id, change)
+      const changed = Object.keys(change).length > 0
+      if (changed) await quotas.change(id, change)
       const json = await quotaObject(id, quotas)
       const rows = periods.map((period) => {
         const { limit, used, remaining, resets_at: resetsAt } = json[period]
         return [period, String(limit ?? 'unlimited'), String(used ?? '-'), String(remaining ?? '-'), resetsAt]
       })
-      return { stdout: table([['PERIOD', 'LIMIT', 'USED', 'REMAINING', 'RESETS'], ...rows]), json, objectId: id }
+      return { stdout: table([['PERIOD', 'LIMIT', 'USED', 'REMAINING', 'RESETS'], ...rows]), json, objectId: id, changed }
     },
   },
   {

@@ -64,8 +64,8 @@ export async function runCommand(
     const { command, input } = parseCommand(request)
     if (!command.run) throw usageFault(`"${command.name}" cannot run inside a server.`)
     const output = await command.run(input, services, client)
-    const { objectId } = output
-    if (!command.reads && !command.recordsItself)
+    const { objectId, changed = true } = output
+    if (!command.reads && !command.recordsItself && changed)
       await services.audit.record(commandChange(command, input, { accounts: services.accounts, objectId }))
     return resultOf(output, input)
   } catch (error) {

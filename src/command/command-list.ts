@@ -9,6 +9,7 @@ import { feedbackCommands } from './feedback-commands.ts'
 import { healthCommands } from './health-command.ts'
 import { importCommands } from './import-commands.ts'
 import { keyCommands } from './key-commands.ts'
+import { logCommands } from './log-commands.ts'
 import { messageCommands } from './message-commands.ts'
 import { queueCommands } from './queue-commands.ts'
 import { reportCommands } from './report-commands.ts'
@@ -30,6 +31,7 @@ export const commandGroups: readonly { title: string; commands: readonly Command
       ...healthCommands,
       ...doctorCommands,
       ...configCommands,
+      ...logCommands,
       ...backupCommands,
       ...upgradeCommands,
       ...rotateCommands,

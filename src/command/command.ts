@@ -43,6 +43,8 @@ export interface CommandOutput<Text extends string | Buffer = string> {
   stderr?: string
   /** The id of what it changed, for the audit log; not needed if the first argument is the id. */
   objectId?: string
+  /** False if it turned out to change nothing, so the audit log leaves it out. */
+  changed?: boolean
   /** Default: 0. */
   exitCode?: number
 }

@@ -1,4 +1,5 @@
 import { defaultBaseUrl } from './base-url.ts'
+import { logLevels } from '../log.ts'
 import * as type from './setting-types.ts'
 
 /** What a default may depend on: the computer's name, and the settings declared above it. */
@@ -471,9 +472,9 @@ export const settings = {
   ),
 
   'log.level': setting(
-    type.choice('debug', 'info', 'warn', 'error', 'silent'),
+    type.choice(...logLevels),
     'info',
-    'What Sterna logs to standard error, as JSON lines.',
+    'What Sterna logs to standard error, as JSON lines. sterna log level changes it in a running server.',
   ),
 } satisfies Record<string, Setting<unknown>>
 

@@ -170,6 +170,7 @@ const elsewhere = [
   'message tail',
   'send-test',
   'webhook test',
+  'log level',
 ]
 const runByMain = [
   'key generate',

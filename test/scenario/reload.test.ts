@@ -1,6 +1,7 @@
+import { execFile } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { connect } from 'node:tls'
 import { expect, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
@@ -8,6 +9,7 @@ import { spawnServer, untilReady } from '../support/spawned-server.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 import { testCertificate } from '../support/test-certificates.ts'
 
+const bin = resolve(import.meta.dirname, '../../bin/sterna.js')
 const loaded = 'the configuration and the certificate were loaded again'
 
 /** The fingerprint of the certificate at a port with TLS. */
@@ -61,4 +63,35 @@ test('SIGHUP loads what may change, says what needs a restart, and a faulty file
   await expect.poll(() => fetch(`http://127.0.0.1:${server.httpPort}/healthz`).then(({ status }) => status)).toBe(200)
   server.child.kill('SIGTERM')
   expect(await server.ended).toBe(0)
+})
+
+test('the log level of a running server changes at once, and a load of the configuration changes it only if the setting did', async () => {
+  const directory = testDirectory()
+  const file = join(directory, 'sterna.yml')
+  const write = (text: string): void => writeFileSync(file, `data_dir: ${directory}\ndns.servers: 127.0.0.1:1\n${text}`)
+  write('log.level: warn\n')
+  const server = await spawnServer(directory, {}, { options: ['--config', file] })
+  const level = async (...argv: string[]): Promise<string> => {
+    const { promise, resolve: done } = Promise.withResolvers<string>()
+    execFile(process.execPath, [bin, 'log', 'level', ...argv, '--config', file], { cwd: directory, env: {} }, (_, stdout, stderr) =>
+      done(stdout + stderr),
+    )
+    return promise
+  }
+  await expect.poll(() => level(), { timeout: 10_000 }).toBe('warn\n')
+  expect(await level('loud')).toContain('It must be one of: debug, info, warn, error, silent.')
+  expect(await level('debug')).toBe('debug\nThe setting log.level is warn; a restart goes back to it.\n')
+  write('log.level: warn\nsuppression.soft_bounces: 3\n')
+  server.child.kill('SIGHUP')
+  await expect.poll(() => server.logged(loaded)).toMatchObject([{ reloaded: ['suppression.soft_bounces'] }])
+  expect(await level()).toMatch(/^debug\n/)
+  write('log.level: error\n')
+  server.child.kill('SIGHUP')
+  await expect.poll(() => level()).toBe('error\n')
+  const lines = server.stderr()
+  expect(await level('warn')).toMatch(/^warn\n/)
+  expect(server.stderr()).toBe(lines)
+  server.child.kill('SIGTERM')
+  await server.ended
+  expect(await level('debug')).toMatch(/^sterna: No server runs on /)
 })

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** Errors of file systems that cannot flush a directory, or open one. */
@@ -48,6 +49,34 @@ export function makeDirectory(path: string): void {
 /** Replaces a file's content atomically. Only its owner may read it. After a power cut it has either the old text or the new. */
 export function replaceFile(path: string, text: string): void {
   withWritten(path, text, (written) => renameSync(written, path))
+}
+
+/** Does what `replaceFile` does, and lets the thread work while the disk does. */
+export async function replaceFileLater(path: string, text: string): Promise<void> {
+  const written = `${path}.${randomBytes(6).toString('hex')}.new`
+  try {
+    const file = await open(written, 'wx', 0o600)
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(written, path)
+    await flushDirectoryLater(dirname(path))
+  } finally {
+    await rm(written, { force: true })
+  }
+}
+
+async function flushDirectoryLater(path: string): Promise<void> {
+  if (process.platform === 'win32') return
+  try {
+    const directory = await open(path, 'r')
+    await directory.sync().finally(() => directory.close())
+  } catch (error) {
+    if (!cannotFlushDirectory.has(codeOf(error))) throw error
+  }
 }
 
 /** Creates a file that only its owner may read. False if it already exists; then it stays unchanged. */

@@ -37,10 +37,13 @@ const messages = {
   backup:
     'The last scheduled backup failed, or the newest one is too old. Mail is not affected. The log has the cause; run sterna backup to see ' +
     'whether the target works again.',
+  certificate:
+    'There is no new certificate for {name}: {problem}. {advice} Sterna keeps trying. Until then clients get the one before, or a ' +
+    'self-signed one, which many refuse.',
 }
 
 /** Faults that do not keep mail from being accepted or delivered. */
-const harmless: ReadonlySet<FaultName> = new Set<FaultName>(['backup'])
+const harmless: ReadonlySet<FaultName> = new Set<FaultName>(['backup', 'certificate'])
 
 export type FaultName = keyof typeof messages
 /** The names of all faults. */

@@ -132,7 +132,7 @@ function defaultOf(name: SettingName, { systemHostname, values, origins }: Known
 function checkTogether(values: Values, origins: Config['origins'], faults: string[]): void {
   const [cert, key] = [values.get('tls.cert'), values.get('tls.key')]
   if ((cert === null) !== (key === null)) faults.push('tls.cert and tls.key belong together: set both or neither.')
-  for (const name of ['tls.cert', 'tls.key', 'delivery.smarthost_ca'] as const) {
+  for (const name of ['tls.cert', 'tls.key', 'delivery.smarthost_ca', 'acme.ca'] as const) {
     const file = values.get(name)
     if (typeof file !== 'string') continue
     try {
@@ -142,6 +142,7 @@ function checkTogether(values: Values, origins: Config['origins'], faults: strin
     }
   }
   checkSmarthost(values, faults)
+  checkAcme(values, faults)
   if (values.get('backup.schedule') !== null && values.get('backup.target') === null) {
     faults.push('backup.schedule: there is no backup.target to make backups at. Set it too.')
   }
@@ -162,6 +163,15 @@ function checkTogether(values: Values, origins: Config['origins'], faults: strin
     faults.push(`operator_email: mail for ${operatorDomain} (${name}) comes to this server and would loop. Use a mailbox elsewhere.`)
     break
   }
+}
+
+function checkAcme(values: Values, faults: string[]): void {
+  if (!String(values.get('acme.directory')).startsWith('https:')) faults.push('acme.directory: it must be an https URL.')
+  if ((values.get('acme.eab_key_id') === null) !== (values.get('acme.eab_key') === null))
+    faults.push('acme.eab_key_id and acme.eab_key belong together: set both or neither.')
+  const hostname = String(values.get('hostname'))
+  if (values.get('acme.enabled') === true && !hostname.includes('.'))
+    faults.push(`acme.enabled: no authority issues a certificate for ${hostname}. Set hostname to the full name of this server.`)
 }
 
 /** A login needs both of its settings, and a smarthost. */

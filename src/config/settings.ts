@@ -214,10 +214,45 @@ export const settings = {
   'tls.cert': setting(
     type.optional(type.path),
     null,
-    'Certificate chain (PEM) for the SMTP and HTTP ports with TLS. Without it, Sterna creates a self-signed certificate in the data ' +
-      'directory. Sterna loads a renewed file within a minute.',
+    'Certificate chain (PEM) for the SMTP and HTTP ports with TLS. Without it, and without acme.enabled, Sterna creates a ' +
+      'self-signed certificate in the data directory. Sterna loads a renewed file within a minute.',
   ),
   'tls.key': setting(type.optional(type.path), null, 'Private key of tls.cert (PEM).'),
+
+  'acme.enabled': setting(
+    type.flag,
+    false,
+    'Gets certificates from an authority over ACME (RFC 8555), and renews them: for hostname, and with http.tls_listen also for the ' +
+      'host of base_url and each tracking host. With true you agree to the terms of service of the authority. Names that tls.cert ' +
+      'covers keep that certificate.',
+  ),
+  'acme.directory': setting(
+    type.webAddress,
+    'https://acme-v02.api.letsencrypt.org/directory',
+    "The URL of the authority's ACME directory; the default is Let's Encrypt.",
+  ),
+  'acme.email': setting(
+    type.optional(type.emailAddress),
+    null,
+    'An address that the authority may write to about your account. Optional with most.',
+  ),
+  'acme.challenges': setting(
+    type.filledList(type.choice('http-01', 'tls-alpn-01')),
+    'http-01,tls-alpn-01',
+    'How to prove that a name is yours; after a failure Sterna tries the next one. http-01 needs port 80 of the name to lead to ' +
+      'http.listen; tls-alpn-01 needs port 443 to lead to http.tls_listen.',
+  ),
+  'acme.ca': setting(
+    type.optional(type.path),
+    null,
+    'Certificates (PEM) that may vouch for acme.directory in addition to the public ones: for an authority of your own.',
+  ),
+  'acme.eab_key_id': setting(
+    type.optional(type.text),
+    null,
+    'The key id of your account at the authority, if it requires external account binding.',
+  ),
+  'acme.eab_key': setting(type.optional(type.secret), null, 'The HMAC key that belongs to acme.eab_key_id, in base64url.'),
 
   'dns.servers': setting(
     type.list(type.nameServer),
@@ -314,7 +349,7 @@ export const settings = {
   'tracking.hosts': setting(
     type.choice('certified', 'always'),
     'certified',
-    "When tracking links use a domain's tracking host instead of base_url: once the certificate of http.tls_listen covers it, or " +
+    "When tracking links use a domain's tracking host instead of base_url: once http.tls_listen has a certificate for it, or " +
       'always. Use always if a proxy has the certificates.',
   ),
   'tracking.scanner_networks': setting(

@@ -31,7 +31,7 @@ export function judgeBaseUrl(baseUrl: string, answer: WebAnswer): Finding {
   if (!baseUrl.startsWith('https:'))
     return say.warning(
       `${baseUrl} is reached without TLS: API keys can be read on the way, and receivers offer no one-click unsubscribe.`,
-      'Put a proxy with TLS in front, or set http.tls_listen with tls.cert and tls.key, and set base_url to the https URL.',
+      'Put a proxy with TLS in front, or set http.tls_listen with acme.enabled or tls.cert and tls.key, and set base_url to the https URL.',
     )
   return say.ok(`${baseUrl} leads to a Sterna server.`)
 }

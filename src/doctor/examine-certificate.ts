@@ -1,5 +1,8 @@
 import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
+import { adviceFor } from '../certificate/acme-advice.ts'
+import type { AttemptState } from '../certificate/attempt-state.ts'
+import { isoTime } from '../iso-time.ts'
 import { type Finding, sayOf } from './finding.ts'
 
 const day = 86_400_000
@@ -8,11 +11,12 @@ const warnBefore = 14 * day
 /**
  * Whether clients can trust the certificate of the ports with TLS.
  * @param pem the chain; null if there is none to read
- * @param isMade true if the server creates and renews it itself
+ * @param isMade true if the server signs and renews it itself
+ * @param isIssued true if the server gets and renews it from an authority
  */
 export function judgeCertificate(
   pem: string | null,
-  { hostname, isMade, now }: { hostname: string; isMade: boolean; now: number },
+  { hostname, isMade, isIssued = false, now }: { hostname: string; isMade: boolean; isIssued?: boolean; now: number },
 ): Finding {
   const say = sayOf('certificate')
   const certificate = pem === null ? null : parse(pem)
@@ -25,7 +29,9 @@ export function judgeCertificate(
   const on = new Date(ends).toISOString().slice(0, 10)
   const renew = isMade
     ? 'Start the server: it creates a new one.'
-    : 'Renew it and put it where tls.cert and tls.key point; the server loads it.'
+    : isIssued
+      ? 'Start the server: it renews the certificate. If that fails, its log says why.'
+      : 'Renew it and put it where tls.cert and tls.key point; the server loads it.'
   if (ends <= now) return say.failed(`The certificate expired on ${on}.`, renew)
   if (Date.parse(certificate.validFrom) > now)
     return say.failed(`The certificate is valid only from ${certificate.validFrom}.`, 'Check the clock, or wait.')
@@ -39,8 +45,8 @@ export function judgeCertificate(
   if (isSelfSigned(certificate) && isMade) {
     return say.warning(
       `Sterna made this self-signed certificate itself, and replaces it before ${on}: apps that verify certificates refuse to send.`,
-      `Set tls.cert and tls.key to a certificate for ${hostname} from a public authority, such as Let's Encrypt, or have your apps trust ` +
-        `tls/self-signed.crt in data_dir (SHA-256 ${certificate.fingerprint256}).`,
+      `Set acme.enabled to get one from Let's Encrypt, or set tls.cert and tls.key to a certificate for ${hostname}, or have your apps ` +
+        `trust tls/self-signed.crt in data_dir (SHA-256 ${certificate.fingerprint256}).`,
     )
   }
   if (isSelfSigned(certificate)) {
@@ -49,7 +55,26 @@ export function judgeCertificate(
       `Set tls.cert and tls.key to a certificate for ${hostname} from a public authority, such as Let's Encrypt.`,
     )
   }
-  return say.ok(`The certificate for ${hostname} is valid until ${on}.`)
+  return say.ok(`The certificate for ${hostname} is valid until ${on}${isIssued ? ', and is renewed before' : ''}.`)
+}
+
+/** names */
+const mostTold = 10
+
+/** The names for which an authority gave us no certificate at the last attempt, and what to do about each. */
+export function judgeAttempts({ names }: Pick<AttemptState, 'names'>, hostname: string): Finding[] {
+  const say = sayOf('certificate')
+  const failing = Object.entries(names).flatMap(([name, { problem, nextAt }]) => (problem ? [{ name, problem, nextAt }] : []))
+  const told = failing
+    .slice(0, mostTold)
+    .map(({ name, problem, nextAt }) =>
+      say[name === hostname ? 'failed' : 'warning'](
+        `There is no new certificate for ${name}: ${problem.detail}`,
+        `${adviceFor(problem)} The next attempt is at ${isoTime(nextAt)}; SIGHUP tries again sooner.`,
+      ),
+    )
+  if (failing.length <= mostTold) return told
+  return [...told, say.warning(`${failing.length - mostTold} more names have no new certificate.`, 'The log has the reason for each.')]
 }
 
 function parse(pem: string): X509Certificate | null {

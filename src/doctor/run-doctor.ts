@@ -6,14 +6,17 @@ import type { Config } from '../config/settings.ts'
 import { judgeOpenFiles } from '../connection/open-files.ts'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
 import type { Health } from '../health.ts'
-import { selfSignedFiles } from '../smtp-server/self-signed-certificate.ts'
+import { acmeDirectory, attemptsFile } from '../certificate/acme-certificates.ts'
+import { readAttempts } from '../certificate/attempt-state.ts'
+import { issuedFile } from '../certificate/issued-certificates.ts'
+import { selfSignedFiles } from '../certificate/self-signed-certificate.ts'
 import { isFullName } from '../smtp/domain-name.ts'
 import { databaseFile } from '../store/data-directory.ts'
 import type { Database } from '../store/database.ts'
 import type { DoctorHost } from './doctor-host.ts'
 import { examineBaseUrl } from './examine-base-url.ts'
 import { examineBlocklists } from './examine-blocklists.ts'
-import { judgeCertificate } from './examine-certificate.ts'
+import { judgeAttempts, judgeCertificate } from './examine-certificate.ts'
 import { judgeClock, judgeClockAgainstLog } from './examine-clock.ts'
 import { judgeDirectory, judgeDisk } from './examine-disk.ts'
 import { type ExaminedDomain, examineDomains, judgeReturnPath } from './examine-domains.ts'
@@ -109,8 +112,16 @@ async function examineReturnPath({ config, resolver, host }: DoctorServices): Pr
 }
 
 async function examineCertificate({ config, clock, host }: DoctorServices): Promise<Finding[]> {
-  const file = config.tls.cert ?? selfSignedFiles(join(config.dataDir, 'tls')).certFile
-  return [judgeCertificate(await host.read(file), { hostname: config.hostname, isMade: config.tls.cert === null, now: clock.now() })]
+  const { hostname, dataDir, tls, acme } = config
+  const directory = acmeDirectory(dataDir)
+  const issued = acme.enabled && tls.cert === null ? await host.read(issuedFile(directory, hostname)) : null
+  const pem = issued ?? (await host.read(tls.cert ?? selfSignedFiles(join(dataDir, 'tls')).certFile))
+  const isMade = tls.cert === null && issued === null
+  const judged = judgeCertificate(pem, { hostname, isMade, isIssued: issued !== null, now: clock.now() })
+  if (!acme.enabled) return [judged]
+  const failing = judgeAttempts(readAttempts(await host.read(attemptsFile(directory))), hostname)
+  // Why there is none says more than that the stand-in is self-signed.
+  return isMade && failing.length > 0 ? failing : [judged, ...failing]
 }
 
 async function examineClock({ config, clock, resolver, host, newestTime }: DoctorServices): Promise<Finding[]> {

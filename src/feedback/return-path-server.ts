@@ -1,3 +1,4 @@
+import type { TlsFiles } from '../certificate/server-certificates.ts'
 import { clientNetwork } from '../ip-address.ts'
 import { minuteMs, RateLimiter } from '../rate-limiter.ts'
 import { openSmtpPorts, type SmtpServer } from '../smtp-server/open-smtp-ports.ts'
@@ -8,8 +9,7 @@ import { ReturnedMailMemory } from './returned-mail-collector.ts'
 import { returnPathRecipient, type ReturnPathContext } from './return-path-recipient.ts'
 
 interface ReturnPathServices extends Omit<ReceiveServices, 'memory' | 'recipientOf'>, Omit<ReturnPathContext, 'now'> {
-  /** Both in PEM. */
-  tls: { key: string; cert: string }
+  tls: TlsFiles
 }
 
 export interface ReturnPathOptions {

@@ -3,9 +3,12 @@ import Koa from 'koa'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { ChallengeAnswers } from '../certificate/challenge-answers.ts'
+import type { TlsFiles } from '../certificate/server-certificates.ts'
 import type { HostPort } from '../config/setting-types.ts'
 import type { SeatFigures } from '../connection/connection-seats.ts'
 import { SternaError } from '../errors.ts'
+import { answerChallenge, tlsOptionsOf } from './answer-challenge.ts'
 import { answer, type AnswerServices } from './answer.ts'
 import type { ApiContext, ApiRouter, ApiState } from './api-state.ts'
 import { authenticate, authenticateKey, type AuthenticateServices } from './authenticate.ts'
@@ -26,6 +29,8 @@ export interface HttpServerServices
   maxConnections: number
   /** Required if `tlsListen` names an address. */
   tls: TlsFiles | null
+  /** What authorities look for when we order certificates; null if we order none. */
+  challenges?: ChallengeAnswers | null
   /** Answers tracking links, and all that comes to tracking hosts. */
   trackingResponder: Pick<TrackingResponder, 'answer'>
   /** The endpoints of the API. */
@@ -36,18 +41,12 @@ export interface HttpServerServices
   dashboard?: Dashboard | null
 }
 
-/** PEM, both. */
-interface TlsFiles {
-  cert: string
-  key: string
-}
-
 export interface HttpServer {
   /** Where it listens; addresses with TLS come last. */
   addresses: AddressInfo[]
   connections(): SeatFigures
   /** Existing connections keep theirs. */
-  useCertificate(tls: TlsFiles): void
+  useCertificate(tls: Pick<TlsFiles, 'cert' | 'key'>): void
   /** Accepts no more connections, lets running requests finish, and cuts off those that have not after `graceMs`. */
   stop(graceMs: number): Promise<void>
 }
@@ -68,7 +67,7 @@ const checkIntervalMs = 500
 export async function startHttpServer(services: HttpServerServices): Promise<HttpServer> {
   let isStopping = false
   const connections = new HttpConnections(services)
-  const handle = guarded(connections, services.trackingResponder, application(services, connections, () => isStopping).callback())
+  const handle = guarded(connections, services, application(services, connections, () => isStopping).callback())
   const servers: Server[] = []
   const options = {
     headersTimeout: headersTimeoutMs,
@@ -85,8 +84,8 @@ export async function startHttpServer(services: HttpServerServices): Promise<Htt
     for (const address of services.listen) await open(createServer(options, handle), 'http.listen', address)
     for (const address of services.tlsListen) {
       if (!services.tls) throw new SternaError('configuration', 'http.tls_listen needs a certificate: set tls.cert and tls.key.')
-      const { cert, key } = services.tls
-      await open(new TlsServer({ ...options, handshakeTimeout: headersTimeoutMs, cert, key }, handle), 'http.tls_listen', address)
+      const tlsOptions = { ...options, handshakeTimeout: headersTimeoutMs, ...tlsOptionsOf(services.tls, services.challenges ?? null) }
+      await open(new TlsServer(tlsOptions, handle), 'http.tls_listen', address)
     }
   } catch (error) {
     await stopServers(servers, 0)
@@ -108,12 +107,13 @@ export async function startHttpServer(services: HttpServerServices): Promise<Htt
 /** What must be handled before the framework gets a request. */
 function guarded(
   connections: HttpConnections,
-  trackingResponder: Pick<TrackingResponder, 'answer'>,
+  { trackingResponder, challenges }: Pick<HttpServerServices, 'trackingResponder' | 'challenges'>,
   handle: RequestListener,
 ): RequestListener {
   return (req, res) => {
     if (!connections.begin(req, res)) return
     req.url = originForm(req.url ?? '/')
+    if (challenges && answerChallenge(req, res, challenges)) return
     if (!trackingResponder.answer(req, res)) handle(req, res)
   }
 }

@@ -98,7 +98,7 @@ const ports = ['http', 'submission', 'return_path'] as const
 export const overdueSteps = ['60', '600', '3600', '21600'] as const
 
 /** Read on request; if one fails, the others are unaffected. */
-export const figureParts = ['health', 'queue', 'webhooks', 'reports', 'disk', 'connections', 'process'] as const
+export const figureParts = ['health', 'queue', 'webhooks', 'reports', 'disk', 'connections', 'certificates', 'process'] as const
 export type FigurePart = (typeof figureParts)[number]
 
 /**
@@ -120,6 +120,7 @@ export const metricTable = {
         'sealed_secrets',
         'restored',
         'backup',
+        'certificate',
       ],
     ],
   ]),
@@ -239,6 +240,14 @@ export const metricTable = {
   failedBackups: counter('sterna_backup_failures_total', 'Scheduled backups that failed.'),
   diskFree: gauge('sterna_disk_free_bytes', 'Free space on the file system of the data directory.'),
   diskSize: gauge('sterna_disk_size_bytes', 'Size of that file system.'),
+
+  certificateExpiry: gauge(
+    'sterna_certificate_expiry_timestamp_seconds',
+    'When the certificate that clients get expires, in Unix time: for hostname (server), for the host of base_url over HTTPS (web), and ' +
+      'the first to expire of the tracking hosts that have one (tracking).',
+    [['role', ['server', 'web', 'tracking']]],
+  ),
+  certificatesFailing: gauge('sterna_certificates_failing', 'Names for which the last attempt to get a certificate over ACME failed.'),
 
   loopDelay: histogram('sterna_event_loop_delay_seconds', 'Delay of timers on the main thread, measured 50 times a second.', shortBounds),
   loopBusy: counter('sterna_event_loop_busy_seconds_total', 'Time that the main thread has been busy; its rate is the utilization.'),

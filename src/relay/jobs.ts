@@ -11,8 +11,8 @@ import type { Services } from './services.ts'
 import type { Stop } from './stop.ts'
 
 /** Starts the jobs that run every minute. */
-export function startJobs(services: Services, { certificate, previews, refusedLogins }: Listeners, stops: Stop[]): Scheduler {
-  const { core, rollup, returnedMail, erasures, uploads } = services
+export function startJobs(services: Services, { previews, refusedLogins }: Listeners, stops: Stop[]): Scheduler {
+  const { core, certificates, rollup, returnedMail, erasures, uploads } = services
   const { config, clock, log, db, upkeep, backups, apiKeys, audit, people, sendingDomains } = core
   const cron = '* * * * *'
   const kept = {
@@ -45,7 +45,8 @@ export function startJobs(services: Services, { certificate, previews, refusedLo
         cron,
         run: async () => removeUpgradeBackups(config.dataDir, clock.now() - config.upgrade.keepBackup),
       },
-      { name: 'certificate', cron, run: () => certificate.look() },
+      { name: 'certificate', cron, run: () => certificates.renewal.look() },
+      { name: 'certificates from the authority', cron, run: async () => certificates.acme?.look() },
       { name: 'refused logins', cron, run: async () => refusedLogins.tell() },
       { name: 'old previews', cron, run: async () => previews.sweep() },
       ...(config.backup.schedule === null ? [] : [{ name: 'backup', cron: config.backup.schedule, run: () => backups.runScheduled() }]),

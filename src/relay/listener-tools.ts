@@ -1,11 +1,9 @@
-import { join } from 'node:path'
 import { RefusedLogins } from '../account/refused-logins.ts'
 import type { Core } from '../core.ts'
 import { EmailComposer } from '../http/api/email-composer.ts'
 import { Previews } from '../http/previews.ts'
 import { RateLimit } from '../http/rate-limit.ts'
 import { startMessageParser, type MessageParser } from '../message/message-parser.ts'
-import { loadOrMakeCertificate, type Certificate } from '../smtp-server/self-signed-certificate.ts'
 import { unsubscribeKeys } from '../suppression/unsubscribe-token.ts'
 import { WebhookPoster } from '../webhook/post-webhook.ts'
 import type { Stop } from './stop.ts'
@@ -21,7 +19,6 @@ export interface ListenerTools {
   linkVisitor: WebhookPoster
   rateLimit: RateLimit
   refusedLogins: RefusedLogins
-  tls: Certificate
 }
 
 export async function startTools(core: Core, stops: Stop[]): Promise<ListenerTools> {
@@ -34,23 +31,10 @@ export async function startTools(core: Core, stops: Stop[]): Promise<ListenerToo
   const rateLimit = new RateLimit(core, { plans: config.plans, defaultPlan: config.accounts.defaultPlan })
   await rateLimit.start()
   stops.push(() => rateLimit.stop())
-  const tls = await certificateFor(core)
-  if (tls.origin === 'made') {
-    log.warn({ fingerprint: tls.fingerprint }, 'made a self-signed certificate: set tls.cert and tls.key to one that clients trust')
-  }
   const { allowPrivateAddresses } = config.webhooks
   const linkVisitor = new WebhookPoster(core, { allowPrivateAddresses, timeoutMs: linkTimeoutMs })
   stops.push(() => linkVisitor.close())
   const refusedLogins = new RefusedLogins(log)
   stops.push(() => refusedLogins.tell())
-  return { messageParser, composer, previews: new Previews(clock), linkVisitor, rateLimit, refusedLogins, tls }
+  return { messageParser, composer, previews: new Previews(clock), linkVisitor, rateLimit, refusedLogins }
 }
-
-export const certificateFor = ({ config, clock }: Core): Promise<Certificate> =>
-  loadOrMakeCertificate({
-    certFile: config.tls.cert,
-    keyFile: config.tls.key,
-    directory: join(config.dataDir, 'tls'),
-    hostname: config.hostname,
-    now: clock.now(),
-  })

@@ -4,11 +4,10 @@ import { connectionFigures } from '../connection/connection-figures.ts'
 import { startReturnPathServer } from '../feedback/return-path-server.ts'
 import { startMetricsListener, type MetricsListener } from '../http/metrics-listener.ts'
 import type { Previews } from '../http/previews.ts'
-import { CertificateRenewal } from '../smtp-server/certificate-renewal.ts'
 import type { SmtpServer } from '../smtp-server/open-smtp-ports.ts'
 import { startSubmissionServer } from '../submission/submission-server.ts'
-import type { Certificate } from '../smtp-server/self-signed-certificate.ts'
-import { certificateFor, startTools, type ListenerTools } from './listener-tools.ts'
+import type { TlsFiles } from '../certificate/server-certificates.ts'
+import { startTools, type ListenerTools } from './listener-tools.ts'
 import { openHttp } from './http-listener.ts'
 import type { Services } from './services.ts'
 import type { Stop } from './stop.ts'
@@ -26,37 +25,31 @@ export interface ListenAddresses {
 
 export interface Listeners {
   addresses: ListenAddresses
-  certificate: CertificateRenewal
   previews: Previews
   refusedLogins: RefusedLogins
 }
 
 /** Opens SMTP submission, the return path and HTTP. */
 export async function openListeners(services: Services, stops: Stop[]): Promise<Listeners> {
-  const { core, certified } = services
+  const { core, certificates } = services
   const tools = await startTools(core, stops)
-  const { tls, previews, refusedLogins } = tools
-  const listeners: { useCertificate(tls: Certificate): void; stop(graceMs: number): Promise<void> }[] = []
+  const { previews, refusedLogins } = tools
+  const listeners: { useCertificate(tls: TlsFiles): void; stop(graceMs: number): Promise<void> }[] = []
   stops.push(() => Promise.all(listeners.map((listener) => listener.stop(graceMs))))
   const submission = await openSubmission(services, tools)
   listeners.push(submission)
-  const returnPath = await openReturnPath(services, tools)
+  const returnPath = await openReturnPath(services)
   listeners.push(returnPath)
   const http = await openHttp(services, tools, stops)
   listeners.push(http)
-  certified.useCertificate(tls)
   core.metricsPage.add(connectionFigures(core.metrics, { http, submission, return_path: returnPath }))
   const metrics = await openMetrics(services)
   stops.push(() => metrics.stop())
-  const certificate = new CertificateRenewal(tls, {
-    load: () => certificateFor(core),
-    use(renewed) {
-      for (const listener of [...listeners, certified]) listener.useCertificate(renewed)
-    },
-    log: core.log,
-  })
+  certificates.users.push((tls) => listeners.forEach((listener) => listener.useCertificate(tls)))
+  // Not before the ports are open: authorities connect to them.
+  void certificates.acme?.look()
   const addresses = { http: http.addresses, submission: submission.addresses, returnPath: returnPath.addresses, metrics: metrics.addresses }
-  return { addresses, certificate, previews, refusedLogins }
+  return { addresses, previews, refusedLogins }
 }
 
 const openMetrics = ({ core: { config, log, metricsPage }, version }: Services): Promise<MetricsListener> =>
@@ -67,10 +60,10 @@ const openMetrics = ({ core: { config, log, metricsPage }, version }: Services):
     text: () => metricsPage.text(version),
   })
 
-function openSubmission({ core, intake, space, shares }: Services, { tls, refusedLogins }: ListenerTools): Promise<SmtpServer> {
+function openSubmission({ core, certificates, intake, space, shares }: Services, { refusedLogins }: ListenerTools): Promise<SmtpServer> {
   const { config, clock, log, metrics, apiKeys } = core
   return startSubmissionServer(
-    { clock, log, metrics, tls, space, accept: intake.accept, apiKeys, refusedLogins },
+    { clock, log, metrics, tls: certificates.server.files, space, accept: intake.accept, apiKeys, refusedLogins },
     {
       hostname: config.hostname,
       maxMessageBytes: config.messageSizeLimit,
@@ -81,7 +74,7 @@ function openSubmission({ core, intake, space, shares }: Services, { tls, refuse
   )
 }
 
-function openReturnPath({ core, space, returnedMail, shares }: Services, { tls }: ListenerTools): Promise<SmtpServer> {
+function openReturnPath({ core, certificates, space, returnedMail, shares }: Services): Promise<SmtpServer> {
   const { config, clock, log, metrics, secrets, sendingDomains } = core
   const ownNames = new Set([config.hostname, config.returnPath.domain])
   const isOurs = (domain: string): boolean => ownNames.has(domain) || sendingDomains.isReturnPath(domain)
@@ -89,7 +82,7 @@ function openReturnPath({ core, space, returnedMail, shares }: Services, { tls }
     clock,
     log,
     metrics,
-    tls,
+    tls: certificates.server.files,
     space,
     returnedMail,
     isOurs,

@@ -43,7 +43,8 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     const serving = { accept: intake.accept, follower, sendSample: webhooks.sendSample }
     const reload = async (next: Config): Promise<ConfigChanges> => {
       const changes = takeOver(config, next)
-      await listeners.certificate.look()
+      await services.certificates.renewal.look()
+      void services.certificates.acme?.retry()
       return changes
     }
     const parts = commandPartsOf(core, { webhooks: webhooks.list, queueAdmin, erasures, serving })

@@ -21,10 +21,10 @@ import { FreeSpace } from '../submission/free-space.ts'
 import { openIntake, type Intake } from '../submission/intake.ts'
 import { SystemMailer } from '../submission/system-mail.ts'
 import { Uploads } from '../submission/upload.ts'
-import { CertifiedNames } from '../tracking/certified-names.ts'
 import { judgeHits } from '../tracking/judge-hits.ts'
 import { openWebhooks, type Webhooks } from '../webhook/open-webhooks.ts'
 import { webhookFigures } from '../webhook/webhook-figures.ts'
+import { openCertificates, type Certificates } from './open-certificates.ts'
 import { openFeedback } from './open-feedback.ts'
 import { startQueue } from './start-queue.ts'
 import type { Stop } from './stop.ts'
@@ -50,8 +50,7 @@ export interface Services extends Given {
   queueAdmin: QueueAdmin
   erasures: Erasures
   hits: HitRecorder
-  /** Names for which browsers find a valid certificate. */
-  certified: CertifiedNames
+  certificates: Certificates
   space: FreeSpace
   uploads: Uploads
   intake: Intake
@@ -67,8 +66,10 @@ export async function startServices(core: Core, given: Given, stops: Stop[]): Pr
   await watch.start()
   stops.push(() => watch.stop())
   const webhooks = await startWebhooks(core, given.shares, stops)
-  const certified = new CertifiedNames(config.http.tlsListen.length > 0)
-  const queue = await startQueue(core, { shares: given.shares, certified }, stops)
+  const certificates = await openCertificates(core, given.version, stops)
+  // Browsers see only the certificates of HTTP.
+  const isCertified = (host: string): boolean => config.http.tlsListen.length > 0 && certificates.server.covers(host)
+  const queue = await startQueue(core, { shares: given.shares, isCertified }, stops)
   const hits = startHits(core, stops)
   addFigures(core, queue, stops)
   const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
@@ -97,7 +98,7 @@ export async function startServices(core: Core, given: Given, stops: Stop[]): Pr
     queueAdmin,
     erasures,
     hits,
-    certified,
+    certificates,
     space,
     uploads,
     intake,

@@ -8,7 +8,6 @@ import { ResolverWatch } from '../delivery/resolver-watch.ts'
 import { isClockBehind } from '../event/newest-time.ts'
 import { QueueRunner } from '../queue/queue-runner.ts'
 import { unsubscribeKeys } from '../suppression/unsubscribe-token.ts'
-import type { CertifiedNames } from '../tracking/certified-names.ts'
 import { TrackingLinks } from '../tracking/tracking-links.ts'
 import { trackingKeys } from '../tracking/tracking-token.ts'
 import type { Stop } from './stop.ts'
@@ -19,7 +18,7 @@ const graceMs = 4_000
 /** Starts the delivery threads, and then the queue. */
 export async function startQueue(
   core: Core,
-  { shares, certified }: { shares: ConnectionShares; certified: CertifiedNames },
+  { shares, isCertified }: { shares: ConnectionShares; isCertified: (host: string) => boolean },
   stops: Stop[],
 ): Promise<QueueRunner> {
   const { config, health, log, metrics, metricsPage } = core
@@ -38,7 +37,7 @@ export async function startQueue(
       login: (reason) => health.set('smarthost_login', reason !== null, { reason }),
     },
   )
-  const queue = newQueue(core, { delivery, resolverWatch, envelopes: jobEnvelopes(core, { delivery, certified }) })
+  const queue = newQueue(core, { delivery, resolverWatch, envelopes: jobEnvelopes(core, { delivery, isCertified }) })
   // Before the queue writes anything.
   const isBehind = await isClockBehind(core)
   core.accounts.onResumed((accountId) => queue.accountResumed(accountId))
@@ -51,7 +50,7 @@ export async function startQueue(
 /** What delivery needs to know about a message in addition to the queue's data. */
 function jobEnvelopes(
   { config, secrets, sendingDomains }: Core,
-  { delivery, certified }: { delivery: Delivery; certified: CertifiedNames },
+  { delivery, isCertified }: { delivery: Delivery; isCertified: (host: string) => boolean },
 ): JobEnvelopes {
   const { baseUrl, tracking } = config
   const identity = new MessageIdentity({
@@ -59,8 +58,12 @@ function jobEnvelopes(
     unsubscribe: { keys: unsubscribeKeys(secrets.deriveKey), baseUrl },
     feedbackSender: config.delivery.feedbackSender,
   })
-  const isCertified = (host: string): boolean => tracking.hosts === 'always' || certified.covers(host)
-  const links = new TrackingLinks({ keys: trackingKeys(secrets.deriveKey), baseUrl, hiddenLink: tracking.hiddenLink, isCertified })
+  const links = new TrackingLinks({
+    keys: trackingKeys(secrets.deriveKey),
+    baseUrl,
+    hiddenLink: tracking.hiddenLink,
+    isCertified: (host) => tracking.hosts === 'always' || isCertified(host),
+  })
   return new JobEnvelopes({ identity, sendingDomains, delivery, tracking: links })
 }
 

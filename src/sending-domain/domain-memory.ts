@@ -77,6 +77,11 @@ export abstract class DomainMemory {
     return this.#trackingHosts.get(host)?.appLinks ?? null
   }
 
+  /** The hosts whose records were found, of domains that were once verified. */
+  get trackingHosts(): string[] {
+    return [...this.#trackingHosts.keys()]
+  }
+
   protected forget(domain: Domain): void {
     this.#byId.delete(domain.id)
     this.#senders.delete(domain.id)

@@ -38,7 +38,7 @@ export interface SmtpServer {
   addresses: AddressInfo[]
   connections(): SeatFigures
   /** PEM, both; open connections keep theirs. */
-  useCertificate(tls: SmtpPortSettings['tls']): void
+  useCertificate(tls: Pick<SmtpPortSettings['tls'], 'cert' | 'key'>): void
   /** Accepts no more connections or messages; arriving messages get `graceMs` to be accepted. */
   stop(graceMs: number): Promise<void>
 }
@@ -74,6 +74,6 @@ export async function openSmtpPorts<User>(
       throw listenFault(setting, { host, port }, error)
     }
   }
-  const useCertificate = (tls: SmtpPortSettings['tls']): void => listeners.forEach((listener) => listener.useCertificate(tls))
+  const useCertificate: SmtpServer['useCertificate'] = (tls) => listeners.forEach((listener) => listener.useCertificate(tls))
   return { addresses, connections: () => seats.figures, useCertificate, stop }
 }

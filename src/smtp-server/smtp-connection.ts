@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { SMTPServer } from 'smtp-server'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import type { TlsFiles } from '../certificate/server-certificates.ts'
 import type { ConnectionSeats, Seat } from '../connection/connection-seats.ts'
 import type { MinimumRate } from '../connection/minimum-rate.ts'
 import type { Log } from '../log.ts'
@@ -17,8 +18,8 @@ export interface SmtpPortSettings extends SessionSettings {
   hostname: string
   /** True: TLS from the first byte. False: STARTTLS. */
   implicitTls: boolean
-  /** PEM, both; there is no default, because the library's own key is public. */
-  tls: { key: string; cert: string }
+  /** There is no default, because the library's own key is public. */
+  tls: TlsFiles
   allowPlaintextAuthOnLoopback: boolean
   /** Whether we believe the PROXY header of this address. */
   isProxy(address: string): boolean

@@ -47,7 +47,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
   }
 
   /** PEM, both; for new connections. */
-  useCertificate({ cert, key }: SmtpPortSettings['tls']): void {
+  useCertificate({ cert, key }: Pick<SmtpPortSettings['tls'], 'cert' | 'key'>): void {
     this.updateSecureContext({ cert, key })
   }
 
@@ -188,6 +188,7 @@ const libraryOptions = (settings: SmtpPortSettings, needsNoLogin: boolean): SMTP
   secure: settings.implicitTls,
   key: settings.tls.key,
   cert: settings.tls.cert,
+  SNICallback: (name, done) => done(null, settings.tls.contextFor?.(name)),
   // The library would offer TLS 1.0.
   minVersion: 'TLSv1.2',
   authMethods: needsNoLogin ? [] : ['PLAIN', 'LOGIN'],

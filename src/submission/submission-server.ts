@@ -1,5 +1,6 @@
 import type { ApiKeys, AuthenticatedKey } from '../account/api-keys.ts'
 import type { RefusedLogins } from '../account/refused-logins.ts'
+import type { TlsFiles } from '../certificate/server-certificates.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { minuteMs, RateLimiter } from '../rate-limiter.ts'
 import { openSmtpPorts, type SmtpServer } from '../smtp-server/open-smtp-ports.ts'
@@ -17,8 +18,7 @@ interface SubmissionServerServices extends Omit<ReceiveServices, 'mayStillSend'>
   refusedLogins: Pick<RefusedLogins, 'note'>
   space: Pick<FreeSpace, 'has'>
   metrics: Pick<Metrics, 'refused' | 'rateLimits'>
-  /** PEM, both. */
-  tls: { key: string; cert: string }
+  tls: TlsFiles
 }
 
 interface ListenPlace {

@@ -9,7 +9,7 @@ import { judgeHostName, judgeReverse, sendingAddresses } from '../../src/doctor/
 import { reverseName } from '../../src/ip-address.ts'
 import { judgeTries } from '../../src/doctor/examine-port-25.ts'
 import { judgeReturnPort, judgeWayBack } from '../../src/doctor/examine-way-back.ts'
-import { loadOrMakeCertificate } from '../../src/smtp-server/self-signed-certificate.ts'
+import { loadOrMakeCertificate } from '../../src/certificate/self-signed-certificate.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 import { testCertificate } from '../support/test-certificates.ts'
 

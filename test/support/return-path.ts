@@ -4,7 +4,7 @@ import { startReturnPathServer, type ReturnPathOptions } from '../../src/feedbac
 import { silentLog } from '../../src/log.ts'
 import { metricsOf } from '../../src/metrics/metrics.ts'
 import { encodeToken, type TokenPurpose } from '../../src/smtp/verp.ts'
-import { loadOrMakeCertificate } from '../../src/smtp-server/self-signed-certificate.ts'
+import { loadOrMakeCertificate } from '../../src/certificate/self-signed-certificate.ts'
 import { openDatabase } from '../../src/store/sqlite-database.ts'
 import { onFileFinished } from './file-finished.ts'
 import { settableClock } from './settable-clock.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { connect, createServer } from 'node:tls'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { loadOrMakeCertificate } from '../../src/smtp-server/self-signed-certificate.ts'
+import { loadOrMakeCertificate } from '../../src/certificate/self-signed-certificate.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
 const dayMs = 86_400_000

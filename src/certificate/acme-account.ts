@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { replaceFileLater } from '../durable-file.ts'
+import type { Log } from '../log.ts'
+import { AcmeSession, type AcmeAuthority, type ExternalAccount } from './acme-session.ts'
+import { newKeyPair, pemOf } from './signing-request.ts'
+
+interface AccountSettings {
+  authority: AcmeAuthority
+  /** Where the account is kept. */
+  directory: string
+  /** Whom the authority may write to; null: nobody. */
+  email: string | null
+  externalAccount: ExternalAccount | null
+  log: Log
+}
+
+/** In `account.json`. */
+interface StoredAccount {
+  /** The directory of its authority. */
+  directory: string
+  /** Null until the authority has made it. */
+  url: string | null
+  /** PEM */
+  key: string
+}
+
+/**
+ * Opens our account, or makes one if there is none at this authority or it cannot be read (RFC 8555 7.3).
+ * @param isOver true if the authority no longer accepts the kept account
+ * @throws AcmeProblem
+ */
+export async function openAccount(settings: AccountSettings, isOver = false): Promise<AcmeSession> {
+  const { authority, directory } = settings
+  const file = join(directory, 'account.json')
+  const stored = isOver ? null : await readAccount(file, authority)
+  if (stored !== null && stored.url !== null) {
+    stored.session.account = stored.url
+    return stored.session
+  }
+  const key = stored?.key ?? pemOf(await newKeyPair())
+  const session = stored?.session ?? new AcmeSession(authority, key)
+  const keep = (url: string | null): Promise<void> =>
+    replaceFileLater(file, `${JSON.stringify({ directory: authority.directory, url, key } satisfies StoredAccount)}\n`)
+  // Kept first: if we stop now, the next start finds the same account.
+  await keep(null)
+  session.account = await register(session, settings)
+  await keep(session.account)
+  return session
+}
+
+async function readAccount(file: string, authority: AcmeAuthority): Promise<(StoredAccount & { session: AcmeSession }) | null> {
+  try {
+    const stored = JSON.parse(await readFile(file, 'utf8')) as StoredAccount
+    return stored.directory === authority.directory ? { ...stored, session: new AcmeSession(authority, stored.key) } : null
+  } catch {
+    return null
+  }
+}
+
+async function register(session: AcmeSession, { authority, email, externalAccount, log }: AccountSettings): Promise<string | null> {
+  const terms = await session.terms()
+  const { location } = await session.post(await session.urlOf('newAccount'), {
+    termsOfServiceAgreed: true,
+    ...(email === null ? {} : { contact: [`mailto:${email}`] }),
+    ...(externalAccount === null ? {} : { externalAccountBinding: await session.binding(externalAccount) }),
+  })
+  log.info({ directory: authority.directory, terms }, 'made an account at the certificate authority, and agreed to its terms of service')
+  return location
+}

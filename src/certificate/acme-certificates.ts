@@ -1,0 +1,243 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SecureContext } from 'node:tls'
+import type { Clock } from '../clock.ts'
+import { replaceFileLater } from '../durable-file.ts'
+import { messageOf } from '../errors.ts'
+import { isoTime } from '../iso-time.ts'
+import type { Health } from '../health.ts'
+import type { Log } from '../log.ts'
+import type { Resolver } from '../resolver.ts'
+import { openAccount } from './acme-account.ts'
+import { adviceFor } from './acme-advice.ts'
+import { fillOrder, placeOrder, type Order } from './acme-order.ts'
+import { AcmeProblem } from './acme-problem.ts'
+import type { AcmeSession, ExternalAccount } from './acme-session.ts'
+import * as attempts from './attempt-state.ts'
+import { ChallengeAnswers, type ChallengeType } from './challenge-answers.ts'
+import { IssuedCertificates, type IssuedCertificate } from './issued-certificates.ts'
+
+interface AcmeServices {
+  clock: Pick<Clock, 'now'>
+  log: Log
+  health: Pick<Health, 'set'>
+  resolver: Pick<Resolver, 'a' | 'aaaa'>
+  /** From 0 to 1. */
+  random(): number
+}
+
+export interface AcmeSettings {
+  /** URL of the authority's directory. */
+  authority: string
+  /** See `AcmeAuthority`. */
+  ca: string | null
+  email: string | null
+  externalAccount: ExternalAccount | null
+  /** In order of preference; after a failure the next one is tried. */
+  challenges: ChallengeType[]
+  /** Where certificates, the account and the state are kept. */
+  directory: string
+  userAgent: string
+  /** The names to have certificates for, the most important first. Never a name that a stranger chose. */
+  wanted(): string[]
+  /** Those whose failure is a fault of the server. */
+  ownNames: ReadonlySet<string>
+}
+
+/** The files of an authority's certificates, below the data directory. */
+export const acmeDirectory = (dataDir: string): string => join(dataDir, 'tls', 'acme')
+export const attemptsFile = (directory: string): string => join(directory, 'attempts.json')
+
+/** Renewals that fail before anybody is told; there are weeks left. */
+const failuresBeforeFault = 3
+/** A kept account that the authority refuses is replaced at most this often, ms. */
+const replaceAccountEvery = 6 * 3_600_000
+
+/** Gets certificates from an authority over ACME (RFC 8555), keeps them, and renews them. */
+export class AcmeCertificates {
+  readonly answers = new ChallengeAnswers()
+  readonly #services: AcmeServices
+  readonly #settings: AcmeSettings
+  readonly #issued: IssuedCertificates
+  readonly #stopping = new AbortController()
+  #state = attempts.noAttempts
+  #session: AcmeSession | null = null
+  #replacedAt = -Infinity
+  #looking: Promise<void> | null = null
+  /** Called when there is a new certificate for a name. */
+  onIssued: (name: string) => void = () => {}
+
+  constructor(services: AcmeServices, settings: AcmeSettings) {
+    this.#services = services
+    this.#settings = settings
+    this.#issued = new IssuedCertificates(settings.directory, services.log)
+  }
+
+  /** Reads what is kept. Never fails because of a damaged file. */
+  async load(): Promise<void> {
+    await this.#issued.load()
+    this.#state = attempts.readAttempts(await readFile(attemptsFile(this.#settings.directory), 'utf8').catch(() => null))
+  }
+
+  /** A valid certificate for this name, or null. */
+  certificateFor(name: string): IssuedCertificate | null {
+    const found = this.#issued.get(name)
+    return found && found.expiresAt > this.#services.clock.now() ? found : null
+  }
+
+  contextFor(name: string): SecureContext | undefined {
+    return this.#issued.contextFor(name, this.#services.clock.now())
+  }
+
+  /** How many names wait for a certificate after a failure. */
+  get failing(): number {
+    const wanted = new Set(this.#settings.wanted())
+    return Object.keys(this.#state.names).filter((name) => wanted.has(name)).length
+  }
+
+  /** A fault is reported once a name of ours has no certificate, or could not be renewed for a while. */
+  #tellHealth(): void {
+    const { names, pause } = this.#state
+    const wanted = new Set(this.#settings.wanted())
+    const [failing] = Object.entries(names).flatMap(([name, { failures, problem }]) => {
+      const isOurs = wanted.has(name) && this.#settings.ownNames.has(name)
+      const isLasting = Math.max(failures, pause?.failures ?? 0) >= failuresBeforeFault || this.certificateFor(name) === null
+      return isOurs && isLasting && problem ? [{ name, problem }] : []
+    })
+    const details = failing && {
+      name: failing.name,
+      problem: failing.problem.detail.replace(/\.$/, ''),
+      advice: adviceFor(failing.problem),
+    }
+    this.#services.health.set('certificate', details !== undefined, details)
+  }
+
+  /** Orders what is due, one name after the other. A second call while one runs waits for it. Never rejects. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look()
+      .catch((error: unknown) => {
+        if (!this.#isStopping) this.#services.log.error({ problem: messageOf(error) }, 'certificates could not be looked after')
+      })
+      .finally(() => {
+        this.#looking = null
+        if (!this.#isStopping) this.#tellHealth()
+      })
+    return this.#looking
+  }
+
+  /** What failed a while ago is tried at once: the operator may have mended it. */
+  async retry(): Promise<void> {
+    this.#state = attempts.hasten(this.#state)
+    await this.look()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#looking
+  }
+
+  get #isStopping(): boolean {
+    return this.#stopping.signal.aborted
+  }
+
+  async #look(): Promise<void> {
+    const { clock } = this.#services
+    await this.#tidy()
+    for (const name of this.#settings.wanted()) {
+      const now = clock.now()
+      if (this.#isStopping || attempts.freeAt(this.#state, now) > now) return
+      if (this.#isDue(name, now)) await this.#attempt(name)
+    }
+  }
+
+  #isDue(name: string, now: number): boolean {
+    const failing = this.#state.names[name]
+    if (failing) return failing.nextAt <= now
+    const issued = this.#issued.get(name)
+    return issued === null || attempts.renewAt(issued) <= now
+  }
+
+  /** Forgets names that are no longer wanted; their certificates once they have expired. */
+  async #tidy(): Promise<void> {
+    const wanted = new Set(this.#settings.wanted())
+    const now = this.#services.clock.now()
+    for (const name of this.#issued.names) {
+      if (!wanted.has(name) && (this.#issued.get(name)?.expiresAt ?? 0) <= now) await this.#issued.forget(name)
+    }
+    const gone = Object.keys(this.#state.names).filter((name) => !wanted.has(name))
+    if (gone.length > 0) await this.#keepState(gone.reduce((state, name) => attempts.withoutName(state, name), this.#state))
+  }
+
+  async #attempt(name: string): Promise<void> {
+    const { clock, log, random } = this.#services
+    const type = attempts.challengeFor(this.#state, name, this.#settings.challenges)
+    await this.#keepState(attempts.beginAttempt(this.#state, name, { now: clock.now(), random: random() }))
+    let challenge: ChallengeType | null = null
+    try {
+      await this.#resolve(name)
+      const order = await this.#order(name)
+      challenge = type
+      const { session, signal } = { session: await this.#open(), signal: this.#stopping.signal }
+      const made = await fillOrder(order, type, { session, answers: this.answers, signal, now: () => clock.now() })
+      const { fingerprint, expiresAt } = await this.#issued.keep(name, made, clock.now())
+      await this.#keepState(attempts.endAttempt(this.#state, name, type))
+      log.info({ name, challenge, fingerprint, expiresAt: isoTime(expiresAt) }, 'got a certificate')
+      this.onIssued(name)
+    } catch (error) {
+      if (!this.#isStopping) await this.#failed(name, challenge, error)
+    }
+  }
+
+  async #failed(name: string, challenge: ChallengeType | null, error: unknown): Promise<void> {
+    const { clock, log, random } = this.#services
+    const problem = error instanceof AcmeProblem ? error : new AcmeProblem('internal', messageOf(error), { cause: error })
+    // The directory and the account may have changed.
+    this.#session = null
+    await this.#keepState(attempts.failAttempt(this.#state, { name, challenge, problem, now: clock.now(), random: random() }))
+    const { nextAt = clock.now() } = this.#state.names[name] ?? {}
+    const told = { type: problem.type, detail: problem.message, challenge }
+    log.warn({ name, ...told, nextAttempt: isoTime(nextAt) }, `no certificate: ${problem.message.replace(/\.$/, '')}. ${adviceFor(told)}`)
+  }
+
+  /** A name without an address cannot be validated; asking would only count towards the authority's limits. */
+  async #resolve(name: string): Promise<void> {
+    const { resolver } = this.#services
+    const found = await Promise.all([resolver.a(name), resolver.aaaa(name)])
+    if (found.some(({ records }) => records.length > 0)) return
+    const isUnknown = found.some(({ status }) => status === 'servfail')
+    throw new AcmeProblem('dns', isUnknown ? `the DNS does not answer for ${name}` : `${name} has no address in the DNS`)
+  }
+
+  async #open(): Promise<AcmeSession> {
+    return (this.#session ??= await openAccount(this.#accountSettings))
+  }
+
+  /** Places an order; if the authority no longer knows the account, or has closed it, with a new account. */
+  async #order(name: string): Promise<Order> {
+    const { clock, log } = this.#services
+    const session = await this.#open()
+    await this.#keepState(attempts.countOrder(this.#state, clock.now()))
+    try {
+      return await placeOrder(name, session)
+    } catch (error) {
+      const isOver = error instanceof AcmeProblem && ['accountDoesNotExist', 'unauthorized'].includes(error.type)
+      if (!isOver) throw error
+      if (clock.now() - this.#replacedAt < replaceAccountEvery) throw new AcmeProblem('account', error.message, { cause: error })
+      this.#replacedAt = clock.now()
+      log.warn({ problem: error.message }, 'the certificate authority no longer accepts our account: making a new one')
+      this.#session = await openAccount(this.#accountSettings, true)
+      return placeOrder(name, this.#session)
+    }
+  }
+
+  get #accountSettings(): Parameters<typeof openAccount>[0] {
+    const { authority, ca, email, externalAccount, directory, userAgent } = this.#settings
+    const signal = this.#stopping.signal
+    return { authority: { directory: authority, ca, userAgent, signal }, directory, email, externalAccount, log: this.#services.log }
+  }
+
+  async #keepState(state: attempts.AttemptState): Promise<void> {
+    this.#state = state
+    await replaceFileLater(attemptsFile(this.#settings.directory), `${JSON.stringify(state)}\n`)
+  }
+}

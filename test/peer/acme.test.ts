@@ -1,0 +1,194 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { connect as connectTcp, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { connect, type TLSSocket } from 'node:tls'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../../bench/free-port.ts'
+import { AcmeSession } from '../../src/certificate/acme-session.ts'
+import { createLog } from '../../src/log.ts'
+import { startFakeDns, type FakeDns, type FakeZone } from '../support/fake-dns.ts'
+import { startPebble, type Pebble } from '../support/pebble.ts'
+import { settableClock } from '../support/settable-clock.ts'
+import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
+
+/**
+ * A whole relay gets its certificates from Pebble. Port 80 of its hostname leads elsewhere, so HTTP-01 fails there and TLS-ALPN-01 must
+ * do; the other names prove themselves by HTTP-01.
+ */
+const [server, web, tracking] = ['mail.relay.example', 'app.relay.example', 'links.sender.example']
+const [httpHost, tlsOnlyHost] = ['127.0.0.1', '127.0.0.2']
+const minute = 60_000
+const day = 24 * 60 * minute
+const clock = settableClock(Date.now())
+const logged: Record<string, any>[] = []
+const zone: FakeZone = { [server]: { a: [tlsOnlyHost] }, [web]: { a: [httpHost] } }
+let dns: FakeDns
+let pebble: Pebble
+let relay: TestRelay
+let tlsPort = 0
+
+beforeAll(async () => {
+  const httpPort = await freePort()
+  tlsPort = await freePort()
+  dns = await startFakeDns(zone)
+  pebble = await startPebble({ nameServer: dns.server, httpPort, tlsPort })
+  relay = await startTestRelay(
+    {
+      hostname: server,
+      base_url: `https://${web}`,
+      http_listen: `${httpHost}:${httpPort}`,
+      http_tls_listen: `${httpHost}:${tlsPort},${tlsOnlyHost}:${tlsPort}`,
+      dns_servers: dns.server,
+      acme_enabled: 'true',
+      acme_directory: pebble.directory,
+      acme_ca: pebble.ca,
+      acme_email: 'operator@relay.example',
+    },
+    {},
+    { clock, log: createLog('info', (line) => logged.push(JSON.parse(line))) },
+  )
+})
+
+afterAll(async () => {
+  await relay?.stop()
+  await pebble?.stop()
+  await dns?.close()
+})
+
+const got = (name: string): string[] =>
+  logged.filter((line) => line['message'] === 'got a certificate' && line['name'] === name).map((line) => line['fingerprint'])
+const failed = (name: string) => logged.filter((line) => line['nextAttempt'] !== undefined && line['name'] === name)
+/** What SIGHUP does. */
+const reload = () => relay.relay.reload(relay.relay.services.config)
+const health = async (): Promise<string[]> => (await relay.call('GET', '/healthz')).body.faults.map(({ message }: any) => message)
+
+/** The fingerprint of the certificate, which must be valid for the name in the eyes of a client that trusts Pebble. */
+function shown(socket: Socket, servername: string, expected = servername): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const secure: TLSSocket = connect({ socket, servername, ca: pebble.root, checkServerIdentity: () => undefined }, () => {
+    const certificate = secure.getPeerX509Certificate()
+    if (certificate?.checkHost(expected) === undefined) reject(new Error(`not for ${expected}: ${certificate?.subjectAltName}`))
+    else resolve(certificate.fingerprint256)
+    secure.destroy()
+  })
+  secure.on('error', reject)
+  return promise
+}
+
+const atHttps = (name: string, expected = name): Promise<string> => shown(connectTcp({ host: httpHost, port: tlsPort }), name, expected)
+const atSubmission = (name: string): Promise<string> =>
+  shown(connectTcp({ host: httpHost, port: relay.relay.addresses.submission[1]?.port ?? 0 }), name)
+
+async function afterStartTls(port: number, name: string): Promise<string> {
+  const socket = connectTcp({ host: httpHost, port })
+  for (const line of ['', 'EHLO client.example\r\n', 'STARTTLS\r\n']) {
+    socket.write(line)
+    await new Promise((resolve) => socket.once('data', resolve))
+  }
+  return shown(socket, name)
+}
+
+test('each name gets a certificate by the challenge that works; a failure is told with what to do, and backed off', async () => {
+  await expect.poll(() => got(web)).toHaveLength(1)
+  expect(await atHttps(web)).toBe(got(web)[0])
+  expect(failed(server)).toEqual([expect.objectContaining({ level: 'warn', type: 'connection', challenge: 'http-01' })])
+  expect(failed(server)[0]?.['message']).toMatch(/port 80 of this name must lead to http\.listen/)
+  await expect.poll(health).toEqual([expect.stringMatching(/^There is no new certificate for mail\.relay\.example: .*port 80/)])
+  expect((await relay.call('GET', '/healthz')).status).toBe(200)
+
+  const before = pebble.posted.length
+  await reload()
+  await reload()
+  expect(pebble.posted.length).toBe(before)
+
+  clock.advance(2 * minute)
+  await reload()
+  await expect.poll(() => got(server)).toHaveLength(1)
+  await expect.poll(health).toEqual([])
+  const { submissionPort, returnPathPort } = relay
+  const seen = [atHttps(server), atSubmission(server), afterStartTls(submissionPort, server), afterStartTls(returnPathPort, server)]
+  expect(new Set(await Promise.all(seen))).toEqual(new Set(got(server)))
+  expect(await atHttps(web)).toBe(got(web)[0])
+})
+
+test('a name that a stranger asks for gets the certificate of the server, and is never ordered', async () => {
+  zone['stranger.example'] = { a: [httpHost] }
+  const before = pebble.orders()
+  expect(await atHttps('stranger.example', server)).toBe(got(server)[0])
+  await reload()
+  expect(pebble.orders()).toBe(before)
+})
+
+test('a tracking host gets one once its record is verified', async () => {
+  await relay.call('PATCH', '/api/domains/sender.example', { tracking_subdomain: 'links' })
+  await reload()
+  expect(relay.relay.services.sendingDomains.trackingHosts).toEqual([])
+  zone[tracking] = { cname: web }
+  const [domain] = relay.relay.services.sendingDomains.find('sender.example')
+  for (const { name, type, value, priority } of relay.relay.services.sendingDomains.records(domain as NonNullable<typeof domain>)) {
+    if (type === 'TXT') zone[name] = { ...(zone[name] as object), txt: [value] }
+    if (type === 'MX') zone[name] = { ...(zone[name] as object), mx: [[priority ?? 0, value]] }
+  }
+  await relay.relay.services.sendingDomains.verify(domain?.id ?? '')
+  await reload()
+  await expect.poll(() => got(tracking)).toHaveLength(1)
+  expect(await atHttps(tracking)).toBe(got(tracking)[0])
+})
+
+test('a restart keeps account and certificates; files that are damaged do not stop it and are replaced', async () => {
+  const before = pebble.posted.length
+  await relay.restart()
+  await reload()
+  expect([await atHttps(server), await atHttps(web), await atHttps(tracking)]).toEqual([got(server)[0], got(web)[0], got(tracking)[0]])
+  expect(pebble.posted.length).toBe(before)
+
+  const file = (name: string): string => join(relay.dataDir, 'tls/acme', name)
+  await relay.restart(() => {
+    writeFileSync(file(`${web}.pem`), readFileSync(file(`${web}.pem`), 'utf8').slice(0, 500))
+    writeFileSync(file('account.json'), '')
+  })
+  await expect.poll(() => got(web)).toHaveLength(2)
+  expect(await atHttps(web)).toBe(got(web)[1])
+  expect(await atHttps(server)).toBe(got(server)[0])
+})
+
+test('a closed account is replaced by a new one', async () => {
+  const { url, key } = JSON.parse(readFileSync(join(relay.dataDir, 'tls/acme/account.json'), 'utf8'))
+  const authority = {
+    directory: pebble.directory,
+    ca: readFileSync(pebble.ca, 'utf8'),
+    userAgent: 'test',
+    signal: new AbortController().signal,
+  }
+  const session = new AcmeSession(authority, key)
+  session.account = url
+  expect((await session.post(url, { status: 'deactivated' })).body['status']).toBe('deactivated')
+  await relay.restart(() => writeFileSync(join(relay.dataDir, `tls/acme/${web}.pem`), ''))
+  await expect.poll(() => got(web)).toHaveLength(3)
+  expect(JSON.parse(readFileSync(join(relay.dataDir, 'tls/acme/account.json'), 'utf8')).url).not.toBe(url)
+})
+
+test('a rate limit is waited for as long as the authority asks, and then all is renewed without a restart', async () => {
+  const before = [server, web, tracking].map((name) => got(name).length)
+  pebble.limit = { detail: 'too many new orders (300) from this account in the last 3h0m0s', retryAfter: '7200' }
+  clock.advance(61 * day)
+  const orders = pebble.orders()
+  await reload()
+  await expect.poll(() => failed(server).at(-1)).toMatchObject({ type: 'rateLimited' })
+  expect(Date.parse(failed(server).at(-1)?.['nextAttempt'])).toBeGreaterThanOrEqual(clock.now() + 7200_000)
+  // The others are not even asked for: the limit is the account's.
+  expect(pebble.orders()).toBe(orders + 1)
+  expect(await atHttps(server)).toBe(got(server)[0])
+  clock.advance(60 * minute)
+  await reload()
+  expect(pebble.orders()).toBe(orders + 1)
+
+  pebble.limit = null
+  clock.advance(61 * minute)
+  await reload()
+  for (const [i, name] of [web, tracking].entries()) await expect.poll(() => got(name).length).toBeGreaterThan(before[i + 1] ?? 0)
+  expect(got(server)).toHaveLength(2)
+  expect(await afterStartTls(relay.submissionPort, server)).toBe(got(server)[1])
+  expect(await atSubmission(server)).toBe(got(server)[1])
+  expect(await atHttps(web)).toBe(got(web).at(-1))
+})

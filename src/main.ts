@@ -4,7 +4,8 @@ import { systemClock } from './clock.ts'
 import { listBackupsAt, newIdentity } from './command/backup-commands.ts'
 import { asksForJson, failed, parseCommand, resultOf, runCommand, type ParsedCommand } from './command/command-line.ts'
 import { compactDatabase } from './command/compact-database.ts'
-import type { Command, CommandInput, CommandOutput } from './command/command.ts'
+import { textOption, type Command, type CommandInput, type CommandOutput } from './command/command.ts'
+import { examineOther } from './command/doctor-commands.ts'
 import { somethingToDo } from './command/config-commands.ts'
 import { confirm, ownTerminal, type Terminal } from './command/confirm.ts'
 import { askServer, controlSocketPath, serveControlSocket, type CommandRequest, type CommandResult } from './command/control-socket.ts'
@@ -107,6 +108,10 @@ function withoutServer({ command, input }: ParsedCommand, config: Config): OwnOu
       return listBackupsAt(input, config)
     case 'restore':
       return restoreBackup(input, config)
+    case 'doctor': {
+      const other = textOption(input, 'of')
+      return other === undefined ? undefined : examineOther(other, { config, clock: systemClock })
+    }
     case 'upgrade':
       return showUpgrade(config, version())
     case 'compact':

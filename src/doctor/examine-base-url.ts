@@ -25,7 +25,8 @@ export function judgeBaseUrl(baseUrl: string, answer: WebAnswer): Finding {
   if (answer !== 'sterna')
     return say.warning(
       `${baseUrl} cannot be reached from here: ${answer.fault}.`,
-      'Check it from outside as well: some networks cannot reach their own public address. Publish the name, open the port, and use a ' +
+      'Check it from another machine as well (sterna doctor --of HOST): some networks cannot reach their own public address. Publish ' +
+        'the name, open the port, and use a ' +
         'certificate that browsers trust.',
     )
   if (!baseUrl.startsWith('https:'))

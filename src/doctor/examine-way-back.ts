@@ -27,7 +27,7 @@ export function judgeReturnPort(hostname: string, greeting: Greeting): Finding {
   if ('fault' in greeting)
     return say.warning(
       `Port 25 of ${hostname} does not answer here: ${greeting.fault}. Bounces would not come back.`,
-      `${forward} Some networks cannot reach their own public address; then test it from outside: nc ${hostname} 25`,
+      `${forward} Some networks cannot reach their own public address; then test it from another machine: sterna doctor --of ${hostname}`,
     )
   if (!greeting.line.toLowerCase().startsWith(`220 ${hostname} `))
     return say.warning(`At port 25 of ${hostname} another mail server answers: "${shown(greeting.line)}".`, `Stop it there. ${forward}`)

@@ -6,6 +6,8 @@ export const checkNames = [
   'host_name',
   'reverse_dns',
   'return_path',
+  'reachable',
+  'open_relay',
   'domain',
   'certificate',
   'base_url',

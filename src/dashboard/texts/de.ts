@@ -1128,6 +1128,8 @@ export const de: Texts = {
       host_name: 'Hostname',
       reverse_dns: 'Umgekehrter Name',
       return_path: 'Rückweg',
+      reachable: 'Von außen',
+      open_relay: 'Offenes Relay',
       domain: 'Domain',
       certificate: 'Zertifikat',
       clock: 'Uhr',

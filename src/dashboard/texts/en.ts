@@ -1137,6 +1137,8 @@ export const en = {
       host_name: 'Host name',
       reverse_dns: 'Reverse name',
       return_path: 'Return path',
+      reachable: 'From outside',
+      open_relay: 'Open relay',
       domain: 'Domain',
       certificate: 'Certificate',
       clock: 'Clock',

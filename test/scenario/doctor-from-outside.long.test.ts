@@ -1,0 +1,71 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { examineOther } from '../../src/command/doctor-commands.ts'
+import { loadConfig } from '../../src/config/load-config.ts'
+import { freePort } from '../../bench/free-port.ts'
+import { startFakeMx } from '../support/fake-mx.ts'
+import { startTestRelay } from '../support/start-relay.ts'
+
+/** `status check: what`, in the order in which they are shown. */
+async function outside(dnsServer: string, ports: Record<'returnPath' | 'submission' | 'submissionTls' | 'web' | 'plainWeb', number>) {
+  const config = loadConfig({ env: { STERNA_HOSTNAME: 'second.example', STERNA_DNS_SERVERS: dnsServer } })
+  const clock = { now: () => Date.now() } as never
+  const { stdout, exitCode } = await examineOther('Relay.Example', { config, clock, ports })
+  const lines = stdout.split('\n').filter((line) => !line.startsWith(' ') && line !== '')
+  return { lines: lines.map((line) => line.replace(/ +/, ' ')), exitCode }
+}
+
+test('a second machine sees which ports of a server answer, with which certificates, and that it relays for no stranger', async () => {
+  const relay = await startTestRelay({ http_tls_listen: '127.0.0.1:0' }, { 'relay.example': { a: ['127.0.0.1'] } })
+  onTestFinished(() => relay.stop())
+  const { http, submission, returnPath } = relay.relay.addresses
+  const ports = {
+    returnPath: returnPath[0]?.port ?? 0,
+    submission: submission[0]?.port ?? 0,
+    submissionTls: submission.at(-1)?.port ?? 0,
+    web: http.at(-1)?.port ?? 0,
+    plainWeb: http[0]?.port ?? 0,
+  }
+  const { lines, exitCode } = await outside(relay.dns.server, ports)
+  expect(exitCode).toBe(1)
+  expect(lines).toEqual([
+    'failed host_name: relay.example has the address 127.0.0.1, which is not public: others cannot reach it.',
+    `ok reachable: Port ${ports.returnPath} of relay.example (127.0.0.1) answers with TLS.`,
+    `ok open_relay: Port ${ports.returnPath} of relay.example (127.0.0.1) takes no mail for other domains from strangers.`,
+    expect.stringMatching(/^warning reachable: The certificate at port \d+ of .* is self-signed: apps that verify it refuse to send\.$/),
+    expect.stringMatching(/^warning reachable: The certificate at port \d+ of .* is self-signed: apps that verify it refuse to send\.$/),
+    expect.stringMatching(/^failed reachable: The certificate at port \d+ of .* is self-signed: browsers and apps refuse it\.$/),
+    `warning reachable: Port ${ports.plainWeb} of relay.example (127.0.0.1) answers as Sterna without TLS.`,
+  ])
+})
+
+test('a server that takes everything, and ports where nobody answers, are told', async () => {
+  const relay = await startTestRelay({}, { 'relay.example': { a: ['127.0.0.5'] } })
+  onTestFinished(() => relay.stop())
+  const open = await startFakeMx({ host: '127.0.0.5' })
+  onTestFinished(() => open.close())
+  const closed = await freePort()
+  const { lines } = await outside(relay.dns.server, {
+    returnPath: open.port,
+    submission: closed,
+    submissionTls: closed,
+    web: closed,
+    plainWeb: closed,
+  })
+  expect(lines.slice(1)).toEqual([
+    expect.stringMatching(/^warning reachable: Port \d+ of relay\.example \(127\.0\.0\.5\) answers as another server: /),
+    expect.stringMatching(/^failed open_relay: .* takes mail for any domain from strangers/),
+    ...['warning', 'warning', 'warning', 'skipped'].map((status) =>
+      expect.stringMatching(new RegExp(`^${status} reachable: Port ${closed} of .* does not answer: .*ECONNREFUSED`)),
+    ),
+  ])
+  expect(open.messages).toEqual([])
+})
+
+test('a name that is in no DNS, and what is no name', async () => {
+  const relay = await startTestRelay()
+  onTestFinished(() => relay.stop())
+  const none = { returnPath: 1, submission: 1, submissionTls: 1, web: 1, plainWeb: 1 }
+  expect((await outside(relay.dns.server, none)).lines).toEqual(['failed host_name: relay.example has no address in the DNS.'])
+  const config = loadConfig({ env: { STERNA_DNS_SERVERS: relay.dns.server } })
+  await expect(examineOther('192.0.2.1', { config, clock: relay.clock })).rejects.toThrow('An IP address is not a domain')
+})

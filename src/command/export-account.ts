@@ -1,47 +1,46 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Account } from '../account/accounts.ts'
 import type { AccountScope } from '../account/account-scope.ts'
-import { SternaError } from '../errors.ts'
 import { ReturnedMailList } from '../feedback/returned-mail-list.ts'
 import { apiKey } from '../http/api/api-key-operations.ts'
 import { auditEntry } from '../http/api/audit-operations.ts'
+import { listDomainReports, type DomainReportRow } from '../domain-report/domain-report-list.ts'
+import { readDmarcRows, readTlsRows } from '../domain-report/domain-report-rows.ts'
+import { dmarcRow, domainReport, tlsRow } from '../http/api/domain-report-resource.ts'
 import { domainAnswer } from '../http/api/domain-resource.ts'
 import { emailRecords } from '../http/api/email-reading-operations.ts'
 import { attemptResource, eventObject } from '../http/api/email-resource.ts'
+import { erasure } from '../http/api/erasure-operations.ts'
 import { feedbackReportDetail } from '../http/api/feedback-resource.ts'
+import { passkeyResource } from '../http/api/passkey-operations.ts'
+import { quotaObject } from '../http/api/quota-operations.ts'
+import { policyObject } from '../http/api/suppression-policy-operations.ts'
 import { suppression } from '../http/api/suppression-operations.ts'
 import { templateResource } from '../http/api/template-resource.ts'
 import { templateVersion } from '../http/api/template-version-resource.ts'
 import { userResource } from '../http/api/user-operations.ts'
-import { webhookResource } from '../http/api/webhook-resource.ts'
+import { postedDetails, webhookDelivery, webhookResource } from '../http/api/webhook-resource.ts'
 import { isoTime } from '../iso-time.ts'
 import type { MessageFilter } from '../message/message-filter.ts'
 import { MessageReader } from '../message/message-reader.ts'
 import type { MessageRow } from '../message/message-store.ts'
 import { contentKeptMs } from '../message/retention.ts'
 import type { Page } from '../store/page-clause.ts'
+import type { Domain } from '../sending-domain/domain.ts'
 import { SuppressionEntries } from '../suppression/suppression-entries.ts'
+import { DeliveryHistory } from '../webhook/delivery-history.ts'
+import type { DeliveryFilter } from '../webhook/delivery-search.ts'
+import type { Webhook } from '../webhook/webhook-store.ts'
 import type { CommandServices } from './command-services.ts'
-import { LineFile } from './line-file.ts'
+import { type Export, exportFile, exportLines, exportPages, firstPage, goOn, pages } from './export-files.ts'
+import type { LineFile } from './line-file.ts'
 
 /** What the format is called in the manifest; it rises with every change that a reader must know of. */
 const formatNumber = 1
 
-/** Rows that are in memory at a time. */
-const pageSize = 100
-
+const everyReport = { kind: null, since: null, until: null }
+const everyDelivery: DeliveryFilter = { state: null, type: null, eventId: null }
 const everyMessage: MessageFilter = { status: null, to: null, from: null, domainId: null, tag: null, since: null, until: null }
-
-/** An export that is being written. */
-interface Export {
-  account: Account
-  directory: string
-  services: CommandServices
-  /** Aborted when nobody waits any longer. */
-  signal: AbortSignal
-  files: { name: string; lines: number }[]
-}
 
 /**
  * Writes all data of an account into a directory that exists and is empty, page by page; docs/account-export.md has the format. The
@@ -81,6 +80,10 @@ async function exportSettings(task: Export): Promise<void> {
     'domains.ndjson',
     domains.map((domain) => domainAnswer(domain, sendingDomains)),
   )
+  await exportQuotas(task, [account.id, ...domains.map(({ id }) => id)])
+  await exportLines(task, 'suppression-policy.ndjson', [policyObject(account.id, services)])
+  await exportPasskeys(task)
+  await exportReports(task, domains)
   await exportTemplates(task)
   const returned = new ReturnedMailList(db)
   const ofAccount = { accountId: account.id, purpose: null, messageId: null, result: null }
@@ -88,10 +91,56 @@ async function exportSettings(task: Export): Promise<void> {
     page: (page) => returned.page(ofAccount, page),
     objects: (rows) => rows.map(feedbackReportDetail.answer),
   })
+  await exportPages(task, 'erasures.ndjson', {
+    page: (page) => services.erasures.page(account.id, page),
+    objects: (rows) => rows.map(erasure.answer),
+  })
   await exportPages(task, 'audit.ndjson', {
     page: (page) => audit.page({ accountId: account.id }, page),
     objects: (rows) => rows.map(auditEntry.answer),
   })
+}
+
+const exportQuotas = (task: Export, ownerIds: string[]): Promise<void> =>
+  exportFile(task, 'quotas.ndjson', async (file) => {
+    for (const id of ownerIds) await file.write([await quotaObject(id, task.services.quotas)])
+  })
+
+const exportPasskeys = (task: Export): Promise<void> =>
+  exportFile(task, 'passkeys.ndjson', async (file) => {
+    const { users, passkeys } = task.services.people
+    for (const { id } of users.list(task.account.id)) {
+      await file.write((await passkeys.list(id)).map((passkey) => ({ user_id: id, ...passkeyResource.answer(passkey) })))
+    }
+  })
+
+/** What receivers report about the domains; the rows of a report are in a file of their own. */
+const exportReports = (task: Export, domains: readonly Domain[]): Promise<void> =>
+  exportFile(task, 'domain-reports.ndjson', (file) =>
+    exportFile(task, 'domain-report-rows.ndjson', async (ofRows) => {
+      for (const domain of domains) {
+        for await (const reports of pages(
+          (page) => listDomainReports(task.services.db, domain, everyReport, page),
+          ({ id }) => id,
+        )) {
+          goOn(task)
+          for (const { id, kind } of reports) await exportReportRows(ofRows, { id, kind }, task.services)
+          await file.write(reports.map((report) => ({ domain_id: domain.id, ...domainReport.answer(report) })))
+        }
+      }
+    }),
+  )
+
+async function exportReportRows(
+  file: LineFile,
+  { id, kind }: Pick<DomainReportRow, 'id' | 'kind'>,
+  { db }: Pick<CommandServices, 'db'>,
+): Promise<void> {
+  const write = (rows: object[]): Promise<void> => file.write(rows.map((row) => ({ report_id: id, ...row })))
+  const placeOf = ({ place }: { place: number }): number => place
+  if (kind === 'dmarc')
+    for await (const rows of pages((page: Page<number>) => readDmarcRows(db, id, page), placeOf)) await write(rows.map(dmarcRow.answer))
+  else for await (const rows of pages((page: Page<number>) => readTlsRows(db, id, page), placeOf)) await write(rows.map(tlsRow.answer))
 }
 
 /** One by one: a template can have megabytes. */
@@ -122,7 +171,9 @@ async function exportMail(task: Export, scope: AccountScope): Promise<void> {
   await mkdir(join(directory, mode, 'messages'), { recursive: true, mode: 0o700 })
   const messages = new MessageReader(services.db)
   const suppressions = new SuppressionEntries(services)
-  await exportLines(task, `${mode}/webhooks.ndjson`, (await services.webhooks.page(scope, firstPage)).map(webhookResource.answer))
+  const webhooks = await services.webhooks.page(scope, firstPage)
+  await exportLines(task, `${mode}/webhooks.ndjson`, webhooks.map(webhookResource.answer))
+  await exportDeliveries(task, `${mode}/webhook-deliveries.ndjson`, webhooks)
   await exportPages(task, `${mode}/suppressions.ndjson`, {
     page: (page) => suppressions.page(scope, {}, page),
     objects: (rows) => rows.map(suppression.answer),
@@ -139,6 +190,24 @@ async function exportMail(task: Export, scope: AccountScope): Promise<void> {
     ),
   )
 }
+
+/** What was posted to webhooks, with each attempt. */
+const exportDeliveries = (task: Export, name: string, webhooks: readonly Webhook[]): Promise<void> =>
+  exportFile(task, name, async (file) => {
+    const history = new DeliveryHistory({ ...task.services, wake: () => {} })
+    for (const { id } of webhooks) {
+      for await (const rows of pages(
+        (page) => history.deliveries(id, everyDelivery, page),
+        (row) => row.id,
+      )) {
+        goOn(task)
+        for (const delivery of rows) {
+          const details = postedDetails.answer({ delivery, attempts: await history.attempts(delivery.id) })
+          await file.write([{ webhook_id: id, ...webhookDelivery.answer(delivery), ...details }])
+        }
+      }
+    }
+  })
 
 /** The content of one message, where it is still kept, and what happened to it, oldest first. */
 async function exportMessage(
@@ -163,50 +232,4 @@ async function exportMessage(
   )) {
     await events.write(page.map(eventObject))
   }
-}
-
-const firstPage: Page = { limit: pageSize, after: null, before: null }
-
-/** The pages of a list, one at a time. */
-async function* pages<Row, Edge extends string | number = string>(
-  read: (page: Page<Edge>) => Promise<Row[]>,
-  edgeOf: (row: Row) => Edge,
-): AsyncGenerator<Row[]> {
-  let after: Edge | null = null
-  for (;;) {
-    const rows: Row[] = await read({ limit: pageSize, after, before: null })
-    const page = rows.slice(0, pageSize)
-    const last = page.at(-1)
-    if (last === undefined) return
-    yield page
-    if (rows.length <= pageSize) return
-    after = edgeOf(last)
-  }
-}
-
-interface Source<Row> {
-  page(page: Page): Promise<Row[]>
-  objects(rows: Row[]): readonly object[] | Promise<readonly object[]>
-}
-
-const exportPages = <Row extends { id: string }>(task: Export, name: string, { page, objects }: Source<Row>): Promise<void> =>
-  exportFile(task, name, async (file) => {
-    for await (const rows of pages(page, ({ id }) => id)) {
-      if (task.signal.aborted) throw new SternaError('invalid_state', 'The export was interrupted, and its directory is not complete.')
-      await file.write(await objects(rows))
-    }
-  })
-
-const exportLines = (task: Export, name: string, objects: readonly object[]): Promise<void> =>
-  exportFile(task, name, (file) => file.write(objects))
-
-/** Writes a file of the export, and lists it once it is whole. */
-async function exportFile({ directory, files }: Export, name: string, write: (file: LineFile) => Promise<void>): Promise<void> {
-  const file = await LineFile.create(join(directory, name))
-  try {
-    await write(file)
-  } finally {
-    await file.close()
-  }
-  files.push({ name, lines: file.lines })
 }

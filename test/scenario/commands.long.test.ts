@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { runCommand } from '../../src/command/command-line.ts'
 import type { CommandResult } from '../../src/command/control-socket.ts'
+import { composeDmarcReport, reportMail } from '../support/compose-domain-report.ts'
+import { SmtpClient } from '../support/smtp-client.ts'
 import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
@@ -188,14 +190,46 @@ test('a webhook is tested, disabled, enabled and removed by its id', async () =>
   })
 })
 
+/** As a browser makes one, for the first user. */
+const keepPasskey = ({ relay: { services } }: TestRelay) =>
+  services.db.write([
+    {
+      sql: `insert into passkey (id, user_id, credential_id, public_key, counter, transports, name, created_at)
+            select 'pk_1', id, 'credential', :key, 0, '', 'Phone', 0 from account_user`,
+      params: { key: Buffer.alloc(8) },
+      expect: 1,
+    },
+  ])
+
+/** A receiver reports about the relay's domain. */
+async function hearOfDomain(relay: TestRelay): Promise<void> {
+  const rows = [{ sourceIp: '192.0.2.25', messages: 2, dkimAligned: true, spfAligned: false }]
+  const report = composeDmarcReport({ beginAt: relay.clock.now() - 2 * 86_400_000, reporter: 'receiver.example', rows })
+  const client = await SmtpClient.connect(relay.returnPathPort)
+  await client.command('EHLO mx.receiver.example')
+  const mail = reportMail([{ type: 'text/xml', content: Buffer.from(report) }])
+  expect((await client.send(mail, { to: ['dmarc-reports@relay.example'] })).code).toBe(250)
+  client.close()
+  await expect.poll(async () => (await relay.call('GET', '/api/domains/sender.example/reports')).body.data).toHaveLength(1)
+}
+
 test('an export has all of an account, and nothing of another one or secret', async () => {
   const relay = await start()
+  const { url } = await startReceiver(status(200))
+  const webhook = (await relay.call('POST', '/api/webhooks', { url })).body
   const ids = [await relay.send('ann@rcpt.example', { tags: { kind: 'welcome' } }), await relay.send('gone@rcpt.example')]
   await settled(relay, ids[0] ?? '', 'ann@rcpt.example', 'delivered')
   await settled(relay, ids[1] ?? '', 'gone@rcpt.example', 'bounced')
   const template = (await relay.call('POST', '/api/templates', { name: 'Hello', alias: 'hello', subject: 'Hi', html: '<p>Hi</p>' })).body.id
   await relay.call('POST', `/api/templates/${template}/publish`)
-  const webhook = (await relay.call('POST', '/api/webhooks', { url: 'https://app.example/hook' })).body
+  await run(relay, 'account', 'quota', 'test', '--domain', 'sender.example', '--day', '50')
+  await run(relay, 'user', 'invite', 'ann@example.com', '--account', 'test')
+  await keepPasskey(relay)
+  await hearOfDomain(relay)
+  await relay.call('POST', '/api/erasures', { email: 'nobody@rcpt.example' })
+  await expect.poll(async () => (await relay.call('GET', '/api/erasures')).body.data[0]?.status).toBe('done')
+  const deliveries = async (state: string) => (await relay.call('GET', `/api/webhooks/${webhook.id}/deliveries?status=${state}`)).body.data
+  await expect.poll(() => deliveries('pending')).toEqual([])
   const other = (await run(relay, 'account', 'create', 'other')).stdout.trim()
   await run(relay, 'suppression', 'add', 'eve@rcpt.example', '--account', 'other')
 
@@ -210,7 +244,7 @@ test('an export has all of an account, and nothing of another one or secret', as
   const manifest = JSON.parse(read('manifest.json'))
   expect(JSON.parse(ran.stdout)).toEqual({ ...manifest, directory })
   for (const { name, lines: count } of manifest.files) expect(lines(name)).toHaveLength(count)
-  expect(manifest.files).toHaveLength(17)
+  expect(manifest.files).toHaveLength(25)
 
   expect(JSON.parse(read('account.json'))).toEqual((await relay.call('GET', '/api/account')).body)
   const emails = lines('live/emails.ndjson')
@@ -231,6 +265,21 @@ test('an export has all of an account, and nothing of another one or secret', as
   expect(lines('template-versions.ndjson')).toMatchObject([{ template_id: template, number: 1, is_sent: true }])
   expect(lines('domains.ndjson').map(({ name }) => name)).toEqual(['sender.example'])
   expect(lines('api-keys.ndjson')).toHaveLength(1)
+  expect(lines('quotas.ndjson')).toEqual([
+    (await relay.call('GET', '/api/account/quota')).body,
+    (await relay.call('GET', '/api/domains/sender.example/quota')).body,
+  ])
+  expect(lines('suppression-policy.ndjson')).toMatchObject([{ object: 'suppression_policy', hard_bounces: true }])
+  expect(lines('passkeys.ndjson')).toMatchObject([{ user_id: lines('users.ndjson')[0].id, name: 'Phone' }])
+  const [report] = (await relay.call('GET', '/api/domains/sender.example/reports')).body.data
+  expect(lines('domain-reports.ndjson')).toEqual([{ domain_id: lines('domains.ndjson')[0].id, ...report }])
+  const rows = (await relay.call('GET', `/api/domains/sender.example/reports/${report.id}/rows`)).body.data
+  expect(lines('domain-report-rows.ndjson')).toEqual(rows.map((row: object) => ({ report_id: report.id, ...row })))
+  expect(lines('erasures.ndjson')).toEqual((await relay.call('GET', '/api/erasures')).body.data)
+  const posted = lines('live/webhook-deliveries.ndjson')
+  expect(posted.length).toBeGreaterThan(3)
+  for (const { webhook_id, ...one } of posted)
+    expect([webhook_id, one]).toEqual([webhook.id, (await relay.call('GET', `/api/webhooks/${webhook.id}/deliveries/${one.id}`)).body])
 
   for (const { name } of manifest.files)
     for (const secret of [relay.token, webhook.signing_secret, other]) expect(read(name)).not.toContain(secret)

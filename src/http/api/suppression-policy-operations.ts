@@ -86,5 +86,6 @@ const changesIn = ({ hard_bounces, complaints, soft_bounces, expiry_seconds }: z
     expiry: typeof expiry_seconds === 'number' ? expiry_seconds * 1000 : expiry_seconds,
   })
 
-const policyObject = (accountId: string, { suppressionPolicies }: SuppressionPolicyServices) =>
+/** The policy in force, as the API shows it. */
+export const policyObject = (accountId: string, { suppressionPolicies }: Pick<SuppressionPolicyServices, 'suppressionPolicies'>) =>
   suppressionPolicy.answer({ accountId, ...suppressionPolicies.policyFor(accountId) })

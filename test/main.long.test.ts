@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sternaCommand } from './support/sterna-command.ts'
 
-const bin = resolve(import.meta.dirname, '../bin/sterna.js')
+const [program, ...start] = sternaCommand
 const directory = mkdtempSync(join(tmpdir(), 'sterna-cli-'))
 const config = join(directory, 'sterna.yml')
 
@@ -22,7 +23,7 @@ interface Ran {
 
 const sterna = (...argv: string[]): Promise<Ran> => {
   const { promise, resolve: done } = Promise.withResolvers<Ran>()
-  const child = execFile(process.execPath, [bin, ...argv], { cwd: directory, env: {} }, (_error, stdout, stderr) => {
+  const child = execFile(program, [...start, ...argv], { cwd: directory, env: {} }, (_error, stdout, stderr) => {
     done({ stdout, stderr, exitCode: child.exitCode ?? -1 })
   })
   return promise

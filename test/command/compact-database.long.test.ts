@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import Sqlite from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { compactDatabase } from '../../src/command/compact-database.ts'
@@ -11,6 +10,7 @@ import { databaseFile } from '../../src/store/data-directory.ts'
 import { holdDirectory } from '../../src/store/hold-directory.ts'
 import { openDatabase } from '../../src/store/sqlite-database.ts'
 import { inOtherProcess } from '../support/other-process.ts'
+import { sternaCommand } from '../support/sterna-command.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
 /** A database as versions made it that overwrote nothing: a tenth of its content is there, of the rest what deleting left. */
@@ -82,10 +82,10 @@ test('where there is no room, no database, or a server at work, nothing is chang
 
 test('killed at any moment, it leaves the database as it was or rewritten', async () => {
   const { dataDir, file } = oldDatabase(4_000)
-  const program = fileURLToPath(new URL('../../bin/sterna.js', import.meta.url))
+  const [program, ...start] = sternaCommand
   let rewritten = false
   for (let kill = 0; !rewritten; kill++) {
-    const child = spawn(process.execPath, [program, 'compact'], {
+    const child = spawn(program, [...start, 'compact'], {
       env: { ...process.env, STERNA_DATA_DIR: dataDir },
       stdio: ['ignore', 'ignore', 'pipe'],
     })

@@ -1,16 +1,17 @@
 import { execFile } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { spawnServer, untilReady } from '../support/spawned-server.ts'
+import { sternaCommand } from '../support/sterna-command.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
-const bin = resolve(import.meta.dirname, '../../bin/sterna.js')
+const [program, ...start] = sternaCommand
 
 function health(directory: string, ...options: string[]): Promise<{ stdout: string; stderr: string; exitCode: number | null }> {
   const { promise, resolve: done } = Promise.withResolvers<{ stdout: string; stderr: string; exitCode: number | null }>()
   const env = { STERNA_DATA_DIR: directory }
-  const child = execFile(process.execPath, [bin, 'health', ...options], { env }, (_error, stdout, stderr) =>
+  const child = execFile(program, [...start, 'health', ...options], { env }, (_error, stdout, stderr) =>
     done({ stdout, stderr, exitCode: child.exitCode }),
   )
   return promise

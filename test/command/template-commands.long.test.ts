@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { runCommand } from '../../src/command/command-line.ts'
 import type { CommandResult } from '../../src/command/control-socket.ts'
 import { openCommandServices } from '../../src/command/open-command-services.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { silentLog } from '../../src/log.ts'
+import { sternaCommand } from '../support/sterna-command.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
 /** As MJML writes it: conditionals for Outlook, line ends of Windows, a byte order mark, entities, no-break spaces. */
@@ -224,11 +225,11 @@ test('all of many are pulled', async () => {
 
 test('by the command line', async () => {
   const directory = testDirectory()
-  const bin = resolve(import.meta.dirname, '../../bin/sterna.js')
+  const [program, ...start] = sternaCommand
   const sterna = (...argv: string[]): Promise<CommandResult> => {
     const { promise, resolve: done } = Promise.withResolvers<CommandResult>()
     const env = { STERNA_DATA_DIR: 'data', STERNA_HOSTNAME: 'mail.example.com' }
-    const child = execFile(process.execPath, [bin, ...argv], { cwd: directory, env }, (_error, stdout, stderr) =>
+    const child = execFile(program, [...start, ...argv], { cwd: directory, env }, (_error, stdout, stderr) =>
       done({ stdout, stderr, exitCode: child.exitCode ?? -1 }),
     )
     return promise

@@ -12,6 +12,7 @@ import { waitForPort } from '../../bench/wait-for-port.ts'
 import { dnsResolver, type DnsResolver } from '../../src/dns/dns-resolver.ts'
 import { startFakeDns, type FakeDns, type FakeRecords } from '../support/fake-dns.ts'
 import { startPostfixMailbox } from '../support/postfix-mailbox.ts'
+import { sternaCommand } from '../support/sterna-command.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 /**
@@ -20,7 +21,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
  * verifiers ask whom /etc/resolv.conf names; they see one of ours.
  */
 const dnsHost = '127.0.0.53'
-const command = new URL('../../bin/sterna.js', import.meta.url).pathname
+const [program, ...start] = sternaCommand
 const directory = temporaryDirectory()
 let dns: FakeDns
 let resolver: DnsResolver
@@ -34,7 +35,7 @@ let submissionPort = 0
 /** Not the synchronous kind: this process answers the name look-ups. */
 const execute = promisify(execFile)
 const sterna = async (...words: string[]): Promise<string> =>
-  (await execute(process.execPath, [command, ...words], { env: environment })).stdout.trim()
+  (await execute(program, [...start, ...words], { env: environment })).stdout.trim()
 
 beforeAll(async () => {
   dns = await startFakeDns({}, undefined, { host: dnsHost, port: 53 })
@@ -56,7 +57,7 @@ beforeAll(async () => {
     STERNA_DELIVERY_PORT: String(mxPort),
     STERNA_DELIVERY_ALLOW_PRIVATE_ADDRESSES: 'true',
   }
-  server = spawn(process.execPath, [command, 'serve'], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] })
+  server = spawn(program, [...start, 'serve'], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] })
   await Promise.all([waitForPort('127.0.0.1', httpPort), waitForPort('127.0.0.1', submissionPort)])
   await sterna('account', 'create', 'shop', '--plan', 'enterprise')
   const domain = JSON.parse(await sterna('domain', 'add', 'sender.example', '--account', 'shop', '--json')) as { records: DnsRecord[] }

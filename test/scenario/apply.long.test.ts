@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { newToken } from '../../src/account/api-key-token.ts'
 import { spawnServer, untilReady } from '../support/spawned-server.ts'
+import { sternaCommand } from '../support/sterna-command.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
-const bin = resolve(import.meta.dirname, '../../bin/sterna.js')
+const [program, ...start] = sternaCommand
 
 interface Ran {
   stdout: string
@@ -21,7 +22,7 @@ const commandsIn =
   (line: string, env: Record<string, string> = {}) =>
     new Promise<Ran>((done) => {
       const all = { STERNA_DATA_DIR: dataDir, STERNA_HOSTNAME: 'mail.example.net', STERNA_DNS_SERVERS: '127.0.0.1:1', ...env }
-      const child = execFile(process.execPath, [bin, ...line.split(' ')], { cwd, env: all }, (_error, stdout, stderr) =>
+      const child = execFile(program, [...start, ...line.split(' ')], { cwd, env: all }, (_error, stdout, stderr) =>
         done({ stdout, stderr, exitCode: child.exitCode ?? -1 }),
       )
     })

@@ -1,18 +1,16 @@
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
+import { sternaCommand } from '../support/sterna-command.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-
-const bin = resolve(import.meta.dirname, '../../bin/sterna.js')
 
 /** A real server that may have so many files open; gives its sandbox key, its HTTP port, and what it logs. */
 async function serve(openFiles: number) {
   const directory = temporaryDirectory()
   const port = await freePort()
-  const words = ['-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh', process.execPath, bin, 'serve']
+  const words = ['-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh', ...sternaCommand, 'serve']
   const listen = {
     STERNA_HTTP_LISTEN: `127.0.0.1:${port}`,
     STERNA_SUBMISSION_LISTEN: '127.0.0.1:0',

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { sternaCommand } from '../support/sterna-command.ts'
 import { spawnServer } from '../support/spawned-server.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
@@ -25,7 +26,7 @@ test.runIf(wrapper !== null)('who may not listen on port 25 is told each way to 
   expect(await server.ended).toBe(1)
   expect(server.stderr()).toMatch(/^sterna: return_path\.listen: cannot listen on 127\.0\.0\.1 port 25: listen EACCES/m)
   expect(server.stderr()).toMatch(/AmbientCapabilities=CAP_NET_BIND_SERVICE/)
-  expect(server.stderr()).toContain(`setcap cap_net_bind_service=+ep ${process.execPath}`)
+  expect(server.stderr()).toContain(`setcap cap_net_bind_service=+ep ${sternaCommand[0]}`)
   expect(server.stderr()).toMatch(/-p 25:2525/)
 })
 

@@ -1,9 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { resolve } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
-
-const bin = resolve(import.meta.dirname, '../../bin/sterna.js')
+import { sternaCommand } from './sterna-command.ts'
 
 /** A real server in a process of its own. */
 export interface SpawnedServer {
@@ -39,7 +37,7 @@ export async function spawnServer(
     ...settings,
   }
   const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [`STERNA_${name}`, value]))
-  const [program = '', ...words] = [...wrapper, process.execPath, bin, 'serve', ...options]
+  const [program = '', ...words] = [...wrapper, ...sternaCommand, 'serve', ...options]
   const child = spawn(program, words, { cwd: directory, env: { PATH: process.env['PATH'], ...env } })
   let [stdout, stderr] = ['', '']
   child.stdout.on('data', (part: Buffer) => (stdout += part.toString()))

@@ -35,10 +35,13 @@ export async function examineOther(host: string, { config, clock, ports }: { con
   const parsed = parseDomain(host)
   if (!parsed.ok) throw usageFault(`--of: ${parsed.fault}`)
   const resolver = dnsResolver({ servers: config.dns.servers })
+  // The resolver does not keep the process alive.
+  const alive = setInterval(() => {}, 60_000)
   try {
     const services = { resolver, ehloName: config.hostname, now: clock.now(), probeSmtp, probeWeb }
     return outputOf(await examineFromOutside(parsed.domain, services, ports), clock.now())
   } finally {
+    clearInterval(alive)
     resolver.close()
   }
 }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
 import { isPublicAddress } from '../ip-address.ts'
-import { addressesOf, examineReverseDns } from './examine-host-name.ts'
+import { examineReverseDns } from './examine-host-name.ts'
 import { shown } from './examine-port-25.ts'
 import { sayOf, type Finding } from './finding.ts'
 import type { Door, Fault, SeenSmtp, SeenTls, SeenWeb } from './outside-probe.ts'
@@ -25,10 +25,15 @@ const warnBefore = 14 * 86_400_000
 
 /** Examines another server as the internet sees it: its addresses, its ports, its certificates, and what it takes from strangers. */
 export async function examineFromOutside(host: string, services: OutsideServices, ports: OutsidePorts = usualPorts): Promise<Finding[]> {
-  const addresses = await addressesOf(host, services.resolver)
+  const { resolver } = services
+  const answers = await Promise.all([resolver.a(host), resolver.aaaa(host)])
+  const addresses = answers.flatMap(({ records }) => records)
+  if (addresses.length === 0 && answers.some(({ status }) => status === 'servfail')) {
+    return [sayOf('host_name').skipped(`${host} could not be looked up.`, 'Check the name servers of this machine, or set dns.servers.')]
+  }
   const named = judgeAddresses(host, addresses)
   const looked = addresses.slice(0, mostAddresses)
-  const reverse = await examineReverseDns(host, { addresses: looked.filter(isPublicAddress), areOwn: true }, services.resolver)
+  const reverse = await examineReverseDns(host, { addresses: looked.filter(isPublicAddress), areOwn: true }, resolver)
   const doors = await Promise.all(looked.map((address) => examineDoors({ host, address }, services, ports)))
   return [named, ...(addresses.some(isPublicAddress) ? reverse : []), ...doors.flat()]
 }

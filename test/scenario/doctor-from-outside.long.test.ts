@@ -1,9 +1,13 @@
+import { execFile } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { examineOther } from '../../src/command/doctor-commands.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { freePort } from '../../bench/free-port.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { startTestRelay } from '../support/start-relay.ts'
+import { testDirectory } from '../support/temporary-directory.ts'
 
 /** `status check: what`, in the order in which they are shown. */
 async function outside(dnsServer: string, ports: Record<'returnPath' | 'submission' | 'submissionTls' | 'web' | 'plainWeb', number>) {
@@ -67,5 +71,10 @@ test('a name that is in no DNS, and what is no name', async () => {
   const none = { returnPath: 1, submission: 1, submissionTls: 1, web: 1, plainWeb: 1 }
   expect((await outside(relay.dns.server, none)).lines).toEqual(['failed host_name: relay.example has no address in the DNS.'])
   const config = loadConfig({ env: { STERNA_DNS_SERVERS: relay.dns.server } })
+  const bin = resolve(import.meta.dirname, '../../bin/sterna.js')
+  const env = { PATH: process.env['PATH'], STERNA_DNS_SERVERS: relay.dns.server, STERNA_DATA_DIR: join(testDirectory(), 'none') }
+  const asProcess = promisify(execFile)(process.execPath, [bin, 'doctor', '--of', 'relay.example', '--json'], { env })
+  const { code, stdout } = (await asProcess.catch((error: unknown) => error)) as { code: number; stdout: string }
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 1, object: 'doctor', status: 'failed' })
   await expect(examineOther('192.0.2.1', { config, clock: relay.clock })).rejects.toThrow('An IP address is not a domain')
 })

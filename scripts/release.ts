@@ -1,6 +1,6 @@
 /**
  * Releases what is on `main`: checks and tests it, moves the changelog's "Unreleased" section under the new version, sets the version,
- * commits and tags. It pushes nothing. The forge builds the image when the tag is pushed.
+ * commits and tags. It pushes nothing. The forge builds the image and the binaries when the tag is pushed.
  *
  * npm run release -- patch|minor|major|VERSION
  */

@@ -18,6 +18,7 @@ import { holdRestored } from './queue/restored-hold.ts'
 import { SendingDomains, type SendingDomainSettings } from './sending-domain/sending-domains.ts'
 import { isFullName } from './smtp/domain-name.ts'
 import type { Database } from './store/database.ts'
+import type { CopyingData } from './store/thread-messages.ts'
 import { openDatabase } from './store/sqlite-database.ts'
 import type { Upgrade } from './store/upgrade-backup.ts'
 import { Upkeep } from './store/upkeep.ts'
@@ -35,6 +36,8 @@ export interface Outside {
   onFatal(error: Error): void
   /** How long to wait for a database lock that another process holds, ms; default 5 s. */
   busyTimeoutMs?: number | undefined
+  /** What the store shares with the continuous copy; default: there is none. */
+  copying?: CopyingData
   /** How many queries to name servers may be open at a time; default: no limit. */
   nameServerSockets?: number
 }
@@ -86,7 +89,7 @@ export async function openCore(config: Config, outside: Outside): Promise<Core> 
 }
 
 async function open(config: Config, outside: Outside): Promise<Omit<Opened, 'secrets'>> {
-  const { clock, log, onFatal, busyTimeoutMs, nameServerSockets = Infinity } = outside
+  const { clock, log, onFatal, busyTimeoutMs, copying, nameServerSockets = Infinity } = outside
   const health = new Health({ clock, log })
   const metricsPage = new MetricsPage({ clock, log })
   const { metrics } = metricsPage
@@ -100,6 +103,7 @@ async function open(config: Config, outside: Outside): Promise<Omit<Opened, 'sec
     onWriting,
     onUpgrade,
     sheet: metricsPage.sheet(),
+    copying,
   })
   const noteLookUp = (result: keyof Metrics['lookUps']): void => metrics.lookUps[result].add()
   const resolver = dnsResolver({ servers: config.dns.servers, maxSockets: nameServerSockets, noteLookUp })

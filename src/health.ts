@@ -40,10 +40,13 @@ const messages = {
   certificate:
     'There is no new certificate for {name}: {problem}. {advice} Sterna keeps trying. Until then clients get the one before, or a ' +
     'self-signed one, which many refuse.',
+  copy:
+    'The continuous copy of the database does not go on: what is accepted now is only on this machine. Mail is not affected. The log has ' +
+    'the cause: the target cannot be reached or is full, or another server copies to it.',
 }
 
 /** Faults that do not keep mail from being accepted or delivered. */
-const harmless: ReadonlySet<FaultName> = new Set<FaultName>(['backup', 'certificate'])
+const harmless: ReadonlySet<FaultName> = new Set<FaultName>(['backup', 'certificate', 'copy'])
 
 export type FaultName = keyof typeof messages
 /** The names of all faults. */

@@ -64,6 +64,7 @@ export function timedStore(directory: string): TimedStore {
     },
     onInsert: () => () => {},
     backup: () => Promise.reject(new Error('not here')),
+    copying: { begin: async () => {}, snapshot: () => Promise.reject(new Error('not here')) },
     upkeep: {
       shrink: () => timed('upkeep: shrink', () => upkeep.shrink()),
       emptyLog: () => timed('upkeep: empty the log', () => upkeep.emptyLog()),

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, rm, statfs, stat } from 'node:fs/promises'
+import { copyFile, mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { hasKey, readKeyFile } from '../account/key-file.ts'
 import { knownFingerprint } from '../account/sealed-secrets.ts'
@@ -9,13 +9,13 @@ import type { Health } from '../health.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { startThread } from '../program.ts'
-import { databaseFile } from '../store/data-directory.ts'
 import type { Database } from '../store/database.ts'
 import { newStem } from './backup-name.ts'
 import { accessOf, configuredTarget, keepOf } from './backup-settings.ts'
 import type { BackupAnswer, BackupJob } from './backup-thread.ts'
 import { backupsToRemove } from './kept-backups.ts'
 import { originOf } from './origin.ts'
+import { requireSpace } from './require-space.ts'
 import { listBackups, removeBackup, type Manifest } from './store-backup.ts'
 import { isS3, openTarget } from './open-target.ts'
 import type { Target } from './target.ts'
@@ -31,8 +31,6 @@ interface BackupServices {
 
 /** Where the database is copied to before it is stored. */
 const stagingName = 'backing-up'
-/** Disk space that is left to others, bytes. */
-const spareBytes = 64 * 1024 * 1024
 
 /** Makes backups at targets: on request, and the scheduled ones. */
 export class Backups {
@@ -65,7 +63,7 @@ export class Backups {
       await mkdir(staging, { mode: 0o700 })
       const file = join(staging, 'copy.db')
       const stem = newStem(this.#services.clock.now(), originOf(config.dataDir))
-      await this.#requireSpace()
+      await requireSpace(config.dataDir)
       const keyFile = options.withKey ? await this.#copyKey(join(staging, 'copy.key')) : null
       await this.#services.db.backup(file)
       return await inThread({ place, access: accessOf(config), source: { stem, file, keyFile, recipients: config.backup.encryptTo } })
@@ -126,17 +124,6 @@ export class Backups {
       await removeBackup(target, stem)
       log.info({ target: target.label, backup: stem }, 'an old backup was removed')
     }
-  }
-
-  async #requireSpace(): Promise<void> {
-    const { dataDir } = this.#services.config
-    const [{ bavail, bsize }, { size }] = await Promise.all([statfs(dataDir), stat(databaseFile(dataDir))])
-    if (bavail * bsize >= size + spareBytes) return
-    const needed = Math.ceil((size + spareBytes) / 1024 ** 2)
-    throw new SternaError(
-      'invalid_state',
-      `A backup needs ${needed} MB of free space in ${dataDir} for a moment; there are ${Math.floor((bavail * bsize) / 1024 ** 2)} MB.`,
-    )
   }
 
   /** Copies the key file if it belongs to the database; any other would be useless. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createReadStream, createWriteStream, type Dirent } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -46,24 +46,29 @@ export class DirectoryTarget implements Target {
   }
 
   async list(prefix: string): Promise<StoredFile[]> {
-    const folder = prefix.slice(0, prefix.lastIndexOf('/') + 1)
     try {
-      const entries = await readdir(join(this.label, folder), { recursive: true, withFileTypes: true })
-      const files: StoredFile[] = []
-      for (const entry of entries) {
-        const path = join(entry.parentPath, entry.name)
-        const name = path.slice(this.label.length + 1).replaceAll('\\', '/')
-        if (!entry.isFile() || !name.startsWith(prefix)) continue
-        const found = await stat(path).catch(() => null)
-        if (found === null) continue
-        if (!name.endsWith(partEnd)) files.push({ name, bytes: found.size })
-        else if (found.mtimeMs < Date.now() - leftAfterMs) await rm(path, { force: true })
-      }
+      const files = await this.#filesIn('', prefix)
       return files.sort((one, other) => (one.name < other.name ? -1 : 1))
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return []
       throw this.#fault('cannot be read', error)
     }
+  }
+
+  /** Looks only where names can begin so. */
+  async #filesIn(folder: string, prefix: string): Promise<StoredFile[]> {
+    const files: StoredFile[] = []
+    for (const entry of await entriesOf(this.#at(folder))) {
+      const name = `${folder}${entry.name}`
+      if (entry.isDirectory()) {
+        if (prefix.startsWith(`${name}/`) || name.startsWith(prefix)) files.push(...(await this.#filesIn(`${name}/`, prefix)))
+      } else if (entry.isFile() && name.startsWith(prefix)) {
+        const found = await stat(this.#at(name)).catch(() => null)
+        if (found === null) continue
+        if (!name.endsWith(partEnd)) files.push({ name, bytes: found.size })
+        else if (found.mtimeMs < Date.now() - leftAfterMs) await rm(this.#at(name), { force: true })
+      }
+    }
+    return files
   }
 
   async remove(name: string): Promise<void> {
@@ -81,6 +86,15 @@ export class DirectoryTarget implements Target {
   #fault(what: string, error: unknown): SternaError {
     const advice = 'Check that the directory is mounted and has space, and that the user that runs Sterna may write there.'
     return new SternaError('invalid_state', `${this.label} ${what}: ${messageOf(error)}. ${advice}`, { cause: error })
+  }
+}
+
+async function entriesOf(path: string): Promise<Dirent[]> {
+  try {
+    return await readdir(path, { withFileTypes: true })
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return []
+    throw error
   }
 }
 

@@ -8,8 +8,8 @@ import { messageOf, SternaError } from '../errors.ts'
 export const packedEnd = (recipients: readonly string[]): string => (recipients.length > 0 ? '.zst.age' : '.zst')
 
 /** Compresses content, and encrypts it for the holders of the identities (age-encryption.org/v1) if there are recipients. */
-export function pack(content: Readable, recipients: readonly string[]): Readable {
-  const params = { [constants.ZSTD_c_checksumFlag]: 1, [constants.ZSTD_c_compressionLevel]: 3 }
+export function pack(content: Readable, recipients: readonly string[], effort: 'usual' | 'fast' = 'usual'): Readable {
+  const params = { [constants.ZSTD_c_checksumFlag]: 1, [constants.ZSTD_c_compressionLevel]: effort === 'fast' ? 1 : 3 }
   const compressed = joined(content, createZstdCompress({ params }))
   return recipients.length === 0 ? compressed : encrypted(compressed, recipients)
 }

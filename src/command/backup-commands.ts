@@ -157,6 +157,9 @@ export const backupCommands: Command[] = [
     args: ['[PLACE]'],
     options: {
       backup: { type: 'string', value: 'NAME', doc: 'Which backup of a directory or a bucket; default: the newest.' },
+      copy: { type: 'boolean', doc: 'Restores the newest state of the continuous copy, not a backup.' },
+      at: { type: 'string', value: 'TIME', doc: 'Restores the state of the continuous copy at this time (ISO 8601).' },
+      origin: { type: 'string', value: 'ID', doc: 'Of which data directory, if the copies of several are there.' },
       identity: { type: 'string', value: 'FILE', doc: 'The age identity that opens an encrypted backup.' },
       key: { type: 'string', value: 'KEYFILE', doc: 'The key file of the backup; default: the one beside it, or else the current one.' },
       force: { type: 'boolean', doc: 'Restores over existing data, which is kept.' },

@@ -5,17 +5,18 @@ import { fingerprintOf, hasKey, readKeyFile } from '../account/key-file.ts'
 import { accessOf, configuredTarget } from '../backup/backup-settings.ts'
 import { fetchFrom, unpackFile } from '../backup/find-backup.ts'
 import { identitiesIn } from '../backup/packing.ts'
+import { restoreCopy } from '../backup/restore-copy.ts'
 import { openTarget } from '../backup/open-target.ts'
 import type { Config } from '../config/settings.ts'
 import { flushDirectory, flushFile } from '../durable-file.ts'
 import { messageOf, SternaError } from '../errors.ts'
-import { isoTime } from '../iso-time.ts'
+import { isoTime, parseIsoTime } from '../iso-time.ts'
 import { silentLog } from '../log.ts'
 import { commitTo, databaseFile, findDatabase, newRestoredName } from '../store/data-directory.ts'
 import { holdDirectory, requireIdle } from '../store/hold-directory.ts'
 import { requireWhole } from '../store/sqlite-connection.ts'
 import { isTarget, keyFileBeside } from './backup-commands.ts'
-import { argument, flagOption, textOption, type CommandInput, type CommandOutput } from './command.ts'
+import { argument, flagOption, textOption, usageFault, type CommandInput, type CommandOutput } from './command.ts'
 import { holdRestored, noteCopied, restoredHold, type RestoredHold } from '../queue/restored-hold.ts'
 import { openCommandServices } from './open-command-services.ts'
 
@@ -74,6 +75,7 @@ export async function restoreBackup(input: CommandInput, config: Config): Promis
 type Source = (fetched: string) => Promise<{ file: string; keyFile: string }>
 
 function fileSource(place: string, input: CommandInput, config: Config): Source {
+  if (timeOf(input) !== null || flagOption(input, 'copy')) throw usageFault(`${place} is no directory or bucket with a continuous copy.`)
   const file = resolve(input.cwd, place)
   if (!existsSync(file)) throw new SternaError('not_found', `There is no file ${file}.`)
   const keyFile = findKeyFile(input, keyFileBeside(file), config)
@@ -88,10 +90,25 @@ function fileSource(place: string, input: CommandInput, config: Config): Source 
 function targetSource(place: string, input: CommandInput, config: Config): Source {
   const target = openTarget(place, accessOf(config), input.cwd)
   const identities = identitiesOf(input)
+  const at = timeOf(input)
+  if (at !== null || flagOption(input, 'copy')) {
+    return async (fetched) => {
+      await restoreCopy(target, { at, origin: textOption(input, 'origin') }, fetched, identities)
+      return { file: fetched, keyFile: findKeyFile(input, null, config) }
+    }
+  }
   return async (fetched) => {
     const { file, keyFile } = await fetchFrom(target, textOption(input, 'backup'), fetched, identities)
     return { file, keyFile: findKeyFile(input, keyFile, config) }
   }
+}
+
+function timeOf(input: CommandInput): number | null {
+  const text = textOption(input, 'at')
+  if (text === undefined) return null
+  const at = parseIsoTime(text)
+  if (at !== null) return at
+  throw usageFault(`"${text}" is not a time. Write it like --at 2026-11-23T10:00:00Z.`)
 }
 
 function identitiesOf(input: CommandInput): string[] {

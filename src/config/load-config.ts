@@ -146,6 +146,9 @@ function checkTogether(values: Values, origins: Config['origins'], faults: strin
   if (values.get('backup.schedule') !== null && values.get('backup.target') === null) {
     faults.push('backup.schedule: there is no backup.target to make backups at. Set it too.')
   }
+  if (values.get('backup.continuous') === true && values.get('backup.target') === null) {
+    faults.push('backup.continuous: there is no backup.target to copy to. Set it too.')
+  }
   const faultOfBase = faultOfBaseUrl(String(values.get('base_url')), String(values.get('hostname')))
   if (faultOfBase !== undefined && origins.has('hostname')) faults.push(faultOfBase)
   const plans = Object.keys(values.get('plans') as Record<string, number>)

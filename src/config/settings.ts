@@ -463,6 +463,24 @@ export const settings = {
     'Encrypts what goes to backup.target for these age recipients (age1…). Only a holder of an identity can restore, so keep it ' +
       'elsewhere. `sterna backup identity` makes one, and so does age-keygen.',
   ),
+  'backup.continuous': setting(
+    type.flag,
+    false,
+    'Copies every commit to backup.target within about a second, so that a machine that is lost takes at most two seconds of mail with it. ' +
+      '`sterna restore --copy` restores the newest state, and --at an earlier one.',
+  ),
+  'backup.copy_snapshots': setting(
+    type.positiveDuration,
+    '24h',
+    'How often the continuous copy stores the whole database, so that a restore has fewer commits to add.',
+  ),
+  'backup.copy_keep': setting(type.positiveDuration, '72h', 'How far back the continuous copy can be restored.'),
+  'backup.copy_limit': setting(
+    type.size,
+    '1GB',
+    'How much of the log may wait in the data directory while backup.target is away. Beyond it, the continuous copy gives up, and starts ' +
+      'again with the whole database once the target is back.',
+  ),
   'backup.s3_endpoint': setting(
     type.optional(type.webAddress),
     null,

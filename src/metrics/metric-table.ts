@@ -121,6 +121,7 @@ export const metricTable = {
         'restored',
         'backup',
         'certificate',
+        'copy',
       ],
     ],
   ]),
@@ -238,6 +239,11 @@ export const metricTable = {
     'When the newest backup at backup.target was begun, in Unix time, while backups are scheduled.',
   ),
   failedBackups: counter('sterna_backup_failures_total', 'Scheduled backups that failed.'),
+  copyBehind: gauge(
+    'sterna_copy_behind_seconds',
+    'How old the newest state is that the continuous copy has stored, while there is such a copy.',
+  ),
+  copiedBytes: counter('sterna_copy_bytes_total', 'Bytes of the log that the continuous copy has stored, before compression.'),
   diskFree: gauge('sterna_disk_free_bytes', 'Free space on the file system of the data directory.'),
   diskSize: gauge('sterna_disk_size_bytes', 'Size of that file system.'),
 

@@ -2,8 +2,10 @@ import { commandPartsOf, type CommandServices } from '../command/command-service
 import type { Config } from '../config/settings.ts'
 import { takeOver, type ConfigChanges } from '../config/take-over.ts'
 import { connectionShares, judgeOpenFiles, openFileLimit, type ConnectionShares } from '../connection/open-files.ts'
-import { openCore, type Outside } from '../core.ts'
+import { ContinuousCopy } from '../backup/continuous-copy.ts'
+import { openCore, type Core, type Outside } from '../core.ts'
 import { SternaError } from '../errors.ts'
+import { SecuredPosition } from '../store/log-spool.ts'
 import { openListeners, type ListenAddresses } from './listeners.ts'
 import { keepWatchOfClock, startJobs } from './jobs.ts'
 import { startServices } from './services.ts'
@@ -29,12 +31,15 @@ export interface Relay {
  */
 export async function startRelay(config: Config, outside: Outside & { version: string }): Promise<Relay> {
   const shares = sharesOf(openFileLimit(), config, outside)
-  const core = await openCore(config, { ...outside, nameServerSockets: shares.nameServers })
+  const copying = config.backup.continuous ? { sheet: SecuredPosition.sheet(), mostBytes: config.backup.copyLimit } : null
+  const core = await openCore(config, { ...outside, nameServerSockets: shares.nameServers, ...(copying && { copying }) })
   const stops: Stop[] = [() => core.close()]
   const stop = (): Promise<void> => stopAll(stops, outside.log)
   try {
     // Opens the reader thread now. Later there may be no file descriptor left for it.
     await core.db.slowRead("select 'open' as reader")
+    if (copying === null) core.metrics.copyBehind.set(Number.NaN)
+    else startCopy(core, copying.sheet, stops)
     const services = await startServices(core, { shares, version: outside.version }, stops)
     const listeners = await openListeners(services, stops)
     const scheduler = startJobs(services, listeners, stops)
@@ -53,6 +58,12 @@ export async function startRelay(config: Config, outside: Outside & { version: s
     await stop()
     throw error
   }
+}
+
+function startCopy(core: Core, sheet: SharedArrayBuffer, stops: Stop[]): void {
+  const copy = new ContinuousCopy(core, sheet)
+  copy.start()
+  stops.push(() => copy.stop())
 }
 
 /** @throws SternaError `configuration` if the limit on open files is too low */

@@ -52,9 +52,18 @@ export interface Database {
   onInsert(table: string, heard: () => void): () => void
   /** Copies the database, as it is at one moment, into a new file while work continues. The copy says that it is one (`markCopy`). */
   backup(file: string): Promise<void>
+  copying: StoreCopying
   upkeep: StoreUpkeep
   /** Waits for pending requests, then closes. */
   close(): Promise<void>
+}
+
+/** What the continuous copy asks of a database that was opened for one. */
+export interface StoreCopying {
+  /** From the next commit on, everything belongs to this generation of the copy. */
+  begin(generation: string): Promise<void>
+  /** Like `backup`, but page for page as it is, so that commits of the log can be added. */
+  snapshot(file: string): Promise<void>
 }
 
 /** Keeps the database files small and free of removed data. Each call is a step of a few milliseconds. */

@@ -1,4 +1,5 @@
 import { closeSync, fdatasyncSync, openSync, readSync, statSync, writeSync } from 'node:fs'
+import type { LogSpool } from './log-spool.ts'
 import type { Connection } from './sqlite-connection.ts'
 import type { UpkeepTask } from './thread-messages.ts'
 import { isMapPage, pageSize, unusedBytes, type ByteRange } from './unused-bytes.ts'
@@ -15,6 +16,11 @@ const keptPart = { begin: 1 / 8, end: 1 / 16 }
 const keptPages = 1_024
 /** A page with a higher number could look like a b-tree page without being one: its first bytes may be the number of another page. */
 const lastPage = 0x02000000
+/** Pages in the log from which on it is written into the database: as many as SQLite would let it have by itself here. */
+const longLog = 4_000
+/** How often its length is looked at, and how often at most it is written into the database while somebody reads it, ms. */
+const lookMs = 50
+const turnMs = 1_000
 
 /** Keeps a database file small and free of removed data, in steps. Belongs to the only writing connection. */
 export class FileUpkeep {
@@ -23,9 +29,14 @@ export class FileUpkeep {
   readonly #hasUsualPages: boolean
   #isShrinking = false
   #pagesAtOnce = 64
+  readonly #spool: LogSpool | null
   #file: number | undefined
+  #lookedAt = 0
+  #turnedAt = 0
 
-  constructor(connection: Connection) {
+  /** @param spool keeps the log for the continuous copy, if there is one; then only this class writes the log into the database */
+  constructor(connection: Connection, spool: LogSpool | null = null) {
+    this.#spool = spool
     this.#connection = connection
     this.#isAutoVacuum = this.#number('auto_vacuum') !== 0
     this.#hasUsualPages = this.#number('page_size') === pageSize
@@ -49,6 +60,11 @@ export class FileUpkeep {
     }
   }
 
+  /** Begins a chain of the continuous copy, as `LogSpool`. */
+  beginCopy(generation: string): void {
+    this.#spool?.begin(generation, this.#connection)
+  }
+
   /** Returns some free pages at the end of the file to the file system. True if there are more to return. */
   shrink(): boolean {
     if (!this.#isAutoVacuum) return false
@@ -64,8 +80,21 @@ export class FileUpkeep {
     return true
   }
 
+  /** Call it after commits. With a continuous copy, it does what SQLite does by itself without one. */
+  noteCommits(): void {
+    const now = performance.now()
+    if (this.#spool === null || now - this.#lookedAt < lookMs || now - this.#turnedAt < turnMs) return
+    this.#lookedAt = now
+    const [state] = this.#connection.pragma('wal_checkpoint(noop)') as { log: number; checkpointed: number }[]
+    if (state === undefined || state.log < longLog || state.checkpointed === state.log) return
+    this.#turnedAt = now
+    this.#spool.keep(this.#connection)
+    this.#connection.pragma('wal_checkpoint(passive)')
+  }
+
   /** Writes the log into the database and empties it, so that it holds no older copy of anything. False while somebody is reading. */
   emptyLog(): boolean {
+    this.#spool?.keep(this.#connection)
     const patience = this.#number('busy_timeout')
     this.#connection.pragma('busy_timeout = 0')
     try {

@@ -57,6 +57,7 @@ export class RequestServer {
     this.#waiting = []
     const writes = requests.filter((request) => request.type === 'write')
     for (let i = 0; i < writes.length; i += groupSize) this.#send(this.#write(writes.slice(i, i + groupSize)))
+    if (writes.length > 0) this.#upkeep?.noteCommits()
     const answers = requests.flatMap((request) => (request.type === 'write' ? [] : this.#answer(request)))
     if (answers.length > 0) this.#send(answers)
   }
@@ -89,8 +90,11 @@ export class RequestServer {
           return [{ id, rows: this.#statements.at(number).all(values).map(shareBlobs) }]
         }
         case 'backup':
-          void this.#copy(id, request.file)
+          void this.#copy(id, request)
           return []
+        case 'begin-copy':
+          this.#upkeep?.beginCopy(request.generation)
+          return [{ id, done: true }]
         case 'upkeep':
           return [{ id, is: this.#upkeep?.do(request.task) ?? false }]
         case 'overwrite':
@@ -104,11 +108,11 @@ export class RequestServer {
     }
   }
 
-  async #copy(id: number, file: string): Promise<void> {
+  async #copy(id: number, { file, isMarked }: { file: string; isMarked: boolean }): Promise<void> {
     try {
       const copiedAt = Date.now()
       await this.#group.spareCopy(this.#connection.backup(file))
-      markCopy(file, copiedAt)
+      if (isMarked) markCopy(file, copiedAt)
       this.#send([{ id, done: true }])
     } catch (error) {
       this.#send([{ id, error: backupErrorOf(error, file) }])

@@ -15,11 +15,14 @@ const busyMs = 5_000
  * Opens the writing connection: WAL, every commit flushed to disk. SQLite opens an existing WAL database with synchronous=NORMAL, under
  * which a power cut loses acknowledged rows, so the level is set on every connection and read back.
  * @param busyTimeoutMs how long to wait for a lock of another process
+ * @param checkpointPages how long the log may be before a commit writes it into the database; 0: commits never do
  */
-export function openWriter(directory: string, busyTimeoutMs = busyMs): Connection {
+export function openWriter(directory: string, busyTimeoutMs = busyMs, checkpointPages = 4_000): Connection {
   usable(() => makeDirectory(directory))
   const file = databaseFile(directory)
   const connection = open(privateFile(file), { timeout: busyTimeoutMs })
+  // First: the next line is a commit.
+  connection.pragma(`wal_autocheckpoint = ${checkpointPages}`)
   // This works only for a new file: pages can then be returned without scanning all others.
   connection.pragma('auto_vacuum = incremental')
   connection.pragma('journal_mode = wal')
@@ -28,7 +31,6 @@ export function openWriter(directory: string, busyTimeoutMs = busyMs): Connectio
   // Deleted data is overwritten with zeros, both in pages that stay and in pages that become free.
   connection.pragma('secure_delete = on')
   connection.pragma('cache_size = -8000')
-  connection.pragma('wal_autocheckpoint = 4000')
   connection.pragma('journal_size_limit = 67108864')
   if (connection.pragma('journal_mode', { simple: true }) !== 'wal' || connection.pragma('synchronous', { simple: true }) !== 2) {
     throw new SternaError('configuration', `${file} cannot be opened durably: the file system refuses WAL.`)

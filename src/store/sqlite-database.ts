@@ -1,7 +1,7 @@
 import type { Database, Row, Statement, Value, Written } from './database.ts'
 import { InsertListeners } from './insert-listeners.ts'
 import { StoreThread, type Hear } from './store-thread.ts'
-import type { ThreadData, UpkeepTask } from './thread-messages.ts'
+import type { CopyingData, ThreadData, UpkeepTask } from './thread-messages.ts'
 import { Turns } from './turns.ts'
 
 interface DatabaseOptions extends Hear {
@@ -12,6 +12,8 @@ interface DatabaseOptions extends Hear {
   sheet?: SharedArrayBuffer | undefined
   /** Whether to copy the database before its schema changes; default: yes. */
   backsUpUpgrades?: boolean
+  /** What it shares with the continuous copy; default: there is none. */
+  copying?: CopyingData | undefined
 }
 
 /** The first slow read opens the second connection, because a command may need none; a server opens it before it listens. */
@@ -63,8 +65,15 @@ function upkeepBy(writer: StoreThread): Database['upkeep'] {
  * end; the next start finds everything that was acknowledged.
  * @throws SternaError `configuration` if another process holds the directory, a newer version wrote it, or its database is gone
  */
-export async function openDatabase({ directory, busyTimeoutMs, sheet, backsUpUpgrades, ...hear }: DatabaseOptions): Promise<Database> {
-  const writer = new StoreThread({ directory, role: 'writer', busyTimeoutMs, sheet, backsUpUpgrades }, hear)
+export async function openDatabase({
+  directory,
+  busyTimeoutMs,
+  sheet,
+  backsUpUpgrades,
+  copying,
+  ...hear
+}: DatabaseOptions): Promise<Database> {
+  const writer = new StoreThread({ directory, role: 'writer', busyTimeoutMs, sheet, backsUpUpgrades, copying }, hear)
   await writer.opened
   const reader = new ReaderWhenAsked({ directory, role: 'reader' }, hear)
   const turns = new Turns()
@@ -86,7 +95,11 @@ export async function openDatabase({ directory, busyTimeoutMs, sheet, backsUpUpg
     },
     onInsert: (table, heard) => listeners.add(table, heard),
     async backup(file) {
-      await writer.request({ type: 'backup', file })
+      await writer.request({ type: 'backup', file, isMarked: true })
+    },
+    copying: {
+      begin: async (generation) => void (await writer.request({ type: 'begin-copy', generation })),
+      snapshot: async (file) => void (await writer.request({ type: 'backup', file, isMarked: false })),
     },
     upkeep: upkeepBy(writer),
     async close() {

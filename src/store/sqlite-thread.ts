@@ -5,6 +5,7 @@ import { metricsOf } from '../metrics/metrics.ts'
 import { commitTo, findDatabase } from './data-directory.ts'
 import { FileUpkeep } from './file-upkeep.ts'
 import { threadErrorOf } from './group-commit.ts'
+import { breakChain, LogSpool } from './log-spool.ts'
 import { holdDirectory, lockFile, requireAlone } from './hold-directory.ts'
 import { migrate, newestSchema } from './migrate.ts'
 import { RequestServer } from './request-server.ts'
@@ -13,7 +14,7 @@ import { backUpBefore, upgradeOf } from './upgrade-backup.ts'
 import { openId, type Answer, type Requests, type ThreadData, type ThreadError } from './thread-messages.ts'
 
 const port = parentPort as MessagePort
-const { directory, role, busyTimeoutMs, sheet, backsUpUpgrades = true } = workerData as ThreadData
+const { directory, role, busyTimeoutMs, sheet, backsUpUpgrades = true, copying } = workerData as ThreadData
 
 const send = (answers: Answer[]): void => port.postMessage(answers)
 
@@ -31,11 +32,13 @@ async function start(): Promise<void> {
 
 /** Handles requests until it is asked to close; the answer to that closes the database. */
 async function serve(): Promise<() => void> {
-  const { connection, close: release } = role === 'writer' ? await takeDirectory(directory) : readDirectory(directory)
-  const upkeep = role === 'writer' ? new FileUpkeep(connection) : null
+  const spool = copying === undefined ? null : new LogSpool({ dataDir: directory, ...copying })
+  const { connection, close: release } = role === 'writer' ? await takeDirectory(directory, spool) : readDirectory(directory)
+  const upkeep = role === 'writer' ? new FileUpkeep(connection, spool) : null
   const close = (): void => {
     release()
     upkeep?.close()
+    spool?.noteClosed()
   }
   const server = new RequestServer(connection, {
     send,
@@ -66,18 +69,23 @@ interface Opened {
   close(): void
 }
 
-async function takeDirectory(directory: string): Promise<Opened> {
+async function takeDirectory(directory: string, spool: LogSpool | null): Promise<Opened> {
   // If it refuses, nothing is created, not even a lock.
   if (!existsSync(lockFile(directory))) findDatabase(directory)
   const held = holdDirectory(directory)
   try {
     const { file } = findDatabase(directory)
-    const connection = openWriter(directory, busyTimeoutMs)
+    if (spool === null) breakChain(directory)
+    else spool.judgeChain(file)
+    // With a copy, the log is written into the database once what it holds is kept for that.
+    const connection = openWriter(directory, busyTimeoutMs, spool === null ? undefined : 0)
     requireAlone(connection, directory, held)
     await announceAndBackUp(connection)
     migrate(connection)
     commitTo(directory, file, held.lock)
     const close = (): void => {
+      // Closing writes the log into the database.
+      spool?.keep(connection)
       connection.close()
       held.release()
     }

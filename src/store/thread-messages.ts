@@ -11,6 +11,16 @@ export interface ThreadData {
   sheet?: SharedArrayBuffer | undefined
   /** Whether to copy the database before its schema changes; default: yes. */
   backsUpUpgrades?: boolean | undefined
+  /** The writer keeps what a continuous copy needs; default: there is no such copy. */
+  copying?: CopyingData | undefined
+}
+
+/** What the store and the continuous copy share. */
+export interface CopyingData {
+  /** As in `SecuredPosition`. */
+  sheet: SharedArrayBuffer
+  /** Bytes that may wait for the copy before it must start again. */
+  mostBytes: number
 }
 
 /** A statement by its number, its values in order, and how many rows it must change or return. */
@@ -29,7 +39,8 @@ export type Request =
   /** `isTimed`: the answer must say how long its statements took. */
   | { id: number; type: 'write'; batch: NumberedStatement[]; isTimed?: boolean }
   | { id: number; type: 'read'; statement: NumberedStatement }
-  | { id: number; type: 'backup'; file: string }
+  | { id: number; type: 'backup'; file: string; isMarked: boolean }
+  | { id: number; type: 'begin-copy'; generation: string }
   | { id: number; type: 'upkeep'; task: UpkeepTask }
   | { id: number; type: 'overwrite'; from: number }
   | { id: number; type: 'close' }

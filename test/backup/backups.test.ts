@@ -9,7 +9,7 @@ import { restoreBackup } from '../../src/command/restore.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import type { Config } from '../../src/config/settings.ts'
 import { silentLog } from '../../src/log.ts'
-import { testS3 } from '../support/s3-server.ts'
+import { testS3 } from '../support/test-s3.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
 const { identity, recipient } = (await newIdentity()).json as { identity: string; recipient: string }

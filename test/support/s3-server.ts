@@ -1,15 +1,15 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
-import { temporaryDirectory } from './temporary-directory.ts'
 
 /** Starts an S3 server with an empty bucket `copies`; the settings that lead there. */
 export async function startS3(): Promise<{ settings: Record<string, string>; stop(): Promise<void> }> {
-  const directory = temporaryDirectory()
+  const directory = mkdtempSync(join(tmpdir(), 'sterna-s3-'))
   // It makes the tokens with which lists go on with DES.
   const execArgv = ['--openssl-legacy-provider']
-  const child = fork(join(import.meta.dirname, 's3-server-process.ts'), [directory.path], { execArgv })
+  const child = fork(join(import.meta.dirname, 's3-server-process.ts'), [directory], { execArgv })
   const [port] = (await once(child, 'message')) as [number]
   return {
     settings: {
@@ -21,14 +21,7 @@ export async function startS3(): Promise<{ settings: Record<string, string>; sto
       const ended = once(child, 'exit')
       child.disconnect()
       await ended
-      directory.remove()
+      rmSync(directory, { recursive: true, force: true })
     },
   }
-}
-
-/** The same for the running test. */
-export async function testS3(): Promise<Record<string, string>> {
-  const { settings, stop } = await startS3()
-  onTestFinished(stop)
-  return settings
 }

@@ -34,6 +34,7 @@ export async function testDatabase(): Promise<Database> {
       unfollow.push(end)
       return end
     },
+    copying: db.copying,
     upkeep: db.upkeep,
     close() {
       for (const end of unfollow) end()

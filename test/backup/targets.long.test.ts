@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { openTarget, type S3Access } from '../../src/backup/open-target.ts'
 import type { Target } from '../../src/backup/target.ts'
-import { testS3 } from '../support/s3-server.ts'
+import { testS3 } from '../support/test-s3.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
 const none: S3Access = { endpoint: null, region: 'us-east-1', accessKeyId: null, secretAccessKey: null }

@@ -1,6 +1,6 @@
 import { createHash, createHmac, createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto'
 import { request } from 'node:https'
-import { rootCertificates } from 'node:tls'
+import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
 import { promisify } from 'node:util'
 import { messageOf } from '../errors.ts'
 import { AcmeProblem, problemOf, retryAfterOf } from './acme-problem.ts'
@@ -51,6 +51,8 @@ export class AcmeSession {
   readonly #authority: AcmeAuthority
   readonly #key: KeyObject
   readonly #jwk: Record<string, unknown>
+  /** Whom to trust. Building it takes long, because all public authorities are read. */
+  readonly #trust: SecureContext | undefined
   #directory: Record<string, unknown> | null = null
   #nonce: string | null = null
   /** The account's URL; null before it is known. */
@@ -59,6 +61,7 @@ export class AcmeSession {
   /** @param key PEM */
   constructor(authority: AcmeAuthority, key: string) {
     this.#authority = authority
+    this.#trust = authority.ca === null ? undefined : createSecureContext({ ca: [...rootCertificates, authority.ca] })
     this.#key = createPrivateKey(key)
     const { crv, kty, x, y } = createPublicKey(this.#key).export({ format: 'jwk' })
     // The order of the members counts for the thumbprint (RFC 7638 3).
@@ -130,14 +133,14 @@ export class AcmeSession {
   }
 
   async #send(url: string, method: string, body?: string): Promise<RawResponse> {
-    const { ca, userAgent, signal } = this.#authority
+    const { userAgent, signal } = this.#authority
     try {
       const response = await send(url, {
         method,
         headers: { 'User-Agent': userAgent, ...(body === undefined ? {} : { 'Content-Type': 'application/jose+json' }) },
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
         body,
-        ca,
+        trust: this.#trust,
       })
       const nonce = response.headers['replay-nonce']
       if (typeof nonce === 'string') this.#nonce = nonce
@@ -153,13 +156,12 @@ interface Sent {
   headers: Record<string, string>
   signal: AbortSignal
   body: string | undefined
-  ca: string | null
+  trust: SecureContext | undefined
 }
 
-function send(url: string, { body, ca, ...options }: Sent): Promise<RawResponse> {
+function send(url: string, { body, trust, ...options }: Sent): Promise<RawResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<RawResponse>()
-  const authorities = ca === null ? {} : { ca: [...rootCertificates, ca] }
-  const req = request(url, { ...options, ...authorities, agent: false }, (res) => {
+  const req = request(url, { ...options, ...(trust && { secureContext: trust }), agent: false }, (res) => {
     const parts: Buffer[] = []
     let length = 0
     res.on('data', (part: Buffer) => {

@@ -2,7 +2,7 @@ import fs, { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } fro
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createFile, makeDirectory, replaceFile } from '../src/durable-file.ts'
+import { createFile, makeDirectory, replaceFile, replaceFileLater } from '../src/durable-file.ts'
 import { cutOffBefore } from './support/cut-off.ts'
 import { testDirectory } from './support/temporary-directory.ts'
 
@@ -17,6 +17,17 @@ test('a file is replaced whole or not at all, wherever that is interrupted', asy
     expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777]).toEqual(['newer', 0o600])
   }
   expect([...seen]).toEqual(['old', 'new'])
+})
+
+test('a file is replaced while the thread works on; only its owner may read it, and nothing else is left', async () => {
+  const directory = testDirectory()
+  const path = join(directory, 'file')
+  writeFileSync(path, 'old', { mode: 0o644 })
+  await replaceFileLater(path, 'new')
+  expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777]).toEqual(['new', 0o600])
+  await expect(replaceFileLater(directory, 'a directory is no file')).rejects.toThrow()
+  await expect(replaceFileLater(join(directory, 'none/file'), 'new')).rejects.toThrow(/ENOENT/)
+  expect(readdirSync(directory)).toEqual(['file'])
 })
 
 const linking = [

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { replaceFileLater } from '../durable-file.ts'
 import type { Log } from '../log.ts'
+import { AcmeProblem } from './acme-problem.ts'
 import { AcmeSession, type AcmeAuthority, type ExternalAccount } from './acme-session.ts'
 import { newKeyPair, pemOf } from './signing-request.ts'
 
@@ -13,6 +14,8 @@ interface AccountSettings {
   email: string | null
   externalAccount: ExternalAccount | null
   log: Log
+  /** Epoch, ms. */
+  now: number
 }
 
 /** In `account.json`. */
@@ -23,17 +26,25 @@ interface StoredAccount {
   url: string | null
   /** PEM */
   key: string
+  /** Epoch, ms. */
+  madeAt: number
 }
+
+/** An account that the authority refuses is replaced at most this often, ms: there are limits on new ones. */
+const replaceEvery = 6 * 3_600_000
 
 /**
  * Opens our account, or makes one if there is none at this authority or it cannot be read (RFC 8555 7.3).
- * @param isOver true if the authority no longer accepts the kept account
+ * @param refusal why the authority no longer accepts the kept account, which is then replaced
  * @throws AcmeProblem
  */
-export async function openAccount(settings: AccountSettings, isOver = false): Promise<AcmeSession> {
-  const { authority, directory } = settings
+export async function openAccount(settings: AccountSettings, refusal: AcmeProblem | null = null): Promise<AcmeSession> {
+  const { authority, directory, now } = settings
   const file = join(directory, 'account.json')
-  const stored = isOver ? null : await readAccount(file, authority)
+  const kept = await readAccount(file, authority)
+  const isYoung = kept !== null && now - kept.madeAt < replaceEvery
+  if (refusal?.type === 'unauthorized' && isYoung) throw new AcmeProblem('account', refusal.message, { cause: refusal })
+  const stored = refusal === null ? kept : null
   if (stored !== null && stored.url !== null) {
     stored.session.account = stored.url
     return stored.session
@@ -41,7 +52,7 @@ export async function openAccount(settings: AccountSettings, isOver = false): Pr
   const key = stored?.key ?? pemOf(await newKeyPair())
   const session = stored?.session ?? new AcmeSession(authority, key)
   const keep = (url: string | null): Promise<void> =>
-    replaceFileLater(file, `${JSON.stringify({ directory: authority.directory, url, key } satisfies StoredAccount)}\n`)
+    replaceFileLater(file, `${JSON.stringify({ directory: authority.directory, url, key, madeAt: now } satisfies StoredAccount)}\n`)
   // Kept first: if we stop now, the next start finds the same account.
   await keep(null)
   session.account = await register(session, settings)

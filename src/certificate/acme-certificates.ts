@@ -50,9 +50,6 @@ export const attemptsFile = (directory: string): string => join(directory, 'atte
 
 /** Renewals that fail before anybody is told; there are weeks left. */
 const failuresBeforeFault = 3
-/** A kept account that the authority refuses is replaced at most this often, ms. */
-const replaceAccountEvery = 6 * 3_600_000
-
 /** Gets certificates from an authority over ACME (RFC 8555), keeps them, and renews them. */
 export class AcmeCertificates {
   readonly answers = new ChallengeAnswers()
@@ -62,7 +59,6 @@ export class AcmeCertificates {
   readonly #stopping = new AbortController()
   #state = attempts.noAttempts
   #session: AcmeSession | null = null
-  #replacedAt = -Infinity
   #looking: Promise<void> | null = null
   /** Called when there is a new certificate for a name. */
   onIssued: (name: string) => void = () => {}
@@ -222,10 +218,8 @@ export class AcmeCertificates {
     } catch (error) {
       const isOver = error instanceof AcmeProblem && ['accountDoesNotExist', 'unauthorized'].includes(error.type)
       if (!isOver) throw error
-      if (clock.now() - this.#replacedAt < replaceAccountEvery) throw new AcmeProblem('account', error.message, { cause: error })
-      this.#replacedAt = clock.now()
-      log.warn({ problem: error.message }, 'the certificate authority no longer accepts our account: making a new one')
-      this.#session = await openAccount(this.#accountSettings, true)
+      this.#session = await openAccount(this.#accountSettings, error)
+      log.warn({ problem: error.message }, 'the certificate authority no longer accepted our account, so a new one was made')
       return placeOrder(name, this.#session)
     }
   }
@@ -233,7 +227,8 @@ export class AcmeCertificates {
   get #accountSettings(): Parameters<typeof openAccount>[0] {
     const { authority, ca, email, externalAccount, directory, userAgent } = this.#settings
     const signal = this.#stopping.signal
-    return { authority: { directory: authority, ca, userAgent, signal }, directory, email, externalAccount, log: this.#services.log }
+    const { log, clock } = this.#services
+    return { authority: { directory: authority, ca, userAgent, signal }, directory, email, externalAccount, log, now: clock.now() }
   }
 
   async #keepState(state: attempts.AttemptState): Promise<void> {

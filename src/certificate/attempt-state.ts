@@ -28,8 +28,8 @@ export interface AttemptState {
   worked: Record<string, ChallengeType>
   /** When orders were placed in the last hour; epoch, ms. */
   orders: number[]
-  /** Until when nothing is asked of the authority, and why. */
-  pause: { until: number; failures: number; problem: AttemptProblem } | null
+  /** Until when nothing is asked of the authority, why, and whether it asked us to wait. */
+  pause: { until: number; failures: number; problem: AttemptProblem; isAsked: boolean } | null
 }
 
 export const noAttempts: AttemptState = { names: {}, worked: {}, orders: [], pause: null }
@@ -117,7 +117,7 @@ export function failAttempt(state: AttemptState, { name, challenge, problem, now
   const failures = (state.pause?.failures ?? 0) + 1
   const until = now + Math.max(asked, delayAfter(pauseDelays, failures, random))
   const unblamed = { ...failing, failures: failing.failures - 1, nextAt: until, problem: told }
-  return { ...state, names: { ...state.names, [name]: unblamed }, pause: { until, failures, problem: told } }
+  return { ...state, names: { ...state.names, [name]: unblamed }, pause: { until, failures, problem: told, isAsked: asked > 0 } }
 }
 
 /** Problems with the authority, or with our account there. */
@@ -133,13 +133,18 @@ function isAboutName({ type, message }: AcmeProblem, name: string): boolean {
   return labels.some((_, i) => i < labels.length - 1 && words.has(labels.slice(i).join('.')))
 }
 
-/** What failed is tried again, at most four times an hour for each name. What the authority asked for still holds. */
+/**
+ * What failed is tried again soon: at most four times an hour for each name, and at once where the authority could not be asked. What the
+ * authority asked for still holds.
+ */
 export function hasten(state: AttemptState): AttemptState {
+  if (state.pause?.isAsked) return state
   const sooner = Object.entries(state.names).map(([name, failing]) => {
-    const nextAt = failing.problem?.type === 'rateLimited' ? failing.nextAt : Math.min(failing.nextAt, failing.lastAt + retryAfterAll)
-    return [name, { ...failing, nextAt }] as const
+    const { type } = failing.problem ?? { type: '' }
+    const nextAt = type === 'rateLimited' ? Infinity : failing.lastAt + (generalProblems.has(type) ? minute : retryAfterAll)
+    return [name, { ...failing, nextAt: Math.min(failing.nextAt, nextAt) }] as const
   })
-  return { ...state, names: Object.fromEntries(sooner) }
+  return { ...state, names: Object.fromEntries(sooner), pause: null }
 }
 
 /** As it was kept; whatever cannot be read counts as none. */

@@ -70,7 +70,7 @@ export function judgeAttempts({ names }: Pick<AttemptState, 'names'>, hostname: 
     .map(({ name, problem, nextAt }) =>
       say[name === hostname ? 'failed' : 'warning'](
         `There is no new certificate for ${name}: ${problem.detail}`,
-        `${adviceFor(problem)} The next attempt is at ${isoTime(nextAt)}; SIGHUP tries again sooner.`,
+        `${adviceFor(problem)} The next attempt is at ${isoTime(nextAt)}; SIGHUP brings it forward.`,
       ),
     )
   if (failing.length <= mostTold) return told

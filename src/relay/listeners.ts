@@ -47,7 +47,7 @@ export async function openListeners(services: Services, stops: Stop[]): Promise<
   stops.push(() => metrics.stop())
   certificates.users.push((tls) => listeners.forEach((listener) => listener.useCertificate(tls)))
   // Not before the ports are open: authorities connect to them.
-  void certificates.acme?.look()
+  void certificates.acme?.retry()
   const addresses = { http: http.addresses, submission: submission.addresses, returnPath: returnPath.addresses, metrics: metrics.addresses }
   return { addresses, previews, refusedLogins }
 }

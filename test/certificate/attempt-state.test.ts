@@ -63,6 +63,8 @@ test('an authority that is away pauses everything, ever longer, and no name is b
     return [(attempts.freeAt(state, now) - now) / minute, expected]
   })
   for (const [pause, expected] of pauses) expect(pause).toBe(expected)
+  const hastened = attempts.hasten(state)
+  expect([hastened.pause, hastened.names[name]?.nextAt]).toEqual([null, now + minute])
   expect(state.names[name]?.failures).toBe(0)
   expect(attempts.endAttempt(begin(state), name, 'http-01').pause).toBe(null)
 })

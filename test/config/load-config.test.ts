@@ -119,6 +119,13 @@ test('the example file loads, and uncommented it gives the defaults', () => {
   expect(loadConfig({ file: fileOf(lines.join('\n')) })).toEqual(loadConfig({}))
 })
 
+test('certificates from an authority need a full name, https, and both parts of an external account', () => {
+  const faults = { STERNA_HOSTNAME: 'localhost', STERNA_ACME_DIRECTORY: 'http://ca.example/dir', STERNA_ACME_EAB_KEY: 'a2V5' }
+  const load = (env: Record<string, string>) => loadConfig({ env: { STERNA_ACME_ENABLED: 'true', ...env } })
+  expect(() => load(faults)).toThrow(/acme\.directory: it must be an https URL[^]*acme\.eab_key_id and acme\.eab_key[^]*Set hostname/)
+  expect(load({ STERNA_HOSTNAME: 'mail.example.com' }).acme.challenges).toEqual(['http-01', 'tls-alpn-01'])
+})
+
 test('a login to the smarthost demands TLS, and its password is not shown', () => {
   const env = {
     STERNA_DELIVERY_SMARTHOST: 'relay.example.net:587',

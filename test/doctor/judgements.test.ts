@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { judgeListings } from '../../src/doctor/examine-blocklists.ts'
 import { judgeBaseUrl, type WebAnswer } from '../../src/doctor/examine-base-url.ts'
-import { judgeCertificate } from '../../src/doctor/examine-certificate.ts'
+import { judgeAttempts, judgeCertificate } from '../../src/doctor/examine-certificate.ts'
 import { judgeClock, judgeClockAgainstLog, offsetIn, sntpRequest } from '../../src/doctor/examine-clock.ts'
 import { judgeDirectory, judgeDisk } from '../../src/doctor/examine-disk.ts'
 import { judgeDmarc, judgeReturnPath } from '../../src/doctor/examine-domains.ts'
@@ -162,6 +162,24 @@ test('certificates', async () => {
   expect(own.advice).toMatch(/tls\/self-signed\.crt in data_dir \(SHA-256 [0-9A-F:]{95}\)/)
   expect(judge('nonsense').status).toBe('failed')
   expect(judge(null, { isMade: true }).status).toBe('skipped')
+})
+
+test('names that got no certificate are told with the reason, what to do, and when the next attempt is', () => {
+  const failing = (type: string) => ({
+    failures: 2,
+    lastAt: 0,
+    nextAt: Date.UTC(2026, 10, 23, 12),
+    problem: { type, detail: 'connection refused', challenge: 'http-01' as const },
+  })
+  const begun = { ...failing('dns'), problem: null }
+  const many = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`links.shop${i}.test`, failing('caa')]))
+  expect(judgeAttempts({ names: { 'begun.test': begun } }, 'mail.test')).toEqual([])
+  const [own, ...others] = judgeAttempts({ names: { 'mail.test': failing('connection'), ...many } }, 'mail.test')
+  expect(own).toMatchObject({ status: 'failed', what: 'There is no new certificate for mail.test: connection refused' })
+  expect(own?.advice).toMatch(/port 80 of this name must lead to http\.listen.* next attempt is at 2026-11-23T12:00:00/)
+  expect(others.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 'warning'))
+  expect(others[0]?.advice).toMatch(/CAA/)
+  expect(others.at(-1)?.what).toBe('3 more names have no new certificate.')
 })
 
 const gigabyte = 1024 ** 3

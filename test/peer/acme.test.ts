@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
 import { AcmeSession } from '../../src/certificate/acme-session.ts'
 import { createLog } from '../../src/log.ts'
+import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { startFakeDns, type FakeDns, type FakeZone } from '../support/fake-dns.ts'
 import { startPebble, type Pebble } from '../support/pebble.ts'
 import { settableClock } from '../support/settable-clock.ts'
@@ -16,21 +17,28 @@ import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
  * do; the other names prove themselves by HTTP-01.
  */
 const [server, web, tracking] = ['mail.relay.example', 'app.relay.example', 'links.sender.example']
-const [httpHost, tlsOnlyHost] = ['127.0.0.1', '127.0.0.2']
+const [httpHost, tlsOnlyHost, mxHost] = ['127.0.0.1', '127.0.0.2', '127.0.0.4']
 const minute = 60_000
 const day = 24 * 60 * minute
 const clock = settableClock(Date.now())
 const logged: Record<string, any>[] = []
-const zone: FakeZone = { [server]: { a: [tlsOnlyHost] }, [web]: { a: [httpHost] } }
+const zone: FakeZone = {
+  'rcpt.example': { mx: [[10, 'mx.rcpt.example']] },
+  'mx.rcpt.example': { a: [mxHost] },
+  [server]: { a: [tlsOnlyHost] },
+  [web]: { a: [httpHost] },
+}
 let dns: FakeDns
 let pebble: Pebble
 let relay: TestRelay
 let tlsPort = 0
+let mx: FakeMx
 
 beforeAll(async () => {
   const httpPort = await freePort()
   tlsPort = await freePort()
   dns = await startFakeDns(zone)
+  mx = await startFakeMx({ host: mxHost })
   pebble = await startPebble({ nameServer: dns.server, httpPort, tlsPort })
   relay = await startTestRelay(
     {
@@ -39,6 +47,7 @@ beforeAll(async () => {
       http_listen: `${httpHost}:${httpPort}`,
       http_tls_listen: `${httpHost}:${tlsPort},${tlsOnlyHost}:${tlsPort}`,
       dns_servers: dns.server,
+      delivery_port: String(mx.port),
       acme_enabled: 'true',
       acme_directory: pebble.directory,
       acme_ca: pebble.ca,
@@ -52,6 +61,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await relay?.stop()
   await pebble?.stop()
+  await mx?.close()
   await dns?.close()
 })
 
@@ -119,7 +129,15 @@ test('a name that a stranger asks for gets the certificate of the server, and is
   expect(pebble.orders()).toBe(before)
 })
 
-test('a tracking host gets one once its record is verified', async () => {
+/** Where the link in a tracked mail leads, once it has arrived. */
+async function trackedLink(): Promise<string | undefined> {
+  const count = mx.messages.length
+  await relay.send('ann@rcpt.example', { html: '<a href="https://shop.example/">Shop</a>', tracking: { clicks: true } })
+  await expect.poll(() => mx.messages.length).toBe(count + 1)
+  return /https:\/\/[a-z.]+\/t\/c/.exec(String(mx.messages.at(-1)?.data).replaceAll('=\r\n', ''))?.[0]
+}
+
+test('a tracking host gets one once its record is verified, and links lead there from then on', async () => {
   await relay.call('PATCH', '/api/domains/sender.example', { tracking_subdomain: 'links' })
   await reload()
   expect(relay.relay.services.sendingDomains.trackingHosts).toEqual([])
@@ -130,9 +148,11 @@ test('a tracking host gets one once its record is verified', async () => {
     if (type === 'MX') zone[name] = { ...(zone[name] as object), mx: [[priority ?? 0, value]] }
   }
   await relay.relay.services.sendingDomains.verify(domain?.id ?? '')
+  expect(await trackedLink()).toBe(`https://${web}/t/c`)
   await reload()
   await expect.poll(() => got(tracking)).toHaveLength(1)
   expect(await atHttps(tracking)).toBe(got(tracking)[0])
+  expect(await trackedLink()).toBe(`https://${tracking}/t/c`)
 })
 
 test('a restart keeps account and certificates; files that are damaged do not stop it and are replaced', async () => {
@@ -163,7 +183,10 @@ test('a closed account is replaced by a new one', async () => {
   const session = new AcmeSession(authority, key)
   session.account = url
   expect((await session.post(url, { status: 'deactivated' })).body['status']).toBe('deactivated')
-  await relay.restart(() => writeFileSync(join(relay.dataDir, `tls/acme/${web}.pem`), ''))
+  await relay.restart(() => {
+    writeFileSync(join(relay.dataDir, `tls/acme/${web}.pem`), '')
+    writeFileSync(join(relay.dataDir, 'tls/acme/account.json'), JSON.stringify({ directory: pebble.directory, url, key, madeAt: 0 }))
+  })
   await expect.poll(() => got(web)).toHaveLength(3)
   expect(JSON.parse(readFileSync(join(relay.dataDir, 'tls/acme/account.json'), 'utf8')).url).not.toBe(url)
 })

@@ -32,7 +32,7 @@ const messages = {
     'encrypted them, or create new ones: POST /api/domains/ID/dkim/rotate. sterna doctor counts them.',
   restored:
     'This database is a backup of {copiedAt}: what happened since then may be missing. The mail that was queued in it may have been sent ' +
-    'since, so it is held ({recipients} recipients at the start); new mail is sent as usual. Run sterna queue release --restored to send ' +
+    'since, so it is held (recipients at the start: {recipients}); new mail is sent as usual. Run sterna queue release --restored to send ' +
     'it, or sterna queue cancel --restored to send none of it.',
   backup:
     'The last scheduled backup failed, or the newest one is too old. Mail is not affected. The log has the cause; run sterna backup to see ' +

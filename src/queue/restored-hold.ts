@@ -6,7 +6,7 @@ import { isoTime } from '../iso-time.ts'
 import { ConflictError, type Database } from '../store/database.ts'
 
 /** Recipients changed in one commit. */
-const stepSize = 200
+const stepSize = 500
 
 interface HeldRow extends SubjectRow {
   id: string

@@ -55,7 +55,7 @@ test.each([
   const { relay, file, deferred, scheduled, statusOf, got } = await delivered()
   await relay.restart(() => putInPlace(relay, file))
   expect(await faultsOf(relay)).toMatchObject({ status: 503, faults: [{ name: 'restored' }] })
-  expect((await faultsOf(relay)).faults[0]?.message).toMatch(/is a backup of 2\d{3}-.*Z: .*\(2 recipients at the start\)/)
+  expect((await faultsOf(relay)).faults[0]?.message).toMatch(/is a backup of 2\d{3}-.*Z: .*\(recipients at the start: 2\)/)
 
   // It stays held over a restart, for hours, and when somebody asks for another attempt.
   await relay.restart()

@@ -136,6 +136,10 @@ export class MailQuotas {
     const sum = [...mail.byDomain.values()].reduce((total, each) => total + each, 0)
     const all = [[mail.accountId, sum] as const, ...mail.byDomain]
     const counted = all.filter(([ownerId, recipients]) => recipients > 0 && this.#isCounted(ownerId))
+    if (counted.length === 0) {
+      await write([])
+      return
+    }
     const now = calendarOf(this.#services.clock.now())
     try {
       const written = await write(counted.map(([ownerId, recipients]) => this.#countStatement(ownerId, recipients, now)))

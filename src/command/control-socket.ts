@@ -22,8 +22,8 @@ export interface CommandRequest {
   env?: Record<string, string>
 }
 
-/** bytes; we never send a longer request */
-const longestRequest = 64 * 1024
+/** bytes; we never send a longer request: a set-up may have many secrets in variables */
+const longestRequest = 1024 * 1024
 /** bytes; fits into a socket address on every system */
 const longestPath = 103
 

@@ -1,4 +1,4 @@
-import { Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml'
+import { Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Alias, type Node } from 'yaml'
 
 /** YAML with the line of each part, for faults that say where they are. */
 export type YamlNode = { line: number } & ({ entries: YamlEntry[] } | { items: YamlNode[] } | { value: unknown })
@@ -10,6 +10,8 @@ export interface YamlEntry {
   node: YamlNode
 }
 
+/** Anchors within anchors can stand for more than any file needs. */
+const mostNodes = 1_000_000
 /** Deeper nesting is a slip, or an anchor within itself. */
 const mostLevels = 20
 
@@ -23,11 +25,22 @@ export function readYaml(source: string, fault: (line: number, message: string) 
   const lineOf = (offset: number | undefined): number => (offset === undefined ? 1 : lineCounter.linePos(offset).line)
   for (const error of document.errors) fault(lineOf(error.pos[0]), `${error.message}.`)
   if (document.errors.length > 0 || document.contents === null) return null
+  let nodes = 0
+  // Each look-up reads the document from its beginning.
+  const targets = new Map<Alias, Node | null>()
+  const resolved = (alias: Alias): Node | null => {
+    if (!targets.has(alias)) targets.set(alias, alias.resolve(document) ?? null)
+    return targets.get(alias) ?? null
+  }
   const nodeOf = (given: unknown, above: number, level: number): YamlNode => {
-    const node = isAlias(given) ? given.resolve(document) : (given as Node | null)
+    const node = isAlias(given) ? resolved(given) : (given as Node | null)
     const line = isAlias(given) ? lineOf(given.range?.[0]) : lineOf(node?.range?.[0] ?? undefined) || above
     if (level > mostLevels) {
-      fault(line, 'this is nested too deeply.')
+      if (nodes <= mostNodes) fault(line, 'this is nested too deeply.')
+      return { line, value: null }
+    }
+    if (++nodes > mostNodes) {
+      if (nodes === mostNodes + 1) fault(line, 'the file has too many values.')
       return { line, value: null }
     }
     if (isSeq(node)) return { line, items: node.items.map((item) => nodeOf(item, line, level + 1)) }

@@ -3,7 +3,15 @@ import { SternaError } from '../errors.ts'
 import { contentFaults } from '../template/template-content.ts'
 import { webhookUrlFault } from '../webhook/webhook-url.ts'
 import { templateFieldsOf } from './carry-out.ts'
-import { isSameObject, objectLabel, type StandingObject, type Values, type WantedObject, type WantedSetUp } from './set-up-object.ts'
+import {
+  byIdentity,
+  identityOf,
+  objectLabel,
+  type StandingObject,
+  type Values,
+  type WantedObject,
+  type WantedSetUp,
+} from './set-up-object.ts'
 import type { SetUpServices } from './standing-set-up.ts'
 import { usedBy } from './template-uses.ts'
 
@@ -26,13 +34,17 @@ interface Prospect {
  */
 export function faultsOfWanted({ objects }: WantedSetUp, standing: readonly StandingObject[], services: Prospect['services']): string[] {
   const faults: string[] = []
+  const [inFile, known] = [byIdentity(objects), byIdentity(standing)]
   for (const object of objects) {
-    const found = standing.find((other) => isSameObject(other, object))
+    const [found] = known.get(identityOf(object)) ?? []
     const prospect: Prospect = {
       object,
       values: { ...found?.values, ...object.values },
       isNew: found === undefined,
-      has: (kind, name) => [...objects, ...standing].some((other) => isSameObject(other, { kind, account: object.account, name })),
+      has(kind, name) {
+        const identity = identityOf({ kind, account: object.account, name })
+        return inFile.has(identity) || known.has(identity)
+      },
       services,
       fault: (field, message) => faults.push(`${object.places[field] ?? object.place}: ${message}`),
     }

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { publishingOrder } from '../template/publishing-order.ts'
 import { setUpFields } from './set-up-fields.ts'
 import {
-  isSameObject,
+  byIdentity,
+  identityOf,
   objectKinds,
   objectLabel,
   type Identity,
@@ -44,13 +45,14 @@ interface Plan {
 export function planChanges(wanted: WantedSetUp, standing: readonly StandingObject[], { prune }: { prune: boolean }): Plan {
   const faults: string[] = []
   const changes: Change[] = []
+  const known = byIdentity(standing)
   for (const kind of objectKinds) {
     const ofKind = inOrder(
       wanted.objects.filter((object) => object.kind === kind),
-      standing,
+      known,
     )
     for (const object of ofKind) {
-      const [found = null, twin] = standing.filter((other) => isSameObject(other, object))
+      const [found = null, twin] = known.get(identityOf(object)) ?? []
       if (twin) faults.push(`${object.place}: there are several of ${objectLabel(object)}. Rename or remove all but one.`)
       else changes.push(found ? changeOf(object, found, faults) : creationOf(object, faults))
     }
@@ -87,13 +89,13 @@ function changeOf({ kind, account, name, values, places, place }: WantedObject, 
 const withDefaults = (kind: ObjectKind, values: Values): Values => (kind === 'template' ? { published: true, ...values } : values)
 
 /** Templates after those that they use; everything else in the order of the file. */
-function inOrder(objects: WantedObject[], standing: readonly StandingObject[]): WantedObject[] {
-  const known = (object: WantedObject): Values => ({ ...standing.find((other) => isSameObject(other, object))?.values, ...object.values })
+function inOrder(objects: WantedObject[], known: ReadonlyMap<string, StandingObject[]>): WantedObject[] {
+  const valuesOf = (object: WantedObject): Values => ({ ...known.get(identityOf(object))?.[0]?.values, ...object.values })
   return publishingOrder(
     objects.map((item) => ({
       item,
       names: [`${item.account} ${item.name}`],
-      uses: item.kind === 'template' ? usedBy(known(item)).map((name) => `${item.account} ${name}`) : [],
+      uses: item.kind === 'template' ? usedBy(valuesOf(item)).map((name) => `${item.account} ${name}`) : [],
     })),
   )
 }
@@ -101,9 +103,10 @@ function inOrder(objects: WantedObject[], standing: readonly StandingObject[]): 
 /** A template is sent with its layout and partials as they were when it was published, so it is published again after them. */
 function publishAgain(changes: Change[], wanted: WantedSetUp): void {
   const published = new Set<string>()
+  const inFile = byIdentity(wanted.objects)
   for (const change of changes.filter(({ kind }) => kind === 'template')) {
     const { account, name, standing, fields } = change
-    const values = { ...standing?.values, ...wanted.objects.find((object) => isSameObject(object, change))?.values }
+    const values = { ...standing?.values, ...inFile.get(identityOf(change))?.[0]?.values }
     if (values['published'] === false) continue
     const isAffected = usedBy(values).some((used) => published.has(`${account} ${used}`))
     if (isAffected && fields.length === 0) fields.push({ name: 'published', from: 'outdated', to: true })
@@ -113,9 +116,10 @@ function publishAgain(changes: Change[], wanted: WantedSetUp): void {
 
 /** Keys before domains, and accounts last; what belongs to an account goes with it. */
 function removals({ objects, sections }: WantedSetUp, standing: readonly StandingObject[]): Change[] {
-  const isListed = ({ kind, account }: Identity): boolean =>
-    sections.some((section) => section.kind === kind && (section.account === null || section.account === account))
-  const surplus = standing.filter((object) => isListed(object) && !objects.some((other) => isSameObject(other, object)))
+  const lists = new Set(sections.map(({ kind, account }) => `${kind} ${account ?? ''}`))
+  const inFile = byIdentity(objects)
+  const isListed = ({ kind, account }: Identity): boolean => lists.has(`${kind} ${kind === 'account' ? '' : account}`)
+  const surplus = standing.filter((object) => isListed(object) && !inFile.has(identityOf(object)))
   return objectKinds
     .toReversed()
     .flatMap((kind) =>

@@ -5,7 +5,7 @@ import { SternaError } from '../errors.ts'
 import { followReference, referenceIn, type ReferenceSources } from './reference.ts'
 import { nameOf, setUpFields, type Field } from './set-up-fields.ts'
 import {
-  isSameObject,
+  identityOf,
   objectLabel,
   sections,
   type ObjectKind,
@@ -19,6 +19,8 @@ interface Reading {
   file: string
   sources: ReferenceSources
   setUp: WantedSetUp
+  /** Its objects by their identity. */
+  known: Map<string, WantedObject>
   faults: string[]
 }
 
@@ -28,7 +30,7 @@ interface Reading {
  * @throws SternaError `configuration` with all faults, one per line: where it is, what it is, and how to fix it
  */
 export function readSetUp(tree: YamlNode | null, from: { file: string; sources: ReferenceSources }): WantedSetUp {
-  const reading: Reading = { ...from, setUp: { objects: [], sections: [] }, faults: [] }
+  const reading: Reading = { ...from, setUp: { objects: [], sections: [] }, known: new Map(), faults: [] }
   const root = tree === null ? [] : entriesOf(tree, 'a map that begins with "accounts:"', reading)
   for (const { key, line, node } of root) {
     if (key === 'accounts') readSection({ account: null, kind: 'account' }, node, reading)
@@ -72,8 +74,9 @@ function readObject({ account, kind }: { account: string | null; kind: ObjectKin
   const placeOf = (line: number): string => `${reading.file}:${line}`
   const places = Object.fromEntries(Object.entries(lines).map(([field, line]) => [field, placeOf(line)]))
   const object: WantedObject = { kind, account: account ?? name, name, values, place: placeOf(node.line), places }
-  const twin = reading.setUp.objects.find((other) => isSameObject(other, object))
+  const twin = reading.known.get(identityOf(object))
   if (twin) return fault(reading, node.line, `${objectLabel(object)} is given already at ${twin.place}. Remove one of the two.`)
+  reading.known.set(identityOf(object), object)
   reading.setUp.objects.push(object)
   for (const section of inner) readSection({ account: object.name, kind: section.kind }, section.node, reading)
 }

@@ -39,7 +39,11 @@ export interface WantedSetUp {
   sections: { account: string | null; kind: ObjectKind }[]
 }
 
-export const isSameObject = (a: Identity, b: Identity): boolean => a.kind === b.kind && a.account === b.account && a.name === b.name
+/** The same for the same object, and for no other. */
+export const identityOf = ({ kind, account, name }: Identity): string => JSON.stringify([kind, account, name])
+
+/** Objects to be found by their identity; there may be several of one. */
+export const byIdentity = <T extends Identity>(objects: readonly T[]): ReadonlyMap<string, T[]> => Map.groupBy(objects, identityOf)
 
 /** How an object is called in a line. */
 export const objectLabel = ({ kind, account, name }: Identity): string =>

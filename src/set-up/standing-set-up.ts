@@ -10,6 +10,9 @@ import type { ObjectKind, StandingObject, Values } from './set-up-object.ts'
 /** What a set-up is read from and made in. */
 export type SetUpServices = Omit<Core, 'close'> & { webhooks: WebhookList }
 
+/** In place of the name of a key's domain. */
+export const removedDomain = '(a domain that was removed)'
+
 /** More than an account may have of anything that is listed in one page. */
 const allOfThem = { limit: 100, after: null, before: null }
 
@@ -121,7 +124,7 @@ function keysOf(account: Account, { apiKeys, sendingDomains }: SetUpServices): S
     const values = {
       name: key.name,
       permission: key.permission,
-      domain: key.domainId === null ? null : (domains.find(({ id }) => id === key.domainId)?.name ?? `${key.domainId} (removed)`),
+      domain: key.domainId === null ? null : (domains.find(({ id }) => id === key.domainId)?.name ?? removedDomain),
       sandbox: key.confined,
       expires_at: isoTimeOrNull(key.expiresAt),
       token: apiKeys.storedTokenOf(key.id).digest,

@@ -1,7 +1,8 @@
 import { Secret } from '../config/setting-types.ts'
 import { yamlText } from '../config/yaml-tree.ts'
 import { setUpFields } from './set-up-fields.ts'
-import { isSameObject, objectKinds, objectLabel, sections, type SectionKind, type StandingObject } from './set-up-object.ts'
+import { removedDomain } from './standing-set-up.ts'
+import { byIdentity, identityOf, objectKinds, objectLabel, sections, type SectionKind, type StandingObject } from './set-up-object.ts'
 import { isoTime } from '../iso-time.ts'
 
 /** A secret that the file only refers to. */
@@ -33,12 +34,18 @@ interface Extras {
 /** The file that makes what stands. Applied where it comes from, it changes nothing. */
 export function writeSetUp(standing: readonly StandingObject[], extras: Extras): WrittenSetUp {
   const written: WrittenSetUp = { yaml: '', secrets: [], remarks: [] }
-  const kept = standing.filter((object) => canBeTold(object, standing, { written, now: extras.now }))
+  const known = byIdentity(standing)
+  const kept = standing.filter((object) => {
+    const fault = faultOf(object, { isDouble: (known.get(identityOf(object))?.length ?? 0) > 1, now: extras.now })
+    if (fault !== null) written.remarks.push(fault)
+    return fault === null
+  })
+  const owned = Map.groupBy(kept, ({ kind, account }) => `${kind} ${account}`)
   const accounts = kept
     .filter(({ kind }) => kind === 'account')
     .map((account) => {
       const lists = objectKinds.flatMap((kind) => {
-        const objects = kept.filter((object) => object.kind === kind && object.account === account.name)
+        const objects = owned.get(`${kind} ${account.name}`) ?? []
         return kind === 'account' || objects.length === 0
           ? []
           : [[sections[kind as SectionKind], objects.map((one) => fileObject(one, extras, written))]]
@@ -58,19 +65,13 @@ const heading = (secrets: string | null): string =>
     .filter((line) => line !== '')
     .join('\n')
 
-/** Two objects of one name cannot be told apart, and nothing can be made that is over. */
-function canBeTold(
-  object: StandingObject,
-  all: readonly StandingObject[],
-  { written, now }: { written: WrittenSetUp; now: number },
-): boolean {
-  if (object.kind === 'key' && typeof object.values['expires_at'] === 'string' && object.values['expires_at'] <= isoTime(now)) {
-    written.remarks.push(`The ${objectLabel(object)} has expired, and is left out.`)
-    return false
-  }
-  const isDouble = all.some((other) => other !== object && isSameObject(other, object))
-  if (isDouble) written.remarks.push(`There are several of ${objectLabel(object)} (${object.id}), and none is written. Rename all but one.`)
-  return !isDouble
+/** Why an object cannot be in a file; null if it can. */
+function faultOf(object: StandingObject, { isDouble, now }: { isDouble: boolean; now: number }): string | null {
+  const { expires_at: expiresAt, domain } = object.values
+  if (isDouble) return `There are several of ${objectLabel(object)} (${object.id}), and none is written. Rename all but one.`
+  if (object.kind !== 'key') return null
+  if (typeof expiresAt === 'string' && expiresAt <= isoTime(now)) return `The ${objectLabel(object)} has expired, and is left out.`
+  return domain === removedDomain ? `The ${objectLabel(object)} is limited to a domain that was removed, and is left out.` : null
 }
 
 function fileObject(object: StandingObject, extras: Extras, written: WrittenSetUp): Record<string, unknown> {
@@ -121,7 +122,9 @@ function secretReference(
   written: WrittenSetUp,
 ): { file: string } | undefined {
   if (secrets === null) return undefined
-  const file = `${object.account}-${object.kind === 'webhook' ? object.id : object.name}-${name}`.replace(/[^\w.-]+/g, '_')
+  const stem = `${object.account}-${object.kind === 'webhook' ? object.id : object.name}-${name}`.replace(/[^\w.-]+/g, '_')
+  // Account names that differ only in other characters.
+  const file = written.secrets.some((other) => other.name === stem) ? `${stem}-${object.id}` : stem
   written.secrets.push({ name: file, text: text.endsWith('\n') ? text : `${text}\n` })
   return { file: `${secrets}/${file}` }
 }

@@ -9,10 +9,14 @@ interface Using<T> {
 export function publishingOrder<T>(all: readonly Using<T>[]): T[] {
   const ordered = new Set<T>()
   const begun = new Set<T>()
+  const byName = new Map(all.flatMap((one) => one.names.flatMap((name) => (name === null ? [] : [[name, one] as const]))))
   const add = (one: Using<T>): void => {
     if (begun.has(one.item)) return
     begun.add(one.item)
-    for (const other of all) if (other.names.some((name) => name !== null && one.uses.includes(name))) add(other)
+    for (const used of one.uses) {
+      const other = used === null ? undefined : byName.get(used)
+      if (other) add(other)
+    }
     ordered.add(one.item)
   }
   for (const one of all) add(one)

@@ -35,8 +35,9 @@ accounts:
   - name: shop
     plan: starter
     suppression_policy: {soft_bounces: 5, expiry: 90d}
+    quota: {day: 500, month: unlimited}
     domains:
-      - {name: shop.example, click_tracking: true, dkim_selector: s1, dkim_private_key: {file: dkim.pem}}
+      - {name: shop.example, click_tracking: true, dkim_selector: s1, dkim_private_key: {file: dkim.pem}, quota: {day: 200}}
     templates:
       - {alias: welcome, subject: Hello, html: {file: welcome.html}, layout: frame}
       - {alias: frame, html: "<b>{{{@content}}}</b>"}
@@ -89,6 +90,7 @@ test('a file makes the set-up of a running server, once, and moves to another on
       stdout: more === '--yes --prune' ? expect.stringContaining('remove') : 'Nothing to change.\n',
     })
 
+  expect((await call('/api/account/quota', operatorKey)).body).toMatchObject({ day: { limit: 500 }, month: { limit: null } })
   const { body: webhooks } = await call('/api/webhooks', operatorKey)
   expect(webhooks.data).toMatchObject([{ url: 'https://app.shop.example/hooks', events: ['email.bounced'] }])
   expect((await call(`/api/webhooks/${webhooks.data[0].id}`, operatorKey)).body.signing_secret).toBe(secret)

@@ -73,9 +73,7 @@ async function carryOut(parsed: ParsedCommand, argv: string[]): Promise<CommandR
   const own = await withoutServer(parsed, config)
   if (own) return resultOf(own, input)
   if (command.name === 'health') return askHealth(config, { argv, cwd: process.cwd() })
-  const wanted = command.variables?.(input) ?? []
-  const env = Object.fromEntries(wanted.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
-  const request = { argv, cwd: process.cwd(), env }
+  const request = { argv, cwd: process.cwd(), prepared: command.prepare?.(input, process.env) }
   return (await askServer(controlSocketPath(config.dataDir), request, { tell: tellHere })) ?? runAlone(command, request, { config, log })
 }
 

@@ -33,7 +33,7 @@ export const ownOptions = ({ options, asks }: Command): Command['options'] => (a
  * Finds the command and parses its arguments and options. No arguments at all, or `--help`, mean the command `help`.
  * @throws SternaError `invalid_parameter`, worded for the terminal
  */
-export function parseCommand({ argv, cwd, env }: CommandRequest): ParsedCommand {
+export function parseCommand({ argv, cwd, prepared }: CommandRequest): ParsedCommand {
   const [first = 'help', second = ''] = argv
   if (first === '--help' || first === '-h') return parseCommand({ argv: ['help', ...argv.slice(1)], cwd })
   if (first === '--version') return parseCommand({ argv: ['version', ...argv.slice(1)], cwd })
@@ -44,7 +44,7 @@ export function parseCommand({ argv, cwd, env }: CommandRequest): ParsedCommand 
   if (help === true) return parseCommand({ argv: ['help', ...command.name.split(' '), ...(isJson ? ['--json'] : [])], cwd })
   const fault = faultOf(command, positionals, options)
   if (fault !== undefined) throw commandFault(fault, command)
-  const input = { args: positionals, options, cwd, isJson, ...(env === undefined ? {} : { env }) }
+  const input = { args: positionals, options, cwd, isJson, ...(prepared === undefined ? {} : { prepared }) }
   return { command, input, configFile: typeof config === 'string' ? config : undefined, isConfirmed: yes === true }
 }
 

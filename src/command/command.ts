@@ -20,8 +20,8 @@ export interface CommandInput {
   options: Record<string, string | boolean | undefined>
   /** The directory that relative paths start from. */
   cwd: string
-  /** The variables that the command asked for, as they are where it was typed. */
-  env?: Readonly<Record<string, string>>
+  /** What the command's `prepare` read where it was typed. */
+  prepared?: unknown
   /** Whether the result is to be JSON; the command's `json` is shown then, and `stdout` is not. */
   isJson?: boolean
 }
@@ -63,8 +63,11 @@ export interface Command {
   asks?(input: CommandInput): string | null
   /** The flag with which it only shows what it would do, which a terminal shows before the question. */
   showsFirst?: string
-  /** The names of the variables that it needs of whoever runs it; a serving process has others. */
-  variables?(input: CommandInput): readonly string[]
+  /**
+   * Reads what only the process has in which the command was typed: its variables, and files that its user may read. The result must be
+   * JSON; `run` gets it as `prepared`. Work that would hold up a serving process belongs here too.
+   */
+  prepare?(input: CommandInput, env: Readonly<Record<string, string | undefined>>): unknown
   /** True if it records each of its changes in the audit log. */
   recordsItself?: true
   /** True if it changes nothing, so the audit log can leave it out. */

@@ -2,11 +2,11 @@ import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
-import { readYaml, type YamlNode } from '../config/yaml-tree.ts'
+import { readYaml } from '../config/yaml-tree.ts'
 import { messageOf, SternaError } from '../errors.ts'
 import type { Made } from '../set-up/carry-out.ts'
 import type { Change } from '../set-up/plan-changes.ts'
-import { variablesIn } from '../set-up/reference.ts'
+import { followReferences } from '../set-up/reference.ts'
 import type { SetUpServices } from '../set-up/standing-set-up.ts'
 import { argument, flagOption, printable, textOption, type Command, type CommandInput, type CommandOutput } from './command.ts'
 
@@ -28,21 +28,16 @@ export const configCommands: Command[] = [
     asks: (input) => (flagOption(input, 'dry-run') ? null : 'Make these changes?'),
     showsFirst: 'dry-run',
     recordsItself: true,
-    variables: (input) => {
-      const tree = treeOf(input, () => {})
-      return tree === null ? [] : variablesIn(tree)
-    },
+    prepare: readFile,
     async run(input, services) {
       const { faultsOfWanted } = await import('../set-up/check-wanted.ts')
       const { planChanges } = await import('../set-up/plan-changes.ts')
       const { readSetUp, refuseFaults } = await import('../set-up/read-set-up.ts')
       const { standingSetUp } = await import('../set-up/standing-set-up.ts')
       const file = argument(input, 0)
-      const faults: string[] = []
-      const tree = treeOf(input, (line, message) => faults.push(`${file}:${line}: ${message}`))
+      const { tree, texts, faults } = (input.prepared ?? readFile(input, {})) as ReturnType<typeof readFile>
       refuseFaults(faults)
-      const sources = { env: input.env ?? {}, directory: dirname(resolve(input.cwd, file)) }
-      const wanted = readSetUp(tree, { file, sources })
+      const wanted = readSetUp(tree, { file, texts })
       const standing = await standingSetUp(services)
       const plan = planChanges(wanted, standing, { prune: flagOption(input, 'prune') })
       refuseFaults([...faultsOfWanted(wanted, standing, services), ...plan.faults])
@@ -67,16 +62,22 @@ export const configCommands: Command[] = [
   },
 ]
 
-/** @throws SternaError `configuration` if the file cannot be read */
-function treeOf(input: CommandInput, fault: (line: number, message: string) => void): YamlNode | null {
+/**
+ * The file, and what it refers to.
+ * @throws SternaError `configuration` if the file cannot be read
+ */
+function readFile(input: CommandInput, env: Readonly<Record<string, string | undefined>>) {
   const file = argument(input, 0)
+  const path = resolve(input.cwd, file)
   let source: string
   try {
-    source = readFileSync(resolve(input.cwd, file), 'utf8')
+    source = readFileSync(path, 'utf8')
   } catch (error) {
     throw new SternaError('configuration', `${file} cannot be read (${messageOf(error)}).`, { cause: error })
   }
-  return readYaml(source, fault)
+  const faults: string[] = []
+  const tree = readYaml(source, (line, message) => faults.push(`${file}:${line}: ${message}`))
+  return { tree, texts: tree === null ? {} : followReferences(tree, { env, directory: dirname(path) }), faults }
 }
 
 async function planned(changes: readonly Change[]): Promise<CommandOutput> {

@@ -18,12 +18,12 @@ export interface CommandResult<Text extends string | Buffer = string> {
 export interface CommandRequest {
   argv: string[]
   cwd: string
-  /** The client's variables that the command asked for. */
-  env?: Record<string, string>
+  /** What the command read in the client's process. */
+  prepared?: unknown
 }
 
-/** bytes; we never send a longer request: a set-up may have many secrets in variables */
-const longestRequest = 1024 * 1024
+/** characters; a set-up comes with its templates */
+const longestRequest = 32 * 1024 * 1024
 /** bytes; fits into a socket address on every system */
 const longestPath = 103
 
@@ -40,7 +40,7 @@ export function controlSocketPath(dataDir: string): string {
 }
 
 /**
- * Accepts commands for this process, one per connection: a line of JSON `{argv, cwd, env}` in; out come lines `{stdout, stderr}` for what is
+ * Accepts commands for this process, one per connection: a line of JSON `{argv, cwd, prepared}` in; out come lines `{stdout, stderr}` for what is
  * shown before the end, and a last line `{stdout, stderr, exitCode}`. A client that has had enough closes the connection. Only the user
  * that the server runs as can connect. The caller holds the data directory, so anything at `path` is a leftover.
  */
@@ -100,6 +100,9 @@ export async function askServer(
   request: CommandRequest,
   { tell = async () => {}, signal }: Partial<CommandClient> = {},
 ): Promise<CommandResult | undefined> {
+  const line = JSON.stringify(request)
+  if (line.length > longestRequest)
+    throw new SternaError('invalid_parameter', 'What this command hands to the server is too large. Split it.')
   const socket = connect({ path, signal })
   try {
     await new Promise<void>((resolve, reject) => socket.once('error', reject).once('connect', resolve))
@@ -109,9 +112,9 @@ export async function askServer(
     if (code !== 'EACCES' && code !== 'EPERM') throw error
     throw new SternaError('configuration', `Only the user that the server runs as may use ${path}. Run the command as that user.`)
   }
-  socket.write(`${JSON.stringify(request)}\n`)
-  for await (const line of linesOf(socket)) {
-    const answer = JSON.parse(line) as Partial<CommandResult>
+  socket.write(`${line}\n`)
+  for await (const answered of linesOf(socket)) {
+    const answer = JSON.parse(answered) as Partial<CommandResult>
     if (answer.exitCode !== undefined) return answer as CommandResult
     await tell(answer)
   }
@@ -119,10 +122,9 @@ export async function askServer(
 }
 
 function requestOf(line: string): CommandRequest {
-  const { argv, cwd, env = {} } = JSON.parse(line) as Partial<CommandRequest>
+  const { argv, cwd, prepared } = JSON.parse(line) as Partial<CommandRequest>
   const isText = (value: unknown): boolean => typeof value === 'string'
-  const areVariables = typeof env === 'object' && env !== null && Object.values(env).every(isText)
-  if (Array.isArray(argv) && argv.every(isText) && typeof cwd === 'string' && areVariables) return { argv, cwd, env }
+  if (Array.isArray(argv) && argv.every(isText) && typeof cwd === 'string') return { argv, cwd, prepared }
   throw new Error('this is not a command')
 }
 
@@ -143,9 +145,9 @@ function readLine(socket: Socket, limit: number): Promise<string> {
   let text = ''
   socket.setEncoding('utf8')
   socket.on('data', (part: string) => {
-    text += part
-    const end = text.indexOf('\n')
-    if (end >= 0) resolve(text.slice(0, end))
+    const end = part.indexOf('\n')
+    text += end < 0 ? part : part.slice(0, end)
+    if (end >= 0) resolve(text)
     else if (text.length > limit) reject(new Error('the line is too long'))
   })
   socket.once('error', reject)

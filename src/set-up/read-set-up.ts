@@ -2,7 +2,7 @@ import { nearestName } from '../config/nearest-name.ts'
 import { SettingFault } from '../config/setting-types.ts'
 import { plainValue, type YamlNode } from '../config/yaml-tree.ts'
 import { SternaError } from '../errors.ts'
-import { followReference, referenceIn, type ReferenceSources } from './reference.ts'
+import { referenceIn, referenceName, type ReferredTexts } from './reference.ts'
 import { nameOf, setUpFields, type Field } from './set-up-fields.ts'
 import {
   identityOf,
@@ -17,7 +17,7 @@ import {
 interface Reading {
   /** As the user named it, for the places of faults. */
   file: string
-  sources: ReferenceSources
+  texts: ReferredTexts
   setUp: WantedSetUp
   /** Its objects by their identity. */
   known: Map<string, WantedObject>
@@ -29,7 +29,7 @@ interface Reading {
  * @param tree null for an empty file
  * @throws SternaError `configuration` with all faults, one per line: where it is, what it is, and how to fix it
  */
-export function readSetUp(tree: YamlNode | null, from: { file: string; sources: ReferenceSources }): WantedSetUp {
+export function readSetUp(tree: YamlNode | null, from: { file: string; texts: ReferredTexts }): WantedSetUp {
   const reading: Reading = { ...from, setUp: { objects: [], sections: [] }, known: new Map(), faults: [] }
   const root = tree === null ? [] : entriesOf(tree, 'a map that begins with "accounts:"', reading)
   for (const { key, line, node } of root) {
@@ -135,7 +135,9 @@ function readField({ field, name, line, value, values }: GivenField, reading: Re
     }
     if (!reference) values[name] = field.type.parse(given)
     else {
-      const text = followReference(reference, reading.sources)
+      const found = reading.texts[referenceName(reference)] ?? { fault: `nothing was found at ${referenceName(reference)}.` }
+      if ('fault' in found) throw new SettingFault(found.fault)
+      const { text } = found
       // Editors and echo(1) end the last line of a secret.
       values[name] = field.type.parse(field.reference === 'required' ? text.replace(/\r?\n$/, '') : text)
     }

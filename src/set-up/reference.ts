@@ -1,14 +1,16 @@
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { SettingFault } from '../config/setting-types.ts'
 import { plainValue, type YamlNode } from '../config/yaml-tree.ts'
 import { messageOf } from '../errors.ts'
 
 /** Where a value is kept: in a variable of whoever runs the command, or in a file. */
 export type Reference = { env: string } | { file: string }
 
+/** What references lead to, by `env NAME` or `file PATH`: a text, or why there is none. */
+export type ReferredTexts = Readonly<Record<string, { text: string } | { fault: string }>>
+
 /** From where references are followed. */
-export interface ReferenceSources {
+interface ReferenceSources {
   env: Readonly<Record<string, string | undefined>>
   /** That of the file with the references, which relative paths start from. */
   directory: string
@@ -25,30 +27,34 @@ export function referenceIn(value: unknown): Reference | undefined {
   return kind === 'env' ? { env: target } : kind === 'file' ? { file: target } : undefined
 }
 
-/** The names of all variables that a document refers to. */
-export function variablesIn(node: YamlNode): string[] {
-  const reference = referenceIn(plainValue(node))
-  if (reference) return 'env' in reference ? [reference.env] : []
-  if ('entries' in node) return node.entries.flatMap((entry) => variablesIn(entry.node))
-  return 'items' in node ? node.items.flatMap(variablesIn) : []
+/** The name of a reference in `ReferredTexts`. */
+export const referenceName = (reference: Reference): string => ('env' in reference ? `env ${reference.env}` : `file ${reference.file}`)
+
+/** Follows all references of a document, each once. */
+export function followReferences(tree: YamlNode, sources: ReferenceSources): ReferredTexts {
+  const texts: Record<string, { text: string } | { fault: string }> = {}
+  const visit = (node: YamlNode): void => {
+    if ('items' in node) node.items.forEach(visit)
+    if (!('entries' in node)) return
+    const reference = node.entries.length === 1 ? referenceIn(plainValue(node)) : undefined
+    if (reference) texts[referenceName(reference)] ??= follow(reference, sources)
+    else for (const entry of node.entries) visit(entry.node)
+  }
+  visit(tree)
+  return texts
 }
 
-/**
- * The text that a reference leads to.
- * @throws SettingFault if it leads nowhere; it never quotes the text
- */
-export function followReference(reference: Reference, { env, directory }: ReferenceSources): string {
+/** A fault never quotes the text. */
+function follow(reference: Reference, { env, directory }: ReferenceSources): ReferredTexts[string] {
   if ('env' in reference) {
-    const value = env[reference.env]
-    if (value) return value
-    throw new SettingFault(`the variable ${reference.env} is not set.`)
+    const text = env[reference.env]
+    return text ? { text } : { fault: `the variable ${reference.env} is not set.` }
   }
   const path = resolve(directory, reference.file)
   try {
-    if (statSync(path).size > largestFile) throw new SettingFault(`${path} is larger than ${largestFile} bytes.`)
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path))
+    if (statSync(path).size > largestFile) return { fault: `${path} is larger than ${largestFile} bytes.` }
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path)) }
   } catch (error) {
-    if (error instanceof SettingFault) throw error
-    throw new SettingFault(error instanceof TypeError ? `${path} is not UTF-8.` : `${path} cannot be read (${messageOf(error)}).`)
+    return { fault: error instanceof TypeError ? `${path} is not UTF-8.` : `${path} cannot be read (${messageOf(error)}).` }
   }
 }

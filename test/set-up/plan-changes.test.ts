@@ -6,6 +6,7 @@ import { messageOf } from '../../src/errors.ts'
 import { planChanges } from '../../src/set-up/plan-changes.ts'
 import { changeLine } from '../../src/set-up/plan-text.ts'
 import { readSetUp } from '../../src/set-up/read-set-up.ts'
+import { followReferences } from '../../src/set-up/reference.ts'
 import { nameOf } from '../../src/set-up/set-up-fields.ts'
 import type { ObjectKind, StandingObject, Values } from '../../src/set-up/set-up-object.ts'
 
@@ -18,7 +19,7 @@ const wantedIn = (yaml: string) => {
   const tree = readYaml(yaml, (line, message) => faults.push(`f:${line}: ${message}`))
   if (faults.length > 0) throw new Error(faults.join('\n'))
   const env = { KEY: token, SECRET: secret, OTHER: otherSecret, EMPTY: '' }
-  return readSetUp(tree, { file: 'f', sources: { env, directory: '/nowhere' } })
+  return readSetUp(tree, { file: 'f', texts: tree === null ? {} : followReferences(tree, { env, directory: '/nowhere' }) })
 }
 
 const standing = (kind: ObjectKind, values: Values, account = 'shop'): StandingObject => ({

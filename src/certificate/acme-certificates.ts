@@ -38,14 +38,15 @@ export interface AcmeSettings {
   /** Where certificates, the account and the state are kept. */
   directory: string
   userAgent: string
-  /** The names to have certificates for, the most important first. Never a name that a stranger chose. */
+  /** The names to have certificates for. Never a name that a stranger chose. */
   wanted(): string[]
-  /** Those whose failure is a fault of the server. */
+  /** Those that come first, and whose failure is a fault of the server. */
   ownNames: ReadonlySet<string>
 }
 
-/** The files of an authority's certificates, below the data directory. */
-export const acmeDirectory = (dataDir: string): string => join(dataDir, 'tls', 'acme')
+/** The directory for what we have of an authority: what a staging server issued must not stay when its settings go. */
+export const acmeDirectory = (dataDir: string, authority: string): string =>
+  join(dataDir, 'tls', 'acme', new URL(authority).host.replaceAll(/[^a-z0-9.-]/g, '_'))
 export const attemptsFile = (directory: string): string => join(directory, 'attempts.json')
 
 /** Renewals that fail before anybody is told; there are weeks left. */
@@ -139,11 +140,17 @@ export class AcmeCertificates {
   async #look(): Promise<void> {
     const { clock } = this.#services
     await this.#tidy()
-    for (const name of this.#settings.wanted()) {
+    for (const name of this.#wantedInTurn()) {
       const now = clock.now()
       if (this.#isStopping || attempts.freeAt(this.#state, now) > now) return
       if (this.#isDue(name, now)) await this.#attempt(name)
     }
+  }
+
+  /** Our own names first; those that keep failing last, so that nobody's many broken names use up the orders of an hour. */
+  #wantedInTurn(): string[] {
+    const rank = (name: string): number => (this.#settings.ownNames.has(name) ? -1 : (this.#state.names[name]?.failures ?? 0))
+    return this.#settings.wanted().toSorted((a, b) => rank(a) - rank(b))
   }
 
   #isDue(name: string, now: number): boolean {
@@ -173,7 +180,8 @@ export class AcmeCertificates {
       await this.#resolve(name)
       const order = await this.#order(name)
       challenge = type
-      const { session, signal } = { session: await this.#open(), signal: this.#stopping.signal }
+      const session = await this.#open()
+      const { signal } = this.#stopping
       const made = await fillOrder(order, type, { session, answers: this.answers, signal, now: () => clock.now() })
       const { fingerprint, expiresAt } = await this.#issued.keep(name, made, clock.now())
       await this.#keepState(attempts.endAttempt(this.#state, name, type))

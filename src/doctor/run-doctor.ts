@@ -113,7 +113,7 @@ async function examineReturnPath({ config, resolver, host }: DoctorServices): Pr
 
 async function examineCertificate({ config, clock, host }: DoctorServices): Promise<Finding[]> {
   const { hostname, dataDir, tls, acme } = config
-  const directory = acmeDirectory(dataDir)
+  const directory = acmeDirectory(dataDir, acme.directory)
   const issued = acme.enabled && tls.cert === null ? await host.read(issuedFile(directory, hostname)) : null
   const pem = issued ?? (await host.read(tls.cert ?? selfSignedFiles(join(dataDir, 'tls')).certFile))
   const isMade = tls.cert === null && issued === null

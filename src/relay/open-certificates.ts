@@ -66,7 +66,7 @@ async function openAcme(core: Core, version: string, isCovered: (name: string) =
       email,
       externalAccount: eabKeyId === null || eabKey === null ? null : { keyId: eabKeyId, macKey: eabKey.reveal() },
       challenges,
-      directory: acmeDirectory(config.dataDir),
+      directory: acmeDirectory(config.dataDir, authority),
       userAgent: `sterna/${version}`,
       wanted: () => wantedNames({ hostname, baseUrl, servesHttps, trackingHosts: sendingDomains.trackingHosts, isCovered }),
       ownNames: new Set([hostname, webHostOf(baseUrl)]),

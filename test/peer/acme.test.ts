@@ -2,15 +2,18 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
+import { openAccount } from '../../src/certificate/acme-account.ts'
+import { acmeDirectory } from '../../src/certificate/acme-certificates.ts'
 import { AcmeSession } from '../../src/certificate/acme-session.ts'
-import { createLog } from '../../src/log.ts'
+import { createLog, silentLog } from '../../src/log.ts'
 import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { startFakeDns, type FakeDns, type FakeZone } from '../support/fake-dns.ts'
 import { startPebble, type Pebble } from '../support/pebble.ts'
 import { settableClock } from '../support/settable-clock.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
+import { testDirectory } from '../support/temporary-directory.ts'
 
 /**
  * A whole relay gets its certificates from Pebble. Port 80 of its hostname leads elsewhere, so HTTP-01 fails there and TLS-ALPN-01 must
@@ -65,6 +68,8 @@ afterAll(async () => {
   await dns?.close()
 })
 
+/** A file of what the relay has of Pebble. */
+const file = (name: string): string => join(acmeDirectory(relay.dataDir, pebble.directory), name)
 const got = (name: string): string[] =>
   logged.filter((line) => line['message'] === 'got a certificate' && line['name'] === name).map((line) => line['fingerprint'])
 const failed = (name: string) => logged.filter((line) => line['nextAttempt'] !== undefined && line['name'] === name)
@@ -162,7 +167,6 @@ test('a restart keeps account and certificates; files that are damaged do not st
   expect([await atHttps(server), await atHttps(web), await atHttps(tracking)]).toEqual([got(server)[0], got(web)[0], got(tracking)[0]])
   expect(pebble.posted.length).toBe(before)
 
-  const file = (name: string): string => join(relay.dataDir, 'tls/acme', name)
   await relay.restart(() => {
     writeFileSync(file(`${web}.pem`), readFileSync(file(`${web}.pem`), 'utf8').slice(0, 500))
     writeFileSync(file('account.json'), '')
@@ -173,7 +177,7 @@ test('a restart keeps account and certificates; files that are damaged do not st
 })
 
 test('a closed account is replaced by a new one', async () => {
-  const { url, key } = JSON.parse(readFileSync(join(relay.dataDir, 'tls/acme/account.json'), 'utf8'))
+  const { url, key } = JSON.parse(readFileSync(file('account.json'), 'utf8'))
   const authority = {
     directory: pebble.directory,
     ca: readFileSync(pebble.ca, 'utf8'),
@@ -184,11 +188,11 @@ test('a closed account is replaced by a new one', async () => {
   session.account = url
   expect((await session.post(url, { status: 'deactivated' })).body['status']).toBe('deactivated')
   await relay.restart(() => {
-    writeFileSync(join(relay.dataDir, `tls/acme/${web}.pem`), '')
-    writeFileSync(join(relay.dataDir, 'tls/acme/account.json'), JSON.stringify({ directory: pebble.directory, url, key, madeAt: 0 }))
+    writeFileSync(file(`${web}.pem`), '')
+    writeFileSync(file('account.json'), JSON.stringify({ directory: pebble.directory, url, key, madeAt: 0 }))
   })
   await expect.poll(() => got(web)).toHaveLength(3)
-  expect(JSON.parse(readFileSync(join(relay.dataDir, 'tls/acme/account.json'), 'utf8')).url).not.toBe(url)
+  expect(JSON.parse(readFileSync(file('account.json'), 'utf8')).url).not.toBe(url)
 })
 
 test('a rate limit is waited for as long as the authority asks, and then all is renewed without a restart', async () => {
@@ -214,4 +218,18 @@ test('a rate limit is waited for as long as the authority asks, and then all is 
   expect(await afterStartTls(relay.submissionPort, server)).toBe(got(server)[1])
   expect(await atSubmission(server)).toBe(got(server)[1])
   expect(await atHttps(web)).toBe(got(web).at(-1))
+})
+
+test('an authority that requires external account binding accepts it, and refuses an account without it', async () => {
+  const macKey = 'zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W'
+  const strict = await startPebble({ nameServer: dns.server, httpPort: 1, tlsPort: 1, externalAccounts: { 'kid-1': macKey } })
+  onTestFinished(() => strict.stop())
+  const { signal } = new AbortController()
+  const authority = { directory: strict.directory, ca: readFileSync(strict.ca, 'utf8'), userAgent: 'test', signal }
+  const settings = { authority, directory: testDirectory(), email: null, log: silentLog, now: Date.now() }
+  await expect(openAccount({ ...settings, externalAccount: null })).rejects.toMatchObject({ type: 'externalAccountRequired' })
+  await expect(openAccount({ ...settings, externalAccount: { keyId: 'kid-1', macKey: 'AAAA' } })).rejects.toThrow()
+  const { account } = await openAccount({ ...settings, externalAccount: { keyId: 'kid-1', macKey } })
+  expect(account).toMatch(/^https:/)
+  expect((await openAccount({ ...settings, externalAccount: null })).account).toBe(account)
 })

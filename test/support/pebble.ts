@@ -31,12 +31,14 @@ interface PebbleSettings {
   /** Where it looks for the answers to challenges, at each name's address. */
   httpPort: number
   tlsPort: number
+  /** HMAC keys by key id, of which each account must have one; default: none is required. */
+  externalAccounts?: Record<string, string>
 }
 
 const program = '/usr/bin/pebble'
 
 /** Starts it with a server in front that notes, and can refuse, what is asked. */
-export async function startPebble({ nameServer, httpPort, tlsPort }: PebbleSettings): Promise<Pebble> {
+export async function startPebble({ nameServer, httpPort, tlsPort, externalAccounts }: PebbleSettings): Promise<Pebble> {
   if (!existsSync(program)) throw new Error(`${program} is missing: .ci/run installs it`)
   const directory = temporaryDirectory()
   const [certificate, ca] = [await testCertificate(['localhost']), join(directory.path, 'ca.pem')]
@@ -51,6 +53,8 @@ export async function startPebble({ nameServer, httpPort, tlsPort }: PebbleSetti
     httpPort,
     tlsPort,
     certificateValidityPeriod: 90 * 86_400,
+    externalAccountBindingRequired: externalAccounts !== undefined,
+    externalAccountMACKeys: externalAccounts ?? {},
   }
   writeFileSync(join(directory.path, 'pebble.json'), JSON.stringify({ pebble: settings }))
   const child = spawn(program, ['-config', join(directory.path, 'pebble.json'), '-dnsserver', nameServer], {

@@ -35,8 +35,11 @@ const ownUrls: Plugin = {
   },
 }
 
+/** The packages of which something is inside. */
+const packagesInside = new Set(['swagger-ui-dist', 'better-sqlite3'])
+
 async function bundle(entry: string, output: string): Promise<void> {
-  await build({
+  const { metafile } = await build({
     entryPoints: [entry],
     outfile: output,
     bundle: true,
@@ -52,7 +55,12 @@ async function bundle(entry: string, output: string): Promise<void> {
     define: { 'import.meta.url': '"file:///sterna"' },
     plugins: [ownUrls],
     logLevel: 'warning',
+    metafile: true,
   })
+  for (const input of Object.keys(metafile.inputs)) {
+    const [, name] = /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules\/)/.exec(input) ?? []
+    if (name) packagesInside.add(name)
+  }
 }
 
 /** What lies in the executable besides its main script, by its path in the checkout. */
@@ -76,6 +84,18 @@ async function assets(work: string, arch: string): Promise<Record<string, string
     writeFileSync((found[`dist/dashboard/${name}`] = join(work, basename(name))), content)
   }
   return found
+}
+
+/** The licenses of all that is inside; most ask that their text comes with every copy. */
+function licenses(): string {
+  const textOf = (name: string): string => {
+    const folder = join(root, 'node_modules', name)
+    const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string; license: string }
+    const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file))
+    return [`${name} ${version} (${license})`, ...files.map((file) => readFileSync(join(folder, file), 'utf8'))].join('\n\n')
+  }
+  const packages = [...packagesInside, `node-linux-${process.arch}`].toSorted()
+  return [readFileSync(join(root, 'LICENSE'), 'utf8'), ...packages.map(textOf)].join(`\n${'-'.repeat(80)}\n\n`)
 }
 
 /** The executable of Node for an architecture, in the version that package.json names. */
@@ -116,6 +136,7 @@ async function buildBinary(arch: string): Promise<void> {
     })
     mkdirSync(join(root, 'dist'), { recursive: true })
     copyFileSync(config.output, output)
+    writeFileSync(join(root, 'dist/sterna-licenses.txt'), licenses())
     console.log(`${relative(root, output)}: ${Math.round(statSync(output).size / 1e6)} MB`)
   } finally {
     rmSync(work, { recursive: true, force: true })

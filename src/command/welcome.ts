@@ -1,3 +1,4 @@
+import { shownCommand, shownStart } from '../program.ts'
 import { isFullName } from '../smtp/domain-name.ts'
 import type { CommandServices } from './command-services.ts'
 import type { CommandOutput } from './command.ts'
@@ -5,7 +6,9 @@ import type { CommandOutput } from './command.ts'
 /** The first account is the owner's; `accounts.default_plan` is for later ones. */
 const ownPlan = 'enterprise'
 
-const nameFirst = "\n  STERNA_HOSTNAME=mail.YOUR-DOMAIN npm start              restart with this machine's name in the DNS"
+const step = (command: string, doc: string): string => `  ${command.padEnd(54)}  ${doc}`
+
+const nameFirst = `\n${step(`STERNA_HOSTNAME=mail.YOUR-DOMAIN ${shownStart}`, "restart with this machine's name in the DNS")}`
 
 /** What the person who starts the server sees: on the first start what to do next, and how to log in while nobody can. */
 export async function welcome(services: CommandServices, version: string): Promise<CommandOutput> {
@@ -49,8 +52,8 @@ Watch an email go through its whole life without anything leaving this machine:
 
 To send for real, from this directory:
 ${isFullName(config.hostname) ? '' : nameFirst}
-  npx sterna domain add YOUR-DOMAIN --account default     publish the records it prints
-  npx sterna domain verify YOUR-DOMAIN
-  npx sterna key create --account default
+${step(`${shownCommand} domain add YOUR-DOMAIN --account default`, 'publish the records it prints')}
+  ${shownCommand} domain verify YOUR-DOMAIN
+  ${shownCommand} key create --account default
 
 `

@@ -1,7 +1,7 @@
 # Builds the single executable for the machine's architecture.
 FROM docker.io/library/node:26-bookworm-slim AS build
 WORKDIR /build
-COPY package.json package-lock.json .npmrc ./
+COPY package.json package-lock.json .npmrc LICENSE ./
 RUN npm ci
 COPY bin bin
 COPY config config
@@ -20,7 +20,7 @@ RUN apt-get update \
   && useradd --uid 1000 --user-group --no-create-home --home-dir /data --shell /usr/sbin/nologin sterna \
   && install --directory --owner sterna --group sterna --mode 700 /data
 COPY --from=build /usr/local/bin/sterna /usr/local/bin/sterna
-COPY LICENSE /usr/share/doc/sterna/
+COPY --from=build /build/dist/sterna-licenses.txt /usr/share/doc/sterna/
 
 ENV STERNA_DATA_DIR=/data
 VOLUME /data

@@ -55,13 +55,17 @@ const runner = new CopyRunner(
   settings,
 )
 
-while (!stopping.signal.aborted) {
-  const startedAt = performance.now()
-  const isDone = await runner.step()
-  const leftMs = (isDone ? intervalMs : pauseMs) - (performance.now() - startedAt)
-  await pause(Math.max(50, leftMs), undefined, { signal: stopping.signal }).catch(() => {})
+void run()
+
+async function run(): Promise<void> {
+  while (!stopping.signal.aborted) {
+    const startedAt = performance.now()
+    const isDone = await runner.step()
+    const leftMs = (isDone ? intervalMs : pauseMs) - (performance.now() - startedAt)
+    await pause(Math.max(50, leftMs), undefined, { signal: stopping.signal }).catch(() => {})
+  }
+  // What was committed since the last step.
+  await runner.step()
+  send({ stopped: true })
+  port.close()
 }
-// What was committed since the last step.
-await runner.step()
-send({ stopped: true })
-port.close()

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { constants, existsSync, openSync, unlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync, unlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
@@ -25,9 +25,7 @@ export function shareAddon(directory: string): void {
   const faults: string[] = []
   for (const place of [existing(resolve(directory)), tmpdir(), '/dev/shm']) {
     try {
-      const path = `/proc/self/fd/${unnamedFile(place, addon)}`
-      load(path)
-      return setEnvironmentData(sharedAs, path)
+      return setEnvironmentData(sharedAs, loadFrom(place, addon))
     } catch (error) {
       faults.push(`${place}: ${messageOf(error)}`)
     }
@@ -46,13 +44,20 @@ export function addonOption(directory: string): object {
   return { nativeBinding: load(getEnvironmentData(sharedAs) as string) }
 }
 
-/** The descriptor of a file that has a name for an instant only; it stays open, because every new thread loads it. */
-function unnamedFile(directory: string, content: Buffer): number {
-  const path = join(directory, `.sterna-${process.pid}-${randomBytes(8).toString('hex')}`)
-  const descriptor = openSync(path, constants.O_CREAT | constants.O_EXCL | constants.O_RDWR, 0o600)
-  unlinkSync(path)
-  writeFileSync(descriptor, content)
-  return descriptor
+/** Returns the path by which every thread loads it, so its descriptor stays open. */
+function loadFrom(directory: string, addon: Buffer): string {
+  const name = join(directory, `.sterna-${process.pid}-${randomBytes(8).toString('hex')}`)
+  const descriptor = openSync(name, constants.O_CREAT | constants.O_EXCL | constants.O_RDWR, 0o600)
+  try {
+    unlinkSync(name)
+    writeFileSync(descriptor, addon)
+    const path = `/proc/self/fd/${descriptor}`
+    load(path)
+    return path
+  } catch (error) {
+    closeSync(descriptor)
+    throw error
+  }
 }
 
 let loaded: object | undefined

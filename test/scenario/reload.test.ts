@@ -1,15 +1,16 @@
 import { execFile } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { expect, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
 import { spawnServer, untilReady } from '../support/spawned-server.ts'
+import { sternaCommand } from '../support/sterna-command.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 import { testCertificate } from '../support/test-certificates.ts'
 
-const bin = resolve(import.meta.dirname, '../../bin/sterna.js')
+const [program, ...start] = sternaCommand
 const loaded = 'the configuration and the certificate were loaded again'
 
 /** The fingerprint of the certificate at a port with TLS. */
@@ -73,7 +74,7 @@ test('the log level of a running server changes at once, and a load of the confi
   const server = await spawnServer(directory, {}, { options: ['--config', file] })
   const level = async (...argv: string[]): Promise<string> => {
     const { promise, resolve: done } = Promise.withResolvers<string>()
-    execFile(process.execPath, [bin, 'log', 'level', ...argv, '--config', file], { cwd: directory, env: {} }, (_, stdout, stderr) =>
+    execFile(program, [...start, 'log', 'level', ...argv, '--config', file], { cwd: directory, env: {} }, (_, stdout, stderr) =>
       done(stdout + stderr),
     )
     return promise

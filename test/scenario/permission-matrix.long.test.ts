@@ -89,7 +89,9 @@ function expected(caller: Caller, declared: Operation, sent: unknown): number[] 
   // Some need one field or another, which their schemas cannot say.
   const needsMore =
     refusals.includes('missing_required_field') || (refusals.includes('invalid_parameter') && !('limit' in (declared.query ?? {})))
-  return [...declared.answers.map(({ status }) => status), ...(needsMore ? [422] : [])]
+  // Others are for a state that this server is not in.
+  const needsState = refusals.includes('invalid_state')
+  return [...declared.answers.map(({ status }) => status), ...(needsMore ? [422] : []), ...(needsState ? [409] : [])]
 }
 
 describe('who may do what', () => {

@@ -1,3 +1,4 @@
+import { noteCopied } from '../../src/queue/restored-hold.ts'
 import { inTheEnd, type Fitting, type MakerServices, type Makers } from './fitting.ts'
 import { made } from './owned-objects.ts'
 import { startReceiver, status } from './webhook-receiver.ts'
@@ -68,6 +69,10 @@ export function queues({ relay, call, next }: MakerServices): Makers {
     })
     return { parameters: { domain } }
   }
+  const restored = async (): Promise<Fitting> => {
+    await noteCopied(relay.relay.services)
+    return {}
+  }
   return {
     '/api/queue/{domain}': waiting,
     '/api/queue/{domain}/release': async () => {
@@ -75,6 +80,8 @@ export function queues({ relay, call, next }: MakerServices): Makers {
       await made(call, `/api/queue/${fitting.parameters?.domain}/hold`, undefined)
       return fitting
     },
+    '/api/queue/restored/release': restored,
+    '/api/queue/restored/cancel': restored,
   }
 }
 

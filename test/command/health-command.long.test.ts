@@ -17,7 +17,7 @@ function health(directory: string, ...options: string[]): Promise<{ stdout: stri
   return promise
 }
 
-test('follows the server through its life, wherever it listens', { timeout: 30_000 }, async () => {
+test('follows the server through its life, wherever it listens', { timeout: 90_000 }, async () => {
   const directory = testDirectory()
   expect(await health(directory)).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringMatching(/No server runs on .*\n$/) })
 
@@ -27,7 +27,7 @@ test('follows the server through its life, wherever it listens', { timeout: 30_0
 
   // The server looks for its files every few seconds.
   rmSync(join(directory, 'secret.key'))
-  await expect.poll(async () => (await health(directory)).exitCode, { timeout: 20_000, interval: 500 }).toBe(1)
+  await expect.poll(async () => (await health(directory)).exitCode, { timeout: 60_000, interval: 500 }).toBe(1)
   expect((await health(directory)).stdout).toMatch(/^key_file since \d{4}-.*: The secret key file is missing/)
   expect(JSON.parse((await health(directory, '--json')).stdout)).toMatchObject({ status: 'unavailable', faults: [{ name: 'key_file' }] })
 

@@ -96,7 +96,8 @@ describe('backup and restore', () => {
     expect((await sterna('restore', 'backup.db', '--key', 'wrong.key', '--config', other)).stderr).toMatch(/cannot be restored: .*key file/)
     expect(readdirSync(join(directory, 'other')).toSorted()).toEqual(['database.json', 'lock'])
     const restored = await sterna('restore', 'backup.db', '--key', 'data/secret.key', '--config', other)
-    expect(restored).toMatchObject({ exitCode: 0, stderr: 'Restored. Accounts: 1. Start with: sterna serve\n' })
+    expect(restored.exitCode).toBe(0)
+    expect(restored.stderr).toMatch(/^Restored\. Accounts: 1\. It has nothing from after \S+Z\. .*Start with: sterna serve\n$/)
     expect((await sterna('account', 'list', '--config', other)).stdout).toContain('shop')
     expect((await sterna('domain', 'list', '--config', other)).stdout).toContain('verified')
   })
@@ -109,7 +110,7 @@ describe('backup and restore', () => {
     expect(await sterna('restore', 'backup.db', '--force', '--config', other)).toEqual({
       exitCode: 0,
       stdout: `${second}\n`,
-      stderr: `Restored. Accounts: 1. The previous data was kept: ${first}. Start with: sterna serve\n`,
+      stderr: expect.stringContaining(`Restored. Accounts: 1. The previous data was kept: ${first}. It has nothing from after `),
     })
     expect(readFileSync(first).equals(before)).toBe(true)
     expect(existsSync(join(directory, 'other', 'restoring'))).toBe(false)

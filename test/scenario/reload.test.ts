@@ -79,6 +79,16 @@ test('the log level of a running server changes at once, and a load of the confi
     )
     return promise
   }
+  // A command that finds no server takes the directory, so none may come before it serves.
+  const health = `http://127.0.0.1:${server.httpPort}/healthz`
+  await expect
+    .poll(() =>
+      fetch(health).then(
+        ({ status }) => status,
+        () => 0,
+      ),
+    )
+    .toBe(200)
   await expect.poll(() => level(), { timeout: 10_000 }).toBe('warn\n')
   expect(await level('loud')).toContain('It must be one of: debug, info, warn, error, silent.')
   expect(await level('debug')).toBe('debug\nThe setting log.level is warn; a restart goes back to it.\n')

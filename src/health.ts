@@ -46,7 +46,7 @@ const messages = {
 }
 
 /** Faults that do not keep mail from being accepted or delivered. */
-const harmless: ReadonlySet<FaultName> = new Set<FaultName>(['backup', 'certificate', 'copy'])
+const harmless: ReadonlySet<FaultName> = new Set<FaultName>(['backup', 'certificate', 'copy', 'restored'])
 
 export type FaultName = keyof typeof messages
 /** The names of all faults. */

@@ -13,12 +13,12 @@ export const healthCommands: Command[] = [
     args: [],
     options: {},
     doc:
-      'Asks the running server whether it accepts and delivers mail, as GET /healthz does, wherever it listens. Exits with 1 if something ' +
-      'is wrong, if no server runs, or if it does not answer within 4 seconds.',
-    async run(_input, { health: { faults } }) {
+      'Asks the running server whether it accepts and delivers mail, as GET /healthz does, wherever it listens, and prints what else is ' +
+      'wrong. Exits with 1 if it does not, if no server runs, or if it does not answer within 4 seconds.',
+    async run(_input, { health: { faults, isServing } }) {
       const stdout = faults.map(({ name, since, message }) => `${name} since ${since}: ${message}\n`).join('')
-      const status = faults.length === 0 ? 'ok' : 'unavailable'
-      return { stdout: stdout || 'ok\n', json: { object: 'health', status, faults }, exitCode: faults.length === 0 ? 0 : 1 }
+      const status = isServing ? 'ok' : 'unavailable'
+      return { stdout: stdout || 'ok\n', json: { object: 'health', status, faults }, exitCode: isServing ? 0 : 1 }
     },
   },
 ]

@@ -1,14 +1,18 @@
 import { createPrivateKey } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { readYaml } from '../config/yaml-tree.ts'
+import { replaceFileLater } from '../durable-file.ts'
 import { messageOf, SternaError } from '../errors.ts'
+import { readAtMost } from '../read-at-most.ts'
 import type { Made } from '../set-up/carry-out.ts'
 import type { Change } from '../set-up/plan-changes.ts'
 import { followReferences } from '../set-up/reference.ts'
 import type { SetUpServices } from '../set-up/standing-set-up.ts'
 import { argument, flagOption, printable, textOption, type Command, type CommandInput, type CommandOutput } from './command.ts'
+
+/** bytes; templates can be in files of their own */
+const largestFile = 16 * 1024 * 1024
 
 /** What a dry run exits with if there is something to do: 1 is a failure, and 2 a bad command line. */
 export const somethingToDo = 3
@@ -69,12 +73,13 @@ export const configCommands: Command[] = [
 function readFile(input: CommandInput, env: Readonly<Record<string, string | undefined>>) {
   const file = argument(input, 0)
   const path = resolve(input.cwd, file)
-  let source: string
+  let source: string | undefined
   try {
-    source = readFileSync(path, 'utf8')
+    source = readAtMost(path, largestFile)?.toString()
   } catch (error) {
     throw new SternaError('configuration', `${file} cannot be read (${messageOf(error)}).`, { cause: error })
   }
+  if (source === undefined) throw new SternaError('configuration', `${file} is larger than ${largestFile} bytes.`)
   const faults: string[] = []
   const tree = readYaml(source, (line, message) => faults.push(`${file}:${line}: ${message}`))
   return { tree, texts: tree === null ? {} : followReferences(tree, { env, directory: dirname(path) }), faults }
@@ -171,7 +176,7 @@ async function exportSetUp(input: CommandInput, services: SetUpServices): Promis
     now: services.clock.now(),
   })
   if (secretsAt !== null) await writing(secretsAt, () => mkdir(secretsAt, { recursive: true, mode: 0o700 }))
-  for (const { name, text } of secrets) await writing(name, () => writeFile(join(secretsAt ?? '', name), text, { mode: 0o600 }))
+  for (const { name, text } of secrets) await writing(name, () => replaceFileLater(join(secretsAt ?? '', name), text))
   if (file !== null) await writing(file, () => writeFile(file, yaml, { mode: 0o600 }))
   return {
     stdout: file === null ? yaml : `${file}\n`,

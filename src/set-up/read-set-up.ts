@@ -41,13 +41,16 @@ export function readSetUp(tree: YamlNode | null, from: { file: string; texts: Re
   return reading.setUp
 }
 
+/** Beyond these, the file is not what it was meant to be, and the server has other work. */
+const mostFaults = 100
+
 /** @throws SternaError `configuration` if there are faults */
 export function refuseFaults(faults: readonly string[]): void {
   if (faults.length === 0) return
   const title =
     faults.length === 1
       ? 'The file has an error, and nothing was changed:'
-      : `The file has ${faults.length} errors, and nothing was changed:`
+      : `The file has ${faults.length < mostFaults ? '' : 'at least '}${faults.length} errors, and nothing was changed:`
   throw new SternaError('configuration', [title, ...faults.map((each) => `  ${each}`)].join('\n'))
 }
 
@@ -97,10 +100,11 @@ function readFields(fields: Fields, reading: Reading): void {
   const known = setUpFields[kind]
   for (const { key, line, node: value } of entriesOf(node, `a map of the fields of a ${kind}`, reading)) {
     const name = prefix + key
-    const field = known[name]
+    // A key such as `constructor` is no field, though every object has it.
+    const field = Object.hasOwn(known, name) ? known[name] : undefined
     const section = kind === 'account' && prefix === '' ? sectionNamed(name) : undefined
     if (field) {
-      if (name in lines) fault(reading, line, `${name} is given already above. Remove one of the two.`)
+      if (Object.hasOwn(lines, name)) fault(reading, line, `${name} is given already above. Remove one of the two.`)
       lines[name] = line
       readField({ field, name, line, value, values }, reading)
     } else if (section) {
@@ -172,4 +176,5 @@ function entriesOf(node: YamlNode, expected: string, reading: Reading) {
 
 function fault({ file, faults }: Reading, line: number, message: string): void {
   faults.push(`${file}:${line}: ${message}`)
+  if (faults.length >= mostFaults) refuseFaults(faults)
 }

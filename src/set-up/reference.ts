@@ -1,7 +1,7 @@
-import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { plainValue, type YamlNode } from '../config/yaml-tree.ts'
 import { messageOf } from '../errors.ts'
+import { readAtMost } from '../read-at-most.ts'
 
 /** Where a value is kept: in a variable of whoever runs the command, or in a file. */
 export type Reference = { env: string } | { file: string }
@@ -47,13 +47,14 @@ export function followReferences(tree: YamlNode, sources: ReferenceSources): Ref
 /** A fault never quotes the text. */
 function follow(reference: Reference, { env, directory }: ReferenceSources): ReferredTexts[string] {
   if ('env' in reference) {
-    const text = env[reference.env]
+    const text = Object.hasOwn(env, reference.env) ? env[reference.env] : undefined
     return text ? { text } : { fault: `the variable ${reference.env} is not set.` }
   }
   const path = resolve(directory, reference.file)
   try {
-    if (statSync(path).size > largestFile) return { fault: `${path} is larger than ${largestFile} bytes.` }
-    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path)) }
+    const bytes = readAtMost(path, largestFile)
+    if (bytes === null) return { fault: `${path} is larger than ${largestFile} bytes.` }
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
   } catch (error) {
     return { fault: error instanceof TypeError ? `${path} is not UTF-8.` : `${path} cannot be read (${messageOf(error)}).` }
   }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { newToken } from '../../src/account/api-key-token.ts'
@@ -175,4 +175,37 @@ accounts:
     exitCode: 1,
     stderr: expect.stringContaining('nowhere.yaml cannot be read'),
   })
+})
+
+test('names that every object has, pipes, devices and wrong files are read as what they are', async () => {
+  const directory = directoryWithSetUp()
+  const run = commandsIn(directory, join(directory, 'data'))
+  const refused = async (file: string, text: string, message: RegExp) => {
+    writeFileSync(join(directory, file), text)
+    expect(await run(`apply ${file} --yes`)).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(message) })
+  }
+  await refused('names.yaml', 'accounts:\n  - {name: a, toString: 1, __proto__: 2}', /:2: .* has no toString.*\n.*:2: .* has no __proto__/)
+  const webhook = (secret: string) => `accounts:\n  - {name: a, webhooks: [{url: "https://a.example/", secret: ${secret}}]}`
+  await refused('variable.yaml', webhook('{env: __proto__}'), /:2: secret: the variable __proto__ is not set/)
+  await refused('device.yaml', webhook('{file: /dev/zero}'), /:2: secret: \/dev\/zero is larger than/)
+  const lines = Array.from({ length: 30_000 }, (_, i) => `    wrong${i}: 1\n`)
+  await refused('wrong.yaml', `accounts:\n  - name: a\n${lines.join('')}`, /^sterna: The file has at least 100 errors(?:.*\n){101}$/)
+  expect(await run('apply /dev/zero --yes')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('larger than') })
+})
+
+test('exported secrets are for their owner alone, whatever was there before', async () => {
+  const directory = directoryWithSetUp()
+  const run = commandsIn(directory, join(directory, 'data'))
+  expect(await run('apply setup.yaml --yes', variables)).toMatchObject({ exitCode: 0 })
+  expect(await run('config export first.yaml --secrets secrets')).toMatchObject({ exitCode: 0 })
+  const paths = readdirSync(join(directory, 'secrets')).map((name) => join(directory, 'secrets', name))
+  const texts = paths.map((path) => readFileSync(path, 'utf8'))
+  for (const path of paths) rmSync(path)
+  const elsewhere = join(directory, 'elsewhere')
+  writeFileSync(elsewhere, 'of somebody else')
+  paths.forEach((path, i) => (i === 0 ? symlinkSync(elsewhere, path) : writeFileSync(path, 'old', { mode: 0o644 })))
+  expect(await run('config export second.yaml --secrets secrets')).toMatchObject({ exitCode: 0 })
+  expect(readFileSync(elsewhere, 'utf8')).toBe('of somebody else')
+  expect(paths.map((path) => readFileSync(path, 'utf8'))).toEqual(texts)
+  for (const path of paths) expect(lstatSync(path).mode & 0o777).toBe(0o600)
 })

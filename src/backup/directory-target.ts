@@ -36,6 +36,8 @@ export class DirectoryTarget implements Target {
 
   async get(name: string): Promise<Readable> {
     try {
+      // To open a pipe would wait for whoever writes to it, and a device may have no end.
+      if (!(await stat(this.#at(name))).isFile()) throw new Error(`${name} is not a file`)
       const file = createReadStream(this.#at(name))
       await new Promise((resolve, reject) => file.once('open', resolve).once('error', reject))
       return file

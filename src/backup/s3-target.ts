@@ -74,7 +74,8 @@ export class S3Target implements Target {
       const more = token === undefined ? {} : { 'continuation-token': token }
       const answer = await this.#text({ method: 'GET', query: { 'list-type': '2', prefix: start, ...more } })
       for (const [, entry = ''] of answer.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
-        files.push({ name: fieldOf(entry, 'Key').slice(this.#place.prefix.length), bytes: Number(fieldOf(entry, 'Size')) })
+        const name = fieldOf(entry, 'Key').slice(this.#place.prefix.length)
+        if (isPlain(name)) files.push({ name, bytes: Number(fieldOf(entry, 'Size')) })
       }
       token = /<IsTruncated>true</.test(answer) ? fieldOf(answer, 'NextContinuationToken') : undefined
     }
@@ -147,6 +148,9 @@ export class S3Target implements Target {
     return new SternaError('invalid_state', `The S3 server ${this.#place.endpoint} cannot be reached: ${why}. ${advice}`, { cause: error })
   }
 }
+
+/** False for names of others that the path of a request would not keep as they are, so that it would reach another object. */
+const isPlain = (name: string): boolean => !/[\\?#%\p{Cc}]|(?:^|\/)\.{0,2}(?:\/|$)/u.test(name)
 
 /** Splits content into what one request stores; holds no more than one part. */
 async function* inParts(content: Readable): AsyncGenerator<Buffer, undefined> {

@@ -92,7 +92,9 @@ export async function readManifest(target: Target, stem: string): Promise<Manife
   const text = await textOf(await target.get(manifestName(stem)))
   try {
     const manifest = JSON.parse(text) as Manifest
-    if (manifest.name === stem && typeof manifest.database.sha256 === 'string') return manifest
+    const parts = manifest.key === null ? [manifest.database] : [manifest.database, manifest.key]
+    const isOurs = parts.every(({ name, sha256 }) => name.startsWith(`${stem}.`) && !name.includes('/') && typeof sha256 === 'string')
+    if (manifest.name === stem && isOurs && typeof manifest.content === 'object') return manifest
   } catch {
     // The message below says it.
   }

@@ -104,7 +104,15 @@ const withoutKey = (keyFile: string): string => `It cannot be restored without $
 export async function listBackupsAt(input: CommandInput, config: Config): Promise<CommandOutput> {
   const target = openTarget(argument(input, 0) || configuredTarget(config), accessOf(config), input.cwd)
   const manifests: Manifest[] = []
-  for (const { stem } of await listBackups(target)) manifests.push(await readManifest(target, stem))
+  const remarks: string[] = []
+  for (const { stem } of await listBackups(target)) {
+    try {
+      manifests.push(await readManifest(target, stem))
+    } catch (error) {
+      // The others are what somebody needs now.
+      remarks.push(`${messageOf(error)}\n`)
+    }
+  }
   const rows = manifests.map(({ name, begun_at, database, content }) => [
     name,
     begun_at,
@@ -112,7 +120,8 @@ export async function listBackupsAt(input: CommandInput, config: Config): Promis
     String(content.emails),
     database.name.endsWith('.age') ? 'yes' : 'no',
   ])
-  return { stdout: table([['NAME', 'BEGUN', 'BYTES', 'EMAILS', 'ENCRYPTED'], ...rows]), json: listObject(manifests) }
+  const stdout = table([['NAME', 'BEGUN', 'BYTES', 'EMAILS', 'ENCRYPTED'], ...rows])
+  return { stdout, json: listObject(manifests), stderr: remarks.join(''), exitCode: remarks.length === 0 ? 0 : 1 }
 }
 
 /** A new age identity, as age-keygen(1) writes it. */

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { runCommand } from '../../src/command/command-line.ts'
@@ -127,6 +128,37 @@ describe('what is not as it was stored is refused, and changes nothing', () => {
   test('one without its end', async () => {
     rmSync(at('.json'))
     expect(await refusal()).toMatch(/^There is no complete backup in /)
+  })
+
+  test.each<[string, (manifest: any) => void]>([
+    ['another file of this machine', ({ database }) => (database.name = '../../../../../../etc/passwd')],
+    ['a device in place of the key', (manifest) => (manifest.key = { name: '../../../../../../dev/zero', sha256: '', bytes: 0 })],
+    ['no name', ({ database }) => delete database.name],
+    ['nothing about the key', (manifest) => delete manifest.key],
+    ['nothing about the content', (manifest) => delete manifest.content],
+  ])('one whose description has %s', async (_, change) => {
+    const manifest = JSON.parse(readFileSync(at('.json'), 'utf8'))
+    change(manifest)
+    writeFileSync(at('.json'), JSON.stringify(manifest))
+    expect(await refusal()).toMatch(/ does not describe this backup\. Use another one\.$/)
+    const services = await open(configOf({}, 'another'))
+    const newer = await run(services, 'backup', 'copies/')
+    const listed = await listBackupsAt({ args: ['copies'], options: {}, cwd: place }, config)
+    expect(listed).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringContaining(newer),
+      stderr: expect.stringContaining('does not describe'),
+    })
+  })
+
+  test.runIf(process.platform !== 'win32')('one with a pipe or a device in place of a file', async () => {
+    const path = at('.zst')
+    rmSync(path)
+    execFileSync('mkfifo', [path])
+    expect(await refusal()).toMatch(/\.db\.zst is not a file/)
+    rmSync(path)
+    symlinkSync('/dev/zero', path)
+    expect(await refusal()).toMatch(/\.db\.zst is not a file/)
   })
 
   test('one of several data directories, where none is named', async () => {

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openTarget, type S3Access } from '../../src/backup/open-target.ts'
 import type { Target } from '../../src/backup/target.ts'
 import { testS3 } from '../support/test-s3.ts'
@@ -104,4 +106,15 @@ test('only its owner may read what is in a directory', async () => {
   await openTarget('open', none, directory).put('deep/f', Readable.from([Buffer.from('x')]))
   expect(['open/deep', 'open/deep/f'].map((name) => statSync(join(directory, name)).mode & 0o777)).toEqual([0o700, 0o600])
   expect(readdirSync(join(directory, 'open/deep'))).toEqual(['f'])
+})
+
+test('names of others in an S3 listing, which a request would take for another object, are left out', async () => {
+  const keys = ['some/sterna-1.db', 'some/sterna-1./../../others', 'some/sterna-1.?uploads', 'some/sterna-1.%2e%2e/x', 'some/sterna-1.#x']
+  const contents = keys.map((key) => `<Contents><Key>${key}</Key><Size>1</Size></Contents>`).join('')
+  const server = createServer((_, res) => void res.end(`<ListBucketResult><IsTruncated>false</IsTruncated>${contents}</ListBucketResult>`))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const target = openTarget('s3://copies/some', { endpoint, region: 'x', accessKeyId: 'a', secretAccessKey: 'b' }, '/')
+  expect(await target.list('sterna-1.')).toEqual([{ name: 'sterna-1.db', bytes: 1 }])
 })

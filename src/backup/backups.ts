@@ -10,13 +10,13 @@ import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { startThread } from '../program.ts'
 import type { Database } from '../store/database.ts'
-import { newStem } from './backup-name.ts'
+import { newStem, type BackupName } from './backup-name.ts'
 import { accessOf, configuredTarget, keepOf } from './backup-settings.ts'
 import type { BackupAnswer, BackupJob } from './backup-thread.ts'
 import { backupsToRemove } from './kept-backups.ts'
 import { originOf } from './origin.ts'
 import { requireSpace } from './require-space.ts'
-import { listBackups, removeBackup, type Manifest } from './store-backup.ts'
+import { listBackups, listUnfinished, removeBackup, type Manifest } from './store-backup.ts'
 import { isS3, openTarget } from './open-target.ts'
 import type { Target } from './target.ts'
 
@@ -31,6 +31,8 @@ interface BackupServices {
 
 /** Where the database is copied to before it is stored. */
 const stagingName = 'backing-up'
+/** How old an unfinished backup must be, ms, before it counts as left by a process that was killed. */
+const leftAfterMs = 24 * 3_600_000
 
 /** Makes backups at targets: on request, and the scheduled ones. */
 export class Backups {
@@ -124,6 +126,8 @@ export class Backups {
       await removeBackup(target, stem)
       log.info({ target: target.label, backup: stem }, 'an old backup was removed')
     }
+    const isLeft = (each: BackupName): boolean => each.origin === origin && each.at < this.#services.clock.now() - leftAfterMs
+    for (const { stem } of (await listUnfinished(target)).filter(isLeft)) await removeBackup(target, stem)
   }
 
   /** Copies the key file if it belongs to the database; any other would be useless. */

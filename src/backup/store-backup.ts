@@ -41,8 +41,18 @@ export interface BackupSource {
  * @throws SternaError `invalid_state` if the copy is no good, or the target does not store or return it
  */
 export async function storeBackup({ stem, file, keyFile, recipients }: BackupSource, target: Target): Promise<Manifest> {
-  const { at } = parseStem(stem) as BackupName
   const content = examineCopy(file)
+  try {
+    return await storeAll({ stem, file, keyFile, recipients }, content, target)
+  } catch (error) {
+    // If the target is full, what is left there would keep it full.
+    await removeBackup(target, stem).catch(() => {})
+    throw error
+  }
+}
+
+async function storeAll({ stem, file, keyFile, recipients }: BackupSource, content: CopyContent, target: Target): Promise<Manifest> {
+  const { at } = parseStem(stem) as BackupName
   const end = packedEnd(recipients)
   const database = await storePart(target, `${stem}.db${end}`, pack(createReadStream(file), recipients))
   const key = keyFile === null ? null : await storePart(target, `${stem}.key${end}`, pack(createReadStream(keyFile), recipients))
@@ -85,6 +95,14 @@ export async function listBackups(target: Target): Promise<BackupName[]> {
   const names = (await target.list('sterna-')).map(({ name }) => stemOfManifest(name))
   const found = names.map((stem) => (stem === undefined ? null : parseStem(stem))).filter((backup) => backup !== null)
   return found.sort((one, other) => one.at - other.at)
+}
+
+/** What backups that were interrupted have left at a target. One of them may still be under way. */
+export async function listUnfinished(target: Target): Promise<BackupName[]> {
+  const names = (await target.list('sterna-')).map(({ name }) => name)
+  const complete = new Set(names.map(stemOfManifest))
+  const stems = new Set(names.map((name) => name.split('.', 1)[0] ?? ''))
+  return [...stems].flatMap((stem) => (complete.has(stem) ? [] : (parseStem(stem) ?? [])))
 }
 
 /** @throws SternaError `invalid_state` if it cannot be parsed, or belongs to another backup */

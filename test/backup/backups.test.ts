@@ -2,6 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { accessOf } from '../../src/backup/backup-settings.ts'
+import { openTarget } from '../../src/backup/open-target.ts'
+import { storeBackup } from '../../src/backup/store-backup.ts'
 import { runCommand } from '../../src/command/command-line.ts'
 import type { CommandServices } from '../../src/command/command-services.ts'
 import { listBackupsAt, newIdentity } from '../../src/command/backup-commands.ts'
@@ -193,6 +196,29 @@ test('a scheduled backup is counted, old ones go, others stay, and a failure is 
   rmSync(join(place, 'copies'))
   await backups.runScheduled()
   expect(health.has('backup')).toBe(false)
+})
+
+test('a backup that fails leaves nothing, and what a killed one has left goes after a day', async () => {
+  const config = configOf({ STERNA_BACKUP_TARGET: join(place, 'copies'), STERNA_BACKUP_SCHEDULE: '0 3 * * *' })
+  const services = await open(config)
+  const names = () => readdirSync(join(place, 'copies')).sort()
+  const stem = await run(services, 'backup', 'copies/')
+  const stems = [stem, stem.replace(/\d{8}T/, '20200101T'), stem.replace(/\d{8}T/, '20200101T').replace(/.{8}$/, 'ffffffff')]
+  const [young, left, foreign] = stems.map((each) => `${each}.db.zst`)
+  for (const name of [left, foreign]) writeFileSync(join(place, 'copies', name as string), 'half')
+  rmSync(join(place, 'copies', `${stem}.json`))
+  await services.backups.runScheduled()
+  expect(names()).toHaveLength(4)
+  expect(names()).toEqual(expect.arrayContaining([young, foreign]))
+  expect(names()).not.toContain(left)
+
+  const full = openTarget('full', accessOf(config), place)
+  const put = full.put.bind(full)
+  full.put = async (name, content) => (name.endsWith('.json') ? Promise.reject(new Error('it is full')) : put(name, content))
+  const file = join(place, 'copy.db')
+  await services.db.backup(file)
+  await expect(storeBackup({ stem, file, keyFile: config.secretKeyFile, recipients: [] }, full)).rejects.toThrow('it is full')
+  expect(readdirSync(join(place, 'full'))).toEqual([])
 })
 
 test('a backup that is overdue is a fault', async () => {

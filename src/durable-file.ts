@@ -69,7 +69,8 @@ export async function replaceFileLater(path: string, text: string): Promise<void
   }
 }
 
-async function flushDirectoryLater(path: string): Promise<void> {
+/** Does what `flushDirectory` does, and lets the thread work while the disk does. */
+export async function flushDirectoryLater(path: string): Promise<void> {
   if (process.platform === 'win32') return
   try {
     const directory = await open(path, 'r')

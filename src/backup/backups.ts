@@ -1,7 +1,5 @@
-import { copyFile, mkdir, rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { hasKey, readKeyFile } from '../account/key-file.ts'
-import { knownFingerprint } from '../account/sealed-secrets.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/settings.ts'
 import { messageOf, SternaError } from '../errors.ts'
@@ -13,6 +11,7 @@ import type { Database } from '../store/database.ts'
 import { newStem, type BackupName } from './backup-name.ts'
 import { accessOf, configuredTarget, keepOf } from './backup-settings.ts'
 import type { BackupAnswer, BackupJob } from './backup-thread.ts'
+import { copyKeyFile } from './copy-key-file.ts'
 import { backupsToRemove } from './kept-backups.ts'
 import { originOf } from './origin.ts'
 import { requireSpace } from './require-space.ts'
@@ -65,8 +64,9 @@ export class Backups {
       await mkdir(staging, { mode: 0o700 })
       const file = join(staging, 'copy.db')
       const stem = newStem(this.#services.clock.now(), originOf(config.dataDir))
-      await requireSpace(config.dataDir)
-      const keyFile = options.withKey ? await this.#copyKey(join(staging, 'copy.key')) : null
+      requireSpace(config.dataDir)
+      const keyFile = options.withKey ? join(staging, 'copy.key') : null
+      if (keyFile !== null) await copyKeyFile(config.secretKeyFile, keyFile, this.#services.db)
       await this.#services.db.backup(file)
       return await inThread({ place, access: accessOf(config), source: { stem, file, keyFile, recipients: config.backup.encryptTo } })
     } finally {
@@ -97,8 +97,8 @@ export class Backups {
     const { config, clock, health } = this.#services
     if (config.backup.schedule === null) return
     if (this.#newestAt === undefined) await this.#findNewest()
-    const since = Math.max(this.#newestAt ?? 0, this.#newestAt === undefined ? this.#startedAt : 0)
-    if (clock.now() - since > config.backup.overdueAfter) health.report('backup', { problem: 'the backup is overdue' })
+    if (clock.now() - (this.#newestAt ?? this.#startedAt) > config.backup.overdueAfter)
+      health.report('backup', { problem: 'the backup is overdue' })
   }
 
   async #findNewest(): Promise<void> {
@@ -128,17 +128,6 @@ export class Backups {
     }
     const isLeft = (each: BackupName): boolean => each.origin === origin && each.at < this.#services.clock.now() - leftAfterMs
     for (const { stem } of (await listUnfinished(target)).filter(isLeft)) await removeBackup(target, stem)
-  }
-
-  /** Copies the key file if it belongs to the database; any other would be useless. */
-  async #copyKey(to: string): Promise<string> {
-    const { db, config } = this.#services
-    const known = await knownFingerprint(db)
-    if (known !== null && !hasKey(readKeyFile(config.secretKeyFile), known)) {
-      throw new SternaError('invalid_state', `${config.secretKeyFile} is not the key file of this database. Restore the right one first.`)
-    }
-    await copyFile(config.secretKeyFile, to)
-    return to
   }
 }
 

@@ -95,7 +95,7 @@ export class ContinuousCopy {
   async #carryOut(request: CopyRequest): Promise<void> {
     const { copying } = this.#parts.db
     if ('begin' in request) return copying.begin(request.begin)
-    await requireSpace(this.#parts.config.dataDir)
+    requireSpace(this.#parts.config.dataDir)
     return copying.snapshot(request.snapshot)
   }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { createReadStream, createWriteStream, type Dirent } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { codeOf } from '../durable-file.ts'
+import { codeOf, flushDirectoryLater } from '../durable-file.ts'
 import { messageOf, SternaError } from '../errors.ts'
 import type { StoredFile, Target } from './target.ts'
 
@@ -27,7 +27,7 @@ export class DirectoryTarget implements Target {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
       await pipeline(content, createWriteStream(part, { flags: 'wx', mode: 0o600, flush: true }))
       await rename(part, path)
-      await flushNames(dirname(path))
+      await flushDirectoryLater(dirname(path))
     } catch (error) {
       await rm(part, { force: true }).catch(() => {})
       throw this.#fault('cannot be written', error)
@@ -97,18 +97,5 @@ async function entriesOf(path: string): Promise<Dirent[]> {
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return []
     throw error
-  }
-}
-
-/** A file's name is on disk only once its directory is. Not every file system can do this. */
-async function flushNames(directory: string): Promise<void> {
-  if (process.platform === 'win32') return
-  const handle = await open(directory, 'r')
-  try {
-    await handle.sync()
-  } catch {
-    // The name then reaches the disk later.
-  } finally {
-    await handle.close()
   }
 }

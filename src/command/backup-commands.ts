@@ -1,15 +1,14 @@
 import { statSync } from 'node:fs'
-import { copyFile, open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { hasKey, readKeyFile } from '../account/key-file.ts'
-import { knownFingerprint } from '../account/sealed-secrets.ts'
 import { accessOf, configuredTarget } from '../backup/backup-settings.ts'
+import { copyKeyFile } from '../backup/copy-key-file.ts'
 import { generateIdentity, recipientOf } from '../backup/packing.ts'
 import { listBackups, readManifest, type Manifest } from '../backup/store-backup.ts'
 import { isS3, openTarget } from '../backup/open-target.ts'
 import type { Config } from '../config/settings.ts'
+import { flushDirectoryLater } from '../durable-file.ts'
 import { messageOf, SternaError } from '../errors.ts'
-import type { Database } from '../store/database.ts'
 import { argument, flagOption, listObject, table, type Command, type CommandInput, type CommandOutput } from './command.ts'
 import type { CommandServices } from './command-services.ts'
 
@@ -40,27 +39,17 @@ async function fill(file: string, write: (part: string) => Promise<unknown>): Pr
   try {
     await makeFile(part)
     await write(part)
-    await flush(part, 'r+')
+    await flush(part)
     await rename(part, file)
-    // Windows has no fsync for directories.
-    if (process.platform !== 'win32') await flush(dirname(file), 'r')
+    await flushDirectoryLater(dirname(file))
   } finally {
     await rm(part, { force: true })
   }
 }
 
-/** Copies the key file if it belongs to the database; any other would be useless. */
-async function copyKey(path: string, copy: string, db: Database): Promise<void> {
-  const known = await knownFingerprint(db)
-  if (known !== null && !hasKey(readKeyFile(path), known)) {
-    throw new SternaError('invalid_state', `${path} is not the key file of this database. Restore the right one first.`)
-  }
-  await copyFile(path, copy)
-}
-
 /** Not `flushFile`: a large file would hold up a server's thread for too long. */
-async function flush(path: string, flags: string): Promise<void> {
-  const handle = await open(path, flags)
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, 'r+')
   try {
     await handle.sync()
   } finally {
@@ -83,7 +72,7 @@ async function backUpIntoFile(input: CommandInput, { db, config }: CommandServic
       made.push(target)
     }
     await fill(file, (part) => db.backup(part))
-    if (keyCopy !== null) await fill(keyCopy, (part) => copyKey(config.secretKeyFile, part, db))
+    if (keyCopy !== null) await fill(keyCopy, (part) => copyKeyFile(config.secretKeyFile, part, db))
   } catch (error) {
     for (const target of made) await rm(target, { force: true })
     throw error

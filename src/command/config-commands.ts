@@ -160,7 +160,7 @@ const notDone = (failure: unknown, { open, isFirst }: { open: string[]; isFirst:
     `sterna: ${printable(messageOf(failure))}\n`,
     isFirst ? 'Nothing was changed. Not done:\n' : 'The changes above stand. Not done, the first of them because of this error:\n',
     ...open.map((line) => `  ${line}`),
-    'Mend what the error says and apply the file again.\n',
+    'Correct what the error names, and apply the file again.\n',
   ].join('')
 
 async function exportSetUp(input: CommandInput, services: SetUpServices): Promise<CommandOutput> {

@@ -12,7 +12,7 @@ const allocator = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '65536', MALL
  * @param command the whole command line of the new one
  */
 export function restartWithMemory(command: string[]): void {
-  // Whoever sets MALLOC_ARENA_MAX decides for himself.
+  // Anyone who sets MALLOC_ARENA_MAX has decided already, and so has the restarted process.
   if (process.argv[2] !== 'serve' || process.platform !== 'linux' || !process.execve || process.env['MALLOC_ARENA_MAX']) return
   process.execve(process.execPath, command, { ...process.env, ...allocator })
 }

@@ -112,7 +112,7 @@ async function addSegments(target: Target, plan: CopyPlan, file: string, identit
       // What was added is no longer needed.
       fetched[place] = Promise.resolve(Buffer.alloc(0))
       const fault = bytes instanceof Error ? messageOf(bytes) : faultOf(bytes, segment, segments[place - 1])
-      if (fault !== null) throw broken(plan, place, `${segment.name} is no good, ${fault}`)
+      if (fault !== null) throw broken(plan, place, `${segment.name} cannot be used: ${fault}`)
       pages = await addFrames(handle, bytes as Buffer)
     }
     if (pages !== undefined) await handle.truncate(pages.count * pages.size)

@@ -38,7 +38,7 @@ export interface BackupSource {
 
 /**
  * Checks a copy of the database, stores it, and reads it back to compare. Only then it counts: its manifest is written last.
- * @throws SternaError `invalid_state` if the copy is no good, or the target does not store or return it
+ * @throws SternaError `invalid_state` if the copy is damaged, or the target does not store or return it
  */
 export async function storeBackup({ stem, file, keyFile, recipients }: BackupSource, target: Target): Promise<Manifest> {
   const content = examineCopy(file)
@@ -71,7 +71,10 @@ async function storePart(target: Target, name: string, content: Readable): Promi
   })
   const [one, other] = [sent.result(), stored.result()]
   if (one.sha256 !== other.sha256) {
-    throw new SternaError('invalid_state', `${target.label} did not return ${name} as it was stored. It is no good as a backup.`)
+    throw new SternaError(
+      'invalid_state',
+      `${target.label} did not return ${name} as it was stored, so it cannot hold backups. Check the disk or the S3 server.`,
+    )
   }
   return { name, ...one }
 }

@@ -51,6 +51,7 @@ export const attemptsFile = (directory: string): string => join(directory, 'atte
 
 /** Renewals that fail before anybody is told; there are weeks left. */
 const failuresBeforeFault = 3
+
 /** Gets certificates from an authority over ACME (RFC 8555), keeps them, and renews them. */
 export class AcmeCertificates {
   readonly answers = new ChallengeAnswers()
@@ -113,7 +114,7 @@ export class AcmeCertificates {
   look(): Promise<void> {
     this.#looking ??= this.#look()
       .catch((error: unknown) => {
-        if (!this.#isStopping) this.#services.log.error({ problem: messageOf(error) }, 'certificates could not be looked after')
+        if (!this.#isStopping) this.#services.log.error({ problem: messageOf(error) }, 'certificates could not be checked for renewal')
       })
       .finally(() => {
         this.#looking = null
@@ -122,7 +123,7 @@ export class AcmeCertificates {
     return this.#looking
   }
 
-  /** What failed a while ago is tried at once: the operator may have mended it. */
+  /** What failed a while ago is tried at once: the operator may have fixed it. */
   async retry(): Promise<void> {
     this.#state = attempts.hasten(this.#state)
     await this.look()

@@ -44,7 +44,7 @@ const mostOrdersPerHour = 60
 /** A longer Retry-After would be a mistake. */
 const longestPause = 7 * 24 * hour
 const defaultRateLimitPause = hour
-/** An operator who has mended something need not wait longer. */
+/** An operator who has fixed something need not wait longer. */
 const retryAfterAll = 15 * minute
 
 const delayAfter = (delays: number[], failures: number, random: number): number =>
@@ -57,7 +57,7 @@ export function freeAt({ orders, pause }: AttemptState, now: number): number {
   return Math.max(pause?.until ?? 0, nextOrder)
 }
 
-/** An attempt begins. Until it succeeds it counts as failed, also if the process is killed. `random`: 0 to 1. */
+/** An attempt begins. Until it succeeds it counts as failed, even if the process is killed. `random`: 0 to 1. */
 export function beginAttempt(state: AttemptState, name: string, { now, random }: { now: number; random: number }): AttemptState {
   const failures = (state.names[name]?.failures ?? 0) + 1
   const begun = {
@@ -121,9 +121,19 @@ export function failAttempt(state: AttemptState, { name, challenge, problem, now
 }
 
 /** Problems with the authority, or with our account there. */
-const generalProblems = new Set(['unreachable', 'serverInternal', 'accountDoesNotExist', 'externalAccountRequired', 'invalidContact'])
-const moreGeneralProblems = ['unsupportedContact', 'userActionRequired', 'badSignatureAlgorithm', 'badPublicKey', 'badNonce', 'account']
-for (const type of moreGeneralProblems) generalProblems.add(type)
+const generalProblems = new Set([
+  'unreachable',
+  'serverInternal',
+  'account',
+  'accountDoesNotExist',
+  'externalAccountRequired',
+  'invalidContact',
+  'unsupportedContact',
+  'userActionRequired',
+  'badSignatureAlgorithm',
+  'badPublicKey',
+  'badNonce',
+])
 
 /** A limit on one domain names it, as in `too many certificates already issued for "example.com"`; others are on the account. */
 function isAboutName({ type, message }: AcmeProblem, name: string): boolean {

@@ -9,7 +9,7 @@ export const logCommands: Command[] = [
     choices: { '[LEVEL]': logLevels },
     options: {},
     doc:
-      'Shows what the running server logs at least, or changes it at once, for example to debug. The change lasts until the server restarts ' +
+      'Shows the log level of the running server, or changes it at once, for example to debug. The change lasts until the server restarts ' +
       'or the setting log.level is loaded with another value.',
     async run(input, services) {
       const { log, config } = services

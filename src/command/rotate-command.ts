@@ -10,7 +10,7 @@ export const rotateCommands: Command[] = [
     options: {},
     doc:
       'Adds a new root key to the secret key file. The next start seals all stored secrets with it, and signs with it from then on. The ' +
-      'earlier keys stay in the file: links in mail that was sent, bounces of it, and erased addresses on suppression lists need them.',
+      'earlier keys stay in the file: links in mail that was sent, its bounces, and erased addresses on suppression lists need them.',
     async run(_input, { config: { secretKeyFile: path }, db }) {
       requireCurrent(path, await knownFingerprint(db))
       addGeneration(path)

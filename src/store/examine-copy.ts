@@ -17,7 +17,7 @@ export interface CopyContent {
  * @throws SternaError `invalid_state` if it is damaged, or not a database that this version can open
  */
 export function examineCopy(file: string): CopyContent {
-  const no = (why: string): SternaError => new SternaError('invalid_state', `The copy ${file} is no good: ${why}`)
+  const no = (why: string): SternaError => new SternaError('invalid_state', `The copy ${file} cannot be used: ${why}`)
   if (kindOf(file) !== 'database') throw no('it is not an SQLite database.')
   const connection = open(file, { readonly: true })
   try {

@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { identityOf } from './data-directory.ts'
 import { pieceBytes } from './log-piece.ts'
 import type { Connection } from './sqlite-connection.ts'
@@ -187,8 +187,9 @@ export class LogSpool {
 
   /** Not flushed: after a power cut, a part that is missing ends the chain. */
   #write(piece: Buffer, salts: string, from: number, to: number): void {
-    const last = spoolFiles(this.#dataDir).length === 0 ? 0 : numberOf(spoolFiles(this.#dataDir).at(-1) as SpoolFile)
-    const path = join(spoolDirectory(this.#dataDir), `${String(last + 1).padStart(10, '0')}-${salts}-${from}-${to}.wal`)
+    const last = spoolFiles(this.#dataDir).at(-1)
+    const number = last === undefined ? 1 : numberOf(last) + 1
+    const path = join(spoolDirectory(this.#dataDir), `${String(number).padStart(10, '0')}-${salts}-${from}-${to}.wal`)
     writeFileSync(`${path}.part`, piece, { mode: 0o600 })
     renameSync(`${path}.part`, path)
   }
@@ -205,7 +206,7 @@ export class LogSpool {
   }
 }
 
-const numberOf = ({ path }: SpoolFile): number => Number(path.slice(dirname(path).length + 1, dirname(path).length + 11))
+const numberOf = ({ path }: SpoolFile): number => Number(basename(path).slice(0, 10))
 
 /** Where the last commit in the log ends. */
 function endOf(connection: Connection, pageSize: number): number {

@@ -7,7 +7,7 @@ import { SmtpDialogue } from '../delivery/smtp-dialogue.ts'
 import { Transcript } from '../delivery/transcript.ts'
 
 /** A port of somebody's server, as it is reached from here. */
-export interface Door {
+export interface RemotePort {
   /** The name that its certificate must have. */
   host: string
   address: string
@@ -47,8 +47,8 @@ const longestMs = 15_000
 const mostBody = 64 * 1024
 
 /** Greets an SMTP server, encrypts if it can, and asks whether it takes mail for another domain. Sends no message. Never throws. */
-export async function probeSmtp(door: Door, ehloName: string): Promise<SeenSmtp | Fault> {
-  const { host, address, port, isTls } = door
+export async function probeSmtp(remote: RemotePort, ehloName: string): Promise<SeenSmtp | Fault> {
+  const { host, address, port, isTls } = remote
   const socket = isTls ? connectTls({ ...tlsOptions(host), host: address, port }) : connect({ host: address, port })
   const session = new Session(socket)
   try {
@@ -126,7 +126,7 @@ class Session {
 }
 
 /** Asks a web server for the health of a Sterna. Follows no redirect. Never throws. */
-export async function probeWeb({ host, address, port, isTls }: Door): Promise<SeenWeb | Fault> {
+export async function probeWeb({ host, address, port, isTls }: RemotePort): Promise<SeenWeb | Fault> {
   const { promise, resolve } = Promise.withResolvers<IncomingMessage | Fault>()
   const options = { host: address, port, path: '/healthz', headers: { host }, agent: false, timeout: longestMs, ...tlsOptions(host) }
   const request = isTls ? requestTls(options) : requestPlain(options)

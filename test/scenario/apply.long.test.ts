@@ -2,11 +2,14 @@ import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { newToken } from '../../src/account/api-key-token.ts'
 import { spawnServer, untilReady } from '../support/spawned-server.ts'
 import { sternaCommand } from '../support/sterna-command.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
+
+// Each command is a process of its own: one second alone, several on a busy machine.
+vi.setConfig({ testTimeout: 180_000 })
 
 const [program, ...start] = sternaCommand
 

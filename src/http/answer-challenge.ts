@@ -24,8 +24,9 @@ export function tlsOptionsOf({ cert, key, contextFor }: TlsFiles, challenges: Ch
       done(null, checking.has(this) ? challenges?.tlsAnswer(name) : contextFor?.(name))
     },
     // With TLS 1.3 it is called before the one above, which then has the last word, and with TLS 1.2 after it.
-    ALPNCallback(this: TLSSocket, { servername, protocols }: { servername: string; protocols: string[] }) {
-      const answer = protocols.includes(acmeProtocol) ? challenges?.tlsAnswer(servername) : undefined
+    ALPNCallback(this: TLSSocket, { servername, protocols }: { servername: string | false; protocols: string[] }) {
+      // An authority names what it checks (RFC 8737 3).
+      const answer = protocols.includes(acmeProtocol) && servername !== false ? challenges?.tlsAnswer(servername) : undefined
       if (!answer) return protocols.find((protocol) => protocol === 'http/1.1')
       checking.add(this)
       this.setKeyCert(answer)

@@ -3,10 +3,10 @@
  * killed (SIGKILL), started again, killed again, and its data directory is thrown away. Then the copy and the backup are restored elsewhere.
  * Once with a directory as the target, and once encrypted in a real S3 server. Loopback only, bounded.
  *
- * node scripts/copy-campaign.ts [--seconds 4] [--seed N] [--only directory|s3]
+ * node scripts/copy-campaign.ts [--seconds 4] [--seed N] [--only directory|s3] [--most-loss 2]
  *
- * Exits 0 when the copy lacks nothing that was acknowledged more than two seconds before the last kill, and the backup nothing that was
- * acknowledged before it was begun.
+ * Exits 0 when the copy lacks nothing that was acknowledged more than `most-loss` seconds before the last kill, and the backup nothing that
+ * was acknowledged before it was begun. A busy machine needs more than the two seconds that hold on one of its own.
  */
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,15 +21,15 @@ import { startMixedLoad } from './campaign/mixed-load.ts'
 import { seededRandom } from './campaign/seeded-random.ts'
 import { ServerUnderTest } from './campaign/server-under-test.ts'
 
-const mostLossMs = 2_000
-
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '4' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     only: { type: 'string' },
+    'most-loss': { type: 'string', default: '2' },
   },
 })
+const mostLossMs = Number(values['most-loss']) * 1_000
 const seconds = Number(values.seconds)
 const random = seededRandom(Number(values.seed))
 console.log(`seed ${values.seed}`)

@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 
 /** How long an outcome may wait before it is on disk, ms: the server's window plus a slow commit. */
-const windowMs = 40
+const windowMs = 250
 const endOfData = Buffer.from('\r\n.\r\n')
 
 /** An MX host that outlives the server under test, and counts what it has taken responsibility for. */

@@ -39,18 +39,23 @@ const lf = 10
 /** RFC 5321 4.5.2 leaves NUL to the receiver, and some cut off the message there. */
 const nulByte = new SmtpRefusal(replyOf(550, '5.6.0', 'The message contains a NUL byte. Encode binary content as base64'))
 
-const bareLineEnd = (kind: 'CR' | 'LF'): SmtpRefusal =>
-  new SmtpRefusal(
-    replyOf(
-      550,
-      '5.6.11',
-      kind === 'CR'
-        ? 'The message has a CR (byte 13) without LF after it. Every line must end with CR LF (RFC 5321 2.3.8). Have your program ' +
-            'convert line ends before it sends'
-        : 'The message has an LF (byte 10) without CR before it. Every line must end with CR LF (RFC 5321 2.3.8). Have your program ' +
-            'convert line ends before it sends',
-    ),
-  )
+const howToEndLines = 'Every line must end with CR LF (RFC 5321 2.3.8). Have your program convert line ends before it sends'
+const bareCr = new SmtpRefusal(replyOf(550, '5.6.11', `The message has a CR (byte 13) without LF after it. ${howToEndLines}`))
+const dotBesideBareLf = new SmtpRefusal(
+  replyOf(
+    550,
+    '5.6.11',
+    `The message has a line with nothing but a dot, beside an LF (byte 10) without CR before it: it could be the end of the message. ${howToEndLines}`,
+  ),
+)
+
+/** The first of these is a bare CR, a bare LF or a NUL. */
+const oddCharacter = /\r(?!\n|$)|(?<!\r)\n|\0/
+const bareLf = /(?<!\r)\n/g
+/** In a message with a bare LF. Programs have taken such a dot for the end of the message (SMTP smuggling, CVE-2023-51764). */
+const refusedBesideLf = /\r(?!\n|$)|\0|(?<!\r)\n\.\r?\n|\n\.\n/g
+/** Characters before a piece that decide what its first ones mean: three of such a dot's line and the one before it. */
+const context = 4
 
 /** Checks the bytes of a message as they arrive, in pieces of any size. */
 class Intake {
@@ -60,7 +65,9 @@ class Intake {
   #header: Buffer[] | null = []
   #headerBytes = 0
   #size = 0
-  #endsWithCr = false
+  #hasBareLf = false
+  /** The last characters before the next piece; a message begins behind the line of DATA. */
+  #before = '\r\n'
   hasEightBitBody = false
   hasLongLine = false
   /** bytes of the body's last line so far */
@@ -76,11 +83,11 @@ class Intake {
   add(piece: Buffer): void {
     if (this.fault !== null) return
     try {
-      this.#size += piece.length
+      const lines = this.#withCrlf(piece)
+      this.#size += lines.length
       if (this.#size > this.#options.maxMessageBytes) throw new SmtpRefusal(tooBig(this.#options.maxMessageBytes))
-      this.#checkCharacters(piece)
-      if (this.#header) this.#addToHeader(this.#header, piece)
-      else this.#addToBody(piece)
+      if (this.#header) this.#addToHeader(this.#header, lines)
+      else this.#addToBody(lines)
     } catch (error) {
       this.fault = error ?? new Error('unknown')
     }
@@ -89,7 +96,7 @@ class Intake {
   end(): void {
     if (this.fault !== null) return
     try {
-      if (this.#endsWithCr) throw bareLineEnd('CR')
+      if (this.#before.endsWith('\r')) throw bareCr
       // A message may consist of its header section alone (RFC 5322 3.5).
       if (this.#header) this.#collector.add(this.#options.completeHeader(Buffer.concat([...this.#header, lineEnd])))
     } catch (error) {
@@ -97,14 +104,23 @@ class Intake {
     }
   }
 
-  #checkCharacters(piece: Buffer): void {
+  /** The piece with CRLF for each bare LF, as Postfix does with `smtpd_forbid_bare_newline = normalize`. */
+  #withCrlf(piece: Buffer): Buffer {
     const text = piece.toString('latin1')
+    const before = this.#before
+    this.#before = (before + text.slice(-context)).slice(-context)
     // A CR at the end of the previous piece belongs to this one.
-    const whole = this.#endsWithCr ? `\r${text}` : text
-    this.#endsWithCr = whole.endsWith('\r')
-    const found = /\r(?!\n|$)|(?<!\r)\n|\0/.exec(whole)?.[0]
-    if (found === '\0') throw nulByte
-    if (found) throw bareLineEnd(found === '\r' ? 'CR' : 'LF')
+    const cr = before.endsWith('\r') ? '\r' : ''
+    const whole = cr === '' ? text : cr + text
+    let refused = oddCharacter.exec(whole)?.[0]
+    const isNormal = refused !== '\n'
+    this.#hasBareLf ||= !isNormal
+    if (this.#hasBareLf) {
+      refusedBesideLf.lastIndex = Math.max(0, before.length - context + 1)
+      refused = refusedBesideLf.exec(before + text)?.[0]
+    }
+    if (refused !== undefined) throw refused === '\0' ? nulByte : refused === '\r' ? bareCr : dotBesideBareLf
+    return isNormal ? piece : Buffer.from(whole.replace(bareLf, '\r\n'), 'latin1').subarray(cr.length)
   }
 
   #addToHeader(header: Buffer[], piece: Buffer): void {
@@ -149,7 +165,7 @@ function endOf(bytes: Buffer): number {
 /**
  * Reads one message from DATA into the collector. Even a refused message is read to its end, because only then does the client listen.
  * Reading pauses while chunks are being stored.
- * @throws SmtpRefusal for bare CR or LF, NUL and size; ClientGone; whatever `completeHeader` or the collector threw
+ * @throws SmtpRefusal for a bare CR, for a dot alone on a line beside a bare LF, for NUL and for size; ClientGone; whatever `completeHeader` or the collector threw
  */
 export async function readMessage(content: Readable, collector: MessageCollector, options: ReadMessageOptions): Promise<BodyKind> {
   const intake = new Intake(collector, options)

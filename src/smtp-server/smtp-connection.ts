@@ -205,9 +205,17 @@ export class SmtpConnection<User> extends SMTPConnection {
   }
 
   override handler_AUTH(command: Buffer, callback: () => void): void {
-    if (this.#mayLogIn) return super.handler_AUTH(command, callback)
-    this.#reply(startTlsFirst)
-    callback()
+    if (!this.#mayLogIn) {
+      this.#reply(startTlsFirst)
+      return callback()
+    }
+    super.handler_AUTH(withAnyName(command), () => {
+      const takeName = this._nextHandler
+      if (takeName && isLogin.test(command.toString('latin1'))) {
+        this._nextHandler = (name, done) => takeName.call(this, name.toString('latin1').trim() === '*' ? name : anyName, done)
+      }
+      callback()
+    })
   }
 
   override handler_EHLO(command: Buffer, callback: () => void): void {
@@ -266,6 +274,15 @@ const startTlsFirst = replyOf(
   'Must issue a STARTTLS command first, an API key is not accepted over an unencrypted connection',
 )
 const logInFirst = replyOf(530, '5.7.0', 'Authentication required: log in with an API key as the password')
+
+/** The password is the key, so LOGIN's user name says nothing; the library refuses an empty one, and one with control characters. */
+const anyName = Buffer.from(Buffer.from('any').toString('base64'))
+const isLogin = /^AUTH\s+LOGIN\s*$/i
+
+function withAnyName(command: Buffer): Buffer {
+  const [, start] = /^(AUTH\s+LOGIN\s+)\S+\s*$/i.exec(command.toString('latin1')) ?? []
+  return start === undefined ? command : Buffer.concat([Buffer.from(start), anyName])
+}
 
 /** EHLO or HELO with one name: some clients give none, or a computer's name with a space in it. */
 function greetingOf(command: Buffer): Buffer {

@@ -39,12 +39,21 @@ test.each([
   ['\r\nbody\r\n', { header: '\r\n', message: '\r\nbody\r\n', hasEightBitBody: false }],
   ['\r\n\r\n\r\n', { header: '\r\n', message: '\r\n\r\n\r\n', hasEightBitBody: false }],
   ['', { header: '\r\n', message: '\r\n', hasEightBitBody: false }],
-  ['a: b\n\r\nbody\r\n', '5.6.11'],
-  ['a: b\r\n\r\nbo\ndy\r\n', '5.6.11'],
+  ['a: b\n\r\nbody\r\n', { header: 'a: b\r\n\r\n', message: 'a: b\r\n\r\nbody\r\n', hasEightBitBody: false }],
+  ['a: b\n\n\nbo\n.d\r\ny', { header: 'a: b\r\n\r\n', message: 'a: b\r\n\r\n\r\nbo\r\n.d\r\ny', hasEightBitBody: false }],
+  ['\na: b\r\n\r\nbody', { header: '\r\n', message: '\r\na: b\r\n\r\nbody', hasEightBitBody: false }],
+  // A dot that was stuffed, with CRLF on both sides.
+  ['\n\n\r\n.\r\n', { header: '\r\n', message: '\r\n\r\n\r\n.\r\n', hasEightBitBody: false }],
+  ['\r\n.\r\n\n', { header: '\r\n', message: '\r\n.\r\n\r\n', hasEightBitBody: false }],
+  ['.\n', '5.6.11'],
+  ['a: b\n\n.\n', '5.6.11'],
+  ['a: b\n\n.\r\n', '5.6.11'],
+  ['a: b\r\n\r\n.\n', '5.6.11'],
+  ['a: b\n\nb\ro', '5.6.11'],
+  ['a: b\n\nb\0', '5.6.0'],
   ['a: b\r\n\r\nbo\rdy\r\n', '5.6.11'],
   ['a: b\r\n\r\nbody\r\r\n', '5.6.11'],
   ['a: b\r\n\r\nbody\r', '5.6.11'],
-  ['\na: b\r\n\r\nbody', '5.6.11'],
 ])('%j, whole and byte by byte', async (text, expected) => {
   expect(await read([bytesOf(text)])).toEqual(expected)
   expect(await read(bytewise(text))).toEqual(expected)

@@ -24,7 +24,25 @@ test.each(inboundSequences.map((sequence) => [JSON.stringify(sequence), sequence
 
 test('the refusal says what is wrong and what to do', async () => {
   const client = await relay.login()
-  expect((await client.send('From: me@example.com\r\n\r\none\ntwo')).last).toMatch(/^550 5\.6\.11 .*LF.*CR.*must end with CR LF/)
+  expect((await client.send('From: me@example.com\r\n\r\none\rtwo')).last).toMatch(/^550 5\.6\.11 .*CR.*must end with CR LF/)
+  expect((await client.send('From: me@example.com\n\none\n.\ntwo')).last).toMatch(/^550 5\.6\.11 .*dot.*LF.*must end with CR LF/)
+})
+
+test.each([
+  ['all', 'From: me@example.com\nSubject: LF\n\none\n\n.two\nthree'],
+  ['some', 'From: me@example.com\r\nSubject: LF\n\r\none\n\r\n.two\nthree'],
+])('a message with a bare LF at the end of %s lines is taken with CRLF, wherever the bytes are cut', async (_, message) => {
+  const bytes = Buffer.from(`${envelope}${message.replace('.two', '..two')}\r\n.\r\nQUIT\r\n`)
+  for (let cut = envelope.length; cut < bytes.length; cut++) {
+    const client = await relay.login()
+    await client.writeSplit(bytes, cut)
+    await client.untilClosed()
+    const { text, header } = relay.taken.at(-1) ?? { text: '' }
+    expect(header?.subject, String(cut)).toBe('LF')
+    expect(text.endsWith('\r\n\r\none\r\n\r\n.two\r\nthree\r\n'), String(cut)).toBe(true)
+    expect(text).not.toMatch(/\r(?!\n)|(?<!\r)\n/)
+    client.close()
+  }
 })
 
 test('dots at the start of lines come through exactly, wherever the bytes are cut', async () => {

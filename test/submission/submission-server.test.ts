@@ -9,6 +9,7 @@ import { startTestSubmissionServer } from '../support/submission-server.ts'
 const clientHello = Buffer.from('16030100c8010000c40303', 'hex')
 const message = 'From: me@example.com\r\nTo: you@example.net\r\nSubject: hi\r\n\r\nhello'
 const plainLogin = (key: string): string => `AUTH PLAIN ${Buffer.from(`\0user\0${key}`).toString('base64')}`
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const transaction = ['MAIL FROM:<me@example.com>', 'RCPT TO:<you@example.net>', 'DATA']
 
 describe('a session', async () => {
@@ -136,11 +137,37 @@ describe('a login', async () => {
     }
     const client = await relay.connect({ tls: true })
     await client.command('EHLO client.example')
-    const base64 = (text: string): string => Buffer.from(text).toString('base64')
     expect((await client.command('AUTH LOGIN')).last).toBe('334 VXNlcm5hbWU6')
     expect((await client.command(base64('anyone'))).last).toBe('334 UGFzc3dvcmQ6')
     expect((await client.command(base64('good'))).code).toBe(235)
     expect((await client.command(plainLogin('good'))).code).toBe(503)
+  })
+
+  test.each(['', '=', 'a', base64('tab\t'), base64('user@example.com')])(
+    'with LOGIN takes %j for a user name, before or behind',
+    async (name) => {
+      for (const first of [['AUTH LOGIN', name], [`AUTH LOGIN ${name}`.trimEnd()]]) {
+        const client = await relay.connect({ tls: true })
+        await client.command('EHLO client.example')
+        // All of it at once, as clients that do not wait send it.
+        const lines = first.length === 1 && name === '' ? ['AUTH LOGIN', ''] : first
+        const replies = await client.pipeline([...lines, base64('good')])
+        expect(replies.slice(-2)).toEqual(['334 UGFzc3dvcmQ6', '235 2.7.0 Authentication successful'])
+      }
+    },
+  )
+
+  test('with LOGIN can be broken off at the user name and at the password', async () => {
+    const client = await relay.connect({ tls: true })
+    await client.command('EHLO client.example')
+    for (const lines of [
+      ['AUTH LOGIN', '*'],
+      ['AUTH LOGIN', '', '*'],
+    ]) {
+      expect((await client.pipeline(lines)).at(-1)).toMatch(/^501 /)
+    }
+    expect((await client.pipeline(['AUTH LOGIN', '', base64('bad')])).at(-1)).toMatch(/^535 5\.7\.8 /)
+    expect((await client.command(plainLogin('good'))).code).toBe(235)
   })
 
   test('tells apart a bad key, a key that cannot send, and a suspended account', async () => {

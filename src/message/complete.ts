@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import { domainOf, mailboxText, parseMailboxList } from '../smtp/address.ts'
+import { SternaError } from '../errors.ts'
+import { domainOf, mailboxText, parseMailboxList, type Mailbox } from '../smtp/address.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import type { EnvelopeRecipient } from './envelope.ts'
 import { foldLong, formatDate, formatMailboxes, formatTextField } from './format-field.ts'
@@ -58,13 +59,14 @@ type ReadMailboxes = (field: HeaderField) => ReturnType<typeof parseMailboxList>
 function mailboxReader(): ReadMailboxes {
   const known = new Map<HeaderField, ReturnType<ReadMailboxes>>()
   return (field) => {
-    const parsed = known.get(field) ?? parseMailboxList(field.value, /^(?:from|sender)$/i.test(field.name) ? 'strict' : 'lenient')
+    const parsed =
+      known.get(field) ?? parseMailboxList(field.value, /^(?:resent-)?(?:from|sender)$/i.test(field.name) ? 'strict' : 'lenient')
     known.set(field, parsed)
     return parsed
   }
 }
 
-type Authors = Pick<HeaderSummary, 'from' | 'sender'>
+type Authors = Pick<HeaderSummary, 'from' | 'sender' | 'resentBy'>
 
 function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): Authors | { fault: string } {
   const [fromField] = fieldsNamed(fields, 'From')
@@ -74,23 +76,41 @@ function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): Authors
   if (!from.ok) return { fault: `From: ${from.fault}` }
   if (from.mailboxes.length > mostAuthors) return { fault: `The From field has more than ${mostAuthors} mailboxes.` }
   const [senderField] = fieldsNamed(fields, 'Sender')
+  const resentBy = resendersOf(fields, read)
+  if ('fault' in resentBy) return resentBy
   if (!senderField) {
     // RFC 5322 3.6.2
     if (from.mailboxes.length > 1) return { fault: 'A From field with several mailboxes needs a Sender field.' }
-    return { from: from.mailboxes, sender: null }
+    return { from: from.mailboxes, sender: null, resentBy }
   }
   const sender = read(senderField)
   if (!sender.ok) return { fault: `Sender: ${sender.fault}` }
   if (sender.mailboxes.length > 1) return { fault: 'The Sender field has more than one mailbox.' }
-  return { from: from.mailboxes, sender: sender.mailboxes[0] ?? null }
+  return { from: from.mailboxes, sender: sender.mailboxes[0] ?? null, resentBy }
 }
 
-/** The From and Sender mailboxes of a message accepted earlier; `bytes` start with its whole header. */
+/** The mailboxes of Resent-From and Resent-Sender, which can occur several times (RFC 5322 3.6.6). */
+function resendersOf(fields: readonly HeaderField[], read: ReadMailboxes): Mailbox[] | { fault: string } {
+  const resenders: Mailbox[] = []
+  for (const field of fields) {
+    if (!/^resent-(?:from|sender)$/i.test(field.name)) continue
+    const parsed = read(field)
+    if (!parsed.ok) return { fault: `${field.name}: ${parsed.fault}` }
+    resenders.push(...parsed.mailboxes)
+    if (resenders.length > mostAuthors) return { fault: `The Resent fields name more than ${mostAuthors} mailboxes.` }
+  }
+  return resenders
+}
+
+/**
+ * The authors of a message accepted earlier; `bytes` start with its whole header.
+ * @throws SternaError `invalid_state` if it was accepted under rules that are stricter now
+ */
 export function headerAuthors(bytes: Uint8Array): Authors {
   const block = parseHeaderBlock(bytes)
   if (!block.ok) throw new Error(`the header of a stored message cannot be read: ${block.fault}`)
   const authors = authorsOf(block.fields, mailboxReader())
-  if ('fault' in authors) throw new Error(`the authors of a stored message cannot be read: ${authors.fault}`)
+  if ('fault' in authors) throw new SternaError('invalid_state', `This email cannot be sent again as it is. ${authors.fault}`)
   return authors
 }
 

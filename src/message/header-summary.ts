@@ -5,6 +5,8 @@ export interface HeaderSummary {
   /** Every mailbox of From: the domain of each must belong to the submitter. */
   from: Mailbox[]
   sender: Mailbox | null
+  /** Every mailbox of Resent-From and Resent-Sender, to which the same applies. */
+  resentBy: Mailbox[]
   /** The address fields for display: decoded, long ones shortened. */
   fromText: string
   toText: string[]
@@ -28,6 +30,7 @@ export interface HeaderInput {
 export const headerSummary = ({ from, to, cc, replyTo, subject }: HeaderInput, messageIdHeader: string): HeaderSummary => ({
   from: [from],
   sender: null,
+  resentBy: [],
   fromText: mailboxText(from),
   toText: to.map(mailboxText),
   ccText: cc.map(mailboxText),
@@ -47,8 +50,11 @@ export const headerColumns = (header: HeaderSummary) => ({
   message_id_header: header.messageIdHeader,
 })
 
-/** @param authors the From and Sender mailboxes, which the columns store only as text */
-export const storedHeader = (row: ReturnType<typeof headerColumns>, authors: Pick<HeaderSummary, 'from' | 'sender'>): HeaderSummary => ({
+/** @param authors the mailboxes of those who write and send, which the columns store only as text */
+export const storedHeader = (
+  row: ReturnType<typeof headerColumns>,
+  authors: Pick<HeaderSummary, 'from' | 'sender' | 'resentBy'>,
+): HeaderSummary => ({
   ...authors,
   fromText: row.header_from,
   toText: JSON.parse(row.header_to) as string[],

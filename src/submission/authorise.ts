@@ -23,8 +23,8 @@ export interface AuthoriseServices {
 }
 
 /**
- * Checks that this submitter may send this message: the account is active, and every author address (From, Sender and the
- * reverse-path) is at a domain that the account has verified and the key may use. The server's own mail is not checked.
+ * Checks that this submitter may send this message: the account is active, and every author address (From, Sender,
+ * Resent-From, Resent-Sender and the reverse-path) is at a domain that the account has verified and the key may use. The server's own mail is not checked.
  * Returns the domain that signs, that of the first From address; null in the sandbox, whose mail is never sent.
  * @throws SternaError `account_suspended`, `domain_not_verified`, `restricted_api_key`
  */
@@ -36,8 +36,7 @@ export function authorise(submission: Submission, services: AuthoriseServices): 
   const account = services.accounts.accountFor(submitter.accountId)
   if (account?.status !== 'active') throw accountSuspended()
   if (submitter.sandbox) return null
-  const addresses = header.from.map(({ address }) => address)
-  if (header.sender) addresses.push(header.sender.address)
+  const addresses = [...header.from, ...(header.sender ? [header.sender] : []), ...header.resentBy].map(({ address }) => address)
   if (envelope.reversePath !== null) addresses.push(envelope.reversePath)
   const domains = addresses.map((address) => ownedDomain(domainOf(address), submitter, services))
   return domains[0] ?? null

@@ -98,22 +98,49 @@ test.each(['EHLO foo bar', 'EHLO', 'EHLO ', 'HELO foo bar', 'HELO'])('%s is take
   expect((await client.send(`${from}\r\n\r\nHi`, { from: 'app@sender.example', to: [ann] })).code).toBe(250)
 })
 
-test('Sender must be at a verified domain too, at every door', async () => {
-  for (const [sender, code] of [
-    ['list@sender.example', 250],
-    ['ceo@bank.example', 550],
-  ] as const) {
-    const reply = await submit(relay, [from, `Sender: ${sender}`, `To: ${ann}`])
-    expect(reply).toMatchObject({ code, last: expect.stringContaining(code === 250 ? 'queued' : '5.7.1 The domain bank.example') })
-    const form = new FormData()
-    form.set('to', ann)
-    form.set('message', new Blob([`${from}\r\nSender: ${sender}\r\n\r\nHi\r\n`]), 'message.eml')
-    const url = `${relay.baseUrl}/compat/mailgun/v3/sender.example/messages.mime`
-    const answer = await fetch(url, { method: 'POST', body: form, headers: { authorization: `Basic ${btoa(`api:${relay.token}`)}` } })
-    expect([answer.status, await answer.text()]).toEqual(
-      code === 250 ? [200, expect.anything()] : [403, expect.stringContaining('bank.example')],
-    )
-  }
-  const email = { from: 'app@sender.example', to: ann, subject: 's', text: 'Hi', headers: { Sender: 'ceo@bank.example' } }
+/** The same message at each way in for raw ones: the code over SMTP and the statuses over HTTP, with what they say. */
+async function submitEverywhere(fields: string[]): Promise<(string | number)[]> {
+  const smtp = await submit(relay, [from, ...fields, `To: ${ann}`])
+  const raw = [from, ...fields, '', 'Hi', ''].join('\r\n')
+  const form = new FormData()
+  form.set('to', ann)
+  form.set('message', new Blob([raw]), 'message.eml')
+  const mailgun = await fetch(`${relay.baseUrl}/compat/mailgun/v3/sender.example/messages.mime`, {
+    method: 'POST',
+    body: form,
+    headers: { authorization: `Basic ${btoa(`api:${relay.token}`)}` },
+  })
+  const postal = await fetch(`${relay.baseUrl}/compat/postal/api/v1/send/raw`, {
+    method: 'POST',
+    body: JSON.stringify({ mail_from: 'app@sender.example', rcpt_to: [ann], data: Buffer.from(raw).toString('base64') }),
+    headers: { 'content-type': 'application/json', 'x-server-api-key': relay.token },
+  })
+  return [smtp.code, smtp.last, mailgun.status, await mailgun.text(), JSON.parse(await postal.text()).status]
+}
+
+const taken = [250, expect.stringContaining('queued'), 200, expect.anything(), 'success']
+const refusedFor = (domain: string) => [
+  550,
+  expect.stringContaining(`5.7.1 The domain ${domain}`),
+  403,
+  expect.stringContaining(domain),
+  expect.stringMatching(/error/),
+]
+
+test.each([
+  [['Sender: list@sender.example'], taken],
+  [['Sender: ceo@bank.example'], refusedFor('bank.example')],
+  [['Resent-From: Desk <desk@sender.example>', 'Resent-To: ann@rcpt.example'], taken],
+  [['Resent-From: The CEO <ceo@bank.example>'], refusedFor('bank.example')],
+  [['Resent-From: desk@sender.example, ceo@bank.example', 'Resent-Sender: desk@sender.example'], refusedFor('bank.example')],
+  [['Resent-From: desk@sender.example', 'resent-sender: ceo@bank.example'], refusedFor('bank.example')],
+  // Each resending adds its fields above those of the one before (RFC 5322 3.6.6).
+  [['Resent-From: desk@sender.example', 'Resent-From: ceo@bank.example'], refusedFor('bank.example')],
+])('%s: whoever sends or resends must be at a verified domain too, at every door', async (fields, answers) => {
+  expect(await submitEverywhere(fields)).toEqual(answers)
+})
+
+test.each(['Sender', 'Resent-From', 'Resent-Sender'])('no email has a %s of its own', async (name) => {
+  const email = { from: 'app@sender.example', to: ann, subject: 's', text: 'Hi', headers: { [name]: 'ceo@bank.example' } }
   expect((await relay.call('POST', '/api/send', email)).status).toBe(422)
 })

@@ -35,6 +35,7 @@ export const submissionTo = (addresses: string[], { envelope, header, options, .
   header: {
     from: [{ address: 'app@sender.example', name: null }],
     sender: null,
+    resentBy: [],
     fromText: 'app@sender.example',
     toText: addresses,
     ccText: [],

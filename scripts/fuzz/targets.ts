@@ -208,7 +208,14 @@ export const targets: Record<string, Target> = {
     seeds: () => lines('b01j8x4m3k2n5p7q9r1s3t5v7w9000000000000000000000@relay.example', 'postmaster@relay.example', 'fbl@relay.example'),
     longest: 4096,
     run: (input) =>
-      shape(returnPathRecipient(input.toString(), { isOurs: (domain) => domain === 'relay.example', tokenKeys: [key], now: 0 })),
+      shape(
+        returnPathRecipient(input.toString(), {
+          isOurs: (domain) => domain === 'relay.example',
+          isVerified: () => true,
+          tokenKeys: [key],
+          now: 0,
+        }),
+      ),
   },
   reply: {
     seeds: () => lines('250-a\r\n250 b\r\n', '550 5.1.1 x\n', '220 mx ESMTP\r\n421 4.3.2 bye\r\n'),

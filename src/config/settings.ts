@@ -207,7 +207,7 @@ export const settings = {
   operator_email: setting(
     type.optional(type.emailAddress),
     null,
-    'Who gets the mail for postmaster and abuse at the names of this server and of the return paths: a mailbox elsewhere. Without ' +
+    'Who gets the mail for postmaster and abuse at the names of this server and of verified return paths: a mailbox elsewhere. Without ' +
       'it, Sterna keeps that mail and lists it with the other returned mail.',
   ),
 

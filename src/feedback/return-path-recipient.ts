@@ -10,6 +10,8 @@ import type { ReturnPathRecipient, ReturnPathPurpose } from './returned-mail-sto
 export interface ReturnPathContext {
   /** Whether the return path accepts mail for this domain (A-labels, lower case). */
   isOurs(domain: string): boolean
+  /** Whether people may write to us at it: the name of this server, or of a domain whose owner has proved it to be theirs. */
+  isVerified(domain: string): boolean
   /** Verify recipients' tokens, newest first. */
   tokenKeys: readonly Buffer[]
   /** Epoch, ms. */
@@ -29,17 +31,24 @@ const mailboxes: ReadonlyMap<string, ReturnPathPurpose> = new Map([
  * What mail to this address is for, or the reply that refuses it. Needs no look-up, because a token proves itself.
  * @param forwardPath `local@domain`, as parsed by `parseAddress`
  */
-export function returnPathRecipient(forwardPath: string, { isOurs, tokenKeys, now }: ReturnPathContext): ReturnPathRecipient | Reply {
+export function returnPathRecipient(
+  forwardPath: string,
+  { isOurs, isVerified, tokenKeys, now }: ReturnPathContext,
+): ReturnPathRecipient | Reply {
   const domain = domainOf(forwardPath)
   if (!isOurs(domain)) return notOurs
   const localPart = forwardPath.slice(0, -domain.length - 1).toLowerCase()
   const purpose = mailboxes.get(localPart)
+  // What is written to postmaster and abuse reaches the operator, so nobody opens them by adding a domain of somebody else's.
+  if (isForPeople(purpose) && !isVerified(domain)) return unknown
   if (purpose) return { forwardPath, purpose, recipientId: null }
   const token = readByAny(tokenKeys, (key) => decodeToken(localPart, key, now))
   // A reference is for finding our message again. It is not an address.
   if (!token || token.purpose === 'reference') return unknown
   return token.isExpired ? expired : { forwardPath, purpose: token.purpose, recipientId: token.recipientId }
 }
+
+const isForPeople = (purpose: ReturnPathPurpose | undefined): boolean => purpose === 'postmaster' || purpose === 'abuse'
 
 const notOurs = replyOf(550, '5.7.1', 'Relaying denied: this server accepts mail only for its own addresses')
 const unknown = replyOf(550, '5.1.1', 'No such mailbox here')

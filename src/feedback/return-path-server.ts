@@ -59,11 +59,11 @@ export async function startReturnPathServer(services: ReturnPathServices, option
 }
 
 function handlersFor(services: ReturnPathServices, { hostname, messagesPerMinute }: ReturnPathOptions): SmtpHandlers<'anyone'> {
-  const { clock, isOurs, tokenKeys } = services
+  const { clock, isOurs, isVerified, tokenKeys } = services
   const rate = new RateLimiter(clock, { limit: messagesPerMinute, windowMs: minuteMs })
   const memory = new ReturnedMailMemory(maxArriving)
   const recipientOf: ReceiveServices['recipientOf'] = ({ forwardPath }) =>
-    returnPathRecipient(forwardPath, { isOurs, tokenKeys, now: clock.now() })
+    returnPathRecipient(forwardPath, { isOurs, isVerified, tokenKeys, now: clock.now() })
   return {
     access: { anyone: 'anyone' },
     mayBegin(_, client) {

@@ -78,6 +78,7 @@ function openReturnPath({ core, certificates, space, returnedMail, shares }: Ser
   const { config, clock, log, metrics, secrets, sendingDomains } = core
   const ownNames = new Set([config.hostname, config.returnPath.domain])
   const isOurs = (domain: string): boolean => ownNames.has(domain) || sendingDomains.isReturnPath(domain)
+  const isVerified = (domain: string): boolean => ownNames.has(domain) || sendingDomains.isVerifiedReturnPath(domain)
   const services = {
     clock,
     log,
@@ -86,6 +87,7 @@ function openReturnPath({ core, certificates, space, returnedMail, shares }: Ser
     space,
     returnedMail,
     isOurs,
+    isVerified,
     tokenKeys: secrets.generations.map((deriveKey) => deriveKey('verp')),
   }
   const { hostname, trustedProxies } = config

@@ -146,6 +146,11 @@ export abstract class DomainMemory {
     return this.#returnPaths.has(name)
   }
 
+  /** True of the return path of a domain that is verified now. */
+  isVerifiedReturnPath(name: string): boolean {
+    return [...(this.#returnPaths.get(name) ?? [])].some((id) => this.kept(id)?.status === 'verified')
+  }
+
   /** For mail accepted earlier, whatever happened to the domain since. Null: there is none, not even a kept one. */
   senderDomain(id: string): SenderDomain | null {
     return this.#senders.get(id) ?? null

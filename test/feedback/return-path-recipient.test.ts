@@ -7,7 +7,12 @@ const key = Buffer.alloc(32, 1)
 const day = 86_400_000
 const now = Date.UTC(2026, 10, 21)
 const recipientId = 'rcp_01j8x4m3k2n5p7q9r1s3t5v7w9'
-const frame = { isOurs: (domain: string) => domain === 'relay.example' || domain === 'send.customer.example', tokenKeys: [key], now }
+const frame = {
+  isOurs: (domain: string) => ['relay.example', 'send.customer.example', 'send.unproved.example'].includes(domain),
+  isVerified: (domain: string) => domain !== 'send.unproved.example',
+  tokenKeys: [key],
+  now,
+}
 const tokenOf = (purpose: 'bounce' | 'reference' | 'unsubscribe', firstDueAt = now): string =>
   encodeToken(purpose, { recipientId, firstDueAt }, key)
 const at = (localPart: string): string => `${localPart}@relay.example`
@@ -39,6 +44,12 @@ describe('refuses', () => {
     for (const localPart of ['postmaster', tokenOf('bounce')]) {
       expect(returnPathRecipient(`${localPart}@relay.example.net`, frame)).toMatchObject({ code: 550, enhancedStatus: '5.7.1' })
     }
+  })
+
+  test.each(['postmaster', 'Abuse'])('%s at a domain that is not verified, which tokens and reports still reach', (localPart) => {
+    const take = (name: string) => returnPathRecipient(`${name}@send.unproved.example`, frame)
+    expect(take(localPart)).toMatchObject({ code: 550, enhancedStatus: '5.1.1' })
+    for (const name of [tokenOf('bounce'), 'fbl', 'dmarc-reports']) expect(take(name)).not.toHaveProperty('code')
   })
 
   test.each(['user', 'postmaster+x', 'user%example.net', 'fbl.', 'b', tokenOf('reference'), `${tokenOf('bounce')}0`])(

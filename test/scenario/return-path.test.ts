@@ -80,6 +80,29 @@ test('the operator gets the mail for postmaster as it came, within mail of ours,
   ])
 })
 
+test('mail for postmaster and abuse is taken at the names of the server and of verified domains, and at no other', async () => {
+  const { sendingDomains, accounts } = relay.relay.services
+  const { id } = await sendingDomains.add(accounts.getAccount('test').id, 'somebody-elses.example')
+  const codes = async (domain: string): Promise<number[]> => {
+    const client = await greet()
+    const taken = []
+    for (const name of ['postmaster', 'abuse']) {
+      await client.command('MAIL FROM:<>')
+      taken.push((await client.command(`RCPT TO:<${name}@${domain}>`)).code)
+      await client.command('RSET')
+    }
+    client.close()
+    return taken
+  }
+  const [domain] = sendingDomains.find(id)
+  expect(await codes(`send.${domain?.name}`)).toEqual([550, 550])
+  for (const own of ['relay.example', 'send.sender.example']) expect([own, await codes(own)]).toEqual([own, [250, 250]])
+  await sendingDomains.verifyManually(id)
+  expect(await codes('send.somebody-elses.example')).toEqual([250, 250])
+  await sendingDomains.remove(id)
+  expect(await codes('send.somebody-elses.example')).toEqual([550, 550])
+})
+
 test('nobody gets mail because a stranger forged his name', async () => {
   const before = mx.messages.length
   const client = await greet()

@@ -44,6 +44,7 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
       space: { require: (bytes) => space.require(bytes) },
       tokenKeys: [tokenKey],
       isOurs: (domain) => domain === 'relay.example' || domain === 'send.customer.example',
+      isVerified: () => true,
     },
     {
       listen: [{ host: '127.0.0.1', port: 0 }],

@@ -1,4 +1,4 @@
-import { fieldsNamed, parseHeaderBlock, type HeaderField } from '../message/header-block.ts'
+import { fieldsNamed, maxHeaderBytes, parseHeaderBlock, type HeaderField } from '../message/header-block.ts'
 import { domainOf, parseMailboxList } from '../smtp/address.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 
@@ -25,7 +25,8 @@ const longestList = 5_000
 
 /** @param hostname of this server */
 export function readHeading(content: Uint8Array, hostname: string): MailHeading {
-  const header = parseHeaderBlock(content)
+  const asItCame = parseHeaderBlock(content)
+  const header = asItCame.ok ? asItCame : parseHeaderBlock(withCrlf(content))
   if (!header.ok) return { from: '', subject: '', isOwn: false, forwardedBy: [], isAutomatic: true }
   const { fields } = header
   const valueOf = (name: string): string => fieldsNamed(fields, name)[0]?.value ?? ''
@@ -37,6 +38,12 @@ export function readHeading(content: Uint8Array, hostname: string): MailHeading 
     forwardedBy: forwardedBy.slice(0, mostForwards),
     isAutomatic: !/^(?:no\b.*)?$/i.test(valueOf('auto-submitted')),
   }
+}
+
+/** The beginning with CRLF at the end of each line, and without NUL: the return path takes mail as it comes. */
+const withCrlf = (content: Uint8Array): Buffer => {
+  const text = Buffer.from(content.subarray(0, maxHeaderBytes)).toString('latin1')
+  return Buffer.from(text.replaceAll('\0', '').replace(/\r{0,8}\n|\r/g, '\r\n'), 'latin1')
 }
 
 function isFrom(fields: HeaderField[], hostname: string): boolean {

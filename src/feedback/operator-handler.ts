@@ -92,11 +92,15 @@ function composeForward(
   }
 }
 
+/** What hosts refuse, or read in different ways. */
+const unfitForSmtp = /\r(?!\n)|(?<!\r)\n|\0/
+
 function attached(content: Uint8Array): MimePart {
   const fields = ['Content-Description: The original mail', 'Content-Disposition: attachment; filename="mail.eml"']
   const bytes = Buffer.from(content)
   // A `message/rfc822` part may not be encoded (RFC 2046 5.2.1).
-  if (hasShortLines(bytes)) return wholePart(isAscii(headerOf(bytes)) ? 'message/rfc822' : 'message/global', bytes, fields)
+  if (hasShortLines(bytes) && !unfitForSmtp.test(bytes.toString('latin1')))
+    return wholePart(isAscii(headerOf(bytes)) ? 'message/rfc822' : 'message/global', bytes, fields)
   return {
     contentType: 'application/octet-stream',
     fields,

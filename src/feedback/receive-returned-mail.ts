@@ -4,13 +4,13 @@ import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Reply } from '../smtp/reply.ts'
-import { ClientGone, readMessage } from '../smtp-server/read-message.ts'
+import { ClientGone, readToEnd } from '../smtp-server/read-message.ts'
 import { SmtpRefusal, isRefusal, refusalFor, replyOf } from '../smtp-server/smtp-refusal.ts'
 import type { RcptCommand } from '../smtp-server/envelope-command.ts'
 import type { Transaction } from '../smtp-server/smtp-session.ts'
 import { traceField } from '../smtp-server/trace-field.ts'
 import type { FreeSpace } from '../submission/free-space.ts'
-import type { ReturnedMailStore, ReturnPathRecipient } from './returned-mail-store.ts'
+import type { ReturnedMailStore, ReturnPathPurpose, ReturnPathRecipient } from './returned-mail-store.ts'
 import { ReturnedMailCollector, type ReturnedMailMemory } from './returned-mail-collector.ts'
 
 export interface ReceiveServices {
@@ -29,6 +29,13 @@ interface ReceiveOptions {
   maxMessageBytes: number
 }
 
+/** bytes kept of a bounce, a complaint or unsubscribe mail: its report, and the beginning of our message that it returns */
+export const keptOfReport = 256 * 1024
+/** bytes; domain reports and mail for the operator are of no use unless they are whole */
+export const largestWhole = 2 * 1024 * 1024
+/** What a message is that may be cut short. */
+const reports: ReadonlySet<ReturnPathPurpose> = new Set(['bounce', 'complaint', 'unsubscribe'])
+
 /** Receives one message. The 250 is sent only when the message is on disk. */
 export async function receiveReturnedMail(
   transaction: Transaction<'anyone'>,
@@ -40,13 +47,10 @@ export async function receiveReturnedMail(
   const { client } = transaction
   const id = newId('rep', clock.now())
   const about = { returnedMailId: id, connectionId: client.connectionId, address: client.address }
-  const collector = new ReturnedMailCollector(memory)
+  const collector = new ReturnedMailCollector(memory, sizeFor(transaction.recipients, services, options))
   try {
-    await readMessage(stream, collector, {
-      maxMessageBytes: options.maxMessageBytes,
-      completeHeader: (header) => Buffer.concat([traceOf(id, transaction, clock.now(), options), header]),
-    })
-    await keep(id, transaction, collector.finish(), services)
+    await readToEnd(stream, collector, neverFull)
+    await keep(id, transaction, collector.finish(traceOf(id, transaction, clock.now(), options)), services)
     log.debug(about, 'returned mail accepted')
     return replyOf(250, '2.0.0', `Ok: accepted as ${id}`)
   } catch (error) {
@@ -58,6 +62,17 @@ export async function receiveReturnedMail(
   } finally {
     collector.drop()
   }
+}
+
+/** Everything stays in memory. */
+const neverFull = { isFull: false, spill: async () => {} }
+
+function sizeFor(commands: RcptCommand[], { recipientOf }: ReceiveServices, { maxMessageBytes }: ReceiveOptions) {
+  const mayBeCut = commands.every((command) => {
+    const recipient = recipientOf(command)
+    return 'purpose' in recipient && reports.has(recipient.purpose)
+  })
+  return mayBeCut ? { accepted: maxMessageBytes, kept: keptOfReport } : { accepted: largestWhole, kept: largestWhole }
 }
 
 function traceOf(id: string, { client, mail }: Transaction<'anyone'>, now: number, { hostname }: ReceiveOptions): Buffer {

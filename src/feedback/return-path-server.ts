@@ -17,6 +17,8 @@ export interface ReturnPathOptions {
   listen: { host: string; port: number }[]
   /** Our name in the banner and in Received fields, and the domain of a bare `postmaster`. */
   hostname: string
+  /** The largest message that we send, bytes; it may come back whole. */
+  messageSizeLimit: number
   /** Per client address, over all ports. */
   maxConnectionsPerAddress: number
   /** Per client address; 0 means no limit. */
@@ -27,8 +29,11 @@ export interface ReturnPathOptions {
   trustedProxies: readonly string[]
 }
 
-/** Bounces that return the whole message are cut by their senders far below this. */
-export const maxReturnedMailBytes = 2 * 1024 * 1024
+/**
+ * The largest report on a message of at most this size, bytes. The message may have left in base64 for a host without 8BITMIME, and come
+ * back in base64 again: each adds 37 %. A mebibyte is for the report itself.
+ */
+export const largestReport = (messageSizeLimit: number): number => 2 * messageSizeLimit + 1024 * 1024
 /** RFC 5321 4.5.3.1.8 requires at least 100. */
 const maxRecipients = 100
 /** bytes of returned mail in memory while it arrives */
@@ -45,7 +50,7 @@ export async function startReturnPathServer(services: ReturnPathServices, option
     hostname,
     tls: services.tls,
     allowPlaintextAuthOnLoopback: false,
-    maxMessageBytes: maxReturnedMailBytes,
+    maxMessageBytes: largestReport(options.messageSizeLimit),
     maxRecipients,
     postmaster: `postmaster@${hostname}`,
     maxConnections,
@@ -58,12 +63,16 @@ export async function startReturnPathServer(services: ReturnPathServices, option
   return openSmtpPorts(places, settings, handlersFor(services, options))
 }
 
-function handlersFor(services: ReturnPathServices, { hostname, messagesPerMinute }: ReturnPathOptions): SmtpHandlers<'anyone'> {
+function handlersFor(
+  services: ReturnPathServices,
+  { hostname, messagesPerMinute, messageSizeLimit }: ReturnPathOptions,
+): SmtpHandlers<'anyone'> {
   const { clock, isOurs, isVerified, tokenKeys } = services
   const rate = new RateLimiter(clock, { limit: messagesPerMinute, windowMs: minuteMs })
   const memory = new ReturnedMailMemory(maxArriving)
   const recipientOf: ReceiveServices['recipientOf'] = ({ forwardPath }) =>
     returnPathRecipient(forwardPath, { isOurs, isVerified, tokenKeys, now: clock.now() })
+  const receiving = { hostname, maxMessageBytes: largestReport(messageSizeLimit) }
   return {
     access: { anyone: 'anyone' },
     mayBegin(_, client) {
@@ -75,8 +84,7 @@ function handlersFor(services: ReturnPathServices, { hostname, messagesPerMinute
       const recipient = recipientOf(command)
       return 'code' in recipient ? recipient : null
     },
-    take: (transaction, content) =>
-      receiveReturnedMail(transaction, content, { ...services, memory, recipientOf }, { hostname, maxMessageBytes: maxReturnedMailBytes }),
+    take: (transaction, content) => receiveReturnedMail(transaction, content, { ...services, memory, recipientOf }, receiving),
   }
 }
 

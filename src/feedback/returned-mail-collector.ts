@@ -1,6 +1,6 @@
 import { joinShared } from '../shared-memory.ts'
-import type { MessageCollector } from '../smtp-server/read-message.ts'
-import { SmtpRefusal, replyOf } from '../smtp-server/smtp-refusal.ts'
+import type { MessageTaker } from '../smtp-server/read-message.ts'
+import { SmtpRefusal, replyOf, tooBig } from '../smtp-server/smtp-refusal.ts'
 
 /** Limits the bytes of returned mail in memory while it arrives, over all connections. */
 export class ReturnedMailMemory {
@@ -23,36 +23,56 @@ export class ReturnedMailMemory {
 
 const tooMuchAtOnce = replyOf(452, '4.3.1', 'Too much mail is arriving now, try again later')
 
-/** Collects one message in memory. */
-export class ReturnedMailCollector implements MessageCollector {
+/** How much of a message counts, bytes. */
+interface ReturnedMailSize {
+  /** A larger message is refused. */
+  accepted: number
+  /** What is kept of it, from its beginning. */
+  kept: number
+}
+
+/**
+ * Collects one message in memory, or its beginning: a report comes before the message that it returns. Takes any bytes. Bare CR and LF and
+ * NUL are faults of the message that a host returns as it came, and nothing of it is relayed.
+ */
+export class ReturnedMailCollector implements MessageTaker {
   readonly #memory: ReturnedMailMemory
+  readonly #size: ReturnedMailSize
   #pieces: Uint8Array[] = []
-  #size = 0
-  readonly isFull = false
+  #arrived = 0
+  #held = 0
+  fault: unknown = null
 
-  constructor(memory: ReturnedMailMemory) {
+  constructor(memory: ReturnedMailMemory, size: ReturnedMailSize) {
     this.#memory = memory
+    this.#size = size
   }
 
-  add(bytes: Uint8Array): void {
-    this.#memory.take(bytes.length)
-    this.#size += bytes.length
-    this.#pieces.push(bytes)
+  add(piece: Uint8Array): void {
+    if (this.fault !== null) return
+    this.#arrived += piece.length
+    const kept = piece.subarray(0, this.#size.kept - this.#held)
+    try {
+      if (this.#arrived > this.#size.accepted) throw new SmtpRefusal(tooBig(this.#size.accepted))
+      this.#memory.take(kept.length)
+      this.#held += kept.length
+      if (kept.length > 0) this.#pieces.push(kept)
+    } catch (error) {
+      this.fault = error
+    }
   }
 
-  async spill(): Promise<void> {}
-
-  /** The message in shared memory, so that the store thread needs no copy. */
-  finish(): Uint8Array {
-    const whole = joinShared(this.#pieces)
+  /** The message below this first line, in shared memory, so that the store thread needs no copy. */
+  finish(trace: Uint8Array): Uint8Array {
+    const whole = joinShared([trace, ...this.#pieces])
     this.#pieces = []
     return whole
   }
 
   /** Releases the memory. */
   drop(): void {
-    this.#memory.giveBack(this.#size)
+    this.#memory.giveBack(this.#held)
     this.#pieces = []
-    this.#size = 0
+    this.#held = 0
   }
 }

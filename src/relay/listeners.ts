@@ -90,6 +90,12 @@ function openReturnPath({ core, certificates, space, returnedMail, shares }: Ser
     isVerified,
     tokenKeys: secrets.generations.map((deriveKey) => deriveKey('verp')),
   }
-  const { hostname, trustedProxies } = config
-  return startReturnPathServer(services, { hostname, maxConnections: shares.returnPath, trustedProxies, ...config.returnPath })
+  const { hostname, messageSizeLimit, trustedProxies } = config
+  return startReturnPathServer(services, {
+    hostname,
+    messageSizeLimit,
+    maxConnections: shares.returnPath,
+    trustedProxies,
+    ...config.returnPath,
+  })
 }

@@ -162,26 +162,31 @@ function endOf(bytes: Buffer): number {
   return at === -1 ? -1 : at + headerEnd.length
 }
 
+/** Takes a message as it arrives. After a fault it is told the rest, but need not look at it. */
+export interface MessageTaker {
+  add(piece: Buffer): void
+  fault: unknown
+}
+
 /**
- * Reads one message from DATA into the collector. Even a refused message is read to its end, because only then does the client listen.
- * Reading pauses while chunks are being stored.
- * @throws SmtpRefusal for a bare CR, for a dot alone on a line beside a bare LF, for NUL and for size; ClientGone; whatever `completeHeader` or the collector threw
+ * Reads one message from DATA to its end, even a refused one, because only then does the client listen. Reading pauses while chunks are
+ * being stored.
+ * @throws ClientGone; the fault of the taker
  */
-export async function readMessage(content: Readable, collector: MessageCollector, options: ReadMessageOptions): Promise<BodyKind> {
-  const intake = new Intake(collector, options)
+export async function readToEnd(content: Readable, taker: MessageTaker, chunks: Pick<MessageCollector, 'isFull' | 'spill'>): Promise<void> {
   let storing: Promise<void> = Promise.resolve()
   let inThisTurn = 0
   const pauseFor = async (work: Promise<void>): Promise<void> => {
     content.pause()
-    await work.catch((error: unknown) => (intake.fault ??= error))
+    await work.catch((error: unknown) => (taker.fault ??= error))
     inThisTurn = 0
     content.resume()
   }
   const isComplete = await new Promise<boolean>((resolve) => {
     content.on('data', (piece: Buffer) => {
-      intake.add(piece)
+      taker.add(piece)
       inThisTurn += piece.length
-      if (intake.fault === null && collector.isFull) storing = pauseFor(collector.spill())
+      if (taker.fault === null && chunks.isFull) storing = pauseFor(chunks.spill())
       else if (inThisTurn >= turnSize) void pauseFor(nextTurn())
     })
     content.on('end', () => resolve(true))
@@ -190,6 +195,17 @@ export async function readMessage(content: Readable, collector: MessageCollector
   })
   await storing
   if (!isComplete) throw new ClientGone()
+  if (taker.fault !== null) throw taker.fault
+}
+
+/**
+ * Reads one message from DATA into the collector.
+ * @throws SmtpRefusal for a bare CR, for a dot alone on a line beside a bare LF, for NUL and for size; ClientGone; whatever `completeHeader`
+ * or the collector threw
+ */
+export async function readMessage(content: Readable, collector: MessageCollector, options: ReadMessageOptions): Promise<BodyKind> {
+  const intake = new Intake(collector, options)
+  await readToEnd(content, intake, collector)
   intake.end()
   if (intake.fault !== null) throw intake.fault
   return { hasEightBitBody: intake.hasEightBitBody, hasLongLine: intake.hasLongLine }

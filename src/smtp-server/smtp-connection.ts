@@ -41,8 +41,11 @@ export const strangerIdleMs = 60_000
 const idleMs = 5 * 60_000
 /** How long a client may take to log in, ms, however busy it looks. */
 export const loginMs = 2 * 60_000
-/** How long a client that need not log in may take for a message, ms, however busy it looks: 2 MB at 4 KB a second. */
-const messageMs = 10 * 60_000
+/**
+ * How long a client that need not log in may take for a message, ms, however busy it looks: ten minutes, or as long as the largest message
+ * takes at 32 KB a second.
+ */
+const messageMs = (maxMessageBytes: number): number => Math.max(10 * 60_000, maxMessageBytes / 32)
 
 /**
  * A client's connection: the library's, with our own texts and codes, addresses parsed by our own grammar, and limits on what a client may
@@ -95,7 +98,8 @@ export class SmtpConnection<User> extends SMTPConnection {
   }
 
   #startDeadline(): void {
-    const [ms, text] = isOpen(this.#port.handlers.access) ? [messageMs, 'No message in time'] : [loginMs, 'No login in time']
+    const { handlers, settings } = this.#port
+    const [ms, text] = isOpen(handlers.access) ? [messageMs(settings.maxMessageBytes), 'No message in time'] : [loginMs, 'No login in time']
     this.#deadline = setTimeout(() => this.send(421, `4.4.2 ${text}, closing the connection`), ms).unref()
   }
 

@@ -64,6 +64,17 @@ test('mail with lines that are too long for SMTP is attached as a file', async (
   expect(parsed.attachments[0]?.content.equals(long)).toBe(true)
 })
 
+test.each(['\nbare', 'bare\rbare', '\0'])('mail with %j in it is attached as a file, and known again', async (bytes) => {
+  const { handler, mailWith, sent } = handlerFor('me@example.com')
+  const damaged = Buffer.from(`From: ann@example.com\nSubject: hi\r\n\r\n${bytes}\r\n`)
+  expect(await handler(mailWith(), damaged)).toMatchObject({ result: 'forwarded', summary: { from: 'ann@example.com', subject: 'hi' } })
+  const parsed = await simpleParser(composeParts('Subject: x', 'mixed', sent[0]?.parts ?? []))
+  expect(sent[0]?.parts[1]?.contentType).toBe('application/octet-stream')
+  expect(parsed.attachments[0]?.content.equals(damaged)).toBe(true)
+  const again = Buffer.from(`From: fwd@example.com\nX-Sterna-Forwarded: relay.example\n\n${bytes}`)
+  expect((await handler(mailWith(), again)).result).toBe('not_forwarded')
+})
+
 test('a message is forwarded once, even if it is handled twice', async () => {
   const { handler, mailWith, sent } = handlerFor('me@example.com')
   const same = mailWith()

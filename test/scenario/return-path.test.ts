@@ -1,6 +1,7 @@
 import { simpleParser } from 'mailparser'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
+import { composeDsn, returnMail } from '../support/returned-mail.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
@@ -54,6 +55,34 @@ test('the reverse-path of a message takes what comes back of it, before and afte
     if (round === 0) await relay.restart()
   }
   expect((await relay.recipients(id))['ann@rcpt.example']?.status).toBe('delivered')
+})
+
+/** A report that returns this whole message in base64, as some hosts do. */
+function reportWith(original: Buffer, recipient: string): string {
+  const [beginning = '', end = ''] = composeDsn({ recipient, original: '' }).split('Content-Type: text/rfc822-headers\r\n\r\n')
+  const base64 = original.toString('base64').replace(/.{76}/g, '$&\r\n')
+  return `${beginning}Content-Type: message/rfc822\r\nContent-Transfer-Encoding: base64\r\n\r\n${base64}\r\n${end.trimStart()}`
+}
+
+test('a report is understood, however large the message that it returns, and whatever its line ends', async () => {
+  const attachments = [{ filename: 'a.bin', content: Buffer.alloc(1_150_000, 'report').toString('base64') }]
+  for (const [name, change] of [
+    ['large', (report: string) => report],
+    ['lf', (report: string) => report.replaceAll('\r\n', '\n').concat('\0\r')],
+    ['cr', (report: string) => report.replaceAll('\r\n', '\r\r\n')],
+  ] as const) {
+    const to = `${name}@rcpt.example`
+    const id = await relay.send(to, { attachments })
+    await expect.poll(() => mailTo(to).length, { timeout: 30_000 }).toBe(1)
+    const { mailFrom, data } = mailTo(to)[0]!
+    expect(data.length).toBeGreaterThan(1_500_000)
+    const report = change(reportWith(data, to))
+    expect(report.length).toBeGreaterThan(2 * 1024 * 1024)
+    expect((await returnMail(relay.returnPathPort, mailFrom, [report])).map(({ code }) => code)).toEqual([250])
+    await expect.poll(waiting).toEqual([])
+    expect((await relay.recipients(id))[to]?.status, name).toBe('bounced')
+    expect(await relay.relay.services.db.read('select address, reason from suppression where address = :to', { to })).toHaveLength(1)
+  }
 })
 
 test('the operator gets the mail for postmaster as it came, within mail of ours, and never in circles', async () => {

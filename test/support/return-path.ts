@@ -49,6 +49,7 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
     {
       listen: [{ host: '127.0.0.1', port: 0 }],
       hostname: 'relay.example',
+      messageSizeLimit: 2_000_000,
       maxConnections: 500,
       maxConnectionsPerAddress: 100,
       messagesPerMinute: 0,

@@ -67,3 +67,7 @@ export function wantedOutcome({ sequence, place }: Pick<SmugglingAttempt, 'seque
   const isRefused = place === 'header' || /\r(?!\n)|(?<!\r)\n|\0/.test(sequence)
   return isRefused ? { codes: [550, 221], taken: [] } : { codes: [250, 221], taken: ['outer'] }
 }
+
+/** The same where line ends of any kind are taken as they come: the message has all the bytes up to its end. */
+export const toleratedOutcome = (sequence: string): { codes: number[]; taken: string[] } =>
+  sequence.includes('\r\n.\r\n') ? { codes: [250], taken: ['outer', 'hidden'] } : { codes: [250, 221], taken: ['outer'] }

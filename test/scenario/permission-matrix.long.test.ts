@@ -6,7 +6,7 @@ import { namesOf, needsKey, type Operation } from '../../src/http/operation.ts'
 import { servedAnswerCheck, type AnswerCheck } from '../support/answer-check.ts'
 import { makeCallers, type Caller } from '../support/callers.ts'
 import { keepReturnedMail } from '../support/keep-returned-mail.ts'
-import { makeObjects, pathTo } from '../support/owned-objects.ts'
+import { makeObjects, pathTo, plantedSecret } from '../support/owned-objects.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 const operations = apiOperations({} as ApiServices).filter(needsKey)
@@ -106,6 +106,20 @@ describe('who may do what', () => {
         wrong.push(`${caller.name}: ${status} ${name}, not ${wanted.join(' or ')}: ${text.slice(0, 200)}`)
     }
     expect(wrong).toEqual([])
+  })
+})
+
+describe('nobody without full access is told a secret', () => {
+  const reads = paths.filter(({ declared: { method, permission } }) => method === 'GET' && permission === 'read_access')
+  test.each(reads)('$name', async ({ declared, path }) => {
+    const own = relay.relay.services.accounts.findAccount('test')!.id
+    const told = []
+    for (const caller of callers.filter(({ accountId, refused }) => accountId === own && !refused)) {
+      const { text } = await ask(caller, { declared, path: pathTo(path, objects, { exists: true }) }, undefined)
+      if (!caller.rights.includes('full_access') && /whsec_/.test(text)) told.push(caller.name)
+      if (!caller.rights.includes('full_access') && text.includes(plantedSecret)) told.push(caller.name)
+    }
+    expect(told).toEqual([])
   })
 })
 

@@ -1,5 +1,8 @@
 import { vi } from 'vitest'
 
+/** In what only those with full access may see. */
+export const plantedSecret = 'planted'
+
 /** Calls the API as the holder of something. */
 export type Call = (method: string, path: string, body?: unknown) => Promise<{ status: number; body: any }>
 
@@ -19,7 +22,10 @@ export async function makeObjects(
   own: { accountId: string; domain: string; userId: string; feedbackId: string },
 ): Promise<Record<string, string>> {
   const make = async (path: string, body: unknown): Promise<string> => (await made(call, path, body)).id
-  const webhook = await make('/api/webhooks', { url: 'https://hooks.example/in' })
+  const webhook = await make('/api/webhooks', {
+    url: `https://hooks.example/in?key=${plantedSecret}-query`,
+    basic_auth: { username: 'sterna', password: `${plantedSecret}-password` },
+  })
   const template = await make('/api/templates', { name: 'Welcome', subject: 'Hello', html: '<p>Hello</p>' })
   await made(call, `/api/templates/${template}/publish`, {})
   const key = await make('/api/api-keys', { name: 'made' })

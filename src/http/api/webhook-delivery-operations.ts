@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isoTimeOrNull } from '../../iso-time.ts'
 import { webhookEventTypes } from '../../webhook/event-subscription.ts'
-import type { DeliveryHistory, DeliveryRow } from '../../webhook/delivery-history.ts'
+import type { DeliveryRow } from '../../webhook/delivery-history.ts'
 import type { DeliveryFilter } from '../../webhook/delivery-search.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import { deliveryStates, type DeliveryState } from '../../webhook/webhook-delivery-store.ts'
@@ -12,6 +12,7 @@ import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { choiceParameter, textParameter } from '../query.ts'
 import { timeAnswer, timeField } from '../time-field.ts'
+import { seenAttempt } from './webhook-view.ts'
 import { postedDetails, webhookAttempt, webhookDelivery, webhookEvent } from './webhook-resource.ts'
 
 const param = (ctx: ApiContext, name: string): string => ctx.params[name] ?? ''
@@ -44,8 +45,10 @@ const eventDetail = webhookEvent.schema
   .extend({ object: z.literal('webhook_event'), next_attempt_at: timeAnswer.nullable(), ...postedDetails.schema.shape })
   .meta({ id: 'WebhookEventDetail' })
 
-const detailsOf = async (delivery: DeliveryRow, history: DeliveryHistory) =>
-  postedDetails.answer({ delivery, attempts: await history.attempts(delivery.id) })
+async function detailsOf(ctx: ApiContext, delivery: DeliveryRow, { webhooks }: { webhooks: Webhooks }) {
+  const attempts = await webhooks.history.attempts(delivery.id)
+  return postedDetails.answer({ delivery, attempts: attempts.map((attempt) => seenAttempt(ctx, attempt)) })
+}
 
 /** What was posted to a webhook, by delivery and by event. */
 export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Operation[] => [
@@ -70,7 +73,7 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     answers: [{ status: 200, description: 'The delivery.', schema: deliveryDetail }],
     handle: async (ctx) => {
       const delivery = await deliveryOf(ctx, services)
-      return { ...webhookDelivery.answer(delivery), ...(await detailsOf(delivery, services.webhooks.history)) }
+      return { ...webhookDelivery.answer(delivery), ...(await detailsOf(ctx, delivery, services)) }
     },
   }),
   listOperation({
@@ -95,7 +98,7 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     answers: [{ status: 200, description: 'The event.', schema: eventDetail }],
     handle: async (ctx) => {
       const delivery = await eventDeliveryOf(ctx, services)
-      const details = await detailsOf(delivery, services.webhooks.history)
+      const details = await detailsOf(ctx, delivery, services)
       const next = isoTimeOrNull(delivery.next_attempt_at)
       return { object: 'webhook_event' as const, ...webhookEvent.answer(delivery), next_attempt_at: next, ...details }
     },
@@ -112,7 +115,8 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     handle: async (ctx, { query }) => {
       const page = pageOf(query)
       const { event_id: eventId } = await eventDeliveryOf(ctx, services)
-      return listBody(await services.webhooks.history.eventAttempts(param(ctx, 'id'), eventId, page), page, webhookAttempt.answer)
+      const attempts = await services.webhooks.history.eventAttempts(param(ctx, 'id'), eventId, page)
+      return listBody(attempts, page, (attempt) => webhookAttempt.answer(seenAttempt(ctx, attempt)))
     },
   }),
 ]

@@ -4,13 +4,13 @@ import { isoTimeOrNull } from '../../iso-time.ts'
 import type { Webhooks } from '../../webhook/open-webhooks.ts'
 import type { Webhook } from '../../webhook/webhook-store.ts'
 import { isSuccess, type PostResult } from '../../webhook/post-webhook.ts'
-import { mayDo, type ApiContext } from '../api-state.ts'
 import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { deletedAnswer } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
 import { webhookDeliveryOperations, webhookOf, webhookReplayOperations } from './webhook-delivery-operations.ts'
 import { webhookInUse, webhookInUseWithSecret, webhookResource, webhookWithSecret, type WebhookInUse } from './webhook-resource.ts'
+import { seenWebhook, seesSecrets } from './webhook-view.ts'
 import { rotationRequest, testRequest, webhookChanges, webhookRequest } from './webhook-schema.ts'
 
 interface WebhookServices {
@@ -65,7 +65,9 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
     of: webhookInUse,
     answer: 'The webhooks, newest first.',
     rows: async (ctx, page) =>
-      Promise.all((await services.webhooks.list.page(ctx.state.submitter, page)).map((webhook) => inUse(webhook, services))),
+      Promise.all(
+        (await services.webhooks.list.page(ctx.state.submitter, page)).map((webhook) => inUse(seenWebhook(ctx, webhook), services)),
+      ),
   }),
   operation({
     id: 'webhooks.get',
@@ -73,12 +75,12 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
     path: '/api/webhooks/{id}',
     tag: 'Webhooks',
     summary: 'Read a webhook',
-    description: 'Only keys with full access see the secret.',
+    description: 'Only keys with full access see the secret, and the query of the URL.',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The webhook.', schema: z.union([webhookInUseWithSecret.schema, webhookInUse.schema]) }],
     handle: async (ctx) => {
-      const webhook = await inUse(webhookOf(ctx, services), services)
-      return (maySeeSecret(ctx) ? webhookInUseWithSecret : webhookInUse).answer(webhook)
+      const webhook = await inUse(seenWebhook(ctx, webhookOf(ctx, services)), services)
+      return (seesSecrets(ctx) ? webhookInUseWithSecret : webhookInUse).answer(webhook)
     },
   }),
   operation({
@@ -211,5 +213,3 @@ const inUse = async (webhook: Webhook, { webhooks }: WebhookServices): Promise<W
   ...webhook,
   stats: await webhooks.history.stats(webhook.id),
 })
-
-const maySeeSecret = (ctx: ApiContext): boolean => mayDo(ctx, 'full_access')

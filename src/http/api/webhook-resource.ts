@@ -12,7 +12,7 @@ import { timeAnswer } from '../time-field.ts'
 export const webhookResource = resource<Webhook>('Webhook')({
   object: 'webhook',
   id: z.string(),
-  url: z.string(),
+  url: z.string().describe('Without its query for keys without full access.'),
   endpoint: [z.string().describe('The same as `url`.'), 'url'],
   events: z.array(z.enum(webhookEventTypes)),
   description: z.string().nullable(),
@@ -98,7 +98,7 @@ export const webhookDelivery = resource<DeliveryRow>('WebhookDelivery')({
 export const webhookAttempt = resource<AttemptRow>('WebhookAttempt')({
   id: z.string(),
   http_status_code: z.int().nullable(),
-  response: z.string().nullable().describe('The beginning of the response body.'),
+  response: z.string().nullable().describe('The beginning of the response body; null for keys without full access.'),
   sent_at: time(),
   duration_ms: z.int(),
   error: z.string().nullable().describe('Why there was no response.'),

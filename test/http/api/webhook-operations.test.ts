@@ -185,6 +185,28 @@ test('a test posts a sample and tells how it went', async () => {
   })
 })
 
+test('who may only read sees neither the query of the URL nor what a receiver that repeats requests has said', async () => {
+  const { call, clock, db, webhooks, accounts, token } = await startApi()
+  await webhooks.start()
+  const receiver = await startReceiver((res, req) => res.writeHead(404).end(`Cannot POST ${req.url} ${req.headers.authorization}`))
+  const url = `http://127.0.0.1:${receiver.port}/hook?key=not-for-readers`
+  const { body: made } = await call('POST', '/webhooks', { url, basic_auth: { username: 'app', password: 'not-for-readers' } })
+  const about = { messageId: 'em_1', recipientId: 'rcp_1', to: 'a@example.com', subject: 'Hello', sandbox: false }
+  const event = recordEvent({ accountId: accounts.getAccount('acme').id, ...about }, 'email.delivered', {}, clock.now())
+  await db.write([event])
+  const path = `/webhooks/${made.id}`
+  const deliveries = async () => (await call('GET', `${path}/deliveries`)).body.data as { id: string; attempt_count: number }[]
+  await vi.waitFor(async () => expect(await deliveries()).toMatchObject([{ attempt_count: 1 }]), { timeout: 30_000 })
+  const eventPath = `${path}/events/${String(event.params?.id)}`
+  const paths = [path, '/webhooks', `${path}/deliveries/${(await deliveries())[0]?.id}`, eventPath, `${eventPath}/attempts`]
+  const told = async (key?: string) =>
+    Promise.all(paths.map(async (each) => JSON.stringify((await call('GET', each, undefined, key)).body).includes('not-for-readers')))
+  expect(await told()).toEqual([true, true, true, true, true])
+  expect(await told(await token({ permission: 'read_access' }))).toEqual([false, false, false, false, false])
+  const seen = await call('GET', path, undefined, await token({ permission: 'read_access' }))
+  expect(seen.body).toMatchObject({ url: `http://127.0.0.1:${receiver.port}/hook`, endpoint: `http://127.0.0.1:${receiver.port}/hook` })
+})
+
 test('what was posted can be looked up and posted again', async () => {
   const { call, clock, db, webhooks, accounts } = await startApi()
   await webhooks.start()

@@ -110,6 +110,7 @@ describe('relays for nobody', async () => {
   const refused: [path: string, reply: RegExp][] = [
     ...[
       '<user@example.net>',
+      'user@example.net',
       '<postmaster@example.net>',
       '<"postmaster"@example.net>',
       '<abuse@sub.relay.example>',
@@ -164,8 +165,7 @@ describe('relays for nobody', async () => {
       '<роstmaster@relay.example>',
     ].map((path): [string, RegExp] => [path, /^553 5\.(1\.3|6\.7) /]),
     ...[
-      'postmaster@relay.example',
-      'user@example.net',
+      'postmaster@relay.example>',
       '<postmaster@relay.example',
       '<postmaster@relay.example> <user@example.net>',
       '<postmaster@relay.example>,<user@example.net>',

@@ -28,6 +28,8 @@ export interface StoredApiKey extends Omit<ApiKey, 'confined'> {
   previousDigest: string | null
   /** When the token before the last rotation stops working. */
   previousExpiresAt: number | null
+  /** True if its token stands in the log of the first start. */
+  printed: boolean
 }
 
 export const apiKeyRows = storedRows<StoredApiKey>('api_key')(
@@ -45,7 +47,7 @@ export const apiKeyRows = storedRows<StoredApiKey>('api_key')(
     'lastUsedAt',
     'expiresAt',
   ],
-  ['sandbox'],
+  ['sandbox', 'printed'],
 )
 
 /** The part of it that may be shown. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
-import { refusedAs, UniqueError, type Database } from '../store/database.ts'
+import { refusedAs, UniqueError, type Database, type Statement } from '../store/database.ts'
 import type { Accounts, AccountStatus } from './accounts.ts'
 import { apiKeyRows, shownKey, type ApiKey, type StoredApiKey } from './api-key.ts'
 import { digestOf, isWellFormed, newToken, storedToken, type StoredToken } from './api-key-token.ts'
@@ -14,6 +14,8 @@ export interface NewApiKey {
   domainId?: string | null
   sandbox?: boolean
   expiresAt?: number | null
+  /** True if the server's log will hold its token: it is revoked once there is a live key. */
+  printed?: boolean
 }
 
 /** What can be changed of a key besides its token. */
@@ -89,7 +91,7 @@ export class ApiKeys {
   }
 
   /**
-   * Creates a key whose token its owner has already. Returns its id.
+   * Creates a key whose token its owner has already. Returns its id. The first live key ends the one that the log holds.
    * @throws SternaError `not_found` for the account, `validation_error`
    */
   async adopt(wanted: NewApiKey, { digest, prefix }: StoredToken): Promise<string> {
@@ -111,10 +113,18 @@ export class ApiKeys {
       createdAt: now,
       lastUsedAt: null,
       expiresAt: wanted.expiresAt ?? null,
+      printed: wanted.printed ?? false,
     }
-    await refusedAs(this.#db.write([apiKeyRows.insert(key)]), UniqueError, tokenUsed)
+    const over = key.sandbox ? [] : [...this.#byId.values()].filter(({ printed }) => printed)
+    await refusedAs(this.#db.write([apiKeyRows.insert(key), ...over.map(({ id }) => revoke(id, now))]), UniqueError, tokenUsed)
+    for (const printed of over) this.#forget(printed)
     this.#remember(key)
     return key.id
+  }
+
+  /** Whether there is a key for real mail. */
+  get hasLive(): boolean {
+    return [...this.#byId.values()].some(({ sandbox }) => !sandbox)
   }
 
   /** Who holds this token. Reads memory only, so it can be called for every request. */
@@ -178,7 +188,7 @@ export class ApiKeys {
     const previousExpiresAt = now + overlapMs
     const update = this.#db.write([
       {
-        sql: `update api_key set previous_digest = digest, previous_expires_at = :previousExpiresAt, digest = :digest, prefix = :prefix
+        sql: `update api_key set previous_digest = digest, previous_expires_at = :previousExpiresAt, digest = :digest, prefix = :prefix, printed = 0
                where id = :id and revoked_at is null and (previous_expires_at is null or previous_expires_at <= :now or :force = 1)
               returning previous_digest`,
         params: { id: keyId, digest, prefix, previousExpiresAt, now, force: force ? 1 : 0 },
@@ -193,7 +203,7 @@ export class ApiKeys {
       )
     }
     this.#forgetDigests(key)
-    Object.assign(key, { digest, prefix, previousDigest, previousExpiresAt })
+    Object.assign(key, { digest, prefix, previousDigest, previousExpiresAt, printed: false })
     this.#remember(key)
     return previousExpiresAt
   }
@@ -204,16 +214,8 @@ export class ApiKeys {
    */
   async revoke(keyId: string): Promise<void> {
     const key = this.#stored(keyId)
-    await this.#db.write([
-      {
-        sql: 'update api_key set revoked_at = :now where id = :id',
-        params: { id: keyId, now: this.#clock.now() },
-        expect: 1,
-      },
-    ])
-    this.#byId.delete(keyId)
-    this.#forgetDigests(key)
-    this.#unwritten.delete(key)
+    await this.#db.write([{ ...revoke(keyId, this.#clock.now()), expect: 1 }])
+    this.#forget(key)
   }
 
   /** The account's keys that are not revoked, oldest first. */
@@ -284,11 +286,22 @@ export class ApiKeys {
     if (key.previousDigest !== null) this.#byDigest.set(key.previousDigest, key)
   }
 
+  #forget(key: StoredApiKey): void {
+    this.#byId.delete(key.id)
+    this.#forgetDigests(key)
+    this.#unwritten.delete(key)
+  }
+
   #forgetDigests(key: StoredApiKey): void {
     this.#byDigest.delete(key.digest)
     if (key.previousDigest !== null) this.#byDigest.delete(key.previousDigest)
   }
 }
+
+const revoke = (id: string, now: number): Statement => ({
+  sql: 'update api_key set revoked_at = :now where id = :id',
+  params: { id, now },
+})
 
 function checkKey(wanted: Pick<NewApiKey, 'name' | 'permission' | 'domainId'>): void {
   checkName(wanted.name)

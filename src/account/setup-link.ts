@@ -75,6 +75,6 @@ export class SetupLink {
 const linkOver = (): SternaError =>
   new SternaError(
     'not_found',
-    'This set-up link has been used or replaced by a newer one. Each start of the server prints the newest one, until there is ' +
-      'an owner; after that, "sterna user reset EMAIL" prints a link for users who cannot log in.',
+    'This set-up link has been used or replaced by a newer one. Each start of the server prints the newest one, or the ' +
+      'command that makes one. "sterna user reset EMAIL" prints a link for users who cannot log in.',
   )

@@ -14,31 +14,41 @@ const nameFirst = `\n${step(`STERNA_HOSTNAME=mail.YOUR-DOMAIN ${shownStart}`, "r
 export async function welcome(services: CommandServices, version: string): Promise<CommandOutput> {
   const { baseUrl } = services.config
   const sandboxKey = await firstKey(services)
-  // Each start makes a new link, so a link that others have seen stops working.
-  const setupToken = await services.people.setupLink.renew()
+  // Each start makes a new link, so a link that others have seen stops working. The log of a server in real use gets none.
+  const isInUse = services.apiKeys.hasLive
+  const setupToken = isInUse ? null : await services.people.setupLink.renew()
   const setupUrl = setupToken === null ? null : `${baseUrl}/setup/${setupToken}`
   return {
-    stdout: `${sandboxKey === null ? '' : firstSteps(sandboxKey, services)}${setupUrl === null ? '' : firstLogin(setupUrl)}`,
+    stdout: `${sandboxKey === null ? '' : firstSteps(sandboxKey, services)}${firstLogin(setupUrl, services)}`,
     json: { object: 'server', version, base_url: baseUrl, sandbox_key: sandboxKey, setup_url: setupUrl },
   }
 }
 
-const firstLogin = (url: string): string => `Nobody can log in yet. This link works once and makes you the owner and operator:
-
-  ${url}
-
-`
+function firstLogin(setupUrl: string | null, { accounts, people }: CommandServices): string {
+  if (people.setupLink.hasOwner) return ''
+  const invite = `${shownCommand} user invite YOUR-ADDRESS --account ${accounts.list()[0]?.name ?? 'default'} --role owner --operator`
+  return setupUrl === null
+    ? `Nobody can log in yet. This command prints a link that makes you the owner and operator:\n\n  ${invite}\n\n`
+    : `Nobody can log in yet. This link works once and makes you the owner and operator:\n\n  ${setupUrl}\n\n`
+}
 
 /** Creates a first account with a sandbox key if there is no account yet. */
 async function firstKey({ accounts, apiKeys }: CommandServices): Promise<string | null> {
   if (accounts.list().length > 0) return null
   const account = await accounts.create('default', ownPlan)
-  const { token } = await apiKeys.create({ accountId: account.id, name: 'first start', permission: 'full_access', sandbox: true })
+  const { token } = await apiKeys.create({
+    accountId: account.id,
+    name: 'first start',
+    permission: 'full_access',
+    sandbox: true,
+    printed: true,
+  })
   return token
 }
 
 const firstSteps = (token: string, { config }: CommandServices): string => `
-Sterna is running. It has an account "default" with a sandbox key, which is shown only once:
+Sterna is running. It has an account "default" with a sandbox key, which is shown only once. It works
+until you create a key for real mail, because this log holds it:
 
   ${token}
 

@@ -31,7 +31,7 @@ export const storedTables: Record<string, StoredTable> = {
     about: 'API keys, as digests',
     kept: whileUsed,
     users: 'name',
-    none: 'id account_id permission domain_id sandbox prefix digest created_at last_used_at expires_at revoked_at previous_digest previous_expires_at',
+    none: 'id account_id permission domain_id sandbox prefix digest created_at last_used_at expires_at revoked_at previous_digest previous_expires_at printed',
   },
   domain: {
     about: 'sending domains',

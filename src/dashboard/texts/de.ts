@@ -124,7 +124,7 @@ export const de: Texts = {
       'Dieser Server verschickt keine E-Mails. Bitten Sie seinen Betreiber um einen Link; „sterna user reset EMAIL“ gibt einen aus.',
     tooMany: 'Zu viele Anfragen. Ein schon verschickter Link gilt weiter; sonst versuchen Sie es später noch einmal.',
     noOwner:
-      'Dieser Server hat noch keinen Inhaber. Öffnen Sie den Einrichtungslink, den er beim Start ausgegeben hat; jeder Start gibt einen neuen aus.',
+      'Dieser Server hat noch keinen Inhaber. Öffnen Sie den Einrichtungslink, den er beim Start ausgegeben hat; jeder Start gibt einen neuen aus oder den Befehl dafür.',
   },
   me: {
     title: 'Meine Anmeldung',

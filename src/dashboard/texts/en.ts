@@ -123,7 +123,8 @@ export const en = {
     noMail: 'No mail after a few minutes? Look among the spam, or ask an owner or admin of your account for a new link.',
     noMailHere: 'This server sends no mail. Ask whoever runs it for a link; “sterna user reset EMAIL” prints one.',
     tooMany: 'Too many requests. A link that was sent already still works; otherwise try again later.',
-    noOwner: 'This server has no owner yet. Open the set-up link that it printed when it was started; each start prints a new one.',
+    noOwner:
+      'This server has no owner yet. Open the set-up link that it printed when it was started; each start prints a new link, or the command that makes one.',
   },
   me: {
     title: 'My login',

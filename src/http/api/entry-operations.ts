@@ -50,7 +50,7 @@ export const entryOperations = (services: EntryServices): Operation[] => [
     path: '/session/state',
     tag: 'Session',
     summary: 'Ask whether this server has an owner, and what one can log in with',
-    description: 'For the page where people log in. Until there is an owner, each start of the server prints a set-up link.',
+    description: 'For the page where people log in. Until there is an owner or a live key, each start of the server prints a set-up link.',
     permission: null,
     answers: [{ status: 200, description: 'The answer, for anybody.', schema: stateAnswer }],
     handle: () => ({ object: 'state' as const, owner: services.people.setupLink.hasOwner, passkey_host: services.people.passkeys.host }),

@@ -22,8 +22,8 @@ import { suppressAfterBounce } from '../src/suppression/suppression-policy.ts'
  * With `--with-token` each message comes to the bounce address of a recipient of ours instead: its label's, as it is, and where
  * there are several, each in turn. The reverse-path is what the message has in Return-Path, else null. What came back is not
  * our message, so that a report is believed by its address alone. A bounce is right where the recipient is bounced, hard or
- * soft as its label has it (a delay leaves it as it is, and is soft), and suppressed where it is hard, unless the DNS alone said
- * so; anything else is right where nothing follows.
+ * soft as its label has it (a delay leaves it as it is, and is soft; what was forwarded is soft, whatever became of the address behind it),
+ * and suppressed where it is hard, unless the DNS alone said so; anything else is right where nothing follows.
  */
 
 interface LabelledRecipient {
@@ -134,6 +134,8 @@ interface Replayed {
   /** What followed for the recipient. */
   outcome: 'hard' | 'soft' | 'delayed' | 'complained' | 'nothing'
   suppressed: boolean
+  /** The report says that the mail was forwarded. */
+  isForwarded: boolean
   /** Why nothing did, else what was read. */
   told: string
 }
@@ -148,7 +150,8 @@ async function replay(label: Label, recipient: LabelledRecipient, document: Buff
   const reading = parseFeedback(message, { forwardPath, isFromSystem: isSystemPath(reversePath) })
   const state = { forwardPath, state: 'delivered' as const, isInHand: false, deliveredAt: 1, complainedAt: null }
   const consequence = matchFeedback(reading, state, 'envelope')
-  const found = { label, recipient, suppressed: false }
+  const isForwarded = reading.recipients.some(({ forwardedTo }) => forwardedTo != null)
+  const found = { label, recipient, suppressed: false, isForwarded }
   if (consequence.type === 'complained' || consequence.type === 'opted_out')
     return { ...found, outcome: 'complained', suppressed: true, told: '' }
   if (consequence.type !== 'bounced') {
@@ -167,11 +170,11 @@ async function replay(label: Label, recipient: LabelledRecipient, document: Buff
   return { ...found, outcome: hard ? 'hard' : 'soft', suppressed: entries.length > 0 || (hard && category === 'domain_not_found'), told }
 }
 
-function isRightReplay({ label, recipient, outcome, suppressed, told }: Replayed): boolean {
+function isRightReplay({ label, recipient, outcome, suppressed, isForwarded, told }: Replayed): boolean {
   // A report of a failed authentication has the form of a complaint, and is of the domain (RFC 6591).
   if (label.class === 'complaint') return outcome === 'complained' || told === 'no_effect'
   if (label.class !== 'bounce') return outcome === 'nothing'
-  return recipient.hard ? outcome === 'hard' && suppressed : (outcome === 'soft' || outcome === 'delayed') && !suppressed
+  return recipient.hard && !isForwarded ? outcome === 'hard' && suppressed : (outcome === 'soft' || outcome === 'delayed') && !suppressed
 }
 
 function replayFigures(all: Replayed[]): string {

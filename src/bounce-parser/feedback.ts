@@ -22,6 +22,8 @@ export interface ReportedRecipient {
   address: string | null
   /** The original recipient, if the bounce names one besides the final one (RFC 3464 2.3.1). */
   originalAddress?: string | null
+  /** The address that failed, if the bounce says that mail to `address` was forwarded there. `hard` is about this one. */
+  forwardedTo?: string | null
   action: DeliveryAction
   /** See `Judgement`. True only for final failures. */
   hard: boolean

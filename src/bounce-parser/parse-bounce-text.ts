@@ -1,5 +1,6 @@
 import { isBounceNotice, isProvenNotice } from './bounce-notice.ts'
 import type { ProvenRecipient, ReportedRecipient } from './feedback.ts'
+import { Forwarding } from './forwarding.ts'
 import { namedRecipients, type NamedRecipient } from './named-recipients.ts'
 import { originalMessage, type OriginalMessage } from './original-message.ts'
 import { saidAction } from './report-phrases.ts'
@@ -27,11 +28,12 @@ export function parseBounceText(
   const isProven = about?.isFromSystem === true && isProvenNotice(message, about.forwardPath, text)
   if (!isProven && !isBounceNotice(message, text)) return []
   const named = recipientsOf(message, lines, failed)
-  const recipients = about === null ? named : [provenRecipient(named, about.forwardPath, originalMessage(message))]
+  const forwarding = new Forwarding(message)
+  const recipients = about === null ? named : [provenRecipient(named, about.forwardPath, originalMessage(message), forwarding)]
   const { vocabulary } = message
   const action = saidAction(vocabulary.phrases.saidIn(text))
   const report = { text, phase: new PhaseText(text), action, isOnly: recipients.length === 1, vocabulary }
-  const told = recipients.map((recipient) => toldRecipient(recipient, report))
+  const told = recipients.map((recipient) => ({ ...toldRecipient(recipient, report), forwardedTo: forwarding.of(recipient.address) }))
   return isTranscriptForOperator(message) ? told.map((recipient) => ({ ...recipient, hard: false })) : told
 }
 
@@ -42,7 +44,11 @@ function provenRecipient(
   named: readonly NamedRecipient[],
   forwardPath: string,
   { reference, unsubscribe }: OriginalMessage,
+  forwarding: Forwarding,
 ): NamedRecipient {
+  const target = forwarding.of(forwardPath)?.toLowerCase()
+  const forwarded = target && named.find(({ address }) => address?.toLowerCase() === target)
+  if (forwarded) return { address: forwardPath, reason: forwarded.reason }
   const own = named.find(({ address }) => address?.toLowerCase() === forwardPath.toLowerCase())
   if (own) return own
   const [first, ...others] = named

@@ -1,5 +1,6 @@
 import { isBounceNotice } from './bounce-notice.ts'
 import { mostRecipients, type DeliveryAction, type ReportedRecipient } from './feedback.ts'
+import { Forwarding } from './forwarding.ts'
 import { PhaseText } from './reported-phase.ts'
 import { isOfAnother } from './recipient-mentions.ts'
 import { reportedRecipient } from './reported-recipient.ts'
@@ -20,7 +21,11 @@ export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
   const text = new PhaseText(message.text)
   const { rules } = message.vocabulary
   const told = contents.flatMap(parseStatusFields).filter((fields) => toldFields.some((name) => fields.has(name)))
-  const recipients = told.slice(0, mostRecipients).map((fields) => reportedRecipient(fields, text, rules))
+  const forwarding = new Forwarding(message)
+  const recipients = told.slice(0, mostRecipients).map((fields) => {
+    const recipient = reportedRecipient(fields, text, rules)
+    return { ...recipient, forwardedTo: forwarding.of(recipient.address, fields.get('x-actual-recipient')?.[0]) }
+  })
   const isOther = isOfAnother(new Set(recipients.map(({ address }) => (address ?? '').toLowerCase())))
   return once(recipients.map((each) => (isOther(each.reason, each.address ?? '') ? { ...each, hard: false, inWords: undefined } : each)))
 }

@@ -55,8 +55,7 @@ function matchBounce(entries: ReportedRecipient[], recipient: MatchedRecipient, 
   const originally = entries.filter(({ originalAddress }) => originalAddress != null && isAbout(originalAddress, recipient))
   // A forwarder's bounce names the address it forwarded to. We believe it if it names our recipient as the original, or returns our
   // message. It says nothing about the address we wrote to, which may be a list.
-  const isForwarded = own.length === 0
-  if (isForwarded && originally.length === 0 && proof === 'envelope') return nothing('other_recipient')
+  if (own.length === 0 && originally.length === 0 && proof === 'envelope') return nothing('other_recipient')
   const entry = gravest([own, originally, entries].find((some) => some.length > 0) ?? entries)
   if (entry.action === 'delayed') return nothing('delayed')
   if (entry.action !== 'failed') return nothing('delivered')
@@ -64,6 +63,7 @@ function matchBounce(entries: ReportedRecipient[], recipient: MatchedRecipient, 
   if (state === 'bounced' || state === 'complained') return nothing('duplicate')
   if (state !== 'delivered' && state !== 'sent') return unsent(recipient)
   const { category, status, smtpCode, reason } = entry
+  const isForwarded = own.length === 0 || entry.forwardedTo != null
   const { hard, inWords } = isForwarded ? { hard: false } : entry
   return { type: 'bounced', bounce: { hard, inWords, category, status, smtpCode, reason } }
 }

@@ -49,6 +49,7 @@ describe('a bounce', () => {
       'envelope',
       false,
     ],
+    ['of the recipient, forwarded elsewhere', [entry({ forwardedTo: 'ann@elsewhere.example' })], 'envelope', false],
     ['of a name without a domain', [entry({ address: 'ann' })], 'envelope', true],
     ['that may pass', [entry({ hard: false, category: 'mailbox_full' })], 'envelope', false],
     [

@@ -122,8 +122,8 @@ const fates: Record<string, Fates> = {
     ...everywhere,
     unknown: isBounced('hard', 'invalid_recipient'),
     full: isBounced('soft', 'mailbox_full'),
-    // It reports the address that it was given, not the one that it forwards to.
-    forwarded: isBounced('hard', 'invalid_recipient'),
+    // Its status has the address that it was given, and its text the one that it forwards to.
+    forwarded: isBounced('soft', 'invalid_recipient'),
     // It says no more than that the address has no route.
     'ann@nohost': isBounced('hard', 'invalid_recipient'),
   },

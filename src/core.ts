@@ -14,6 +14,7 @@ import { Health } from './health.ts'
 import type { Log } from './log.ts'
 import { MetricsPage } from './metrics/metrics-page.ts'
 import type { Metrics } from './metrics/metrics.ts'
+import { noteMoved } from './queue/last-place.ts'
 import { holdRestored } from './queue/restored-hold.ts'
 import { SendingDomains, type SendingDomainSettings } from './sending-domain/sending-domains.ts'
 import { isFullName } from './smtp/domain-name.ts'
@@ -38,6 +39,8 @@ export interface Outside {
   busyTimeoutMs?: number | undefined
   /** What the store shares with the continuous copy; default: there is none. */
   copying?: CopyingData
+  /** True if the directory is only there to check a database that will be moved; default: no. */
+  isStaging?: boolean
   /** How many queries to name servers may be open at a time; default: no limit. */
   nameServerSockets?: number
 }
@@ -80,6 +83,7 @@ export async function openCore(config: Config, outside: Outside): Promise<Core> 
   const opened = await open(config, outside)
   try {
     const secrets = await openSecrets(opened.db, opened.health, config)
+    if (!outside.isStaging) await noteMoved({ ...opened, dataDir: config.dataDir })
     await holdRestored(opened)
     return await loadCore({ secrets, ...opened })
   } catch (error) {

@@ -34,6 +34,11 @@ const messages = {
     'This database is a backup of {copiedAt}: what happened since then may be missing. The mail that was queued in it may have been sent ' +
     'since, so it is held (recipients at the start: {recipients}); new mail is sent as usual. Run sterna queue release --restored to send ' +
     'it, or sterna queue cancel --restored to send none of it.',
+  moved:
+    'The files of this data directory are not those that the server last ran with, at {copiedAt}: it was copied or moved. Another server may ' +
+    'have sent the mail that was queued in it, so it is held (recipients at the start: {recipients}); new mail is sent as usual. If no ' +
+    'other server has run with this data since, run sterna queue release --restored to send it. Otherwise run sterna queue cancel ' +
+    '--restored on all servers but one.',
   backup:
     'The last scheduled backup failed, or the newest one is too old. Mail is not affected. The log has the cause; run sterna backup to see ' +
     'whether the target works again.',
@@ -46,7 +51,7 @@ const messages = {
 }
 
 /** Faults that do not keep mail from being accepted or delivered. */
-const harmless: ReadonlySet<FaultName> = new Set<FaultName>(['backup', 'certificate', 'copy', 'restored'])
+const harmless: ReadonlySet<FaultName> = new Set<FaultName>(['backup', 'certificate', 'copy', 'moved', 'restored'])
 
 export type FaultName = keyof typeof messages
 /** The names of all faults. */

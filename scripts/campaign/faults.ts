@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openWriter } from '../../src/store/sqlite-connection.ts'
 import type { FakeEntry } from '../../test/support/fake-dns.ts'
+import { copyFaults } from './copy-faults.ts'
 import type { Fault } from './fault.ts'
 import { zone, type Stage } from './fault-stage.ts'
 import { fileFaults } from './file-faults.ts'
@@ -164,4 +165,4 @@ const fewFiles: Fault = {
 const openFilesOf = (pid: number): number => (existsSync(`/proc/${pid}/fd`) ? readdirSync(`/proc/${pid}/fd`).length : 0)
 
 /** Faults of everything around the server, by kind. */
-export const faults: Fault[] = [...fileFaults, ...wrongClock, ...brokenDns, unreadableKey, fewFiles]
+export const faults: Fault[] = [...fileFaults, ...copyFaults, ...wrongClock, ...brokenDns, unreadableKey, fewFiles]

@@ -11,9 +11,13 @@ import { openCore } from '../core.ts'
  * Opens the data directory for a command while no server uses it.
  * @throws SternaError `configuration` if another process holds it, or the key file is not the one it was created with
  */
-export async function openCommandServices(config: Config, log: Log): Promise<{ services: CommandServices; close(): Promise<void> }> {
+export async function openCommandServices(
+  config: Config,
+  log: Log,
+  { isStaging = false } = {},
+): Promise<{ services: CommandServices; close(): Promise<void> }> {
   const onFatal = (error: Error): void => log.error({ error }, 'the store has failed')
-  const core = await openCore(config, { clock: systemClock, log, onFatal })
+  const core = await openCore(config, { clock: systemClock, log, onFatal, isStaging })
   const { db, clock, health, secrets, close } = core
   try {
     const webhooks = new WebhookList({ db, clock, secrets, onEnabled: () => {} }, { allowHttp: config.webhooks.allowHttp })

@@ -69,7 +69,12 @@ export const queueCommands: Command[] = [
   {
     name: 'queue release',
     args: [`[${what}]`],
-    options: { restored: { type: 'boolean', doc: 'Releases the mail that is held because the database was restored from a backup.' } },
+    options: {
+      restored: {
+        type: 'boolean',
+        doc: 'Releases the mail that is held because the database was restored from a backup, or its files copied or moved.',
+      },
+    },
     doc: 'Lets held mail be tried again.',
     async run(input, { queueAdmin }) {
       requireOne(input)
@@ -79,9 +84,14 @@ export const queueCommands: Command[] = [
   {
     name: 'queue cancel',
     args: [],
-    options: { restored: { type: 'boolean', doc: 'Cancels the mail that is held because the database was restored from a backup.' } },
-    asks: () => 'Cancel all mail that was queued in the backup, and tell webhooks so?',
-    doc: 'Cancels the mail of a restored backup, with an event for each recipient. It takes --restored, and nothing else.',
+    options: {
+      restored: {
+        type: 'boolean',
+        doc: 'Cancels the mail that is held because the database was restored from a backup, or its files copied or moved.',
+      },
+    },
+    asks: () => 'Cancel all mail that was queued in the backup or the copy, and tell webhooks so?',
+    doc: 'Cancels the mail that was queued in a backup or a copy, with an event for each recipient. It takes --restored, and nothing else.',
     async run(input, { queueAdmin }) {
       if (!isRestored(input)) throw usageFault('--restored is missing.')
       return counted(input, await queueAdmin.cancelRestored(), 'canceled')

@@ -175,7 +175,7 @@ async function prepare(file: string, config: Config): Promise<{ accounts: number
     // A database that was not made by `sterna backup` may have its last commits in the file next to it.
     if (existsSync(`${file}-wal`)) copyPrivately(`${file}-wal`, `${copy}-wal`)
     requireWhole(config.dataDir)
-    const { services, close } = await openCommandServices(config, silentLog)
+    const { services, close } = await openCommandServices(config, silentLog, { isStaging: true })
     try {
       for (const { keys } of services.sendingDomains.list()) for (const { id } of keys) services.sendingDomains.privateKey(id)
       await noteCopied(services)

@@ -137,7 +137,8 @@ export const storedTables: Record<string, StoredTable> = {
     none: 'id delivery_id number sent_at duration_ms http_status_code error',
   },
   secret_key: { about: 'the key file that sealed the secrets, as a fingerprint', kept: 'for ever', none: 'fingerprint' },
-  copied: { about: 'which backups the database was restored from', kept: 'until their held mail is released', none: 'copied_at is_held' },
+  copied: { about: 'which copies the database comes from', kept: 'until their held mail is released', none: 'copied_at is_held by_files' },
+  last_place: { about: 'files and machine of the last start', kept: 'for ever', none: 'id lock_file database_file machine addresses' },
   cursor: { about: 'how far followers of the event log have read', kept: 'for ever', none: 'name position' },
   account_user: {
     about: 'users',

@@ -119,6 +119,7 @@ export const metricTable = {
         'key_file',
         'sealed_secrets',
         'restored',
+        'moved',
         'backup',
         'certificate',
         'copy',
@@ -129,7 +130,7 @@ export const metricTable = {
   queued: gauge(
     'sterna_queue_recipients',
     'Recipients that are not final: due (ready to be tried), waiting (for a retry, or scheduled), in_hand (being tried), held (by ' +
-      'an operator, or because the database was restored).',
+      'an operator, or because the database was restored or moved).',
     [['state', ['due', 'waiting', 'in_hand', 'held']]],
   ),
   deferred: gauge(

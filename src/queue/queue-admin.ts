@@ -50,7 +50,7 @@ export interface QueueEntry extends Row {
   state: RecipientState
   /** Epoch, ms; null once final. */
   due_at: number | null
-  /** 1 if an operator holds it, 2 if it is held because the database was restored, else 0. */
+  /** 1 if an operator holds it, 2 if it is held because the database is a copy, else 0. */
   held: number
   /** Null unless an attempt is being made. */
   owner: string | null
@@ -164,8 +164,8 @@ export class QueueAdmin {
   }
 
   /**
-   * Releases what is held because the database was restored, which then counts as current. Returns the number of recipients.
-   * @throws SternaError `invalid_state` if it was not restored
+   * Releases what is held because the database is a copy, which then counts as current. Returns the number of recipients.
+   * @throws SternaError `invalid_state` if it is none
    */
   releaseRestored(): Promise<number> {
     const { db, noteWaiting } = this.#services
@@ -173,8 +173,8 @@ export class QueueAdmin {
   }
 
   /**
-   * Cancels what is held because the database was restored, with an event for each recipient. Returns their number.
-   * @throws SternaError `invalid_state` if it was not restored
+   * Cancels what is held because the database is a copy, with an event for each recipient. Returns their number.
+   * @throws SternaError `invalid_state` if it is none
    */
   cancelRestored(): Promise<number> {
     return this.#endRestored(() => cancelRestored(this.#services))
@@ -182,7 +182,7 @@ export class QueueAdmin {
 
   async #endRestored(change: () => Promise<number>): Promise<number> {
     if (!(await restoredHold(this.#services.db))) {
-      throw new SternaError('invalid_state', 'No mail is held because of a restored backup.')
+      throw new SternaError('invalid_state', 'No mail is held because a backup was restored, or the files copied or moved.')
     }
     const recipients = await change()
     await endRestored(this.#services)

@@ -12,10 +12,13 @@ interface HeldRow extends SubjectRow {
   id: string
 }
 
-/** What a restored database holds back. */
+/** What a copy of a database holds back. */
 export interface RestoredHold {
   /** When the copy was made, epoch ms: what happened since then may be missing. */
   copiedAt: number
+  /** Whether it was restored from a backup, and whether its data directory was copied or moved by other means. */
+  isRestored: boolean
+  isMoved: boolean
   /** Recipients that were queued in the copy, and are held. */
   recipients: number
 }
@@ -33,7 +36,10 @@ export async function holdRestored({ db, health }: { db: Database; health: Healt
     ])
   }
   const hold = await restoredHold(db)
-  if (hold) health.report('restored', { copiedAt: isoTime(hold.copiedAt), recipients: hold.recipients })
+  if (!hold) return
+  const details = { copiedAt: isoTime(hold.copiedAt), recipients: hold.recipients }
+  if (hold.isRestored) health.report('restored', details)
+  if (hold.isMoved) health.report('moved', details)
 }
 
 /** Marks a database that does not say it is a copy, such as one that was not made by `sterna backup`. `holdRestored` does the rest. */
@@ -44,15 +50,19 @@ export async function noteCopied({ db, clock }: { db: Database; clock: Pick<Cloc
       sql: 'insert into copied (copied_at, is_held) select :copiedAt, 0 where not exists (select 1 from copied)',
       params: { copiedAt },
     },
+    // Wherever it is opened next is its place.
+    { sql: 'delete from last_place' },
   ])
 }
 
-/** Null if the database was not restored, or an operator has dealt with that. */
+/** Null if the database is not a copy, or an operator has dealt with that. */
 export async function restoredHold(db: Database): Promise<RestoredHold | null> {
-  const [row] = await db.read<{ copied_at: number | null }>('select min(copied_at) as copied_at from copied')
+  const [row] = await db.read<{ copied_at: number | null; restored: number; moved: number }>(
+    'select min(copied_at) as copied_at, min(by_files) as restored, max(by_files) as moved from copied',
+  )
   if (row?.copied_at == null) return null
   const [held] = await db.slowRead<{ recipients: number }>('select count(*) as recipients from recipient where held = 2')
-  return { copiedAt: row.copied_at, recipients: held?.recipients ?? 0 }
+  return { copiedAt: row.copied_at, isRestored: row.restored === 0, isMoved: row.moved === 1, recipients: held?.recipients ?? 0 }
 }
 
 /** Releases what is held because the database was restored, and calls `noteDue` for each. Returns the number of recipients. */
@@ -112,4 +122,5 @@ async function cancel(db: Database, row: HeldRow, now: number): Promise<boolean>
 export async function endRestored({ db, health }: { db: Database; health: Pick<Health, 'clear'> }): Promise<void> {
   await db.write([{ sql: 'delete from copied' }])
   health.clear('restored')
+  health.clear('moved')
 }

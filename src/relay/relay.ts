@@ -4,6 +4,7 @@ import { takeOver, type ConfigChanges } from '../config/take-over.ts'
 import { connectionShares, judgeOpenFiles, openFileLimit, type ConnectionShares } from '../connection/open-files.ts'
 import { ContinuousCopy } from '../backup/continuous-copy.ts'
 import { openCore, type Core, type Outside } from '../core.ts'
+import { noteMachine } from '../machine-change.ts'
 import { SternaError } from '../errors.ts'
 import { SecuredPosition } from '../store/log-spool.ts'
 import { openListeners, type ListenAddresses } from './listeners.ts'
@@ -38,6 +39,7 @@ export async function startRelay(config: Config, outside: Outside & { version: s
   try {
     // Opens the reader thread now. Later there may be no file descriptor left for it.
     await core.db.slowRead("select 'open' as reader")
+    await noteMachine(core)
     if (copying === null) core.metrics.copyBehind.set(Number.NaN)
     else startCopy(core, copying.sheet, stops)
     const services = await startServices(core, { shares, version: outside.version }, stops)

@@ -1,8 +1,10 @@
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, cpSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { runCommand } from '../../src/command/command-line.ts'
 import { restoreBackup } from '../../src/command/restore.ts'
+import { compact } from '../../src/store/compact.ts'
+import { databaseFile } from '../../src/store/data-directory.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
@@ -19,7 +21,7 @@ function copyIntoPlace(relay: TestRelay, file: string): void {
   copyFileSync(file, join(relay.dataDir, 'sterna.db'))
 }
 
-/** A relay whose backup has two recipients in its queue, who have got their mail since. */
+/** A relay whose backup, and the copy of whose files, have two recipients in the queue, who have got their mail since. */
 async function delivered() {
   const mx = await startFakeMx({ host: '127.0.0.2', on: { rcpt: () => '451 4.7.1 Later' } })
   onTestFinished(() => mx.close())
@@ -35,12 +37,16 @@ async function delivered() {
 
   const file = join(testDirectory(), 'backup.db')
   expect(await command(relay, 'backup', file)).toMatchObject({ exitCode: 0 })
+  const copied = join(testDirectory(), 'copied')
+  const copyFiles = (): void =>
+    cpSync(relay.dataDir, copied, { recursive: true, preserveTimestamps: true, filter: (path) => !path.endsWith('.sock') })
+  copyFiles()
   mx.on = {}
   relay.clock.advance(2 * hour)
   for (const id of [deferred, scheduled]) await expect.poll(() => statusOf(id)).toBe('delivered')
   const got = (): string[] => mx.messages.flatMap(({ rcptTo }) => rcptTo).toSorted()
   expect(got()).toEqual(['deferred@rcpt.example', 'scheduled@rcpt.example'])
-  return { relay, file, deferred, scheduled, statusOf, got }
+  return { relay, file, copied, deferred, scheduled, statusOf, got }
 }
 
 const faultsOf = async ({ baseUrl }: TestRelay) => {
@@ -94,4 +100,74 @@ test('what a restored backup holds can be canceled over the API, and a backup of
   relay.clock.advance(6 * hour)
   expect(got()).toHaveLength(2)
   expect(await faultsOf(relay)).toEqual({ status: 200, faults: [] })
+})
+
+/** The copy takes the place of the original: the same path, other files. */
+function replaceBy(relay: TestRelay, copied: string): void {
+  renameSync(relay.dataDir, `${copied}.original`)
+  renameSync(copied, relay.dataDir)
+}
+
+test('a copied data directory sends nothing twice, and is told once', async () => {
+  const { relay, copied, deferred, scheduled, statusOf, got } = await delivered()
+  await relay.restart(() => replaceBy(relay, copied))
+  const { status, faults } = await faultsOf(relay)
+  expect({ status, names: faults.map(({ name }) => name) }).toEqual({ status: 200, names: ['moved'] })
+  expect(faults[0]?.message).toMatch(/copied or moved\. .*\(recipients at the start: 2\).*sterna queue release --restored/)
+
+  await relay.restart()
+  relay.clock.advance(3 * hour)
+  const fresh = await relay.send('fresh@rcpt.example')
+  await expect.poll(() => statusOf(fresh)).toBe('delivered')
+  expect(got()).toEqual(['deferred@rcpt.example', 'fresh@rcpt.example', 'scheduled@rcpt.example'])
+  expect(await Promise.all([deferred, scheduled].map(statusOf))).toEqual(['processing', 'scheduled'])
+
+  expect(await command(relay, 'queue', 'release', '--restored')).toMatchObject({ exitCode: 0, stderr: '2 recipients released.\n' })
+  for (const id of [deferred, scheduled]) await expect.poll(() => statusOf(id)).toBe('delivered')
+  await relay.restart()
+  expect(await faultsOf(relay)).toEqual({ status: 200, faults: [] })
+})
+
+test('a copy without its lock and the note of its database is known too', async () => {
+  const { relay, copied, got } = await delivered()
+  for (const name of ['lock', 'database.json']) rmSync(join(copied, name))
+  await relay.restart(() => replaceBy(relay, copied))
+  expect((await faultsOf(relay)).faults).toMatchObject([{ name: 'moved' }])
+  relay.clock.advance(3 * hour)
+  expect(got()).toHaveLength(2)
+})
+
+test.each([
+  ['moved on its disk', (relay: TestRelay, place: string) => [renameSync(relay.dataDir, place), renameSync(place, relay.dataDir)]],
+  ['whose lock somebody removed', (relay: TestRelay) => rmSync(join(relay.dataDir, 'lock'))],
+  ['whose database was compacted', async (relay: TestRelay) => compact(databaseFile(relay.dataDir), () => {})],
+])('a data directory %s is the same', async (_, change) => {
+  const relay = await startTestRelay()
+  onTestFinished(() => relay.stop())
+  const at = new Date(relay.clock.now() + hour).toISOString()
+  await relay.send('scheduled@rcpt.example', { scheduled_at: at })
+  await relay.restart(() => change(relay, `${relay.dataDir}.aside`))
+  expect(await faultsOf(relay)).toEqual({ status: 200, faults: [] })
+  // What is noted by now holds for the next change as well.
+  await relay.restart(() => change(relay, `${relay.dataDir}.aside`))
+  expect(await faultsOf(relay)).toEqual({ status: 200, faults: [] })
+})
+
+test('a copy in which nothing is queued starts without a word, and a copy of it is known again', async () => {
+  const relay = await startTestRelay()
+  onTestFinished(() => relay.stop())
+  const replace = (): void => {
+    const copied = join(testDirectory(), 'copied')
+    cpSync(relay.dataDir, copied, { recursive: true })
+    replaceBy(relay, copied)
+  }
+  await relay.restart(replace)
+  expect(await faultsOf(relay)).toEqual({ status: 200, faults: [] })
+  await relay.send('scheduled@rcpt.example', { scheduled_at: new Date(relay.clock.now() + hour).toISOString() })
+  await relay.restart(replace)
+  expect((await faultsOf(relay)).faults).toMatchObject([{ name: 'moved' }])
+  // Another copy of it, before anybody has dealt with the first.
+  await relay.send('another@rcpt.example', { scheduled_at: new Date(relay.clock.now() + hour).toISOString() })
+  await relay.restart(replace)
+  expect((await command(relay, 'queue', 'release', '--restored')).stderr).toBe('2 recipients released.\n')
 })

@@ -2,6 +2,7 @@ import { expect, onTestFinished } from 'vitest'
 import { runCommand } from '../../src/command/command-line.ts'
 import { emailStatuses } from '../../src/message/email-status.ts'
 import { Retention } from '../../src/message/retention.ts'
+import { noteMoved } from '../../src/queue/last-place.ts'
 import { holdRestored, noteCopied } from '../../src/queue/restored-hold.ts'
 import { cancelClaimed } from '../../src/webhook/webhook-delivery-store.ts'
 import { hearOfDomains } from './domain-report-life.ts'
@@ -293,9 +294,11 @@ async function runQueue(relay: TestRelay): Promise<void> {
   await isQuiet(relay)
 }
 
-/** As if the database were a backup that was put in place. */
+/** As if the database were a backup that was put in place, or its files had been copied. */
 async function findRestored(relay: TestRelay): Promise<void> {
   const { services } = relay.relay
+  await services.db.write([{ sql: "update last_place set lock_file = '1:1:1', database_file = '2:2:2'" }])
+  await noteMoved({ ...services, dataDir: relay.dataDir })
   for (const verb of ['release', 'cancel']) {
     const later = new Date(relay.clock.now() + hour).toISOString()
     const waiting = await relay.send(`restored-${verb}@rcpt.example`, { scheduled_at: later })

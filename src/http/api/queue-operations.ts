@@ -144,7 +144,9 @@ const restoredOperations = (services: QueueServices): Operation[] =>
       path: `/api/queue/restored/${verb}`,
       tag: 'Operation',
       summary,
-      description: 'After a restore, the mail that was queued in the backup is held, because it may have been sent since.',
+      description:
+        'After a restore, and after the files of the data directory were copied or moved, the mail that was queued is held, because it may have ' +
+        'been sent since.',
       permission: 'operator',
       answers: [{ status: 200, description, schema: restoredAnswer }],
       refuses: ['invalid_state'],

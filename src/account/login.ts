@@ -58,7 +58,7 @@ export class Login {
     // The password may have changed during the comparison; beginning a session with `user` detects that.
     if (!isOutdated) return { ...now, password: user.password }
     const password = await passwords.hash(credentials.password)
-    await users.setPasswordHash(user.id, password, { shown: user.password })
+    await users.renewHash(user.id, password, { shown: user.password })
     return { ...now, password }
   }
 

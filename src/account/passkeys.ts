@@ -102,7 +102,7 @@ export class Passkeys {
 
   /**
    * Keeps the passkey that a browser has made.
-   * @throws SternaError `invalid_credentials`, `invalid_state`
+   * @throws SternaError `invalid_credentials`, `invalid_state`, `invalid_session`
    */
   async register(userId: string, sessionId: string, { name, credential }: { name: string; credential: RegistrationResponseJSON }) {
     const { id: expectedRPID, origin: expectedOrigin } = this.#checkedParty()
@@ -121,7 +121,14 @@ export class Passkeys {
     const now = this.#services.clock.now()
     const transports = (credential.response.transports ?? []).join(',')
     const passkey = { id: newId('pky', now), userId, credentialId, publicKey, counter, transports, name, createdAt: now, lastUsedAt: null }
-    await refusedAs(this.#services.db.write([passkeyRows.insert(passkey)]), UniqueError, alreadyKnown)
+    // A session that has ended in the meantime, by a new password for example, leaves no key behind.
+    const inSession = {
+      sql: 'update user_session set last_seen_at = last_seen_at where id = :sessionId and user_id = :userId',
+      params: { sessionId, userId },
+      expect: 1,
+    }
+    const written = refusedAs(this.#services.db.write([inSession, passkeyRows.insert(passkey)]), UniqueError, alreadyKnown)
+    await refusedAs(written, ConflictError, sessionOver)
     return passkey
   }
 
@@ -228,6 +235,9 @@ const refused = (cause: unknown): never => {
 
 const wrongPasskey = (cause?: unknown): SternaError =>
   new SternaError('invalid_credentials', 'This passkey is not known here, or its answer is not valid. Try again.', { cause })
+
+const sessionOver = (cause: unknown): SternaError =>
+  new SternaError('invalid_session', 'Your session has ended. Log in and make the passkey again.', { cause })
 
 const alreadyKnown = (): SternaError => new SternaError('invalid_state', 'This passkey is known already.')
 

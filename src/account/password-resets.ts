@@ -58,11 +58,10 @@ export class PasswordResets {
     const user = this.userOf(token)
     const hash = await passwords.hash(password)
     try {
-      await users.setPasswordHash(user.id, hash, { shown: user.password })
+      return await users.setPassword(user.id, hash, { shown: user.password })
     } catch (error) {
       throw error instanceof SternaError && error.code === 'invalid_credentials' ? resetOver() : error
     }
-    return users.get(user.id)
   }
 
   #macOf({ id, password }: StoredUser, expiresAt: number): string {

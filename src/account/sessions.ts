@@ -7,6 +7,7 @@ import type { Accounts } from './accounts.ts'
 import { digestOf } from './api-key-token.ts'
 import { randomToken } from './link-token.ts'
 import { rightsOfUser, type Right } from './permission.ts'
+import { SessionTokens, type IssuedToken } from './session-tokens.ts'
 import type { StoredUser, User } from './user.ts'
 import type { Users } from './users.ts'
 
@@ -27,7 +28,7 @@ export interface Session {
   userAgent: string
   /** Epoch, ms, like the other times. */
   createdAt: number
-  /** When it was last exchanged for a token. */
+  /** When it was last exchanged for a token, to within a minute. */
   lastSeenAt: number
 }
 
@@ -35,15 +36,6 @@ const sessionRows = storedRows<Session & { digest: string }>('user_session')(
   ['id', 'userId', 'digest', 'address', 'userAgent', 'createdAt', 'lastSeenAt'],
   [],
 )
-
-interface IssuedToken {
-  session: Session
-  /** Null: that of the user. */
-  accountId: string | null
-  sandbox: boolean
-  confined: boolean
-  expiresAt: number
-}
 
 /** Whom a token identifies. */
 interface Holder {
@@ -58,14 +50,16 @@ interface Holder {
 
 const tokenPrefix = 'sterna_session_'
 const tokenMs = 15 * 60_000
-/** Per session: each page open at the same time has one. */
-const mostTokens = 50
+/** Per user: one more ends the one that has rested longest. */
+const mostSessions = 20
+/** A session in constant use is not worth a write per token. */
+const lastSeenStepMs = 60_000
 const idleMs = 24 * 3_600_000
 const longestMs = 30 * 24 * 3_600_000
 const longestUserAgent = 200
 
 /**
- * Logins. The secret of a session travels as a cookie to /session only, where it is exchanged for tokens that the API accepts for 15
+ * Logins, a bounded number per user. The secret of a session travels as a cookie to /session only, where it is exchanged for tokens that the API accepts for 15
  * minutes. Sessions are stored (as digests) and held in memory; tokens are only in memory. Whatever ends a session or changes its user
  * takes effect with the next request. Call `load()` once, after that of the users.
  */
@@ -73,8 +67,8 @@ export class Sessions {
   readonly #services: SessionsServices
   readonly #sandboxOnly: boolean
   readonly #byDigest = new Map<string, Session>()
-  /** By the digest of the token, oldest first. */
-  readonly #tokens = new Map<string, IssuedToken>()
+  readonly #byId = new Map<string, Session>()
+  readonly #tokens = new SessionTokens()
 
   /** `sandboxOnly`: the server lets no mail out. */
   constructor(services: SessionsServices & { sandboxOnly?: boolean }) {
@@ -85,7 +79,8 @@ export class Sessions {
   async load(): Promise<void> {
     const rows = await this.#services.db.read(`select ${sessionRows.columns} from user_session`)
     this.#byDigest.clear()
-    for (const { digest, ...session } of rows.map(sessionRows.read)) this.#byDigest.set(digest, session)
+    this.#byId.clear()
+    for (const { digest, ...session } of rows.map(sessionRows.read)) this.#remember(session, digest)
   }
 
   /**
@@ -111,7 +106,8 @@ export class Sessions {
       },
       sessionRows.insert({ ...session, digest: digestOf(secret) }),
     ])
-    this.#byDigest.set(digestOf(secret), session)
+    this.#remember(session, digestOf(secret))
+    await this.#endSurplus(user.id)
     this.#services.users.keep({ ...this.#services.users.get(user.id), lastLoginAt: now })
     return { session, secret }
   }
@@ -133,17 +129,17 @@ export class Sessions {
     { sandbox, accountId = null }: { sandbox: boolean; accountId?: string | null },
   ): Promise<{ token: string; sandbox: boolean; expiresAt: number }> {
     const now = this.#services.clock.now()
-    await this.#writeOrOver([
-      { sql: 'update user_session set last_seen_at = :now where id = :id', params: { id: session.id, now }, expect: 1 },
-    ])
-    session.lastSeenAt = now
+    if (now - session.lastSeenAt >= lastSeenStepMs) {
+      await this.#writeOrOver([
+        { sql: 'update user_session set last_seen_at = :now where id = :id', params: { id: session.id, now }, expect: 1 },
+      ])
+      session.lastSeenAt = now
+    }
+    if (!this.#byId.has(session.id)) throw sessionOver()
     const token = tokenPrefix + randomToken()
     const expiresAt = Math.min(now + tokenMs, session.createdAt + longestMs)
-    this.#dropTokens((issued) => issued.expiresAt <= now)
-    const [oldest, ...others] = [...this.#tokens].filter(([, issued]) => issued.session === session)
-    if (oldest && others.length + 1 >= mostTokens) this.#tokens.delete(oldest[0])
-    const issued = { session, accountId, sandbox: sandbox || this.#sandboxOnly, confined: sandbox, expiresAt }
-    this.#tokens.set(digestOf(token), issued)
+    const issued = { sessionId: session.id, accountId, sandbox: sandbox || this.#sandboxOnly, confined: sandbox, expiresAt }
+    this.#tokens.add(token, issued)
     return { token, sandbox: issued.sandbox, expiresAt }
   }
 
@@ -156,8 +152,9 @@ export class Sessions {
    * @throws SternaError `invalid_session`
    */
   holderOf(token: string): Holder {
-    const issued = this.#tokens.get(digestOf(token))
-    const user = issued && this.#userOf(issued.session)
+    const issued = this.#tokens.find(token)
+    const session = issued && this.#byId.get(issued.sessionId)
+    const user = session && this.#userOf(session)
     if (!issued || !user || this.#services.clock.now() >= issued.expiresAt || !this.#mayActIn(issued, user)) {
       throw new SternaError('invalid_session', 'This token has expired, or its session has ended. Get a new one with POST /session/token.')
     }
@@ -176,9 +173,9 @@ export class Sessions {
     await this.#endThose((session) => session.id === sessionId)
   }
 
-  /** Ends all sessions of a user except one. */
-  async endAll(userId: string, butSessionId?: string): Promise<void> {
-    await this.#endThose((session) => session.userId === userId && session.id !== butSessionId)
+  /** Ends all sessions of a user. */
+  async endAll(userId: string): Promise<void> {
+    await this.#endThose((session) => session.userId === userId)
   }
 
   /** Removes sessions that have expired or whose user is gone; call it regularly. */
@@ -191,8 +188,24 @@ export class Sessions {
     if (meant.length === 0) return
     const ids = new Set(meant.map(([, { id }]) => id))
     await this.#services.db.write([...ids].map((id) => ({ sql: 'delete from user_session where id = :id', params: { id } })))
-    for (const [digest] of meant) this.#byDigest.delete(digest)
-    this.#dropTokens((issued) => ids.has(issued.session.id))
+    for (const [digest, { id }] of meant) {
+      this.#byDigest.delete(digest)
+      this.#byId.delete(id)
+      this.#tokens.endSession(id)
+    }
+  }
+
+  /** Ends those of a user's sessions beyond the limit that have rested longest. */
+  async #endSurplus(userId: string): Promise<void> {
+    const own = [...this.#byId.values()].filter((session) => session.userId === userId)
+    if (own.length <= mostSessions) return
+    const idlest = own.toSorted((a, b) => a.lastSeenAt - b.lastSeenAt || (a.id < b.id ? -1 : 1)).slice(0, own.length - mostSessions)
+    await this.#endThose((session) => idlest.includes(session))
+  }
+
+  #remember(session: Session, digest: string): void {
+    this.#byDigest.set(digest, session)
+    this.#byId.set(session.id, session)
   }
 
   /** Undefined if the session has expired or its user is gone. */
@@ -210,10 +223,6 @@ export class Sessions {
 
   async #writeOrOver(batch: Statement[]): Promise<void> {
     await refusedAs(this.#services.db.write(batch), ConflictError, sessionOver)
-  }
-
-  #dropTokens(isOver: (issued: IssuedToken) => boolean): void {
-    for (const [digest, issued] of this.#tokens) if (isOver(issued)) this.#tokens.delete(digest)
   }
 }
 

@@ -34,15 +34,31 @@ export const demandOtherOperator = (accountId: string): Statement => ({
   expect: 1,
 })
 
+const endSessions = (id: string): Statement => ({ sql: 'delete from user_session where user_id = :id', params: { id } })
+
 /** A user with everything that belongs to it. */
 export const deleteUser = (id: string): Statement[] => [
   { sql: 'delete from recovery_code where user_id = :id', params: { id } },
   { sql: 'delete from passkey where user_id = :id', params: { id } },
-  { sql: 'delete from user_session where user_id = :id', params: { id } },
+  endSessions(id),
   { sql: 'delete from account_user where id = :id', params: { id } },
 ]
 
-/** Sets the password of the user with this invitation and removes the second factor and the passkeys. If two do this at once, only one succeeds. */
+/**
+ * Sets a new password in place of `shown`. What let somebody in before is over: an invitation that was not taken, a second factor whose
+ * setup is under way, and every session.
+ */
+export const setPassword = (id: string, { hash, shown }: { hash: string; shown: string | null }): Statement[] => [
+  {
+    sql: `update account_user set password = :hash, invitation_digest = null, invitation_expires_at = null, totp_pending = null
+           where id = :id and password = :shown`,
+    params: { id, hash, shown },
+    expect: 1,
+  },
+  endSessions(id),
+]
+
+/** The same for the user with this invitation, and removes the second factor and the passkeys. If two do this at once, only one succeeds. */
 export const takeInvitation = (id: string, { digest, hash, now }: { digest: string; hash: string; now: number }): Statement[] => [
   {
     sql: `update account_user set password = :hash, invitation_digest = null, invitation_expires_at = null, totp_secret = null,
@@ -53,4 +69,5 @@ export const takeInvitation = (id: string, { digest, hash, now }: { digest: stri
   },
   { sql: 'delete from recovery_code where user_id = :id', params: { id } },
   { sql: 'delete from passkey where user_id = :id', params: { id } },
+  endSessions(id),
 ]

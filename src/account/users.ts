@@ -7,7 +7,7 @@ import { digestOf } from './api-key-token.ts'
 import { randomToken } from './link-token.ts'
 import type { PasswordHasher } from './password-hash.ts'
 import type { Role } from './permission.ts'
-import { changeUser, deleteUser, demandOtherOperator, shutOutUnlessLast, takeInvitation } from './user-changes.ts'
+import { changeUser, deleteUser, demandOtherOperator, setPassword, shutOutUnlessLast, takeInvitation } from './user-changes.ts'
 import { checkedUserEmail, userEmail } from './user-email.ts'
 import { storedUserOf, userRows, type StoredUser, type User } from './user.ts'
 
@@ -148,10 +148,20 @@ export class Users {
   }
 
   /**
-   * Stores a password that was hashed again, in place of the one that was checked.
+   * Sets a new password, hashed, in place of the one that was shown to be known. It ends the user's invitation and, once the caller has
+   * ended them in `Sessions` too, all sessions.
    * @throws SternaError `invalid_credentials` if it has changed in the meantime
    */
-  async setPasswordHash(id: string, hash: string, { shown }: { shown: string | null }): Promise<void> {
+  async setPassword(id: string, hash: string, { shown }: { shown: string | null }): Promise<StoredUser> {
+    await this.#writeOr(passwordOver, setPassword(id, { hash, shown }))
+    return this.keep({ ...this.get(id), password: hash, invitationDigest: null, invitationExpiresAt: null, totpPending: null })
+  }
+
+  /**
+   * Stores the same password hashed anew, in place of the hash that was checked.
+   * @throws SternaError `invalid_credentials` if it has changed in the meantime
+   */
+  async renewHash(id: string, hash: string, { shown }: { shown: string | null }): Promise<void> {
     await this.#writeOr(passwordOver, [
       { sql: 'update account_user set password = :hash where id = :id and password = :shown', params: { id, hash, shown }, expect: 1 },
     ])

@@ -29,7 +29,7 @@ test('no more does one whose user takes a new invitation meanwhile, nor does a c
   const { token } = await users.inviteAgain(id)
   await users.takeInvitation(token, 'the invited password')
   await expect(late()).rejects.toMatchObject({ code: 'invalid_session' })
-  await expect(users.setPasswordHash(id, await passwords.hash('a thief of sessions'), { shown })).rejects.toMatchObject({
+  await expect(users.setPassword(id, await passwords.hash('a thief of sessions'), { shown })).rejects.toMatchObject({
     code: 'invalid_credentials',
   })
   expect((await api.login(email, 'a thief of sessions')).status).toBe(401)

@@ -81,8 +81,9 @@ async function keepPasskey({ relay }: TestRelay): Promise<void> {
   const origin = 'https://relay.example'
   const passkeys = new Passkeys({ db, clock, secrets, users: people.users }, origin)
   const [device, ann] = [authenticator(origin), people.users.get('ann@test.example')]
-  const credential = device.create(await passkeys.registrationOptions(ann, 'ses_1')) as never
-  const { id } = await passkeys.register(ann.id, 'ses_1', { name: 'Laptop', credential })
+  const { session } = await people.sessions.begin(ann, { address: '192.0.2.1', userAgent: 'test' })
+  const credential = device.create(await passkeys.registrationOptions(ann, session.id)) as never
+  const { id } = await passkeys.register(ann.id, session.id, { name: 'Laptop', credential })
   await passkeys.verify(device.get(await passkeys.loginOptions('browser')) as never, { browser: 'browser', address: '192.0.2.1' })
   await passkeys.rename(ann.id, id, 'Phone')
   await passkeys.remove(ann.id, id)

@@ -59,7 +59,7 @@ const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] =>
     id: 'session.change_password',
     path: '/session/password',
     summary: 'Change your password',
-    description: 'Ends your other sessions.',
+    description: 'Ends all your sessions and what is left of an invitation. A new session begins; the response sets its cookie.',
     body: {
       schema: z.object({ password, new_password: z.string().max(1000) }),
       limit: smallBodyLimit,
@@ -69,10 +69,12 @@ const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] =>
     refuses: refuses,
     handle: async (ctx, { body }) => {
       entry.checkOrigin(ctx)
-      const { session, user } = entry.current(ctx)
+      const { user } = entry.current(ctx)
       const shown = await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
-      await people.users.setPasswordHash(user.id, await people.passwords.hash(body.new_password), { shown })
-      await people.sessions.endAll(user.id, session.id)
+      const changed = await people.users.setPassword(user.id, await people.passwords.hash(body.new_password), { shown })
+      await people.sessions.endAll(user.id)
+      // Others may know the secret of this one too.
+      await entry.begin(ctx, changed)
       await entry.record(ctx, user, { operation: 'session.change_password', objectId: user.id })
       return userResource.answer(people.users.get(user.id))
     },

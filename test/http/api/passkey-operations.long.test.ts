@@ -62,6 +62,20 @@ test('a passkey is made with the password shown, and lets its user in without on
   expect(body['data']).toMatchObject([{ name: 'Laptop', last_used_at: new Date(api.clock.now()).toISOString() }])
 })
 
+test('a passkey that is being made when the password changes is not kept, even by a request that was let in before', async () => {
+  const { api, ann, headers, device } = await start()
+  const sessionId = String((await api.request('GET', '/session', { headers })).body['id'])
+  const credential = device.create(await creationOptions(api, headers, ann.password))
+  const body = { password: ann.password, new_password: 'another horse' }
+  const changed = await api.request('POST', '/session/password', { headers, body })
+  const anew = { cookie: changed.headers.get('set-cookie')?.split(';')[0] ?? '' }
+  expect((await keep(api, headers, credential)).status).toBe(401)
+  expect((await keep(api, anew, credential)).status).toBe(401)
+  const late = api.people.passkeys.register(ann.id, sessionId, { name: 'Laptop', credential: credential as never })
+  await expect(late).rejects.toMatchObject({ code: 'invalid_session' })
+  expect((await api.request('GET', '/session/passkeys', { headers: anew })).body['data']).toEqual([])
+})
+
 test('both kinds of options ask the device to check who uses it, for this host alone', async () => {
   const { api, ann, headers, device } = await start()
   const creation = await creationOptions(api, headers, ann.password)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { PasswordHasher } from '../../../src/account/password-hash.ts'
 import { totpCode, totpStepAt } from '../../../src/account/totp.ts'
 import { fromBase32 } from '../../support/base32.ts'
-import { startPeopleApi } from '../../support/people-api.ts'
+import { startPeopleApi, type PeopleApi } from '../../support/people-api.ts'
 
 const dataOf = (answer: { body: Record<string, unknown> }) => answer.body['data'] as Record<string, unknown>[]
 
@@ -196,7 +196,7 @@ test('a hash of former times is renewed at the next login', async () => {
   const api = await startPeopleApi()
   const { id, email } = await api.addUser()
   const shown = api.people.users.get(id).password
-  await api.people.users.setPasswordHash(id, await new PasswordHasher('scrypt').hash('correct horse'), { shown })
+  await api.people.users.renewHash(id, await new PasswordHasher('scrypt').hash('correct horse'), { shown })
   expect((await api.login(email, 'correct horse')).status).toBe(200)
   const stored = api.people.users.get(id).password ?? ''
   expect(await new PasswordHasher().verify('correct horse', stored)).toEqual({ isRight: true, isOutdated: false })
@@ -211,7 +211,7 @@ test('an address with an international domain is the same in either form', async
   expect((await api.login('ANN@B\u00dcCHER.example', password)).status).toBe(200)
 })
 
-test('a new password ends the other sessions', async () => {
+test('a new password ends all sessions, and gives the browser that set it a new one', async () => {
   const api = await startPeopleApi()
   const { email, password } = await api.addUser()
   const here = { cookie: (await api.login(email, password)).cookie }
@@ -219,12 +219,90 @@ test('a new password ends the other sessions', async () => {
   const change = (body: object) => api.request('POST', '/session/password', { headers: here, body })
   expect(await change({ password: 'wrong password', new_password: 'correct horse' })).toMatchObject({ status: 401 })
   expect(await change({ password, new_password: 'short' })).toMatchObject({ status: 422 })
-  expect(await change({ password, new_password: 'correct horse' })).toMatchObject({ status: 200 })
-  expect([
-    (await api.request('GET', '/session', { headers: here })).status,
-    (await api.request('GET', '/session', { headers: there })).status,
-  ]).toEqual([200, 401])
+  const changed = await change({ password, new_password: 'correct horse' })
+  expect(changed.status).toBe(200)
+  const anew = { cookie: changed.headers.get('set-cookie')?.split(';')[0] ?? '' }
+  const statuses = [anew, here, there].map(async (headers) => (await api.request('GET', '/session', { headers })).status)
+  expect(await Promise.all(statuses)).toEqual([200, 401, 401])
+  expect(await api.db.read('select id from user_session')).toHaveLength(1)
   expect([(await api.login(email, password)).status, (await api.login(email, 'correct horse')).status]).toEqual([401, 200])
+})
+
+/** The ways to a new password, each given a user who is logged in. */
+const newPasswords: Record<
+  string,
+  (api: PeopleApi, user: { id: string; email: string; password: string; cookie: string }) => Promise<number>
+> = {
+  'the page of the user': async (api, { password, cookie }) =>
+    (await api.request('POST', '/session/password', { headers: { cookie }, body: { password, new_password: 'another horse' } })).status,
+  'the link for a forgotten one': async (api, { id }) => {
+    const path = `/reset/${api.people.resets.tokenFor(api.people.users.get(id))}`
+    return (await fetch(api.url + path, { method: 'POST', body: new URLSearchParams({ password: 'another horse' }) })).status
+  },
+}
+
+test.each(Object.entries(newPasswords))('an invitation that was not used dies with a new password by %s', async (_, renew) => {
+  const api = await startPeopleApi()
+  const user = await api.addUser()
+  const { cookie } = await api.login(user.email, user.password)
+  const { token } = await api.people.users.inviteAgain(user.id)
+  const take = () => fetch(`${api.url}/invite/${token}`, { method: 'POST', body: new URLSearchParams({ password: 'a finder of links' }) })
+  // The same password hashed anew is no new one.
+  const shown = api.people.users.get(user.id).password
+  await api.people.users.renewHash(user.id, await new PasswordHasher('scrypt').hash(user.password), { shown })
+  expect((await api.login(user.email, user.password)).status).toBe(200)
+  expect((await fetch(`${api.url}/invite/${token}`)).status).toBe(200)
+  expect(await renew(api, { ...user, cookie })).toBe(200)
+  expect([(await fetch(`${api.url}/invite/${token}`)).status, (await take()).status]).toEqual([404, 404])
+  await api.people.users.load()
+  expect((await take()).status).toBe(404)
+  expect((await api.login(user.email, 'another horse')).status).toBe(200)
+})
+
+test.each(Object.entries(newPasswords))('no second factor whose setup was under way survives a new password by %s', async (_, renew) => {
+  const api = await startPeopleApi()
+  const user = await api.addUser()
+  const { cookie } = await api.login(user.email, user.password)
+  const { body } = await api.request('POST', '/session/totp', { headers: { cookie }, body: { password: user.password } })
+  expect(await renew(api, { ...user, cookie })).toBe(200)
+  const headers = { cookie: (await api.login(user.email, 'another horse')).cookie }
+  const code = totpCode(fromBase32(String(body['secret'])), totpStepAt(api.clock.now()))
+  expect(await api.request('POST', '/session/totp/confirm', { headers, body: { code } })).toMatchObject({ status: 409 })
+})
+
+test('a user has at most twenty sessions: one more ends the one that has rested longest, with its tokens', async () => {
+  const api = await startPeopleApi()
+  const { id, email, password } = await api.addUser({ role: 'viewer' })
+  const other = await api.addUser()
+  await api.login(other.email, other.password)
+  const exchange = async (cookie: string) => String((await api.request('POST', '/session/token', { headers: { cookie } })).body['token'])
+  const statusOf = async (token: string) => (await api.request('GET', '/api/account', { token })).status
+  const client = { address: '192.0.2.1', userAgent: 'test' }
+  const [first, second] = [await api.login(email, password), await api.login(email, password)]
+  const [firstToken, secondToken] = [await exchange(first.cookie), await exchange(second.cookie)]
+  for (let count = 0; count < 18; count++) await api.people.sessions.begin(api.people.users.get(id), client)
+  expect([await statusOf(firstToken), await statusOf(secondToken)]).toEqual([200, 200])
+  api.clock.advance(minute)
+  await exchange(first.cookie)
+  await api.login(email, password)
+  expect([await statusOf(firstToken), await statusOf(secondToken)]).toEqual([200, 401])
+  expect((await api.request('GET', '/session', { headers: { cookie: second.cookie } })).status).toBe(401)
+  await Promise.all(Array.from({ length: 221 }, () => api.people.sessions.begin(api.people.users.get(id), client)))
+  expect(api.people.sessions.list(id)).toHaveLength(20)
+  expect(await api.db.read('select id from user_session where user_id = :id', { id })).toHaveLength(20)
+  expect(api.people.sessions.list(other.id)).toHaveLength(1)
+})
+
+test('a session has at most fifty tokens: its newest push out its oldest', async () => {
+  const api = await startPeopleApi()
+  const { email, password } = await api.addUser({ role: 'viewer' })
+  const { cookie } = await api.login(email, password)
+  const tokens = []
+  for (let count = 0; count < 51; count++) {
+    tokens.push(String((await api.request('POST', '/session/token', { headers: { cookie } })).body['token']))
+  }
+  const statusOf = async (token = '') => (await api.request('GET', '/api/account', { token })).status
+  expect([await statusOf(tokens[0]), await statusOf(tokens[1]), await statusOf(tokens[50])]).toEqual([401, 200, 200])
 })
 
 test('nobody who is not logged in makes the server read much', async () => {

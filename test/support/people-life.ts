@@ -37,10 +37,11 @@ export async function keepPeople(relay: TestRelay, command: (...argv: string[]) 
   const cookie = await submit(relay, link, { email: 'ann@test.example', password: 'correct horse' })
   const { token } = await ask(relay, 'POST', '/session/token', { cookie })
   await keepUsers(relay, { token, command })
-  await keepSecondFactor(relay, cookie)
+  const changed = await keepSecondFactor(relay, cookie)
+  const { token: lasting } = await ask(relay, 'POST', '/session/token', { cookie: changed })
   await keepPasskey(relay)
-  await keepKeys(relay, token)
-  await readAudit(relay, token)
+  await keepKeys(relay, lasting)
+  await readAudit(relay, lasting)
 }
 
 async function keepUsers(
@@ -60,7 +61,8 @@ async function keepUsers(
   await ask(relay, 'DELETE', `/api/accounts/${account.id}`, { token })
 }
 
-async function keepSecondFactor(relay: TestRelay, cookie: string): Promise<void> {
+/** Gives the cookie of the session that the new password began. */
+async function keepSecondFactor(relay: TestRelay, cookie: string): Promise<string> {
   const { clock } = relay
   const credentials = { email: 'ann@test.example', password: 'correct horse' }
   const begun = await ask(relay, 'POST', '/session/totp', { cookie }, { password: credentials.password })
@@ -72,7 +74,8 @@ async function keepSecondFactor(relay: TestRelay, cookie: string): Promise<void>
   await ask(relay, 'POST', '/session', {}, { ...credentials, code: codes[0] })
   await sealAnew(relay.relay.services.db, relay.relay.services.secrets)
   await ask(relay, 'POST', '/session/totp/remove', { cookie }, { password: credentials.password })
-  await ask(relay, 'POST', '/session/password', { cookie }, { password: credentials.password, new_password: 'another horse' })
+  const change = { password: credentials.password, new_password: 'another horse' }
+  return (await ask(relay, 'POST', '/session/password', { cookie }, change)).cookie
 }
 
 /** Passkeys work under https only; the relay of these tests has none. */

@@ -38,6 +38,7 @@ export async function keepPeople(relay: TestRelay, command: (...argv: string[]) 
   const { token } = await ask(relay, 'POST', '/session/token', { cookie })
   await keepUsers(relay, { token, command })
   const changed = await keepSecondFactor(relay, cookie)
+  relay.clock.advance(60_000)
   const { token: lasting } = await ask(relay, 'POST', '/session/token', { cookie: changed })
   await keepPasskey(relay)
   await keepKeys(relay, lasting)
@@ -84,6 +85,7 @@ async function keepPasskey({ relay }: TestRelay): Promise<void> {
   const origin = 'https://relay.example'
   const passkeys = new Passkeys({ db, clock, secrets, users: people.users }, origin)
   const [device, ann] = [authenticator(origin), people.users.get('ann@test.example')]
+  await people.users.renewHash(ann.id, ann.password ?? '', { shown: ann.password })
   const { session } = await people.sessions.begin(ann, { address: '192.0.2.1', userAgent: 'test' })
   const credential = device.create(await passkeys.registrationOptions(ann, session.id)) as never
   const { id } = await passkeys.register(ann.id, session.id, { name: 'Laptop', credential })

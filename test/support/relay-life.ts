@@ -252,7 +252,7 @@ async function sendBySmtp(relay: TestRelay): Promise<void> {
   const envelope = { from: 'app@sender.example', to: ['ann@rcpt.example'] }
   expect((await client.send(large, envelope)).code).toBe(250)
   // Refused at its end, when most of it is stored.
-  expect((await client.send(`${large}a line\nthat ends wrongly`, envelope)).code).toBe(550)
+  expect((await client.send(`${large}a line\rthat ends wrongly`, envelope)).code).toBe(550)
   client.close()
   await pause(relay)
 }

@@ -85,20 +85,27 @@ function notUsable(offered: string[], isVerified: boolean): string {
 const firstWaitMs = 60_000
 const longestWaitMs = 15 * 60_000
 
+/** How long a login whose result is not known holds the others, ms: if it hangs, that concerns its connection. */
+const patienceMs = 5_000
+
 /**
  * Lets at most one login fail at a time, and none for a while after that. Others waiting for the same smarthost get the refusal without
- * asking.
+ * asking. If a login hangs, the next one is tried, and the others wait for that.
  */
 export class LoginGate {
   /** Called after every login: why it was refused, or null if it succeeded. */
   readonly #told: (refusal: string | null) => void
-  /** A login whose result is not known yet, while none has succeeded. */
-  #first: Promise<LoginFailure> | null = null
+  /** A login whose result is not known yet, while none has succeeded: ends when the next may be tried. */
+  #first: Promise<void> | null = null
   #isProved = false
+  readonly #patienceMs: number
+  /** Logins that succeeded. */
+  #successes = 0
   #refusal: { reason: string; until: number; waitMs: number } | null = null
 
-  constructor(told: (refusal: string | null) => void) {
+  constructor(told: (refusal: string | null) => void, patience = patienceMs) {
     this.#told = told
+    this.#patienceMs = patience
   }
 
   /** Why no login is tried now; null if one may be. */
@@ -112,20 +119,31 @@ export class LoginGate {
     while (!this.#isProved && this.#first) await this.#first
     if (this.refusal !== null) return { reason: this.refusal, isRefused: true }
     const running = this.#judged(login)
-    if (!this.#isProved) this.#first = running
+    if (!this.#isProved) this.#first = this.#awaited(running)
     return running
+  }
+
+  /** Ends with the login, or once the others have waited long enough for it. */
+  async #awaited(running: Promise<LoginFailure>): Promise<void> {
+    const { promise: longEnough, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, this.#patienceMs)
+    void running.then(
+      () => resolve(),
+      () => resolve(),
+    )
+    await longEnough
+    clearTimeout(timer)
+    this.#first = null
   }
 
   /** Its result is recorded before those who wait for it go on. */
   async #judged(login: () => Promise<LoginFailure>): Promise<LoginFailure> {
-    try {
-      const failure = await login()
-      if (failure === null) this.#succeeded()
-      else if (failure.isRefused) this.refused(failure.reason)
-      return failure
-    } finally {
-      this.#first = null
-    }
+    const before = this.#successes
+    const failure = await login()
+    if (failure === null) this.#succeeded()
+    // If another has succeeded in the meantime, the refusal concerns that connection.
+    else if (failure.isRefused && this.#successes === before) this.refused(failure.reason)
+    return failure
   }
 
   /** The smarthost refuses our mail. */
@@ -142,6 +160,7 @@ export class LoginGate {
   }
 
   #succeeded(): void {
+    this.#successes++
     this.#isProved = true
     this.#refusal = null
     this.#told(null)

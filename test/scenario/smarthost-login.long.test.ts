@@ -146,6 +146,18 @@ test('a login that cannot be judged now makes mail wait, and is no fault', async
   await becomes(relay, id, 'sent')
 })
 
+test('a login that hangs holds up its own mail, and other mail only for seconds', async () => {
+  let asked = 0
+  const mx = await smarthost({}, { auth: () => (asked++ === 0 ? 'hang' : '235 2.7.0 Welcome'), mail: () => undefined })
+  const { relay, faults } = await relayBy(mx)
+  const held = await relay.send('held@rcpt.example')
+  await expect.poll(() => asked).toBe(1)
+  const ids = await Promise.all(Array.from({ length: 5 }, (_, i) => relay.send(`u${i}@d${i}.example`)))
+  for (const id of ids) await becomes(relay, id, 'sent')
+  await becomes(relay, held, 'queued')
+  expect(await faults()).toEqual([])
+})
+
 describe('the password is told to nobody but the smarthost', () => {
   test.each<[string, () => FakeMxOptions, Record<string, string>, RegExp]>([
     ['no TLS', () => ({ tls: undefined }), {}, /does not offer STARTTLS/],

@@ -4,8 +4,16 @@ import type { Reply } from '../smtp/reply.ts'
 import type { TrackingPlan } from '../tracking/tracked-message.ts'
 
 /** The result of one attempt. A deferral without a reply is a failure of the network, of the DNS, or of our own. */
-export type Outcome =
-  { type: 'delivered'; reply: Reply } | { type: 'deferred'; reply: Reply | null; category: BounceCategory; reason: string } | Bounced
+export type Outcome = { type: 'delivered'; reply: Reply } | Deferred | Bounced
+
+export interface Deferred {
+  type: 'deferred'
+  reply: Reply | null
+  category: BounceCategory
+  reason: string
+  /** True if the host's answer to the whole message was none that SMTP knows, so it may have the message. */
+  isUnclear?: true
+}
 
 export interface Bounced {
   type: 'bounced'

@@ -11,6 +11,8 @@ export interface DeliveryTimeouts {
   /** One block of the message data. */
   block: number
   dot: number
+  /** A reply that decides, once the message was answered with one that does not. */
+  afterthought: number
   /** Everything that one attempt does, over all hosts. */
   attempt: number
 }
@@ -28,5 +30,6 @@ export const standardTimeouts: DeliveryTimeouts = {
   data: 2 * minute,
   block: 3 * minute,
   dot: 10 * minute,
+  afterthought: minute / 12,
   attempt: 15 * minute,
 }

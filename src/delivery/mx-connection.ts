@@ -2,7 +2,7 @@ import type { DeliveryRecipient, Outcome, TlsUsed } from './attempt.ts'
 import { encodeData } from './data-encoding.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import { wireAddress, type WireAddress } from './envelope-address.ts'
-import { bounce, deferral, isExpected, verdictOf, type Phase, type Verdict } from './outcome.ts'
+import { bounce, deferral, isAboutCommand, isExpected, unclear, verdictOf, type Phase, type Verdict } from './outcome.ts'
 import type { RouteHost } from './route.ts'
 import { formatReply, type Reply } from '../smtp/reply.ts'
 import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
@@ -39,8 +39,8 @@ export interface OutgoingMessage {
 }
 
 /**
- * `sent`: the message data left, whatever the reply. `stale`: the peer had already closed this connection, so nothing was tried. `no room`:
- * memory had no room for its content, so nothing was tried either.
+ * `sent`: the message data left, whatever the reply. `stale`: the peer wants no more mail on this connection, so nothing was sent. `no room`:
+ * memory had no room for its content, so nothing was sent either.
  */
 export type Transfer = (Verdict & { sent: boolean }) | 'stale' | 'no room'
 
@@ -119,13 +119,13 @@ export class MxConnection {
     const answers = await this.#converse(steps)
     const failed = answers.findIndex((heard, i) => 'broken' in heard || !isExpected(steps[i]?.phase as Phase, heard))
     if (failed === -1) return this.#content(message)
-    const [first] = answers
-    if (isReused && failed === 0 && first && isGone(first)) {
-      this.#dialogue.break('the host closed the connection between messages')
+    await this.#abandon(answers.length === steps.length ? answers.at(-1) : undefined)
+    const [phase, heard] = [steps[failed]?.phase as Step['phase'], answers[failed] as Heard]
+    if (phase === 'rset' || (isReused && concernsConnection(phase, heard))) {
+      this.quit()
       return 'stale'
     }
-    await this.#abandon(answers.length === steps.length ? answers.at(-1) : undefined)
-    return { ...this.#verdict(steps[failed]?.phase as Step['phase'], answers[failed] as Heard), sent: false }
+    return { ...this.#verdict(phase, heard), sent: false }
   }
 
   #steps(message: OutgoingMessage, { reversePath, forwardPath }: Envelope): Step[] {
@@ -194,8 +194,7 @@ export class MxConnection {
     // The host hung up while we waited for the content.
     const { broken } = this.#dialogue
     if (broken) return { ...this.#verdict('data', broken), sent: false }
-    const { block, dot } = this.#timeouts
-    const heard = await this.#dialogue.content(blocks, { blockMs: block, replyMs: dot, written: this.onWritten })
+    const heard = await this.#dialogue.content(blocks, this.#timeouts, this.onWritten)
     if (heard.early && !('broken' in heard)) {
       this.#dialogue.break('the host answered before the end of the message')
       // It cannot have accepted what it has not seen.
@@ -224,8 +223,9 @@ export class MxConnection {
     return encodeData(body.header, body.content)
   }
 
-  #verdict(phase: Step['phase'], heard: Heard): Verdict {
+  #verdict(phase: Phase, heard: Heard): Verdict {
     if ('broken' in heard) {
+      if (heard.instead !== undefined) return unclear(`${this.host.name} (${this.host.address})`, heard.instead)
       // A host that has taken a message over TLS can do TLS; one that is slow to answer after all of it may just be filtering.
       const isAboutTls = this.tls && this.transactions === 1 && !(phase === 'dot' && heard.category === 'timeout')
       // Once data was sent, nobody knows whether the host has the message, so another host must not get it now.
@@ -234,14 +234,13 @@ export class MxConnection {
         tlsTrouble: isAboutTls ? tlsTroubleIn(heard) : undefined,
       }
     }
-    if (heard.code === 421) this.quit()
+    // Whatever comes next on this connection would not be understood either.
+    if (heard.code === 421 || isAboutCommand(heard)) this.quit()
     if (this.host.smarthost && isLoginDemand(heard)) {
       this.quit()
       return { ...deferral('policy', this.#where(`it requires authentication: ${formatReply(heard)}`)), lacksLogin: true }
     }
-    if (phase !== 'rset') return verdictOf(phase, heard, this.host.name)
-    this.quit()
-    return deferral('other', this.#where(`RSET was refused: ${heard.code} ${heard.text}`))
+    return verdictOf(phase, heard, this.host.name)
   }
 
   /** The host lacks what the message needs: we must not send what it did not offer. */
@@ -275,7 +274,11 @@ const verbOf = (command: string): string => command.slice(0, 4)
 const needsSmtputf8 = (message: OutgoingMessage, { reversePath, forwardPath }: Envelope): boolean =>
   message.smtputf8 || forwardPath.needsSmtputf8 || reversePath?.needsSmtputf8 === true
 
-const isGone = (heard: Heard): boolean => ('broken' in heard ? heard.category !== 'timeout' : heard.code === 421)
+/** True of an answer on a reused connection that may say nothing about this mail, but that it is one too many for the connection. */
+function concernsConnection(phase: Phase, heard: Heard): boolean {
+  if ('broken' in heard) return heard.category !== 'timeout'
+  return heard.code === 421 || (phase === 'data' && heard.code >= 500) || isAboutCommand(heard)
+}
 
 function envelopeOf({ reversePath, forwardPath }: DeliveryRecipient): Envelope | Verdict {
   const to = wireAddress(forwardPath)

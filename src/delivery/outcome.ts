@@ -28,22 +28,36 @@ export function isExpected(phase: Phase, { code }: Reply): boolean {
   return code >= 200 && code < 300
 }
 
+/** True of a code that says what becomes of the message, if it answers the whole of it. */
+export const isDecisive = ({ code }: Reply): boolean => code >= 200 && code < 600 && Math.floor(code / 100) !== 3
+
 /**
- * What a reply in a phase means: the one place that decides between delivered, deferred and bounced. A 4yz is deferred, a 5yz bounced;
- * anything that does not fit the phase is not understood, and so deferred.
+ * True of a refusal that is about the command (unknown, or in the wrong place), not about what it names: unless the enhanced status says
+ * more than that, and 501, 504 and 555, which are about parameters.
+ */
+export function isAboutCommand({ code, enhancedStatus }: Reply): boolean {
+  if (code !== 500 && code !== 502 && code !== 503) return false
+  return enhancedStatus === null || /^5\.[05]\./.test(enhancedStatus)
+}
+
+/**
+ * What a reply in a phase means: the one place that decides between delivered, deferred and bounced. A 4yz is deferred, a 5yz bounced
+ * if it is about the mail; anything that does not fit the phase is not understood, and so deferred.
  */
 export function verdictOf(phase: Phase, reply: Reply, remoteHost: string | null = null): Verdict {
   if (phase === 'dot' && isExpected(phase, reply)) return { outcome: { type: 'delivered', reply }, nextHost: false }
   const { category, hard, inWords } = classifyRefusal({ ...reply, phase, remoteHost })
   const reason = formatReply(reply)
+  const nextHost = concernsHost(phase, reply)
+  if (reply.code < 400 || reply.code >= 600)
+    return { outcome: { type: 'deferred', reply, category: 'other', reason: `not expected: ${reason}` }, nextHost }
+  const deferred: Verdict = { outcome: { type: 'deferred', reply, category, reason }, nextHost }
+  if (reply.code < 500) return deferred
   // It comes before the host knows anything about the mail: it is about us, and perhaps temporary. If a host accepts no mail at all,
   // that is hard.
-  if (phase === 'banner' && reply.code >= 500 && !hard) {
-    return { outcome: { type: 'deferred', reply, category, reason }, nextHost: 'of another owner' }
-  }
-  const nextHost = concernsHost(phase, reply)
-  if (reply.code < 400) return { outcome: { type: 'deferred', reply, category: 'other', reason: `not expected: ${reason}` }, nextHost }
-  if (reply.code < 500) return { outcome: { type: 'deferred', reply, category, reason }, nextHost }
+  if (phase === 'banner' && !hard) return { ...deferred, nextHost: 'of another owner' }
+  if ((phase === 'ehlo' || phase === 'starttls') && !hard) return deferred
+  if (phase !== 'dot' && isAboutCommand(reply) && !hard) return { ...deferred, nextHost: true }
   return { outcome: { type: 'bounced', reply, hard, category, reason, inWords }, nextHost }
 }
 
@@ -51,6 +65,21 @@ export function verdictOf(phase: Phase, reply: Reply, remoteHost: string | null 
 export const deferral = (category: BounceCategory, reason: string, nextHost = true): Verdict => ({
   outcome: { type: 'deferred', reply: null, category, reason },
   nextHost,
+})
+
+/** How the reason begins if the host's answer to the whole message says neither yes nor no, and no other. */
+export const unclearStatus = '4.5.0'
+
+/** @param said what the host answered */
+export const unclear = (host: string, said: string): Verdict => ({
+  outcome: {
+    type: 'deferred',
+    reply: null,
+    category: 'other',
+    reason: `${unclearStatus} ${host} broke the SMTP protocol: its answer to the message is neither yes nor no, but ${said}. It may have the message.`,
+    isUnclear: true,
+  },
+  nextHost: false,
 })
 
 /** Given up by us, without a server saying so. The reason begins with the fitting enhanced status (RFC 3463). */

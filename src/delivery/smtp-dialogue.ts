@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net'
-import { ReplyReader, type Reply } from '../smtp/reply.ts'
+import { formatReply, ReplyReader, type Reply } from '../smtp/reply.ts'
 import type { BounceCategory } from '../bounce-parser/refusal.ts'
+import type { DeliveryTimeouts } from './delivery-timeouts.ts'
+import { isDecisive } from './outcome.ts'
 import { connectionFault, isTlsFault } from './tls-policy.ts'
 import type { Transcript } from './transcript.ts'
 
@@ -12,6 +14,8 @@ export interface Broken {
   isOutOfSockets?: boolean
   /** True if TLS itself failed, and will fail again. */
   isTlsFault?: boolean
+  /** What the host answered to the whole message, if that was not nothing. */
+  instead?: string
 }
 
 export type Heard = Reply | Broken
@@ -20,7 +24,14 @@ interface Waiting {
   timeoutMs: number
   what: string
   heard: (heard: Heard) => void
+  /** If it answers the message: how long a reply that decides may come after one that does not, ms. Only the former is heard. */
+  afterthoughtMs?: number | undefined
 }
+
+type Taken = NonNullable<ReturnType<ReplyReader['take']>>
+
+/** characters */
+const longestQuote = 200
 
 /**
  * Commands and replies over one socket. Replies reach their waiters in order, each within its time. A reply that nobody waits for breaks
@@ -41,6 +52,10 @@ export class SmtpDialogue {
   #what = ''
   #timer: NodeJS.Timeout | null = null
   #timerAt = Infinity
+  /** True once all of the message was written. */
+  #isContentWritten = false
+  /** The first answer to the message that does not decide. */
+  #instead: string | null = null
 
   constructor(socket: Socket, transcript: Transcript) {
     this.socket = socket
@@ -67,26 +82,30 @@ export class SmtpDialogue {
   }
 
   /** The next reply that nobody waits for yet. Never rejects. */
-  reply(timeoutMs: number, what: string): Promise<Heard> {
+  reply(timeoutMs: number, what: string, afterthoughtMs?: number): Promise<Heard> {
     return new Promise((heard) => {
       if (this.#broken) return heard(this.#broken)
-      this.#waiting.push({ timeoutMs, what, heard })
+      this.#waiting.push({ timeoutMs, what, heard, afterthoughtMs })
       if (this.#waiting.length === 1) this.allow(timeoutMs, what)
     })
   }
 
   /**
-   * Writes blocks no faster than the peer takes them, each within `blockMs`, and returns the reply, which may come before the end.
+   * Writes blocks no faster than the peer takes them, each within its time, and returns the reply that decides, which may come before
+   * the end.
    * `written`: called once the system has taken the last block.
    */
   async content(
     blocks: Iterator<Uint8Array[]>,
-    { blockMs, replyMs, written }: { blockMs: number; replyMs: number; written: () => void },
+    { block: blockMs, dot: replyMs, afterthought }: Pick<DeliveryTimeouts, 'block' | 'dot' | 'afterthought'>,
+    written: () => void,
   ): Promise<Heard & { early?: boolean }> {
     let early: Heard | null = null
     let block = blocks.next()
     let next = blocks.next()
-    const reply = this.reply(next.done ? replyMs : blockMs, 'the end of the message data')
+    this.#isContentWritten = false
+    this.#instead = null
+    const reply = this.reply(next.done ? replyMs : blockMs, 'the end of the message data', afterthought)
     for (let i = 0; !block.done; i++) {
       this.socket.cork()
       const last = next.done ? block.value.pop() : undefined
@@ -95,6 +114,7 @@ export class SmtpDialogue {
       this.socket.uncork()
       if (next.done) {
         if (i > 0) this.allow(replyMs, 'the end of the message data')
+        this.#isContentWritten = true
         break
       }
       if (i === 0) void reply.then((heard) => (early = heard))
@@ -142,6 +162,7 @@ export class SmtpDialogue {
     this.#broken = { broken: reason, category, ...more }
     this.#stopTimer()
     this.socket.destroy()
+    if (this.#waiting[0]?.afterthoughtMs !== undefined && this.#isContentWritten) this.#hearOut(this.#broken)
     for (const { heard } of this.#waiting.splice(0)) heard(this.#broken)
     this.onBroken()
   }
@@ -149,17 +170,43 @@ export class SmtpDialogue {
   readonly #onData = (chunk: Buffer): void => {
     if (this.#broken) return
     this.#reader.push(chunk)
-    for (let reply = this.#reader.take(); reply; reply = this.#reader.take()) {
-      if ('fault' in reply) return this.break(`the host's answer cannot be understood: ${reply.fault}`)
-      const next = this.#waiting.shift()
-      this.transcript.server(reply, next?.what === 'EHLO')
-      if (!next) return this.break(`the host spoke out of turn: ${reply.code} ${reply.text}`)
-      const following = this.#waiting[0]
-      if (following) this.allow(following.timeoutMs, following.what)
-      else this.#deadline = Infinity
-      next.heard(reply)
+    for (let taken = this.#reader.take(); taken; taken = this.#reader.take()) {
+      const afterthoughtMs = this.#waiting[0]?.afterthoughtMs
+      if (afterthoughtMs !== undefined && !decides(taken) && !isEndless(taken)) this.#onIndecision(taken, afterthoughtMs)
+      else if ('fault' in taken) return this.break(`the host's answer cannot be understood: ${taken.fault}`)
+      else if (!this.#give(taken)) return this.break(`the host spoke out of turn: ${taken.code} ${taken.text}`)
     }
     if (this.#reader.hasMore && this.#waiting.length === 0) this.break('the host spoke out of turn')
+  }
+
+  /** To who waits for it; false if nobody does. */
+  #give(reply: Reply): boolean {
+    const next = this.#waiting.shift()
+    this.transcript.server(reply, next?.what === 'EHLO')
+    if (!next) return false
+    const following = this.#waiting[0]
+    if (following) this.allow(following.timeoutMs, following.what)
+    else this.#deadline = Infinity
+    next.heard(reply)
+    return true
+  }
+
+  /** The host has answered the message with what does not decide, but may still do so. */
+  #onIndecision(taken: Taken, afterthoughtMs: number): void {
+    this.transcript.note(quoted(taken))
+    if (!this.#isContentWritten || this.#instead !== null) return
+    this.#instead = quoted(taken)
+    this.allow(afterthoughtMs, 'the end of the message data')
+  }
+
+  /** The connection is gone while the message waits for its answer: the line that was not ended counts. */
+  #hearOut(broken: Broken): void {
+    this.#reader.push(lineEnd)
+    const taken = this.#reader.take()
+    if (taken && decides(taken)) return void this.#give(taken as Reply)
+    const instead = this.#instead ?? (taken && quoted(taken))
+    if (instead) broken.instead = instead
+    else if (this.#reader.hasBegun && broken.category === 'timeout') broken.instead = 'a reply that does not end'
   }
 
   readonly #onEnd = (): void => this.break('the host closed the connection')
@@ -190,3 +237,11 @@ export class SmtpDialogue {
     this.#timer = null
   }
 }
+
+const lineEnd = Buffer.from('\n')
+
+const decides = (taken: Taken): boolean => 'code' in taken && isDecisive(taken)
+
+const isEndless = (taken: Taken): boolean => 'fault' in taken && taken.isEndless
+
+const quoted = (taken: Taken): string => ('fault' in taken ? taken.fault : JSON.stringify(formatReply(taken).slice(0, longestQuote)))

@@ -2,7 +2,6 @@ import type { Clock } from '../clock.ts'
 import {
   unconnectedAttempt,
   type Attempt,
-  type Bounced,
   type ContentSupply,
   type DeliveryJob,
   type Outcome,
@@ -16,9 +15,10 @@ import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { ConflictError, type Database, type Statement } from '../store/database.ts'
 import type { LastingWrites } from '../store/lasting-writes.ts'
-import { withEarlierBounce, type SuppressionPolicy } from '../suppression/suppression-policy.ts'
+import type { SuppressionPolicy } from '../suppression/suppression-policy.ts'
 import type { ContentRoom, QueuedContent } from './content-room.ts'
 import { DeliveryCounts } from './delivery-counts.ts'
+import { lookBack, needsLookBack } from './look-back.ts'
 import { logOutcome } from './outcome-line.ts'
 import { holdSuspended, postpone, putBack, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
 import { recordReactions, settleAttempt, settleUntried, type Settlement } from './settle.ts'
@@ -192,9 +192,7 @@ export class Dispatch {
   async #settleAttempt(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt, more: Statement[] = []): Promise<void> {
     const endedAt = this.#services.clock.now()
     try {
-      const { outcome } = attempt
-      const isInWords = outcome.type === 'bounced' && outcome.inWords
-      const judged = isInWords ? { ...attempt, outcome: await this.#lookedBack(message, recipient, outcome) } : attempt
+      const judged = needsLookBack(attempt.outcome) ? await this.#lookedBack(message, recipient, attempt) : attempt
       const settlement = this.#settlementOf(message, recipient, judged)
       settlement.batch.push(...more)
       await this.#settle({ message, recipient, attempt: judged }, settlement)
@@ -206,11 +204,10 @@ export class Dispatch {
     }
   }
 
-  #lookedBack(message: QueuedMessage, recipient: QueuedRecipient, outcome: Bounced): Promise<Bounced> {
-    const { accountId, sandbox } = message
-    const mail = { accountId, sandbox, address: recipient.forwardPath, recipientId: recipient.id }
+  #lookedBack(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt): Promise<Attempt> {
     const { db, clock } = this.#services
-    return withEarlierBounce(outcome, mail, { db, policy: this.#settings.suppressionPolicyFor(accountId), now: clock.now() })
+    const policy = this.#settings.suppressionPolicyFor(message.accountId)
+    return lookBack(attempt, { message, recipient }, { db, policy, now: clock.now() })
   }
 
   #settlementOf(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt): Settlement {

@@ -1,16 +1,18 @@
 /** A server's reply (RFC 5321 4.2, RFC 3463). */
 export interface Reply {
-  /** 200 … 599 */
+  /** Three digits: 200 … 599 if the server keeps to the protocol. */
   code: number
   /** `5.1.1`, or null if the server gave none. */
   enhancedStatus: string | null
-  /** The text lines without codes, joined by a line feed. */
+  /** The text lines without codes, joined by a line feed; the end of a long text is cut off. */
   text: string
 }
 
-/** Bytes that are not a reply. Nothing after them can be parsed. */
-interface ReplyFault {
+/** What came instead of a reply. */
+interface NoReply {
   fault: string
+  /** True if it goes on for ever; otherwise a reply may still follow. */
+  isEndless: boolean
 }
 
 interface ReplyLine {
@@ -20,23 +22,31 @@ interface ReplyLine {
   text: string
 }
 
-/** bytes, without the line end. RFC 5321 4.5.3.1.5 allows 512; longer ones occur. */
-const longestLine = 4096
-const mostLines = 500
-/** bytes of one reply */
-const longestReply = 64 * 1024
+/** What is kept of a line, bytes. RFC 5321 4.5.3.1.5 allows 512; longer ones occur. */
+const keptOfLine = 4096
+const keptLines = 500
+/** What is kept of a reply, bytes */
+const keptOfReply = 16 * 1024
+/** bytes of one reply, kept or not */
+const longestReply = 4 * 1024 * 1024
 
 const lineFeed = 10
 const carriageReturn = 13
 const controls = /(?!\t)\p{Cc}/u
+/** Three digits that no digit follows, whatever does. RFC 5321 4.2.1 allows a space, a hyphen and the end of the line. */
+const codeAtStart = /^\s*(\d{3})(?!\d)/
+const separators = ' -:\t'
 
-/** Parses one line without its line end; null if it does not match RFC 5321 4.2.1. Control characters become `?`. */
+/** Parses one line without its line end; null if no code begins it. Control characters become `?`. */
 export function parseReplyLine(line: string): ReplyLine | null {
-  const code = Number(/^[2-5][0-9]{2}(?![^ -])/.exec(line)?.[0] ?? 0)
-  if (code === 0) return null
-  const text = line.slice(4)
-  return { code, more: line[3] === '-', text: controls.test(text) ? text.replace(new RegExp(controls, 'gu'), '?') : text }
+  const found = codeAtStart.exec(line)
+  if (!found) return null
+  const separator = line.charAt(found[0].length)
+  const text = line.slice(found[0].length + (separators.includes(separator) ? 1 : 0))
+  return { code: Number(found[1]), more: separator === '-', text: withoutControls(text) }
 }
+
+const withoutControls = (text: string): string => (controls.test(text) ? text.replace(new RegExp(controls, 'gu'), '?') : text)
 
 /** The enhanced status at the start of a text, if it fits the reply's class (RFC 2034 4). */
 export function enhancedStatusOf(code: number, text: string): string | null {
@@ -48,16 +58,17 @@ export function enhancedStatusOf(code: number, text: string): string | null {
 export const formatReply = (reply: Reply): string => `${reply.code} ${reply.text.replaceAll('\n', ' ')}`.trimEnd()
 
 /**
- * Parses replies from a server's bytes, however they are split. Accepts a bare line feed as the end of a line, because some servers send
- * that. Limits how much a server can make us hold.
+ * Parses replies from a server's bytes, however they are split and whatever stands around the codes: the code of the last line decides.
+ * Accepts a bare line feed as the end of a line. Limits how much a server can make us hold.
  */
 export class ReplyReader {
   /** Bytes not parsed yet. */
   #pending: Buffer = Buffer.alloc(0)
-  #code = 0
   #lines: string[] = []
+  /** Of the lines kept, characters. */
+  #kept = 0
+  /** Of the reply so far, bytes. */
   #size = 0
-  #fault: ReplyFault | null = null
 
   push(chunk: Buffer): void {
     this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk])
@@ -65,42 +76,60 @@ export class ReplyReader {
 
   /** True if bytes arrived after the replies already taken. */
   get hasMore(): boolean {
-    return this.#pending.length > 0 || this.#lines.length > 0
+    return this.#pending.length > 0 || this.#size > 0
   }
 
-  /** The next reply; null until it is complete. After a fault, returns that fault every time. */
-  take(): Reply | ReplyFault | null {
-    while (!this.#fault) {
+  /** True if the next reply has begun with a line that has a code. */
+  get hasBegun(): boolean {
+    return this.#lines.length > 0
+  }
+
+  /** The next reply, or what came instead; null until it is complete. */
+  take(): Reply | NoReply | null {
+    for (;;) {
       const end = this.#pending.indexOf(lineFeed)
-      if ((end === -1 ? this.#pending.length : end) > longestLine + 1) return this.#fail('a line of the reply is too long')
-      if (end === -1) return null
-      const bytes = this.#pending.subarray(0, end > 0 && this.#pending[end - 1] === carriageReturn ? end - 1 : end)
+      if (this.#size + (end === -1 ? this.#pending.length : end) > longestReply) return { fault: 'the reply does not end', isEndless: true }
+      if (end === -1) {
+        this.#cutPending()
+        return null
+      }
+      const bytes = this.#pending.subarray(0, Math.min(keptOfLine, end > 0 && this.#pending[end - 1] === carriageReturn ? end - 1 : end))
       this.#pending = this.#pending.subarray(end + 1)
-      const reply = this.#takeLine(bytes)
-      if (reply) return reply
+      this.#size += end + 1
+      const taken = this.#takeLine(bytes.toString())
+      if (taken) return taken
     }
-    return this.#fault
   }
 
-  #takeLine(bytes: Buffer): Reply | ReplyFault | null {
-    const line = parseReplyLine(bytes.toString())
-    if (!line) return this.#fail(`not a reply: ${JSON.stringify(bytes.toString('latin1', 0, 100))}`)
-    if (this.#lines.length > 0 && line.code !== this.#code) return this.#fail('the lines of one reply have different codes')
-    this.#code = line.code
-    this.#lines.push(line.text)
-    this.#size += bytes.length
-    if (this.#lines.length > mostLines || this.#size > longestReply) return this.#fail('the reply is too long')
-    if (line.more) return null
+  /** Of an unfinished line only the beginning is of use. */
+  #cutPending(): void {
+    if (this.#pending.length <= keptOfLine) return
+    this.#size += this.#pending.length - keptOfLine
+    this.#pending = Buffer.from(this.#pending.subarray(0, keptOfLine))
+  }
+
+  #takeLine(bytes: string): Reply | NoReply | null {
+    const line = parseReplyLine(bytes)
+    if (!line) {
+      if (bytes.trim() === '') return null
+      if (!this.hasBegun) return { fault: `not a reply: ${JSON.stringify(bytes.slice(0, 100))}`, isEndless: false }
+    }
+    // A line without a code in the middle of a reply is a part of its text.
+    this.#keep(line?.text ?? withoutControls(bytes))
+    if (!line || line.more) return null
+    const { code } = line
     const text = this.#lines.length === 1 ? line.text : this.#lines.join('\n')
+    const begin = this.#lines.find((each) => enhancedStatusOf(code, each)) ?? line.text
+    const enhancedStatus = enhancedStatusOf(code, begin)
     this.#lines = []
+    this.#kept = 0
     this.#size = 0
-    return { code: line.code, enhancedStatus: enhancedStatusOf(line.code, text), text }
+    return { code, enhancedStatus, text }
   }
 
-  #fail(fault: string): ReplyFault {
-    this.#fault = { fault }
-    this.#pending = Buffer.alloc(0)
-    this.#lines = []
-    return this.#fault
+  #keep(text: string): void {
+    if (this.#lines.length === keptLines || this.#kept > keptOfReply) return
+    this.#lines.push(text)
+    this.#kept += text.length
   }
 }

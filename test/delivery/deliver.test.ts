@@ -1,11 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { Attempt } from '../../src/delivery/attempt.ts'
+import type { Attempt, Deferred } from '../../src/delivery/attempt.ts'
 import { ContentRequests, type ContentAnswer } from '../../src/delivery/content-requests.ts'
 import type { AddedField } from '../../src/message/added-field.ts'
 import { fakeResolver } from '../support/fake-resolver.ts'
 import { contentOf, jobOf, linesOf, testDelivery, testMx } from '../support/delivery-fixture.ts'
-import type { FakeMx, MxAction, MxHooks } from '../support/fake-mx.ts'
+import type { FakeMx, MxAction, MxHooks, MxSession } from '../support/fake-mx.ts'
 import { smugglingSequences } from '../support/smuggling-sequences.ts'
 
 /** `deferred other`, `bounced soft policy`, `delivered` */
@@ -169,7 +169,11 @@ describe('recipients of one job', () => {
 
 describe('what a host may do at each phase', () => {
   const both = ['PIPELINING', 'none'] as const
-  const long = { line: `raw:220-${'x'.repeat(10_000_000)}`, reply: `raw:${'250-x\r\n'.repeat(100_000)}` }
+  const long = {
+    line: `raw:220-${'x'.repeat(10_000_000)}`,
+    reply: `raw:${'250-x\r\n'.repeat(1_000_000)}`,
+    lines: `raw:${'250-x\r\n'.repeat(600)}250 end\r\n`,
+  }
   const phases: [keyof MxHooks, MxAction | keyof typeof long, string][] = [
     ['banner', '554 5.7.1 go away', 'deferred policy'],
     ['banner', '421 4.3.2 busy', 'deferred other'],
@@ -179,7 +183,7 @@ describe('what a host may do at each phase', () => {
     ['banner', 'raw:220 early\r\n250 too early\r\n', 'deferred other'],
     ['banner', 'line', 'deferred other'],
     ['ehlo', '421 4.3.2 busy', 'deferred other'],
-    ['ehlo', '550 5.7.1 bad name', 'bounced soft policy'],
+    ['ehlo', '550 5.7.1 bad name', 'deferred policy'],
     ['ehlo', 'close', 'deferred other'],
     ['ehlo', 'reply', 'deferred other'],
     ['mail', '421 4.7.0 slow down', 'deferred policy'],
@@ -191,7 +195,9 @@ describe('what a host may do at each phase', () => {
     ['rcpt', '550 5.1.1 unknown', 'bounced hard invalid_recipient'],
     ['rcpt', '450 4.2.0 greylisted', 'deferred policy'],
     ['rcpt', 'close', 'deferred other'],
-    ['rcpt', 'raw:250\0\x01\x02\r\n', 'deferred other'],
+    ['rcpt', 'raw:250\0\x01\x02\r\n', 'delivered'],
+    ['rcpt', 'raw:250-first\r\n550 5.1.1 unknown\r\n', 'bounced hard invalid_recipient'],
+    ['rcpt', `550 5.1.1 ${'x'.repeat(5000)}`, 'bounced hard invalid_recipient'],
     ['rcpt', 'raw:nonsense\r\n', 'deferred other'],
     ['data', '421 4.7.0 closing', 'deferred policy'],
     ['data', '554 5.7.1 no', 'bounced soft policy'],
@@ -204,6 +210,19 @@ describe('what a host may do at each phase', () => {
     ['dot', '554 5.7.1 spam', 'bounced soft policy'],
     ['dot', '451 4.7.1 later', 'deferred policy'],
     ['dot', '354 again', 'deferred other'],
+    ['dot', '600 what', 'deferred other'],
+    ['dot', 'raw:taken\r\n', 'deferred other'],
+    ['dot', 'reply', 'deferred other'],
+    ['dot', 'raw: 250 taken\r\n', 'delivered'],
+    ['dot', 'raw:\r\n250 taken\r\n', 'delivered'],
+    ['dot', 'raw:taken\r\n250 taken\r\n', 'delivered'],
+    ['dot', 'raw:354 go on\r\n250 taken\r\n', 'delivered'],
+    ['dot', '250OK', 'delivered'],
+    ['dot', '250:', 'delivered'],
+    ['dot', '250\ttaken', 'delivered'],
+    ['dot', 'raw:250-first\r\n251 last\r\n', 'delivered'],
+    ['dot', 'raw:250-first\r\n550 5.7.1 no\r\n', 'bounced soft policy'],
+    ['dot', 'lines', 'delivered'],
     ['dot', 'close', 'deferred other'],
     ['dot', 'reset', 'deferred other'],
     ['dot', { reply: '250 2.0.0 taken', end: 'reset' }, 'delivered'],
@@ -214,11 +233,11 @@ describe('what a host may do at each phase', () => {
   it.each(phases.flatMap((row) => both.map((mode) => [...row, mode] as const)))(
     '%s: %j → %s (%s)',
     async (phase, action, expected, mode) => {
-      const done = action === 'line' || action === 'reply' ? long[action] : action
+      const done = action === 'line' || action === 'reply' || action === 'lines' ? long[action] : action
       const mx = await testMx({ extensions: mode === 'none' ? ['DSN'] : ['PIPELINING', 'DSN'], on: { [phase]: () => done } })
-      const results = await testDelivery([mx]).deliver()
+      const results = await testDelivery([mx], { timeouts: { afterthought: 40 } }).deliver()
       expect(results.map((result) => told(result as Attempt))).toEqual([expected])
-      expect(mx.messages).toHaveLength(expected === 'delivered' ? 1 : 0)
+      if (phase !== 'dot') expect(mx.messages).toHaveLength(expected === 'delivered' ? 1 : 0)
     },
   )
 
@@ -234,6 +253,25 @@ describe('what a host may do at each phase', () => {
     const attempt = await testDelivery([mx], { timeouts: { [timeout]: 40 } }).attempt()
     expect(told(attempt)).toBe('deferred timeout')
     expect((attempt.outcome as { reason: string }).reason).toMatch(/time-out/)
+  })
+
+  it.each<[MxAction, boolean | undefined]>([
+    ['raw:250-first\r\n', true],
+    ['raw:\r\n', undefined],
+    ['354 go on', true],
+    [{ reply: 'taken', end: 'close' }, true],
+    [{ reply: '250-first', end: 'close' }, undefined],
+    [{ reply: '', end: 'reset' }, undefined],
+  ])('%j to the message is an answer that is none, unless it is silence: %s', async (action, isUnclear) => {
+    const mx = await testMx({ on: { dot: () => action } })
+    const { outcome } = await testDelivery([mx], { timeouts: { dot: 100, afterthought: 40 } }).attempt()
+    expect(outcome).toMatchObject({ type: 'deferred', reply: null })
+    expect([(outcome as Deferred).isUnclear, (outcome as Deferred).reason.startsWith('4.5.0 ')]).toEqual([isUnclear, isUnclear === true])
+  })
+
+  it('an answer to the message counts without the end of its line', async () => {
+    const mx = await testMx({ on: { dot: () => 'raw:250 taken' } })
+    expect(told(await testDelivery([mx], { timeouts: { dot: 100 } }).attempt())).toBe('delivered')
   })
 
   it('a host that sends a byte now and then does not stretch the time', async () => {
@@ -276,6 +314,48 @@ describe('what a host may do at each phase', () => {
   })
 })
 
+describe('one message too many for a connection', () => {
+  const refusals: [keyof MxHooks, string][] = [
+    ['mail', '503 5.5.1 Sender already specified'],
+    ['mail', '500 5.5.1 Unrecognised command'],
+    ['mail', '421 4.7.0 one message only'],
+    ['rcpt', '503 5.5.1 Bad sequence of commands'],
+    ['rcpt', '421 4.7.0 one recipient only'],
+    ['data', '554 5.5.0 one message only'],
+    ['data', '421 4.7.0 one message only'],
+    ['rset', '503 5.5.1 Bad sequence of commands'],
+    ['rset', '550 no'],
+    ['rset', 'close'],
+  ]
+  const both = ['PIPELINING', 'none'] as const
+
+  it.each(refusals.flatMap((row) => both.map((mode) => [...row, mode] as const)))(
+    'goes over a new one at once: %s %s (%s)',
+    async (phase, reply, mode) => {
+      // RSET is sent only after a refused recipient.
+      const isSecond = ({ commands }: MxSession): boolean => commands.filter((command) => command.startsWith('MAIL')).length > 1
+      const on: MxHooks =
+        phase === 'rset'
+          ? { rset: () => reply, rcpt: (address) => (address.startsWith('no') ? '550 5.1.1 no' : undefined) }
+          : { [phase]: (...args: unknown[]) => (isSecond(args.at(-1) as MxSession) ? reply : undefined) }
+      const mx = await testMx({ on, extensions: mode === 'none' ? [] : ['PIPELINING'] })
+      const [first, ...others] = await testDelivery([mx]).deliver(
+        jobOf({ to: ['no@example.com', 'b@example.com', 'c@example.com', 'd@example.com'] }),
+      )
+      expect(told(first as Attempt)).toBe(phase === 'rset' ? 'bounced hard invalid_recipient' : 'delivered')
+      expect(others.map((result) => told(result as Attempt))).toEqual(['delivered', 'delivered', 'delivered'])
+    },
+  )
+
+  it('is deferred, and the others too, if a new connection takes none either', async () => {
+    const mx = await testMx({ on: { mail: (_, __, { number }) => (number > 1 ? '503 bad sequence of commands' : undefined) } })
+    const delivery = testDelivery([mx], { limits: { messagesPerConnection: 1 } })
+    const results = await delivery.deliver(jobOf({ to: ['a@example.com', 'b@example.com', 'c@example.com'] }))
+    expect(results.map((result) => told(result as Attempt))).toEqual(['delivered', 'deferred other', 'deferred other'])
+    expect(mx.sessions).toHaveLength(3)
+  })
+})
+
 describe('several hosts', () => {
   const pair = async (first: MxHooks, second: MxHooks = {}) => {
     const one = await testMx({ on: first })
@@ -289,6 +369,8 @@ describe('several hosts', () => {
     ['ehlo', '550 no'],
     ['mail', '421 busy'],
     ['mail', '451 later'],
+    ['mail', '503 bad sequence of commands'],
+    ['rcpt', '502 not implemented'],
     ['rcpt', '421 busy'],
     ['data', '421 busy'],
     ['rcpt', 'reset'],
@@ -332,9 +414,9 @@ describe('several hosts', () => {
     expect((attempt.outcome as { reason: string }).reason).toMatch(/ECONNREFUSED/)
   })
 
-  it('all may refuse us for good, which is a bounce; one that is only busy keeps the mail', async () => {
-    expect(told(await (await pair({ ehlo: () => '554 no' }, { ehlo: () => '554 no' })).delivery.attempt())).toBe('bounced soft reputation')
-    expect(told(await (await pair({ banner: () => '421 busy' }, { ehlo: () => '554 no' })).delivery.attempt())).toBe('deferred other')
+  it('all may take no mail, which is a bounce; one that refuses us or is only busy keeps the mail', async () => {
+    expect(told(await (await pair({ ehlo: () => '554 no' }, { ehlo: () => '554 no' })).delivery.attempt())).toBe('deferred reputation')
+    expect(told(await (await pair({ banner: () => '421 busy' }, { banner: () => '521 never' })).delivery.attempt())).toBe('deferred other')
     expect(told(await (await pair({ banner: () => '521 never' }, { banner: () => '521 never' })).delivery.attempt())).toBe(
       'bounced hard invalid_recipient',
     )

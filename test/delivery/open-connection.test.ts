@@ -147,8 +147,7 @@ describe('TLS that fails', () => {
   it('leaves what is refused in plain text too refused, and TLS to be tried first again', async () => {
     const mx = await testMx({ tls: certificate, on: { ehlo: () => '550 5.7.1 Not you' } })
     const delivery = testDelivery([mx])
-    for (const at of [start, start + minute])
-      expect(await delivery.attempt(jobOf({ at }))).toMatchObject({ outcome: { type: 'bounced', hard: false } })
+    for (const at of [start, start + minute]) expect(await delivery.attempt(jobOf({ at }))).toMatchObject({ outcome: { type: 'deferred' } })
     mx.on = { ehlo: (_, { tls }) => (tls ? '550 5.7.1 Not you' : undefined) }
     expect(await delivery.attempt(jobOf({ at: start + 2 * minute }))).toMatchObject({ outcome: { type: 'delivered' }, tls: null })
   })

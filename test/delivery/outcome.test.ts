@@ -45,8 +45,9 @@ describe('one reply', () => {
     ['banner', '521 5.7.1 your address is blocked', 'deferred policy elsewhere'],
     ['banner', '521 host takes no mail', 'bounced hard invalid_recipient next'],
     ['banner', '421 4.3.2 too busy', 'deferred other next'],
-    ['ehlo', '550 5.7.1 bad HELO', 'bounced soft policy next'],
-    ['ehlo', '504 5.5.2 need a name', 'bounced soft policy next'],
+    ['ehlo', '550 5.7.1 bad HELO', 'deferred policy next'],
+    ['ehlo', '504 5.5.2 need a name', 'deferred policy next'],
+    ['ehlo', '521 host takes no mail', 'bounced hard invalid_recipient next'],
     ['starttls', '454 4.7.0 TLS not available', 'deferred policy next'],
 
     // Before RCPT it is about us, whatever the code.
@@ -86,7 +87,6 @@ describe('one reply', () => {
     ['rcpt', '550 Requested action not taken: mailbox unavailable', 'bounced soft invalid_recipient'],
     ['rcpt', '550 5.7.1 Service unavailable; client host [192.0.2.1] blocked using Spamhaus', 'bounced soft reputation'],
     ['rcpt', '554 go away', 'bounced soft policy'],
-    ['rcpt', '500 what', 'bounced soft other'],
     ['data', '554 5.5.1 no valid recipients', 'bounced soft policy'],
     ['dot', '554 5.7.1 spam', 'bounced soft policy'],
     ['dot', '554 message looks like spam', 'bounced soft content_rejected'],
@@ -103,7 +103,23 @@ describe('one reply', () => {
     ['dot', '421 closing', 'deferred other'],
     ['dot', '451 4.7.1 try later', 'deferred policy'],
 
+    // The command, or its place, is wrong: not the mail.
+    ['mail', '503 5.5.1 Sender already specified', 'deferred other next'],
+    ['mail', '500 5.5.1 Unrecognised command', 'deferred other next'],
+    ['rcpt', '500 what', 'deferred other next'],
+    ['rcpt', '503 bad sequence of commands', 'deferred other next'],
+    ['data', '502 not implemented', 'deferred other next'],
+    // What it names is wrong, or the enhanced status or the words say more.
+    ['mail', '501 5.1.7 bad sender address syntax', 'bounced soft policy'],
+    ['rcpt', '501 5.5.4 Invalid address', 'bounced soft other'],
+    ['rcpt', '504 need fully-qualified address', 'bounced soft other'],
+    ['rcpt', '503 5.7.1 not here', 'bounced soft policy'],
+    ['rcpt', '503 User unknown', 'bounced hard invalid_recipient'],
+    // Of the whole message every 5yz is a refusal.
+    ['dot', '503 5.5.1 bad sequence of commands', 'bounced soft other'],
+
     // What does not belong there is not understood.
+    ['rcpt', '600 what', 'deferred other'],
     ['banner', '250 what', 'deferred other next'],
     ['mail', '354 what', 'deferred other next'],
     ['rcpt', '354 what', 'deferred other'],
@@ -126,7 +142,10 @@ describe('one reply', () => {
     for (const phase of ['banner', 'ehlo', 'starttls', 'mail', 'rcpt', 'data', 'dot'] as const) {
       for (let code = 200; code < 600; code++) {
         const { outcome } = verdictOf(phase, { code, enhancedStatus: null, text: '' })
-        const isForGood = code >= 500 && (phase !== 'banner' || code === 521 || code === 556)
+        const isBeforeMail = phase === 'banner' || phase === 'ehlo' || phase === 'starttls'
+        const isAboutCommand = code === 500 || code === 502 || code === 503
+        const isAboutMail = isBeforeMail ? code === 521 || code === 556 : phase === 'dot' || !isAboutCommand
+        const isForGood = code >= 500 && isAboutMail
         const expected = isForGood ? 'bounced' : phase === 'dot' && code < 300 ? 'delivered' : 'deferred'
         expect(outcome.type, `${phase} ${code}`).toBe(expected)
       }

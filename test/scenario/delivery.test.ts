@@ -1,7 +1,7 @@
 import { generate } from 'selfsigned'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { FakeEntry } from '../support/fake-dns.ts'
-import { startFakeMx, type FakeMx, type FakeMxOptions, type MxHooks } from '../support/fake-mx.ts'
+import { startFakeMx, type FakeMx, type FakeMxOptions, type MxAction, type MxHooks } from '../support/fake-mx.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
@@ -33,6 +33,8 @@ async function mxHost(options: Omit<FakeMxOptions, 'host' | 'port'> = {}): Promi
   relay.dns.zone[name] = { a: [host] }
   return Object.assign(mx, { name })
 }
+
+const isSecond = (verb: string, commands: string[]): boolean => commands.filter((command) => command.startsWith(verb)).length > 1
 
 let lastDomain = 0
 function domainWith(entry: FakeEntry): string {
@@ -116,7 +118,7 @@ describe('a later attempt succeeds', () => {
     expect(seen.size).toBe(1)
   })
 
-  const once = (reply: string): (() => string | undefined) => {
+  const once = (reply: MxAction): (() => MxAction | undefined) => {
     let asked = 0
     return () => (asked++ === 0 ? reply : undefined)
   }
@@ -132,7 +134,7 @@ describe('a later attempt succeeds', () => {
     ['end of the connection instead of a greeting', () => ({ banner: once('close') })],
     ['a greeting that is not SMTP', () => ({ banner: once('raw:HTTP/1.1 400 Bad Request\r\n\r\n') })],
     ['452 to RCPT', () => ({ rcpt: once('452 4.2.2 Over quota') })],
-    ['an unknown answer to the end of data', () => ({ dot: once('799 What?') })],
+    ['an unknown answer to the end of data', () => ({ dot: once({ reply: '799 What?', end: 'close' }) })],
   ])('%s', async (_, hooks) => {
     const mx = await mxHost({ on: hooks() })
     const life = await (await sendTo(`ann@${domainAt(mx.name)}`)).reaches('deferred')
@@ -191,6 +193,53 @@ describe('a permanent answer ends it', () => {
     relay.clock.advance(secondLook)
     await (await life.reaches('bounced')).endsOnce()
     expect(await life.bounce()).toMatchObject(bounce)
+  })
+})
+
+describe('a host that breaks the protocol', () => {
+  test('at the end of the message gets one more copy at most, and the bounce says that the first may have arrived', async () => {
+    let copies = 0
+    const mx = await mxHost({ on: { dot: () => (copies++, { reply: '354 go on', end: 'close' }) } })
+    const life = await (await sendTo(`ann@${domainAt(mx.name)}`)).reaches('deferred')
+    // What fails in between does not make it forgotten.
+    const { dot } = mx.on
+    mx.on = { banner: () => '421 4.3.2 Too busy' }
+    relay.clock.advance(70_000)
+    await expect.poll(async () => (await life.attempts()).length).toBe(2)
+    mx.on = dot ? { dot } : {}
+    relay.clock.advance(hour)
+    await (await life.reaches('bounced')).endsOnce()
+    expect(copies).toBe(2)
+    const { bounce_type: type, enhanced_status: status, reason } = await life.bounce()
+    expect([type, status]).toEqual(['soft', '5.5.0'])
+    expect(reason).toMatch(
+      /broke the SMTP protocol: its answer to the message is neither yes nor no, but "354 go on"\. It may have the message/,
+    )
+  })
+
+  test.each<[string, MxHooks]>([
+    [
+      '503 to a second MAIL',
+      { mail: (_, __, { commands }) => (isSecond('MAIL', commands) ? '503 5.5.1 Sender already given' : undefined) },
+    ],
+    ['500 to a second MAIL', { mail: (_, __, { commands }) => (isSecond('MAIL', commands) ? '500 5.5.1 What?' : undefined) }],
+    ['503 to a second RCPT', { rcpt: (_, __, { commands }) => (isSecond('RCPT', commands) ? '503 5.5.1 Not now' : undefined) }],
+    ['554 to a second DATA', { data: ({ commands }) => (isSecond('DATA', commands) ? '554 5.5.0 One message only' : undefined) }],
+  ])('%s on a connection loses no mail', async (_, on) => {
+    const mx = await mxHost({ on })
+    const domain = domainAt(mx.name)
+    const to = ['ann', 'bob', 'cid', 'dan', 'eve'].map((name) => `${name}@${domain}`)
+    const id = await relay.send(to)
+    await expect.poll(async () => Object.values(await relay.recipients(id)).map(({ status }) => status)).toEqual(to.map(() => 'delivered'))
+    expect(mx.messages).toHaveLength(to.length)
+  })
+
+  test('EHLO and HELO refused are about the host: the mail waits, and is delivered once it is let in', async () => {
+    const mx = await mxHost({ on: { ehlo: () => '550 5.7.1 I do not know you' } })
+    const life = await (await sendTo(`ann@${domainAt(mx.name)}`)).reaches('deferred')
+    mx.on = {}
+    relay.clock.advance(70_000)
+    await (await life.reaches('delivered')).endsOnce()
   })
 })
 

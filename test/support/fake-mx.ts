@@ -292,7 +292,7 @@ class Conversation {
     const count = (this.#rcptCounts.get(address) ?? 0) + 1
     this.#rcptCounts.set(address, count)
     const action = this.#on.rcpt?.(address, count, this.#session) ?? (this.#mail ? '250 2.1.5 Ok' : '503 5.5.1 MAIL first')
-    if (typeof action === 'object' || action.startsWith('2')) this.#rcpt.push({ address, params })
+    if (typeof action === 'object' || /(?:^|raw:|\n)2\d\d(?!-)/.test(action)) this.#rcpt.push({ address, params })
     this.#act(action)
   }
 

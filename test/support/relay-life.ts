@@ -40,6 +40,7 @@ export async function livedRelay(): Promise<TestRelay> {
     host,
     on: {
       rcpt: (address) => replies.find(([beginning]) => address.startsWith(beginning))?.[1],
+      dot: ({ rcptTo }) => (rcptTo[0]?.startsWith('unclear') ? { reply: '354 go on', end: 'close' } : undefined),
     },
   })
   onTestFinished(() => mx.close())
@@ -276,7 +277,10 @@ async function runQueue(relay: TestRelay): Promise<void> {
     await isQuiet(relay)
   }
   await command(relay, 'queue', 'list')
+  const unclear = await relay.send('unclear@rcpt.example')
+  await reaches(relay, unclear, 'unclear@rcpt.example', 'deferred')
   clock.advance(3 * minute)
+  await reaches(relay, unclear, 'unclear@rcpt.example', 'bounced')
   // It came onto the suppression list while it waited; of the others the content is gone, and the row cannot be read.
   await reaches(relay, waiting, 'gone@rcpt.example', 'suppressed')
   await reaches(relay, lost, 'lost@rcpt.example', 'deferred')

@@ -130,6 +130,14 @@ const silenceRules: ExplanationRule[] = [
     advice: 'Check the spelling of the address.',
   },
   {
+    words: /^[45]\.5\.0 /,
+    cause:
+      'The receiving server breaks the SMTP protocol: its answer to the message says neither that it has it nor that it refuses it. ' +
+      'The recipient may have the message, so Sterna sends it once more at most.',
+    owner: 'recipient',
+    advice: 'Ask the recipient whether it arrived before you send it again, and tell the postmaster of the domain.',
+  },
+  {
     words: /^5\.4\.[46] /,
     cause: "The mail server of the recipient's domain has an address that this server does not connect to: a private one, or its own.",
     owner: 'recipient',

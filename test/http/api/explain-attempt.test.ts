@@ -50,6 +50,7 @@ test.each([
   ["4.4.3 the name servers do not even find the sender's send.shop.example, so they are not believed about x.example", 'network', /DNS/],
   ['5.1.10 the domain timeout.example accepts no mail (null MX)', 'recipient', /no mail at all/],
   ['4.4.3 no name server could resolve the MX hosts of tls.example', 'network', /DNS/],
+  ['4.5.0 mx.example (192.0.2.1) broke the SMTP protocol: its answer …', 'recipient', /may have the message/],
   ['5.4.4 no host of private.example has an address', 'recipient', /no mail server/],
   ['5.4.4 the mail hosts of x.example are at mx.x.example (10.0.0.1), which is not a public address', 'recipient', /does not connect/],
   ['5.4.6 the mail for x.example would loop back to this server', 'recipient', /does not connect/],

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import type { FairClients, FairFigures } from './fair-clients.ts'
 
-const { port, protocol, token, localAddress, seconds, clients } = workerData as FairClients
+const { port, protocol, token, strangers, localAddress, seconds, clients } = workerData as FairClients
 /** Longer than this is a failure, ms. */
 const patienceMs = 10_000
 /** Between two sessions of one client, ms. */
@@ -49,6 +49,13 @@ const sessions: Record<FairClients['protocol'], { greeting: boolean; lines: stri
   ],
 }
 
+/** A health check, the dashboard, its page to log in, a tracking link. */
+const ofStrangers: (typeof sessions)['http'] = ['/healthz', '/', '/login', '/t/c/none'].map((path) => ({
+  greeting: false,
+  lines: [`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`],
+  answers: /^HTTP\/1.1 (?!429|503)\d{3} [^]*\r\n\r\n/,
+}))
+
 /** Resolves with the next answer that is whole. */
 function answer(socket: Socket, whole: RegExp): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -85,7 +92,7 @@ const failures: string[] = []
 async function client(number: number): Promise<void> {
   for (let turn = number; performance.now() < deadline; turn++) {
     const since = performance.now()
-    const kinds = sessions[protocol]
+    const kinds = strangers ? ofStrangers : sessions[protocol]
     await session(kinds[turn % kinds.length]!).then(
       () => took.push(performance.now() - since),
       (error: Error) => failures.push(error.message),

@@ -4,6 +4,8 @@ import type { SlowAttack } from './slow-attackers.ts'
 /** Clients that behave: requests or whole SMTP sessions, each on a new connection. */
 export interface FairClients extends Pick<SlowAttack, 'port' | 'protocol'> {
   token: string
+  /** Whether they are strangers, who show no key and only ask what anybody may. */
+  strangers: boolean
   localAddress: string
   seconds: number
   clients: number

@@ -8,6 +8,8 @@ export interface SlowAttack {
   sockets: number
   /** Of this computer, taken in turn. */
   addresses: string[]
+  /** The key that all of them show; null: none. */
+  token: string | null
 }
 
 export interface SlowFigures {

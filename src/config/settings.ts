@@ -146,8 +146,8 @@ export const settings = {
   'submission.max_connections_per_address': setting(
     type.whole(1, 100_000),
     100,
-    'Concurrent SMTP connections from one client address (for IPv6: one /64). When all are taken, an idle one without a login is ' +
-      'closed for the next client.',
+    'Concurrent SMTP connections from one client address (for IPv6: one /64). When all are taken, an idle one without a login, or ' +
+      'of the account with the most, is closed for the next client.',
   ),
   'submission.trace_clients': setting(
     type.flag,

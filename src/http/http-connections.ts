@@ -3,11 +3,14 @@ import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../clock.ts'
-import { ConnectionSeats, type Crowding, type Seat, type SeatFigures } from '../connection/connection-seats.ts'
+import { ConnectionSeats, restMs, type Crowding, type Seat, type SeatFigures } from '../connection/connection-seats.ts'
 import { MinimumRate } from '../connection/minimum-rate.ts'
 import { interceptConnections, takeProxyHeader } from '../connection/take-proxy-header.ts'
+import { SternaError } from '../errors.ts'
 import { clientNetwork, networkRule } from '../ip-address.ts'
 import type { Log } from '../log.ts'
+import type { ApiContext } from './api-state.ts'
+import { clientAddressRule } from './client-address.ts'
 
 interface HttpConnectionsServices {
   clock: Clock
@@ -20,6 +23,8 @@ interface HttpConnectionsServices {
 
 interface Connection {
   seat: Seat
+  /** A trusted proxy's, which carries the requests of many. */
+  isProxy: boolean
   /** The client's address, or that of a proxy that names its client in X-Forwarded-For. */
   address: string
   /** Where to write: with TLS, after the handshake, the TLS socket. */
@@ -28,6 +33,8 @@ interface Connection {
   request: IncomingMessage | null
   /** The requests without a response yet, in order. */
   answers: Set<ServerResponse>
+  /** Bytes that the client had taken at the last look. */
+  taken: number
 }
 
 /** How many requests a client may pipeline: all that have arrived are processed at the same time. */
@@ -39,12 +46,14 @@ const [maxStrangers, maxPerNetwork] = [1_000, 100]
 
 /**
  * The connections of the HTTP ports. A client is a stranger until one of its requests on the connection had a valid key; from then on,
- * the connection keeps its place for as long as it lasts. Addresses of trusted proxies do not count as clients.
+ * the connection counts as the account's. A trusted proxy's connection counts for whoever it serves: the client or the account of the
+ * request that is being answered.
  */
 export class HttpConnections {
   readonly #seats: ConnectionSeats
   readonly #bodyRate: MinimumRate
   readonly #isProxy: (address: string) => boolean
+  readonly #clientAddress: ReturnType<typeof clientAddressRule>
   readonly #log: Log
   readonly #connections = new WeakMap<Socket, Connection>()
 
@@ -54,6 +63,7 @@ export class HttpConnections {
     this.#seats = new ConnectionSeats({ max: maxConnections, maxStrangers, maxPerNetwork, countsKnown: false }, { steady, crowded })
     this.#bodyRate = new MinimumRate(steady, { patienceMs: bodyPatienceMs })
     this.#isProxy = networkRule(trustedProxies)
+    this.#clientAddress = clientAddressRule(trustedProxies)
     this.#log = log
   }
 
@@ -85,18 +95,32 @@ export class HttpConnections {
       req.socket.destroy()
       return false
     }
-    seat.progress()
+    if (connection.isProxy) seat.serve(this.#networkBehind(connection, req))
+    else seat.progress()
     res.once('close', () => {
       answers.delete(res)
       if (connection.request === req && req.complete) connection.request = null
-      seat.progress()
+      if (connection.isProxy && answers.size === 0) seat.serve(null)
+      else seat.progress()
     })
     return true
   }
 
-  /** The request has a valid key. */
-  vouch({ socket }: IncomingMessage): void {
-    this.#connections.get(socket)?.seat.vouch()
+  /**
+   * The request has a valid key of this account.
+   * @throws SternaError `rate_limit_exceeded` if the account has too many connections; this one is closed after the answer
+   */
+  vouch({ req, res }: Pick<ApiContext, 'req' | 'res'>, accountId: string): void {
+    if (this.#connections.get(req.socket)?.seat.vouch(accountId) !== false) return
+    res.setHeader('Connection', 'close')
+    const message = `Your account has ${this.#seats.maxPerAccount} connections open, and no more are allowed. Close some, or send more requests over each.`
+    throw new SternaError('rate_limit_exceeded', message, { retryAfter: restMs / 1000 })
+  }
+
+  /** The network of the client that a proxy names; null if it names none. */
+  #networkBehind({ address }: Connection, { headers }: IncomingMessage): string | null {
+    const client = this.#clientAddress({ remoteAddress: address, forwardedFor: headers['x-forwarded-for'] as string | undefined })
+    return this.#isProxy(client) ? null : clientNetwork(client)
   }
 
   #admit(socket: Socket, handOn: () => void): void {
@@ -113,8 +137,9 @@ export class HttpConnections {
 
   /** Gives it a place, or refuses it. */
   #seat(socket: Socket, address: string, handOn: () => void): void {
-    const connection = { socket, address, request: null, answers: new Set<ServerResponse>() }
-    const seat = this.#seats.take(this.#isProxy(address) ? null : clientNetwork(address), () => sendAway(connection))
+    const isProxy = this.#isProxy(address)
+    const connection = { socket, address, isProxy, request: null, answers: new Set<ServerResponse>(), taken: 0 }
+    const seat = this.#seats.take(isProxy ? null : clientNetwork(address), () => sendAway(connection))
     if (typeof seat === 'string') return this.#refuse(socket, address, seat)
     tellAddress(socket, address)
     this.#watch(socket, Object.assign(connection, { seat }))
@@ -143,15 +168,27 @@ export class HttpConnections {
 }
 
 /** Bytes that were read but not yet consumed wait for us, like a request that has arrived completely. */
-function stateOf({ request, answers }: Connection): 'sending' | 'waiting' | 'idle' {
+function stateOf(connection: Connection): 'sending' | 'waiting' | 'idle' {
+  const { request, answers } = connection
   if (request?.complete === false) return request.readableLength > 0 ? 'waiting' : 'sending'
-  return answers.size > 0 ? 'waiting' : 'idle'
+  return answers.size > 0 && isTaking(connection) ? 'waiting' : 'idle'
 }
 
-/** Closes the connection; if the response to a request has not begun, it says why. */
+/** False if the client has taken nothing of an answer since the last look, although there is more: it then waits for itself. */
+function isTaking(connection: Connection): boolean {
+  const { socket, taken } = connection
+  connection.taken = socket.bytesWritten - socket.writableLength
+  return socket.writableLength === 0 || connection.taken > taken
+}
+
+/**
+ * Closes the connection; if the response to a request has not begun, it says why. What is being carried out gets its answer first, because
+ * a client that gets none would ask again.
+ */
 function sendAway({ socket, answers }: Pick<Connection, 'socket' | 'answers'>): void {
   const [answer] = answers
   if (!answer || answer.headersSent || socket.writableLength > 0) return void socket.destroy()
+  if (answer.req.complete) return void answer.setHeader('Connection', 'close')
   socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
   socket.destroySoon()
 }

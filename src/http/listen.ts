@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import type { HostPort } from '../config/setting-types.ts'
+import { backlog } from '../connection/connection-seats.ts'
 import { listenFault } from '../connection/listen-fault.ts'
 
 /**
@@ -8,7 +9,7 @@ import { listenFault } from '../connection/listen-fault.ts'
  */
 export async function listen(server: Server, setting: string, address: HostPort): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject).listen({ host: address.host, port: address.port }, resolve)
+  server.once('error', reject).listen({ host: address.host, port: address.port, backlog }, resolve)
   try {
     await promise
   } catch (error) {

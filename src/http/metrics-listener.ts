@@ -1,13 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Clock } from '../clock.ts'
 import type { HostPort } from '../config/setting-types.ts'
-import { interceptConnections, takeProxyHeader } from '../connection/take-proxy-header.ts'
-import { networkRule } from '../ip-address.ts'
 import type { Log } from '../log.ts'
 import { expositionType } from '../metrics/exposition.ts'
+import { HttpConnections } from './http-connections.ts'
 import { listen } from './listen.ts'
 
 interface MetricsListenerServices {
+  clock: Clock
   listen: HostPort[]
   /** Networks in CIDR notation. */
   trustedProxies: readonly string[]
@@ -21,7 +22,7 @@ export interface MetricsListener {
   stop(): Promise<void>
 }
 
-/** Connections per address: a scraper needs one or two. */
+/** A scraper needs one or two. */
 const maxConnections = 20
 const options = { headersTimeout: 5_000, requestTimeout: 5_000, keepAliveTimeout: 75_000, connectionsCheckingInterval: 1_000 }
 
@@ -31,7 +32,7 @@ const options = { headersTimeout: 5_000, requestTimeout: 5_000, keepAliveTimeout
  */
 export async function startMetricsListener(services: MetricsListenerServices): Promise<MetricsListener> {
   const servers: Server[] = []
-  const isProxy = networkRule(services.trustedProxies)
+  const connections = new HttpConnections({ ...services, maxConnections })
   const stop = async (): Promise<void> => {
     await Promise.all(
       servers.map(async (server) => {
@@ -42,12 +43,8 @@ export async function startMetricsListener(services: MetricsListenerServices): P
     )
   }
   for (const address of services.listen) {
-    const server = createServer(options, (req, res) => void answer(req, res, services))
-    server.maxConnections = maxConnections
-    interceptConnections(server, (socket, handOn) => {
-      if (!isProxy(socket.remoteAddress ?? '')) handOn()
-      else takeProxyHeader(socket, (client) => void (client !== null && handOn()))
-    })
+    const server = createServer(options, (req, res) => void (connections.begin(req, res) && answer(req, res, services)))
+    connections.watch(server)
     servers.push(server)
     try {
       await listen(server, 'metrics.listen', address)

@@ -157,7 +157,7 @@ function application(services: HttpServerServices, connections: HttpConnections,
       ctx.state.refusalForm = compatApi.refusalForm
       admit(ctx as ApiContext, services, () => authenticateKey(compatApi.tokenOf(ctx as ApiContext), services))
     }
-    if (ctx.state.submitter) connections.vouch(ctx.req)
+    if (ctx.state.submitter) connections.vouch(ctx, ctx.state.submitter.accountId)
     return next()
   })
   app.use(router.routes())

@@ -52,8 +52,9 @@ export async function openListeners(services: Services, stops: Stop[]): Promise<
   return { addresses, previews, refusedLogins }
 }
 
-const openMetrics = ({ core: { config, log, metricsPage }, version }: Services): Promise<MetricsListener> =>
+const openMetrics = ({ core: { clock, config, log, metricsPage }, version }: Services): Promise<MetricsListener> =>
   startMetricsListener({
+    clock,
     listen: config.metrics.listen,
     trustedProxies: config.trustedProxies,
     log,

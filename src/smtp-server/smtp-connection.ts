@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
-import type { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import type { SMTPServer } from 'smtp-server'
+import type { SMTPServer, SMTPServerDataStream } from 'smtp-server'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { TlsFiles } from '../certificate/server-certificates.ts'
 import type { ConnectionSeats, Seat } from '../connection/connection-seats.ts'
@@ -60,7 +59,8 @@ export class SmtpConnection<User> extends SMTPConnection {
   /** During a TLS handshake, the socket above the library's. */
   #topSocket: Socket
   /** The arriving message, until its reply. */
-  #content: Readable | null = null
+  #content: SMTPServerDataStream | null = null
+  #hasGivenWay = false
   #stopWatching = (): void => {}
 
   constructor(port: SmtpPort<User>, { socket, seat }: { socket: Socket | TLSSocket; seat: Seat }, options?: SMTPConnectionOptions | null) {
@@ -103,11 +103,12 @@ export class SmtpConnection<User> extends SMTPConnection {
     this.#deadline = setTimeout(() => this.send(421, `4.4.2 ${text}, closing the connection`), ms).unref()
   }
 
-  /** The login has succeeded. */
-  welcome(): void {
+  /** The login has succeeded; false if the account has too many connections. */
+  welcome(account: string): boolean {
+    if (!this.#seat.vouch(account)) return false
     clearTimeout(this.#deadline)
     this._socket.setTimeout(idleMs)
-    this.#seat.vouch()
+    return true
   }
 
   /** Delays the answer; a client without a delay is answered at once, without a timer. */
@@ -116,7 +117,7 @@ export class SmtpConnection<User> extends SMTPConnection {
     this.#answer = setTimeout(answer, ms).unref()
   }
 
-  take(content: Readable): Promise<Reply> {
+  take(content: SMTPServerDataStream): Promise<Reply> {
     const user = this.#user
     const transaction = user && this.#said.transaction(this.client, user)
     if (!transaction) throw new Error('DATA without login or MAIL')
@@ -140,6 +141,7 @@ export class SmtpConnection<User> extends SMTPConnection {
     this.#content = null
     this.#said.finishedMessage()
     if (this.#port.isStopping) return this.#sendAway()
+    if (this.#hasGivenWay) return this.giveWay()
     if (!isOpen(this.#port.handlers.access)) return
     clearTimeout(this.#deadline)
     this.#startDeadline()
@@ -153,9 +155,10 @@ export class SmtpConnection<User> extends SMTPConnection {
     this._socket.destroy()
   }
 
-  /** Somebody else got its seat. */
+  /** Somebody else got its seat. A message that has arrived gets its reply first, because a client that gets none sends it again. */
   giveWay(): void {
-    this.#hangUp('4.7.0 Too many connections, and yours was idle; try again later')
+    this.#hasGivenWay = true
+    if (!this.#content?.writableEnded) this.#hangUp('4.7.0 Too many connections, and yours was idle; try again later')
   }
 
   /** At once: a client that does not listen, or does not hang up, would keep the connection longer. */

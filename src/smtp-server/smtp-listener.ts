@@ -10,11 +10,12 @@ import {
   type SMTPServerSession,
 } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
-import type { Seat } from '../connection/connection-seats.ts'
+import { backlog, type Seat } from '../connection/connection-seats.ts'
 import { takeProxyHeader } from '../connection/take-proxy-header.ts'
 import { messageOf } from '../errors.ts'
 import { clientNetwork } from '../ip-address.ts'
 import type { Reply } from '../smtp/reply.ts'
+import { replyOf } from './smtp-refusal.ts'
 import { isLoginRefusal, isOpen, type SmtpHandlers } from './smtp-session.ts'
 import { SmtpConnection, loginMs, strangerIdleMs, textOf, type SmtpPort, type SmtpPortSettings } from './smtp-connection.ts'
 
@@ -38,7 +39,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
   async start(place: { host: string; port: number }): Promise<AddressInfo> {
     await new Promise<void>((resolve, reject) => {
       this.server.once('error', reject)
-      this.listen(place.port, place.host, () => {
+      this.listen({ ...place, backlog }, () => {
         this.server.off('error', reject)
         resolve()
       })
@@ -145,8 +146,8 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     if (!connection || isOpen(access)) return
     const answer = access.login(auth.password ?? '', connection.client)
     if (isLoginRefusal(answer)) return connection.answerLater(answer.delayMs, () => done(errorOf(answer.reply)))
+    if (!connection.welcome(access.accountOf(answer))) return done(errorOf(tooManyOfAccount))
     done(null, { user: answer })
-    connection.welcome()
   }
 
   override onData(content: SMTPServerDataStream, session: SMTPServerSession, done: (error: Error | null, text?: string) => void): void {
@@ -171,7 +172,9 @@ interface Guest<User> {
   connection: SmtpConnection<User> | null
 }
 
-const noSeat: Seat = { progress() {}, vouch() {}, free() {} }
+const noSeat: Seat = { progress() {}, vouch: () => true, serve() {}, free() {} }
+
+const tooManyOfAccount = replyOf(421, '4.7.0', 'Too many connections of your account, try again later')
 
 /** A refusal in the form of the library's callbacks. */
 const errorOf = (reply: Reply): Error => Object.assign(new Error(textOf(reply)), { responseCode: reply.code })

@@ -26,6 +26,8 @@ export type SmtpAccess<User> =
   | {
       /** The user with this password, or the refusal. */
       login(password: string, client: SmtpClient): User | LoginRefusal
+      /** Whose connections count together. */
+      accountOf(user: User): string
     }
   | { anyone: User }
 

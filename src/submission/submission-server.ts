@@ -86,6 +86,7 @@ function handlersFor(services: SubmissionServerServices, options: SubmissionServ
         if (isTooMany) metrics.rateLimits.failed_logins.add()
         return { reply: isTooMany ? tooManyFailures : badKey, delayMs }
       },
+      accountOf: ({ accountId }) => accountId,
     },
     mayBegin(key, _, { size }) {
       const refusal = mayStillSend(key)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ConnectionSeats, restMs, type Crowding, type Seat, type SeatLimits } from '../../src/connection/connection-seats.ts'
 
-/** A house where each step takes a ms, and everybody's name is that of the network and a number. */
+/** A house where each step takes a ms, and everybody's name is that of the network and a number; `known`: its account has its letter. */
 function house(limits: Partial<SeatLimits> = {}) {
   let now = 0
   const told: Crowding[] = []
@@ -10,7 +10,7 @@ function house(limits: Partial<SeatLimits> = {}) {
     { steady: () => now, crowded: (crowding) => told.push(crowding) },
   )
   const inside = new Map<string, Seat>()
-  const steps: Record<string, (who: string) => string | void> = {
+  const steps: Record<string, (who: string, what?: string) => string | void> = {
     comes(name) {
       const left: string[] = []
       const before = [...inside.keys()]
@@ -24,7 +24,12 @@ function house(limits: Partial<SeatLimits> = {}) {
       return before.find((other) => !inside.has(other)) ?? 'in'
     },
     does: (name) => inside.get(name)?.progress(),
-    known: (name) => inside.get(name)?.vouch(),
+    known(name) {
+      if (inside.get(name)?.vouch(name.replace(/\d+$/, '')) !== false) return
+      steps['leaves']!(name)
+      return 'account_full'
+    },
+    serves: (name, whom) => inside.get(name)?.serve(whom === 'nobody' ? null : (whom ?? null)),
     leaves(name) {
       inside.get(name)?.free()
       inside.delete(name)
@@ -37,9 +42,9 @@ function house(limits: Partial<SeatLimits> = {}) {
     /** Of each that comes: `in`, or who had to leave for it, or why there was no seat. */
     run(story: string): string[] {
       return story.split(', ').flatMap((step) => {
-        const [who = '', what = ''] = step.split(' ')
+        const [who = '', what = '', whom] = step.split(' ')
         now++
-        return steps[what]!(who) ?? []
+        return steps[what]!(who, whom) ?? []
       })
     },
   }
@@ -68,10 +73,22 @@ describe('who has to give way', () => {
     ['nobody of a network with no more than it would have itself', { max: 2 }, 'a1 comes, b1 comes, c1 comes', ['in', 'in', 'full']],
     ['one of those where all have rested', { max: 2 }, `a1 comes, b1 comes, ${rest}, a1 does, c1 comes`, ['in', 'in', 'b1']],
     [
-      'nobody who is known',
+      'the idlest of the account that has the most, also where it has done something since',
+      {},
+      'a1 comes, a1 known, a2 comes, a2 known, b1 comes, b1 known, c1 comes, c1 known, a1 does, a2 does, d1 comes',
+      ['in', 'in', 'in', 'in', 'a1'],
+    ],
+    [
+      'one that is known where nobody has more than one, after a rest',
       { max: 2 },
-      `a1 comes, a1 known, a2 comes, ${rest}, b1 comes, c1 comes, b1 known, c1 comes`,
-      ['in', 'in', 'a2', 'full', 'full'],
+      `a1 comes, a1 known, b1 comes, b1 known, c1 comes, ${rest}, b1 does, c1 comes`,
+      ['in', 'in', 'full', 'a1'],
+    ],
+    [
+      'nobody who is known, once strangers have a quarter',
+      {},
+      `a1 comes, a1 known, a2 comes, a2 known, b1 comes, b1 known, x1 comes, y1 comes, ${rest}, y1 comes`,
+      ['in', 'in', 'in', 'in', 'full', 'x1'],
     ],
     [
       'a stranger where there are as many as may be, though others are known',
@@ -111,9 +128,15 @@ describe('a network with all the seats it may have', () => {
       ['in', 'in', 'network_full', 'in'],
     ],
     [
-      'gives none of those that are known',
+      'gives that of the account that fills it',
       { maxPerNetwork: 2 },
       `a1 comes, a2 comes, a1 known, a2 known, ${rest}, a3 comes`,
+      ['in', 'in', 'a1'],
+    ],
+    [
+      'gives none of those that are known and elsewhere',
+      { max: 8, maxPerNetwork: 1 },
+      `a1 comes, a1 known, b1 comes, b1 known, ${rest}, a2 comes`,
       ['in', 'in', 'network_full'],
     ],
     [
@@ -132,6 +155,58 @@ describe('a network with all the seats it may have', () => {
   ])('%s', (_what, limits, story, outcomes) => {
     expect(house(limits).run(story)).toEqual(outcomes)
   })
+})
+
+describe('an account', () => {
+  test.each<[what: string, limits: Partial<SeatLimits>, story: string, outcomes: string[]]>([
+    ['has at most half of all seats', {}, 'a1 comes, a1 known, a2 comes, a2 known, a3 comes, a3 known', ['in', 'in', 'in', 'account_full']],
+    [
+      'gives its own idlest seat for a newcomer of its own',
+      {},
+      `a1 comes, a1 known, a2 comes, a2 known, ${rest}, a1 does, a3 comes, a3 known, a4 comes`,
+      ['in', 'in', 'in', 'in'],
+    ],
+    ['is asked again on each request', {}, 'a1 comes, a1 known, a1 known, a2 comes, a2 known, a1 known', ['in', 'in']],
+  ])('%s', (_what, limits, story, outcomes) => {
+    expect(house(limits).run(story)).toEqual(outcomes)
+  })
+
+  test('with half of all seats loses the idle one', () => {
+    const { run, inside } = house()
+    run(`a1 comes, a1 known, a2 comes, a2 known, ${rest}, a1 does, a3 comes, a3 known`)
+    expect([...inside.keys()]).toEqual(['a1', 'a3'])
+  })
+})
+
+describe("a proxy's connection", () => {
+  test('counts for whoever it serves', () => {
+    const { run } = house()
+    run('proxy1 comes, proxy1 serves x, proxy2 comes, proxy2 serves x, proxy3 comes, proxy3 serves y, proxy4 comes')
+    expect(run('b1 comes')).toEqual(['proxy1'])
+  })
+
+  test('counts for no account once the request is answered', () => {
+    const { run } = house()
+    run('proxy1 comes, proxy1 known, proxy1 serves nobody, proxy2 comes, proxy2 known, proxy2 serves nobody')
+    expect(run('proxy3 comes, proxy3 known')).toEqual(['in'])
+  })
+})
+
+test('whoever comes from many networks with one key shuts nobody out, and strangers shut out no account', () => {
+  const { run, inside } = house({ max: 400, maxPerNetwork: 40, countsKnown: false })
+  const places = [...'abcdefghijklmnopqrst']
+  const count = (pattern: RegExp): number => [...inside.keys()].filter((name) => pattern.test(name)).length
+  run('app1 comes, app1 known, shop1 comes, shop1 known')
+  for (let i = 0; i < 2_000; i++) {
+    run(`key${i} comes, key${i} known`)
+    if (i % 50 === 0) run(`${places[(i / 50) % 20]}x${i} comes`)
+  }
+  expect(count(/^key/)).toBe(200)
+  run(Array.from({ length: 4_000 }, (_, i) => `${places[i % 20]}${places[i % 3]}y${i} comes`).join(', '))
+  expect(inside.size).toBe(400)
+  expect(count(/^key/)).toBe(200)
+  expect(count(/^(app|shop)1$/)).toBe(2)
+  expect(run('new1 comes, new1 known')[0]).toMatch(/y\d+$/)
 })
 
 test('a hundred idle strangers behind one address shut out nobody else behind it', () => {

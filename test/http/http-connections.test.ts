@@ -124,22 +124,107 @@ test.each([
   await busy.answered(/200 OK/)
 })
 
-test('a connection with a valid key keeps its place, and so does a stream of events that tells nothing for long', async () => {
-  const { api, client, stream } = await start({ maxConnections: 2 })
+test('strangers take no connection with a valid key, nor a stream of events that tells nothing for long', async () => {
+  const { api, client, stream } = await start({ maxConnections: 4 })
   const token = await api.token()
   const known = (await client()).write(get('/api/nothing', token))
   await known.answered(/404 Not Found/)
   const reader = (await client()).write(get('/api/stream', token))
   stream.write('begun')
   await reader.answered(/begun/)
+  const strangers = [await client(), await client()]
   for (let minute = 0; minute < 10; minute++) {
     api.clock.advance(60_000)
-    expect(await (await client()).write(get('/healthz')).untilClosed()).toBe('')
+    strangers.push((await client()).write(get('/healthz')))
+    await strangers.at(-1)!.answered(/200 OK/)
+    await strangers.shift()!.untilClosed()
   }
   stream.write('at last')
   await reader.answered(/at last/)
   known.write(get('/api/nothing', token))
   await known.answered(/404 Not Found/)
+})
+
+test('one key gets half of all connections, however many addresses it comes from, and is told so', async () => {
+  const { api, client } = await start({ maxConnections: 4, trustedProxies: ['127.0.0.0/8'] })
+  const token = await api.token()
+  const from = async (address: string): Promise<Client> =>
+    (await client()).write(`PROXY TCP4 ${address} 192.0.2.1 1 2\r\n${get('/api/nothing', token)}`)
+  for (const address of ['198.51.100.1', '198.51.100.2']) await (await from(address)).answered(/404 Not Found/)
+  const third = await from('198.51.100.3')
+  expect(await third.untilClosed()).toMatch(
+    /429 Too Many Requests[^]*Connection: close[^]*Your account has 2 connections open, and no more are allowed/,
+  )
+  const other = (await client()).write(get('/api/nothing', await api.token({ account: 'other' })))
+  await other.answered(/404 Not Found/)
+})
+
+test('where all connections are taken, the account with the most gives its idlest to a newcomer', async () => {
+  const { api, client } = await start({ maxConnections: 4 })
+  const token = await api.token()
+  const idle = (await client()).write(get('/api/nothing', token))
+  await idle.answered(/404 Not Found/)
+  const busy = (await client()).write(get('/api/nothing', token))
+  await busy.answered(/404 Not Found/)
+  for (const account of ['other', 'third']) {
+    const held = (await client()).write(get('/api/nothing', await api.token({ account })))
+    await held.answered(/404 Not Found/)
+  }
+  await (await client()).write(get('/healthz')).answered(/200 OK/)
+  await idle.untilClosed()
+  busy.write(get('/api/nothing', token))
+  await busy.answered(/404 Not Found/)
+})
+
+test('a request that is being carried out is answered before its connection is given away', async () => {
+  const { api, client, begin, entered } = await start({ maxConnections: 1 })
+  const held = (await client()).write(post('/later', 3, '"x"'))
+  await expect.poll(entered).toBe(1)
+  api.clock.advance(restMs)
+  await (await client()).write(get('/healthz')).answered(/200 OK/)
+  expect(held.closed).toBe(false)
+  begin()
+  expect(await held.untilClosed()).toMatch(/200 OK[^]*Connection: close[^]*"length":1/)
+})
+
+test('who takes nothing of an answer is idle, however much is left of it', async () => {
+  const { api, client, stream, port } = await start({ maxConnections: 4 })
+  fakeIntervals()
+  const token = await api.token()
+  const stuck = connect({ host: '127.0.0.1', port }).on('error', () => {})
+  onTestFinished(() => void stuck.destroy())
+  stuck.write(get('/api/stream', token))
+  const known = (await client()).write(get('/api/nothing', token))
+  await known.answered(/404 Not Found/)
+  for (let megabyte = 0; megabyte < 64; megabyte++) stream.write(Buffer.alloc(1024 * 1024))
+  let left = Infinity
+  await look(api, 3, () => expect.poll(() => stream.writableLength === left || ((left = stream.writableLength), false)).toBe(true))
+  known.write(get('/api/nothing', token))
+  await known.answered(/404 Not Found/)
+  await (await client()).write(get('/api/nothing', token)).answered(/404 Not Found/)
+  const closed = new Promise((resolve) => stuck.once('close', resolve))
+  stuck.resume()
+  await closed
+  expect(known.closed).toBe(false)
+})
+
+test("a proxy's connection counts for the client that it names, and for an account only during a request", async () => {
+  const { api, client, received } = await start({ maxConnections: 4, trustedProxies: ['127.0.0.0/8'] })
+  const idle = []
+  for (let i = 0; i < 3; i++) {
+    const pooled = (await client()).write(get('/api/nothing', await api.token()))
+    await pooled.answered(/404 Not Found/)
+    idle.push(pooled)
+  }
+  // One client behind the proxy is slow on two of its connections.
+  for (const pooled of idle.slice(0, 2)) {
+    const before = received()
+    pooled.write(post('/form', 9_000, '"').replace('Host: x', 'Host: x\r\nX-Forwarded-For: 198.51.100.1'))
+    await expect.poll(received).toBe(before + 1)
+  }
+  await client()
+  await (await client()).write(get('/healthz')).answered(/200 OK/)
+  expect(idle.map(({ closed }) => closed)).toEqual([true, false, false])
 })
 
 test('a wrong key makes nobody known', async () => {

@@ -327,7 +327,6 @@ describe('limits', async () => {
     await first.command('STARTTLS')
     await first.startTls()
     for (const client of [first, await crowded.connect({ tls: true }), await crowded.connect()]) await client.login('good')
-    crowded.clock.advance(restMs)
     const refused = await crowded.connect({ greeting: false })
     expect((await refused.reply()).last).toBe('421 4.7.0 Too many connections from your address')
     await expect(crowded.connect({ tls: true })).rejects.toThrow()
@@ -340,9 +339,43 @@ describe('limits', async () => {
   test('on all connections', async () => {
     const full = await startTestSubmissionServer({ maxConnections: 1 })
     await full.login()
-    full.clock.advance(restMs)
     const refused = await full.connect({ greeting: false })
     expect((await refused.reply()).last).toBe('421 4.7.0 Too many connections, try again later')
+  })
+
+  test('on connections of one account: another gets in, and one of its own only for one that is idle', async () => {
+    const half = await startTestSubmissionServer({ maxConnections: 4 })
+    half.addKey('other', { accountId: 'acc_2' })
+    const idle = await half.login()
+    const busy = await half.login()
+    const third = await half.connect()
+    await third.command('EHLO client.example')
+    expect((await third.login('good')).last).toBe('421 4.7.0 Too many connections of your account, try again later')
+    await third.untilClosed()
+    const other = await half.login('other')
+    half.clock.advance(restMs)
+    for (const client of [busy, other]) expect((await client.command('NOOP')).code).toBe(250)
+    const fourth = await half.login()
+    expect(await idle.untilClosed()).toMatch(/^421 4\.7\.0 Too many connections, and yours was idle/)
+    for (const client of [fourth, busy, other]) expect((await client.send(message)).code).toBe(250)
+  })
+
+  test('on those who wait for a reply to their message: it comes before they give way', async () => {
+    const full = await startTestSubmissionServer({ maxConnections: 1 })
+    const stored = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    full.door.before = () => {
+      begun.resolve()
+      return stored.promise
+    }
+    const waiting = await full.login()
+    const reply = waiting.send(message)
+    await begun.promise
+    full.clock.advance(restMs)
+    await full.connect()
+    stored.resolve()
+    expect((await reply).code).toBe(250)
+    expect(await waiting.untilClosed()).toMatch(/^421 4\.7\.0 Too many connections, and yours was idle/)
   })
 
   test('on clients that were turned away and go on talking', async () => {

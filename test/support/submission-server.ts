@@ -127,9 +127,9 @@ export async function startTestSubmissionServer(options: Partial<SubmissionServe
       return client
     },
     /** Connected and logged in. */
-    async login(): Promise<SmtpClient> {
+    async login(key = 'good'): Promise<SmtpClient> {
       const client = await this.connect()
-      await client.login('good')
+      await client.login(key)
       return client
     },
   }

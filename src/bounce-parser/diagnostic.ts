@@ -22,6 +22,9 @@ const introduced = new RegExp(
   ].join('|'),
   'i',
 )
+/** Beside the phase, as in `(in reply to RCPT TO command) 550 …` and `… 550 (in reply to RCPT TO)`. */
+const codeBesidePhase =
+  /\b(?:RCPT|RCPT TO|MAIL|MAIL FROM|DATA|BDAT|EHLO|HELO)(?: command| phase| stage)?[\])]?[\s:,.-]{1,4}([245][0-5]\d)(?=[- ])|\b([245][0-5]\d),? \(?(?:in (?:reply|response) to|after|during) (?:the )?(?:RCPT|MAIL|DATA|end of DATA|EHLO|HELO)\b/i
 const codeBeforeEnhanced = /\b([245])[0-5]\d[- ]{1,3}(?=#?\1\.\d{1,3}\.\d{1,3}\b)/
 /** The enhanced status after the code: `550 5.1.1`, `550-'5.1.1`. */
 const enhancedBehindCode = /\b([245])[0-5]\d[- '"(#]{1,4}(\1\.\d{1,3}\.\d{1,3})(?![\d.]*\d)/
@@ -31,7 +34,8 @@ const enhanced = /(?:^|[^\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.]*\d)/
 /** Parses what a mail system said. The enhanced status must be of the same class as the reply code. */
 export function parseDiagnostic(said: string): Diagnostic {
   const text = said.replace(diagnosticType, '').replace(/\s+/g, ' ').trim().replace(introduced, '')
-  const found = quotedCode.exec(text)?.[1] ?? codeBeforeEnhanced.exec(text)?.[0]
+  const beside = codeBesidePhase.exec(text)
+  const found = quotedCode.exec(text)?.[1] ?? beside?.[1] ?? beside?.[2] ?? codeBeforeEnhanced.exec(text)?.[0]
   const code = found === undefined ? null : parseInt(found, 10)
   const enhancedStatus = enhancedBehindCode.exec(text)?.[2] ?? enhanced.exec(text)?.[1] ?? null
   const contradicts = code !== null && enhancedStatus !== null && enhancedStatus[0] !== String(code)[0]

@@ -74,7 +74,9 @@ function withText(recipient: ReportedRecipient, told: ReportedRecipient): Report
   if (recipient.hard && contradicts(told, recipient)) return { ...recipient, hard: false, inWords: undefined, category: told.category }
   if (!saysNothing(recipient)) return recipient
   const address = recipient.address ?? told.address
-  if (recipient.action !== 'failed' || told.category === 'other') return { ...recipient, address }
+  // Words that quote no reply may be a footer. A status that says something outweighs them.
+  const isDecided = recipient.category !== 'other' && told.smtpCode === null
+  if (recipient.action !== 'failed' || told.category === 'other' || isDecided) return { ...recipient, address }
   return { ...recipient, address, category: told.category, hard: told.hard, inWords: told.inWords, reason: recipient.reason || told.reason }
 }
 

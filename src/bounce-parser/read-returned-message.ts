@@ -1,9 +1,9 @@
-import { isUtf8 } from 'node:buffer'
 import { mimeLeaves, type MimeLeaf } from '../message/mime-leaves.ts'
 import { repairedMail } from '../message/repaired-mail.ts'
 import { textFromHtml } from '../message/text-from-html.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { hasNullReversePath, isAutomatic, isFromMailSystem } from './automatic-reply.ts'
+import { decodeText, usefulCharsets } from './text-charset.ts'
 import { ReturnedMessage, type ReturnedPart, type Vocabulary } from './returned-message.ts'
 
 /** A dozen is a lot for a bounce. */
@@ -14,54 +14,21 @@ const mostContent = 128 * 1024
 /** How deeply a forwarded bounce may be nested. */
 const mostForwards = 3
 
-/** These declarations are wrong so often that we try UTF-8 first, which seldom matches by chance. */
-const guessed = new Set(['', 'us-ascii', 'ascii', 'utf-8', 'utf8', 'unknown-8bit', '7bit', '8bit', 'iso-8859-1', 'windows-1252'])
-
-/** Names that the WHATWG encoding list lacks. The ISO-2022-JP aliases need none. */
-const otherNames = new Map(
-  'cp932 shift_jis, ms932 shift_jis, cp936 gbk, cp949 euc-kr, cp950 big5, eucjp euc-jp, euckr euc-kr'
-    .split(', ')
-    .map((pair) => pair.split(' ') as [string, string]),
-)
-/** The escapes at the start of ISO-2022-JP (RFC 1468), declared or not. */
-const toJapanese = ['\x1b$B', '\x1b$@']
-
-function decodeText(bytes: Buffer, charset: string | null): string {
-  const label = (charset ?? '').trim().toLowerCase()
-  if (guessed.has(label)) return utf8OrLatin1(bytes)
-  try {
-    return new TextDecoder(otherNames.get(label) ?? label).decode(bytes)
-  } catch {
-    return utf8OrLatin1(bytes)
-  }
-}
-
-/** By line where necessary, because bounces quote replies of several hosts as they came. */
-function utf8OrLatin1(bytes: Buffer): string {
-  if (toJapanese.some((escape) => bytes.includes(escape))) return new TextDecoder('iso-2022-jp').decode(bytes)
-  if (isUtf8(bytes)) return bytes.toString('utf8')
-  let next = 0
-  // Maps each byte to one character.
-  const lines = new TextDecoder('windows-1252').decode(bytes).split('\n')
-  const decoded = lines.map((line) => {
-    const own = bytes.subarray(next, next + line.length)
-    next += line.length + 1
-    return isUtf8(own) ? own.toString('utf8') : line
-  })
-  return decoded.join('\n')
-}
+/** The charsets of a field's encoded words (RFC 2047). */
+const encodedCharsets = (line: string): string[] =>
+  Array.from(line.slice(0, 1000).matchAll(/=\?([\w-]{1,40})[?*]/g), ([, name = '']) => name)
 
 const withLineFeeds = (text: string): string => text.replace(/\r\n?/g, '\n')
 
-function partOf({ contentType, charset, content }: MimeLeaf): ReturnedPart {
-  const text = decodeText(content.subarray(0, mostContent), charset)
+function partOf({ contentType, charset, content }: MimeLeaf, others: readonly string[]): ReturnedPart {
+  const text = decodeText(content.subarray(0, mostContent), charset, others)
   const lines = withLineFeeds(text)
   return { contentType, content: (contentType === 'text/html' ? textFromHtml(lines) : lines).slice(0, mostContent) }
 }
 
 /** Everything after the header, for a message whose parts cannot be found. */
 function bodyOf(document: Buffer): ReturnedPart {
-  const text = withLineFeeds(utf8OrLatin1(document.subarray(0, 2 * mostContent)))
+  const text = withLineFeeds(decodeText(document.subarray(0, 2 * mostContent), null))
   const start = text.indexOf('\n\n')
   return { contentType: 'text/plain', content: start < 0 ? '' : text.slice(start + 2, start + 2 + mostContent) }
 }
@@ -92,19 +59,21 @@ const isBySystem = (header: ReturnedMessage): boolean =>
 const headerOf = (content: Buffer): string => withLineFeeds(content.toString('latin1', 0, 32 * 1024)).split('\n\n', 1)[0] ?? ''
 
 /**
- * Parses a returned message. Accepts LF and CRLF, and parts without an end. Text with a wrong or unknown charset is read as UTF-8, else
- * windows-1252. If a bounce is the only content of another mail, it replaces that mail. Run it in a process that may be killed.
+ * Parses a returned message. Accepts LF and CRLF, and parts without an end. Text with a wrong or unknown charset is read as `decodeText`
+ * says. If a bounce is the only content of another mail, it replaces that mail. Run it in a process that may be killed.
  * @throws Error if the mail cannot be parsed
  */
 export async function readReturnedMessage(bytes: Buffer, vocabulary: Vocabulary, forwards = 0): Promise<ReturnedMessage> {
   const document = repairedMail(bytes)
   const { fields, leaves } = await mimeLeaves(document)
-  const headers = fields.map(({ name, line }) => ({
-    name: name.trim(),
-    value: decodeHeaderText(line.slice(line.indexOf(':') + 1).replace(/\r?\n/g, '')).trim(),
-  }))
+  const others = usefulCharsets([...leaves.map(({ charset }) => charset), ...fields.flatMap(({ line }) => encodedCharsets(line))])
+  const headers = fields.map(({ name, line }) => {
+    const value = line.slice(line.indexOf(':') + 1).replace(/\r?\n/g, '')
+    // Each character is a byte.
+    return { name: name.trim(), value: decodeHeaderText(decodeText(Buffer.from(value, 'latin1'), null, others)).trim() }
+  })
   const inner = forwards < mostForwards ? forwardedReport(new ReturnedMessage(headers, [], vocabulary), leaves) : undefined
   if (inner) return readReturnedMessage(inner, vocabulary, forwards + 1)
-  const parts = leaves.length > 0 ? leaves.slice(0, mostParts).map(partOf) : [bodyOf(document)]
+  const parts = leaves.length > 0 ? leaves.slice(0, mostParts).map((leaf) => partOf(leaf, others)) : [bodyOf(document)]
   return new ReturnedMessage(headers, parts, vocabulary)
 }

@@ -6,6 +6,7 @@ import { withRefusedDialogue } from './smtp-transcript.ts'
 /** UTF-16 units read of a bounce's own text. */
 const longestReport = 32 * 1024
 const mostLines = 600
+const longestFooter = 300
 
 const messageTypes = /^(?:message\/|text\/(?:rfc822|x-?message|global))/
 /** A separator: `--- Below this line is a copy of the message.` */
@@ -32,7 +33,14 @@ export function reportLines({ parts, vocabulary: { phrases } }: ReturnedMessage)
     .map((line) => line.slice(0, 2000).trimEnd())
   const from = lines.findIndex((line) => line.trim() !== '')
   const start = lines.findIndex((_, index) => index > from && isStartOfOriginal(lines, index, phrases))
-  return withRefusedDialogue(start < 0 ? lines : lines.slice(0, start))
+  return withRefusedDialogue((start < 0 ? lines : lines.slice(0, start)).filter((line) => !isFooter(line, phrases)))
+}
+
+/** True for what a scanner adds to all mail. It says no word about delivery. */
+function isFooter(line: string, phrases: ReportPhrases): boolean {
+  if (line.length > longestFooter) return false
+  const said = phrases.saidIn(line)
+  return said.has('footer') && !said.has('notDelivered') && !/@|\b[45]\d\d\b/.test(line)
 }
 
 function isStartOfOriginal(lines: string[], index: number, phrases: ReportPhrases): boolean {

@@ -78,8 +78,9 @@ export class PhaseText {
 
   #phaseAround(start: number, end: number): RefusalPhase | undefined {
     const behind = /^[^<>]{0,400}?(\(in reply to [^()]{1,80}\))/i.exec(this.#words.slice(end, end + nearby))?.[1]
-    // An `(in reply to …)` before the quote belongs to an earlier reply.
-    const ahead = this.#words.slice(Math.max(0, start - nearby), start).replace(/\(in reply to [^()]{1,80}\)/gi, '')
-    return phasesIn(behind ?? ahead).at(-1)
+    const ahead = this.#words.slice(Math.max(0, start - nearby), start)
+    // An `(in reply to …)` before the quote belongs to an earlier reply, unless there is none.
+    const [, introduction] = /^(?:(?!\b[245]\d\d[ -]).)*(\(in reply to [^()]{1,80}\))\W{0,6}$/i.exec(ahead) ?? []
+    return phasesIn(behind ?? introduction ?? ahead.replace(/\(in reply to [^()]{1,80}\)/gi, '')).at(-1)
   }
 }

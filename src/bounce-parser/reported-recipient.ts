@@ -1,4 +1,5 @@
 import { domainOf } from '../smtp/address.ts'
+import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { isGeneric, parseDiagnostic, statusCodeOf, type Diagnostic } from './diagnostic.ts'
 import { longestReason, type DeliveryAction, type ReportedRecipient } from './feedback.ts'
 import { refusedRecipient, type ReportedRefusal } from './refused-recipient.ts'
@@ -43,7 +44,7 @@ const isTransient = ({ code, enhancedStatus }: ReportedRefusal): boolean =>
 /** Joins all fields that quote a reply. Some systems have one for the reply and one for their own words. */
 function diagnosticOf(fields: StatusFields): Diagnostic {
   const named = fields.get('diagnostic-code') ?? fields.get('x-supplementary-info') ?? fields.get('localized-diagnostic')
-  const all = (named ?? commentsOf(fields.get('status'))).map(parseDiagnostic)
+  const all = (named ?? commentsOf(fields.get('status'))).map((said) => parseDiagnostic(decodeHeaderText(said)))
   const quoted = all.find(({ code }) => code !== null) ?? all.find(({ enhancedStatus }) => enhancedStatus !== null)
   const text = all.map((each) => each.text).join('; ')
   return { code: quoted?.code ?? null, enhancedStatus: quoted?.enhancedStatus ?? null, text }

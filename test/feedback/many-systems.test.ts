@@ -640,6 +640,104 @@ const reports: [string, Outcome, Mail][] = [
     'soft',
     text(daemon, 'Undeliverable', 'ann@rcpt.example could not be reached. Possible reasons: the user is unknown, or the mailbox is full.'),
   ],
+  // A reply beside its phase.
+  ...[
+    '<ann@rcpt.example>: host mx.rcpt.example said: 550 (in reply to RCPT TO command) unknown user',
+    '<ann@rcpt.example>: host mx.rcpt.example said (in reply to RCPT TO command): 550 unknown user',
+    '<ann@rcpt.example>: host mx.rcpt.example (in reply to RCPT TO command) 550 unknown user',
+    '<ann@rcpt.example>: unknown user, 550 (in reply to RCPT TO command)',
+    '<ann@rcpt.example>:\n(in reply to RCPT TO command)\n550 unknown user',
+    '<ann@rcpt.example>:\n550 unknown user\n(in reply to RCPT TO command)',
+    '<ann@rcpt.example>:\n550-(in reply to RCPT TO command)\n550 unknown user',
+    'Your message to ann@rcpt.example was refused during RCPT TO: 550 no such user',
+    'ann@rcpt.example\n  after RCPT TO 550 unknown user',
+  ].map((said): [string, Outcome, Mail] => [said, 'hard', text(daemon, 'Undelivered mail', ...said.split('\n'))]),
+  ...[
+    '<ann@rcpt.example>: host mx.rcpt.example said (in reply to end of DATA command): 550 unknown user',
+    '<ann@rcpt.example>: host mx.rcpt.example (in reply to end of DATA command) 550 unknown user',
+    '<ann@rcpt.example>: unknown user, 550 (in reply to end of DATA command)',
+    '<ann@rcpt.example>:\n550 unknown user\n(in reply to MAIL FROM command)',
+  ].map((said): [string, Outcome, Mail] => [said, 'soft', text(daemon, 'Undelivered mail', ...said.split('\n'))]),
+  [
+    'a reply whose words the text has in front of it, with the phase',
+    'hard',
+    dsn(
+      ['Action: failed', 'Status: 5.0.0', 'Diagnostic-Code: smtp; 550 unknown user'],
+      ['(in reply to RCPT TO command)', '550 unknown user'],
+    ),
+  ],
+  // Paragraphs make no phrase together.
+  [
+    'a command before another paragraph',
+    'hard',
+    text(daemon, 'Undelivered mail', '<ann@rcpt.example>: 550 5.1.1', 'RCPT TO command', '', 'unknown user'),
+  ],
+  [
+    'two places that name the recipient',
+    'hard',
+    text(daemon, 'Undelivered mail', '<ann@rcpt.example>: 550 5.1.1 (in reply to RCPT TO command)', '', '<ann@rcpt.example>: unknown user'),
+  ],
+  // Words that ask to send again.
+  ...[
+    ['Japanese', '配信エラー', 'メールを配信できませんでした。', '宛先をご確認の上、再送してください。'],
+    ['German', 'Unzustellbar', 'Ihre Nachricht konnte nicht zugestellt werden, auch nicht nach einer Verzögerung von zwei Stunden.'],
+    ['French', 'Message non remis', "Votre message n'a pas pu être remis. Aucune nouvelle tentative ne sera effectuée."],
+    [
+      'English',
+      'Undelivered mail',
+      'Your message could not be delivered. Please correct the address and retry, delivery will continue to fail.',
+    ],
+  ].map(([language = '', subject = '', ...words]): [string, Outcome, Mail] => [
+    `a refusal beside words of a delay, ${language}`,
+    'hard',
+    text(
+      daemon,
+      subject,
+      ...words,
+      '',
+      '<ann@rcpt.example>: host mx.rcpt.example said: 550 5.1.1 User unknown (in reply to RCPT TO command)',
+    ),
+  ]),
+  [
+    'a failure in Japanese that asks to send again',
+    'soft',
+    text(daemon, '配信エラー', '配信できませんでした。再送してください。', 'ann@rcpt.example'),
+  ],
+  ['a delay in Japanese', 'delayed', text(daemon, '遅延', 'まだ配信できません。再送を試みます。', 'ann@rcpt.example')],
+  [
+    'a delay in Japanese, in other words',
+    'delayed',
+    text(daemon, '遅延', '自動的に再送しますので、再送する必要はありません。', 'ann@rcpt.example'),
+  ],
+  // Domino and Notes as they write in other languages.
+  ...[
+    ['Japanese, as translated', 'ユーザー ann (ann@rcpt.example) は Domino ディレクトリにありません'],
+    ['Japanese', 'ユーザー ann (ann@rcpt.example) が Domino ディレクトリには見つかりません'],
+    ['Japanese, Notes', 'ann@rcpt.example\nディレクトリのリストにありません'],
+    ['French', "L'utilisateur ann (ann@rcpt.example) est non répertorié dans l'annuaire Domino"],
+    ['Spanish', 'El usuario ann (ann@rcpt.example) no se encuentra en el Directorio de Domino'],
+  ].map(([language = '', finding = '']): [string, Outcome, Mail] => [
+    `Domino, ${language}`,
+    'hard',
+    text(daemon, `DELIVERY FAILURE: ${finding.split('\n').at(-1)}`, 'ann@rcpt.example', '', ...finding.split('\n')),
+  ]),
+  // Footers.
+  ...[
+    'This message was scanned for viruses and is believed to be clean.',
+    'Scanned by MailScanner for spam and viruses.',
+    'Diese E-Mail wurde auf Viren und Spam geprüft.',
+    'Ce message a été vérifié par un antivirus, contre les virus et le spam.',
+    'Este mensaje ha sido analizado por nuestro antivirus en busca de virus y spam.',
+    'Проверено на вирусы и спам.',
+  ].flatMap((footer): [string, Outcome, Mail][] => [
+    [
+      `a status alone beside: ${footer}`,
+      'hard',
+      dsn(['Action: failed', 'Status: 5.1.1'], ['Your message could not be delivered.', '', footer]),
+    ],
+    [`a finding beside: ${footer}`, 'hard', text(daemon, 'Undeliverable', 'The user ann@rcpt.example does not exist.', footer)],
+    [`nothing but: ${footer}`, 'soft', text(daemon, 'Undeliverable', 'Your message to ann@rcpt.example could not be delivered.', footer)],
+  ]),
   // Known by the token alone.
   [
     'our message, under another subject',

@@ -1,9 +1,12 @@
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
-import { clientNetwork } from '../ip-address.ts'
+import { clientNetwork, truncatedAddress } from '../ip-address.ts'
 import { minuteMs, RateLimiter } from '../rate-limiter.ts'
+import { knownParty, type HashParty } from './hash-turns.ts'
+import type { KnownDevices } from './known-devices.ts'
 import type { PasswordHasher } from './password-hash.ts'
 import type { SecondFactors } from './second-factor.ts'
+import type { Session } from './sessions.ts'
 import { userEmail } from './user-email.ts'
 import type { StoredUser } from './user.ts'
 import type { Users } from './users.ts'
@@ -13,6 +16,7 @@ interface LoginServices {
   users: Users
   passwords: PasswordHasher
   secondFactors: SecondFactors
+  devices: KnownDevices
 }
 
 interface Credentials {
@@ -22,13 +26,21 @@ interface Credentials {
   code?: string | undefined
 }
 
+/** Where credentials come from. */
+export interface LoginClient {
+  address: string
+  /** The token of `KnownDevices`, if the browser brought one. */
+  device: string | null
+}
+
 const allowedAttempts = { limit: 20, windowMs: 15 * minuteMs }
 
 /** Decides who may log in: the only place where passwords are compared. */
 export class Login {
   readonly #services: LoginServices
   /**
-   * Attempts by client network and by user. Each attempt is counted before its password is compared, so parallel attempts gain nothing
+   * Attempts by client network and by user; those in a session, or on a device that the user is known by, count only there, so strangers
+   * who guess shut nobody out of these. Each attempt is counted before its password is compared, so parallel attempts gain nothing
    * over sequential ones; a successful one is uncounted.
    */
   readonly #attempts: RateLimiter
@@ -41,23 +53,23 @@ export class Login {
   /**
    * The user with this email address, password and code. Neither the response nor its timing tells an unknown user from a wrong
    * password.
-   * @param address of the client
    * @throws SternaError `invalid_credentials`, `second_factor_required` if everything else is right, `rate_limit_exceeded`,
    * `service_unavailable`
    */
-  async verify(credentials: Credentials, address: string): Promise<StoredUser> {
+  async verify(credentials: Credentials, client: LoginClient): Promise<StoredUser> {
     const { users, passwords, secondFactors } = this.#services
-    const keys = [`address ${clientNetwork(address)}`, `user ${userEmail(credentials.email)}`]
-    this.#take(keys)
     const user = users.findByEmail(credentials.email)
-    const { isRight, isOutdated } = await this.#unlessBusy(keys, () => passwords.verify(credentials.password, user?.password ?? null))
+    const { keys, party } = this.#askedBy(client, user, credentials.email)
+    this.#take(keys)
+    const compare = () => passwords.verify(credentials.password, user?.password ?? null, party)
+    const { isRight, isOutdated } = await this.#unlessBusy(keys, compare)
     if (!user || !isRight) throw new SternaError('invalid_credentials', 'The email address or the password is wrong.')
     await this.#unlessCodeMissing(keys, () => secondFactors.check(user.id, credentials.code))
     this.#attempts.giveBack(...keys)
     const now = users.find(user.id) ?? user
     // The password may have changed during the comparison; beginning a session with `user` detects that.
     if (!isOutdated) return { ...now, password: user.password }
-    const password = await passwords.hash(credentials.password)
+    const password = await passwords.hash(credentials.password, knownParty(user.id))
     await users.renewHash(user.id, password, { shown: user.password })
     return { ...now, password }
   }
@@ -66,15 +78,23 @@ export class Login {
    * Asks somebody who is already logged in for the password, before something that cannot be undone. Returns the stored hash.
    * @throws SternaError `invalid_credentials`, `rate_limit_exceeded`, `service_unavailable`
    */
-  async confirm(userId: string, password: string, address: string): Promise<string | null> {
+  async confirm({ id, userId }: Pick<Session, 'id' | 'userId'>, password: string): Promise<string | null> {
     const { users, passwords } = this.#services
     const user = users.get(userId)
-    const keys = [`address ${clientNetwork(address)}`, `user ${user.email}`]
+    const keys = [`session ${id}`]
     this.#take(keys)
-    const { isRight } = await this.#unlessBusy(keys, () => passwords.verify(password, user.password))
+    const { isRight } = await this.#unlessBusy(keys, () => passwords.verify(password, user.password, knownParty(user.id)))
     if (!isRight) throw new SternaError('invalid_credentials', 'The password is wrong.')
     this.#attempts.giveBack(...keys)
     return user.password
+  }
+
+  /** What an attempt counts against, and whose turn its hash is. */
+  #askedBy({ address, device }: LoginClient, user: StoredUser | undefined, email: string): { keys: string[]; party: HashParty } {
+    const known = user && this.#services.devices.find(device, user)
+    if (user && known) return { keys: [`device ${known}`], party: knownParty(user.id) }
+    const keys = [`address ${clientNetwork(address)}`, `user ${userEmail(email)}`]
+    return { keys, party: { name: truncatedAddress(address) ?? address, isKnown: false } }
   }
 
   #take(keys: string[]): void {

@@ -1,6 +1,7 @@
 import { argon2, randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto'
 import { promisify } from 'node:util'
 import { SternaError } from '../errors.ts'
+import { HashTurns, type HashParty } from './hash-turns.ts'
 
 /** How passwords are hashed: argon2id (RFC 9106), or scrypt (RFC 7914) if Node has no argon2. */
 export type PasswordAlgorithm = 'argon2id' | 'scrypt'
@@ -32,10 +33,8 @@ const parametersIn = (text: string): Parameters =>
   Object.fromEntries(text.split(',').map((entry) => [entry.split('=')[0] ?? '', Number(entry.split('=')[1])]))
 
 const saltBytes = 16
-/** Concurrent hashes: each takes 19 or 32 MiB and one of the four threads that files, DNS and keys need too. */
-const mostAtOnce = 2
-/** Further ones wait. A longer queue would only make everybody wait in vain. */
-const mostWaiting = 32
+/** Who hashes if nobody asked for it. */
+const server: HashParty = { name: 'server', isKnown: true }
 
 export const leastPasswordLength = 10
 /** Characters; hashing longer ones costs time and gains nothing. */
@@ -44,8 +43,7 @@ export const mostPasswordLength = 200
 /** Hashes passwords, few at a time, so that a flood of logins exhausts neither memory nor the thread pool. */
 export class PasswordHasher {
   readonly #algorithm: PasswordAlgorithm
-  #running = 0
-  readonly #waiting: (() => void)[] = []
+  readonly #turns = new HashTurns()
   #decoy: Promise<string> | undefined
 
   constructor(algorithm: PasswordAlgorithm = typeof argon2 === 'function' ? 'argon2id' : 'scrypt') {
@@ -56,9 +54,9 @@ export class PasswordHasher {
    * What to store for a password: algorithm, parameters, salt and hash.
    * @throws SternaError `validation_error`, `service_unavailable` if too many are waiting
    */
-  async hash(password: string): Promise<string> {
+  async hash(password: string, by: HashParty = server): Promise<string> {
     checkPassword(password)
-    return this.#hash(normal(password))
+    return this.#hash(normal(password), by)
   }
 
   /**
@@ -66,48 +64,35 @@ export class PasswordHasher {
    * `isOutdated`: it was hashed with other parameters, so hash it again.
    * @throws SternaError `service_unavailable` if too many are waiting
    */
-  async verify(password: string, stored: string | null): Promise<{ isRight: boolean; isOutdated: boolean }> {
-    const [algorithm, parameters = '', salt = '', hash = ''] = (stored ?? (await this.#decoyHash())).slice(1).split('$')
+  async verify(password: string, stored: string | null, by: HashParty = server): Promise<{ isRight: boolean; isOutdated: boolean }> {
+    const [algorithm, parameters = '', salt = '', hash = ''] = (stored ?? (await this.#decoyHash(by))).slice(1).split('$')
     if (algorithm !== 'argon2id' && algorithm !== 'scrypt') throw new Error(`unknown password algorithm ${algorithm}`)
-    const found = await this.#inTurn(() =>
+    const found = await this.#inTurn(by, () =>
       algorithms[algorithm].hash(normal(password), Buffer.from(salt, 'base64'), parametersIn(parameters)),
     )
     const isRight = timingSafeEqual(found, Buffer.from(hash, 'base64')) && stored !== null
     return { isRight, isOutdated: algorithm !== this.#algorithm || parameters !== textOf(algorithms[algorithm].now) }
   }
 
-  #decoyHash(): Promise<string> {
-    this.#decoy ??= this.#hash(randomBytes(16).toString('hex')).catch((error: unknown) => {
+  #decoyHash(by: HashParty): Promise<string> {
+    this.#decoy ??= this.#hash(randomBytes(16).toString('hex'), by).catch((error: unknown) => {
       this.#decoy = undefined
       throw error
     })
     return this.#decoy
   }
 
-  async #hash(password: string): Promise<string> {
+  async #hash(password: string, by: HashParty): Promise<string> {
     const { hash, now } = algorithms[this.#algorithm]
     const salt = randomBytes(saltBytes)
-    const digest = await this.#inTurn(() => hash(password, salt, now))
+    const digest = await this.#inTurn(by, () => hash(password, salt, now))
     return `$${this.#algorithm}$${textOf(now)}$${salt.toString('base64')}$${digest.toString('base64')}`
   }
 
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running >= mostAtOnce) {
-      if (this.#waiting.length >= mostWaiting) {
-        throw new SternaError('service_unavailable', 'Too many people are logging in right now. Try again.', { retryAfter: 2 })
-      }
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    } else {
-      this.#running += 1
-    }
-    try {
-      return await work()
-    } finally {
-      const next = this.#waiting.shift()
-      // The next one in the queue takes over the slot.
-      if (next) next()
-      else this.#running -= 1
-    }
+  async #inTurn<T>(by: HashParty, work: () => Promise<T>): Promise<T> {
+    const turn = await this.#turns.take(by, work)
+    if (turn) return turn.done
+    throw new SternaError('service_unavailable', 'Too many people are logging in right now. Try again.', { retryAfter: 2 })
   }
 }
 

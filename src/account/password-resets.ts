@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { minuteMs } from '../rate-limiter.ts'
+import { knownParty } from './hash-turns.ts'
 import type { Secrets } from './key-file.ts'
 import type { PasswordHasher } from './password-hash.ts'
 import type { StoredUser } from './user.ts'
@@ -56,7 +57,7 @@ export class PasswordResets {
   async use(token: string, password: string): Promise<StoredUser> {
     const { users, passwords } = this.#services
     const user = this.userOf(token)
-    const hash = await passwords.hash(password)
+    const hash = await passwords.hash(password, knownParty(user.id))
     try {
       return await users.setPassword(user.id, hash, { shown: user.password })
     } catch (error) {

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../store/database.ts'
 import type { Accounts } from './accounts.ts'
 import type { Secrets } from './key-file.ts'
+import { KnownDevices } from './known-devices.ts'
 import { Login } from './login.ts'
 import { PasswordHasher } from './password-hash.ts'
 import { Passkeys } from './passkeys.ts'
@@ -21,6 +22,7 @@ export interface People {
   setupLink: SetupLink
   resets: PasswordResets
   passkeys: Passkeys
+  devices: KnownDevices
 }
 
 interface PeopleServices {
@@ -39,10 +41,11 @@ export async function openPeople(
   const users = new Users({ ...services, passwords })
   const sessions = new Sessions({ ...services, users, sandboxOnly: settings.sandboxOnly })
   const secondFactors = new SecondFactors({ ...services, users }, settings.issuer)
-  const login = new Login({ ...services, users, passwords, secondFactors })
+  const devices = new KnownDevices(services)
+  const login = new Login({ ...services, users, passwords, secondFactors, devices })
   const setupLink = new SetupLink({ ...services, users, passwords })
   const resets = new PasswordResets({ ...services, users, passwords })
   const passkeys = new Passkeys({ ...services, users }, settings.baseUrl)
   for (const part of [users, sessions]) await part.load()
-  return { users, sessions, login, passwords, secondFactors, setupLink, resets, passkeys }
+  return { users, sessions, login, passwords, secondFactors, setupLink, resets, passkeys, devices }
 }

@@ -4,6 +4,7 @@ import { newId } from '../id.ts'
 import { ConflictError, UniqueError, type Database, type Statement, refusedAs } from '../store/database.ts'
 import type { Accounts } from './accounts.ts'
 import { digestOf } from './api-key-token.ts'
+import { knownParty } from './hash-turns.ts'
 import { randomToken } from './link-token.ts'
 import type { PasswordHasher } from './password-hash.ts'
 import type { Role } from './permission.ts'
@@ -115,7 +116,7 @@ export class Users {
    */
   async takeInvitation(token: string, password: string): Promise<StoredUser> {
     const user = this.get(this.invited(token).id)
-    const hash = await this.#services.passwords.hash(password)
+    const hash = await this.#services.passwords.hash(password, knownParty(user.id))
     await this.#writeOr(invitationOver, takeInvitation(user.id, { digest: digestOf(token), hash, now: this.#services.clock.now() }))
     const invitation = { invitationDigest: null, invitationExpiresAt: null }
     const factor = { totpSecret: null, totpPending: null, hasSecondFactor: false }

@@ -1,4 +1,5 @@
 import type { AuditLog } from '../account/audit-log.ts'
+import { knownDeviceMs, type KnownDevices } from '../account/known-devices.ts'
 import type { Session, Sessions } from '../account/sessions.ts'
 import type { StoredUser, User } from '../account/user.ts'
 import { SternaError } from '../errors.ts'
@@ -9,6 +10,7 @@ import { sessionCookie, type SessionCookie } from './session-cookie.ts'
 interface SessionEntryServices {
   baseUrl: string
   sessions: Sessions
+  devices: Pick<KnownDevices, 'tokenFor'>
   audit: Pick<AuditLog, 'record'>
 }
 
@@ -18,10 +20,12 @@ export class SessionEntry {
   readonly #cookie: SessionCookie
   /** Ties a challenge for a passkey to the browser that asked for it, before there is a session. */
   readonly passkeyCookie: SessionCookie
+  readonly #deviceCookie: SessionCookie
 
   constructor(services: SessionEntryServices) {
     this.#services = services
     this.#cookie = sessionCookie(services.baseUrl)
+    this.#deviceCookie = sessionCookie(services.baseUrl, 'sterna_device', knownDeviceMs)
     this.passkeyCookie = sessionCookie(services.baseUrl, 'sterna_passkey')
   }
 
@@ -43,7 +47,18 @@ export class SessionEntry {
     const client = { address: ctx.state.clientAddress, userAgent: ctx.get('User-Agent') }
     const { session, secret } = await this.#services.sessions.begin(user, client)
     ctx.set('Set-Cookie', this.#cookie.give(secret))
+    this.knowDevice(ctx, user)
     return session
+  }
+
+  /** Lets the browser show from now on that its user has shown who they are. */
+  knowDevice(ctx: ApiContext, user: StoredUser): void {
+    ctx.append('Set-Cookie', this.#deviceCookie.give(this.#services.devices.tokenFor(user)))
+  }
+
+  /** What the browser shows of it. */
+  deviceOf({ req }: ApiContext): string | null {
+    return this.#deviceCookie.read(req.headers.cookie)
   }
 
   /**

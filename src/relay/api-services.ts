@@ -74,8 +74,8 @@ export function apiServicesOf(
 /** How people log in. */
 function loginServicesOf({ core, resetRequests }: Services) {
   const { config, audit, people } = core
-  const { users, sessions, login } = people
-  return { users, sessions, login, resetRequests, entry: new SessionEntry({ baseUrl: config.baseUrl, sessions, audit }) }
+  const { users, sessions, login, devices } = people
+  return { users, sessions, login, resetRequests, entry: new SessionEntry({ baseUrl: config.baseUrl, sessions, devices, audit }) }
 }
 
 const unsubscribeLinksOf = ({ db, clock, secrets, erasedAddress }: Core): UnsubscribeLinks =>

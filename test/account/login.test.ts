@@ -2,13 +2,12 @@ import { expect, test } from 'vitest'
 import { startPeopleApi, type PeopleApi } from '../support/people-api.ts'
 
 const client = { address: '192.0.2.1', userAgent: 'test' }
-const address = client.address
 
 /** A user with a login whose password was just found to be right. */
 async function begun(): Promise<{ api: PeopleApi; id: string; email: string; password: string; late(): Promise<unknown> }> {
   const api = await startPeopleApi()
   const { id, email, password } = await api.addUser()
-  const verified = await api.people.login.verify({ email, password }, address)
+  const verified = await api.people.login.verify({ email, password }, { address: client.address, device: null })
   return { api, id, email, password, late: () => api.sessions.begin(verified, client) }
 }
 
@@ -25,7 +24,7 @@ test('a login whose password is changed before its session begins gets none', as
 test('no more does one whose user takes a new invitation meanwhile, nor does a change of the old password undo it', async () => {
   const { api, id, email, password, late } = await begun()
   const { users, login, passwords } = api.people
-  const shown = await login.confirm(id, password, address)
+  const shown = await login.confirm({ id: 'ses_1', userId: id }, password)
   const { token } = await users.inviteAgain(id)
   await users.takeInvitation(token, 'the invited password')
   await expect(late()).rejects.toMatchObject({ code: 'invalid_session' })

@@ -38,7 +38,7 @@ export async function startPeopleApi(baseUrl = 'https://mail.example.com', dashb
   const mailed: SystemMail[] = []
   const api = await startApiServer((services) => {
     webhooks = new WebhookList({ ...services, onEnabled: () => {} }, { allowHttp: true })
-    const entry = new SessionEntry({ baseUrl, sessions: services.people.sessions, audit: services.audit })
+    const entry = new SessionEntry({ baseUrl, ...services.people, audit: services.audit })
     const systemMail = {
       async send(mail: SystemMail, besides: Statement[] = []) {
         await services.db.write(besides)

@@ -151,6 +151,7 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
           const form = await formBody(ctx)
           const user = await link.use(tokenIn(ctx), { email: form.get('email') ?? '', password: form.get('password') ?? '' })
           if (link.logsIn) await entry.begin(ctx, user)
+          else entry.knowDevice(ctx, user)
           await entry.record(ctx, user, { operation: `${link.id}.use`, objectId: user.id, fields: ['password'] })
           if (dashboardPath === null || !wantsPage(ctx)) {
             answerEntryPage(ctx, 200, {

@@ -96,7 +96,7 @@ const registeringOperations = ({ people, entry }: PasskeyServices): Operation[] 
     handle: async (ctx, { body }) => {
       entry.checkOrigin(ctx)
       const { session, user } = entry.current(ctx)
-      await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
+      await people.login.confirm(session, body.password)
       const options = await people.passkeys.registrationOptions(people.users.get(user.id), session.id)
       return { object: 'passkey_creation' as const, options: { ...options } }
     },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { knownParty } from '../../account/hash-turns.ts'
 import type { People } from '../../account/people.ts'
 import type { ResetRequests } from '../../password-reset/reset-requests.ts'
 import { smallBodyLimit } from '../json-body.ts'
@@ -69,9 +70,10 @@ const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] =>
     refuses: refuses,
     handle: async (ctx, { body }) => {
       entry.checkOrigin(ctx)
-      const { user } = entry.current(ctx)
-      const shown = await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
-      const changed = await people.users.setPassword(user.id, await people.passwords.hash(body.new_password), { shown })
+      const { session, user } = entry.current(ctx)
+      const shown = await people.login.confirm(session, body.password)
+      const hash = await people.passwords.hash(body.new_password, knownParty(user.id))
+      const changed = await people.users.setPassword(user.id, hash, { shown })
       await people.sessions.endAll(user.id)
       // Others may know the secret of this one too.
       await entry.begin(ctx, changed)
@@ -90,8 +92,8 @@ const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] =>
     refuses: [...refuses, 'invalid_state'],
     handle: async (ctx, { body }) => {
       entry.checkOrigin(ctx)
-      const { user } = entry.current(ctx)
-      await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
+      const { session, user } = entry.current(ctx)
+      await people.login.confirm(session, body.password)
       return { object: 'totp' as const, ...(await people.secondFactors.begin(user.id)) }
     },
   }),
@@ -125,8 +127,8 @@ const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] =>
     refuses: refuses,
     handle: async (ctx, { body }) => {
       entry.checkOrigin(ctx)
-      const { user } = entry.current(ctx)
-      await people.login.confirm(user.id, body.password, ctx.state.clientAddress)
+      const { session, user } = entry.current(ctx)
+      await people.login.confirm(session, body.password)
       await people.secondFactors.remove(user.id)
       await entry.record(ctx, user, { operation: 'session.remove_totp', objectId: user.id })
       return userResource.answer(people.users.get(user.id))

@@ -70,7 +70,12 @@ export const sessionOperations = (services: SessionServices): Operation[] => [
     refuses: ['invalid_credentials', 'invalid_session', 'second_factor_required', 'foreign_origin', 'rate_limit_exceeded'],
     handle: async (ctx, { body }) => {
       services.entry.checkOrigin(ctx)
-      return logIn(ctx, 'session.create', services.login.verify(body, ctx.state.clientAddress), services)
+      return logIn(
+        ctx,
+        'session.create',
+        services.login.verify(body, { address: ctx.state.clientAddress, device: services.entry.deviceOf(ctx) }),
+        services,
+      )
     },
   }),
   operation({

@@ -55,7 +55,7 @@ test('a passkey is made with the password shown, and lets its user in without on
   expect(await api.login(ann.email, ann.password)).toMatchObject({ status: 401, body: { name: 'second_factor_required' } })
   const login = await logIn(api, device)
   expect(login).toMatchObject({ status: 200, body: { object: 'session', user: { email: ann.email } } })
-  expect(login.headers.get('set-cookie')).toMatch(/^__Host-sterna_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/)
+  expect(login.headers.get('set-cookie')).toMatch(/^__Host-sterna_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure,/)
   const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? ''
   expect((await api.request('POST', '/session/token', { headers: { cookie } })).status).toBe(200)
   const { body } = await api.request('GET', '/session/passkeys', { headers })

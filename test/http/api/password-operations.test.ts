@@ -31,7 +31,11 @@ test('a forgotten password is replaced by the link in the mail, which works once
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining(`readonly value="${ann.email}"`)])
   expect(page.headers.get('content-security-policy')).toMatch(/frame-ancestors 'none'/)
   const done = await use(api, path, { password: 'another horse staple' }, { accept: 'text/html' })
-  expect([done.status, done.headers.get('location'), done.headers.get('set-cookie')]).toEqual([303, '/login', null])
+  expect([done.status, done.headers.get('location'), done.headers.get('set-cookie')]).toEqual([
+    303,
+    '/login',
+    expect.stringMatching(/^__Host-sterna_device=[\w.-]+; Path=\/; HttpOnly; SameSite=Strict; Secure; Max-Age=7776000$/),
+  ])
   expect((await api.login(ann.email, ann.password)).status).toBe(401)
   expect((await api.login(ann.email, 'another horse staple')).status).toBe(200)
   expect((await use(api, path, { password: 'a third horse battery' })).status).toBe(404)

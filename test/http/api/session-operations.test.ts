@@ -15,7 +15,9 @@ test('a login gives a cookie that only /session takes, and a token that only the
   const { email, password, id } = await api.addUser()
   const login = await api.login(email.toUpperCase(), password)
   expect(login).toMatchObject({ status: 200, body: { object: 'session', user: { id, email, role: 'owner' } } })
-  expect(login.headers.get('set-cookie')).toMatch(/^__Host-sterna_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/)
+  expect(login.headers.get('set-cookie')).toMatch(
+    /^__Host-sterna_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure, __Host-sterna_device=/,
+  )
   expect(login.headers.get('cache-control')).toBe('no-store')
   const headers = { cookie: login.cookie }
   expect(await api.request('GET', '/api/account', { headers })).toMatchObject({ status: 401, body: { name: 'missing_api_key' } })
@@ -35,7 +37,7 @@ test('with an http base_url the cookie works without TLS', async () => {
   const api = await startPeopleApi('http://192.0.2.1:8080')
   const { email, password } = await api.addUser()
   expect((await api.login(email, password)).headers.get('set-cookie')).toMatch(
-    /^sterna_session=[\w-]{43}; Path=\/session; HttpOnly; SameSite=Strict$/,
+    /^sterna_session=[\w-]{43}; Path=\/session; HttpOnly; SameSite=Strict, sterna_device=/,
   )
 })
 
@@ -147,13 +149,62 @@ test('unknown users, wrong passwords and open invitations are refused alike', as
 test('after twenty failures an address, and a user, must wait, whether or not they come at once', async () => {
   const api = await startPeopleApi()
   const { email, password } = await api.addUser()
-  const failures = await Promise.all(Array.from({ length: 22 }, () => api.login(email, 'wrong password')))
+  const failures = []
+  for (const atOnce of [8, 8, 6])
+    failures.push(...(await Promise.all(Array.from({ length: atOnce }, () => api.login(email, 'wrong password')))))
   expect(failures.filter(({ status }) => status === 401)).toHaveLength(20)
   const refused = await api.login(email, password)
   expect(refused).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } })
   expect(refused.headers.get('retry-after')).toBe('900')
   api.clock.advance(900_000)
   expect((await api.login(email, password)).status).toBe(200)
+})
+
+test('whoever guesses a password shuts its user out neither of the session nor of the browser that logged in before', async () => {
+  const api = await startPeopleApi()
+  const { email, password } = await api.addUser()
+  const login = await api.login(email, password)
+  const headers = { cookie: login.cookie }
+  const device = /__Host-sterna_device=[^;]+/.exec(login.headers.get('set-cookie') ?? '')?.[0] ?? ''
+  for (let guesses = 0; guesses < 20; guesses++) await api.login(email, 'wrong password')
+  expect((await api.login(email, password)).status).toBe(429)
+  // In the session, where wrong passwords count by themselves.
+  expect((await api.request('POST', '/session/totp', { headers, body: { password } })).status).toBe(200)
+  const change = (old: string) =>
+    api.request('POST', '/session/password', { headers, body: { password: old, new_password: 'another horse' } })
+  for (let guesses = 0; guesses < 20; guesses++) expect((await change('wrong password')).status).toBe(401)
+  expect((await change(password)).status).toBe(429)
+  // In the browser, likewise.
+  const known = (given: string, cookie = device) =>
+    api.request('POST', '/session', { headers: { cookie }, body: { email, password: given } })
+  expect((await known(password)).status).toBe(200)
+  const other = await api.addUser()
+  expect((await api.request('POST', '/session', { headers: { cookie: device }, body: other })).status).toBe(429)
+  expect((await known(password, `${device}x`)).status).toBe(429)
+  for (let guesses = 0; guesses < 20; guesses++) expect((await known('wrong password')).status).toBe(401)
+  expect((await known(password)).status).toBe(429)
+  api.clock.advance(15 * minute)
+  expect((await change(password)).status).toBe(200)
+  for (let guesses = 0; guesses < 20; guesses++) await api.login(email, 'wrong password')
+  // It is known by the password of its time, and for ninety days.
+  expect((await known('another horse')).status).toBe(429)
+})
+
+test('a browser is known for ninety days, and a flood of strangers takes no place from who uses it', async () => {
+  const api = await startPeopleApi()
+  const { email, password } = await api.addUser()
+  const login = await api.login(email, password)
+  const cookie = /__Host-sterna_device=[^;]+/.exec(login.headers.get('set-cookie') ?? '')?.[0] ?? ''
+  const known = async () => (await api.request('POST', '/session', { headers: { cookie }, body: { email, password } })).status
+  const flood = Array.from({ length: 40 }, (_, number) => api.login(`user${number}@acme.example`, 'wrong password'))
+  expect(await known()).toBe(200)
+  const others = (await Promise.all(flood)).filter(({ status }) => ![401, 429, 503].includes(status))
+  expect(others).toEqual([])
+  api.clock.advance(90 * day - 1)
+  for (let guesses = 0; guesses < 20; guesses++) await api.login(email, 'wrong password')
+  expect(await known()).toBe(200)
+  api.clock.advance(1)
+  expect(await known()).toBe(429)
 })
 
 test('a second factor is asked for once it is confirmed; every code works once', async () => {

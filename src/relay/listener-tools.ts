@@ -26,7 +26,7 @@ export async function startTools(core: Core, stops: Stop[]): Promise<ListenerToo
   const messageParser = startMessageParser()
   stops.push(() => messageParser.stop())
   const unsubscribe = { keys: unsubscribeKeys(secrets.deriveKey), baseUrl: config.baseUrl }
-  const composer = new EmailComposer({ clock, templates: templates.live, messageSizeLimit: config.messageSizeLimit, unsubscribe })
+  const composer = new EmailComposer({ clock, log, templates: templates.live, messageSizeLimit: config.messageSizeLimit, unsubscribe })
   stops.push(() => composer.stop())
   const rateLimit = new RateLimit(core, { plans: config.plans, defaultPlan: config.accounts.defaultPlan })
   await rateLimit.start()

@@ -55,7 +55,13 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
     const runner = (queue = queueFor(services, outcomes, delivered, options.hold))
     const intake = intakeOf(services, runner)
     const messageSizeLimit = options.messageSizeLimit ?? 25 * 1024 * 1024
-    const composer = new EmailComposer({ clock, templates: templates.live, messageSizeLimit, unsubscribe: unsubscribeContext })
+    const composer = new EmailComposer({
+      clock,
+      log: silentLog,
+      templates: templates.live,
+      messageSizeLimit,
+      unsubscribe: unsubscribeContext,
+    })
     onTestFinished(() => composer.stop())
     const send: SendServices = { composer, accept: intake.accept, acceptBatch: intake.acceptBatch }
     const linkVisitor = new WebhookPoster({ resolver: fakeResolver({}) }, { allowPrivateAddresses: true, timeoutMs: 5_000 })

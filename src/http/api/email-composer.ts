@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads'
 import type { Clock } from '../../clock.ts'
 import { SternaError } from '../../errors.ts'
+import type { Log } from '../../log.ts'
 import type { Submission } from '../../message/submission.ts'
 import { startThread } from '../../program.ts'
 import { noteShared } from '../../shared-memory.ts'
@@ -23,6 +24,7 @@ import { isSmall } from './small-source.ts'
 
 interface ComposerServices {
   clock: Clock
+  log: Log
   templates: Pick<LiveTemplates, 'get'>
   /** bytes; the setting `message_size_limit` */
   messageSizeLimit: number
@@ -135,11 +137,13 @@ export class EmailComposer {
       else this.#settle(answer)
     })
     // Without a listener the failure would end the whole process; `exit` follows it.
-    thread.on('error', () => {})
+    thread.on('error', (error) => this.#services.log.error({ error }, 'the composer thread has failed; the next request starts another'))
     thread.on('exit', () => {
       if (thread !== this.#thread) return
       this.#thread = null
-      this.#settle({ failure: 'the composer thread has ended, perhaps out of memory' })
+      this.#current?.reject(new SternaError('service_unavailable', 'What composed this request has ended; try again.'))
+      this.#current = null
+      this.#next()
     })
     return thread
   }

@@ -1,8 +1,24 @@
-import { expect, onTestFinished, test } from 'vitest'
+import type { Worker } from 'node:worker_threads'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { EmailComposer } from '../../../src/http/api/email-composer.ts'
+import { silentLog } from '../../../src/log.ts'
 import { LiveTemplates } from '../../../src/template/live-templates.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { unsubscribeContext } from '../../support/submission-fixture.ts'
+
+const threads: Worker[] = vi.hoisted(() => [])
+
+vi.mock('../../../src/program.ts', async (importOriginal) => {
+  const original = await importOriginal<typeof import('../../../src/program.ts')>()
+  return {
+    ...original,
+    startThread(...args: Parameters<typeof original.startThread>) {
+      const thread = original.startThread(...args)
+      threads.push(thread)
+      return thread
+    },
+  }
+})
 
 const submitter = { accountId: 'acc_1', domainId: null, sandbox: false }
 const request = { submitter, source: 'api' as const, isStrict: true, idempotencyKey: 'k' }
@@ -16,6 +32,7 @@ const email = {
 function startComposer(messageSizeLimit = 25 * 1024 * 1024): EmailComposer {
   const composer = new EmailComposer({
     clock: settableClock(),
+    log: silentLog,
     templates: new LiveTemplates({ read: async () => [] }),
     messageSizeLimit,
     unsubscribe: unsubscribeContext,
@@ -54,6 +71,14 @@ test('a large request that is refused tells what is wrong with it, and the next 
   await expect(refused).rejects.toMatchObject({ code: 'validation_error', faults: [{ field: 'colour', code: 'unknown_field' }] })
   await expect(tooLarge).rejects.toMatchObject({ code: 'payload_too_large' })
   await expect(composer.submissionFrom(Buffer.from(`{"a":"${large}"`), request)).rejects.toMatchObject({ code: 'invalid_json' })
+  await expect(composer.submissionFrom(bodyOf({ html: large }), request)).resolves.toMatchObject({ header: { subject: 'Größe' } })
+})
+
+test('a request whose thread ends is to be tried again, and those behind it get another thread', async () => {
+  const composer = startComposer()
+  const [first, second] = [1, 2].map(() => composer.submissionFrom(bodyOf({ html: large }), request))
+  await Promise.all([threads.at(-1)?.terminate(), expect(first).rejects.toMatchObject({ code: 'service_unavailable' })])
+  await expect(second).resolves.toMatchObject({ header: { subject: 'Größe' } })
   await expect(composer.submissionFrom(bodyOf({ html: large }), request)).resolves.toMatchObject({ header: { subject: 'Größe' } })
 })
 

@@ -7,6 +7,7 @@ import { MessageReader } from '../../../src/message/message-reader.ts'
 import type { AcceptBatch } from '../../../src/submission/accept-batch.ts'
 import { StorageFullError } from '../../../src/store/database.ts'
 import { SuppressionEntries } from '../../../src/suppression/suppression-entries.ts'
+import { silentLog } from '../../../src/log.ts'
 import { TemplateList } from '../../../src/template/template-list.ts'
 import { startApiServer } from '../../support/api-server.ts'
 import { settableClock } from '../../support/settable-clock.ts'
@@ -46,7 +47,13 @@ async function serverFailing(error: Error, acceptBatch?: AcceptBatch) {
   const fail = (): Promise<never> => Promise.reject(error)
   const db = await testDatabase()
   const templates = new TemplateList({ db, clock })
-  const composer = new EmailComposer({ clock, templates: templates.live, messageSizeLimit: 1024 * 1024, unsubscribe: unsubscribeContext })
+  const composer = new EmailComposer({
+    clock,
+    log: silentLog,
+    templates: templates.live,
+    messageSizeLimit: 1024 * 1024,
+    unsubscribe: unsubscribeContext,
+  })
   onTestFinished(() => composer.stop())
   const apis = compatApis({
     clock,

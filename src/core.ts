@@ -18,7 +18,7 @@ import { noteMoved } from './queue/last-place.ts'
 import { holdRestored } from './queue/restored-hold.ts'
 import { SendingDomains, type SendingDomainSettings } from './sending-domain/sending-domains.ts'
 import { isFullName } from './smtp/domain-name.ts'
-import type { Database } from './store/database.ts'
+import type { DamagedError, Database } from './store/database.ts'
 import type { CopyingData } from './store/thread-messages.ts'
 import { openDatabase } from './store/sqlite-database.ts'
 import type { Upgrade } from './store/upgrade-backup.ts'
@@ -98,6 +98,9 @@ async function open(config: Config, outside: Outside): Promise<Omit<Opened, 'sec
   const metricsPage = new MetricsPage({ clock, log })
   const { metrics } = metricsPage
   const onWriting = (fault: string | null): void => health.set('writing', fault !== null, { fault })
+  const onDamage = ({ keepsOut, tables, message }: DamagedError): void =>
+    health.report(keepsOut ? 'damaged_writing' : 'damaged', { tables, problem: message })
+  const onReaderLost = (error: Error): void => log.error({ error }, 'the thread for slow queries has ended; the next one starts another')
   const onUpgrade = (upgrade: Upgrade): void => log.info({ ...upgrade }, 'the schema of the database is being upgraded')
   const db = await openDatabase({
     directory: config.dataDir,
@@ -105,6 +108,8 @@ async function open(config: Config, outside: Outside): Promise<Omit<Opened, 'sec
     backsUpUpgrades: config.upgrade.backup,
     onFatal,
     onWriting,
+    onDamage,
+    onReaderLost,
     onUpgrade,
     sheet: metricsPage.sheet(),
     copying,

@@ -205,6 +205,11 @@ export const errorTable = {
     meaning: 'Something went wrong on our side.',
     remedy: 'Repeat the request later with the same Idempotency-Key. With the request id, the operator can find the cause in the log.',
   },
+  damaged_data: {
+    status: 500,
+    meaning: 'What the request needs is damaged on the disk of the server. Nothing was changed; other data is not affected.',
+    remedy: 'The operator must restore it. Until then the same request will fail again.',
+  },
   service_unavailable: {
     status: 503,
     meaning: 'The server cannot handle the request at the moment. Nothing was accepted.',

@@ -24,6 +24,8 @@ const messages = {
   database_gone:
     'A file of the database was removed or replaced while the server has it open, so no mail is accepted: it would be lost at the next ' +
     'stop. Queued mail is still delivered. Run sterna backup FILE --with-key now, stop the server, and run sterna restore FILE --force.',
+  damaged: '{problem} What needs it waits or fails, and is tried again; everything else goes on.',
+  damaged_writing: '{problem} New rows cannot be written there, so mail is refused, and clients try again.',
   key_file:
     'The secret key file is missing or was replaced. The server continues with the key in memory, but will not start again. ' +
     'Restore the file. sterna doctor says whether the current file is the right one.',
@@ -51,7 +53,7 @@ const messages = {
 }
 
 /** Faults that do not keep mail from being accepted or delivered. */
-const harmless: ReadonlySet<FaultName> = new Set<FaultName>(['backup', 'certificate', 'copy', 'moved', 'restored'])
+const harmless: ReadonlySet<FaultName> = new Set<FaultName>(['backup', 'certificate', 'copy', 'damaged', 'moved', 'restored'])
 
 export type FaultName = keyof typeof messages
 /** The names of all faults. */

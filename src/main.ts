@@ -155,7 +155,10 @@ async function serve(config: Config, log: Log & { level: string }, { configFile,
   // Commands do not need the relay, and start in half the time without it.
   const { startRelay } = await import('./relay/relay.ts')
   const onFatal = (error: Error): void => {
-    log.error({ error }, 'the database can no longer be trusted; acknowledged mail will be found again at the next start')
+    log.error(
+      { error },
+      'the database can no longer be trusted; the next start finds all acknowledged mail again, or says how to restore a backup',
+    )
     process.exit(1)
   }
   const relay = await startRelay(config, { clock: systemClock, log, onFatal, version: version() })

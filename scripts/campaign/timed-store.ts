@@ -1,5 +1,5 @@
 import { FileUpkeep } from '../../src/store/file-upkeep.ts'
-import type { Database, Row, Written } from '../../src/store/database.ts'
+import { DamagedError, type Database, type Row, type Written } from '../../src/store/database.ts'
 import { GroupCommit } from '../../src/store/group-commit.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { PreparedStatements } from '../../src/store/prepared-statements.ts'
@@ -62,6 +62,7 @@ export function timedStore(directory: string): TimedStore {
       onHeld?.(result.ms)
       return result.written
     },
+    damaged: (table, problem) => new DamagedError(problem, { tables: [table], keepsOut: false, statement: 0 }),
     onInsert: () => () => {},
     backup: () => Promise.reject(new Error('not here')),
     copying: { begin: async () => {}, snapshot: () => Promise.reject(new Error('not here')) },

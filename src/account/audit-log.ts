@@ -122,7 +122,7 @@ export class AuditLog {
   async sweep(cutoff: number): Promise<void> {
     await removeInPieces(this.#db, [
       {
-        sql: 'delete from audit where id in (select id from audit where id < :before order by id limit :rows)',
+        sql: 'delete from audit where id in (select id from audit where id < :before order by id limit :rows offset :skip)',
         params: { before: idFloor('aud', cutoff) },
       },
     ])

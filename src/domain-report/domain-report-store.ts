@@ -122,10 +122,10 @@ export async function sweepDomainReports(db: Pick<Database, 'write'>, cutoff: nu
   const params = { before: idFloor('drp', cutoff) }
   for (const sql of [
     `delete from dmarc_row where (report_id, place) in (
-       select report_id, place from dmarc_row where report_id < :before order by report_id limit :rows)`,
+       select report_id, place from dmarc_row where report_id < :before order by report_id limit :rows offset :skip)`,
     `delete from tls_row where (report_id, place) in (
-       select report_id, place from tls_row where report_id < :before order by report_id limit :rows)`,
-    'delete from domain_report where id in (select id from domain_report where id < :before order by id limit :rows)',
+       select report_id, place from tls_row where report_id < :before order by report_id limit :rows offset :skip)`,
+    'delete from domain_report where id in (select id from domain_report where id < :before order by id limit :rows offset :skip)',
   ]) {
     await removeInPieces(db, [{ sql, params }])
   }

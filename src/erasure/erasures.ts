@@ -136,7 +136,7 @@ export class Erasures {
   /** Deletes the records of erasures that finished before `cutoff` (epoch, ms). */
   async sweep(cutoff: number): Promise<void> {
     const sql =
-      'delete from erasure where id in (select id from erasure where id < :before and finished_at is not null order by id limit :rows)'
+      'delete from erasure where id in (select id from erasure where id < :before and finished_at is not null order by id limit :rows offset :skip)'
     await removeInPieces(this.#services.db, [{ sql, params: { before: idFloor('era', cutoff) } }])
   }
 

@@ -60,7 +60,7 @@ export const storedTables: Record<string, StoredTable> = {
   },
   message_tag: { about: 'their tags, to be found by', kept: '`event_retention`', erased: 'name value', none: 'account_id message_id' },
   upload: { about: 'emails that are still coming in', kept: 'until they are complete', none: 'message_id' },
-  content: { about: 'the content of emails', kept: '`content_retention`', erased: 'bytes', none: 'message_id chunk' },
+  content: { about: 'the content of emails', kept: '`content_retention`', erased: 'bytes', none: 'message_id chunk crc32' },
   recipient: {
     about: 'the recipients of emails',
     kept: '`event_retention`',

@@ -24,5 +24,5 @@ export const noteBlocks = (step: LogStep): Statement => ({
 export const removeOldBlocks: Statement = {
   sql: `delete from event_block where (account_id, sandbox, type, block) in (
           select account_id, sandbox, type, block from event_block
-           where block < (select min(seq) from event) / ${blockSize} order by block limit :rows)`,
+           where block < (select min(seq) from event) / ${blockSize} order by block limit :rows offset :skip)`,
 }

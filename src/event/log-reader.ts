@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../log.ts'
-import { ConflictError, type Database, type Row, type Statement } from '../store/database.ts'
+import { ConflictError, DamagedError, type Database, type Row, type Statement } from '../store/database.ts'
 import { nextRows } from '../store/remove-in-pieces.ts'
 import { isPassing, WorkLoop } from '../store/work-loop.ts'
 
@@ -131,6 +131,10 @@ export class LogReader {
       try {
         if (await this.#take(step, position)) position = from = step.to
       } catch (error) {
+        if (error instanceof DamagedError) {
+          if (await this.#passDamage(step, position, error)) position = from = step.to
+          continue
+        }
         if (!(error instanceof ConflictError && error.guard === 'cursor')) throw error
         // Another reader has handled these events.
         ;({ position, newest } = await this.#positions())
@@ -160,6 +164,22 @@ export class LogReader {
     // The last step of a run is smaller than it could be.
     this.#events = Math.min(most, events < this.#events ? Math.max(this.#events, next) : next)
     written?.()
+    return true
+  }
+
+  /**
+   * Goes around events that cannot be read: fewer are read at a time, and one that cannot be read alone is passed over. False if the step
+   * is to be repeated with fewer.
+   * @throws DamagedError if what follows from readable events cannot be written
+   */
+  async #passDamage(step: LogStep, position: number, error: DamagedError): Promise<boolean> {
+    if (step.to - step.from > 1) {
+      this.#events = 1
+      return false
+    }
+    if (error.keepsOut) throw error
+    this.#log.error({ error, seq: step.to }, `${this.#reading.fault}: an event is passed over, because the disk has damaged it`)
+    await this.#db.write([...(position === 0 ? [this.#createCursor] : []), this.#moveCursor(position, step.to)])
     return true
   }
 

@@ -225,7 +225,7 @@ const returnedMailOf = (row: ReturnedMailRow): ReturnedMail => ({
 })
 
 const removeReturnedMail = (cutoff: number): Statement => ({
-  sql: 'delete from incoming_report where id in (select id from incoming_report where id < :before order by id limit :rows)',
+  sql: 'delete from incoming_report where id in (select id from incoming_report where id < :before order by id limit :rows offset :skip)',
   params: { before: idFloor('rep', cutoff + 1) },
 })
 

@@ -18,6 +18,7 @@ function commonTo(declared: Omit<Operation, 'handle'>): ErrorCode[] {
     ...(takesIdempotencyKey(declared) ? idempotencyRefusals : []),
     ...(declared.method === 'GET' ? [] : (['insufficient_storage'] as const)),
     'internal_server_error',
+    'damaged_data',
     'service_unavailable',
   ]
 }

@@ -1,6 +1,6 @@
 import { errorTable } from '../error-table.ts'
 import { SternaError, type ErrorCode, type FieldFault } from '../errors.ts'
-import { BusyError, StorageFullError } from '../store/database.ts'
+import { BusyError, DamagedError, StorageFullError } from '../store/database.ts'
 
 /** The reason phrases of RFC 9110 15. */
 export const titleOf: Record<number, string> = {
@@ -32,7 +32,7 @@ export interface Problem {
 export function problemOf(error: unknown): Problem {
   const refusal = refusalIn(error)
   const status: number = errorTable[refusal.code].status
-  if (status === 500) {
+  if (refusal.code === 'internal_server_error' || refusal.code === 'configuration') {
     const message = 'Something went wrong on our side. With the request id, the operator can find the cause in the log.'
     return { status, name: 'internal_server_error', message, faults: undefined, headers: {} }
   }
@@ -46,6 +46,10 @@ function refusalIn(error: unknown): SternaError {
   }
   if (error instanceof BusyError) {
     return new SternaError('service_unavailable', 'The database of the server is locked. Nothing was accepted; try again later.')
+  }
+  if (error instanceof DamagedError) {
+    const message = 'What this request needs is damaged on the disk of the server, and nothing was changed. The operator has to restore it.'
+    return new SternaError('damaged_data', message)
   }
   return new SternaError('internal_server_error', '')
 }

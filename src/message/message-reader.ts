@@ -153,7 +153,7 @@ export class MessageReader {
   /** The bytes of a message in pieces; none if they are no longer kept, or are kept only until delivery. */
   async content(messageId: string): Promise<Uint8Array[]> {
     const rows = await this.#db.slowRead<{ bytes: Uint8Array }>(
-      `select bytes from content where message_id = :messageId and ${isKept} order by chunk`,
+      `select bytes, crc32 from content where message_id = :messageId and ${isKept} order by chunk`,
       { messageId },
     )
     return rows.map(({ bytes }) => bytes)
@@ -163,7 +163,7 @@ export class MessageReader {
   async *chunks(messageId: string): AsyncGenerator<Uint8Array, void, undefined> {
     for (let chunk = 0; ; chunk++) {
       const [row] = await this.#db.slowRead<{ bytes: Uint8Array }>(
-        `select bytes from content where message_id = :messageId and chunk = :chunk and ${isKept}`,
+        `select bytes, crc32 from content where message_id = :messageId and chunk = :chunk and ${isKept}`,
         { messageId, chunk },
       )
       if (!row) return

@@ -1,5 +1,6 @@
 import { idFloor } from '../id.ts'
 import type { Database, Statement } from '../store/database.ts'
+import { eachInTurn } from '../store/each-in-turn.ts'
 import { firstRowsBySize, removeInPieces } from '../store/remove-in-pieces.ts'
 import { TableWalk, type WalkedTable } from '../store/table-walk.ts'
 import { messageTerms, recipientTerms, removeTerms } from './search-terms.ts'
@@ -51,19 +52,20 @@ export class Retention {
     const db = this.#db
     const eventCutoff = now - this.#times.eventMs
     const contentCutoff = Math.max(now - this.#times.contentMs, eventCutoff)
-    await this.#contents.run(db, contents(db, contentCutoff), now)
-    await this.#attempts.run(db, attempts(db, contentCutoff), now)
-    await this.#recipients.run(db, recipients(db, eventCutoff), now)
-    await this.#notices.run(db, notices(db, eventCutoff), now)
-    await this.#messages.run(db, messages(db, eventCutoff), now)
-    for (const batch of [
+    const batches = [
       removeEvents(eventCutoff),
       removeWebhookDeliveries(eventCutoff),
       removeLinkCounts(eventCutoff),
       removeIdempotencyKeys(now),
-    ]) {
-      await removeInPieces(db, batch)
-    }
+    ]
+    await eachInTurn([
+      () => this.#contents.run(db, contents(db, contentCutoff), now),
+      () => this.#attempts.run(db, attempts(db, contentCutoff), now),
+      () => this.#recipients.run(db, recipients(db, eventCutoff), now),
+      () => this.#notices.run(db, notices(db, eventCutoff), now),
+      () => this.#messages.run(db, messages(db, eventCutoff), now),
+      ...batches.map((batch) => () => removeInPieces(db, batch)),
+    ])
   }
 }
 
@@ -73,8 +75,10 @@ type Reads = Pick<Database, 'read'>
 const contents = (db: Reads, cutoff: number): WalkedTable<ContentKey> => ({
   async piece(after, wanted) {
     const rows = Math.min(wanted, chunksAtOnce)
+    // On a damaged page, only the key of a row can be read: the index has it.
+    const size = wanted === 1 ? '0' : 'length(bytes)'
     const found = await db.read<ContentKey & { size: number }>(
-      `select message_id as id, chunk, cast(length(bytes) as bigint) as size from content
+      `select message_id as id, chunk, cast(${size} as bigint) as size from content
         where (message_id, chunk) > (:id, :chunk) and message_id < :before order by message_id, chunk limit :rows`,
       { ...after, before: idFloor('em', cutoff + 1), rows },
     )
@@ -179,14 +183,14 @@ const removeEvents = (cutoff: number): Statement[] => [
   {
     // By the key, because ids begin with their time. In the order of seq, all events would be scanned if none is old.
     sql: `delete from event where seq in (
-            select seq from event where id < :before and seq < (select max(seq) from event) order by id limit :rows)`,
+            select seq from event where id < :before and seq < (select max(seq) from event) order by id limit :rows offset :skip)`,
     params: { before: idFloor('evt', cutoff) },
   },
 ]
 
 function removeWebhookDeliveries(cutoff: number): Statement[] {
   const params = { before: idFloor('whd', cutoff) }
-  const old = 'select id from webhook_delivery where id < :before and next_attempt_at is null order by id limit :rows'
+  const old = 'select id from webhook_delivery where id < :before and next_attempt_at is null order by id limit :rows offset :skip'
   return [
     { sql: `delete from webhook_attempt where delivery_id in (${old})`, params },
     { sql: `delete from webhook_delivery where id in (${old})`, params },
@@ -197,7 +201,7 @@ function removeWebhookDeliveries(cutoff: number): Statement[] {
 const removeLinkCounts = (cutoff: number): Statement[] => [
   {
     sql: `delete from rollup_link where (account_id, template_id, start, link) in (
-            select account_id, template_id, start, link from rollup_link where start <= :before order by start limit :rows)`,
+            select account_id, template_id, start, link from rollup_link where start <= :before order by start limit :rows offset :skip)`,
     params: { before: cutoff - 86_400_000 },
   },
 ]
@@ -205,7 +209,7 @@ const removeLinkCounts = (cutoff: number): Statement[] => [
 const removeIdempotencyKeys = (now: number): Statement[] => [
   {
     sql: `delete from idempotency where (account_id, operation, key) in (
-            select account_id, operation, key from idempotency where expires_at <= :now limit :rows)`,
+            select account_id, operation, key from idempotency where expires_at <= :now limit :rows offset :skip)`,
     params: { now },
   },
 ]

@@ -116,6 +116,8 @@ export const metricTable = {
         'queue_stalled',
         'writing',
         'database_gone',
+        'damaged',
+        'damaged_writing',
         'key_file',
         'sealed_secrets',
         'restored',

@@ -148,6 +148,8 @@ export async function lastAttempts(db: Database, messageId: string): Promise<Map
 
 /** The first chunk of a message's content; null if it was deleted. */
 export async function firstChunk(db: Database, messageId: string): Promise<Uint8Array | null> {
-  const [row] = await db.read<{ bytes: Uint8Array }>('select bytes from content where message_id = :messageId and chunk = 0', { messageId })
+  const [row] = await db.read<{ bytes: Uint8Array }>('select bytes, crc32 from content where message_id = :messageId and chunk = 0', {
+    messageId,
+  })
   return row?.bytes ?? null
 }

@@ -20,7 +20,7 @@ import type { ContentRoom, QueuedContent } from './content-room.ts'
 import { DeliveryCounts } from './delivery-counts.ts'
 import { lookBack, needsLookBack } from './look-back.ts'
 import { logOutcome } from './outcome-line.ts'
-import { holdSuspended, postpone, putBack, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
+import { holdSuspended, postpone, postponeUnread, putBack, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
 import { recordReactions, settleAttempt, settleUntried, type Settlement } from './settle.ts'
 
 export interface DispatchServices {
@@ -76,6 +76,8 @@ interface Work {
 const jobSize = 10
 /** When to try mail again that found no free connection, ms. */
 const postponedMs = 5_000
+/** When to try again to read a message that is damaged, ms. */
+const unreadMs = 600_000
 /** When to check held mail of a suspended account again, in case nobody reports that the account is active, ms. */
 const heldMs = 3_600_000
 const suspendedReason = 'The account is suspended, so its scheduled mail is held.'
@@ -243,6 +245,16 @@ export class Dispatch {
     const dueAt = this.#services.clock.now() + postponedMs
     await this.#write(recipient, [postpone(recipient.id, this.#services.owner, dueAt)])
     this.#services.settled(recipient, dueAt, false)
+  }
+
+  /** Puts recipients back whose message cannot be read at all, because the disk has damaged it: nothing is known that could be told. */
+  async postponeUnread(messageId: string, recipients: QueuedRecipient[], error: unknown): Promise<void> {
+    this.#services.log.error({ messageId, error }, 'a message that is due cannot be read and waits')
+    const dueAt = this.#services.clock.now() + unreadMs
+    for (const recipient of recipients) {
+      await this.#write(recipient, [postponeUnread(recipient.id, this.#services.owner, dueAt)])
+      this.#services.settled(recipient, dueAt, true)
+    }
   }
 
   /** Puts back a recipient whose destination rests: it keeps its due time. */

@@ -3,8 +3,10 @@ import type { Attempt, Postponed } from '../delivery/attempt.ts'
 import type { Health } from '../health.ts'
 import { newId } from '../id.ts'
 import type { MessageRow } from '../message/message-store.ts'
-import type { Database } from '../store/database.ts'
+import { DamagedError, type Database } from '../store/database.ts'
+import { DamagedRows } from '../store/damaged-rows.ts'
 import { LastingWrites } from '../store/lasting-writes.ts'
+import { removeInPieces } from '../store/remove-in-pieces.ts'
 import { retryMs } from '../store/work-loop.ts'
 import { UnderWay } from '../under-way.ts'
 import { bringForward, bringHeld } from './bring-forward.ts'
@@ -55,6 +57,7 @@ export class QueueRunner {
   readonly #expiry: RestingExpiry
   readonly #longestWaitMs: number
   readonly #destinations = new DestinationDirectory(destinationLimit, totalLimit)
+  readonly #damaged = new DamagedRows()
   readonly #slots = new FreshSlots()
   readonly #content = new ContentRoom()
   readonly #underWay: UnderWay
@@ -100,7 +103,7 @@ export class QueueRunner {
   /** Takes over what an earlier process left, and begins to claim due mail. */
   async start(): Promise<void> {
     const { db } = this.#services
-    await db.write([releaseOthers(this.owner)])
+    await removeInPieces(db, [releaseOthers(this.owner)])
     for (const row of await db.read<{ destination: string; due_at: number }>(waitingDestinations)) {
       this.#destinations.noteWaiting(row.destination, row.due_at)
     }
@@ -126,7 +129,7 @@ export class QueueRunner {
     const message = queuedMessageOf(stored)
     const recipients = rows.map(queuedRecipientOf)
     for (const { destination } of recipients) this.#destinations.tookInHand(destination, 1, clock.now())
-    const content: QueuedContent = { size: bytes.length, along: bytes, read: async () => slot.content ?? readContent(db, message.id) }
+    const content: QueuedContent = { size: bytes.length, along: bytes, read: async () => slot.content ?? readContent(db, message) }
     if (!goesAlong(bytes.length)) {
       slot.content = bytes
       content.along = null
@@ -201,11 +204,16 @@ export class QueueRunner {
   /** @returns how many recipients were claimed */
   async #claim(destination: string, room: number, claim: typeof claimDue, way: Way): Promise<number> {
     const { db, clock, log } = this.#services
-    this.#destinations.tookInHand(destination, room, clock.now())
+    const now = clock.now()
+    this.#destinations.tookInHand(destination, room, now)
     this.#claims++
     let unclaimed = room
+    const { skip, most, until } = this.#damaged.wayFor(destination, now)
+    const limit = Math.min(room, most)
+    if (until !== null) this.#destinations.noteWaiting(destination, until)
     try {
-      const [claimed, next] = await db.write(claim({ destination, owner: this.owner, now: clock.now(), limit: room }))
+      const [claimed, next] = await db.write(claim({ destination, owner: this.owner, now, limit, skip }))
+      this.#damaged.passed(destination)
       const rows = (claimed?.rows ?? []) as ClaimedRow[]
       this.#watch.noteClaimed(rows.length)
       const dueAt = next?.rows[0]?.due_at
@@ -217,7 +225,8 @@ export class QueueRunner {
       }
     } catch (error) {
       log.error({ destination, error }, 'claiming due mail failed')
-      this.#destinations.noteWaiting(destination, clock.now() + retryMs)
+      const isDamage = error instanceof DamagedError
+      this.#destinations.noteWaiting(destination, isDamage ? this.#damaged.met(destination, limit, now) : clock.now() + retryMs)
     } finally {
       this.#claims--
       this.#destinations.letGo(destination, unclaimed, clock.now())

@@ -84,9 +84,10 @@ export const insertRecipient = (recipient: NewRecipient): Statement => ({
   params: recipient,
 })
 
-/** Releases the claims of another boot of this process, left when it ended. */
+/** Releases claims of another boot of this process, left when it ended: a piece, for `removeInPieces`. */
 export const releaseOthers = (owner: string): Statement => ({
-  sql: 'update recipient set owner = null where owner is not null and owner <> :owner',
+  sql: `update recipient set owner = null
+         where id in (select id from recipient where owner is not null and owner <> :owner limit :rows offset :skip)`,
   params: { owner },
 })
 
@@ -121,6 +122,8 @@ interface Claim extends Record<string, string | number> {
   owner: string
   now: number
   limit: number
+  /** How many of the first rows to pass over: the index alone is read for them. */
+  skip: number
 }
 
 const claimed =
@@ -137,14 +140,15 @@ export const claimDue = (claim: Claim): Statement[] => [
            where id in (
              select id from recipient
               where destination = :destination and due_at is not null and owner is null and held = 0 and due_at <= :now
-              order by due_at limit :limit)
+              order by due_at limit :limit offset :skip)
            returning ${claimed}`,
     params: claim,
   },
   {
-    sql: `select min(due_at) as due_at from recipient
-           where destination = :destination and due_at is not null and owner is null and held = 0`,
-    params: { destination: claim.destination },
+    sql: `select due_at from recipient
+           where destination = :destination and due_at is not null and owner is null and held = 0
+           order by due_at limit 1 offset :skip`,
+    params: { destination: claim.destination, skip: claim.skip },
   },
 ]
 
@@ -182,6 +186,16 @@ export const postpone = (id: string, owner: string, dueAt: number): Statement =>
                  when due_at < expires_at and expires_at <= :dueAt
                   and not exists (select 1 from message where id = recipient.message_id and expires_in is not null) then :dueAt + 1
                  else expires_at end
+         where id = :id and owner = :owner`,
+  params: { id, owner, dueAt },
+  expect: 1,
+})
+
+/** The same where the message cannot be read, not even to see whether it may be late: it must not expire before that is mended. */
+export const postponeUnread = (id: string, owner: string, dueAt: number): Statement => ({
+  sql: `update recipient
+           set owner = null, due_at = :dueAt,
+               expires_at = case when due_at < expires_at and expires_at <= :dueAt then :dueAt + 1 else expires_at end
          where id = :id and owner = :owner`,
   params: { id, owner, dueAt },
   expect: 1,

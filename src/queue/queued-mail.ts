@@ -12,10 +12,14 @@ export async function readMessage(db: Database, id: string): Promise<QueuedMessa
   return queuedMessageOf(row)
 }
 
-/** Reads all bytes of a message into shared memory. */
-export async function readContent(db: Database, id: string): Promise<Uint8Array> {
-  const chunks = await db.read<{ bytes: Uint8Array }>('select bytes from content where message_id = :id order by chunk', { id })
-  if (chunks.length === 0) throw new Error(`message ${id} has no content`)
+/**
+ * Reads all bytes of a message into shared memory.
+ * @throws DamagedError if they are not what was stored
+ */
+export async function readContent(db: Database, { id, size }: QueuedMessage): Promise<Uint8Array> {
+  const chunks = await db.read<{ bytes: Uint8Array }>('select bytes, crc32 from content where message_id = :id order by chunk', { id })
+  const found = chunks.reduce((sum, { bytes }) => sum + bytes.length, 0)
+  if (chunks.length === 0 || found !== size) throw db.damaged('content', `${found} of the ${size} bytes of message ${id} are found`)
   return joined(chunks.map(({ bytes }) => bytes))
 }
 

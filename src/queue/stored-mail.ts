@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
-import type { Database } from '../store/database.ts'
+import { DamagedError, type Database } from '../store/database.ts'
+import { orDamage } from '../store/remove-in-pieces.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { findSuppressed } from '../suppression/suppression-list.ts'
 import { goesAlong, type ContentRoom } from './content-room.ts'
@@ -36,7 +37,8 @@ export class StoredMail {
   }
 
   async deliver(messageId: string, recipients: QueuedRecipient[], way: Way): Promise<void> {
-    const message = await this.#readMessage(messageId, recipients)
+    const message = await orDamage(this.#readMessage(messageId, recipients))
+    if (message instanceof DamagedError) return this.#services.dispatch.postponeUnread(messageId, recipients, message)
     const open = await this.#stillOpen(message, recipients, way)
     const [first] = open
     if (first) return this.#services.contentRoom.inTurn(first.destination, message.size, () => this.#deliverOpen(message, open, way))
@@ -77,7 +79,7 @@ export class StoredMail {
 
   async #deliverOpen(message: QueuedMessage, open: QueuedRecipient[], { isProbe }: Way): Promise<void> {
     const { db, dispatch } = this.#services
-    const read = () => readContent(db, message.id)
+    const read = () => readContent(db, message)
     const along = goesAlong(message.size) ? await read().catch((error: unknown) => dispatch.defer(message, open, error)) : null
     if (along !== undefined) await dispatch.deliver(message, open, { content: { size: message.size, along, read }, isProbe })
   }

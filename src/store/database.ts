@@ -1,5 +1,6 @@
 /** A column's value: text, bigint or double, blob, null. Booleans are 0 and 1. Blobs may be in shared memory. */
 export type Value = string | number | Uint8Array | null
+/** If a row that is read has `bytes` and their `crc32`, and they do not match, the read fails with a `DamagedError`. */
 export type Row = Record<string, Value>
 
 /**
@@ -45,9 +46,12 @@ export interface Database {
    * @throws ConflictError if a statement's `expect` was not met
    * @throws UniqueError if a row with that key exists
    * @throws StorageFullError if the disk is full: nothing was written, a later call may succeed
+   * @throws DamagedError if it needs pages that cannot be read
    * @throws BusyError if another process kept the database locked for too long: likewise
    */
   write(batch: Statement[], options?: { patient?: boolean; onHeld?: (ms: number) => void }): Promise<Written[]>
+  /** Reports damage that shows only in what a table holds; the caller throws the error. */
+  damaged(table: string, problem: string): DamagedError
   /** Calls `heard`, which must not throw, whenever a batch that adds rows to this table is on disk. Returns a function that ends this. */
   onInsert(table: string, heard: () => void): () => void
   /** Copies the database, as it is at one moment, into a new file while work continues. The copy says that it is one (`markCopy`). */
@@ -97,6 +101,38 @@ export class UniqueError extends Error {
   constructor(message: string) {
     super(message)
     this.name = 'UniqueError'
+  }
+}
+
+/** A part of the database that cannot be read. */
+export interface Damage {
+  /** The tables that the statement names: one of them, or one of their indexes, is damaged. */
+  tables: string[]
+  /** True if the damage keeps new rows from being written. */
+  keepsOut: boolean
+  /** The position in the batch of the statement that met it. */
+  statement: number
+}
+
+/**
+ * Pages that a statement needs cannot be read, or what they hold is not what was written. Its batch was refused; other data is not
+ * affected. Repeating it is in vain until an operator acts.
+ */
+export class DamagedError extends Error implements Damage {
+  readonly tables: string[]
+  readonly keepsOut: boolean
+  readonly statement: number
+
+  constructor(problem: string, { tables, keepsOut, statement }: Damage) {
+    const place = tables.length === 0 ? 'A part of the database' : `The table ${tables.join(' or ')} of the database`
+    super(
+      `${place} is damaged: ${problem}. Check the disk and its log, stop the server, and restore a backup: "sterna backup list" shows which ` +
+        'there are, "sterna restore BACKUP --force" puts one in place.',
+    )
+    this.name = 'DamagedError'
+    this.tables = tables
+    this.keepsOut = keepsOut
+    this.statement = statement
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Log } from '../log.ts'
-import { ConflictError, type Database, type Statement, type Written } from './database.ts'
+import { ConflictError, DamagedError, type Database, type Statement, type Written } from './database.ts'
 
 interface LastingWritesServices {
   db: Pick<Database, 'write'>
@@ -9,11 +9,14 @@ interface LastingWritesServices {
 /** The wait before a batch is written again, ms: it doubles up to the longest. */
 const firstWaitMs = 100
 const longestWaitMs = 4_000
+/** From this wait on, what damage keeps from being written is left out, ms. */
+const damagedAfterMs = 1_600
 
 /**
  * Writes what has happened in the world and cannot be undone, such as the outcome of an attempt: if it were forgotten, it would happen
  * again. Retries a batch until it is written, whatever is in the way (a full disk, a lock of another process), or until the process
- * ends. Only a conflict ends it earlier, because somebody else has then decided the same matter.
+ * ends. Only a conflict ends it earlier, because somebody else has then decided the same matter. Statements after the first that need a
+ * damaged page are given up: without their event, a delivery is at least not repeated after a restart.
  */
 export class LastingWrites {
   readonly #services: LastingWritesServices
@@ -31,15 +34,21 @@ export class LastingWrites {
    * @throws ConflictError
    */
   async write(batch: Statement[]): Promise<Written[] | null> {
+    let left = batch
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
       const isLast = this.#isStopped
       try {
-        const written = await this.#services.db.write(batch, { patient: true })
+        const written = await this.#services.db.write(left, { patient: true })
         this.#noteWritten()
         return written
       } catch (error) {
         if (error instanceof ConflictError) throw error
         this.#noteFailure(error)
+        if (error instanceof DamagedError && error.statement > 0 && (isLast || waitMs >= damagedAfterMs)) {
+          this.#services.log.error({ error }, 'a part of an outcome cannot be written to a damaged page and is given up')
+          left = left.toSpliced(error.statement, 1)
+          continue
+        }
         if (isLast) return null
         if (!this.#isStopped) await this.#pause(waitMs)
       }

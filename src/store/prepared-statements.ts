@@ -20,11 +20,15 @@ export class PreparedStatements {
     this.#texts.push(...texts)
   }
 
+  textOf(number: number): string {
+    return this.#texts[number] as string
+  }
+
   at(number: number): Prepared<[Value[]], Row> {
     const known = this.#prepared.get(number)
     if (known) return known
     if (this.#prepared.size >= mostPrepared) this.#prepared.clear()
-    const prepared = this.#connection.prepare<[Value[]], Row>(this.#texts[number] as string)
+    const prepared = this.#connection.prepare<[Value[]], Row>(this.textOf(number))
     this.#prepared.set(number, prepared)
     return prepared
   }

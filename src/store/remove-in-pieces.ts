@@ -1,9 +1,19 @@
-import type { Database, Statement } from './database.ts'
+import { DamagedError, type Database, type Statement } from './database.ts'
 
 /** How long one piece may hold the store, ms: the commits of others wait for it. */
 const heldMs = 10
 export const firstRows = 8
 const mostRows = 4_096
+
+/** How many rows on damaged pages one run passes over: more than a page of small rows holds. */
+const mostSkipped = 500
+
+/** Damage is answered, everything else thrown. */
+export const orDamage = <T>(work: Promise<T>): Promise<T | DamagedError> =>
+  work.catch((error: unknown) => {
+    if (error instanceof DamagedError) return error
+    throw error
+  })
 
 /** How many rows fit into the next piece, given how long the last one held the store, ms. */
 export const nextRows = (rows: number, held: number): number =>
@@ -22,14 +32,22 @@ export function firstRowsBySize<R>(rows: R[], sizeOf: (row: R) => number): R[] {
 /**
  * Removes rows piece by piece, with room for the commits of others in between, until a piece is not full. Returns how many rows the last
  * statement removed.
- * @param batch removes one piece: each of its statements looks for `:rows` rows, and the last one says whether there may be more
+ * @param batch removes one piece: each of its statements looks for `:rows` rows, and the last one says whether there may be more. Rows on
+ * damaged pages stay if they also pass over the first `:skip` rows.
  */
 export async function removeInPieces(db: Pick<Database, 'write'>, batch: Statement[]): Promise<number> {
   let removed = 0
+  let skip = 0
   for (let rows = firstRows; ;) {
     let held = 0
-    const piece = batch.map(({ sql, params }) => ({ sql, params: { ...params, rows } }))
-    const written = await db.write(piece, { patient: true, onHeld: (ms) => (held = ms) })
+    const piece = batch.map(({ sql, params }) => ({ sql, params: { ...params, rows, skip } }))
+    const written = await orDamage(db.write(piece, { patient: true, onHeld: (ms) => (held = ms) }))
+    if (written instanceof DamagedError) {
+      if (skip === mostSkipped || !batch.every(({ sql }) => sql.includes(':skip'))) throw written
+      if (rows === 1) skip++
+      rows = 1
+      continue
+    }
     const changes = written.at(-1)?.changes ?? 0
     removed += changes
     if (changes < rows) return removed

@@ -1,9 +1,10 @@
+import { crc32 } from 'node:zlib'
 import { messageOf } from '../errors.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { noteShared, sharedBytes } from '../shared-memory.ts'
 import type { Row, Value } from './database.ts'
 import type { FileUpkeep } from './file-upkeep.ts'
-import { GroupCommit, isOfAll, threadErrorOf, type BatchResult } from './group-commit.ts'
+import { GroupCommit, isOfAll, ofRead, ofWrite, threadErrorOf, type BatchResult } from './group-commit.ts'
 import { markCopy } from './mark-copy.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import type { Connection } from './sqlite-connection.ts'
@@ -85,10 +86,8 @@ export class RequestServer {
     const { id } = request
     try {
       switch (request.type) {
-        case 'read': {
-          const [number, values] = request.statement
-          return [{ id, rows: this.#statements.at(number).all(values).map(shareBlobs) }]
-        }
+        case 'read':
+          return [{ id, rows: this.#read(request.statement).map(shareBlobs) }]
         case 'backup':
           void this.#copy(id, request)
           return []
@@ -104,7 +103,18 @@ export class RequestServer {
           return [{ id, done: true }]
       }
     } catch (error) {
-      return [{ id, error: threadErrorOf(error, 0) }]
+      // The file's upkeep writes and names no table.
+      return [{ id, error: threadErrorOf(ofWrite(error, ''), 0) }]
+    }
+  }
+
+  #read([number, values]: NumberedStatement): Row[] {
+    try {
+      const rows = this.#statements.at(number).all(values)
+      for (const row of rows) requireIntact(row)
+      return rows
+    } catch (error) {
+      throw ofRead(error, this.#statements.textOf(number))
     }
   }
 
@@ -133,6 +143,12 @@ function noteBlobs(batch: NumberedStatement[]): void {
       if (value instanceof Uint8Array) noteShared(value.length)
     }
   }
+}
+
+/** Only for rows that have a checksum. */
+function requireIntact({ bytes, crc32: stored }: Row): void {
+  if (typeof stored !== 'number' || !(bytes instanceof Uint8Array)) return
+  if (crc32(bytes) !== stored) throw Object.assign(new Error('its checksum does not match'), { code: 'SQLITE_CORRUPT' })
 }
 
 function shareBlobs(row: Row): Row {

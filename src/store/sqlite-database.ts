@@ -1,4 +1,4 @@
-import type { Database, Row, Statement, Value, Written } from './database.ts'
+import { DamagedError, type Database, type Row, type Statement, type Value, type Written } from './database.ts'
 import { InsertListeners } from './insert-listeners.ts'
 import { StoreThread, type Hear } from './store-thread.ts'
 import type { CopyingData, ThreadData, UpkeepTask } from './thread-messages.ts'
@@ -28,6 +28,7 @@ class ReaderWhenAsked {
   }
 
   async opened(): Promise<StoreThread> {
+    if (this.#thread?.hasEnded) this.#thread = undefined
     const thread = (this.#thread ??= new StoreThread(this.#data, this.#hear))
     try {
       await thread.opened
@@ -40,7 +41,7 @@ class ReaderWhenAsked {
   }
 
   async close(): Promise<void> {
-    await this.#thread?.request({ type: 'close' })
+    if (!this.#thread?.hasEnded) await this.#thread?.request({ type: 'close' })
   }
 }
 
@@ -92,6 +93,11 @@ export async function openDatabase({
       if (answer.ms !== undefined) onHeld?.(answer.ms)
       for (const heard of concerned) for (const each of heard) each()
       return answer.written
+    },
+    damaged(table, problem) {
+      const error = new DamagedError(problem, { tables: [table], keepsOut: false, statement: 0 })
+      hear.onDamage?.(error)
+      return error
     },
     onInsert: (table, heard) => listeners.add(table, heard),
     async backup(file) {

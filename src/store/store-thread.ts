@@ -1,7 +1,17 @@
 import type { Worker } from 'node:worker_threads'
 import { SternaError } from '../errors.ts'
 import { startThread } from '../program.ts'
-import { BusyError, ConflictError, StorageFullError, UniqueError, type Guard, type Row, type Statement, type Value } from './database.ts'
+import {
+  BusyError,
+  ConflictError,
+  DamagedError,
+  StorageFullError,
+  UniqueError,
+  type Guard,
+  type Row,
+  type Statement,
+  type Value,
+} from './database.ts'
 import { shareAddon } from './sqlite-addon.ts'
 import { StatementNumbers } from './statement-numbers.ts'
 import type { Upgrade } from './upgrade-backup.ts'
@@ -19,8 +29,12 @@ type Guards = (Guard | undefined)[]
 type Settled = { resolve: (answer: Answer) => void; reject: (error: Error) => void; guards: Guards }
 
 export interface Hear {
-  /** Called once when the database can no longer be trusted (I/O error, corruption). */
+  /** Called once when the database can no longer be trusted (a failed write or flush), or its writer has ended. */
   onFatal?: (error: Error) => void
+  /** Called whenever a statement meets damage. */
+  onDamage?: (error: DamagedError) => void
+  /** Called when a reader has ended by itself: the next slow read starts another. */
+  onReaderLost?: (error: Error) => void
   /** Called with the reason when writing begins to fail for everybody, and with null when it works again. */
   onWriting?: (fault: string | null) => void
   /** Called before the schema of an existing database changes. */
@@ -34,27 +48,35 @@ export class StoreThread {
   readonly #worker: Worker
   readonly #settle = new Map<number, Settled>()
   readonly #hear: Hear
+  readonly #role: ThreadData['role']
   #outgoing: Request[] = []
   #patient: Request[] = []
   #patience: NodeJS.Timeout | undefined
   #scheduled = false
   #isOpen = false
+  #isClosing = false
   #isWriting = true
   #lastId = openId
   #ended: Error | undefined
 
   constructor(data: ThreadData, hear: Hear) {
     this.#hear = hear
+    this.#role = data.role
     shareAddon(data.directory)
-    this.#worker = startThread(new URL('./sqlite-thread.ts', import.meta.url), { workerData: data })
+    this.#worker = startThread(new URL('./sqlite-thread.ts', import.meta.url), { workerData: data, name: data.role })
     this.opened = new Promise((resolve, reject) => this.#settle.set(openId, { resolve: () => resolve(), reject, guards: [] }))
     void this.opened.then(
       () => (this.#isOpen = true),
       () => {},
     )
     this.#worker.on('message', (answers: Answer[]) => answers.forEach((answer) => this.#answered(answer)))
-    this.#worker.on('error', (error: Error) => (this.#isOpen ? this.#die(error) : this.#end(error)))
-    this.#worker.on('exit', () => this.#end(new Error('the store is closed')))
+    this.#worker.on('error', (error: Error) => this.#lost(error))
+    this.#worker.on('exit', () => this.#lost(new Error(`the ${this.#role} thread of the store has ended`)))
+  }
+
+  /** True once it takes no more requests. */
+  get hasEnded(): boolean {
+    return this.#ended !== undefined
   }
 
   /** @throws ConflictError and the other errors of `Database` */
@@ -74,6 +96,7 @@ export class StoreThread {
   /** `guards`: those of a write, by statement, so that its conflict can be named. */
   request(request: Unnumbered<Request>, { patient = false, guards = [] }: { patient?: boolean; guards?: Guards } = {}): Promise<Answer> {
     if (this.#ended) return Promise.reject(this.#ended)
+    if (request.type === 'close') this.#isClosing = true
     const id = ++this.#lastId
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     this.#settle.set(id, { resolve, reject, guards })
@@ -114,8 +137,10 @@ export class StoreThread {
     this.#settle.delete(answer.id)
     this.#noteWriting(answer)
     if (!('error' in answer)) return settle?.resolve(answer)
-    settle?.reject(errorOf(answer.error, settle.guards))
-    if (answer.error.kind === 'fatal' && answer.id !== openId) this.#die(errorOf(answer.error))
+    const error = errorOf(answer.error, settle?.guards)
+    if (error instanceof DamagedError) this.#hear.onDamage?.(error)
+    settle?.reject(error)
+    if (answer.error.kind === 'fatal' && answer.id !== openId) this.#die(error)
   }
 
   #noteWriting(answer: Answer): void {
@@ -132,6 +157,15 @@ export class StoreThread {
     this.#hear.onFatal?.(error)
   }
 
+  /** A thread that ends unasked has failed, with or without an error. */
+  #lost(error: Error): void {
+    if (this.#isClosing) return this.#end(new Error('the store is closed'))
+    if (!this.#isOpen) return this.#end(error)
+    if (this.#role === 'writer') return this.#die(error)
+    if (!this.#ended) this.#hear.onReaderLost?.(error)
+    this.#end(error)
+  }
+
   #end(error: Error): void {
     this.#ended ??= error
     clearTimeout(this.#patience)
@@ -140,7 +174,7 @@ export class StoreThread {
   }
 }
 
-function errorOf({ kind, message, statement }: ThreadError, guards: Guards = []): Error {
+function errorOf({ kind, message, statement, damage }: ThreadError, guards: Guards = []): Error {
   switch (kind) {
     case 'conflict':
       return new ConflictError(guards[statement])
@@ -150,6 +184,8 @@ function errorOf({ kind, message, statement }: ThreadError, guards: Guards = [])
       return new StorageFullError()
     case 'busy':
       return new BusyError()
+    case 'damaged':
+      return new DamagedError(message, { tables: [], keepsOut: false, ...damage, statement })
     case 'configuration':
       return new SternaError('configuration', message)
     default:

@@ -1,5 +1,5 @@
-import type { Database, Statement } from './database.ts'
-import { firstRows, nextRows } from './remove-in-pieces.ts'
+import { DamagedError, type Database, type Statement } from './database.ts'
+import { firstRows, nextRows, orDamage } from './remove-in-pieces.ts'
 
 /** A table whose old rows are walked in the order of a key. */
 export interface WalkedTable<Key> {
@@ -33,10 +33,19 @@ export class TableWalk<Key> {
       this.#begunAt = now
     }
     for (let rows = firstRows; ;) {
-      const piece = await table.piece(this.#after, rows)
+      const piece = await orDamage(table.piece(this.#after, rows))
       if (!piece) return
       let held = 0
-      await db.write(table.remove(this.#after, piece.last), { patient: true, onHeld: (ms) => (held = ms) })
+      const removed =
+        piece instanceof DamagedError
+          ? piece
+          : await orDamage(db.write(table.remove(this.#after, piece.last), { patient: true, onHeld: (ms) => (held = ms) }))
+      if (removed instanceof DamagedError && rows > 1) {
+        rows = 1
+        continue
+      }
+      if (piece instanceof DamagedError) throw piece
+      // A row that cannot be removed stays.
       this.#after = piece.last
       if (piece.isEnd) return
       rows = nextRows(rows, held)

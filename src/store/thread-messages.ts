@@ -1,4 +1,4 @@
-import type { Value, Written } from './database.ts'
+import type { Damage, Value, Written } from './database.ts'
 import type { Upgrade } from './upgrade-backup.ts'
 
 /** How to start a store thread: the only writer, or a reader. */
@@ -47,13 +47,16 @@ export type Request =
 
 /**
  * Errors keep their kind across threads. `fatal`: the database can no longer be trusted. `full`, `busy` (another program holds the
- * database locked) and `unwritten` (anything else): for now, nobody's batch can be written.
+ * database locked) and `unwritten` (anything else): for now, nobody's batch can be written. `damaged`: pages that the statement needs
+ * cannot be read; nothing was written.
  */
 export interface ThreadError {
-  kind: 'conflict' | 'unique' | 'full' | 'busy' | 'unwritten' | 'fatal' | 'configuration' | 'other'
+  kind: 'conflict' | 'unique' | 'full' | 'busy' | 'unwritten' | 'damaged' | 'fatal' | 'configuration' | 'other'
   message: string
   /** The position in the batch of the statement that failed. */
   statement: number
+  /** What is damaged; only of that kind. */
+  damage?: Omit<Damage, 'statement'>
 }
 
 export type Answer =

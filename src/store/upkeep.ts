@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { StoreUpkeep } from './database.ts'
+import { eachInTurn } from './each-in-turn.ts'
 
 /** The pause between two steps, so that other work in the store comes first, ms. */
 const pauseMs = 10
@@ -22,16 +23,20 @@ export class Upkeep {
 
   /** Call it about once a minute. */
   run(): Promise<void> {
-    return this.#inTurn(async () => {
-      for (const end = performance.now() + shrinkingMs; (await this.#store.shrink()) && performance.now() < end;) await pause(pauseMs)
-      await this.#store.emptyLog()
-      for (let step = 0; step < stepsAtOnce; step++) {
-        this.#place = (await this.#store.overwriteUnused(this.#place)) ?? 1
-        // The end of the file, or somebody is in the way.
-        if (this.#place === 1) return
-        await pause(pauseMs)
-      }
-    })
+    return this.#inTurn(() => eachInTurn([() => this.#shrink(), () => this.#store.emptyLog(), () => this.#overwrite()]))
+  }
+
+  async #shrink(): Promise<void> {
+    for (const end = performance.now() + shrinkingMs; (await this.#store.shrink()) && performance.now() < end;) await pause(pauseMs)
+  }
+
+  async #overwrite(): Promise<void> {
+    for (let step = 0; step < stepsAtOnce; step++) {
+      this.#place = (await this.#store.overwriteUnused(this.#place)) ?? 1
+      // The end of the file, or somebody is in the way.
+      if (this.#place === 1) return
+      await pause(pauseMs)
+    }
   }
 
   /**

@@ -1,8 +1,10 @@
 import type { Log } from '../log.ts'
-import { BusyError, StorageFullError } from './database.ts'
+import { BusyError, DamagedError, StorageFullError } from './database.ts'
 
 /** When to retry work that failed for an internal reason (such as a full disk), ms. */
 export const retryMs = 1_000
+/** The same after damage, which stays until an operator acts, ms. */
+const damagedRetryMs = 60_000
 
 /** A full disk and a lock of another process: they end, and health reports them in the meantime. */
 export const isPassing = (error: unknown): boolean => error instanceof StorageFullError || error instanceof BusyError
@@ -18,7 +20,7 @@ interface Work {
 
 /**
  * Work that runs whenever there is some, one run at a time: if it is woken during a run, it runs once more. A failed run is repeated a
- * second later.
+ * second later, or a minute if damage is in the way.
  */
 export class WorkLoop {
   readonly #log: Log
@@ -62,7 +64,7 @@ export class WorkLoop {
     } catch (error) {
       if (!isPassing(error)) this.#log.error({ error }, `${this.#work.fault}; trying again`)
       this.#isWoken = true
-      return retryMs
+      return error instanceof DamagedError ? damagedRetryMs : retryMs
     }
   }
 }

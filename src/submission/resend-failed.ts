@@ -62,9 +62,12 @@ const failedRecipients = async (messageId: string, db: Database): Promise<Envelo
 async function storedMessage(messageId: string, db: Database): Promise<{ row: MessageRow; start: Uint8Array }> {
   const [[row], chunks] = await Promise.all([
     db.read<MessageRow>('select * from message where id = :messageId', { messageId }),
-    db.read<{ bytes: Uint8Array }>(`select bytes from content where message_id = :messageId and chunk < 2 and ${isKept} order by chunk`, {
-      messageId,
-    }),
+    db.read<{ bytes: Uint8Array }>(
+      `select bytes, crc32 from content where message_id = :messageId and chunk < 2 and ${isKept} order by chunk`,
+      {
+        messageId,
+      },
+    ),
   ])
   if (!row || chunks.length === 0) throw contentGone()
   return { row, start: Buffer.concat(chunks.map(({ bytes }) => bytes)) }

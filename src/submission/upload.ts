@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { chunkSize, type Content } from '../message/content.ts'
@@ -159,13 +160,13 @@ export class Upload {
 const bytesOf = (chunks: Uint8Array[]): number => chunks.reduce((sum, { length }) => sum + length, 0)
 
 const insertChunk = ({ id, number, bytes }: Chunk): Statement => ({
-  sql: 'insert into content (message_id, chunk, bytes) values (:id, :number, :bytes)',
-  params: { id, number, bytes },
+  sql: 'insert into content (message_id, chunk, bytes, crc32) values (:id, :number, :bytes, :crc32)',
+  params: { id, number, bytes, crc32: crc32(bytes) },
 })
 
 const copyChunks = (messages: { from: string; id: string }, { first, end }: { first: number; end: number }): Statement => ({
-  sql: `insert into content (message_id, chunk, bytes)
-        select :id, chunk, bytes from content where message_id = :from and chunk >= :first and chunk < :end and ${isKept}`,
+  sql: `insert into content (message_id, chunk, bytes, crc32)
+        select :id, chunk, bytes, crc32 from content where message_id = :from and chunk >= :first and chunk < :end and ${isKept}`,
   params: { ...messages, first, end },
   expect: end - first,
 })

@@ -9,13 +9,13 @@ export async function sweepSuppressions(db: Pick<Database, 'write'>, now: number
 
 /** Uses the partial index suppression_expires. */
 const removeExpired = (now: number): Statement => ({
-  sql: 'delete from suppression where id in (select id from suppression where expires_at <= :now limit :rows)',
+  sql: 'delete from suppression where id in (select id from suppression where expires_at <= :now limit :rows offset :skip)',
   params: { now },
 })
 
 /** Uses the index soft_bounce_changed. */
 const removeCounts = (cutoff: number): Statement => ({
   sql: `delete from soft_bounce where (account_id, address, sandbox) in (
-          select account_id, address, sandbox from soft_bounce where changed_at <= :cutoff limit :rows)`,
+          select account_id, address, sandbox from soft_bounce where changed_at <= :cutoff limit :rows offset :skip)`,
   params: { cutoff },
 })

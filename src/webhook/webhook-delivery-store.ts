@@ -37,12 +37,13 @@ export const insertReplay = (id: string, sourceId: string, now: number): Stateme
 })
 
 /** Claims what is due, longest overdue first; returns the rows unordered. Uses the index webhook_delivery_due. */
-export const claimDeliveries = (webhookId: string, now: number, limit: number): Statement => ({
+/** `skip`: how many of the first that are due to pass over. */
+export const claimDeliveries = (webhookId: string, now: number, { limit, skip }: { limit: number; skip: number }): Statement => ({
   sql: `update webhook_delivery set state = 'attempting', next_attempt_at = null
          where id in (select id from webhook_delivery where webhook_id = :webhookId and next_attempt_at <= :now
-                       order by next_attempt_at, id limit :limit)
+                       order by next_attempt_at limit :limit offset :skip)
          returning id, event_id, event_type, body, attempts`,
-  params: { webhookId, now, limit },
+  params: { webhookId, now, limit, skip },
 })
 
 /** When each webhook's next pending delivery is due. */
@@ -52,7 +53,8 @@ export const firstDue = `
     from webhook where status = 'enabled'`
 
 export const firstDueOf = `
-  select min(next_attempt_at) as due_at from webhook_delivery where webhook_id = :webhookId and next_attempt_at is not null`
+  select next_attempt_at as due_at from webhook_delivery where webhook_id = :webhookId and next_attempt_at is not null
+   order by next_attempt_at limit 1 offset :skip`
 
 /** Makes what a dead process had in hand due again, with the same attempt number. The receiver may have got it. */
 export const releaseAttempting = (now: number): Statement[] => [

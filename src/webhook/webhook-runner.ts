@@ -3,8 +3,10 @@ import { newId, timeOfId } from '../id.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { LogReader } from '../event/log-reader.ts'
-import type { Database, Statement } from '../store/database.ts'
+import { DamagedRows } from '../store/damaged-rows.ts'
+import { DamagedError, type Database, type Statement } from '../store/database.ts'
 import { LastingWrites } from '../store/lasting-writes.ts'
+import { orDamage } from '../store/remove-in-pieces.ts'
 import { retryMs } from '../store/work-loop.ts'
 import { UnderWay } from '../under-way.ts'
 import { EndpointTurns, type Endpoint } from './endpoint-turns.ts'
@@ -64,6 +66,7 @@ export class WebhookRunner {
   readonly #underWay: UnderWay
   readonly #outcomes: LastingWrites
   readonly #log: LogReader
+  readonly #damaged = new DamagedRows()
   #running = false
   #brokenOff = false
 
@@ -78,8 +81,9 @@ export class WebhookRunner {
 
   /** Continues what the last process left, and from then on posts what is due. */
   async start(): Promise<void> {
-    const { db, clock } = this.#services
-    await db.write(releaseAttempting(clock.now()))
+    const { db, clock, log } = this.#services
+    const released = await orDamage(db.write(releaseAttempting(clock.now())))
+    if (released instanceof DamagedError) log.error({ error: released }, 'webhook deliveries that were in hand wait for the next start')
     this.#running = true
     for (const { webhook_id: id, due_at: dueAt } of await db.read<{ webhook_id: string; due_at: number | null }>(firstDue)) {
       if (dueAt !== null) this.wake(id, dueAt)
@@ -135,17 +139,25 @@ export class WebhookRunner {
   async #claim(endpoint: Endpoint): Promise<void> {
     const { db, clock } = this.#services
     const wanted = this.#turns.reserve(endpoint)
+    const { skip, most, until } = this.#damaged.wayFor(endpoint.id, clock.now())
+    const limit = Math.min(wanted, most)
     let claimed: ClaimedDelivery[] = []
+    if (until !== null) this.wake(endpoint.id, until)
     try {
-      const [written] = await db.write([claimDeliveries(endpoint.id, clock.now(), wanted)], { patient: true })
+      const [written] = await db.write([claimDeliveries(endpoint.id, clock.now(), { limit, skip })], { patient: true })
       claimed = (written?.rows ?? []) as ClaimedDelivery[]
+      this.#damaged.passed(endpoint.id)
+    } catch (error) {
+      if (!(error instanceof DamagedError)) throw error
+      this.#services.log.error({ error, webhookId: endpoint.id }, 'webhook deliveries could not be claimed; going around the damage')
+      return this.wake(endpoint.id, this.#damaged.met(endpoint.id, limit, clock.now()))
     } finally {
       this.#turns.claimed(endpoint, wanted - claimed.length)
     }
     for (const delivery of claimed) this.#underWay.track(this.#attempt(endpoint, delivery))
-    if (claimed.length === wanted) return this.wake(endpoint.id)
-    const [next] = await db.read<{ due_at: number | null }>(firstDueOf, { webhookId: endpoint.id })
-    if (next && next.due_at !== null) this.wake(endpoint.id, next.due_at)
+    if (claimed.length === limit) return this.wake(endpoint.id)
+    const [next] = await db.read<{ due_at: number }>(firstDueOf, { webhookId: endpoint.id, skip })
+    if (next) this.wake(endpoint.id, next.due_at)
   }
 
   async #attempt(endpoint: Endpoint, delivery: ClaimedDelivery): Promise<void> {

@@ -40,9 +40,9 @@ export async function insertQueued(
     {
       sql: `insert into message (id, account_id, source, sandbox, header_from, header_to, header_cc, reply_to, subject,
                                  message_id_header, size, body_type, smtputf8, tags, metadata, expires_in, scheduled_at, created_at)
-            values (:messageId, :accountId, 'api', :sandbox, '', '[]', '[]', '[]', 'Hello', '', 5, '7bit', 0, '[]', '{}', :expiresIn,
+            values (:messageId, :accountId, 'api', :sandbox, '', '[]', '[]', '[]', 'Hello', '', :size, '7bit', 0, '[]', '{}', :expiresIn,
                     :scheduledAt, 0)`,
-      params: { messageId, accountId, sandbox: sandbox ? 1 : 0, expiresIn, scheduledAt },
+      params: { messageId, size: Buffer.byteLength(content ?? ''), accountId, sandbox: sandbox ? 1 : 0, expiresIn, scheduledAt },
     },
     ...(content === null
       ? []
@@ -84,7 +84,7 @@ export async function takeInHand(
     messageId,
   })
   for (const { destination } of rows) {
-    const [claimed] = await db.write(claimDue({ destination, owner, now, limit: 1_000 }))
+    const [claimed] = await db.write(claimDue({ destination, owner, now, limit: 1_000, skip: 0 }))
     recipients.push(...((claimed?.rows ?? []) as ClaimedRow[]).map(queuedRecipientOf))
   }
   return { message: await readMessage(db, messageId), recipients: recipients.toSorted((a, b) => (a.id < b.id ? -1 : 1)) }

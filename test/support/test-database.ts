@@ -28,6 +28,7 @@ export async function testDatabase(): Promise<Database> {
     read: (sql, params) => whileOpen(() => db.read(sql, params)),
     slowRead: (sql, params) => whileOpen(() => db.slowRead(sql, params)),
     write: (batch, options) => whileOpen(() => db.write(batch, options)),
+    damaged: (table, problem) => db.damaged(table, problem),
     backup: (file) => whileOpen(() => db.backup(file)),
     onInsert(table, heard) {
       const end = db.onInsert(table, heard)

@@ -21,6 +21,7 @@ const codes: Partial<Record<ErrorCode, number>> = {
   daily_quota_exceeded: 429,
   monthly_quota_exceeded: 429,
   internal_server_error: 500,
+  damaged_data: 500,
   service_unavailable: 503,
   insufficient_storage: 503,
 }

@@ -1,3 +1,4 @@
+import { faultNames } from '../health.ts'
 import { counter, gauge, histogram } from './metric-declaration.ts'
 
 /** Seconds: for work of milliseconds, for one attempt over the network, and for mail that may wait for days. */
@@ -106,28 +107,7 @@ export type FigurePart = (typeof figureParts)[number]
  * table. Run `npm run docs` after a change.
  */
 export const metricTable = {
-  faults: gauge('sterna_fault', 'Whether this fault, as named in /healthz, is present: 1 or 0.', [
-    [
-      'name',
-      [
-        'disk_full',
-        'resolver_suspect',
-        'smarthost_login',
-        'queue_stalled',
-        'writing',
-        'database_gone',
-        'damaged',
-        'damaged_writing',
-        'key_file',
-        'sealed_secrets',
-        'restored',
-        'moved',
-        'backup',
-        'certificate',
-        'copy',
-      ],
-    ],
-  ]),
+  faults: gauge('sterna_fault', 'Whether this fault, as named in /healthz, is present: 1 or 0.', [['name', faultNames]]),
 
   queued: gauge(
     'sterna_queue_recipients',

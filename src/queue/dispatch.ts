@@ -240,21 +240,12 @@ export class Dispatch {
     this.#services.settled(mail.recipient, dueAt, true)
   }
 
-  /** Puts a recipient back for which nothing could be tried. */
-  async postpone(recipient: QueuedRecipient): Promise<void> {
-    const dueAt = this.#services.clock.now() + postponedMs
-    await this.#write(recipient, [postpone(recipient.id, this.#services.owner, dueAt)])
-    this.#services.settled(recipient, dueAt, false)
-  }
-
-  /** Puts recipients back whose message cannot be read at all, because the disk has damaged it: nothing is known that could be told. */
-  async postponeUnread(messageId: string, recipients: QueuedRecipient[], error: unknown): Promise<void> {
-    this.#services.log.error({ messageId, error }, 'a message that is due cannot be read and waits')
-    const dueAt = this.#services.clock.now() + unreadMs
-    for (const recipient of recipients) {
-      await this.#write(recipient, [postponeUnread(recipient.id, this.#services.owner, dueAt)])
-      this.#services.settled(recipient, dueAt, true)
-    }
+  /** Puts a recipient back for which nothing could be tried; `isUnread`: because the disk has damaged its message. */
+  async postpone(recipient: QueuedRecipient, isUnread = false): Promise<void> {
+    const { clock, owner } = this.#services
+    const dueAt = clock.now() + (isUnread ? unreadMs : postponedMs)
+    await this.#write(recipient, [(isUnread ? postponeUnread : postpone)(recipient.id, owner, dueAt)])
+    this.#services.settled(recipient, dueAt, isUnread)
   }
 
   /** Puts back a recipient whose destination rests: it keeps its due time. */

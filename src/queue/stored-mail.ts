@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import type { Log } from '../log.ts'
 import { DamagedError, type Database } from '../store/database.ts'
 import { orDamage } from '../store/remove-in-pieces.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
@@ -12,6 +13,7 @@ import { isOver } from './retry-schedule.ts'
 export interface StoredMailServices {
   db: Database
   clock: Clock
+  log: Log
   erasedAddress: ErasedAddress
   isSuspended(accountId: string): boolean
   dispatch: Dispatch
@@ -37,8 +39,12 @@ export class StoredMail {
   }
 
   async deliver(messageId: string, recipients: QueuedRecipient[], way: Way): Promise<void> {
+    const { log, dispatch } = this.#services
     const message = await orDamage(this.#readMessage(messageId, recipients))
-    if (message instanceof DamagedError) return this.#services.dispatch.postponeUnread(messageId, recipients, message)
+    if (message instanceof DamagedError) {
+      log.error({ messageId, error: message }, 'a message that is due cannot be read and waits')
+      return void (await Promise.all(recipients.map((recipient) => dispatch.postpone(recipient, true))))
+    }
     const open = await this.#stillOpen(message, recipients, way)
     const [first] = open
     if (first) return this.#services.contentRoom.inTurn(first.destination, message.size, () => this.#deliverOpen(message, open, way))

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { returnPathPurposes } from '../../src/feedback/returned-mail-store.ts'
 import { returnedMailResults } from '../../src/feedback/returned-mail-result.ts'
-import { faultNames } from '../../src/health.ts'
 import { errorTable } from '../../src/error-table.ts'
 import type { MetricDeclaration } from '../../src/metrics/metric-declaration.ts'
 import { metricTable } from '../../src/metrics/metric-table.ts'
@@ -27,7 +26,6 @@ test('names follow the conventions of Prometheus', () => {
 })
 
 test('labels have exactly the values that exist', () => {
-  expect(valuesOf('sterna_fault', 'name')).toEqual(faultNames)
   expect(valuesOf('sterna_reports_received_total', 'purpose')).toEqual(returnPathPurposes)
   expect(valuesOf('sterna_reports_settled_total', 'result')).toEqual(returnedMailResults)
   expect(valuesOf('sterna_http_requests_total', 'status')).toEqual(

@@ -49,7 +49,8 @@ const messages = {
     'self-signed one, which many refuse.',
   copy:
     'The continuous copy of the database does not go on: what is accepted now is only on this machine. Mail is not affected. The log has ' +
-    'the cause: the target cannot be reached or is full, or another server copies to it.',
+    'the cause: the target cannot be reached or is full, is not the one from before, or lacks a part that is being stored again, or another ' +
+    'server copies to it.',
 }
 
 /** Faults that do not keep mail from being accepted or delivered. */

@@ -76,7 +76,8 @@ export class Stage {
     const sink = await startLedgerSink('127.0.0.2')
     const dns = await startFakeDns(zone())
     const outside = { STERNA_DNS_SERVERS: dns.server, STERNA_DELIVERY_PORT: String(sink.port) }
-    const server = await prepared.on(directory, { ...shim.environment, SHIM_LOG: '', ...outside, ...fault.settings })
+    const settings = typeof fault.settings === 'function' ? fault.settings(root) : fault.settings
+    const server = await prepared.on(directory, { ...shim.environment, SHIM_LOG: '', ...outside, ...settings })
     server.openFiles = fault.openFiles ?? null
     return new Stage(fault, server, { directory, shim, dns, sink, random })
   }

@@ -7,8 +7,8 @@ export interface Fault {
   name: string
   /** True where it belongs to the short form. */
   isShort?: true
-  /** Settings of the server by the names of their variables. */
-  settings?: Record<string, string>
+  /** Settings of the server by the names of their variables; `root`: where it may have files beside its data directory. */
+  settings?: Record<string, string> | ((root: string) => Record<string, string>)
   /** How many files and sockets the server may have open. */
   openFiles?: number
   /** True where /healthz must not say `ok` all the time while the fault lasts. */

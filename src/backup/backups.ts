@@ -13,6 +13,7 @@ import { accessOf, configuredTarget, keepOf } from './backup-settings.ts'
 import type { BackupAnswer, BackupJob } from './backup-thread.ts'
 import { copyKeyFile } from './copy-key-file.ts'
 import { backupsToRemove } from './kept-backups.ts'
+import { knowTarget, renewMark } from './known-target.ts'
 import { originOf } from './origin.ts'
 import { requireSpace } from './require-space.ts'
 import { listBackups, listUnfinished, removeBackup, type Manifest } from './store-backup.ts'
@@ -59,7 +60,7 @@ export class Backups {
     const staging = join(config.dataDir, stagingName)
     try {
       const place = isS3(text) ? text : resolve(options.cwd, text)
-      openTarget(place, accessOf(config), '/')
+      await this.#reach(openTarget(place, accessOf(config), '/'))
       await rm(staging, { recursive: true, force: true })
       await mkdir(staging, { mode: 0o700 })
       const file = join(staging, 'copy.db')
@@ -75,6 +76,15 @@ export class Backups {
     }
   }
 
+  /** The configured target must be the one from before. Any other is used as it is. */
+  async #reach(target: Target): Promise<void> {
+    const { config, log } = this.#services
+    const isConfigured = config.backup.target !== null && openTarget(config.backup.target, accessOf(config), '/').place === target.place
+    if (!isConfigured) return target.prepare('')
+    if (!(await knowTarget(target, config.dataDir)))
+      log.warn({ target: target.label }, 'the target of backups is new, or another than before')
+  }
+
   /** Makes the scheduled backup, and removes those that are no longer kept. What fails becomes a fault. */
   async runScheduled(): Promise<void> {
     const { config, log, health, metrics } = this.#services
@@ -83,7 +93,9 @@ export class Backups {
       const { name, database, content, begun_at: begunAt } = await this.make(text, { cwd: '/', withKey: false })
       log.info({ target: text, backup: name, bytes: database.bytes, ...content }, 'a backup was stored and checked')
       this.#noteNewest(Date.parse(begunAt))
-      await this.#removeOld(openTarget(text, accessOf(config), '/'))
+      const target = openTarget(text, accessOf(config), '/')
+      await this.#removeOld(target)
+      await renewMark(target, config.dataDir)
       health.clear('backup')
     } catch (error) {
       metrics.failedBackups.add()

@@ -7,7 +7,8 @@ import { pieceBytes } from '../store/log-piece.ts'
 import { chainOf, spoolFiles, type SecuredPosition } from '../store/log-spool.ts'
 import { CopyClaim } from './copy-claim.ts'
 import { generationPrefix, newGeneration, segmentFile, snapshotFile } from './copy-name.ts'
-import { listCopies, pruneCopies } from './kept-copies.ts'
+import { isUnbroken, listCopies, pruneCopies } from './kept-copies.ts'
+import { renewMark } from './known-target.ts'
 import { ChainBroken, LogSource, type LogPosition } from './log-source.ts'
 import { pack, packedEnd } from './packing.ts'
 import type { Target } from './target.ts'
@@ -44,7 +45,6 @@ export interface CopyServices {
   now(): number
 }
 
-const claimEveryMs = 30_000
 const pruneEveryMs = 3_600_000
 /** How long after a snapshot failed the next one is tried, ms. */
 const snapshotAgainMs = 30_000
@@ -54,11 +54,16 @@ const patienceMs = 10_000
 interface Generation {
   name: string
   position: LogPosition
-  /** Of the last segment stored. */
+  /** Of the last segment stored; 0 if there is none. */
   number: number
+  /** The name of that segment, or of a snapshot while there is none; null if nothing is stored. */
+  last: string | null
   /** When the newest snapshot was made; 0 if there is none. */
   snapshotAt: number
 }
+
+const lacksNothing = (before: Generation, segment?: { number: number }, snapshot?: object): boolean =>
+  (segment?.number ?? 0) >= before.number && (before.snapshotAt === 0 || snapshot !== undefined)
 
 /** Copies the commits of the log to a target, in segments, and the whole database from time to time. Each step may fail and be repeated. */
 export class CopyRunner {
@@ -67,9 +72,12 @@ export class CopyRunner {
   readonly #source: LogSource
   readonly #claim: CopyClaim
   #generation: Generation | null = null
-  #claimedAt = -Infinity
+  /** Whether the target holds what it should, as far as is known. After every failure it is looked at again. */
+  #isSure = false
+  /** Whether another generation has to begin. */
+  #isBroken = false
   #prunedAt = -Infinity
-  readonly #trouble = new Map<'segments' | 'snapshot', { since: number; text: string }>()
+  readonly #trouble = new Map<'segments' | 'snapshot' | 'gap', { since: number; text: string }>()
   #snapshotTriedAt = 0
   #currentAt: number
   #storedBytes = 0
@@ -81,7 +89,7 @@ export class CopyRunner {
     this.#services = services
     this.#settings = settings
     this.#source = new LogSource(settings.dataDir, settings.database)
-    this.#claim = new CopyClaim(services.target, settings.origin, () => services.now())
+    this.#claim = new CopyClaim(services.target, settings, () => services.now())
     this.#currentAt = services.now()
     rmSync(this.#snapshotPath, { force: true })
   }
@@ -94,80 +102,109 @@ export class CopyRunner {
   /** Stores what is new; call it every second. Never rejects; false if it could not. */
   async step(): Promise<boolean> {
     try {
-      await this.#renewClaim()
-      this.#generation ??= (await this.#resume()) ?? (await this.#begin())
-      while ((await this.#storeNext(this.#generation)) === 'more');
-      this.#startSnapshot(this.#generation)
-      await this.#prune(this.#generation)
+      const generation = await this.#current()
+      while ((await this.#storeNext(generation)) === 'more');
+      this.#startSnapshot(generation)
+      await this.#prune(generation)
       this.#trouble.delete('segments')
       this.#tell()
       return true
     } catch (error) {
+      this.#doubt()
       if (error instanceof ChainBroken) this.#startAgain(error.message)
       this.#note('segments', error)
       return false
     }
   }
 
+  /** Ends the generation. The next one begins with a snapshot, once the target answers; until that is stored, it is a fault. */
   #startAgain(why: string): void {
     this.#generation = null
-    // The next one begins once the target answers.
-    this.#claimedAt = -Infinity
+    this.#isBroken = true
     for (const resolve of this.#waiting.splice(0)) resolve(0)
+    this.#trouble.set('gap', { since: this.#services.now() - patienceMs, text: `the copy starts again with the whole database: ${why}` })
     this.#tell(`the copy starts again: ${why}`)
   }
 
-  async #renewClaim(): Promise<void> {
-    if (this.#services.now() - this.#claimedAt < claimEveryMs) return
-    this.#claimedAt = -Infinity
-    await this.#claim.renew()
-    this.#claimedAt = this.#services.now()
+  /** What the target holds has to be looked at before more is stored: it may have been away, or be another by now. */
+  #doubt(): void {
+    this.#isSure = false
+    this.#claim.doubt()
   }
 
-  /** The generation that the store still adds to, as far as the target has it. */
+  /** The generation to add to, as far as the target has it. */
+  async #current(): Promise<Generation> {
+    if (!(await this.#claim.hold())) this.#isSure = false
+    if (this.#isSure && this.#generation !== null) return this.#generation
+    this.#generation = (this.#isBroken ? null : await this.#resume()) ?? (await this.#begin())
+    this.#isSure = true
+    return this.#generation
+  }
+
+  /**
+   * The generation that the store still adds to; null if there is none.
+   * @throws ChainBroken if the target lacks a part that was stored
+   */
   async #resume(): Promise<Generation | null> {
-    const { dataDir, origin } = this.#settings
-    const name = chainOf(dataDir)
+    const before = this.#generation
+    if (before !== null) this.#requireChain(before)
+    const name = chainOf(this.#settings.dataDir)
     if (name === null) return null
-    const stored = await listCopies(this.#services.target, generationPrefix(origin, name))
-    const last = stored.segments.at(-1)
-    const [first] = spoolFiles(dataDir)
-    const position = last ?? (first === undefined ? null : { salts: first.salts, to: first.from, checksum: null })
-    if (position === null) return null
+    const prefix = generationPrefix(this.#settings.origin, name)
+    const stored = await listCopies(this.#services.target, prefix)
+    const [segment, snapshot] = [stored.segments.at(-1), stored.snapshots.at(-1)]
+    const isWhole = isUnbroken(stored) && (before === null || lacksNothing(before, segment, snapshot))
+    if (!isWhole && before !== null) throw new ChainBroken('the target lacks what was stored there')
+    const found = { name, last: (segment ?? snapshot)?.name ?? null, snapshotAt: snapshot?.at ?? 0 }
+    // A snapshot that is being stored belongs to it.
+    const position = segment ?? before?.position ?? (snapshot === undefined ? null : this.#beginning())
+    if (!isWhole || position === null) return null
+    if (found.last === null) await this.#services.target.prepare(prefix)
     this.#services.secured.set(position.salts, position.to)
-    return { name, position, number: last?.number ?? 0, snapshotAt: stored.snapshots.at(-1)?.at ?? 0 }
+    return Object.assign(before ?? {}, { ...found, position, number: segment?.number ?? 0 })
+  }
+
+  /** Where the chain began, as long as nothing that followed has been dropped. */
+  #beginning(): LogPosition | null {
+    const [first] = spoolFiles(this.#settings.dataDir)
+    return first === undefined || first.from !== first.to ? null : { salts: first.salts, to: first.to, checksum: null }
   }
 
   async #begin(): Promise<Generation> {
     const name = newGeneration(this.#services.now(), randomBytes(2).toString('hex'))
+    await this.#services.target.prepare(generationPrefix(this.#settings.origin, name))
     await this.#services.begin(name)
-    const [first] = spoolFiles(this.#settings.dataDir)
-    if (first === undefined || chainOf(this.#settings.dataDir) !== name) throw new Error('the store has not begun a chain')
+    const position = this.#beginning()
+    if (position === null || chainOf(this.#settings.dataDir) !== name) throw new Error('the store has not begun a chain')
+    this.#isBroken = false
     this.#tell(`generation ${name} of the copy begins`)
-    return { name, position: { salts: first.salts, to: first.to, checksum: null }, number: 0, snapshotAt: 0 }
+    return { name, position, number: 0, last: null, snapshotAt: 0 }
   }
 
   async #storeNext(generation: Generation): Promise<'more' | 'end'> {
     const { target, secured, now } = this.#services
-    const { dataDir, origin, recipients } = this.#settings
-    if (chainOf(dataDir) !== generation.name) throw new ChainBroken('the target was away for too long, or the disk is full')
+    const { origin, recipients } = this.#settings
+    this.#requireChain(generation)
     const waiting = this.#waiting.splice(0)
     const lookedAt = now()
     const next = await this.#source.after(generation.position)
     if (next === null) {
-      this.#currentAt = lookedAt
+      this.#noteCurrent(generation, lookedAt)
       for (const resolve of waiting) resolve(generation.number)
       return 'end'
     }
+    const segment = { number: generation.number + 1, at: now(), ...next.position, from: next.from }
+    const name = `${generationPrefix(origin, generation.name)}${segmentFile(segment)}${packedEnd(recipients)}`
     try {
-      const segment = { number: generation.number + 1, at: now(), ...next.position, from: next.from }
-      const content = pack(Readable.from([pieceBytes(next.header, next.seed, next.frames)]), recipients, 'fast')
-      await target.put(`${generationPrefix(origin, generation.name)}${segmentFile(segment)}${packedEnd(recipients)}`, content)
+      // A target that was away, or is another by now, is known by that: so no gap stays behind the last segment.
+      if (generation.last !== null && !(await target.has(generation.last))) throw new Error(`${generation.last} is not there any more`)
+      await target.put(name, pack(Readable.from([pieceBytes(next.header, next.seed, next.frames)]), recipients, 'fast'))
     } catch (error) {
       this.#waiting.push(...waiting)
       throw error
     }
     generation.number++
+    generation.last = name
     generation.position = next.position
     secured.set(next.position.salts, next.position.to)
     this.#storedBytes += next.frames.length
@@ -176,9 +213,18 @@ export class CopyRunner {
       this.#waiting.push(...waiting)
       return 'more'
     }
-    this.#currentAt = lookedAt
+    this.#noteCurrent(generation, lookedAt)
     for (const resolve of waiting) resolve(generation.number)
     return 'end'
+  }
+
+  #requireChain({ name }: Generation): void {
+    if (chainOf(this.#settings.dataDir) !== name) throw new ChainBroken('the target was away for too long, or the disk is full')
+  }
+
+  /** Without a snapshot, the segments are of no use yet. */
+  #noteCurrent({ snapshotAt }: Generation, at: number): void {
+    if (snapshotAt !== 0) this.#currentAt = at
   }
 
   /** The last file of the log's present turn stays: it says where that turn ended, if it did. */
@@ -202,8 +248,16 @@ export class CopyRunner {
     this.#snapshotTriedAt = now
     this.#snapshot = this.#storeSnapshot(generation)
       .then(
-        () => void this.#trouble.delete('snapshot'),
-        (error: unknown) => this.#note('snapshot', error),
+        () => {
+          this.#trouble.delete('snapshot')
+          this.#trouble.delete('gap')
+        },
+        (error: unknown) => {
+          // The next one is made at once.
+          if (error instanceof ChainBroken) return
+          this.#doubt()
+          this.#note('snapshot', error)
+        },
       )
       .finally(() => {
         rmSync(this.#snapshotPath, { force: true })
@@ -224,6 +278,7 @@ export class CopyRunner {
     const name = `${generationPrefix(origin, generation.name)}${snapshotFile({ number, until, at })}${packedEnd(recipients)}`
     await target.put(name, pack(createReadStream(this.#snapshotPath), recipients))
     generation.snapshotAt = at
+    generation.last ??= name
     this.#tell(`a snapshot for the copy was stored: ${name}`)
   }
 
@@ -235,7 +290,10 @@ export class CopyRunner {
     const { target, now } = this.#services
     if (generation.snapshotAt === 0 || now() - this.#prunedAt < pruneEveryMs) return
     await pruneCopies(target, this.#settings.origin, now() - this.#settings.keepMs)
+    await renewMark(target, this.#settings.dataDir)
     this.#prunedAt = now()
+    // Somebody may have removed a part.
+    this.#doubt()
   }
 
   #note(what: 'segments' | 'snapshot', error: unknown): void {

@@ -9,6 +9,8 @@ import { messageOf, SternaError } from '../errors.ts'
 import type { StoredFile, Target } from './target.ts'
 
 const partEnd = '.part'
+/** A file that is being stored: when that began, epoch ms, by the clock of whoever stores it, in base 36. That of the target may be wrong. */
+const partForm = /\.([0-9a-z]+)-[0-9a-f]{8}\.part$/
 /** How old a file must be, ms, before it counts as left by a process that was killed. */
 const leftAfterMs = 24 * 3_600_000
 
@@ -20,11 +22,29 @@ export class DirectoryTarget implements Target {
     this.label = path
   }
 
+  get place(): string {
+    return this.label
+  }
+
+  async prepare(folder: string): Promise<void> {
+    try {
+      if (folder === '') await mkdir(this.label, { recursive: true, mode: 0o700 })
+      let path = this.label
+      for (const each of folder.split('/').filter(Boolean)) {
+        path = join(path, each)
+        await mkdir(path, { mode: 0o700 }).catch((error: unknown) => {
+          if (codeOf(error) !== 'EEXIST') throw error
+        })
+      }
+    } catch (error) {
+      throw this.#fault('cannot be written', error)
+    }
+  }
+
   async put(name: string, content: Readable): Promise<void> {
     const path = this.#at(name)
-    const part = `${path}.${randomBytes(4).toString('hex')}${partEnd}`
+    const part = `${path}.${Date.now().toString(36)}-${randomBytes(4).toString('hex')}${partEnd}`
     try {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
       await pipeline(content, createWriteStream(part, { flags: 'wx', mode: 0o600, flush: true }))
       await rename(part, path)
       await flushDirectoryLater(dirname(path))
@@ -43,6 +63,15 @@ export class DirectoryTarget implements Target {
       return file
     } catch (error) {
       if (codeOf(error) === 'ENOENT') throw new SternaError('not_found', `There is no ${name} in ${this.label}.`)
+      throw this.#fault('cannot be read', error)
+    }
+  }
+
+  async has(name: string): Promise<boolean> {
+    try {
+      return (await stat(this.#at(name))).isFile()
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return false
       throw this.#fault('cannot be read', error)
     }
   }
@@ -67,7 +96,7 @@ export class DirectoryTarget implements Target {
         const found = await stat(this.#at(name)).catch(() => null)
         if (found === null) continue
         if (!name.endsWith(partEnd)) files.push({ name, bytes: found.size })
-        else if (found.mtimeMs < Date.now() - leftAfterMs) await rm(this.#at(name), { force: true })
+        else if (begunAt(name, found.mtimeMs) < Date.now() - leftAfterMs) await rm(this.#at(name), { force: true })
       }
     }
     return files
@@ -89,6 +118,12 @@ export class DirectoryTarget implements Target {
     const advice = 'Check that the directory is mounted and has space, and that the user that runs Sterna may write there.'
     return new SternaError('invalid_state', `${this.label} ${what}: ${messageOf(error)}. ${advice}`, { cause: error })
   }
+}
+
+/** Names from before had no time. */
+function begunAt(name: string, changedAt: number): number {
+  const [, text] = partForm.exec(name) ?? []
+  return text === undefined ? changedAt : parseInt(text, 36)
 }
 
 async function entriesOf(path: string): Promise<Dirent[]> {

@@ -42,6 +42,14 @@ function generationsIn(names: (CopyName | null)[]): CopyGeneration[] {
   return [...found.values()].sort((one, other) => (one.generation < other.generation ? -1 : 1))
 }
 
+/** Whether the newest snapshot of a generation, or without one its beginning, is followed by every segment up to the last. */
+export function isUnbroken({ segments, snapshots }: Pick<CopyGeneration, 'segments' | 'snapshots'>): boolean {
+  const { number: first, until } = snapshots.at(-1) ?? { number: 1, until: 0 }
+  const following = segments.filter(({ number }) => number >= first)
+  const last = segments.at(-1)?.number ?? 0
+  return following.every(({ number }, place) => number === first + place) && last >= until && last >= first - 1
+}
+
 /** Which files are not needed to restore any state since a time. The newest generation that can be restored stays, whatever its age. */
 export function copiesToRemove(generations: readonly CopyGeneration[], since: number): string[] {
   const newest = generations.findLastIndex(({ snapshots }) => snapshots.length > 0)
@@ -51,7 +59,8 @@ export function copiesToRemove(generations: readonly CopyGeneration[], since: nu
     const base = snapshots.findLast(({ at }) => at <= since) ?? snapshots[0]
     if (base === undefined) return []
     const old = snapshots.filter(({ at }) => at < base.at)
-    return [...old, ...segments.filter(({ number }) => number < base.number)].map(({ name }) => name)
+    // The last segment stays: the next one is added behind it.
+    return [...old, ...segments.slice(0, -1).filter(({ number }) => number < base.number)].map(({ name }) => name)
   })
 }
 

@@ -16,7 +16,7 @@ interface S3Place {
 }
 
 interface S3Request {
-  method: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
   key?: string
   query?: Record<string, string>
   body?: Buffer
@@ -28,6 +28,8 @@ const partBytes = 8 * 1024 * 1024
 const partsOfASize = 1_000
 /** How long one request may take, ms: a part at 100 kB/s. */
 const requestMs = 120_000
+/** How far the server's clock may be off before it is allowed for, ms. */
+const mostSkewMs = 60_000
 /** The pauses before a request is repeated, ms. */
 const pausesMs = [300, 1_500]
 /** Answers that may be different the next time (besides failures of the connection). */
@@ -38,12 +40,19 @@ const mostAnswerBytes = 4 * 1024 * 1024
 /** A prefix in a bucket of an S3-compatible store. Every request is signed (Signature Version 4), its body included. */
 export class S3Target implements Target {
   readonly label: string
+  readonly place: string
   readonly #place: S3Place
+  /** How far the server's clock is ahead of ours, ms: it refuses signatures that are a quarter of an hour off. */
+  #aheadMs = 0
 
   constructor(place: S3Place) {
     this.#place = place
     this.label = `s3://${place.bucket}/${place.prefix}`.replace(/\/$/, '')
+    this.place = `${this.label} ${place.endpoint}`
   }
+
+  /** There are no folders in a bucket, and nobody makes a bucket by accident. */
+  async prepare(): Promise<void> {}
 
   async put(name: string, content: Readable): Promise<void> {
     const parts = inParts(content)
@@ -65,6 +74,16 @@ export class S3Target implements Target {
   async get(name: string): Promise<Readable> {
     const response = await this.#request({ method: 'GET', key: name })
     return Readable.fromWeb(response.body as unknown as ReadableStream<Uint8Array>)
+  }
+
+  async has(name: string): Promise<boolean> {
+    try {
+      await this.#request({ method: 'HEAD', key: name })
+      return true
+    } catch (error) {
+      if (error instanceof SternaError && error.code === 'not_found') return false
+      throw error
+    }
   }
 
   async list(prefix: string): Promise<StoredFile[]> {
@@ -112,6 +131,7 @@ export class S3Target implements Target {
         const response = await this.#send(request)
         if (response.ok) return response
         const answer = await boundedText(response)
+        if (pauseMs !== undefined && response.status === 403 && this.#noteClock(response)) continue
         if (pauseMs === undefined || !passing.has(response.status))
           throw this.#refusal(request.method, request.key, answer, response.status)
       } catch (error) {
@@ -122,12 +142,21 @@ export class S3Target implements Target {
     }
   }
 
+  /** True if the server's clock is another than it was taken for. */
+  #noteClock({ headers }: Response): boolean {
+    const aheadMs = Date.parse(headers.get('date') ?? '') - Date.now()
+    if (!(Math.abs(aheadMs - this.#aheadMs) > mostSkewMs)) return false
+    this.#aheadMs = aheadMs
+    return true
+  }
+
   async #send({ method, key, query = {}, body }: S3Request): Promise<Response> {
     const { bucket, prefix, endpoint, ...access } = this.#place
     const url = new URL(`${endpoint}/${bucket}${key === undefined ? '' : `/${prefix}${key}`}`)
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
     const hash = await sha256(body ?? Buffer.alloc(0))
-    const given = { method, url: url.href, headers: { 'x-amz-content-sha256': hash }, ...access, service: 's3' }
+    const datetime = new Date(Date.now() + this.#aheadMs).toISOString().replace(/[:-]|\.\d{3}/g, '')
+    const given = { datetime, method, url: url.href, headers: { 'x-amz-content-sha256': hash }, ...access, service: 's3' }
     const signed = await new AwsV4Signer(given).sign()
     const content = body === undefined ? {} : { body: new Uint8Array(body) }
     return fetch(signed.url, { method, headers: signed.headers, ...content, redirect: 'error', signal: AbortSignal.timeout(requestMs) })
@@ -136,7 +165,9 @@ export class S3Target implements Target {
   #refusal(method: string, key: string | undefined, answer: string, status = 200): SternaError {
     const code = fieldOf(answer, 'Code') || `status ${status}`
     const what = `${method} ${this.label}${key === undefined ? '' : `/${key}`}`
-    if (code === 'NoSuchKey') return new SternaError('not_found', `There is no ${key} in ${this.label}.`)
+    // The answer to HEAD has no body.
+    if (code === 'NoSuchKey' || (method === 'HEAD' && status === 404))
+      return new SternaError('not_found', `There is no ${key} in ${this.label}.`)
     const advice =
       'Check the bucket, backup.s3_endpoint, backup.s3_region, and whether the access key may list, read, write and delete there.'
     return new SternaError('invalid_state', `The S3 server refused ${what}: ${code} ${fieldOf(answer, 'Message')}. ${advice}`)

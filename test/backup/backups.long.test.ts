@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { accessOf } from '../../src/backup/backup-settings.ts'
@@ -184,16 +184,21 @@ test('a scheduled backup is counted, old ones go, others stay, and a failure is 
   writeFileSync(join(place, 'copies', foreign), '')
   writeFileSync(join(place, 'copies/mine.json'), '')
   for (let i = 0; i < 3; i++) await backups.runScheduled()
-  expect(made()).toHaveLength(4)
+  expect(made()).toHaveLength(5)
   expect(made()).toEqual(expect.arrayContaining([foreign, 'mine.json']))
   expect(health.faults).toEqual([])
 
-  rmSync(join(place, 'copies'), { recursive: true })
-  writeFileSync(join(place, 'copies'), 'in the way')
+  renameSync(join(place, 'copies'), join(place, 'aside'))
+  // As where nothing is mounted.
+  mkdirSync(join(place, 'copies'))
   await backups.runScheduled()
   expect(health.has('backup')).toBe(true)
   expect(health.isServing).toBe(true)
-  rmSync(join(place, 'copies'))
+  expect(made()).toEqual([])
+  rmdirSync(join(place, 'copies'))
+  await backups.runScheduled()
+  expect(existsSync(join(place, 'copies'))).toBe(false)
+  renameSync(join(place, 'aside'), join(place, 'copies'))
   await backups.runScheduled()
   expect(health.has('backup')).toBe(false)
 })
@@ -208,11 +213,12 @@ test('a backup that fails leaves nothing, and what a killed one has left goes af
   for (const name of [left, foreign]) writeFileSync(join(place, 'copies', name as string), 'half')
   rmSync(join(place, 'copies', `${stem}.json`))
   await services.backups.runScheduled()
-  expect(names()).toHaveLength(4)
+  expect(names()).toHaveLength(5)
   expect(names()).toEqual(expect.arrayContaining([young, foreign]))
   expect(names()).not.toContain(left)
 
   const full = openTarget('full', accessOf(config), place)
+  await full.prepare('')
   const put = full.put.bind(full)
   full.put = async (name, content) => (name.endsWith('.json') ? Promise.reject(new Error('it is full')) : put(name, content))
   const file = join(place, 'copy.db')

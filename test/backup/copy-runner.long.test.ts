@@ -1,5 +1,17 @@
-import { appendFileSync, cpSync, readFileSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import Sqlite from 'better-sqlite3'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { CopyRunner, type CopyStatus } from '../../src/backup/copy-runner.ts'
@@ -9,6 +21,7 @@ import type { Target } from '../../src/backup/target.ts'
 import type { Database } from '../../src/store/database.ts'
 import { SecuredPosition } from '../../src/store/log-spool.ts'
 import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { testS3 } from '../support/test-s3.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
 const none = { endpoint: null, region: 'x', accessKeyId: null, secretAccessKey: null }
@@ -178,20 +191,24 @@ test('while the target is away, commits wait for it, and it is told after a whil
 })
 
 test('while the target is away for too long, no more waits than the limit, and a new generation begins once it is back', async () => {
-  const { db, add, copy } = await open({ mostBytes: 100_000 })
+  const { db, add, copy, status } = await open({ mostBytes: 100_000 })
   await copy()
-  rmSync(join(place, 'copies'), { recursive: true })
-  writeFileSync(join(place, 'copies'), 'in the way')
+  renameSync(join(place, 'copies'), join(place, 'aside'))
   for (let i = 0; i < 40; i++) {
     await add(`n${String(i).padStart(2, '0')}`)
     await db.upkeep.emptyLog()
   }
   await copy()
   expect(() => readdirSync(join(place, 'data/copying'))).toThrow('ENOENT')
-  rmSync(join(place, 'copies'))
+  expect(existsSync(join(place, 'copies'))).toBe(false)
+  renameSync(join(place, 'aside'), join(place, 'copies'))
+  // Once to see that the chain is over, and once to begin another.
   await copy()
+  expect(status().problem).toMatch(/starts again with the whole database: the target was away for too long/)
   await copy()
+  expect(status()).toMatchObject({ problem: null, behindMs: 0 })
   expect(await restored()).toHaveLength(40)
+  expect(generations()).toBe(2)
 })
 
 test('a second server that copies there is told, and does not disturb the first', async () => {
@@ -263,4 +280,166 @@ test('old snapshots and segments go, and every point within the time that is kep
   expect(names[0]).not.toContain('/0000000001-')
   expect(await restored()).toEqual(['h0', 'h1', 'h2', 'h3', 'h4', 'h5'])
   expect((await restored(now - 2 * 3_600_000)).length).toBeGreaterThan(2)
+})
+
+describe('a target that is not the one from before', () => {
+  const at = (name: string): string => join(place, name)
+  /** Another directory in the place of the target, as a mount or its absence makes it. */
+  const putInPlace = (name: string, as: string): void => {
+    renameSync(at('copies'), at(as))
+    renameSync(at(name), at('copies'))
+  }
+  const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `n${String(i).padStart(2, '0')}`)
+  /** Adds some more, each of which is copied, or not. */
+  async function addEach({ add, copy }: Copied, [from, to]: [number, number], isCopied: boolean): Promise<void> {
+    for (const name of names(to).slice(from)) {
+      await add(name)
+      expect(await copy()).toBe(isCopied)
+    }
+  }
+  beforeEach(() => mkdirSync(at('empty')))
+
+  test('an empty directory in place of the mount gets nothing, and the copy goes on without a gap', async () => {
+    const copied = await open()
+    await copied.copy()
+    await addEach(copied, [0, 3], true)
+    putInPlace('empty', 'aside')
+    await addEach(copied, [3, 9], false)
+    await copied.db.upkeep.emptyLog()
+    expect(copied.status().behindMs).toBeGreaterThanOrEqual(6_000)
+    await addEach(copied, [9, 15], false)
+    expect(copied.status().problem).toMatch(
+      /is not the place where copies were stored before: .* is missing.*If it is to be mounted, mount it/,
+    )
+    expect(readdirSync(at('copies'))).toEqual([])
+    putInPlace('aside', 'empty')
+    await addEach(copied, [15, 16], true)
+    expect(copied.status()).toMatchObject({ problem: null, behindMs: 0 })
+    expect(generations()).toBe(1)
+    expect(await restored()).toEqual(names(16))
+  })
+
+  test('nothing is committed while it is away: that it is away is told all the same', async () => {
+    const { copy, status } = await open()
+    await copy()
+    putInPlace('empty', 'aside')
+    for (let i = 0; i < 45; i++) await copy()
+    expect(status()).toMatchObject({ problem: expect.stringMatching(/is missing/) })
+    expect(status().behindMs).toBeGreaterThan(10_000)
+  })
+
+  test('a server that starts while it is away stores nothing, until somebody says that it is new', async () => {
+    const first = await open()
+    await addEach(first, [0, 2], true)
+    await first.close()
+    putInPlace('empty', 'aside')
+    const second = await open()
+    await addEach(second, [2, 4], false)
+    expect(readdirSync(at('copies'))).toEqual([])
+    rmSync(at('data/backup-target.json'))
+    await second.copy()
+    expect(await restored()).toEqual(names(4))
+  })
+
+  test('another target in its place gets a copy that is whole, and so does the first one when it is back', async () => {
+    const copied = await open()
+    await copied.copy()
+    await addEach(copied, [0, 3], true)
+    writeFileSync(at('empty/sterna-target.json'), '{"id":"another"}')
+    putInPlace('empty', 'aside')
+    await copied.add('n03')
+    // It is seen, told, and made good.
+    for (let i = 0; i < 3; i++) await copied.copy()
+    expect(copied.status()).toMatchObject({ problem: null, behindMs: 0 })
+    await addEach(copied, [4, 6], true)
+    expect(await restored()).toEqual(names(6))
+    putInPlace('aside', 'empty')
+    expect(await restored()).toEqual(names(3))
+    await copied.add('n06')
+    for (let i = 0; i < 3; i++) await copied.copy()
+    await addEach(copied, [7, 9], true)
+    expect(await restored()).toEqual(names(9))
+  })
+
+  test('an earlier state of it in its place is completed, or gets a copy that is whole', async () => {
+    const copied = await open()
+    await copied.copy()
+    await addEach(copied, [0, 3], true)
+    rmSync(at('empty'), { recursive: true })
+    cpSync(at('copies'), at('empty'), { recursive: true })
+    await addEach(copied, [3, 6], true)
+    await copied.db.upkeep.emptyLog()
+    putInPlace('empty', 'aside')
+    await copied.add('n06')
+    expect(await copied.copy()).toBe(false)
+    expect(await copied.copy()).toBe(false)
+    expect(copied.status().problem).toMatch(/starts again with the whole database: the target lacks what was stored there/)
+    await addEach(copied, [7, 9], true)
+    expect(await restored()).toEqual(names(9))
+    expect(generations()).toBe(2)
+  })
+
+  test('a part that somebody removed is noticed within an hour, and the whole database is stored again', async () => {
+    const copied = await open()
+    await copied.copy()
+    await addEach(copied, [0, 4], true)
+    rmSync(at(join('copies', segments()[1] as string)))
+    await addEach(copied, [4, 5], true)
+    await expect(restored()).rejects.toThrow(/is missing/)
+    now += 3_600_000
+    for (let i = 0; i < 4; i++) await copied.copy()
+    expect(await restored()).toEqual(names(5))
+    expect(copied.status()).toMatchObject({ problem: null, behindMs: 0 })
+  })
+
+  test('a server in which nothing happened for longer than the copy is kept goes on without a gap', async () => {
+    const first = await open()
+    await addEach(first, [0, 2], true)
+    for (let hour = 0; hour < 5; hour++) {
+      now += 3_600_000
+      for (let i = 0; i < 3; i++) await first.copy()
+    }
+    await first.close()
+    const second = await open()
+    await addEach(second, [2, 4], true)
+    expect(await restored()).toEqual(names(4))
+    expect(generations()).toBe(1)
+  })
+})
+
+test('in S3, another bucket in place of the target for a while leaves no gap', async () => {
+  const settings = await testS3()
+  const s3 = {
+    endpoint: settings['STERNA_BACKUP_S3_ENDPOINT'] as string,
+    region: 'x',
+    accessKeyId: 'S3RVER',
+    secretAccessKey: 'S3RVER',
+  }
+  const [usual, empty, marked] = ['usual', 'empty', 'marked'].map((name) => openTarget(`s3://copies/${name}`, s3, '/')) as Target[]
+  await (marked as Target).put('sterna-target.json', Readable.from([Buffer.from('{"id":"another"}')]))
+  // The same name leads to one and to another.
+  let reached = usual as Target
+  target = new Proxy(reached, {
+    get: (_, key) => {
+      if (key === 'place' || key === 'label') return 's3://copies/usual'
+      const member = Reflect.get(reached, key) as unknown
+      return typeof member === 'function' ? (member.bind(reached) as unknown) : member
+    },
+  })
+  const { add, copy, status } = await open()
+  const count = async (): Promise<number> => (await restored()).length
+  for (const name of ['a', 'b']) await add(name).then(copy)
+  reached = empty as Target
+  for (const name of ['c', 'd']) expect(await add(name).then(copy)).toBe(false)
+  expect(await reached.list('')).toEqual([])
+  reached = usual as Target
+  expect(await add('e').then(copy)).toBe(true)
+  expect(await count()).toBe(5)
+  reached = marked as Target
+  for (const name of ['f', 'g', 'h']) await add(name).then(copy)
+  expect(status()).toMatchObject({ problem: null, behindMs: 0 })
+  expect(await count()).toBe(8)
+  reached = usual as Target
+  for (const name of ['i', 'j', 'k']) await add(name).then(copy)
+  expect(await count()).toBe(11)
 })

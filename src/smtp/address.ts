@@ -1,3 +1,4 @@
+import { isPiece, tokensOf, type Piece, type Token } from './address-tokens.ts'
 import { parseDomain } from './domain-name.ts'
 import { decodeHeaderText } from './encoded-word.ts'
 
@@ -21,7 +22,8 @@ export interface Address {
 type Refused = { ok: false; fault: string }
 type ParsedAddress = ({ ok: true } & Address) | Refused
 export type ParsedMailbox = { ok: true; mailbox: Mailbox } | Refused
-type ParsedMailboxList = { ok: true; mailboxes: Mailbox[] } | Refused
+/** `isPlain`: every reader takes the text as we do; if false, write it anew. */
+export type ParsedMailboxList = { ok: true; mailboxes: Mailbox[]; isPlain: boolean } | Refused
 /** `address` is null for the null reverse-path `<>`. */
 type ParsedPath = { ok: true; address: Address | null } | Refused
 
@@ -118,86 +120,41 @@ function trimmed(text: string): string {
   return text.slice(start, end)
 }
 
-type Token =
-  { kind: 'text' | 'quoted' | 'angle'; text: string; start: number; end: number } | { kind: ',' | ';' | ':'; start: number; end: number }
-
 interface ListRules {
-  /** Skips comments and groups; if false, refuses them. */
+  /** Takes groups, empty elements and `;` between addresses; if false, refuses them. */
   lenient: boolean
   /** Whether to decode encoded words in display names. */
   decode: boolean
 }
 
-/** Where the quoted string or comment that begins at `start` ends; -1 if it does not. */
-function closeOf(text: string, start: number): number {
-  const isQuoted = text[start] === '"'
-  let depth = 0
-  for (let i = start; i < text.length; i++) {
-    const character = text[i]
-    if (character === '\\') i++
-    else if (isQuoted && character === '"' && i > start) return i
-    else if (!isQuoted && character === '(') depth++
-    else if (!isQuoted && character === ')' && --depth === 0) return i
-  }
-  return -1
+type ReadMailbox = { ok: true; mailbox: Mailbox; isPlain: boolean } | Refused
+
+/** The pieces as one text, with a blank where a comment stood: an address that is joined across one is no longer an address. */
+const joined = (pieces: readonly Piece[], textOf: (piece: Piece, place: number) => string): string =>
+  pieces.map((piece, i) => (i === 0 || pieces[i - 1]?.end === piece.start ? '' : ' ') + textOf(piece, i)).join('')
+
+/** An @ in an unquoted name that cannot be that of an address: blanks before it, and no domain name behind it. */
+const harmlessAt = /(?<![^ \t])@(?![ \t]*[^ \t@]*\.[^ \t.])/g
+
+/** Why this name, whose pieces are given as they are written, could be taken for another address; null if it cannot. */
+function addressInName(text: string, pieces: Piece[], address: string): string | null {
+  // What stands in quotation marks is a name in any case.
+  const unquoted = trimmed(joined(pieces, ({ kind, start, end }) => (kind === 'quoted' ? 'x' : text.slice(start, end))))
+  if (!unquoted.replace(harmlessAt, '').includes('@')) return null
+  const named = parseAddress(unquoted)
+  if (named.ok && named.address.toLowerCase() === address.toLowerCase()) return null
+  return 'A display name with an address in it must be in quotation marks: "a@example.com" <b@example.com>.'
 }
 
-/** Where the `<` at `start` is closed; -1 if it is not. A `>` inside quotation marks does not count. */
-function angleCloseOf(text: string, start: number): number {
-  for (let i = start + 1; i < text.length; i++) {
-    if (text[i] === '>') return i
-    if (text[i] === '<') return -1
-    if (text[i] === '"') {
-      i = closeOf(text, i)
-      if (i < 0) return -1
-    }
-  }
-  return -1
-}
+type ReadName = { ok: true; name: string | null } | Refused
 
-const special = /["(<,;:]/g
-
-function tokensOf(text: string, rules: ListRules): Token[] | Refused {
-  const tokens: Token[] = []
-  for (let i = 0; i < text.length;) {
-    const character = text.charAt(i)
-    let end = i + 1
-    if (character === '"') {
-      end = closeOf(text, i) + 1
-      if (end === 0) return refuse('A quotation mark is not closed.')
-      tokens.push({ kind: 'quoted', text: text.slice(i + 1, end - 1).replace(/\\(.)/gsu, '$1'), start: i, end })
-    } else if (character === '(') {
-      if (!rules.lenient) return refuse('A comment in parentheses is not accepted; put a name in quotation marks.')
-      end = closeOf(text, i) + 1
-      if (end === 0) return refuse('A parenthesis is not closed.')
-    } else if (character === '<') {
-      end = angleCloseOf(text, i) + 1
-      if (end === 0) return refuse('An angle bracket is not closed.')
-      tokens.push({ kind: 'angle', text: text.slice(i + 1, end - 1), start: i, end })
-    } else if (character === ',' || character === ';' || character === ':') {
-      tokens.push({ kind: character, start: i, end })
-    } else {
-      special.lastIndex = i
-      end = special.exec(text)?.index ?? text.length
-      const run = text.slice(i, end)
-      if (/[^ \t]/.test(run)) tokens.push({ kind: 'text', text: run, start: i, end })
-    }
-    i = end
-  }
-  return tokens
-}
-
-type Piece = Extract<Token, { text: string }>
-
-function nameOf(pieces: Piece[], rules: ListRules): { ok: true; name: string | null } | Refused {
-  for (const piece of pieces) {
-    if (piece.kind === 'angle') return refuse('There is more than one address; only one is expected here.')
-    const isPlain = piece.kind === 'text'
-    if (isPlain && piece.text.includes('@')) return refuse('A display name with an @ must be in quotation marks.')
-    if (isPlain && /[>)[\]\\]/.test(piece.text)) return refuse('A display name with punctuation must be in quotation marks.')
-  }
-  const words = pieces.map(({ kind, text }) => (kind === 'text' ? trimmed(text.replace(/[ \t]+/g, ' ')) : text))
-  const text = words.join(' ')
+function nameOf(pieces: Piece[], rules: ListRules): ReadName {
+  const text = joined(pieces, ({ kind, text: said }, i) => {
+    if (kind !== 'text') return said
+    const blanks = said.replace(/[ \t]+/g, ' ')
+    const start = i === 0 && blanks.startsWith(' ') ? 1 : 0
+    return blanks.slice(start, i === pieces.length - 1 && blanks.endsWith(' ') ? -1 : undefined)
+  })
   // Unfolding a quoted name may leave a tab.
   const raw = rules.decode ? text.replaceAll('\t', ' ') : text
   const name = rules.decode ? decodeHeaderText(raw) : raw
@@ -205,39 +162,79 @@ function nameOf(pieces: Piece[], rules: ListRules): { ok: true; name: string | n
   return fault === null ? { ok: true, name: name === '' ? null : name } : refuse(fault)
 }
 
-/** One mailbox: the tokens between two commas. */
-function mailboxOf(text: string, pieces: Piece[], rules: ListRules): ParsedMailbox {
-  const last = pieces.at(-1)
-  if (!last) return refuse('An address is missing.')
-  const hasAngle = last.kind === 'angle'
-  // Removed comments left a gap here, so an address joined across one is no longer an address.
-  const source = pieces.map((piece, i) => (pieces[i - 1]?.end === piece.start ? '' : ' ') + text.slice(piece.start, piece.end))
-  if (!hasAngle && pieces.some(({ kind }) => kind === 'angle')) {
-    return refuse('There is text after the address in angle brackets.')
-  }
-  const parsed = parseAddress(hasAngle ? last.text : trimmed(source.join('')))
-  if (!parsed.ok) return parsed
-  if (!hasAngle) return { ok: true, mailbox: { address: parsed.address, name: null } }
-  const named = nameOf(pieces.slice(0, -1), rules)
-  return named.ok ? { ok: true, mailbox: { address: parsed.address, name: named.name } } : named
+/** What serves as a name if there is no other, as in mail programs: `root@example.com (Cron Daemon)`. */
+function nameInComments(comments: Piece[], rules: ListRules): ReadName {
+  const named = comments.length === 0 ? null : nameOf(comments, rules)
+  const name = named?.ok ? trimmed(named.name ?? '') : ''
+  return { ok: true, name: name === '' || /[@<>]/.test(name) ? null : name }
 }
 
-function parseList(text: string, rules: ListRules): ParsedMailboxList {
-  if (!text.isWellFormed()) return refuse('The address is not valid Unicode.')
-  const tokens = tokensOf(text, rules)
-  if (!Array.isArray(tokens)) return tokens
+/** Punctuation that belongs into quotation marks; a dot may stand behind a word (RFC 5322 4.1). */
+const unclearName = /[@:>)[\]\\]|(?:^|[ \t.])\./
+const plainComment = /^[A-Za-z0-9 .!#$%&'*+/=^_`{|}~-]*$/
+
+/** One mailbox: the tokens between two commas. */
+function mailboxOf(text: string, given: Piece[], rules: ListRules): ReadMailbox {
+  const comments = given.filter(({ kind }) => kind === 'comment')
+  const pieces = given.filter(({ kind }) => kind !== 'comment')
+  const last = pieces.at(-1)
+  if (!last) return refuse('An address is missing.')
+  // Simple readers take the first address that they see.
+  if (!rules.lenient && comments.some((comment) => /[@<>]/.test(comment.text))) {
+    return refuse('A comment in parentheses may not contain an address. Leave it out, or put it in quotation marks as the name.')
+  }
+  const hasAngle = last.kind === 'angle'
+  const angles = pieces.filter(({ kind }) => kind === 'angle').length
+  if (angles > 1) return refuse('There is more than one address in angle brackets. Put a comma between addresses.')
+  if (!hasAngle && angles > 0) return refuse('There is text after the address in angle brackets. Write Name <address>.')
+  const parsed = parseAddress(trimmed(hasAngle ? last.text : joined(pieces, ({ start, end }) => text.slice(start, end))))
+  if (!parsed.ok)
+    return comments.length === 0 ? parsed : refuse(`${parsed.fault} A comment may stand before or behind an address, not in it.`)
+  const before = hasAngle ? pieces.slice(0, -1) : []
+  const named = before.length === 0 ? nameInComments(comments, rules) : nameOf(before, rules)
+  if (!named.ok) return named
+  const fault = before.some((piece) => piece.kind === 'text' && piece.text.includes('@'))
+    ? addressInName(text, before, parsed.address)
+    : null
+  if (fault !== null) return refuse(fault)
+  const isPlain =
+    (!hasAngle || last.text === trimmed(last.text)) &&
+    !before.some((piece) => piece.kind === 'text' && unclearName.test(piece.text)) &&
+    (rules.lenient || comments.every((comment) => plainComment.test(comment.text)))
+  return { ok: true, mailbox: { address: parsed.address, name: named.name }, isPlain }
+}
+
+/** A list without groups, where a `:` is part of a name, and a `;` is meant for a comma. */
+function parsePlainList(text: string, tokens: Token[], rules: ListRules): ParsedMailboxList {
+  const elements: Piece[][] = [[]]
+  for (const token of tokens) {
+    if (token.kind === ',' || token.kind === ';') elements.push([])
+    else elements.at(-1)?.push(isPiece(token) ? token : { ...token, kind: 'text' })
+  }
+  const given = rules.lenient ? elements.filter(({ length }) => length > 0) : elements
+  if (given.length === 0) return refuse('An address is missing.')
+  const mailboxes: Mailbox[] = []
+  let isPlain = given.length === elements.length && !tokens.some(({ kind }) => kind === ';')
+  for (const pieces of given) {
+    const parsed = mailboxOf(text, pieces, rules)
+    if (!parsed.ok) return given.length > 1 ? refuse(`${parsed.fault} A name that contains a comma must be in quotation marks.`) : parsed
+    mailboxes.push(parsed.mailbox)
+    isPlain &&= parsed.isPlain
+  }
+  return { ok: true, mailboxes, isPlain }
+}
+
+function parseGroups(text: string, tokens: Token[], rules: ListRules): ParsedMailboxList {
   const mailboxes: Mailbox[] = []
   let pieces: Piece[] = []
   let group: 'none' | 'open' | 'closed' = 'none'
   for (const token of [...tokens, { kind: 'end' as const }]) {
-    if (token.kind === 'text' || token.kind === 'quoted' || token.kind === 'angle') {
+    if (token.kind !== 'end' && isPiece(token)) {
       pieces.push(token)
       continue
     }
-    if (token.kind === ':' || token.kind === ';') {
-      if (!rules.lenient) return refuse(`A ${token.kind} is not accepted here; a name that contains one must be in quotation marks.`)
-      if ((token.kind === ':') === (group === 'open')) return refuse('A group of addresses is not written correctly.')
-    }
+    const isGroup = token.kind === ':' || token.kind === ';'
+    if (isGroup && (token.kind === ':') === (group === 'open')) return refuse('A group of addresses is not written correctly.')
     if (token.kind === ':') {
       group = 'open'
     } else if (pieces.length > 0 || (group === 'none' && token.kind !== ';')) {
@@ -249,10 +246,21 @@ function parseList(text: string, rules: ListRules): ParsedMailboxList {
     else if (token.kind === ',' && group === 'closed') group = 'none'
     pieces = []
   }
-  return group === 'open' ? refuse('A group of addresses is not closed.') : { ok: true, mailboxes }
+  // A list of mailboxes would lose the groups.
+  return group === 'open' ? refuse('A group of addresses is not closed.') : { ok: true, mailboxes, isPlain: true }
 }
 
-/** Parses exactly one mailbox: `a@b`, `Name <a@b>` or `"Quoted, Name" <a@b>`. Does not decode the name. */
+function parseList(text: string, rules: ListRules): ParsedMailboxList {
+  if (!text.isWellFormed()) return refuse('The address is not valid Unicode.')
+  const tokens = tokensOf(text)
+  if (typeof tokens === 'string') return refuse(tokens)
+  const isThere = (kind: ';' | ':'): boolean => text.includes(kind) && tokens.some((token) => token.kind === kind)
+  if (!isThere(';')) return parsePlainList(text, tokens, rules)
+  if (!rules.lenient) return refuse('A ; is not accepted here: put commas between addresses, and a name with a ; in quotation marks.')
+  return isThere(':') ? parseGroups(text, tokens, rules) : parsePlainList(text, tokens, rules)
+}
+
+/** Parses exactly one mailbox: `a@b`, `Name <a@b>`, `"Quoted, Name" <a@b>` or `a@b (Name)`. Does not decode the name. */
 export function parseMailbox(text: string): ParsedMailbox {
   const parsed = parseList(text, { lenient: false, decode: false })
   if (!parsed.ok) return parsed
@@ -262,8 +270,9 @@ export function parseMailbox(text: string): ParsedMailbox {
 }
 
 /**
- * Parses the unfolded value of an address field (RFC 5322 3.4), and decodes encoded words in names. Lenient (for To and Cc, which decide
- * nothing) skips comments and flattens groups; strict (for From and Sender) refuses both.
+ * Parses the unfolded value of an address field (RFC 5322 3.4), and decodes encoded words in names. A comment is no part of a name, but serves
+ * as one if there is no other. Punctuation in a name without quotation marks is part of it, unless it could make another address of it.
+ * Lenient (for To and Cc, which decide nothing) flattens groups and skips empty elements; strict (for From and Sender) refuses both.
  */
 export const parseMailboxList = (value: string, strictness: 'strict' | 'lenient'): ParsedMailboxList =>
   parseList(value, { lenient: strictness === 'lenient', decode: true })

@@ -1,4 +1,6 @@
 import type { FieldFault } from '../errors.ts'
+import { unfoldable } from './fold-field.ts'
+import { foldedCustomField } from './format-field.ts'
 
 const forbidden = new Set([
   'from',
@@ -38,7 +40,8 @@ function headerFault(name: string, value: string): { message: string; help: stri
   }
   if (value.length > 998) return { message: 'A header value can have at most 998 characters.', help: null }
   const fault = headerTextFault(value)
-  return fault === null ? null : { message: `The value of the header ${name} is invalid. ${fault}`, help: null }
+  if (fault !== null) return { message: `The value of the header ${name} is invalid. ${fault}`, help: null }
+  return foldedCustomField(name, value) === null ? { message: unfoldable(name), help: null } : null
 }
 
 /** All faults in a caller's own header fields; if there are none, they are safe to compose. `field` is `headers.<name>`. */

@@ -3,10 +3,11 @@ import { SternaError } from '../errors.ts'
 import { domainOf, mailboxText, parseMailboxList, type Mailbox } from '../smtp/address.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import type { EnvelopeRecipient } from './envelope.ts'
-import { foldLong, formatDate, formatMailboxes, formatTextField } from './format-field.ts'
+import { formatDate } from './format-field.ts'
 import { fieldsNamed, type HeaderField, headerBytesOf, parseHeaderBlock } from './header-block.ts'
-import { cameSigned } from './mime-structure.ts'
+import { signaturesIn } from './mime-structure.ts'
 import type { HeaderSummary } from './header-summary.ts'
+import { outgoingField, signedField, type ReadMailboxes } from './outgoing-field.ts'
 import { randomText } from './random-text.ts'
 import { optionFieldNames, readOptionFields, type SendOptions } from './send-options.ts'
 import { mustStay } from './seven-bit.ts'
@@ -53,8 +54,6 @@ const longestList = 10_000
 /** The value of a field that can occur only once; '' if it is absent. */
 const valueOf = (fields: readonly HeaderField[], name: string): string => fieldsNamed(fields, name)[0]?.value ?? ''
 
-type ReadMailboxes = (field: HeaderField) => ReturnType<typeof parseMailboxList>
-
 /** Parses each address field once, however often it is asked for: a field may list twenty thousand addresses. */
 function mailboxReader(): ReadMailboxes {
   const known = new Map<HeaderField, ReturnType<ReadMailboxes>>()
@@ -71,14 +70,14 @@ type Authors = Pick<HeaderSummary, 'from' | 'sender' | 'resentBy'>
 function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): Authors | { fault: string } {
   const [fromField] = fieldsNamed(fields, 'From')
   if (!fromField) return { fault: 'The From field is missing.' }
-  if (!isUtf8(fromField.raw)) return { fault: 'The From field is not valid UTF-8.' }
+  if (!isUtf8(fromField.raw)) return { fault: 'The From field is not valid UTF-8. Write it in UTF-8, or with encoded words (RFC 2047).' }
   const from = read(fromField)
   if (!from.ok) return { fault: `From: ${from.fault}` }
   if (from.mailboxes.length > mostAuthors) return { fault: `The From field has more than ${mostAuthors} mailboxes.` }
   const [senderField] = fieldsNamed(fields, 'Sender')
   const resentBy = resendersOf(fields, read)
   if ('fault' in resentBy) return resentBy
-  if (!senderField) {
+  if (!senderField || senderField.value === '') {
     // RFC 5322 3.6.2
     if (from.mailboxes.length > 1) return { fault: 'A From field with several mailboxes needs a Sender field.' }
     return { from: from.mailboxes, sender: null, resentBy }
@@ -151,26 +150,20 @@ const typeAmong =
     return to.has(lower) ? 'to' : cc.has(lower) ? 'cc' : 'bcc'
   }
 
-/** Folds overlong lines at white space, which does not change what the field means (RFC 5322 2.2.3). */
-function withShortLines(field: HeaderField): HeaderField {
-  if (field.raw.length <= longestLine) return field
-  const lines = Buffer.from(field.raw).toString('latin1').split('\r\n')
-  return { ...field, raw: Buffer.from(lines.map(foldLong).join('\r\n'), 'latin1') }
-}
+/** RFC 5322 3.6 does not allow these to be empty. They may be missing, or we add them. */
+const isNothing = /^(?:date|message-id|sender|reply-to|to|cc|in-reply-to|references)$/i
 
-const addressFields = new Set(['from', 'sender', 'to', 'cc', 'reply-to'])
-const structured = /^(?:content-|mime-|dkim-|arc-|list-|resent-|received|references|in-reply-to|message-id|date|authentication-)/
-
-/**
- * Rewrites a field of raw UTF-8 or Latin-1 as ASCII with encoded words, so that hosts without SMTPUTF8 can accept it. A field whose
- * meaning this would change is returned unchanged.
- */
-function asAscii(field: HeaderField, read: ReadMailboxes): HeaderField | string {
-  if (isAscii(field.raw)) return field
-  const name = field.name.toLowerCase()
-  if (!addressFields.has(name)) return structured.test(name) ? field : formatTextField(field.name, decodeHeaderText(field.value))
-  const parsed = read(field)
-  return parsed.ok && parsed.mailboxes.length > 0 ? formatMailboxes(field.name, parsed.mailboxes) : field
+/** The fields that stay, as they leave. */
+function keptFields(fields: readonly HeaderField[], read: ReadMailboxes): (HeaderField | string)[] | { fault: string } {
+  const signatures = signaturesIn(fields)
+  const kept: (HeaderField | string)[] = []
+  for (const field of fields) {
+    if (removed.has(field.name.toLowerCase()) || (field.value === '' && isNothing.test(field.name))) continue
+    const outgoing = signatures.length > 0 ? signedField(field, signatures, read) : outgoingField(field, read)
+    if (typeof outgoing === 'object' && 'fault' in outgoing) return outgoing
+    kept.push(outgoing)
+  }
+  return kept
 }
 
 /**
@@ -198,11 +191,8 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
   const added = [parts.received]
   if (given === '') added.push(`Message-ID: ${messageIdHeader}`)
   if (valueOf(fields, 'Date') === '') added.push(`Date: ${formatDate(parts.now)}`)
-  // The sender's signature covers these bytes.
-  const isSigned = cameSigned(fields)
-  const kept = fields
-    .filter(({ name, value }) => !removed.has(name.toLowerCase()) && !(value === '' && /^(?:date|message-id)$/i.test(name)))
-    .map((field) => (isSigned ? field : asAscii(withShortLines(field), read)))
+  const kept = keptFields(fields, read)
+  if ('fault' in kept) return { ok: false, fault: kept.fault }
   const header = headerBytesOf([...added, ...kept])
   return {
     ok: true,

@@ -1,4 +1,5 @@
-import { domainOf } from '../smtp/address.ts'
+import { isAscii } from 'node:buffer'
+import { domainOf, parseMailboxList } from '../smtp/address.ts'
 import { formatCustomField, formatDate, formatMailboxes, formatTextField } from './format-field.ts'
 import { headerSummary, type HeaderInput, type HeaderSummary } from './header-summary.ts'
 import { randomText } from './random-text.ts'
@@ -9,6 +10,13 @@ export interface ComposedHeader {
   summary: HeaderSummary
 }
 
+/** Reply-To is an address field, unlike the others that a caller may set. */
+function customField(name: string, value: string): string {
+  const replyTo = name.toLowerCase() === 'reply-to' ? parseMailboxList(value, 'lenient') : null
+  const isRewritten = replyTo?.ok && replyTo.mailboxes.length > 0 && !(replyTo.isPlain && isAscii(Buffer.from(value)))
+  return isRewritten ? formatMailboxes(name, replyTo.mailboxes) : formatCustomField(name, value)
+}
+
 /** The fields that both composers share, so that an email has the same header whichever composes it. */
 export function composeHeader(email: HeaderInput & { headers: Record<string, string> }, { now }: { now: number }): ComposedHeader {
   const messageIdHeader = `<${randomText(16, 'hex')}@${domainOf(email.from.address)}>`
@@ -17,6 +25,6 @@ export function composeHeader(email: HeaderInput & { headers: Record<string, str
   if (email.cc.length > 0) fields.push(formatMailboxes('Cc', email.cc))
   if (email.replyTo.length > 0) fields.push(formatMailboxes('Reply-To', email.replyTo))
   fields.push(formatTextField('Subject', email.subject), `Date: ${formatDate(now)}`, `Message-ID: ${messageIdHeader}`)
-  for (const [name, value] of Object.entries(email.headers)) fields.push(formatCustomField(name, value))
+  for (const [name, value] of Object.entries(email.headers)) fields.push(customField(name, value))
   return { text: fields.join('\r\n'), summary: headerSummary(email, messageIdHeader) }
 }

@@ -1,51 +1,9 @@
 import type { Mailbox } from '../smtp/address.ts'
 import { encodeHeaderText } from '../smtp/encoded-word.ts'
-import { longestLine } from './transfer-encoding.ts'
+import { foldField, lineLength } from './fold-field.ts'
 
 const plainText = /^[\x20-\x7e]*$/
 const phraseOfAtoms = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?: [A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
-
-/** Lines should not be longer than this (RFC 5322 2.1.1). */
-const lineLength = 78
-
-/** Folds at spaces so that unfolding gives the same text again. */
-function fold(name: string, value: string): string {
-  const first = `${name}: `
-  if (first.length + value.length <= lineLength) return first + value
-  const lines: string[] = []
-  let line = first
-  // A run of spaces goes to the start of the next line: a line of nothing but spaces is not allowed.
-  for (const [piece] of value.matchAll(/ *[^ ]+/g)) {
-    const isFirstWord = lines.length === 0 && line.length === first.length
-    const breaks = isFirstWord ? line.length + piece.length > longestLine : line.length + piece.length > lineLength
-    if (breaks) {
-      lines.push(line.trimEnd())
-      line = isFirstWord ? ` ${piece}` : piece
-    } else {
-      line += piece
-    }
-  }
-  return [...lines, line].join('\r\n')
-}
-
-/** A header line, folded before white space if it is longer than hosts accept (RFC 5322 2.1.1, 2.2.3). Words stay whole. */
-export function foldLong(line: string): string {
-  const lines: string[] = []
-  const isBlank = (at: number): boolean => line[at] === ' ' || line[at] === '\t'
-  const canBreak = (at: number): boolean => isBlank(at) && !isBlank(at - 1)
-  // A line of only white space is not allowed.
-  const end = line.trimEnd().length
-  let start = 0
-  while (end - start > longestLine) {
-    let at = start + longestLine
-    while (at > start && !canBreak(at)) at--
-    if (at === start) for (at += longestLine; at < end && !canBreak(at);) at++
-    if (at >= end) break
-    lines.push(line.slice(start, at))
-    start = at
-  }
-  return [...lines, line.slice(start)].join('\r\n')
-}
 
 /** Whether text must be hidden in encoded words so that a reader gets back exactly this text. */
 function needsEncoding(text: string): boolean {
@@ -54,15 +12,20 @@ function needsEncoding(text: string): boolean {
 
 /** A field of free text (Subject), folded, without its final CRLF; the text reads back exactly as given (RFC 2047). */
 export function formatTextField(name: string, text: string): string {
-  if (!needsEncoding(text)) return fold(name, text)
-  return `${name}: ${encodeHeaderText(text, name.length + 2)}`
+  const folded = needsEncoding(text) ? null : foldField(name, text)
+  return folded ?? `${name}: ${encodeHeaderText(text, name.length + 2)}`
 }
 
-/** A field whose ASCII value has a grammar of its own, which encoded words would break; other text is encoded. */
-export function formatCustomField(name: string, value: string): string {
+/**
+ * A field whose ASCII value has a grammar of its own, which encoded words would break; other text is encoded. Null if it cannot be folded.
+ */
+export function foldedCustomField(name: string, value: string): string | null {
   const text = value.trim()
-  return plainText.test(text) ? fold(name, text) : formatTextField(name, text)
+  return plainText.test(text) ? foldField(name, text) : formatTextField(name, text)
 }
+
+/** The same for a value that has been checked, or is short. */
+export const formatCustomField = (name: string, value: string): string => foldedCustomField(name, value) ?? `${name}: ${value.trim()}`
 
 function formatName(name: string, column: number): string {
   if (name.length > 60 || needsEncoding(name)) return encodeHeaderText(name, column)

@@ -50,7 +50,7 @@ function endOfLine(bytes: Uint8Array, start: number): number {
 
 const isBlank = (byte: number | undefined): boolean => byte === SP || byte === TAB
 
-function withoutOuterBlanks(text: string): string {
+export function withoutOuterBlanks(text: string): string {
   let start = 0
   let end = text.length
   while (start < end && isBlank(text.charCodeAt(start))) start++

@@ -18,8 +18,11 @@ export const mostParts = 1000
 const signatures = ['DKIM-Signature', 'ARC-Message-Signature']
 const sealed = /^(?:multipart\/(?:signed|encrypted)|application\/(?:x-)?pkcs7-)/
 
+/** The signatures that somebody has already put over these bytes. */
+export const signaturesIn = (fields: readonly HeaderField[]): HeaderField[] => signatures.flatMap((name) => fieldsNamed(fields, name))
+
 /** True if somebody has already signed these bytes. */
-export const cameSigned = (fields: readonly HeaderField[]): boolean => signatures.some((name) => fieldsNamed(fields, name).length > 0)
+export const cameSigned = (fields: readonly HeaderField[]): boolean => signaturesIn(fields).length > 0
 
 /** True for parts that a signature or an encryption covers, so they must not be changed. */
 export const isSealed = (type: string): boolean => sealed.test(type)

@@ -38,7 +38,11 @@ describe('checkHeaders', () => {
 
   it('refuses too much, and what is given twice', () => {
     expect(checkHeaders({ 'X-A': 'x'.repeat(999) })).toHaveLength(1)
-    expect(checkHeaders({ 'X-A': 'x'.repeat(998) })).toEqual([])
+    expect(checkHeaders({ 'X-A': 'x'.repeat(997) })).toEqual([])
+    expect(checkHeaders({ 'X-A': 'x'.repeat(998) })).toEqual([
+      expect.objectContaining({ message: expect.stringMatching(/^The X-A field has a part/) }),
+    ])
+    expect(checkHeaders({ 'X-A': `${'x'.repeat(496)} ${'x'.repeat(501)}`, References: '<a@b.example>'.repeat(76) })).toEqual([])
     expect(checkHeaders({ 'X-A': '1', 'x-a': '2' })).toHaveLength(1)
     expect(checkHeaders(Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`X-${i}`, 'x'])))).toHaveLength(1)
   })

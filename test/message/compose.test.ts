@@ -111,6 +111,16 @@ async function expectReadBack(given: OutgoingEmail, note: string): Promise<void>
 }
 
 describe('compose', () => {
+  it.each([
+    ['[Desk] 1 <d@own.example>', 'Reply-To: "[Desk] 1" <d@own.example>'],
+    ['Jürgen <d@own.example>', 'Reply-To: =?UTF-8?Q?J=C3=BCrgen?= <d@own.example>'],
+    ['d@own.example (Desk)', 'Reply-To: d@own.example (Desk)'],
+    ['no address', 'Reply-To: no address'],
+  ])('writes the Reply-To of a caller as an address field: %s', async (value, line) => {
+    const { content } = await compose(email({ headers: { 'Reply-To': value } }), parts)
+    expect(content.toString().split('\r\n')).toContain(line)
+  })
+
   it('makes a plain message that a parser reads as it was meant', async () => {
     await fc.assert(
       fc.asyncProperty(outgoing, async ({ note, ...given }) => expectReadBack(email(given), note)),

@@ -7,6 +7,8 @@ import { jsonFault, type JsonFault } from './json-fault.ts'
 
 /** bytes; 25 MiB of message in base64, plus some room */
 export const bodyLimit = 35 * 1024 * 1024
+/** bytes; what an endpoint takes unless it declares another limit: parsing much more keeps everybody waiting */
+export const standardBodyLimit = 64 * 1024
 /** bytes; nobody may make the server read much before they log in */
 export const smallBodyLimit = 16 * 1024
 
@@ -15,7 +17,7 @@ export const smallBodyLimit = 16 * 1024
  * still be anything: pass it to `validate`.
  * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
  */
-export async function jsonBody(ctx: ApiContext, { optional = false, limit = bodyLimit } = {}): Promise<unknown> {
+export async function jsonBody(ctx: ApiContext, { optional = false, limit = standardBodyLimit } = {}): Promise<unknown> {
   if (!optional) return parseJson(await jsonBytes(ctx, { limit }))
   const body = await readBody(ctx.req, { limit })
   if (body.length === 0) return undefined
@@ -24,7 +26,7 @@ export async function jsonBody(ctx: ApiContext, { optional = false, limit = body
 }
 
 interface BodyBounds {
-  /** bytes */
+  /** bytes; default: `standardBodyLimit` */
   limit?: number
   /** Whether it may have files as lists of their bytes, millions of values: whoever parses it then makes nobody wait. */
   listsBytes?: boolean
@@ -60,14 +62,18 @@ function checkMediaType(req: IncomingMessage): void {
   }
 }
 
-const tooLarge = (limit: number): SternaError => {
-  const size = limit < 1024 * 1024 ? `${limit / 1024} KiB.` : `${limit / 1024 / 1024} MiB. Send smaller attachments.`
-  return new SternaError('payload_too_large', `The request body is larger than ${size}`)
-}
+/** A limit in words. */
+export const sizeText = (bytes: number): string => (bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`)
+
+const tooLarge = (limit: number): SternaError =>
+  new SternaError(
+    'payload_too_large',
+    `The request body is larger than ${sizeText(limit)}, the limit here.${limit === bodyLimit ? ' Send smaller attachments.' : ''}`,
+  )
 
 const gone = (): SternaError => new SternaError('invalid_json', 'The connection ended before the whole body had arrived.')
 
-function readBody(req: IncomingMessage, { limit = bodyLimit, listsBytes = false }: BodyBounds): Promise<Buffer> {
+function readBody(req: IncomingMessage, { limit = standardBodyLimit, listsBytes = false }: BodyBounds): Promise<Buffer> {
   if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge(limit))
   if (req.destroyed) return Promise.reject(gone())
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()

@@ -1,5 +1,7 @@
 import { compatOperationId, type CompatAction, type CompatApi, type CompatRoute } from './compat/compat-api.ts'
+import { bodyLimit } from './json-body.ts'
 import { headerReferences } from './openapi-headers.ts'
+import { bodyLimitText } from './openapi-operation.ts'
 import type { JsonSchema } from './openapi-schema.ts'
 
 const descriptions: Record<string, string> = { domain: 'The domain to send from, verified for the account.' }
@@ -50,6 +52,7 @@ function compatOperation(api: CompatApi, { path, answers }: CompatRoute): JsonSc
     security: [{ [schemeOf(api)]: [] }],
     ...parametersOf(path),
     requestBody: {
+      description: bodyLimitText(bodyLimit),
       required: true,
       content: { [mediaType]: { schema: { type: ['object', 'array'], description: `As ${service} documents it.` } } },
     },

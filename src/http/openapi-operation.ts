@@ -1,6 +1,7 @@
 import { headerReferences, rateLimitHeaders, type HeaderName } from './openapi-headers.ts'
 import type { ProblemResponses } from './openapi-problem.ts'
 import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
+import { sizeText, standardBodyLimit } from './json-body.ts'
 import { refusalsOf } from './operation-refusals.ts'
 import { changesLive, namesOf, needsKey, takesIdempotencyKey, type Answer, type Operation, type OperationName } from './operation.ts'
 
@@ -97,12 +98,16 @@ const idempotencyKey: JsonSchema = {
 function requestBody(body: NonNullable<Operation['body']>, { components }: OperationContext): JsonSchema {
   const schema = components.add(body.schema, 'input')
   return {
+    description: bodyLimitText(body.limit ?? standardBodyLimit),
     required: !(body.optional ?? false),
     content: {
       [body.mediaType ?? 'application/json']: { schema, ...(body.example === undefined ? {} : { example: body.example }) },
     },
   }
 }
+
+/** What is longer gets 413. */
+export const bodyLimitText = (bytes: number): string => `At most ${sizeText(bytes)}.`
 
 function responses(declared: Operation, context: OperationContext): JsonSchema {
   const found = context.problems.of(refusalsOf(declared), needsKey(declared))

@@ -27,7 +27,7 @@ interface Body {
   schema: z.ZodType
   /** True if a request without a body is the same as `{}`. */
   optional?: boolean
-  /** bytes, if the limit is far lower than for an email with attachments. */
+  /** bytes; default: `standardBodyLimit`. A handler that reads the body itself keeps to it. */
   limit?: number
   /** True if the handler reads the body itself. */
   raw?: boolean

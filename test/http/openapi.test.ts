@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { errorNames } from '../../src/error-table.ts'
 import { webhookEventTypes } from '../../src/webhook/event-subscription.ts'
 import type { ApiState } from '../../src/http/api-state.ts'
+import { sizeText, standardBodyLimit } from '../../src/http/json-body.ts'
 import { apiOperations, type ApiServices } from '../../src/http/api/operations.ts'
 import { addCompatRoutes } from '../../src/http/compat/compat-api.ts'
 import { compatApis, type CompatApiServices } from '../../src/http/compat/compat-apis.ts'
@@ -47,6 +48,30 @@ test('the document has every route of the router, and no other', () => {
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   )
   expect(documented.toSorted()).toEqual(routes.toSorted())
+})
+
+test('only these take more than 64 KiB, and each says how much it takes', () => {
+  const large = operations.filter(({ body }) => (body?.limit ?? standardBodyLimit) > standardBodyLimit)
+  const limits = large.map(({ id, body }) => [id, sizeText(body!.limit!)])
+  expect(Object.fromEntries(limits)).toEqual({
+    'emails.send': '35 MiB',
+    'emails.send_batch': '35 MiB',
+    'previews.create': '8 MiB',
+    'suppressions.create': '512 KiB',
+    'suppressions.create_batch': '512 KiB',
+    'suppressions.delete_batch': '512 KiB',
+    'templates.create': '16 MiB',
+    'templates.publish': '512 KiB',
+    'templates.render': '512 KiB',
+    'templates.render_unsaved': '16 MiB',
+    'templates.test': '512 KiB',
+    'templates.update': '16 MiB',
+  })
+  const told = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).flatMap(({ requestBody }) => (requestBody ? [(requestBody as { description: string }).description] : [])),
+  )
+  expect(told.filter((text) => !/^At most \d+ [KM]iB\.$/.test(text))).toEqual([])
+  expect(document.paths['/api/webhooks']!.post!.requestBody).toMatchObject({ description: 'At most 64 KiB.' })
 })
 
 test('no schema says nothing', () => {

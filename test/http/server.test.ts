@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { SternaError } from '../../src/errors.ts'
 import { Health } from '../../src/health.ts'
-import { bodyLimit, jsonBody } from '../../src/http/json-body.ts'
+import { standardBodyLimit, jsonBody } from '../../src/http/json-body.ts'
 import { listBody, pageOf, pageParameters } from '../../src/http/page.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { silentLog } from '../../src/log.ts'
@@ -221,7 +221,7 @@ test.each([
   ['an overlong encoding', new Uint8Array([0x22, 0xc0, 0x8a, 0x22]), {}, 'invalid_json'],
   ['64 levels', nested(64), {}, 200],
   ['65 levels', nested(65), {}, 'invalid_json'],
-  ['100 000 levels', nested(100_000), {}, 'invalid_json'],
+  ['30 000 levels', nested(30_000), {}, 'invalid_json'],
   ['two values', '{} {}', {}, 'invalid_json'],
 ])('a request body: %s', async (_what, body, headers, expected) => {
   const api = await startEcho()
@@ -255,16 +255,16 @@ test('a request body without a type is refused, and one may be left out where th
 test('a body over the limit is refused whether or not it says its length, and the sender gets to read why', async () => {
   const api = await startEcho()
   const token = await api.token()
-  const announced = await api.request('POST', '/api/echo', { token, body: Buffer.alloc(bodyLimit + 1, 0x20) })
-  expect(announced).toMatchObject({ status: 413, body: { name: 'payload_too_large' } })
+  const announced = await api.request('POST', '/api/echo', { token, body: Buffer.alloc(standardBodyLimit + 1, 0x20) })
+  const message = 'The request body is larger than 64 KiB, the limit here.'
+  expect(announced).toMatchObject({ status: 413, body: { name: 'payload_too_large', message } })
   const streamed = await new Promise<number | undefined>((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
     const req = httpRequest(`${api.url}/api/echo`, { method: 'POST', headers }, (res) => {
       res.resume().on('end', () => resolve(res.statusCode))
     })
     req.on('error', reject)
-    const mebibyte = Buffer.alloc(1024 * 1024, 0x20)
-    for (let sent = 0; sent <= bodyLimit; sent += mebibyte.length) req.write(mebibyte)
+    for (let sent = 0; sent <= standardBodyLimit; sent += 1024) req.write(Buffer.alloc(1024, 0x20))
     req.end()
   })
   expect(streamed).toBe(413)

@@ -1,6 +1,7 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { apiOperations, type ApiServices } from '../../src/http/api/operations.ts'
+import { standardBodyLimit } from '../../src/http/json-body.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 let relay: TestRelay
@@ -80,8 +81,10 @@ const endpoints = apiOperations({} as ApiServices).filter(
   ({ path, body }) => path.startsWith('/api/') && body && (body.mediaType ?? 'application/json') === 'application/json',
 )
 
-describe.each(endpoints)('$method $path', ({ method, path }) => {
+describe.each(endpoints)('$method $path', ({ method, path, body: declared }) => {
   test.each(bodies)('refuses %s', async (_, headers, body, status, name) => {
-    expect(await send(method, path.replace(/\{\w+\}/g, 'em_00000000000000000000000000'), headers, body)).toEqual({ status, name })
+    const isTooLarge = body.length > (declared?.limit ?? standardBodyLimit)
+    const refused = isTooLarge ? { status: 413, name: 'payload_too_large' } : { status, name }
+    expect(await send(method, path.replace(/\{\w+\}/g, 'em_00000000000000000000000000'), headers, body)).toEqual(refused)
   })
 })

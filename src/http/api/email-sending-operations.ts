@@ -4,7 +4,7 @@ import type { Submitter } from '../../message/submission.ts'
 import type { ApiContext } from '../api-state.ts'
 import type { BodyRoom } from '../body-room.ts'
 import { idempotencyKeyOf, markReplayed } from '../idempotency-key.ts'
-import { jsonBytes } from '../json-body.ts'
+import { bodyLimit, jsonBytes } from '../json-body.ts'
 import { operation, type Operation } from '../operation.ts'
 import { choiceParameter } from '../query.ts'
 import { mostEmails } from './email-list.ts'
@@ -60,7 +60,7 @@ export const emailSendingOperations = (services: EmailSendingServices): Operatio
     sandbox: true,
     idempotency: 'own',
     query: strictParameter,
-    body: { schema: emailSchema, raw: true, example },
+    body: { schema: emailSchema, raw: true, limit: bodyLimit, example },
     answers: [{ status: 200, description: 'The email is queued.', schema: sentEmail.schema }],
     refuses: emailRefusals,
     handle: async (ctx, { query }) =>
@@ -82,7 +82,7 @@ export const emailSendingOperations = (services: EmailSendingServices): Operatio
     sandbox: true,
     idempotency: 'own',
     query: strictParameter,
-    body: { schema: batchSchema, raw: true, example: [example, { ...example, to: 'other@example.net' }] },
+    body: { schema: batchSchema, raw: true, limit: bodyLimit, example: [example, { ...example, to: 'other@example.net' }] },
     answers: [{ status: 200, description: 'The emails are queued.', schema: sentBatchAnswer }],
     refuses: emailRefusals,
     handle: async (ctx, { query }) => {
@@ -99,7 +99,7 @@ const batchSchema = z.union([emails, z.object({ emails })])
 async function withBody<T>(ctx: ApiContext, room: BodyRoom, use: (body: Buffer) => Promise<T>): Promise<T> {
   const leave = await room.enter(ctx.req)
   try {
-    return await use(await jsonBytes(ctx, { listsBytes: true }))
+    return await use(await jsonBytes(ctx, { limit: bodyLimit, listsBytes: true }))
   } finally {
     leave()
   }

@@ -6,6 +6,7 @@ import type { ApiContext } from '../api-state.ts'
 import { wantsPage } from '../dashboard.ts'
 import { answerEntryPage, refuseOnPage, type EntryPage } from '../entry-page.ts'
 import { formBody } from '../form-body.ts'
+import { smallBodyLimit } from '../json-body.ts'
 import { operation, type Operation } from '../operation.ts'
 import type { SessionEntry } from '../session-entry.ts'
 
@@ -129,6 +130,7 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
       body: {
         schema: formSchema,
         raw: true,
+        limit: smallBodyLimit,
         mediaType: 'application/x-www-form-urlencoded',
         example: { email: 'ann@example.com', password: 'correct horse battery' },
       },

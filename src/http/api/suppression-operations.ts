@@ -18,6 +18,8 @@ interface SuppressionServices {
 
 /** The most entries that one request adds or removes. */
 const mostAtOnce = 1000
+/** bytes; so many addresses of the greatest length */
+const bodyLimit = 512 * 1024
 
 const address = addressField
   .transform((parsed) => parsed.address)
@@ -85,7 +87,7 @@ const additionOperations = (services: SuppressionServices): Operation[] => [
     description: 'Mail to the address is accepted but not sent: its recipient is `suppressed`. Adding an address again changes nothing.',
     permission: 'full_access',
     sandbox: true,
-    body: { schema: additionRequest, example: { email: 'ann@example.com' } },
+    body: { schema: additionRequest, limit: bodyLimit, example: { email: 'ann@example.com' } },
     answers: [
       { status: 201, description: 'The entry; with `emails`, one for each, in the same order.', schema: z.union([reference, references]) },
     ],
@@ -103,7 +105,7 @@ const additionOperations = (services: SuppressionServices): Operation[] => [
     summary: 'Suppress many addresses',
     permission: 'full_access',
     sandbox: true,
-    body: { schema: batchAdditionRequest, example: { emails: ['ann@example.com', 'bob@example.com'] } },
+    body: { schema: batchAdditionRequest, limit: bodyLimit, example: { emails: ['ann@example.com', 'bob@example.com'] } },
     answers: [{ status: 201, description: 'An entry for each address, in the same order.', schema: references }],
     handle: async (ctx, { body }) => ({
       data: (await services.suppressions.add(ctx.state.submitter, body.emails, { reason: body.reason ?? null })).map(referenceOf),
@@ -184,7 +186,7 @@ const removalOperations = (services: SuppressionServices): Operation[] => [
     description: 'By address or by id. Those that are not on the list are left out of the response.',
     permission: 'full_access',
     sandbox: true,
-    body: { schema: batchRemovalRequest, example: { emails: ['ann@example.com'] } },
+    body: { schema: batchRemovalRequest, limit: bodyLimit, example: { emails: ['ann@example.com'] } },
     answers: [{ status: 200, description: 'The entries that were removed.', schema: z.object({ data: z.array(removed) }) }],
     handle: async (ctx, { body }) => ({
       data: (await services.suppressions.removeAll(ctx.state.submitter, body.emails ?? body.ids!.filter((id) => isId('sup', id)))).map(

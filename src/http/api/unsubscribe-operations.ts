@@ -6,6 +6,7 @@ import type { UnsubscribeLinks } from '../../suppression/unsubscribe-links.ts'
 import type { UnsubscribeTarget } from '../../suppression/unsubscribe-token.ts'
 import type { ApiContext } from '../api-state.ts'
 import { answerEntryPage, refuseOnPage, type EntryPage } from '../entry-page.ts'
+import { smallBodyLimit } from '../json-body.ts'
 import { operation, type Operation } from '../operation.ts'
 import { unsubscribeButton, unsubscribeForm } from '../unsubscribe-form.ts'
 
@@ -20,6 +21,7 @@ const shared = { path: '/u/{token}', tag: 'Suppressions', permission: null } as 
 const body = {
   schema: z.object({ 'List-Unsubscribe': z.literal('One-Click') }),
   raw: true,
+  limit: smallBodyLimit,
   mediaType: 'application/x-www-form-urlencoded',
   example: { 'List-Unsubscribe': 'One-Click' },
 } as const

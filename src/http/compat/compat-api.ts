@@ -6,7 +6,7 @@ import { submitterOf } from '../api/email-sending-operations.ts'
 import type { SendServices } from '../api/send-emails.ts'
 import type { BodyRoom } from '../body-room.ts'
 import { idempotencyKeyOf } from '../idempotency-key.ts'
-import { jsonBytes, jsonText, parseJsonText } from '../json-body.ts'
+import { bodyLimit, jsonBytes, jsonText, parseJsonText } from '../json-body.ts'
 import type { JsonSchema } from '../openapi-schema.ts'
 
 /** What the APIs need from the server. */
@@ -116,7 +116,7 @@ async function act(ctx: ApiContext, { api, action, audit }: Acting): Promise<voi
  * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
  */
 export async function compatJson(ctx: ApiContext): Promise<unknown> {
-  const bytes = await jsonBytes(ctx)
+  const bytes = await jsonBytes(ctx, { limit: bodyLimit })
   await nextTurn()
   const text = jsonText(bytes)
   await nextTurn()

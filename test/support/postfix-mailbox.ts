@@ -5,7 +5,10 @@ import { generate } from 'selfsigned'
 import { postfixDirectory, startPostfixInstance, type PostfixInstance } from '../../bench/postfix-instance.ts'
 
 /** A Postfix that keeps all mail for rcpt.example in the Maildir `mail/box`, and offers STARTTLS, but no 8BITMIME. */
-export async function startPostfixMailbox(listen: { host: string; port: number }): Promise<PostfixInstance> {
+export async function startPostfixMailbox(
+  listen: { host: string; port: number },
+  settings: Record<string, string> = {},
+): Promise<PostfixInstance> {
   const at = postfixDirectory()
   const mail = join(at, 'mail')
   mkdirSync(mail)
@@ -27,5 +30,6 @@ export async function startPostfixMailbox(listen: { host: string; port: number }
     smtpd_tls_key_file: join(at, 'tls.pem'),
     smtpd_relay_restrictions: 'reject_unauth_destination',
     smtpd_discard_ehlo_keywords: '8bitmime',
+    ...settings,
   })
 }

@@ -61,7 +61,7 @@ const linesOf = ({ raw }: HeaderField): string[] => Buffer.from(raw).toString('l
 const crlf = Buffer.from('\r\n')
 
 /** Folds a field with lines that are too long, or with one of only white space, which some programs take for the end of the header. */
-function withShortLines(field: HeaderField): HeaderField | { fault: string } {
+export function withShortLines(field: HeaderField): HeaderField | { fault: string } {
   const { raw } = field
   if (raw.length <= longestFieldLine && Buffer.from(raw.buffer, raw.byteOffset, raw.length).indexOf(crlf) === raw.length - crlf.length)
     return field

@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import type { HeaderField } from './header-block.ts'
+import { headerBytesOf, type HeaderField } from './header-block.ts'
 import { cameSigned, childrenOf, deepest, entityAt, isSealed, mediaTypeOf, mostParts, valueOf, type Entity } from './mime-structure.ts'
+import { withShortLines } from './outgoing-field.ts'
 import { spliced, type Splice } from './spliced.ts'
 import {
   decodeTransfer,
@@ -21,8 +22,9 @@ export interface Carried {
 
 /**
  * The message in a form that every host accepts (RFC 5321 4.5.3.1.6, RFC 6152), so that its signature stays valid behind hosts that
- * accept no more (RFC 6376 5.3). Bodies with bytes above 127 or lines of more than 998 bytes become quoted-printable or base64. What
- * was already signed or encrypted, or cannot be parsed, stays byte for byte. Raw bytes in header fields stay too.
+ * accept no more (RFC 6376 5.3). Bodies with bytes above 127 or lines of more than 998 bytes become quoted-printable or base64, and long
+ * header fields of parts are folded. What was already signed or encrypted, or cannot be parsed, stays byte for byte. Raw bytes in header
+ * fields stay too.
  */
 export function inSevenBits({ content, bodyType }: Carried): Carried {
   const message = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
@@ -54,6 +56,21 @@ const crlf = Buffer.from('\r\n')
 
 /** Whether all bodies in it are now ASCII. */
 function encodeEntity(walk: Walk, entity: Entity, depth: number): boolean {
+  const { start, bodyStart } = entity
+  // The header of the message itself was folded when it came.
+  if (start === 0 || hasShortLines(walk.message.subarray(start, bodyStart))) return encodeBody(walk, entity, depth)
+  const fields = entity.fields.map((field) => {
+    const folded = withShortLines(field)
+    return 'fault' in folded ? field : folded
+  })
+  const before = walk.changes.length
+  const isSevenBit = encodeBody(walk, { ...entity, fields }, depth)
+  const isWritten = walk.changes.slice(before).some((change) => change.start === start)
+  if (!isWritten) walk.changes.push({ start, end: bodyStart, bytes: headerBytesOf(fields) })
+  return isSevenBit
+}
+
+function encodeBody(walk: Walk, entity: Entity, depth: number): boolean {
   const body = walk.message.subarray(entity.bodyStart, entity.end)
   const isSevenBit = isAscii(body)
   if (isSevenBit && hasShortLines(body)) return true

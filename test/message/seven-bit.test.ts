@@ -29,6 +29,26 @@ test('any body decodes to the bytes that were given, in lines that hosts take', 
 })
 
 test.each([
+  ['7bit', 'plain'],
+  ['8bit', 'für'],
+])('a long header field of a part with a %s body is folded', (encoding, body) => {
+  const names = Array.from({ length: 60 }, (_, place) => `name*${place}="a long name; part ${place}"`)
+  const field = `Content-Disposition: attachment;${names.join(';')}`
+  const part = [field, 'X-Word: y', `Content-Transfer-Encoding: ${encoding}`, '', body]
+  const message = ['Content-Type: multipart/mixed; boundary=b', '', '--b', ...part, '--b', '', 'second', '--b--', ''].join('\r\n')
+  const { content, text, bodyType } = carried(message, encoding === '7bit' ? '7bit' : '8bitmime')
+  expect(bodyType).toBe('7bit')
+  expect(hasShortLines(content)).toBe(true)
+  const whole = entityAt(content, { start: 0, end: content.length })
+  const [first, second] = whole ? [...childrenOf(content, whole)] : []
+  expect(valueOf(first?.fields ?? [], 'Content-Disposition')?.replaceAll('; name', ';name')).toBe(
+    field.slice('Content-Disposition: '.length),
+  )
+  expect(valueOf(first?.fields ?? [], 'X-Word')).toBe('y')
+  expect(text.slice(second?.bodyStart, second?.end)).toBe('second')
+})
+
+test.each([
   ['base64 in one line', 'base64', Buffer.alloc(2000, 'ab').toString('base64'), 'base64'],
   ['quoted-printable in one line', 'quoted-printable', `${'=C3=BC'.repeat(300)}`, 'quoted-printable'],
   ['quoted-printable with raw bytes', 'quoted-printable', 'für =3D', 'quoted-printable'],

@@ -4,23 +4,59 @@ import type { Clock } from './clock.ts'
 const smallestJumpMs = 60_000
 const lookEveryMs = 1_000
 
-/** The clock was set, or the machine slept. */
+/** The clock was set, or the machine or this process slept. */
 export interface ClockJump {
   /** Epoch, ms: the expected time and the actual time. */
   from: number
   to: number
 }
 
-/** Notices when the clock is set while the process runs, by comparing it with the steady clock. */
-export function watchClock(clock: Clock, onJump: (jump: ClockJump) => void): { stop(): void } {
-  let offset = clock.now() - clock.steady()
-  const timer = setInterval(() => {
-    const before = offset
-    const to = clock.now()
-    offset = to - clock.steady()
-    if (Math.abs(offset - before) >= smallestJumpMs) onJump({ from: to - offset + before, to })
-  }, lookEveryMs).unref()
-  return { stop: () => clearInterval(timer) }
+/**
+ * Notices when time is missing while the process runs: the clock was set, or the machine slept, so the clock and the steady clock differ;
+ * or the process was frozen, so nothing of it ran.
+ */
+export class ClockWatch {
+  readonly #clock: Clock
+  readonly #listeners: ((jump: ClockJump) => void)[] = []
+  #offset: number
+  /** performance.now() */
+  #lookedAt = performance.now()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#offset = clock.now() - clock.steady()
+  }
+
+  /** Listeners are called in the order in which they were added. */
+  onJump(listener: (jump: ClockJump) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Looks every second from now on. */
+  start(): void {
+    this.#lookedAt = performance.now()
+    this.#timer = setInterval(() => this.look(), lookEveryMs).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  /** Looks now, for those who must not act on a jump before its listeners have heard of it. */
+  look(): void {
+    const to = this.#clock.now()
+    const offset = to - this.#clock.steady()
+    const jumpedMs = offset - this.#offset
+    const at = performance.now()
+    const frozenMs = this.#timer && at - this.#lookedAt >= smallestJumpMs ? at - this.#lookedAt : 0
+    this.#offset = offset
+    this.#lookedAt = at
+    if (Math.abs(jumpedMs) < smallestJumpMs && frozenMs === 0) return
+    const jump = { from: to - jumpedMs - frozenMs, to }
+    for (const listener of this.#listeners) listener(jump)
+  }
 }
 
 /** How far the newest stored time may be ahead of the clock, and behind it, before we report it, ms. */

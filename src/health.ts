@@ -41,6 +41,9 @@ const messages = {
     'have sent the mail that was queued in it, so it is held (recipients at the start: {recipients}); new mail is sent as usual. If no ' +
     'other server has run with this data since, run sterna queue release --restored to send it. Otherwise run sterna queue cancel ' +
     '--restored on all servers but one.',
+  outage:
+    'The server was off or asleep, or its clock was set forward, from {from} to {to}. Mail whose time ran out meanwhile is tried for an ' +
+    'hour after the first mail host answers, and only then given up. If the clock is wrong, correct it.',
   backup:
     'The last scheduled backup failed, or the newest one is too old. Mail is not affected. The log has the cause; run sterna backup to see ' +
     'whether the target works again.',
@@ -54,7 +57,7 @@ const messages = {
 }
 
 /** Faults that do not keep mail from being accepted or delivered. */
-const harmless: ReadonlySet<FaultName> = new Set<FaultName>(['backup', 'certificate', 'copy', 'damaged', 'moved', 'restored'])
+const harmless: ReadonlySet<FaultName> = new Set<FaultName>(['backup', 'certificate', 'copy', 'damaged', 'moved', 'outage', 'restored'])
 
 export type FaultName = keyof typeof messages
 /** The names of all faults. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { watchClock } from '../src/clock-watch.ts'
+import { ClockWatch } from '../src/clock-watch.ts'
 import { systemClock } from '../src/clock.ts'
 import { settableClock } from './support/settable-clock.ts'
 
@@ -48,7 +48,9 @@ test('a timer fires within a minute after the clock was set past its time', () =
 test('the watch reports when the clock is set, not that time passes', () => {
   const clock = settableClock(start)
   const jumps: object[] = []
-  const watch = watchClock(clock, (jump) => jumps.push(jump))
+  const watch = new ClockWatch(clock)
+  watch.onJump((jump) => jumps.push(jump))
+  watch.start()
   for (let minutes = 0; minutes < 10; minutes++) {
     clock.advance(60_000)
     clock.correct(1_000)

@@ -6,27 +6,39 @@ const stepSize = 500
 const shortWaitMs = 60_000
 
 /**
- * Waits for longer than allowed: mail that was never tried is due at once, and after a deferral no wait in the schedule is longer. Uses
- * the partial index recipient_due.
+ * Waits for longer than allowed: mail that was never tried is due at once, and after a deferral no wait in the schedule is longer. Mail
+ * that would be tried after its end was tried in a reprieve (see `Reprieve`), before which the clock was set forward. Uses the partial
+ * index recipient_due.
  */
-const isLate = `due_at > :latestNew and owner is null and held = 0 and (state = 'queued' or (state = 'deferred' and due_at > :latest))`
+const isLate = `due_at > :latestNew and owner is null and held = 0
+  and (state = 'queued' or (state = 'deferred' and (due_at > :latest or due_at > expires_at)))`
 
 /**
- * After the clock was set back, makes due at once what would wait too long: no wait is longer than the longest of the schedule. Each
- * recipient keeps its remaining time. Scheduled mail waits for its date. Calls `noteDue` with the destination of each.
+ * Mail keeps its end if the clock was right when that was set: it was tried in a reprieve, or no new mail would have more time. Otherwise
+ * it keeps what it had left when it was due; so does mail with an expiry of its own, which must never be late.
+ */
+const rightEnd = `case when due_at > expires_at then expires_at
+                       when expires_at <= :latestEnd
+                        and not exists (select 1 from message where id = recipient.message_id and expires_in is not null) then expires_at
+                       else expires_at - due_at + :now end`
+
+/**
+ * After the clock was set back, makes due at once what would wait too long: no wait is longer than the longest of the schedule. Scheduled
+ * mail waits for its date. Calls `noteDue` with the destination of each.
  */
 export async function bringForward(
   db: Database,
-  { now, longestWaitMs }: { now: number; longestWaitMs: number },
+  { now, longestWaitMs, giveUpAfterMs }: { now: number; longestWaitMs: number; giveUpAfterMs: number },
   noteDue: (destination: string) => void,
 ): Promise<void> {
   const params = { latestNew: now + shortWaitMs, latest: now + longestWaitMs }
+  const change = { ...params, now, latestEnd: now + giveUpAfterMs, rows: stepSize }
   const rows = await db.slowRead<{ destination: string }>(`select distinct destination from recipient where ${isLate}`, params)
   for (const { destination } of rows) {
     const step: Statement = {
-      sql: `update recipient set expires_at = expires_at - due_at + :now, due_at = :now
+      sql: `update recipient set expires_at = ${rightEnd}, due_at = :now
              where id in (select id from recipient where destination = :destination and ${isLate} order by due_at limit :rows)`,
-      params: { ...params, destination, now, rows: stepSize },
+      params: { ...change, destination },
     }
     for (let changes = stepSize; changes === stepSize;) changes = (await db.write([step], { patient: true }))[0]?.changes ?? 0
     noteDue(destination)

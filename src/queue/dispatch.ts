@@ -8,9 +8,7 @@ import {
   type Postponed,
 } from '../delivery/attempt.ts'
 import type { JobEnvelope } from '../delivery/job-envelopes.ts'
-import { deferral } from '../delivery/outcome.ts'
 import { fateOf, simulatedAttempt, simulatorDomain } from '../delivery/simulator.ts'
-import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { ConflictError, type Database, type Statement } from '../store/database.ts'
@@ -20,7 +18,9 @@ import type { ContentRoom, QueuedContent } from './content-room.ts'
 import { DeliveryCounts } from './delivery-counts.ts'
 import { lookBack, needsLookBack } from './look-back.ts'
 import { logOutcome } from './outcome-line.ts'
+import { faultOfOurs, unsignable, unsigned } from './own-faults.ts'
 import { holdSuspended, postpone, postponeUnread, putBack, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
+import type { Reprieve } from './reprieve.ts'
 import { recordReactions, settleAttempt, settleUntried, type Settlement } from './settle.ts'
 
 export interface DispatchServices {
@@ -33,6 +33,7 @@ export interface DispatchServices {
   envelopeFor(message: QueuedMessage): JobEnvelope | null
   /** True if the name servers are not to be believed. */
   isResolverSuspect(): boolean
+  reprieve: Pick<Reprieve, 'extensionOf'>
   metrics: Metrics
   random(): number
 }
@@ -213,10 +214,13 @@ export class Dispatch {
   }
 
   #settlementOf(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt): Settlement {
-    const { clock, random, owner } = this.#services
-    return settleAttempt(message, recipient, attempt, {
+    const { clock, random, owner, reprieve } = this.#services
+    const extension = message.neverLate ? null : reprieve.extensionOf(recipient.expiresAt)
+    const extended = extension ? { ...recipient, expiresAt: extension.endsAt } : recipient
+    return settleAttempt(message, extended, attempt, {
       owner,
       now: clock.now(),
+      longestWaitMs: extension?.longestWaitMs,
       retrySchedule: this.#settings.retrySchedule,
       viaSmarthost: this.#settings.viaSmarthost && attempt.mxHost !== simulatorDomain,
       isResolverSuspect: this.#services.isResolverSuspect(),
@@ -255,8 +259,8 @@ export class Dispatch {
   }
 
   /** Puts back scheduled mail of a suspended account, until the account is active again or the mail expires. */
-  async holdSuspended(recipient: QueuedRecipient): Promise<void> {
-    const dueAt = Math.min(this.#services.clock.now() + heldMs, recipient.expiresAt)
+  async holdSuspended(recipient: QueuedRecipient, expiresAt: number): Promise<void> {
+    const dueAt = Math.min(this.#services.clock.now() + heldMs, expiresAt)
     try {
       await this.#services.outcomes.write([holdSuspended(recipient.id, this.#services.owner, { dueAt, reason: suspendedReason })])
       this.#services.settled(recipient, dueAt, false)
@@ -283,21 +287,3 @@ export class Dispatch {
 async function allOf(work: Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(work)) if (result.status === 'rejected') throw result.reason
 }
-
-/** What happens to mail whose sending domain is gone: it waits, because it must not leave unsigned. */
-const unsigned: Outcome = {
-  type: 'deferred',
-  reply: null,
-  category: 'internal_error',
-  reason: 'The sending domain has been removed, so the message cannot be signed. Add the domain again and verify it.',
-}
-
-/** The same, if the domain exists but its keys cannot be used. */
-const unsignable = (error: unknown): Outcome => ({
-  type: 'deferred',
-  reply: null,
-  category: 'internal_error',
-  reason: `The message cannot be signed. ${messageOf(error)}`,
-})
-
-const faultOfOurs = (error: unknown): Outcome => deferral('internal_error', `4.3.0 an error of this server: ${messageOf(error)}`).outcome

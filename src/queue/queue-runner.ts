@@ -27,13 +27,20 @@ import {
   type WaitingRecipient,
 } from './queue-store.ts'
 import { queuedMessageOf, queuedRecipientOf, readContent } from './queued-mail.ts'
+import type { Reprieve } from './reprieve.ts'
 import { RestingExpiry } from './resting-expiry.ts'
 import { longestWaitMs } from './retry-schedule.ts'
 import { StoredMail, type StoredMailServices, type Way } from './stored-mail.ts'
 
 interface QueueRunnerServices extends DispatchServices, Pick<StoredMailServices, 'erasedAddress' | 'isSuspended'> {
   db: Database
+  reprieve: Reprieve
   health: Pick<Health, 'set'>
+}
+
+interface QueueSettings extends DispatchSettings {
+  /** How long an ordinary recipient is tried, ms. */
+  giveUpAfterMs: number
 }
 
 /** How many recipients may be claimed: of one destination, and in total. */
@@ -55,7 +62,7 @@ export class QueueRunner {
   readonly #outcomes: LastingWrites
   readonly #watch: QueueWatch
   readonly #expiry: RestingExpiry
-  readonly #longestWaitMs: number
+  readonly #limits: { longestWaitMs: number; giveUpAfterMs: number }
   readonly #destinations = new DestinationDirectory(destinationLimit, totalLimit)
   readonly #damaged = new DamagedRows()
   readonly #slots = new FreshSlots()
@@ -68,12 +75,12 @@ export class QueueRunner {
   #claims = 0
   #running = false
 
-  constructor(services: QueueRunnerServices, settings: DispatchSettings) {
+  constructor(services: QueueRunnerServices, settings: QueueSettings) {
     this.#services = services
     this.owner = `boot_${newId('att', services.clock.now()).slice(4)}`
     this.#underWay = new UnderWay((error) => services.log.error({ error }, 'the queue failed'))
     this.#outcomes = new LastingWrites(services)
-    this.#longestWaitMs = longestWaitMs(settings.retrySchedule)
+    this.#limits = { longestWaitMs: longestWaitMs(settings.retrySchedule), giveUpAfterMs: settings.giveUpAfterMs }
     const settled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#settled(recipient, dueAt, isTried)
     const heard = (destination: string, result: Attempt | Postponed): void => this.#heard(destination, result)
     this.#dispatch = new Dispatch(
@@ -151,12 +158,18 @@ export class QueueRunner {
     this.#claimWhatIsDue()
   }
 
-  /** Call it when the clock was set back: waiting mail must not wait for that time to come again. */
+  /** Call it when the clock was set forward: what is due is tried at once. */
+  clockSetForward(): void {
+    this.#claimWhatIsDue()
+  }
+
+  /** Call it when the clock was set back: waiting mail, and hosts that rest, must not wait for that time to come again. */
   clockSetBack(): void {
     const { db, clock } = this.#services
     const now = clock.now()
-    const limits = { now, longestWaitMs: this.#longestWaitMs }
-    this.#underWay.track(bringForward(db, limits, (destination) => this.noteWaiting(destination, now)))
+    for (const { name } of this.#destinations.resting) this.#destinations.probeNow(name, now)
+    this.#underWay.track(bringForward(db, { now, ...this.#limits }, (destination) => this.noteWaiting(destination, now)))
+    this.#claimWhatIsDue()
   }
 
   /** Call it when an account is active again: what was held in the meantime is due. */
@@ -260,7 +273,11 @@ export class QueueRunner {
     const now = this.#services.clock.now()
     const { rest } = result
     if (!rest) this.#destinations.wake(destination)
-    if (!('postponed' in result)) this.#destinations.noteAttempt(destination, result.outcome.reply !== null, now)
+    if (!('postponed' in result)) {
+      const isAnswered = result.outcome.reply !== null
+      if (isAnswered) this.#services.reprieve.noteAnswer()
+      this.#destinations.noteAttempt(destination, isAnswered, now)
+    }
     if (!rest) return
     const isNew = this.#destinations.rest(destination, { key: rest.key, until: now + rest.forMs, reason: rest.reason })
     if (isNew) this.#services.log.info({ destination, reason: rest.reason }, 'a host is down; its mail waits until a probe gets through')
@@ -268,7 +285,8 @@ export class QueueRunner {
   }
 
   async #expire(destination: string, reason: string): Promise<void> {
-    const { db, clock } = this.#services
+    const { db, clock, reprieve } = this.#services
+    if (reprieve.isInForce()) return
     const [expired] = await db.read(anyExpired, { destination, now: clock.now() })
     for (let claimed = destinationLimit; expired && claimed === destinationLimit && this.#running;) {
       claimed = await this.#claim(destination, destinationLimit, claimExpired, { isProbe: false, expiredBecause: reason })

@@ -3,15 +3,15 @@ const jitter = 0.1
 
 /**
  * When a recipient is tried again, epoch ms: after the delay in the schedule for this many attempts (the last one repeats), never
- * early, and no later than its expiry. Null once that has passed.
+ * early, and no later than its expiry. Null once that has passed. `longestWaitMs` shortens the delay.
  */
 export function retryAt(
   attempts: number,
-  retry: { schedule: readonly number[]; expiresAt: number; now: number; random: number },
+  retry: { schedule: readonly number[]; expiresAt: number; longestWaitMs?: number | undefined; now: number; random: number },
 ): number | null {
-  const { schedule, expiresAt, now, random } = retry
+  const { schedule, expiresAt, longestWaitMs = Infinity, now, random } = retry
   if (now >= expiresAt) return null
-  const delay = schedule[Math.min(attempts, schedule.length) - 1] ?? 0
+  const delay = Math.min(schedule[Math.min(attempts, schedule.length) - 1] ?? 0, longestWaitMs)
   return Math.min(now + Math.round(delay * (1 + jitter * random)), expiresAt)
 }
 

@@ -28,6 +28,8 @@ interface SettleContext {
   now: number
   retrySchedule: readonly number[]
   viaSmarthost: boolean
+  /** No retry waits longer than this, ms; default: as the schedule says. */
+  longestWaitMs?: number | undefined
   /** True if the name servers are not to be believed. */
   isResolverSuspect: boolean
   /** 0 … 1 */
@@ -37,9 +39,10 @@ interface SettleContext {
 
 /** What to write after an attempt: the recipient's new state, the attempt, the events, the suppression. */
 export function settleAttempt(message: QueuedMessage, recipient: QueuedRecipient, made: Attempt, context: SettleContext): Settlement {
-  const { now, retrySchedule, viaSmarthost, random, owner } = context
+  const { now, retrySchedule, longestWaitMs, viaSmarthost, random, owner } = context
   const { attempt, absentSince, askAgainAt } = judgeAbsence(made, recipient, context)
-  const due = askAgainAt ?? retryAt(recipient.attempts + 1, { schedule: retrySchedule, expiresAt: recipient.expiresAt, now, random })
+  const { attempts, expiresAt } = recipient
+  const due = askAgainAt ?? retryAt(attempts + 1, { schedule: retrySchedule, expiresAt, longestWaitMs, now, random })
   const move = moveAfter(attempt.outcome, recipient, { now, retryAt: due, viaSmarthost })
   const last = lastResponseOf(attempt)
   const batch = [

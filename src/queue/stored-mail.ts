@@ -8,6 +8,7 @@ import { goesAlong, type ContentRoom } from './content-room.ts'
 import type { Dispatch } from './dispatch.ts'
 import type { QueuedMessage, QueuedRecipient } from './queue-store.ts'
 import { readContent, readMessage } from './queued-mail.ts'
+import type { Reprieve } from './reprieve.ts'
 import { isOver } from './retry-schedule.ts'
 
 export interface StoredMailServices {
@@ -16,6 +17,7 @@ export interface StoredMailServices {
   log: Log
   erasedAddress: ErasedAddress
   isSuspended(accountId: string): boolean
+  reprieve: Pick<Reprieve, 'extensionOf'>
   dispatch: Dispatch
   contentRoom: ContentRoom
   /** Called if a probe of this destination was not made after all. */
@@ -68,16 +70,18 @@ export class StoredMail {
    * delivery.
    */
   async #stillOpen(message: QueuedMessage, recipients: QueuedRecipient[], { expiredBecause }: Way): Promise<QueuedRecipient[]> {
-    const { clock, dispatch, isSuspended } = this.#services
+    const { clock, dispatch, reprieve, isSuspended } = this.#services
     const now = clock.now()
     const isHeld = message.isScheduled && isSuspended(message.accountId)
     const open: QueuedRecipient[] = []
     for (const recipient of recipients) {
+      const { dueAt, expiresAt: own } = recipient
+      const expiresAt = message.neverLate ? own : (reprieve.extensionOf(own)?.endsAt ?? own)
       if (expiredBecause !== undefined) {
         Object.assign(recipient, { lastResponse: expiredBecause, smtpCode: null, enhancedStatus: null })
         await dispatch.giveUp(message, recipient)
-      } else if (recipient.suppressed || isOver(recipient, message.neverLate, now)) await dispatch.giveUp(message, recipient)
-      else if (isHeld && recipient.attempts === 0) await dispatch.holdSuspended(recipient)
+      } else if (recipient.suppressed || isOver({ dueAt, expiresAt }, message.neverLate, now)) await dispatch.giveUp(message, recipient)
+      else if (isHeld && recipient.attempts === 0) await dispatch.holdSuspended(recipient, expiresAt)
       else open.push(recipient)
     }
     return open

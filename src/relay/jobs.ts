@@ -1,4 +1,3 @@
-import { watchClock } from '../clock-watch.ts'
 import { sweepDomainReports } from '../domain-report/domain-report-store.ts'
 import { isoTime } from '../iso-time.ts'
 import { Retention } from '../message/retention.ts'
@@ -63,11 +62,14 @@ export function startJobs(services: Services, { previews, refusedLogins }: Liste
 }
 
 /** If the clock was set back, nothing must wait for it to catch up. */
-export function keepWatchOfClock({ core: { clock, log }, queue }: Services, scheduler: Scheduler, stops: Stop[]): void {
-  const watch = watchClock(clock, ({ from, to }) => {
-    log.warn({ from: isoTime(from), to: isoTime(to) }, 'the clock was set, or the machine slept')
+export function keepWatchOfClock({ core: { log }, clockWatch, queue, webhooks }: Services, scheduler: Scheduler, stops: Stop[]): void {
+  clockWatch.onJump(({ from, to }) => {
+    log.warn({ from: isoTime(from), to: isoTime(to) }, 'the clock was set, or the machine or this process slept')
     scheduler.clockSet()
-    if (to < from) queue.clockSetBack()
+    if (to >= from) return queue.clockSetForward()
+    queue.clockSetBack()
+    webhooks.clockSetBack()
   })
-  stops.push(() => watch.stop())
+  clockWatch.start()
+  stops.push(() => clockWatch.stop())
 }

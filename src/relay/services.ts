@@ -1,4 +1,5 @@
 import { analyticsReader } from '../analytics/rollup.ts'
+import { ClockWatch } from '../clock-watch.ts'
 import type { ConnectionShares } from '../connection/open-files.ts'
 import type { Core } from '../core.ts'
 import { DataWatch } from '../data-watch.ts'
@@ -6,6 +7,7 @@ import { HitRecorder } from '../engagement/hit-recorder.ts'
 import { Erasures } from '../erasure/erasures.ts'
 import { EventFollower } from '../event/event-follower.ts'
 import type { LogReader } from '../event/log-reader.ts'
+import { isClockBehind } from '../event/newest-time.ts'
 import type { ReturnedMailStore } from '../feedback/returned-mail-store.ts'
 import { returnedMailFigures } from '../feedback/returned-mail-figures.ts'
 import { networkRule } from '../ip-address.ts'
@@ -16,6 +18,7 @@ import { healthFigures } from '../queue/health-figures.ts'
 import { QueueAdmin } from '../queue/queue-admin.ts'
 import { queueFigures } from '../queue/queue-figures.ts'
 import type { QueueRunner } from '../queue/queue-runner.ts'
+import { Reprieve } from '../queue/reprieve.ts'
 import { diskFigures } from '../store/disk-figures.ts'
 import { FreeSpace } from '../submission/free-space.ts'
 import { openIntake, type Intake } from '../submission/intake.ts'
@@ -43,6 +46,7 @@ interface Given {
 /** The services behind the listeners, by name. */
 export interface Services extends Given {
   core: Core
+  clockWatch: ClockWatch
   webhooks: Webhooks
   follower: EventFollower
   rollup: LogReader
@@ -65,11 +69,12 @@ export async function startServices(core: Core, given: Given, stops: Stop[]): Pr
   const watch = new DataWatch(core)
   await watch.start()
   stops.push(() => watch.stop())
-  const webhooks = await startWebhooks(core, given.shares, stops)
+  const { clockWatch, ...time } = await startTime(core, stops)
+  const webhooks = await startWebhooks(core, { shares: given.shares, ...time }, stops)
   const certificates = await openCertificates(core, given.version, stops)
   // Browsers see only the certificates of HTTP.
   const isCertified = (host: string): boolean => config.http.tlsListen.length > 0 && certificates.server.covers(host)
-  const queue = await startQueue(core, { shares: given.shares, isCertified }, stops)
+  const queue = await startQueue(core, { shares: given.shares, isCertified, ...time }, stops)
   const hits = startHits(core, stops)
   addFigures(core, queue, stops)
   const noteWaiting = (destination: string, dueAt: number): void => queue.noteWaiting(destination, dueAt)
@@ -91,6 +96,7 @@ export async function startServices(core: Core, given: Given, stops: Stop[]): Pr
   return {
     core,
     ...given,
+    clockWatch,
     webhooks,
     follower,
     rollup,
@@ -107,16 +113,28 @@ export async function startServices(core: Core, given: Given, stops: Stop[]): Pr
   }
 }
 
-async function startWebhooks(core: Core, shares: ConnectionShares, stops: Stop[]): Promise<Webhooks> {
+/** Compares the clock with what the database knows, before anything is recorded. */
+async function startTime(core: Core, stops: Stop[]): Promise<{ clockWatch: ClockWatch; reprieve: Reprieve; isClockBehind: boolean }> {
+  const clockWatch = new ClockWatch(core.clock)
+  const reprieve = new Reprieve({ ...core, watch: clockWatch }, core.config.delivery.giveUpAfter)
+  stops.push(() => reprieve.stop())
+  await reprieve.start()
+  return { clockWatch, reprieve, isClockBehind: await isClockBehind(core) }
+}
+
+async function startWebhooks(
+  core: Core,
+  { shares, reprieve, isClockBehind }: { shares: ConnectionShares; reprieve: Reprieve; isClockBehind: boolean },
+  stops: Stop[],
+): Promise<Webhooks> {
   const { timeout, ...settings } = core.config.webhooks
-  const webhooks = await openWebhooks(core, {
-    timeoutMs: timeout,
-    disableAfterMs: disableWebhooksAfterMs,
-    mostConnections: shares.webhooks,
-    ...settings,
-  })
+  const webhooks = await openWebhooks(
+    { ...core, reprieve },
+    { timeoutMs: timeout, disableAfterMs: disableWebhooksAfterMs, mostConnections: shares.webhooks, ...settings },
+  )
   await webhooks.start()
   stops.push(() => webhooks.stop(webhookGraceMs))
+  if (isClockBehind) webhooks.clockSetBack()
   return webhooks
 }
 

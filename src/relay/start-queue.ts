@@ -5,8 +5,8 @@ import { startDelivery, type Delivery } from '../delivery/delivery-threads.ts'
 import { JobEnvelopes } from '../delivery/job-envelopes.ts'
 import { MessageIdentity } from '../delivery/message-identity.ts'
 import { ResolverWatch } from '../delivery/resolver-watch.ts'
-import { isClockBehind } from '../event/newest-time.ts'
 import { QueueRunner } from '../queue/queue-runner.ts'
+import type { Reprieve } from '../queue/reprieve.ts'
 import { unsubscribeKeys } from '../suppression/unsubscribe-token.ts'
 import { TrackingLinks } from '../tracking/tracking-links.ts'
 import { trackingKeys } from '../tracking/tracking-token.ts'
@@ -15,10 +15,18 @@ import type { Stop } from './stop.ts'
 /** ms that attempts get when the relay stops */
 const graceMs = 4_000
 
+interface QueueSurroundings {
+  shares: ConnectionShares
+  isCertified: (host: string) => boolean
+  reprieve: Reprieve
+  /** True if the clock was set back while the server was off. */
+  isClockBehind: boolean
+}
+
 /** Starts the delivery threads, and then the queue. */
 export async function startQueue(
   core: Core,
-  { shares, isCertified }: { shares: ConnectionShares; isCertified: (host: string) => boolean },
+  { shares, isCertified, reprieve, isClockBehind }: QueueSurroundings,
   stops: Stop[],
 ): Promise<QueueRunner> {
   const { config, health, log, metrics, metricsPage } = core
@@ -37,12 +45,10 @@ export async function startQueue(
       login: (reason) => health.set('smarthost_login', reason !== null, { reason }),
     },
   )
-  const queue = newQueue(core, { delivery, resolverWatch, envelopes: jobEnvelopes(core, { delivery, isCertified }) })
-  // Before the queue writes anything.
-  const isBehind = await isClockBehind(core)
+  const queue = newQueue(core, { delivery, resolverWatch, reprieve, envelopes: jobEnvelopes(core, { delivery, isCertified }) })
   core.accounts.onResumed((accountId) => queue.accountResumed(accountId))
   await queue.start()
-  if (isBehind) queue.clockSetBack()
+  if (isClockBehind) queue.clockSetBack()
   stops.push(() => Promise.all([delivery.stop(graceMs), queue.stop(graceMs)]))
   return queue
 }
@@ -69,8 +75,9 @@ function jobEnvelopes(
 
 function newQueue(
   { config, clock, log, health, metrics, db, accounts, erasedAddress, suppressionPolicies }: Core,
-  { delivery, resolverWatch, envelopes }: { delivery: Delivery; resolverWatch: ResolverWatch; envelopes: JobEnvelopes },
+  around: { delivery: Delivery; resolverWatch: ResolverWatch; reprieve: Reprieve; envelopes: JobEnvelopes },
 ): QueueRunner {
+  const { delivery, resolverWatch, reprieve, envelopes } = around
   return new QueueRunner(
     {
       db,
@@ -82,11 +89,13 @@ function newQueue(
       envelopeFor: (message) => envelopes.envelopeFor(message),
       deliver: (job, onAttempt, supply) => delivery.deliver(job, onAttempt, supply),
       isResolverSuspect: () => resolverWatch.isSuspect,
+      reprieve,
       isSuspended: (accountId) => accounts.isSuspended(accountId),
       random: Math.random,
     },
     {
       retrySchedule: config.delivery.retrySchedule,
+      giveUpAfterMs: config.delivery.giveUpAfter,
       viaSmarthost: config.delivery.smarthost !== null,
       suppressionPolicyFor: (accountId) => suppressionPolicies.policyFor(accountId),
     },

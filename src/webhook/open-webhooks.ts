@@ -4,6 +4,7 @@ import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import type { Reprieve } from '../queue/reprieve.ts'
 import type { Resolver } from '../resolver.ts'
 import type { Database } from '../store/database.ts'
 import { DeliveryHistory } from './delivery-history.ts'
@@ -24,6 +25,7 @@ interface WebhookServices {
   metrics: Metrics
   resolver: Resolver
   secrets: Pick<Secrets, 'seal' | 'open'>
+  reprieve: Pick<Reprieve, 'waitMs' | 'onOutage'>
 }
 
 export interface WebhookSettings extends PosterSettings, RunnerSettings {
@@ -41,22 +43,25 @@ export interface Webhooks {
   sendSample(webhook: Webhook, type: WebhookEventType): Promise<PostResult>
   /** Continues what the last process left, and from then on posts what is due. */
   start(): Promise<void>
+  /** Call it when the clock was set back. */
+  clockSetBack(): void
   /** Waits up to `graceMs` for what is in hand. The rest is posted after the next start. */
   stop(graceMs: number): Promise<void>
 }
 
 /** Loads the webhooks. They can be read and changed at once; posting begins with `start()`. */
 export async function openWebhooks(services: WebhookServices, settings: WebhookSettings): Promise<Webhooks> {
-  const { db, clock, log, metrics } = services
+  const { db, clock, log, metrics, reprieve } = services
   const poster = new WebhookPoster(services, settings)
   const list: WebhookList = new WebhookList({ ...services, onEnabled: () => runner.webhookEnabled() }, settings)
-  const runner: WebhookRunner = new WebhookRunner({ db, clock, log, metrics, list, poster }, settings)
+  const runner: WebhookRunner = new WebhookRunner({ db, clock, log, metrics, list, poster, reprieve }, settings)
   await list.load()
   return {
     list,
     history: new DeliveryHistory({ db, clock, wake: (webhookId) => runner.wake(webhookId) }),
     sendSample: (webhook, type) => sendSample(webhook, type, { poster, clock }),
     start: () => runner.start(),
+    clockSetBack: () => runner.clockSetBack(),
     async stop(graceMs) {
       await runner.stop(graceMs)
       await poster.close()

@@ -65,6 +65,16 @@ export const releaseAttempting = (now: number): Statement[] => [
   { sql: `update webhook_delivery set state = 'pending', next_attempt_at = :now where state = 'attempting'`, params: { now } },
 ]
 
+/** Deliveries brought forward in one commit. */
+export const stepSize = 500
+
+/** Makes due at once what is due later than `latest`. */
+export const bringForward = (webhookId: string, { now, latest }: { now: number; latest: number }): Statement => ({
+  sql: `update webhook_delivery set next_attempt_at = :now
+         where id in (select id from webhook_delivery where webhook_id = :webhookId and next_attempt_at > :latest limit :rows)`,
+  params: { webhookId, now, latest, rows: stepSize },
+})
+
 /** Cancels a webhook's pending deliveries. Those in hand end with their attempt. */
 export const cancelPending = (webhookId: string): Statement => ({
   sql: `update webhook_delivery set state = 'canceled', next_attempt_at = null

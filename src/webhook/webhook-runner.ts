@@ -2,6 +2,7 @@ import type { CancelTimer, Clock } from '../clock.ts'
 import { newId, timeOfId } from '../id.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import type { Reprieve } from '../queue/reprieve.ts'
 import type { LogReader } from '../event/log-reader.ts'
 import { DamagedRows } from '../store/damaged-rows.ts'
 import { DamagedError, type Database, type Statement } from '../store/database.ts'
@@ -13,6 +14,7 @@ import { EndpointTurns, type Endpoint } from './endpoint-turns.ts'
 import { fanOutReader } from './fan-out.ts'
 import { isSuccess, type PostResult, type WebhookPoster } from './post-webhook.ts'
 import {
+  bringForward,
   cancelClaimed,
   cancelIfDisabled,
   claimDeliveries,
@@ -21,11 +23,12 @@ import {
   insertAttempt,
   releaseAttempting,
   settleDelivery,
+  stepSize,
   type ClaimedDelivery,
 } from './webhook-delivery-store.ts'
 import type { WebhookList } from './webhook-list.ts'
 import { webhookRequest } from './webhook-request.ts'
-import { disableFailing, recordFailure, recordSuccess, type Webhook } from './webhook-store.ts'
+import { disableFailing, postponeDisabling, recordFailure, recordSuccess, type Webhook } from './webhook-store.ts'
 
 interface RunnerServices {
   db: Database
@@ -34,6 +37,7 @@ interface RunnerServices {
   metrics: Metrics
   list: WebhookList
   poster: WebhookPoster
+  reprieve: Pick<Reprieve, 'waitMs' | 'onOutage'>
 }
 
 export interface RunnerSettings {
@@ -76,6 +80,7 @@ export class WebhookRunner {
     this.#underWay = new UnderWay((error) => services.log.error({ error }, 'webhooks failed'))
     this.#outcomes = new LastingWrites(services)
     this.#log = fanOutReader(services, (webhookId) => this.wake(webhookId))
+    services.reprieve.onOutage((missedMs, now) => this.#underWay.track(this.#noteOutage(missedMs, now)))
     this.#turns = new EndpointTurns((endpoint) => this.#run(endpoint), settings.mostConnections)
   }
 
@@ -109,6 +114,14 @@ export class WebhookRunner {
   /** Call it when a webhook is enabled, because events may be waiting for it. */
   webhookEnabled(): void {
     this.#log.wake()
+  }
+
+  /** Call it when the clock was set back: no delivery waits longer than the schedule says. */
+  clockSetBack(): void {
+    const { clock } = this.#services
+    const now = clock.now()
+    const latest = now + Math.max(0, ...this.#settings.retrySchedule)
+    this.#underWay.track(this.#bringForward(now, latest))
   }
 
   /** Notes that a webhook has a delivery due at this time (epoch, ms; default now). */
@@ -190,8 +203,9 @@ export class WebhookRunner {
     const { clock, log } = this.#services
     const now = clock.now()
     const number = delivery.attempts + 1
-    const wait = this.#settings.retrySchedule[delivery.attempts]
-    const state = isSuccess(result) ? 'success' : wait === undefined ? 'failed' : 'pending'
+    // After an outage, one failed attempt is not the end.
+    const wait = this.#settings.retrySchedule[delivery.attempts] ?? this.#services.reprieve.waitMs()
+    const state = isSuccess(result) ? 'success' : wait === null ? 'failed' : 'pending'
     const nextAt = state === 'pending' ? now + (wait ?? 0) : null
     const written = await this.#outcomes.write([
       settleDelivery(delivery.id, state, nextAt),
@@ -219,6 +233,20 @@ export class WebhookRunner {
     metrics.webhookAttempts[state === 'pending' ? 'retry' : state].add()
     metrics.webhookDuration.observe(result.durationMs / 1000)
     if (state === 'success') metrics.webhookDelay.observe(Math.max(0, sentAt + result.durationMs - timeOfId(id)) / 1000)
+  }
+
+  /** Time in which the server was off does not count as time without success. */
+  async #noteOutage(missedMs: number, now: number): Promise<void> {
+    await this.#services.db.write([postponeDisabling(missedMs, now)])
+  }
+
+  async #bringForward(now: number, latest: number): Promise<void> {
+    const { db } = this.#services
+    for (const { webhook_id: webhookId } of await db.read<{ webhook_id: string }>(firstDue)) {
+      const step = bringForward(webhookId, { now, latest })
+      for (let changes = stepSize; changes === stepSize;) changes = (await db.write([step], { patient: true }))[0]?.changes ?? 0
+      this.wake(webhookId)
+    }
   }
 
   /** A webhook that was disabled meanwhile gets no further attempt. */

@@ -130,6 +130,13 @@ export const recordFailure = (id: string, now: number, { exhausted }: { exhauste
   params: { id, now, exhausted: exhausted ? 1 : 0 },
 })
 
+/** Leaves `missedMs` out of the time for which webhooks have failed; negative if the clock was set back. */
+export const postponeDisabling = (missedMs: number, now: number): Statement => ({
+  sql: `update webhook set failing_since = case when failing_since + :missedMs < :now then failing_since + :missedMs else :now end
+         where failing_since is not null`,
+  params: { missedMs, now },
+})
+
 /** Disables a webhook that has had only failures since `failingBefore` and exhausted this many deliveries. Returns its id if so. */
 export const disableFailing = (id: string, limits: { failingBefore: number; exhausted: number }, now: number): Statement => ({
   sql: `update webhook set status = 'disabled', disabled_reason = 'failures', updated_at = :now

@@ -18,6 +18,7 @@ import { plainEnvelope } from '../support/plain-envelope.ts'
 import { eventTypes, insertAccount, insertQueued, recipientRows, takeInHand, type Message } from '../support/queued-mail.ts'
 import { settableClock, type SettableClock } from '../support/settable-clock.ts'
 import { suppressAtOnce } from '../support/suppress-at-once.ts'
+import { testReprieve } from '../support/test-reprieve.ts'
 import { testDatabase } from '../support/test-database.ts'
 
 const minute = 60_000
@@ -61,6 +62,7 @@ function dispatchOver(deliver: Deliver = takeAll, envelopeFor: DispatchServices[
         deliver(job, onAttempt, supply)
       },
       isResolverSuspect: () => false,
+      reprieve: testReprieve(db, clock),
       random: () => 0,
       owner,
       outcomes: new LastingWrites({ db, log: silentLog }),
@@ -232,7 +234,7 @@ test.each([
 ])('scheduled mail of a suspended account is %s', async (_, status, inMs, reason) => {
   await db.write([{ sql: `update account set status = :status where id = 'acc_1'`, params: { status } }])
   const { recipients } = await inHand([{}], { scheduledAt: clock.now() })
-  await dispatchOver().holdSuspended(recipients[0]!)
+  await dispatchOver().holdSuspended(recipients[0]!, recipients[0]!.expiresAt)
   const dueAt = clock.now() + inMs
   expect(await recipientRows(db, 'due_at, owner, last_response')).toEqual([
     { due_at: dueAt, owner: null, last_response: reason === null ? null : expect.stringMatching(reason) },

@@ -16,6 +16,7 @@ import { plainEnvelope } from '../support/plain-envelope.ts'
 import { insertAccount, insertQueued, type Message } from '../support/queued-mail.ts'
 import { settableClock, type SettableClock } from '../support/settable-clock.ts'
 import { suppressAtOnce } from '../support/suppress-at-once.ts'
+import { testReprieve } from '../support/test-reprieve.ts'
 import { testDatabase } from '../support/test-database.ts'
 
 const minute = 60_000
@@ -60,12 +61,18 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
       deliver: resultsOf(() => taken),
       isResolverSuspect: () => false,
       isSuspended: () => false,
+      reprieve: testReprieve(db, clock),
       erasedAddress,
 
       random: () => 0,
       ...services,
     },
-    { retrySchedule: [minute], viaSmarthost: false, suppressionPolicyFor: (accountId) => suppressionPolicyFor(accountId) },
+    {
+      retrySchedule: [minute],
+      giveUpAfterMs: 48 * hour,
+      viaSmarthost: false,
+      suppressionPolicyFor: (accountId) => suppressionPolicyFor(accountId),
+    },
   )
   await queue.start()
   onTestFinished(() => queue.stop(5_000))

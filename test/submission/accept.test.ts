@@ -16,6 +16,7 @@ import { suppressAtOnce } from '../support/suppress-at-once.ts'
 import { testDatabase } from '../support/test-database.ts'
 import { erasedAddress } from '../support/erased-address.ts'
 import { plainEnvelope } from '../support/plain-envelope.ts'
+import { testReprieve } from '../support/test-reprieve.ts'
 
 const minute = 60_000
 const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedStatus: null, text: 'Ok' } }
@@ -76,6 +77,7 @@ async function startQueue(db: Database): Promise<Relay> {
         health: new Health({ clock, log: silentLog }),
         isResolverSuspect: () => false,
         isSuspended: () => false,
+        reprieve: testReprieve(db, clock),
 
         random: () => 0,
         envelopeFor: ({ firstDueAt }) => ({
@@ -83,7 +85,12 @@ async function startQueue(db: Database): Promise<Relay> {
           envelopeOf: () => ({ reversePath: `b${firstDueAt}@relay.example`, traceFields: '', fields: [] }),
         }),
       },
-      { retrySchedule: [minute, 5 * minute], viaSmarthost: false, suppressionPolicyFor: () => suppressAtOnce },
+      {
+        retrySchedule: [minute, 5 * minute],
+        giveUpAfterMs: 48 * 60 * minute,
+        viaSmarthost: false,
+        suppressionPolicyFor: () => suppressAtOnce,
+      },
     )
   const services: AcceptServices = {
     db,

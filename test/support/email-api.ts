@@ -22,6 +22,7 @@ import { fileMessageParser } from './file-message-parser.ts'
 import { plainEnvelope } from './plain-envelope.ts'
 import { unsubscribeContext } from './submission-fixture.ts'
 import { suppressAtOnce } from './suppress-at-once.ts'
+import { testReprieve } from './test-reprieve.ts'
 
 const minute = 60_000
 const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedStatus: '2.0.0', text: 'Ok' } }
@@ -129,6 +130,7 @@ const queueFor = (
       erasedAddress,
       isResolverSuspect: () => false,
       isSuspended: () => false,
+      reprieve: testReprieve(db, clock),
       health,
 
       random: () => 0,
@@ -142,7 +144,12 @@ const queueFor = (
         for (const { id, forwardPath } of job.recipients) onAttempt(attemptFor(id, outcomes.get(forwardPath)?.shift() ?? taken))
       },
     },
-    { retrySchedule: [minute, 5 * minute], viaSmarthost: false, suppressionPolicyFor: () => suppressAtOnce },
+    {
+      retrySchedule: [minute, 5 * minute],
+      giveUpAfterMs: 48 * 60 * minute,
+      viaSmarthost: false,
+      suppressionPolicyFor: () => suppressAtOnce,
+    },
   )
 
 const attemptFor = (recipientId: string, outcome: Outcome): Attempt => ({

@@ -84,6 +84,7 @@ export async function livedRelay(): Promise<TestRelay> {
   // Nobody has asked anything for two minutes.
   relay.clock.advance(2 * minute)
   await isQuiet(relay)
+  await restAfterDays(relay)
   // The clock was a day ahead, and what waits does not wait for that day.
   relay.clock.correct(-day)
   await relay.restart()
@@ -462,6 +463,14 @@ const searchAll = ({ relay }: TestRelay, webhookId: string): Promise<void> =>
   search(relay.services.db, { accountId: relay.services.accounts.getAccount('test').id, webhookId })
 
 /** The past is swept out, and life goes on. */
+/** The server is off for longer than mail is tried. */
+async function restAfterDays(relay: TestRelay): Promise<void> {
+  await relay.restart(() => relay.clock.advance(3 * day))
+  const isAnswered = 'select ended_at from outage where answered_at is not null'
+  await expect.poll(() => relay.relay.services.db.read(isAnswered)).toHaveLength(1)
+  await isQuiet(relay)
+}
+
 async function growOld(relay: TestRelay): Promise<void> {
   const { clock, relay: running } = relay
   clock.advance(10 * day)

@@ -6,6 +6,7 @@ import { openWebhooks, type WebhookSettings } from '../../src/webhook/open-webho
 import type { DeliveryRow } from '../../src/webhook/delivery-history.ts'
 import type { WebhookFields } from '../../src/webhook/webhook-list.ts'
 import { testCore } from './test-core.ts'
+import { testReprieve } from './test-reprieve.ts'
 
 export const minute = 60_000
 export const hour = 60 * minute
@@ -24,7 +25,7 @@ export async function webhookFixture(own: Partial<WebhookSettings> = {}, now?: n
   const core = await testCore({ now })
   const { db, clock } = core
   const open = async () => {
-    const webhooks = await openWebhooks(core, { ...settings, ...own })
+    const webhooks = await openWebhooks({ ...core, reprieve: testReprieve(db, clock) }, { ...settings, ...own })
     onTestFinished(() => webhooks.stop(0))
     return webhooks
   }

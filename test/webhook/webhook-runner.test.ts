@@ -256,6 +256,44 @@ test('five days without success and ten exhausted deliveries disable a webhook',
   expect((await restart()).list.findWebhook(id)).toMatchObject({ status: 'disabled', disabledReason: 'failures' })
 })
 
+test('after an outage a failed attempt ends no delivery, and the outage does not count as time without success', async () => {
+  const fixture = await webhookFixture({ retrySchedule: [] })
+  const { clock, webhooks, add, write, db } = fixture
+  const receiver = await startReceiver(status(500))
+  const { id } = await add(receiver.url)
+  await webhooks.start()
+  const states = async () => (await fixture.deliveries(id)).map(({ state, attempts }) => `${state} ${attempts}`)
+  await write('email.sent')
+  await eventually(async () => expect(await states()).toEqual(['failed 1']))
+
+  clock.correct(10 * 24 * hour)
+  for (let number = 0; number < 10; number++) await write('email.sent')
+  await eventually(async () => expect(await states()).toEqual(['failed 1', ...Array(10).fill('pending 1')]))
+  clock.advance(minute)
+  await eventually(async () => expect(await states()).toEqual(['failed 1', ...Array(10).fill('pending 2')]))
+  // After the reprieve they fail, and the webhook has failed for two days.
+  clock.advance(48 * hour)
+  await eventually(async () => expect(await states()).toEqual(['failed 1', ...Array(10).fill('failed 3')]))
+  expect(webhooks.list.findWebhook(id)?.status).toBe('enabled')
+  const [{ failing_since: since } = { failing_since: 0 }] = await db.read<{ failing_since: number }>('select failing_since from webhook')
+  expect(clock.now() - since).toBeLessThan(3 * 24 * hour)
+})
+
+test('a delivery does not wait for the time of a clock that was ahead', async () => {
+  const fixture = await webhookFixture()
+  const { clock, webhooks, add, write } = fixture
+  const receiver = await startReceiver(status(500))
+  const { id } = await add(receiver.url)
+  await webhooks.start()
+  clock.correct(10 * 24 * hour)
+  await write('email.sent')
+  await stateIs(fixture, id, { state: 'pending', attempts: 1 })
+  receiver.behave = status(200)
+  clock.correct(-10 * 24 * hour)
+  webhooks.clockSetBack()
+  await stateIs(fixture, id, { state: 'success', attempts: 2 })
+})
+
 test('a sample is signed, marked, and not recorded', async () => {
   const { webhooks, add, db } = await webhookFixture({}, Date.now())
   const receiver = await startReceiver(status(202, {}, 'thanks'))

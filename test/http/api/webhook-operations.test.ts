@@ -7,17 +7,15 @@ import { openWebhooks, type Webhooks } from '../../../src/webhook/open-webhooks.
 import { serviceShapes } from '../../../src/webhook/payload-kind.ts'
 import { startApiServer } from '../../support/api-server.ts'
 import { startReceiver, status } from '../../support/webhook-receiver.ts'
+import { testReprieve } from '../../support/test-reprieve.ts'
 
 async function startApi() {
   const services = {} as { webhooks: Webhooks }
   const api = await startApiServer(() => webhookOperations(services))
-  const webhooks = await openWebhooks(api, {
-    allowHttp: true,
-    allowPrivateAddresses: true,
-    timeoutMs: 5_000,
-    retrySchedule: [60_000],
-    disableAfterMs: null,
-  })
+  const webhooks = await openWebhooks(
+    { ...api, reprieve: testReprieve(api.db, api.clock) },
+    { allowHttp: true, allowPrivateAddresses: true, timeoutMs: 5_000, retrySchedule: [60_000], disableAfterMs: null },
+  )
   services.webhooks = webhooks
   onTestFinished(() => webhooks.stop(0))
   const token = await api.token()

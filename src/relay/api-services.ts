@@ -7,6 +7,7 @@ import { ownAddresses, ownRecords } from '../doctor/own-addresses.ts'
 import { ReturnedMailList } from '../feedback/returned-mail-list.ts'
 import type { ApiServices } from '../http/api/operations.ts'
 import { BodyRoom } from '../http/body-room.ts'
+import { OutgoingRequests } from '../http/outgoing-requests.ts'
 import { SessionEntry } from '../http/session-entry.ts'
 import { MessageReader } from '../message/message-reader.ts'
 import { contentKeptMs } from '../message/retention.ts'
@@ -53,6 +54,7 @@ export function apiServicesOf(
     resend: intake.resend,
     isSuspended: (accountId) => accounts.isSuspended(accountId),
     bodyRoom: new BodyRoom(),
+    outgoingRequests: new OutgoingRequests(),
     messages: new MessageReader(db),
     contentKeptMs: () => contentKeptMs(config),
     waitingMail: new WaitingMail({ db, clock, noteWaiting: (destination, dueAt) => queue.noteWaiting(destination, dueAt) }),

@@ -7,6 +7,7 @@ import { authoritativeResolvers, firstToAnswer } from './authoritative-resolver.
 import { checkRecords, type Finding } from './check-records.ts'
 import type { Domain } from './domain.ts'
 import { beginCheck, domainAfterCheck, nextCheckAt } from './domain-check.ts'
+import { DomainTurns } from './domain-turns.ts'
 import { type DnsRecord, type RecordHosts, recordsFor, zoneOf } from './domain-records.ts'
 import { withDoubledNames } from './doubled-names.ts'
 
@@ -33,6 +34,8 @@ export class DomainChecks {
   readonly #services: DomainChecksServices
   readonly #underWay = new Map<string, Promise<Domain>>()
   readonly #askedAt = new Map<string, number>()
+  /** By account. */
+  readonly #turns = new DomainTurns()
 
   constructor(services: DomainChecksServices) {
     this.#services = services
@@ -53,7 +56,7 @@ export class DomainChecks {
   }
 
   /**
-   * Starts a check and does not wait for its result.
+   * Starts a check and does not wait for its result. Those of one account come one after the other.
    * @throws SternaError `rate_limit_exceeded` within ten seconds of the last one, `not_found`
    */
   async begin(domain: Domain): Promise<void> {
@@ -67,7 +70,8 @@ export class DomainChecks {
     }
     this.#askedAt.set(id, now)
     const pending = await change(id, (current) => beginCheck(current, now))
-    this.check(pending).catch((error: unknown) => this.#failed(id, error, log))
+    const check = this.#turns.take(pending.accountId, () => this.check(pending))
+    check.catch((error: unknown) => this.#failed(id, error, log))
   }
 
   /** Checks those of the domains that are due. Returns how many it checked. */

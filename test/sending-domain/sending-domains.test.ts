@@ -27,7 +27,7 @@ beforeEach(async () => {
   return () => dns.close()
 })
 
-async function setUp(authoritative?: () => Promise<DnsResolver[]>) {
+async function setUp(authoritative?: (name: string) => Promise<DnsResolver[]>) {
   const db = await testDatabase()
   const clock = settableClock()
   const resolver = dnsResolver({ servers: [dns.server], now: clock.now })
@@ -371,6 +371,21 @@ test('an owner may ask for a check every ten seconds, and changes of a domain do
   await domains.verify(id)
   await expect(domains.update(id, { trackingSubdomain: 'send' })).rejects.toMatchObject({ code: 'validation_error' })
   expect((await domains.update(id, { trackingSubdomain: null })).records.tracking).toBeUndefined()
+})
+
+test("an account's checks come one after the other, and keep no other account's waiting", async () => {
+  const asked: string[] = []
+  const answer = Promise.withResolvers<DnsResolver[]>()
+  const { domains } = await setUp((name) => {
+    asked.push(name)
+    return name.startsWith('other') ? Promise.resolve([]) : answer.promise
+  })
+  for (const name of ['one.test', 'two.test', 'three.test']) await domains.beginVerification((await domains.add('acc_1', name)).id)
+  const { id } = await domains.add('acc_2', 'other.test')
+  await domains.beginVerification(id)
+  await expect.poll(() => asked).toEqual(['one.test', 'other.test'])
+  answer.resolve([])
+  await expect.poll(() => asked).toEqual(['one.test', 'other.test', 'two.test', 'three.test'])
 })
 
 test('keys that change while their records are looked up are not taken for those that were found', async () => {

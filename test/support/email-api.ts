@@ -6,6 +6,7 @@ import type { SendServices } from '../../src/http/api/send-emails.ts'
 import { previewOperations } from '../../src/http/api/preview-operations.ts'
 import { templateOperations } from '../../src/http/api/template-operations.ts'
 import { BodyRoom } from '../../src/http/body-room.ts'
+import { OutgoingRequests } from '../../src/http/outgoing-requests.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { Previews } from '../../src/http/previews.ts'
 import { silentLog } from '../../src/log.ts'
@@ -75,6 +76,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
       linkVisitor,
       contentKeptMs: () => 7 * 24 * 60 * minute,
       bodyRoom: new BodyRoom(),
+      outgoingRequests: new OutgoingRequests(),
       resend: intake.resend,
       isSuspended: (accountId) => services.accounts.isSuspended(accountId),
       waitingMail: new WaitingMail({ db, clock, noteWaiting: (name, dueAt) => runner.noteWaiting(name, dueAt) }),

@@ -5,6 +5,7 @@ import type { MessageParser } from '../../message/message-parser.ts'
 import type { MessageReader } from '../../message/message-reader.ts'
 import type { WebhookPoster } from '../../webhook/post-webhook.ts'
 import { operation, type Operation } from '../operation.ts'
+import type { OutgoingRequests } from '../outgoing-requests.ts'
 import { choiceParameter } from '../query.ts'
 import { findMessage } from './email-reading-operations.ts'
 
@@ -13,6 +14,7 @@ export interface EmailCheckServices {
   messageParser: MessageParser
   /** Asks for links with the guards of webhooks. */
   linkVisitor: Pick<WebhookPoster, 'visit'>
+  outgoingRequests: OutgoingRequests
 }
 
 const finding = z
@@ -30,7 +32,7 @@ const mostVisited = 20
 const visitedAtOnce = 5
 
 /** What readers and their mail programs will make of an email. */
-export const emailCheckOperations = ({ messages, messageParser, linkVisitor }: EmailCheckServices): Operation[] => [
+export const emailCheckOperations = ({ messages, messageParser, linkVisitor, outgoingRequests }: EmailCheckServices): Operation[] => [
   operation({
     id: 'emails.check',
     method: 'GET',
@@ -49,7 +51,9 @@ export const emailCheckOperations = ({ messages, messageParser, linkVisitor }: E
       const { id, unsubscribe_topic: topic } = await findMessage(ctx, messages)
       const report = await messageParser.check(() => messages.content(id), { addsUnsubscribe: topic !== null })
       if (!report) throw new SternaError('not_found', 'The content of this email is no longer kept.')
-      const visited = query.links === 'true' ? await visit(report.links.slice(0, mostVisited), linkVisitor) : []
+      if (query.links !== 'true') return { object: 'checks' as const, findings: report.findings }
+      const { accountId } = ctx.state.submitter
+      const visited = await outgoingRequests.run(accountId, () => visit(report.links.slice(0, mostVisited), linkVisitor))
       return { object: 'checks' as const, findings: [...report.findings, ...visited] }
     },
   }),

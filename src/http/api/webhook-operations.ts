@@ -6,6 +6,7 @@ import type { Webhook } from '../../webhook/webhook-store.ts'
 import { isSuccess, type PostResult } from '../../webhook/post-webhook.ts'
 import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
+import type { OutgoingRequests } from '../outgoing-requests.ts'
 import { deletedAnswer } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
 import { webhookDeliveryOperations, webhookOf, webhookReplayOperations } from './webhook-delivery-operations.ts'
@@ -14,6 +15,7 @@ import { seenWebhook, seesSecrets } from './webhook-view.ts'
 import { rotationRequest, testRequest, webhookChanges, webhookRequest } from './webhook-schema.ts'
 
 interface WebhookServices {
+  outgoingRequests: OutgoingRequests
   webhooks: Webhooks
 }
 
@@ -190,7 +192,11 @@ const secretOperations = (services: WebhookServices): Operation[] => [
       },
     ],
     refuses: ['invalid_event_type'],
-    handle: async (ctx, { body: { type } }) => webhookTestObject(await services.webhooks.sendSample(webhookOf(ctx, services), type)),
+    handle: async (ctx, { body: { type } }) => {
+      const webhook = webhookOf(ctx, services)
+      const post = () => services.webhooks.sendSample(webhook, type)
+      return webhookTestObject(await services.outgoingRequests.run(ctx.state.submitter.accountId, post))
+    },
   }),
 ]
 

@@ -38,6 +38,33 @@ test('an email is checked, and its links are fetched only where that is asked fo
   expect((await checks('?links=yes')).name).toBe('invalid_parameter')
 })
 
+test('an account has four link checks under way, and another is told so; others are not concerned', async () => {
+  const api = await startEmailApi()
+  const answers: (() => void)[] = []
+  const slow = createServer((_, res) => void answers.push(() => res.end())).listen(0, '127.0.0.1')
+  await new Promise((resolve) => slow.once('listening', resolve))
+  onTestFinished(() => void slow.close())
+  const link = `http://127.0.0.1:${(slow.address() as AddressInfo).port}/`
+  const { body } = await api.send({ ...plain, html: `<a href="${link}">1</a>` })
+  const check = () => api.get(`/api/emails/${body.id}/checks?links=true`)
+  const underWay = Array.from({ length: 4 }, check)
+  await expect.poll(() => answers.length).toBe(4)
+  expect(await check()).toMatchObject({
+    status: 429,
+    body: {
+      name: 'rate_limit_exceeded',
+      message: 'Your account has 4 webhook tests and link checks under way, and no more are allowed. Try again when one has ended.',
+    },
+  })
+  expect((await api.get(`/api/emails/${body.id}/checks`)).status).toBe(200)
+  for (const answer of answers) answer()
+  expect((await Promise.all(underWay)).map(({ status }) => status)).toEqual([200, 200, 200, 200])
+  const again = check()
+  await expect.poll(() => answers.length).toBe(5)
+  answers[4]!()
+  expect((await again).status).toBe(200)
+})
+
 test('what is no longer kept cannot be checked', async () => {
   const api = await startEmailApi()
   const { body } = await api.send({ ...plain, text: 'Hello' })

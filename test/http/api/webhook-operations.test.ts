@@ -3,6 +3,7 @@ import { recordEvent } from '../../../src/event/event-log.ts'
 import { publicEventTypes } from '../../../src/event/event-type.ts'
 import { webhookEventTypes } from '../../../src/webhook/event-subscription.ts'
 import { webhookOperations } from '../../../src/http/api/webhook-operations.ts'
+import { OutgoingRequests } from '../../../src/http/outgoing-requests.ts'
 import { openWebhooks, type Webhooks } from '../../../src/webhook/open-webhooks.ts'
 import { serviceShapes } from '../../../src/webhook/payload-kind.ts'
 import { startApiServer } from '../../support/api-server.ts'
@@ -10,7 +11,7 @@ import { startReceiver, status } from '../../support/webhook-receiver.ts'
 import { testReprieve } from '../../support/test-reprieve.ts'
 
 async function startApi() {
-  const services = {} as { webhooks: Webhooks }
+  const services = { outgoingRequests: new OutgoingRequests() } as { outgoingRequests: OutgoingRequests; webhooks: Webhooks }
   const api = await startApiServer(() => webhookOperations(services))
   const webhooks = await openWebhooks(
     { ...api, reprieve: testReprieve(api.db, api.clock) },

@@ -4,6 +4,7 @@ import type { Right } from '../account/permission.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { IdempotencyKeys } from '../submission/idempotency-keys.ts'
 import { requireLive, requirePermission, requireSandbox, type ApiContext, type ApiRouter } from './api-state.ts'
+import type { BodyRoom } from './body-room.ts'
 import { changedFields } from './changed-fields.ts'
 import { csvText, type Table } from './csv.ts'
 import { idempotencyOf, markReplayed } from './idempotency-key.ts'
@@ -134,6 +135,7 @@ export interface OperationServices {
   /** Every change that needs more than the permission to send is recorded here. */
   audit: Pick<AuditLog, 'record'>
   idempotencyKeys: Pick<IdempotencyKeys, 'answerOnce'>
+  bodyRoom: BodyRoom
 }
 
 /** Adds the routes of an endpoint. */
@@ -148,6 +150,25 @@ async function run(declared: Operation, ctx: ApiContext, services: OperationServ
   if (changesLive(declared)) requireLive(ctx)
   if (declared.sandbox === 'only') requireSandbox(ctx)
   const query = readQuery(ctx, declared.query ?? {})
+  const leave = await roomFor(declared, ctx, services)
+  try {
+    await answerTo(declared, ctx, { query, services })
+  } finally {
+    leave()
+  }
+}
+
+/** A body that may be large waits for room, unless the handler sees to that. */
+async function roomFor({ body, ...declared }: Operation, ctx: ApiContext, { bodyRoom }: OperationServices): Promise<() => void> {
+  if (!body || body.raw || body.limit === undefined || !needsKey(declared)) return () => {}
+  return bodyRoom.enter(ctx.req, ctx.state.submitter.accountId, body.limit)
+}
+
+async function answerTo(
+  declared: Operation,
+  ctx: ApiContext,
+  { query, services }: { query: Record<string, unknown>; services: OperationServices },
+): Promise<void> {
   const { given, body, fields } = await bodyOf(declared, ctx)
   const carryOut = async (): Promise<unknown> => {
     const answer = await declared.handle(ctx, { query: query as never, body: body as never })

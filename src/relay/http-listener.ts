@@ -35,6 +35,7 @@ export function openHttp(services: Services, tools: ListenerTools, stops: Stop[]
     apiKeys,
     audit,
     idempotencyKeys: core.idempotencyKeys,
+    bodyRoom: api.bodyRoom,
     trustedProxies,
     baseUrl,
     sessions: people.sessions,

@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest'
 import type { NewApiKey } from '../../src/account/api-keys.ts'
 import type { Sessions } from '../../src/account/sessions.ts'
 import type { Operation } from '../../src/http/operation.ts'
+import { BodyRoom } from '../../src/http/body-room.ts'
 import { RateLimit } from '../../src/http/rate-limit.ts'
 import { openApiDocument } from '../../src/http/openapi.ts'
 import { serverOperations } from '../../src/http/server-operations.ts'
@@ -63,6 +64,7 @@ export async function startApiServer(
     failedAuthentications: new RateLimiter(clock, { limit: 0, windowMs: minuteMs }),
     listen: [{ host: '127.0.0.1', port: 0 }],
     tlsListen: [],
+    bodyRoom: new BodyRoom(),
     maxConnections: 1_000,
     tls: null,
     trustedProxies: [],

@@ -97,7 +97,7 @@ const emails = z.array(emailSchema).min(1).max(mostEmails)
 const batchSchema = z.union([emails, z.object({ emails })])
 
 async function withBody<T>(ctx: ApiContext, room: BodyRoom, use: (body: Buffer) => Promise<T>): Promise<T> {
-  const leave = await room.enter(ctx.req)
+  const leave = await room.enter(ctx.req, ctx.state.submitter.accountId)
   try {
     return await use(await jsonBytes(ctx, { limit: bodyLimit, listsBytes: true }))
   } finally {

@@ -75,7 +75,7 @@ export function addCompatRoutes(router: ApiRouter, api: CompatApi, audit: Pick<A
   for (const { path, send } of api.routes) {
     router.post(routePath(api, path), async (ctx) => {
       requirePermission(ctx, 'sending_access')
-      const leave = await api.bodyRoom.enter(ctx.req)
+      const leave = await api.bodyRoom.enter(ctx.req, ctx.state.submitter.accountId)
       try {
         const idempotencyKey = api.takesIdempotencyKey ? idempotencyKeyOf(ctx) : null
         await send(ctx, { submitter: submitterOf(ctx), source: 'compat', isStrict: false, idempotencyKey })

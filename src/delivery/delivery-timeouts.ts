@@ -11,7 +11,7 @@ export interface DeliveryTimeouts {
   /** One block of the message data. */
   block: number
   dot: number
-  /** A reply that decides, once the message was answered with one that does not. */
+  /** A reply, once something came that is none, or that does not say what becomes of the message. */
   afterthought: number
   /** Everything that one attempt does, over all hosts. */
   attempt: number

@@ -80,7 +80,7 @@ function dial({ host, services, transcript, endsAt }: Opening): Dialled {
   const at = { host: host.address, port: host.port, noDelay: true }
   const isImplicit = host.smarthost?.tls?.isImplicit === true
   const socket = isImplicit ? connectTls({ ...handshakeOptions(host.name, services.secureContext), ...at }) : connect(at)
-  const dialogue = new SmtpDialogue(socket, transcript)
+  const dialogue = new SmtpDialogue(socket, transcript, services.timeouts.afterthought)
   dialogue.endsAt = endsAt
   const banner = dialogue.reply(services.timeouts.connect, 'the connection')
   socket.once('connect', () => {
@@ -128,7 +128,7 @@ async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opene
   }
   const socket = await handshake(dialogue, opening)
   if (socket instanceof TLSSocket) {
-    const secured = new SmtpDialogue(socket, transcript)
+    const secured = new SmtpDialogue(socket, transcript, services.timeouts.afterthought)
     secured.endsAt = opening.endsAt
     return inTls(secured, opening)
   }

@@ -23,7 +23,7 @@ export interface Verdict {
 
 /** True if the server gave the reply that the phase needs, so the dialogue goes on. */
 export function isExpected(phase: Phase, { code }: Reply): boolean {
-  if (phase === 'banner' || phase === 'starttls') return code === 220
+  if (phase === 'starttls') return code === 220
   if (phase === 'data') return code === 354
   return code >= 200 && code < 300
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { formatReply, ReplyReader, type Reply } from '../smtp/reply.ts'
 import type { BounceCategory } from '../bounce-parser/refusal.ts'
-import type { DeliveryTimeouts } from './delivery-timeouts.ts'
+import { standardTimeouts, type DeliveryTimeouts } from './delivery-timeouts.ts'
 import { isDecisive } from './outcome.ts'
 import { connectionFault, isTlsFault } from './tls-policy.ts'
 import type { Transcript } from './transcript.ts'
@@ -24,8 +24,8 @@ interface Waiting {
   timeoutMs: number
   what: string
   heard: (heard: Heard) => void
-  /** If it answers the message: how long a reply that decides may come after one that does not, ms. Only the former is heard. */
-  afterthoughtMs?: number | undefined
+  /** True if it answers the message: then only a reply that decides is heard. */
+  isDot: boolean
 }
 
 type Taken = NonNullable<ReturnType<ReplyReader['take']>>
@@ -54,12 +54,14 @@ export class SmtpDialogue {
   #timerAt = Infinity
   /** True once all of the message was written. */
   #isContentWritten = false
-  /** The first answer to the message that does not decide. */
+  /** The first that came instead of the awaited reply. */
   #instead: string | null = null
+  readonly #afterthoughtMs: number
 
-  constructor(socket: Socket, transcript: Transcript) {
+  constructor(socket: Socket, transcript: Transcript, afterthoughtMs = standardTimeouts.afterthought) {
     this.socket = socket
     this.transcript = transcript
+    this.#afterthoughtMs = afterthoughtMs
     socket.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onEnd)
   }
 
@@ -82,10 +84,10 @@ export class SmtpDialogue {
   }
 
   /** The next reply that nobody waits for yet. Never rejects. */
-  reply(timeoutMs: number, what: string, afterthoughtMs?: number): Promise<Heard> {
+  reply(timeoutMs: number, what: string, isDot = false): Promise<Heard> {
     return new Promise((heard) => {
       if (this.#broken) return heard(this.#broken)
-      this.#waiting.push({ timeoutMs, what, heard, afterthoughtMs })
+      this.#waiting.push({ timeoutMs, what, heard, isDot })
       if (this.#waiting.length === 1) this.allow(timeoutMs, what)
     })
   }
@@ -97,15 +99,14 @@ export class SmtpDialogue {
    */
   async content(
     blocks: Iterator<Uint8Array[]>,
-    { block: blockMs, dot: replyMs, afterthought }: Pick<DeliveryTimeouts, 'block' | 'dot' | 'afterthought'>,
+    { block: blockMs, dot: replyMs }: Pick<DeliveryTimeouts, 'block' | 'dot'>,
     written: () => void,
   ): Promise<Heard & { early?: boolean }> {
     let early: Heard | null = null
     let block = blocks.next()
     let next = blocks.next()
     this.#isContentWritten = false
-    this.#instead = null
-    const reply = this.reply(next.done ? replyMs : blockMs, 'the end of the message data', afterthought)
+    const reply = this.reply(next.done ? replyMs : blockMs, 'the end of the message data', true)
     for (let i = 0; !block.done; i++) {
       this.socket.cork()
       const last = next.done ? block.value.pop() : undefined
@@ -159,10 +160,12 @@ export class SmtpDialogue {
 
   break(reason: string, category: BounceCategory = 'other', more: Pick<Broken, 'isOutOfSockets' | 'isTlsFault'> = {}): void {
     if (this.#broken) return
+    const isDot = this.#waiting[0]?.isDot === true
     this.#broken = { broken: reason, category, ...more }
+    if (this.#instead !== null && !isDot) this.#broken = { broken: notUnderstood(this.#instead), category: 'other' }
     this.#stopTimer()
     this.socket.destroy()
-    if (this.#waiting[0]?.afterthoughtMs !== undefined && this.#isContentWritten) this.#hearOut(this.#broken)
+    if (isDot && this.#isContentWritten) this.#hearOut(this.#broken)
     for (const { heard } of this.#waiting.splice(0)) heard(this.#broken)
     this.onBroken()
   }
@@ -171,9 +174,10 @@ export class SmtpDialogue {
     if (this.#broken) return
     this.#reader.push(chunk)
     for (let taken = this.#reader.take(); taken; taken = this.#reader.take()) {
-      const afterthoughtMs = this.#waiting[0]?.afterthoughtMs
-      if (afterthoughtMs !== undefined && !decides(taken) && !isEndless(taken)) this.#onIndecision(taken, afterthoughtMs)
-      else if ('fault' in taken) return this.break(`the host's answer cannot be understood: ${taken.fault}`)
+      const [next] = this.#waiting
+      // If several are awaited, nobody knows which one it stands for.
+      if ('fault' in taken && (taken.isEndless || this.#waiting.length !== 1)) return this.break(notUnderstood(taken.fault))
+      if ('fault' in taken || (next?.isDot && !isDecisive(taken))) this.#onNoAnswer(taken)
       else if (!this.#give(taken)) return this.break(`the host spoke out of turn: ${taken.code} ${taken.text}`)
     }
     if (this.#reader.hasMore && this.#waiting.length === 0) this.break('the host spoke out of turn')
@@ -184,6 +188,7 @@ export class SmtpDialogue {
     const next = this.#waiting.shift()
     this.transcript.server(reply, next?.what === 'EHLO')
     if (!next) return false
+    this.#instead = null
     const following = this.#waiting[0]
     if (following) this.allow(following.timeoutMs, following.what)
     else this.#deadline = Infinity
@@ -191,19 +196,20 @@ export class SmtpDialogue {
     return true
   }
 
-  /** The host has answered the message with what does not decide, but may still do so. */
-  #onIndecision(taken: Taken, afterthoughtMs: number): void {
+  /** What came answers nothing; the answer may still come. */
+  #onNoAnswer(taken: Taken): void {
     this.transcript.note(quoted(taken))
-    if (!this.#isContentWritten || this.#instead !== null) return
+    const isEarly = this.#waiting[0]?.isDot === true && !this.#isContentWritten
+    if (isEarly || this.#instead !== null) return
     this.#instead = quoted(taken)
-    this.allow(afterthoughtMs, 'the end of the message data')
+    this.allow(this.#afterthoughtMs, this.#what)
   }
 
   /** The connection is gone while the message waits for its answer: the line that was not ended counts. */
   #hearOut(broken: Broken): void {
     this.#reader.push(lineEnd)
     const taken = this.#reader.take()
-    if (taken && decides(taken)) return void this.#give(taken as Reply)
+    if (taken && 'code' in taken && isDecisive(taken)) return void this.#give(taken)
     const instead = this.#instead ?? (taken && quoted(taken))
     if (instead) broken.instead = instead
     else if (this.#reader.hasBegun && broken.category === 'timeout') broken.instead = 'a reply that does not end'
@@ -240,8 +246,6 @@ export class SmtpDialogue {
 
 const lineEnd = Buffer.from('\n')
 
-const decides = (taken: Taken): boolean => 'code' in taken && isDecisive(taken)
-
-const isEndless = (taken: Taken): boolean => 'fault' in taken && taken.isEndless
+const notUnderstood = (what: string): string => `the host's answer cannot be understood: ${what}`
 
 const quoted = (taken: Taken): string => ('fault' in taken ? taken.fault : JSON.stringify(formatReply(taken).slice(0, longestQuote)))

@@ -199,6 +199,8 @@ describe('what a host may do at each phase', () => {
     ['rcpt', 'raw:250-first\r\n550 5.1.1 unknown\r\n', 'bounced hard invalid_recipient'],
     ['rcpt', `550 5.1.1 ${'x'.repeat(5000)}`, 'bounced hard invalid_recipient'],
     ['rcpt', 'raw:nonsense\r\n', 'deferred other'],
+    ['data', 'raw:nonsense\r\n554 no\r\n', 'bounced soft policy'],
+    ['banner', 'raw:Welcome\r\n220 mx\r\n', 'delivered'],
     ['data', '421 4.7.0 closing', 'deferred policy'],
     ['data', '554 5.7.1 no', 'bounced soft policy'],
     ['data', '451 4.3.0 error', 'deferred other'],

@@ -120,7 +120,7 @@ describe('one reply', () => {
 
     // What does not belong there is not understood.
     ['rcpt', '600 what', 'deferred other'],
-    ['banner', '250 what', 'deferred other next'],
+    ['banner', '354 what', 'deferred other next'],
     ['mail', '354 what', 'deferred other next'],
     ['rcpt', '354 what', 'deferred other'],
     ['data', '250 what', 'deferred other'],

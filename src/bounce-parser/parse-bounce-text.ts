@@ -1,4 +1,4 @@
-import { isBounceNotice, isProvenNotice } from './bounce-notice.ts'
+import { isBounceNotice } from './bounce-notice.ts'
 import type { ProvenRecipient, ReportedRecipient } from './feedback.ts'
 import { Forwarding } from './forwarding.ts'
 import { namedRecipients, type NamedRecipient } from './named-recipients.ts'
@@ -7,6 +7,7 @@ import { saidAction } from './report-phrases.ts'
 import { reportLines } from './report-text.ts'
 import { reportedAddresses } from './reported-address.ts'
 import { PhaseText } from './reported-phase.ts'
+import { isProvenNotice } from './proven-notice.ts'
 import { valuesOf, type HeaderField, type ReturnedMessage } from './returned-message.ts'
 import { toldRecipient } from './told-recipient.ts'
 
@@ -25,8 +26,7 @@ export function parseBounceText(
 ): ReportedRecipient[] {
   const lines = reportLines(message)
   const text = lines.join('\n')
-  const isProven = about?.isFromSystem === true && isProvenNotice(message, about.forwardPath, text)
-  if (!isProven && !isBounceNotice(message, text)) return []
+  if (!isReport(message, text, about)) return []
   const named = recipientsOf(message, lines, failed)
   const forwarding = new Forwarding(message)
   const recipients = about === null ? named : [provenRecipient(named, about.forwardPath, originalMessage(message), forwarding)]
@@ -35,6 +35,12 @@ export function parseBounceText(
   const report = { text, phase: new PhaseText(text), action, isOnly: recipients.length === 1, vocabulary }
   const told = recipients.map((recipient) => ({ ...toldRecipient(recipient, report), forwardedTo: forwarding.of(recipient.address) }))
   return isTranscriptForOperator(message) ? told.map((recipient) => ({ ...recipient, hard: false })) : told
+}
+
+/** True if mail is a report, by what it says of itself; at a recipient's bounce address there must be evidence. */
+export function isReport(message: ReturnedMessage, text: string, about: ProvenRecipient | null): boolean {
+  if (about === null) return isBounceNotice(message, text)
+  return (about.isFromSystem || isBounceNotice(message, text)) && isProvenNotice(message, about.forwardPath, text)
 }
 
 /**

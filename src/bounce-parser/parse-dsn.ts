@@ -1,5 +1,5 @@
-import { isBounceNotice } from './bounce-notice.ts'
-import { mostRecipients, type DeliveryAction, type ReportedRecipient } from './feedback.ts'
+import { mostRecipients, type DeliveryAction, type ProvenRecipient, type ReportedRecipient } from './feedback.ts'
+import { isReport } from './parse-bounce-text.ts'
 import { Forwarding } from './forwarding.ts'
 import { PhaseText } from './reported-phase.ts'
 import { isOfAnother } from './recipient-mentions.ts'
@@ -14,10 +14,13 @@ const toldFields = ['final-recipient', 'original-recipient', 'x-actual-recipient
  * What a delivery status (RFC 3464, RFC 6533) says about each recipient; null if there is no status. In a mail system's report any part may
  * hold it, because systems on the way relabel parts. Elsewhere it is a quotation.
  */
-export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
+export function parseDsn(message: ReturnedMessage, about: ProvenRecipient | null = null): ReportedRecipient[] | null {
+  const isStructured = /^multipart\/report\b/i.test(message.field('content-type'))
+  const isOfReport = isStructured || isReport(message, message.text, about)
   const labelled = message.parts.filter(({ contentType }) => /^(?:message|text)\/(?:global-|x-)?delivery-status$/.test(contentType))
   const contents = labelled.length > 0 ? labelled.map(({ content }) => content) : statusesWithin(message)
-  if (contents.length === 0) return null
+  // Without a bounce address, the token in the returned message is the evidence.
+  if (contents.length === 0 || !(isOfReport || (labelled.length > 0 && about === null))) return null
   const text = new PhaseText(message.text)
   const { rules } = message.vocabulary
   const told = contents.flatMap(parseStatusFields).filter((fields) => toldFields.some((name) => fields.has(name)))
@@ -30,11 +33,7 @@ export function parseDsn(message: ReturnedMessage): ReportedRecipient[] | null {
   return once(recipients.map((each) => (isOther(each.reason, each.address ?? '') ? { ...each, hard: false, inWords: undefined } : each)))
 }
 
-function statusesWithin(message: ReturnedMessage): string[] {
-  const isReport = /^multipart\/report\b/i.test(message.field('content-type')) || isBounceNotice(message, message.text)
-  if (!isReport) return []
-  return message.unlabelled.map(statusWithin).filter((content) => content !== null)
-}
+const statusesWithin = (message: ReturnedMessage): string[] => message.unlabelled.map(statusWithin).filter((content) => content !== null)
 
 /** One entry per address. If an address occurs more than once, a final failure wins. */
 function once(recipients: ReportedRecipient[]): ReportedRecipient[] {

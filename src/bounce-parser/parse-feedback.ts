@@ -27,7 +27,7 @@ export function parseFeedback(message: ReturnedMessage, about: ProvenRecipient |
   const rejection = parseRejection(message)
   if (rejection) return feedbackOf(message, 'bounce', [rejection])
   if (isDispositionNotification(message)) return feedbackOf(message, 'autoreply')
-  const reported = parseDsn(message)
+  const reported = parseDsn(message, about)
   if (reported) return deliveryReport(message, withGivenUp(reported, message), about)
   if (isPersonalReply(message)) return feedbackOf(message, 'autoreply')
   const told = parseBounceText(message, about)

@@ -3,6 +3,7 @@ import { repairedMail } from '../message/repaired-mail.ts'
 import { textFromHtml } from '../message/text-from-html.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { hasNullReversePath, isAutomatic, isFromMailSystem } from './automatic-reply.ts'
+import { senderKind, type SenderKind } from './sender-kind.ts'
 import { decodeText, usefulCharsets } from './text-charset.ts'
 import { ReturnedMessage, type ReturnedPart, type Vocabulary } from './returned-message.ts'
 
@@ -51,9 +52,12 @@ function forwardedReport(header: ReturnedMessage, leaves: readonly MimeLeaf[]): 
   return isWrapping ? wrapped.content : undefined
 }
 
+const peoples: ReadonlySet<SenderKind> = new Set(['person', 'desk'])
+
 /** True for mail from a system whose header is not a bounce's. */
 const isBySystem = (header: ReturnedMessage): boolean =>
   !/^multipart\/report\b/i.test(header.field('content-type')) &&
+  !peoples.has(senderKind(header)) &&
   (isFromMailSystem(header) || isAutomatic(header) || hasNullReversePath(header))
 
 const headerOf = (content: Buffer): string => withLineFeeds(content.toString('latin1', 0, 32 * 1024)).split('\n\n', 1)[0] ?? ''

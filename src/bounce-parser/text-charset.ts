@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 
 /** These declarations are wrong so often that we try UTF-8 first, which seldom matches by chance. */
 const doubtful = new Set(['', 'us-ascii', 'ascii', 'utf-8', 'utf8', 'unknown-8bit', '7bit', '8bit', 'binary', 'default'])
@@ -31,7 +31,7 @@ export function usefulCharsets(declared: readonly (string | null)[]): string[] {
 export function decodeText(bytes: Buffer, charset: string | null, others: readonly string[] = []): string {
   const label = labelOf(charset)
   if (western.has(label)) return decodeUndeclared(bytes, () => 'windows-1252')
-  const guess = (text: Buffer): string => others.find((each) => decoded(text, each) !== null) ?? likelyCharset(text)
+  const guess = (text: Buffer): string => others.find((each) => isValid(text, each)) ?? likelyCharset(text)
   if (doubtful.has(label)) return decodeUndeclared(bytes, guess)
   try {
     return new TextDecoder(otherNames.get(label) ?? label).decode(bytes)
@@ -40,23 +40,44 @@ export function decodeText(bytes: Buffer, charset: string | null, others: readon
   }
 }
 
+const lf = 10
+/** bytes from which a charset is guessed */
+const longestSample = 4096
+/** Changes between UTF-8 and another charset in one text. More are an attack. */
+const mostRuns = 1000
+
 /** By line where necessary, because bounces quote replies of several hosts as they came. */
 function decodeUndeclared(bytes: Buffer, charsetOf: (text: Buffer) => string): string {
   if (toJapanese.some((escape) => bytes.includes(escape))) return new TextDecoder('iso-2022-jp').decode(bytes)
   if (isUtf8(bytes)) return bytes.toString('utf8')
-  const lines = bytes
-    .toString('latin1')
-    .split('\n')
-    .map((line) => Buffer.from(line, 'latin1'))
-  const decoder = new TextDecoder(charsetOf(Buffer.concat(lines.filter((line) => !isUtf8(line)))))
-  return lines.map((line) => (isUtf8(line) ? line.toString('utf8') : decoder.decode(line))).join('\n')
+  const runs = runsOf(bytes)
+  const others = runs.filter(({ isUnicode }) => !isUnicode).map(({ text }) => text)
+  const decoder = new TextDecoder(charsetOf(Buffer.concat(others).subarray(0, longestSample)))
+  return runs.map(({ text, isUnicode }) => (isUnicode ? text.toString('utf8') : decoder.decode(text))).join('')
 }
 
-function decoded(bytes: Buffer, label: string): string | null {
+/** Lines in a row that are in UTF-8, or that are not. ASCII goes with either. */
+function runsOf(bytes: Buffer): { text: Buffer; isUnicode: boolean }[] {
+  const runs: { text: Buffer; isUnicode: boolean }[] = []
+  let [start, isUnicode] = [0, true]
+  for (let line = 0, next = 0; line < bytes.length && runs.length < mostRuns; line = next) {
+    next = bytes.indexOf(lf, line) + 1 || bytes.length
+    const text = bytes.subarray(line, next)
+    if (isUtf8(text) === isUnicode || isAscii(text)) continue
+    if (line > start) runs.push({ text: bytes.subarray(start, line), isUnicode })
+    start = line
+    isUnicode = !isUnicode
+  }
+  return [...runs, { text: bytes.subarray(start), isUnicode }]
+}
+
+/** True if the bytes are valid in this charset; the last character may be cut off. */
+function isValid(bytes: Buffer, label: string): boolean {
   try {
-    return new TextDecoder(label, { fatal: true }).decode(bytes)
+    new TextDecoder(label, { fatal: true }).decode(bytes, { stream: true })
+    return true
   } catch {
-    return null
+    return false
   }
 }
 
@@ -90,7 +111,7 @@ function likelyCharset(bytes: Buffer): string {
 
 /** The share of common characters among those beyond ASCII; 0 where the bytes are not of this charset. */
 function fitOf(bytes: Buffer, charset: string, lead: RegExp): number {
-  if (decoded(bytes, charset) === null) return 0
+  if (!isValid(bytes, charset)) return 0
   const pairs = bytes.toString('latin1').match(/[\x81-\xfe][\x40-\xfe]/g) ?? []
   const kana = pairs.filter((pair) => /^[\xa4\xa5]/.test(pair)).length
   const found = pairs.filter((pair) => lead.test(pair)).length

@@ -29,3 +29,26 @@ describe.each(['dsn', 'freeform'])('no bounce of %s is without effect', (folder)
     }
   })
 })
+
+/** Out-of-office notes, answers of desks, questions, challenges and forwarded bounces, by language; none of them is a report. */
+const people = readdirSync(join(fixtures, 'people')).flatMap((file) =>
+  readFileSync(join(fixtures, 'people', file), 'utf8')
+    .split(/^=== /m)
+    .slice(1)
+    .map((entry): [string, string] => [
+      `${file.replace('.txt', '')}: ${entry.slice(0, entry.indexOf('\n'))}`,
+      entry.slice(entry.indexOf('\n') + 1),
+    ]),
+)
+
+describe('what people and desks write changes nothing', () => {
+  it.each(people)('%s', async (_, text) => {
+    expect(await outcomeAtBounceAddress(Buffer.from(text), 'ann@rcpt.example')).toBe('nothing')
+    expect(await outcomeAtBounceAddress(Buffer.from(text.replaceAll('\n', '\r\n')), 'ann@rcpt.example')).toBe('nothing')
+  })
+
+  it('in ten languages and more', () => {
+    expect(people.length).toBeGreaterThanOrEqual(60)
+    expect(readdirSync(join(fixtures, 'people')).length).toBeGreaterThanOrEqual(10)
+  })
+})

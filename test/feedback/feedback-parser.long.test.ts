@@ -90,6 +90,10 @@ const slow: [string, string][] = [
     'hundreds of recipients in each of a few replies',
     notice(nested(17, (line) => `550 5.1.1 ${nested(280, (index) => `${((line * 390 + index) % 1000).toString(36)}@b.c `)}\r\n`)),
   ],
+  [
+    'long lines that are in no charset',
+    parts(60, (part) => (part === 0 ? statusPart(1, () => recipient) : `\r\n${'\x88\xb6\xa4'.repeat(11_000)}\xff`)),
+  ],
   ['short lines that are not UTF-8', parts(31, (part) => (part === 0 ? statusPart(1, () => recipient) : `\r\n${'\xff\n'.repeat(65_000)}`))],
 ]
 

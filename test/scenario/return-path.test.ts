@@ -1,3 +1,5 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { simpleParser } from 'mailparser'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
@@ -83,6 +85,31 @@ test('a report is understood, however large the message that it returns, and wha
     expect((await relay.recipients(id))[to]?.status, name).toBe('bounced')
     expect(await relay.relay.services.db.read('select address, reason from suppression where address = :to', { to })).toHaveLength(1)
   }
+})
+
+test('what people and desks answer to a bounce address changes no state, whatever words they use', async () => {
+  const [to, directory] = ['ann@rcpt.example', join(import.meta.dirname, '../fixtures/people')]
+  const before = mailTo(to).length
+  const id = await relay.send(to)
+  await expect.poll(() => mailTo(to).length).toBe(before + 1)
+  const texts = readdirSync(directory).flatMap((file) =>
+    readFileSync(join(directory, file), 'utf8')
+      .split(/^=== .*\n/m)
+      .slice(1),
+  )
+  const replies = await returnMail(
+    relay.returnPathPort,
+    mailTo(to).at(-1)!.mailFrom,
+    texts.map((text) => text.replaceAll('\n', '\r\n')),
+  )
+  expect(replies.map(({ code }) => code)).toEqual(texts.map(() => 250))
+  await expect.poll(waiting, { timeout: 30_000 }).toEqual([])
+  const results = await relay.relay.services.db.read<{ result: string }>('select result from incoming_report where message_id = :id', {
+    id,
+  })
+  expect(results).toHaveLength(texts.length)
+  expect(results.filter(({ result }) => result === 'bounced' || result === 'complained' || result === 'unsubscribed')).toEqual([])
+  expect((await relay.recipients(id))[to]?.status).toBe('delivered')
 })
 
 test('the operator gets the mail for postmaster as it came, within mail of ours, and never in circles', async () => {

@@ -150,16 +150,19 @@ const typeAmong =
     return to.has(lower) ? 'to' : cc.has(lower) ? 'cc' : 'bcc'
   }
 
-/** RFC 5322 3.6 does not allow these to be empty. They may be missing, or we add them. */
-const isNothing = /^(?:date|message-id|sender|reply-to|to|cc|in-reply-to|references)$/i
+/** RFC 5322 3.6 does not allow these to be empty. We add them, or they may be missing. */
+const added = /^(?:date|message-id)$/i
+const mayBeMissing = /^(?:sender|reply-to|to|cc|in-reply-to|references)$/i
 
 /** The fields that stay, as they leave. */
 function keptFields(fields: readonly HeaderField[], read: ReadMailboxes): (HeaderField | string)[] | { fault: string } {
   const signatures = signaturesIn(fields)
   const kept: (HeaderField | string)[] = []
   for (const field of fields) {
-    if (removed.has(field.name.toLowerCase()) || (field.value === '' && isNothing.test(field.name))) continue
-    const outgoing = signatures.length > 0 ? signedField(field, signatures, read) : outgoingField(field, read)
+    const isSigned = signatures.length > 0
+    const isNothing = field.value === '' && (added.test(field.name) || (!isSigned && mayBeMissing.test(field.name)))
+    if (removed.has(field.name.toLowerCase()) || isNothing) continue
+    const outgoing = isSigned ? signedField(field, signatures, read) : outgoingField(field, read)
     if (typeof outgoing === 'object' && 'fault' in outgoing) return outgoing
     kept.push(outgoing)
   }

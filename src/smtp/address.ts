@@ -217,7 +217,10 @@ function parsePlainList(text: string, tokens: Token[], rules: ListRules): Parsed
   let isPlain = given.length === elements.length && !tokens.some(({ kind }) => kind === ';')
   for (const pieces of given) {
     const parsed = mailboxOf(text, pieces, rules)
-    if (!parsed.ok) return given.length > 1 ? refuse(`${parsed.fault} A name that contains a comma must be in quotation marks.`) : parsed
+    if (!parsed.ok) {
+      const isPartOfName = given.length > 1 && !pieces.some((piece) => piece.text.includes('@'))
+      return isPartOfName ? refuse(`${parsed.fault} A name that contains a comma must be in quotation marks.`) : parsed
+    }
     mailboxes.push(parsed.mailbox)
     isPlain &&= parsed.isPlain
   }

@@ -337,6 +337,7 @@ describe('an address field', () => {
   it('is left out where it is empty', () => {
     const lines = headerOf([from, 'Sender:', 'To:', 'Cc: ', 'Reply-To:\t', 'In-Reply-To:', 'X-Empty:'])
     expect(lines.slice(3)).toEqual([from, 'X-Empty:', '', ''])
+    expect(headerOf([from, 'To:', 'DKIM-Signature: v=1'])).toContain('To:')
   })
 
   it.each([

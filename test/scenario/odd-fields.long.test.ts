@@ -207,6 +207,31 @@ function refoldedAt990(data: Buffer): Buffer {
 const many = Array.from({ length: 120 }, (_, place) => `person.number.${place}@rcpt.example`)
 const from = 'From: hello@sender.example'
 
+test.each([
+  ['MAIL FROM: app@sender.example', (to: string) => `RCPT TO: ${to}`],
+  ['MAIL FROM:app@sender.example SIZE= BODY=BINARY', (to: string) => `RCPT TO:${to} ORCPT=rfc822;a+b@c.example`],
+  [
+    'mail from:<app@sender.example>ENVID=X400-MTS-Identifier:+20[/PRMD+3dFirst+20Org/C+3dGB/;DC01-98] RET=NONE',
+    (to: string) => `rcpt to :<${to}> NOTIFY=NEVER,FAILURE ORCPT=${to}`,
+  ],
+])('a device that writes %s gets its mail delivered', async (mail, rcpt) => {
+  const client = await SmtpClient.connect(relay.submissionPort)
+  onTestFinished(() => client.close())
+  await client.command('EHLO [192.0.2.1]')
+  await client.command('STARTTLS')
+  await client.startTls()
+  await client.command('EHLO [192.0.2.1]')
+  for (const line of ['AUTH LOGIN', '', btoa(relay.token), mail, rcpt(ann), 'DATA']) {
+    expect((await client.command(line)).code, line).toBeLessThan(400)
+  }
+  client.write('From: root@sender.example (Cron Daemon)\nSubject: Cron\n\nline one\nline two\r\n.\r\n')
+  expect((await client.reply()).code).toBe(250)
+  const { data, field } = await arrived()
+  expect(field('From')).toBe('root@sender.example (Cron Daemon)')
+  expect(data.toString()).toMatch(/\r\n\r\nline one\r\nline two\r\n$/)
+  expect(await signatureVerdicts(relay, data)).toEqual(['pass', 'pass'])
+})
+
 describe.each(rawDoors)('by %s', (_, door) => {
   test.each([
     ['To', many.join(',')],

@@ -102,7 +102,7 @@ export const errorTable = {
   },
   user_exists: {
     status: 409,
-    meaning: 'A user with this email address already exists, in this account or another.',
+    meaning: 'The account has a user with this email address already.',
     remedy: 'Use another address, or change the existing user.',
   },
   rotation_in_progress: {

@@ -24,6 +24,8 @@ interface Credentials {
   password: string
   /** The code of the second factor. */
   code?: string | undefined
+  /** Of which account the user is, if several have one with this address and password; otherwise the last to have logged in. */
+  accountId?: string | undefined
 }
 
 /** Where credentials come from. */
@@ -58,18 +60,19 @@ export class Login {
    */
   async verify(credentials: Credentials, client: LoginClient): Promise<StoredUser> {
     const { users, passwords, secondFactors } = this.#services
-    const user = users.findByEmail(credentials.email)
-    const { keys, party } = this.#askedBy(client, user, credentials.email)
-    this.#take(keys)
-    const compare = () => passwords.verify(credentials.password, user?.password ?? null, party)
-    const { isRight, isOutdated } = await this.#unlessBusy(keys, compare)
-    if (!user || !isRight) throw new SternaError('invalid_credentials', 'The email address or the password is wrong.')
+    const { candidates, keys, party } = this.#begin(credentials.email, client)
+    const stored = candidates.flatMap(({ password }) => password ?? [])
+    const right = await this.#unlessBusy(keys, () => passwords.matching(credentials.password, stored, party))
+    const user = candidates.find(
+      ({ accountId, password }) => password !== null && right.includes(password) && accountId === (credentials.accountId ?? accountId),
+    )
+    if (!user) throw new SternaError('invalid_credentials', 'The email address or the password is wrong.')
     await this.#unlessCodeMissing(keys, () => secondFactors.check(user.id, credentials.code))
     this.#attempts.giveBack(...keys)
     const now = users.find(user.id) ?? user
     // The password may have changed during the comparison; beginning a session with `user` detects that.
-    if (!isOutdated) return { ...now, password: user.password }
-    const password = await passwords.hash(credentials.password, knownParty(user.id))
+    if (user.password === null || !passwords.isOutdated(user.password)) return { ...now, password: user.password }
+    const password = await users.hashFor(user, credentials.password)
     await users.renewHash(user.id, password, { shown: user.password })
     return { ...now, password }
   }
@@ -83,18 +86,31 @@ export class Login {
     const user = users.get(userId)
     const keys = [`session ${id}`]
     this.#take(keys)
-    const { isRight } = await this.#unlessBusy(keys, () => passwords.verify(password, user.password, knownParty(user.id)))
+    const isRight = await this.#unlessBusy(keys, () => passwords.verify(password, user.password, knownParty(user.id)))
     if (!isRight) throw new SternaError('invalid_credentials', 'The password is wrong.')
     this.#attempts.giveBack(...keys)
     return user.password
   }
 
-  /** What an attempt counts against, and whose turn its hash is. */
-  #askedBy({ address, device }: LoginClient, user: StoredUser | undefined, email: string): { keys: string[]; party: HashParty } {
-    const known = user && this.#services.devices.find(device, user)
-    if (user && known) return { keys: [`device ${known}`], party: knownParty(user.id) }
-    const keys = [`address ${clientNetwork(address)}`, `user ${userEmail(email)}`]
-    return { keys, party: { name: truncatedAddress(address) ?? address, isKnown: false } }
+  /**
+   * Counts an attempt. Whom it may let in, what it counts against, and whose turn its hash is.
+   * @throws SternaError `rate_limit_exceeded`
+   */
+  #begin(email: string, { address, device }: LoginClient): { candidates: StoredUser[]; keys: string[]; party: HashParty } {
+    const candidates = this.#services.users.withEmail(email)
+    const asStranger = [`address ${clientNetwork(address)}`, `user ${userEmail(email)}`]
+    for (const user of candidates) {
+      const known = this.#services.devices.find(device, user)
+      if (!known) continue
+      const asKnown = [`device ${known}`]
+      this.#take(asKnown)
+      // The device vouches for its own user. For those of other accounts with this address it counts like any other.
+      const isOpen = this.#attempts.take(...asStranger) === 0
+      const party = knownParty(user.id)
+      return isOpen ? { candidates, keys: [...asKnown, ...asStranger], party } : { candidates: [user], keys: asKnown, party }
+    }
+    this.#take(asStranger)
+    return { candidates, keys: asStranger, party: { name: truncatedAddress(address) ?? address, isKnown: false } }
   }
 
   #take(keys: string[]): void {

@@ -32,6 +32,16 @@ const textOf = (parameters: Parameters): string =>
 const parametersIn = (text: string): Parameters =>
   Object.fromEntries(text.split(',').map((entry) => [entry.split('=')[0] ?? '', Number(entry.split('=')[1])]))
 
+/**
+ * A stored hash in its parts.
+ * @throws Error if no version of ours has stored it
+ */
+function partsOf(stored: string): { algorithm: PasswordAlgorithm; parameters: string; salt: Buffer; hash: Buffer } {
+  const [algorithm, parameters = '', salt = '', hash = ''] = stored.slice(1).split('$')
+  if (algorithm !== 'argon2id' && algorithm !== 'scrypt') throw new Error(`unknown password algorithm ${algorithm}`)
+  return { algorithm, parameters, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') }
+}
+
 const saltBytes = 16
 /** Who hashes if nobody asked for it. */
 const server: HashParty = { name: 'server', isKnown: true }
@@ -52,39 +62,54 @@ export class PasswordHasher {
 
   /**
    * What to store for a password: algorithm, parameters, salt and hash.
+   * @param like another stored hash, whose salt is used: both are then compared with a password at once
    * @throws SternaError `validation_error`, `service_unavailable` if too many are waiting
    */
-  async hash(password: string, by: HashParty = server): Promise<string> {
+  async hash(password: string, by: HashParty = server, like: string | null = null): Promise<string> {
     checkPassword(password)
-    return this.#hash(normal(password), by)
+    return this.#hash(normal(password), by, like === null ? randomBytes(saltBytes) : partsOf(like).salt)
   }
 
   /**
    * Whether the password matches the stored one. Without a stored one it never does, which takes just as long to find out.
-   * `isOutdated`: it was hashed with other parameters, so hash it again.
    * @throws SternaError `service_unavailable` if too many are waiting
    */
-  async verify(password: string, stored: string | null, by: HashParty = server): Promise<{ isRight: boolean; isOutdated: boolean }> {
-    const [algorithm, parameters = '', salt = '', hash = ''] = (stored ?? (await this.#decoyHash(by))).slice(1).split('$')
-    if (algorithm !== 'argon2id' && algorithm !== 'scrypt') throw new Error(`unknown password algorithm ${algorithm}`)
-    const found = await this.#inTurn(by, () =>
-      algorithms[algorithm].hash(normal(password), Buffer.from(salt, 'base64'), parametersIn(parameters)),
-    )
-    const isRight = timingSafeEqual(found, Buffer.from(hash, 'base64')) && stored !== null
-    return { isRight, isOutdated: algorithm !== this.#algorithm || parameters !== textOf(algorithms[algorithm].now) }
+  async verify(password: string, stored: string | null, by: HashParty = server): Promise<boolean> {
+    return (await this.matching(password, stored === null ? [] : [stored], by)).length > 0
+  }
+
+  /**
+   * Those of the stored hashes that the password matches. However many there are, or if there is none, it takes as long as one, unless their
+   * salts or parameters differ.
+   * @throws SternaError `service_unavailable` if too many are waiting
+   */
+  async matching(password: string, stored: string[], by: HashParty = server): Promise<string[]> {
+    const inputs = Map.groupBy(stored.length > 0 ? stored : [await this.#decoyHash(by)], (each) => each.slice(0, each.lastIndexOf('$')))
+    const matching: string[] = []
+    for (const alike of inputs.values()) {
+      const { algorithm, parameters, salt } = partsOf(alike[0] ?? '')
+      const found = await this.#inTurn(by, () => algorithms[algorithm].hash(normal(password), salt, parametersIn(parameters)))
+      matching.push(...alike.filter((each) => timingSafeEqual(found, partsOf(each).hash)))
+    }
+    return stored.length > 0 ? matching : []
+  }
+
+  /** Whether it was hashed with other parameters than today's, so it should be hashed again. */
+  isOutdated(stored: string): boolean {
+    const { algorithm, parameters } = partsOf(stored)
+    return algorithm !== this.#algorithm || parameters !== textOf(algorithms[algorithm].now)
   }
 
   #decoyHash(by: HashParty): Promise<string> {
-    this.#decoy ??= this.#hash(randomBytes(16).toString('hex'), by).catch((error: unknown) => {
+    this.#decoy ??= this.#hash(randomBytes(16).toString('hex'), by, randomBytes(saltBytes)).catch((error: unknown) => {
       this.#decoy = undefined
       throw error
     })
     return this.#decoy
   }
 
-  async #hash(password: string, by: HashParty): Promise<string> {
+  async #hash(password: string, by: HashParty, salt: Buffer): Promise<string> {
     const { hash, now } = algorithms[this.#algorithm]
-    const salt = randomBytes(saltBytes)
     const digest = await this.#inTurn(by, () => hash(password, salt, now))
     return `$${this.#algorithm}$${textOf(now)}$${salt.toString('base64')}$${digest.toString('base64')}`
   }

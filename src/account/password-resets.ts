@@ -2,9 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { minuteMs } from '../rate-limiter.ts'
-import { knownParty } from './hash-turns.ts'
 import type { Secrets } from './key-file.ts'
-import type { PasswordHasher } from './password-hash.ts'
 import type { StoredUser } from './user.ts'
 import type { Users } from './users.ts'
 
@@ -12,7 +10,6 @@ interface PasswordResetsServices {
   clock: Clock
   secrets: Pick<Secrets, 'deriveKey'>
   users: Users
-  passwords: PasswordHasher
 }
 
 /** How long a link works. */
@@ -55,9 +52,9 @@ export class PasswordResets {
    * @throws SternaError `not_found`, `validation_error`, `service_unavailable`
    */
   async use(token: string, password: string): Promise<StoredUser> {
-    const { users, passwords } = this.#services
+    const { users } = this.#services
     const user = this.userOf(token)
-    const hash = await passwords.hash(password, knownParty(user.id))
+    const hash = await users.hashFor(user, password)
     try {
       return await users.setPassword(user.id, hash, { shown: user.password })
     } catch (error) {

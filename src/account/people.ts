@@ -43,8 +43,8 @@ export async function openPeople(
   const secondFactors = new SecondFactors({ ...services, users }, settings.issuer)
   const devices = new KnownDevices(services)
   const login = new Login({ ...services, users, passwords, secondFactors, devices })
-  const setupLink = new SetupLink({ ...services, users, passwords })
-  const resets = new PasswordResets({ ...services, users, passwords })
+  const setupLink = new SetupLink({ ...services, users })
+  const resets = new PasswordResets({ ...services, users })
   const passkeys = new Passkeys({ ...services, users }, settings.baseUrl)
   for (const part of [users, sessions]) await part.load()
   return { users, sessions, login, passwords, secondFactors, setupLink, resets, passkeys, devices }

@@ -4,7 +4,6 @@ import { ConflictError, type Database, refusedAs } from '../store/database.ts'
 import type { Accounts } from './accounts.ts'
 import { digestOf } from './api-key-token.ts'
 import { randomToken } from './link-token.ts'
-import type { PasswordHasher } from './password-hash.ts'
 import type { StoredUser } from './user.ts'
 import type { Users } from './users.ts'
 
@@ -13,7 +12,6 @@ interface SetupServices {
   clock: Clock
   accounts: Accounts
   users: Users
-  passwords: PasswordHasher
 }
 
 /**
@@ -61,11 +59,11 @@ export class SetupLink {
    */
   async use(token: string, { email, password }: { email: string; password: string }): Promise<StoredUser> {
     this.check(token)
-    const { accounts, users, passwords } = this.#services
+    const { accounts, users } = this.#services
     const [account] = accounts.list()
     if (!account) throw new SternaError('invalid_state', 'There is no account yet. Create one with: sterna account create NAME')
     const { user } = users.newUser({ accountId: account.id, email, role: 'owner', operator: true })
-    const owner = { ...user, password: await passwords.hash(password), status: 'active' as const }
+    const owner = { ...user, password: await users.hashFor(user, password), status: 'active' as const }
     const use = { sql: 'delete from setup_link where digest = :digest', params: { digest: digestOf(token) }, expect: 1 }
     await refusedAs(users.add(owner, [use]), ConflictError, linkOver)
     return owner

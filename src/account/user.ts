@@ -7,7 +7,7 @@ export interface User {
   /** `usr_…` */
   id: string
   accountId: string
-  /** In lower case; unique in the installation. */
+  /** In lower case; unique in the account. */
   email: string
   role: Role
   /** Whether the user may also use the server-wide routes. */

@@ -57,16 +57,29 @@ export class Users {
     return this.#byId.get(id)
   }
 
-  /** @throws SternaError `not_found` */
+  /** @throws SternaError `not_found`, or `validation_error` if several accounts have a user with this email address */
   get(idOrEmail: string): StoredUser {
-    const user = this.#byId.get(idOrEmail) ?? this.findByEmail(idOrEmail)
+    const known = this.#byId.get(idOrEmail)
+    const [user = known, ...others] = known ? [] : this.withEmail(idOrEmail)
+    if (others.length > 0) throw severalUsers(idOrEmail)
     if (user) return user
     throw new SternaError('not_found', `There is no user "${idOrEmail}". "sterna user list" lists them.`)
   }
 
-  findByEmail(email: string): StoredUser | undefined {
+  /** Each account may have one. The last to have logged in comes first. */
+  withEmail(email: string): StoredUser[] {
     const wanted = userEmail(email)
-    return [...this.#byId.values()].find((user) => user.email === wanted)
+    const users = [...this.#byId.values()].filter((user) => user.email === wanted)
+    return users.toSorted((a, b) => (b.lastLoginAt ?? 0) - (a.lastLoginAt ?? 0) || (a.id < b.id ? -1 : 1))
+  }
+
+  /**
+   * A password of this user's, hashed. Users with one email address share a salt, so how long a login takes does not tell how many there are.
+   * @throws SternaError `validation_error`, `service_unavailable`
+   */
+  hashFor({ id, email }: Pick<User, 'id' | 'email'>, password: string): Promise<string> {
+    const like = this.withEmail(email).find((other) => other.id !== id && other.password !== null)?.password ?? null
+    return this.#services.passwords.hash(password, knownParty(id), like)
   }
 
   /**
@@ -116,7 +129,7 @@ export class Users {
    */
   async takeInvitation(token: string, password: string): Promise<StoredUser> {
     const user = this.get(this.invited(token).id)
-    const hash = await this.#services.passwords.hash(password, knownParty(user.id))
+    const hash = await this.hashFor(user, password)
     await this.#writeOr(invitationOver, takeInvitation(user.id, { digest: digestOf(token), hash, now: this.#services.clock.now() }))
     const invitation = { invitationDigest: null, invitationExpiresAt: null }
     const factor = { totpSecret: null, totpPending: null, hasSecondFactor: false }
@@ -217,7 +230,10 @@ export class Users {
 }
 
 const userExists = (cause: unknown): SternaError =>
-  new SternaError('user_exists', 'There is a user with this email address already.', { cause })
+  new SternaError('user_exists', 'This account has a user with this email address already.', { cause })
+
+const severalUsers = (email: string): SternaError =>
+  new SternaError('validation_error', `Several accounts have a user "${email}". Give the id instead; "sterna user list" shows it.`)
 
 const invitationOver = (): SternaError => new SternaError('not_found', 'This invitation was used or has expired. Ask for a new one.')
 

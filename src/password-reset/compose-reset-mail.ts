@@ -11,6 +11,8 @@ export interface ResetMail {
   link: string
   /** This server's public URL. */
   server: string
+  /** The account's name, if others have a user with this address too. */
+  account: string | null
   /** The address of the client that asked. */
   askedFrom: string
   /** When, epoch, ms. */
@@ -32,7 +34,8 @@ export function composeResetMail(mail: ResetMail): SystemMail {
   }
 }
 
-const greeting = ({ to, server }: ResetMail): string => `Somebody asked for a new password for ${to} at ${server}.`
+const greeting = ({ to, server, account }: ResetMail): string =>
+  `Somebody asked for a new password for ${to}${account === null ? '' : ` in the account "${account}"`} at ${server}.`
 
 const howLong = ({ minutes }: ResetMail): string =>
   `The link works once, for ${minutes} minutes. When you use it, all your sessions end. If you have a second factor, it stays.`

@@ -1,6 +1,8 @@
+import type { Accounts } from '../account/accounts.ts'
 import type { AuditLog } from '../account/audit-log.ts'
 import { resetLinkMs, type PasswordResets } from '../account/password-resets.ts'
 import { userEmail } from '../account/user-email.ts'
+import type { StoredUser } from '../account/user.ts'
 import type { Users } from '../account/users.ts'
 import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
@@ -13,7 +15,8 @@ import { composeResetMail } from './compose-reset-mail.ts'
 interface ResetRequestsServices {
   clock: Clock
   log: Log
-  users: Pick<Users, 'findByEmail'>
+  users: Pick<Users, 'withEmail'>
+  accounts: Pick<Accounts, 'accountFor'>
   resets: Pick<PasswordResets, 'tokenFor'>
   audit: Pick<AuditLog, 'statementFor'>
   systemMail: { send(...mail: Parameters<SystemMailer['send']>): Promise<unknown> }
@@ -37,6 +40,8 @@ interface ResetRequest {
 const hourMs = 60 * minuteMs
 /** So that nobody floods a mailbox, and nobody tries addresses in numbers. */
 const perHour = { ofEmail: 3, ofNetwork: 20 }
+/** Of one request, where many accounts have a user with this address. */
+const mostMails = 10
 
 /**
  * Sends links to users who have forgotten their password. A request is answered before anybody looks whether there is such a user, and what is
@@ -81,16 +86,25 @@ export class ResetRequests {
     await this.#work
   }
 
-  async #send({ email, address, requestId }: ResetRequest): Promise<void> {
-    const { audit, clock, resets, systemMail, users } = this.#services
-    const { baseUrl } = this.#settings
-    const user = users.findByEmail(email)
+  /** One mail for each account that has such a user. */
+  async #send(request: ResetRequest): Promise<void> {
+    const { accounts, users } = this.#services
     // Somebody who was invited has no password yet, and a link for that.
-    if (!user || user.password === null) return
+    const asking = users.withEmail(request.email).filter(({ password }) => password !== null)
+    for (const user of asking.slice(0, mostMails)) {
+      const account = asking.length > 1 ? (accounts.accountFor(user.accountId)?.name ?? null) : null
+      await this.#mail(user, account, request)
+    }
+  }
+
+  async #mail(user: StoredUser, account: string | null, { address, requestId }: ResetRequest): Promise<void> {
+    const { audit, clock, resets, systemMail } = this.#services
+    const { baseUrl } = this.#settings
     const mail = composeResetMail({
       to: user.email,
       link: `${baseUrl}/reset/${resets.tokenFor(user)}`,
       server: baseUrl,
+      account,
       askedFrom: address,
       askedAt: clock.now(),
       minutes: resetLinkMs / minuteMs,

@@ -199,10 +199,10 @@ async function startNotices(
   stops.push(() => notices.stop())
 }
 
-function startResetRequests({ config, clock, log, people, audit }: Core, systemMail: SystemMailer, stops: Stop[]): ResetRequests {
+function startResetRequests({ config, clock, log, accounts, people, audit }: Core, systemMail: SystemMailer, stops: Stop[]): ResetRequests {
   const { users, resets } = people
   const settings = { baseUrl: config.baseUrl, canMail: config.mode !== 'sandbox' }
-  const requests = new ResetRequests({ clock, log, users, resets, audit, systemMail }, settings)
+  const requests = new ResetRequests({ clock, log, accounts, users, resets, audit, systemMail }, settings)
   stops.push(() => requests.idle())
   return requests
 }

@@ -76,7 +76,7 @@ export function sessions({ relay, next, document }: MakerServices): Makers {
   return {
     '/session': async () => (await logIn(await add())).fitting,
     'POST /session': async () => {
-      const user = users.findByEmail(shown.email) ? await add() : await add(shown.email)
+      const user = users.withEmail(shown.email).length > 0 ? await add() : await add(shown.email)
       return { own: { email: user.email, password: shown.password } }
     },
     '/session/all/{id}': async () => {

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { knownParty } from '../../account/hash-turns.ts'
 import type { People } from '../../account/people.ts'
 import type { ResetRequests } from '../../password-reset/reset-requests.ts'
 import { smallBodyLimit } from '../json-body.ts'
@@ -72,7 +71,7 @@ const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] =>
       entry.checkOrigin(ctx)
       const { session, user } = entry.current(ctx)
       const shown = await people.login.confirm(session, body.password)
-      const hash = await people.passwords.hash(body.new_password, knownParty(user.id))
+      const hash = await people.users.hashFor(user, body.new_password)
       const changed = await people.users.setPassword(user.id, hash, { shown })
       await people.sessions.endAll(user.id)
       // Others may know the secret of this one too.

@@ -48,6 +48,10 @@ const credentials = z.object({
   email: z.string().max(320),
   password: z.string().max(1000),
   code: z.string().max(100).optional().describe('From the authenticator app, or a recovery code; required with a second factor.'),
+  account_id: z
+    .string()
+    .optional()
+    .describe('If several accounts have a user with this address and password: which one. Without it, the last to have logged in.'),
 })
 const tokenWish = z.object({
   sandbox: z.boolean().default(false).describe('For the sandbox instead of live data. Such a token changes nothing live.'),
@@ -73,7 +77,10 @@ export const sessionOperations = (services: SessionServices): Operation[] => [
       return logIn(
         ctx,
         'session.create',
-        services.login.verify(body, { address: ctx.state.clientAddress, device: services.entry.deviceOf(ctx) }),
+        services.login.verify(
+          { ...body, accountId: body.account_id },
+          { address: ctx.state.clientAddress, device: services.entry.deviceOf(ctx) },
+        ),
         services,
       )
     },

@@ -179,7 +179,9 @@ test('whoever guesses a password shuts its user out neither of the session nor o
     api.request('POST', '/session', { headers: { cookie }, body: { email, password: given } })
   expect((await known(password)).status).toBe(200)
   const other = await api.addUser()
-  expect((await api.request('POST', '/session', { headers: { cookie: device }, body: other })).status).toBe(429)
+  expect(
+    (await api.request('POST', '/session', { headers: { cookie: device }, body: { email: other.email, password: other.password } })).status,
+  ).toBe(429)
   expect((await known(password, `${device}x`)).status).toBe(429)
   for (let guesses = 0; guesses < 20; guesses++) expect((await known('wrong password')).status).toBe(401)
   expect((await known(password)).status).toBe(429)
@@ -250,7 +252,8 @@ test('a hash of former times is renewed at the next login', async () => {
   await api.people.users.renewHash(id, await new PasswordHasher('scrypt').hash('correct horse'), { shown })
   expect((await api.login(email, 'correct horse')).status).toBe(200)
   const stored = api.people.users.get(id).password ?? ''
-  expect(await new PasswordHasher().verify('correct horse', stored)).toEqual({ isRight: true, isOutdated: false })
+  expect(await new PasswordHasher().verify('correct horse', stored)).toBe(true)
+  expect(new PasswordHasher().isOutdated(stored)).toBe(false)
   await api.people.users.load()
   expect((await api.login(email, 'correct horse')).status).toBe(200)
 })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { permissions, roles } from '../../../src/account/permission.ts'
-import { startPeopleApi } from '../../support/people-api.ts'
+import type { ApiAnswer } from '../../support/api-server.ts'
+import { startPeopleApi, type PeopleApi } from '../../support/people-api.ts'
 
 const dataOf = (answer: { body: Record<string, unknown> }) => answer.body['data'] as Record<string, unknown>[]
 
@@ -144,4 +145,74 @@ test('admins decide neither about owners nor about operators, and nobody about a
     status: 422,
     body: { errors: [{ field: 'email' }] },
   })
+})
+
+/** The owner of an account, somebody with a user in another, and the user that the owner makes with the address of that one. */
+async function inviteKnownAddress(api: PeopleApi) {
+  const token = await api.tokenOf({ role: 'owner' })
+  const bob = await api.addUser({ account: 'other', email: 'bob@shared.example' })
+  const invite = (email: string) => api.request('POST', '/api/users', { token, body: { email, role: 'member' } })
+  const take = async (invited: ApiAnswer, password: string) =>
+    fetch(api.url + new URL(String(invited.body['invitation_url'])).pathname, { method: 'POST', body: new URLSearchParams({ password }) })
+  return { bob, invite, take }
+}
+
+const accountOf = ({ body }: ApiAnswer) => (body['user'] as { account_id: string } | undefined)?.account_id
+
+test('an invitation tells nothing of the users of other accounts, and makes nobody one of them', async () => {
+  const api = await startPeopleApi()
+  const { bob, invite, take } = await inviteKnownAddress(api)
+  const answers = [await invite('BOB@shared.example'), await invite('nobody@shared.example')]
+  const shown = answers.map(({ status, body }) => [status, Object.entries(body).map(([name, value]) => [name, typeof value])])
+  expect(shown[0]).toEqual(shown[1])
+  expect(shown[0]?.[0]).toBe(201)
+  const [known] = answers
+  expect((await invite(bob.email)).body['name']).toBe('user_exists')
+  // The link makes a user of the account that invites.
+  expect((await take(known!, 'of the inviter')).status).toBe(200)
+  const inviting = accountOf(await api.login(bob.email, 'of the inviter'))
+  expect(inviting).not.toBe(bob.accountId)
+  expect(accountOf(await api.login(bob.email, bob.password))).toBe(bob.accountId)
+  expect((await api.login(bob.email, 'of nobody at all')).status).toBe(401)
+  // One hash is computed for both, so how long it takes tells nothing either.
+  const salts = api.people.users.withEmail(bob.email).map(({ password }) => password?.split('$')[3])
+  expect([salts.length, new Set(salts).size]).toEqual([2, 1])
+  expect(() => api.people.users.get(bob.email)).toThrow(/Several accounts have a user/)
+})
+
+test('who has the same password in two accounts logs in to the last used, or says which', async () => {
+  const api = await startPeopleApi()
+  const { bob, invite, take } = await inviteKnownAddress(api)
+  const invited = await invite(bob.email)
+  expect((await take(invited, bob.password)).status).toBe(200)
+  const inviting = String(invited.body['account_id'])
+  api.clock.advance(1000)
+  const logIn = async (accountId?: string) =>
+    accountOf(await api.request('POST', '/session', { body: { email: bob.email, password: bob.password, account_id: accountId } }))
+  expect(await logIn(bob.accountId)).toBe(bob.accountId)
+  expect(await logIn()).toBe(bob.accountId)
+  api.clock.advance(1000)
+  expect([await logIn(inviting), await logIn()]).toEqual([inviting, inviting])
+  expect(await logIn('acc_none')).toBeUndefined()
+  // Whoever forgot it gets a link for each, which says for which account.
+  await api.request('POST', '/session/password/reset', { body: { email: bob.email } })
+  const mails = (await api.mails()).map(({ to, parts }) => [to, /in the account "(\w+)"/.exec(String(parts[0]?.bytes))?.[1]])
+  expect(mails.toSorted()).toEqual([
+    [bob.email, 'acme'],
+    [bob.email, 'other'],
+  ])
+})
+
+test('a device that is known to one account guesses no more about the user of another than a stranger', async () => {
+  const api = await startPeopleApi()
+  const { bob, invite, take } = await inviteKnownAddress(api)
+  await take(await invite(bob.email), 'of the inviter')
+  const login = await api.login(bob.email, 'of the inviter')
+  const cookie = /__Host-sterna_device=[^;]+/.exec(login.headers.get('set-cookie') ?? '')?.[0] ?? ''
+  const known = (password: string) => api.request('POST', '/session', { headers: { cookie }, body: { email: bob.email, password } })
+  for (let guesses = 0; guesses < 19; guesses++) expect((await known('wrong password')).status).toBe(401)
+  for (let guesses = 0; guesses < 20; guesses++) await api.login(bob.email, 'wrong password')
+  // The last guess of the device is for its own user.
+  expect((await known(bob.password)).status).toBe(401)
+  expect((await known('of the inviter')).status).toBe(429)
 })

@@ -68,6 +68,9 @@ test('an open SMTP session ends with the token it was begun with', async () => {
 
 test('the set-up link is printed anew at each start until somebody has used it', async () => {
   const relay = await start()
+  const { accounts, apiKeys } = relay.relay.services
+  // The log of a server with a live key gets no link.
+  for (const { id } of accounts.list().flatMap((account) => apiKeys.list(account.id))) await apiKeys.revoke(id)
   const linkIn = (text: string) => /https?:\/\/[^/]+(\/setup\/[\w-]+)/.exec(text)?.[1] ?? ''
   const first = linkIn((await welcome(relay.relay.services, '0.0.0')).stdout)
   await relay.restart()

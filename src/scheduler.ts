@@ -1,4 +1,5 @@
-import { schedule } from 'node-cron'
+import { schedule, type TaskOptions } from 'node-cron'
+import { messageOf } from './errors.ts'
 import type { Log } from './log.ts'
 
 /** A repeated job. It decides by itself what is due, so an extra or a missed run does no harm. */
@@ -32,7 +33,8 @@ export function startScheduler(jobs: Job[], log: Log): Scheduler {
     await job.run().catch((error: unknown) => failed(job.name, error))
     running.delete(job)
   }
-  const startTasks = () => jobs.map((job) => schedule(job.cron, () => runOnce(job), { name: job.name, timezone: 'UTC' }))
+  const logger = cronLogger(log)
+  const startTasks = () => jobs.map((job) => schedule(job.cron, () => runOnce(job), { name: job.name, timezone: 'UTC', logger }))
   const endTasks = async (): Promise<void> => void (await Promise.all(tasks.map((task) => task.destroy())))
   let tasks = startTasks()
   return {
@@ -45,5 +47,16 @@ export function startScheduler(jobs: Job[], log: Log): Scheduler {
       isStopped = true
       await endTasks()
     },
+  }
+}
+
+/** node-cron writes to the console by itself, for example when the machine was too busy to start a job in time. */
+function cronLogger(log: Log): NonNullable<TaskOptions['logger']> {
+  const words = (said: string | Error): object => ({ problem: messageOf(said) })
+  return {
+    debug: (said) => log.debug(words(said), 'the scheduler says something'),
+    info: (said) => log.info(words(said), 'the scheduler says something'),
+    warn: (said) => log.warn(words(said), 'the scheduler missed a run, or put it off'),
+    error: (said, error) => log.error(words(error ?? said), 'the scheduler failed'),
   }
 }

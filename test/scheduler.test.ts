@@ -35,3 +35,17 @@ test('a run never overlaps the next, and a failed run does not stop the next', a
   expect(ends).toHaveLength(2)
   await scheduler.stop()
 })
+
+test('what node-cron says of a missed run goes into the log, not to the console', async () => {
+  const written = (['log', 'warn', 'error', 'info', 'debug'] as const).map((name) => vi.spyOn(console, name))
+  const lines: string[] = []
+  const log = { ...silentLog, warn: (_: object, message: string) => void lines.push(message) }
+  const scheduler = startScheduler([{ name: 'job', cron: '* * * * *', run: async () => {} }], log)
+  await vi.advanceTimersByTimeAsync(minute)
+  // As on a machine that was too busy to begin in time.
+  vi.setSystemTime(Date.now() + 5 * minute)
+  await vi.advanceTimersByTimeAsync(2 * minute)
+  await scheduler.stop()
+  expect(lines).toContain('the scheduler missed a run, or put it off')
+  for (const each of written) expect(each).not.toHaveBeenCalled()
+})

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { faultsOf } from './copy-faults.ts'
@@ -49,18 +49,22 @@ async function toldOrOver(stage: Stage, what: string, isMet: (faults: string[]) 
 
 const isTold = (stage: Stage): Promise<void> => toldOrOver(stage, 'told', (faults) => faults.includes('copy'))
 
+/** Everything that has been acknowledged by now can soon be restored. */
 async function requireCopy(stage: Stage): Promise<void> {
-  const { directory, server, ledger, problems } = stage
+  const { directory, server, problems } = stage
+  const acknowledged = [...stage.ledger.acknowledged]
+  const places = mkdtempSync(join(dirname(directory), 'restored-'))
   let words = ''
   for (let number = 0; number < restores; number++) {
-    const elsewhere = await server.on(`${directory}-restored-${number}`, { LD_PRELOAD: '' })
+    const place = join(places, String(number))
+    const elsewhere = await server.on(place, { LD_PRELOAD: '' })
     const { stdout, stderr } = await elsewhere.tryCommand('restore', targetOf(stage), '--copy', '--key', join(directory, 'secret.key'))
     if (stdout.trim() === '') words = stderr.trim()
     else {
-      const found = new Set(thingsIn(`${directory}-restored-${number}`))
-      const missing = [...ledger.acknowledged].filter((id) => !found.has(id)).length
+      const found = new Set(thingsIn(place))
+      const missing = acknowledged.filter((id) => !found.has(id)).length
       if (missing === 0) return
-      words = `it lacks ${missing} of ${ledger.acknowledged.size}`
+      words = `it lacks ${missing} of ${acknowledged.length}`
     }
     await pause(1_000)
   }

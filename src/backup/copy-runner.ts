@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { messageOf } from '../errors.ts'
 import { pieceBytes } from '../store/log-piece.ts'
-import { chainOf, spoolFiles, type SecuredPosition } from '../store/log-spool.ts'
+import { removeCopy } from '../store/mark-copy.ts'
+import { beginningOf, chainOf, spoolFiles, type SecuredPosition } from '../store/log-spool.ts'
 import { CopyClaim } from './copy-claim.ts'
 import { generationPrefix, newGeneration, segmentFile, snapshotFile } from './copy-name.ts'
 import { isUnbroken, listCopies, pruneCopies } from './kept-copies.ts'
@@ -91,7 +92,7 @@ export class CopyRunner {
     this.#source = new LogSource(settings.dataDir, settings.database)
     this.#claim = new CopyClaim(services.target, settings, () => services.now())
     this.#currentAt = services.now()
-    rmSync(this.#snapshotPath, { force: true })
+    removeCopy(this.#snapshotPath)
   }
 
   /** Whether the whole database is being stored. */
@@ -150,31 +151,26 @@ export class CopyRunner {
     if (before !== null) this.#requireChain(before)
     const name = chainOf(this.#settings.dataDir)
     if (name === null) return null
+    const { target, secured } = this.#services
     const prefix = generationPrefix(this.#settings.origin, name)
-    const stored = await listCopies(this.#services.target, prefix)
+    const stored = await listCopies(target, prefix)
     const [segment, snapshot] = [stored.segments.at(-1), stored.snapshots.at(-1)]
     const isWhole = isUnbroken(stored) && (before === null || lacksNothing(before, segment, snapshot))
     if (!isWhole && before !== null) throw new ChainBroken('the target lacks what was stored there')
     const found = { name, last: (segment ?? snapshot)?.name ?? null, snapshotAt: snapshot?.at ?? 0 }
     // A snapshot that is being stored belongs to it.
-    const position = segment ?? before?.position ?? (snapshot === undefined ? null : this.#beginning())
+    const position = segment ?? before?.position ?? (snapshot === undefined ? null : beginningOf(this.#settings.dataDir))
     if (!isWhole || position === null) return null
-    if (found.last === null) await this.#services.target.prepare(prefix)
-    this.#services.secured.set(position.salts, position.to)
+    if (found.last === null) await target.prepare(prefix)
+    secured.set(position.salts, position.to)
     return Object.assign(before ?? {}, { ...found, position, number: segment?.number ?? 0 })
-  }
-
-  /** Where the chain began, as long as nothing that followed has been dropped. */
-  #beginning(): LogPosition | null {
-    const [first] = spoolFiles(this.#settings.dataDir)
-    return first === undefined || first.from !== first.to ? null : { salts: first.salts, to: first.to, checksum: null }
   }
 
   async #begin(): Promise<Generation> {
     const name = newGeneration(this.#services.now(), randomBytes(2).toString('hex'))
     await this.#services.target.prepare(generationPrefix(this.#settings.origin, name))
     await this.#services.begin(name)
-    const position = this.#beginning()
+    const position = beginningOf(this.#settings.dataDir)
     if (position === null || chainOf(this.#settings.dataDir) !== name) throw new Error('the store has not begun a chain')
     this.#isBroken = false
     this.#tell(`generation ${name} of the copy begins`)
@@ -260,7 +256,7 @@ export class CopyRunner {
         },
       )
       .finally(() => {
-        rmSync(this.#snapshotPath, { force: true })
+        removeCopy(this.#snapshotPath)
         this.#snapshot = null
       })
   }
@@ -269,7 +265,7 @@ export class CopyRunner {
     const { target, snapshot, now } = this.#services
     const { origin, recipients } = this.#settings
     const number = generation.number + 1
-    rmSync(this.#snapshotPath, { force: true })
+    removeCopy(this.#snapshotPath)
     await snapshot(this.#snapshotPath)
     const covered = new Promise<number>((resolve) => this.#waiting.push(resolve))
     const until = await covered

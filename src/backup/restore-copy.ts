@@ -94,7 +94,8 @@ async function fetchSnapshot(target: Target, name: string, file: string, identit
     await pipeline(content, createWriteStream(file, { flags: 'wx', mode: 0o600 }))
   } catch (error) {
     if (error instanceof SternaError) throw error
-    throw new SternaError('invalid_state', `${name} cannot be restored: ${messageOf(error)}. Use an earlier time or a backup.`)
+    const message = `${name} cannot be restored: ${messageOf(error)}. Use an earlier time or a backup.`
+    throw new SternaError('invalid_state', message, { cause: error })
   }
 }
 

@@ -9,6 +9,7 @@ import { isS3, openTarget } from '../backup/open-target.ts'
 import type { Config } from '../config/settings.ts'
 import { flushDirectoryLater } from '../durable-file.ts'
 import { messageOf, SternaError } from '../errors.ts'
+import { removeCopy } from '../store/mark-copy.ts'
 import { argument, flagOption, listObject, table, type Command, type CommandInput, type CommandOutput } from './command.ts'
 import type { CommandServices } from './command-services.ts'
 
@@ -35,7 +36,7 @@ async function makeFile(path: string): Promise<void> {
 async function fill(file: string, write: (part: string) => Promise<unknown>): Promise<void> {
   const part = `${file}.part`
   // Left by a backup to the same name that was killed.
-  for (const left of [part, `${part}-journal`]) await rm(left, { force: true })
+  removeCopy(part)
   try {
     await makeFile(part)
     await write(part)
@@ -43,7 +44,7 @@ async function fill(file: string, write: (part: string) => Promise<unknown>): Pr
     await rename(part, file)
     await flushDirectoryLater(dirname(file))
   } finally {
-    await rm(part, { force: true })
+    removeCopy(part)
   }
 }
 

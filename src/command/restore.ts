@@ -13,12 +13,14 @@ import { messageOf, SternaError } from '../errors.ts'
 import { isoTime, parseIsoTime } from '../iso-time.ts'
 import { silentLog } from '../log.ts'
 import { commitTo, databaseFile, findDatabase, newRestoredName } from '../store/data-directory.ts'
+import { StorageFullError } from '../store/database.ts'
 import { holdDirectory, requireIdle } from '../store/hold-directory.ts'
 import { requireWhole } from '../store/sqlite-connection.ts'
 import { isTarget, keyFileBeside } from './backup-commands.ts'
 import { argument, flagOption, textOption, usageFault, type CommandInput, type CommandOutput } from './command.ts'
 import { holdRestored, noteCopied, restoredHold, type RestoredHold } from '../queue/restored-hold.ts'
 import { openCommandServices } from './open-command-services.ts'
+import { isFull, noRoom, requireRoom } from './restore-room.ts'
 
 /** The directory in which a backup is checked. */
 const stagingName = 'restoring'
@@ -46,6 +48,7 @@ export async function restoreBackup(input: CommandInput, config: Config): Promis
       rmSync(staging, { recursive: true, force: true })
       mkdirSync(staging, { mode: 0o700 })
       const { file, keyFile: found } = await source(join(staging, 'fetched.db'))
+      requireRoom(dataDir, [file, `${file}-wal`])
       const keyFile = currentIfEnough(found, config)
       if (!flagOption(input, 'force')) requireSameKey(keyFile, config)
       const { accounts, held: hold } = await prepare(file, {
@@ -63,6 +66,8 @@ export async function restoreBackup(input: CommandInput, config: Config): Promis
         json: { object: 'restore', database: target, accounts, held_recipients: hold.recipients, previous_database: before },
         stderr: `Restored. Accounts: ${accounts}.${kept} ${toldHold(hold)} Start with: sterna serve\n`,
       }
+    } catch (error) {
+      throw isFull(error) ? noRoom(dataDir, staging) : error
     } finally {
       rmSync(staging, { recursive: true, force: true })
     }
@@ -203,7 +208,7 @@ function copyPrivately(from: string, to: string): void {
 /** Moves a database that nobody has open into a directory of its own, and flushes it. */
 function moveIn(database: string, dataDir: string): string {
   // It was closed while the disk was full, so part of the data is still in there.
-  if (existsSync(`${database}-wal`)) throw new SternaError('invalid_state', `There is not enough space in ${dataDir} for the backup.`)
+  if (existsSync(`${database}-wal`)) throw new StorageFullError()
   const directory = join(dataDir, newRestoredName(dataDir))
   const target = join(directory, basename(database))
   mkdirSync(directory, { mode: 0o700 })

@@ -31,7 +31,7 @@ const isDeserted = 'not exists (select 1 from recipient r where r.message_id = m
 
 /**
  * Removes data that is past its retention, in limited pieces. Ids begin with their time, so old rows are found by their key. The newest
- * event stays, because readers' cursors depend on it.
+ * event stays, but for what it says: readers' cursors depend on its place.
  */
 export class Retention {
   readonly #db: Pick<Database, 'read' | 'write'>
@@ -64,6 +64,7 @@ export class Retention {
       () => this.#recipients.run(db, recipients(db, eventCutoff), now),
       () => this.#notices.run(db, notices(db, eventCutoff), now),
       () => this.#messages.run(db, messages(db, eventCutoff), now),
+      () => db.write([emptyNewestEvent(eventCutoff)], { patient: true }),
       ...batches.map((batch) => () => removeInPieces(db, batch)),
     ])
   }
@@ -187,6 +188,13 @@ const removeEvents = (cutoff: number): Statement[] => [
     params: { before: idFloor('evt', cutoff) },
   },
 ]
+
+/** It keeps its place and its time, but names nobody: the log of an idle server would tell of its last recipient for ever. */
+const emptyNewestEvent = (cutoff: number): Statement => ({
+  sql: `update event set account_id = '', message_id = '', recipient_id = null, data = '{}'
+         where seq = (select max(seq) from event) and id < :before and data <> '{}'`,
+  params: { before: idFloor('evt', cutoff) },
+})
 
 function removeWebhookDeliveries(cutoff: number): Statement[] {
   const params = { before: idFloor('whd', cutoff) }

@@ -3,6 +3,7 @@ import type { DnsResolver } from '../dns/dns-resolver.ts'
 import { SternaError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Resolver } from '../resolver.ts'
+import { ClosedError } from '../store/database.ts'
 import { authoritativeResolvers, firstToAnswer } from './authoritative-resolver.ts'
 import { checkRecords, type Finding } from './check-records.ts'
 import type { Domain } from './domain.ts'
@@ -92,8 +93,8 @@ export class DomainChecks {
   }
 
   #failed(domainId: string, error: unknown, log: Log): void {
-    // A domain may be removed during its check.
-    if (error instanceof SternaError && error.code === 'not_found') return
+    // A domain may be removed during its check, and the server may stop.
+    if ((error instanceof SternaError && error.code === 'not_found') || error instanceof ClosedError) return
     log.error({ domainId, error }, 'a domain could not be checked')
   }
 

@@ -96,6 +96,14 @@ export class ConflictError extends Error {
   }
 }
 
+/** The database was closed: the server stops, and the next start goes on. */
+export class ClosedError extends Error {
+  constructor() {
+    super('the store is closed')
+    this.name = 'ClosedError'
+  }
+}
+
 /** A row with the same unique key exists already. */
 export class UniqueError extends Error {
   constructor(message: string) {

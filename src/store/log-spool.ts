@@ -56,6 +56,12 @@ export function chainOf(dataDir: string): string | null {
   }
 }
 
+/** Where the chain began, as long as what followed is all there; null if it is not. */
+export function beginningOf(dataDir: string): { salts: string; to: number; checksum: null } | null {
+  const [first] = spoolFiles(dataDir)
+  return first === undefined || first.from !== first.to ? null : { salts: first.salts, to: first.to, checksum: null }
+}
+
 /** Ends the chain: the copy must start again, from the whole database. */
 export function breakChain(dataDir: string): void {
   rmSync(spoolDirectory(dataDir), { recursive: true, force: true })

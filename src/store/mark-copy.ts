@@ -1,4 +1,10 @@
+import { rmSync } from 'node:fs'
 import { open } from './sqlite-connection.ts'
+
+/** Removes a copy that is not needed, or not whole, and the journal that SQLite leaves beside it where it fails. */
+export function removeCopy(file: string): void {
+  for (const left of [file, `${file}-journal`]) rmSync(left, { force: true })
+}
 
 /**
  * Notes in a copy of the database that it is one, and when it was made: whoever opens it then holds the mail that is queued in it,

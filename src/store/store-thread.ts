@@ -3,6 +3,7 @@ import { SternaError } from '../errors.ts'
 import { startThread } from '../program.ts'
 import {
   BusyError,
+  ClosedError,
   ConflictError,
   DamagedError,
   StorageFullError,
@@ -159,7 +160,7 @@ export class StoreThread {
 
   /** A thread that ends unasked has failed, with or without an error. */
   #lost(error: Error): void {
-    if (this.#isClosing) return this.#end(new Error('the store is closed'))
+    if (this.#isClosing) return this.#end(new ClosedError())
     if (!this.#isOpen) return this.#end(error)
     if (this.#role === 'writer') return this.#die(error)
     if (!this.#ended) this.#hear.onReaderLost?.(error)

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { flushDirectory, flushFile } from '../durable-file.ts'
 import { SternaError } from '../errors.ts'
 import { freeIn, megabytes } from './disk-space.ts'
-import { markCopy } from './mark-copy.ts'
+import { markCopy, removeCopy } from './mark-copy.ts'
 import { privateFile, type Connection } from './sqlite-connection.ts'
 
 /** A change of the schema that a start is about to make. */
@@ -47,13 +47,17 @@ export async function backUpBefore({ backup, size }: Upgrade, connection: Connec
   const free = freeIn(directory)
   if (free < size + spare) throw noRoom(backup, { needed: size + spare, free })
   const part = `${backup}.part`
-  for (const left of [part, `${part}-journal`]) rmSync(left, { force: true })
-  const copiedAt = Date.now()
-  await connection.backup(privateFile(part), { progress: () => pagesAtOnce })
-  markCopy(part, copiedAt)
-  flushFile(part)
-  renameSync(part, backup)
-  flushDirectory(directory)
+  removeCopy(part)
+  try {
+    const copiedAt = Date.now()
+    await connection.backup(privateFile(part), { progress: () => pagesAtOnce })
+    markCopy(part, copiedAt)
+    flushFile(part)
+    renameSync(part, backup)
+    flushDirectory(directory)
+  } finally {
+    removeCopy(part)
+  }
 }
 
 /** Removes the backups of upgrades that were made before a time, epoch ms. */

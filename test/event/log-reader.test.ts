@@ -3,6 +3,8 @@ import { recordEvent } from '../../src/event/event-log.ts'
 import { LogReader, type LogStep } from '../../src/event/log-reader.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Database, Statement } from '../../src/store/database.ts'
+import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { testDirectory } from '../support/temporary-directory.ts'
 import { testDatabase } from '../support/test-database.ts'
 
 const about = { accountId: 'acc_1', messageId: 'em_1', recipientId: 'rcp_1', to: 'ann@example.com', subject: 'Hello', sandbox: false }
@@ -101,4 +103,25 @@ test('neither reads nor wakes for events that concern nobody', async () => {
   reader.wake()
   await expect.poll(() => placesIn(db)).toEqual([5])
   expect(ends).toHaveLength(2)
+})
+
+test('a reader that keeps up while the server stops logs no error', async () => {
+  const db = await openDatabase({ directory: testDirectory() })
+  await write(db, 20)
+  const errors: unknown[] = []
+  const log = { ...silentLog, error: (fields: object) => void errors.push(fields) }
+  let closing: Promise<void> | undefined
+  const reader = new LogReader(
+    { db, log },
+    reading({
+      async take(step) {
+        if (step.from > 0) closing ??= db.close()
+        return { statements: rowsOf(step) }
+      },
+    }),
+  )
+  await reader.keepUp()
+  expect(closing).toBeDefined()
+  await closing
+  expect(errors).toEqual([])
 })

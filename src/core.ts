@@ -10,6 +10,7 @@ import type { Clock } from './clock.ts'
 import type { Config } from './config/settings.ts'
 import { signatureLifetimeMs } from './delivery/dkim-sign.ts'
 import { dnsResolver, type DnsResolver } from './dns/dns-resolver.ts'
+import { LargeWorker } from './http/large-worker.ts'
 import { Health } from './health.ts'
 import type { Log } from './log.ts'
 import { MetricsPage } from './metrics/metrics-page.ts'
@@ -69,6 +70,7 @@ export interface Core extends Opened {
   audit: AuditLog
   sendingDomains: SendingDomains
   templates: TemplateList
+  largeWorker: LargeWorker
   suppressionPolicies: SuppressionPolicies
   quotas: MailQuotas
   erasedAddress: ErasedAddress
@@ -136,7 +138,8 @@ export async function loadCore(opened: Opened): Promise<Core> {
   const suppressionPolicies = new SuppressionPolicies(db, config.suppression)
   for (const part of [accounts, apiKeys, sendingDomains, suppressionPolicies, quotas]) await part.load()
   const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly, baseUrl: config.baseUrl })
-  const templates = new TemplateList({ db, clock })
+  const largeWorker = new LargeWorker(log)
+  const templates = new TemplateList({ db, clock, work: largeWorker.templateWork })
   const erasedAddress = erasedAddressBy(...secrets.generations.map((deriveKey) => deriveKey('erased address')))
   const idempotencyKeys = new IdempotencyKeys({ db, clock, secrets })
   const loaded = {
@@ -148,6 +151,7 @@ export async function loadCore(opened: Opened): Promise<Core> {
     audit,
     sendingDomains,
     templates,
+    largeWorker,
     suppressionPolicies,
     quotas,
     erasedAddress,

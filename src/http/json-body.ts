@@ -17,12 +17,22 @@ export const smallBodyLimit = 16 * 1024
  * still be anything: pass it to `validate`.
  * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
  */
-export async function jsonBody(ctx: ApiContext, { optional = false, limit = standardBodyLimit } = {}): Promise<unknown> {
-  if (!optional) return parseJson(await jsonBytes(ctx, { limit }))
+export async function jsonBody(
+  ctx: ApiContext,
+  { optional = false, limit = standardBodyLimit, parse = parseJson }: JsonBodyOptions = {},
+): Promise<unknown> {
+  if (!optional) return parse(await jsonBytes(ctx, { limit }))
   const body = await readBody(ctx.req, { limit })
   if (body.length === 0) return undefined
   checkMediaType(ctx.req)
-  return parseJson(body)
+  return parse(body)
+}
+
+interface JsonBodyOptions {
+  optional?: boolean
+  limit?: number
+  /** Where it is parsed; default: here, as `parseJson` does. */
+  parse?: (body: Buffer) => unknown
 }
 
 interface BodyBounds {

@@ -4,11 +4,12 @@ import type { Right } from '../account/permission.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { IdempotencyKeys } from '../submission/idempotency-keys.ts'
 import { requireLive, requirePermission, requireSandbox, type ApiContext, type ApiRouter } from './api-state.ts'
-import type { BodyRoom } from './body-room.ts'
+import { smallBody, type BodyRoom } from './body-room.ts'
 import { changedFields } from './changed-fields.ts'
 import { csvText, type Table } from './csv.ts'
 import { idempotencyOf, markReplayed } from './idempotency-key.ts'
-import { jsonBody } from './json-body.ts'
+import { jsonBody, parseJson } from './json-body.ts'
+import type { LargeWorker } from './large-worker.ts'
 import { mistypedMembers } from './mistyped.ts'
 import { readQuery, type QueryShape } from './query.ts'
 import { validate } from './validate.ts'
@@ -136,6 +137,7 @@ export interface OperationServices {
   audit: Pick<AuditLog, 'record'>
   idempotencyKeys: Pick<IdempotencyKeys, 'answerOnce'>
   bodyRoom: BodyRoom
+  largeWorker: Pick<LargeWorker, 'run'>
 }
 
 /** Adds the routes of an endpoint. */
@@ -169,7 +171,7 @@ async function answerTo(
   ctx: ApiContext,
   { query, services }: { query: Record<string, unknown>; services: OperationServices },
 ): Promise<void> {
-  const { given, body, fields } = await bodyOf(declared, ctx)
+  const { given, body, fields } = await bodyOf(declared, ctx, services)
   const carryOut = async (): Promise<unknown> => {
     const answer = await declared.handle(ctx, { query: query as never, body: body as never })
     // The change stands, and whoever made it learns so only when it is on record.
@@ -222,10 +224,15 @@ function changeOf({ id: operation }: Operation, ctx: ApiContext, { result, field
   return { accountId: submitter.accountId, actor: submitter.actor, operation, objectId, fields, address: clientAddress, requestId }
 }
 
-async function bodyOf({ body }: Operation, ctx: ApiContext): Promise<{ given: unknown; body: unknown; fields: string[] }> {
+async function bodyOf(
+  { body }: Operation,
+  ctx: ApiContext,
+  { largeWorker }: OperationServices,
+): Promise<{ given: unknown; body: unknown; fields: string[] }> {
   if (!body || body.raw) return { given: undefined, body: undefined, fields: [] }
   const { optional = false, limit } = body
-  const sent = await jsonBody(ctx, { optional, ...(limit === undefined ? {} : { limit }) })
+  const parse = (bytes: Buffer): unknown => (bytes.length <= smallBody ? parseJson(bytes) : largeWorker.run('parseJson', bytes))
+  const sent = await jsonBody(ctx, { optional, parse, ...(limit === undefined ? {} : { limit }) })
   // A missing body is the same as `{}`; null is not.
   const given = sent === undefined ? {} : sent
   return { given, body: validate(body.schema, given, mistypedMembers(body.schema, given)), fields: changedFields(body.schema, given) }

@@ -36,6 +36,7 @@ export function openHttp(services: Services, tools: ListenerTools, stops: Stop[]
     audit,
     idempotencyKeys: core.idempotencyKeys,
     bodyRoom: api.bodyRoom,
+    largeWorker: core.largeWorker,
     trustedProxies,
     baseUrl,
     sessions: people.sessions,

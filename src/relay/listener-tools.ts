@@ -28,6 +28,7 @@ export async function startTools(core: Core, stops: Stop[]): Promise<ListenerToo
   const unsubscribe = { keys: unsubscribeKeys(secrets.deriveKey), baseUrl: config.baseUrl }
   const composer = new EmailComposer({ clock, log, templates: templates.live, messageSizeLimit: config.messageSizeLimit, unsubscribe })
   stops.push(() => composer.stop())
+  stops.push(() => core.largeWorker.stop())
   const rateLimit = new RateLimit(core, { plans: config.plans, defaultPlan: config.accounts.defaultPlan })
   await rateLimit.start()
   stops.push(() => rateLimit.stop())

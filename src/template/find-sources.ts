@@ -1,10 +1,14 @@
 import { SternaError } from '../errors.ts'
-import { partialsOf, type TemplateSource } from './template-source.ts'
+import type { WrittenSource } from './template-source.ts'
 
 /** Templates that one template may consist of. */
 const mostSources = 100
 /** characters in total; each part may grow to 5 Mi */
 const longestSources = 20 * 1024 * 1024
+
+export interface FoundSource extends WrittenSource {
+  partials: string[]
+}
 
 /** How a name is used, for the error if there is no such template. */
 interface Mention {
@@ -15,14 +19,12 @@ interface Mention {
 /**
  * The layout and partials of a template, their own layouts and partials, and so on, by the names that mention them. The layout of a partial
  * is ignored.
- * @param read the published version of the template with this alias or id
+ * @param root with the names of its partials
+ * @param read the published version of the template with this alias or id, and the names of its partials
  * @throws SternaError `validation_error` if one does not exist or is not published, or if there are too many or they are too long
  */
-export async function findSources(
-  root: TemplateSource,
-  read: (name: string) => Promise<TemplateSource>,
-): Promise<Map<string, TemplateSource>> {
-  const found = new Map<string, TemplateSource>()
+export async function findSources(root: FoundSource, read: (name: string) => Promise<FoundSource>): Promise<Map<string, WrittenSource>> {
+  const found = new Map<string, FoundSource>()
   const waiting: Mention[] = []
   const names = new Set<string>()
   const seen = new Set<string>()
@@ -38,7 +40,7 @@ export async function findSources(
     if (seen.has(`${name} ${isLayout}`)) continue
     seen.add(`${name} ${isLayout}`)
     const source = found.get(name) ?? (await read(name).catch((error: unknown) => refuse(error, mention)))
-    if (!found.has(name)) length += source.html.text.length + (source.text?.text.length ?? 0)
+    if (!found.has(name)) length += source.html.length + (source.text?.length ?? 0)
     found.set(name, source)
     if (length > longestSources) throw tooMany('The layouts and partials of this template are too long together.')
     add(mentionsOf(source, { isLayout }))
@@ -46,9 +48,9 @@ export async function findSources(
   return found
 }
 
-const mentionsOf = (source: TemplateSource, { isLayout }: { isLayout: boolean }): Mention[] => [
+const mentionsOf = (source: FoundSource, { isLayout }: { isLayout: boolean }): Mention[] => [
   ...(isLayout && source.layout !== null ? [{ name: source.layout, isLayout: true }] : []),
-  ...Array.from(new Set(partialsOf(source)), (name) => ({ name, isLayout: false })),
+  ...Array.from(new Set(source.partials), (name) => ({ name, isLayout: false })),
 ]
 
 const tooMany = (message: string): SternaError => new SternaError('validation_error', message)

@@ -11,8 +11,8 @@ export interface LiveTemplate extends TemplateContent {
 }
 
 interface Cached {
-  template: LiveTemplate
-  parsed: ParsedContent
+  readonly template: LiveTemplate
+  readonly parsed: ParsedContent
 }
 
 /** characters of templates kept in memory; parsed they take several times as much */
@@ -45,7 +45,7 @@ export class LiveTemplates {
     const forgotten = this.#forgotten
     const [row] = await this.#db.read<LiveRow>(findLive, { accountId, idOrAlias, version: version ?? 0 })
     const template = liveTemplate(row, version)
-    const found = { template, parsed: parseContent(template) }
+    const found = held(template)
     if (forgotten === this.#forgotten) this.#cached.set(key, found)
     return found
   }
@@ -54,6 +54,17 @@ export class LiveTemplates {
   forget(id: string): void {
     this.#forgotten++
     for (const [key, { template }] of Array.from(this.#cached.entries())) if (template.id === id) this.#cached.delete(key)
+  }
+}
+
+/** Parsed when it is first wanted: where it is large, it is parsed on another thread as a rule. */
+function held(template: LiveTemplate): Cached {
+  let parsed: ParsedContent | null = null
+  return {
+    template,
+    get parsed() {
+      return (parsed ??= parseContent(template))
+    },
   }
 }
 

@@ -4,7 +4,7 @@ import { newId } from '../id.ts'
 import { ConflictError, UniqueError, type Database, type Row, type Statement, refusedAs } from '../store/database.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
 import { LiveTemplates } from './live-templates.ts'
-import { contentFaults, type DeclaredVariable, type WrittenTemplate } from './template-content.ts'
+import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
 import { asSent } from './template-diff.ts'
 import {
   contentOf,
@@ -18,6 +18,8 @@ import {
   type TemplateRow,
 } from './template-store.ts'
 import { TemplateVersions } from './template-versions.ts'
+
+import { directTemplateWork, type TemplateWork } from './template-work.ts'
 
 /** What an owner sets for a template. */
 export interface TemplateFields extends Omit<WrittenTemplate, 'variables'> {
@@ -54,14 +56,17 @@ export class TemplateList {
   readonly live: LiveTemplates
   /** The published versions, and publishing. */
   readonly versions: TemplateVersions
+  /** Rendering, comparing and checking. */
+  readonly work: TemplateWork
   readonly #db: Database
   readonly #clock: Clock
 
-  constructor({ db, clock }: { db: Database; clock: Clock }) {
+  constructor({ db, clock, work = directTemplateWork }: { db: Database; clock: Clock; work?: TemplateWork }) {
     this.#db = db
     this.#clock = clock
+    this.work = work
     this.live = new LiveTemplates(db)
-    this.versions = new TemplateVersions({ db, clock, live: this.live, get: this.get.bind(this) })
+    this.versions = new TemplateVersions({ db, clock, live: this.live, work, get: this.get.bind(this) })
   }
 
   /**
@@ -69,7 +74,7 @@ export class TemplateList {
    * @throws SternaError `validation_error`, `alias_taken`
    */
   async create(accountId: string, fields: TemplateFields): Promise<Template> {
-    checkContent(fields)
+    await this.#check(fields)
     const now = this.#clock.now()
     const template: Template = {
       ...fields,
@@ -116,7 +121,7 @@ export class TemplateList {
    * @throws SternaError `not_found`, `validation_error`, `alias_taken`
    */
   async change(accountId: string, idOrAlias: string, changes: Partial<TemplateFields>): Promise<Template> {
-    checkContent(changes)
+    await this.#check(changes)
     let before = await this.get(accountId, idOrAlias)
     for (let tries = 1; ; tries++) {
       const now = this.#clock.now()
@@ -167,8 +172,14 @@ export class TemplateList {
    */
   async preview(accountId: string, fields: UnsavedContent): Promise<WrittenTemplate> {
     const content = { ...fields, variables: declared(fields.variables, [], this.#clock.now()) }
-    checkContent(content)
+    await this.#check(content)
     return asSent(content, (await this.versions.resolve({ accountId, id: '', versionId: '' }, content)).sent)
+  }
+
+  async #check(content: Partial<TemplateFields>): Promise<void> {
+    const { variables: _, ...parts } = content
+    const faults = await this.work.faults(parts)
+    if (faults[0]) throw new SternaError('validation_error', faults[0].message, { faults })
   }
 
   async #write(batch: Statement[], alias: string | null): Promise<void> {
@@ -182,12 +193,6 @@ const tooMany = (cause: unknown): SternaError =>
   new SternaError('validation_error', `An account can have at most ${templateLimit} templates. Delete one that is no longer needed.`, {
     cause,
   })
-
-function checkContent(content: Partial<TemplateFields>): void {
-  const { variables: _, ...parts } = content
-  const faults = contentFaults(parts)
-  if (faults[0]) throw new SternaError('validation_error', faults[0].message, { faults })
-}
 
 /** A variable that has not changed keeps its times. */
 function declared(variables: TemplateFields['variables'], before: DeclaredVariable[], now: number): DeclaredVariable[] {

@@ -24,8 +24,11 @@ export interface SourcePart {
 /** The members of a template that decide what it is composed of. */
 export type WrittenParts = Pick<WrittenTemplate, 'html' | 'text' | 'layout' | 'variables'>
 
+/** A version of a template as its owner wrote it; ids are empty for one that is not saved. */
+export type WrittenSource = { id: string; versionId: string } & WrittenParts
+
 /** The source of a version that was checked when it was saved. */
-export const templateSource = (written: { id: string; versionId: string } & WrittenParts): TemplateSource => ({
+export const templateSource = (written: WrittenSource): TemplateSource => ({
   id: written.id,
   versionId: written.versionId,
   html: sourcePart(written.html),

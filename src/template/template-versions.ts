@@ -3,12 +3,13 @@ import type { Clock } from '../clock.ts'
 import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
 import { ConflictError, type Database, type Row, type Statement } from '../store/database.ts'
-import { findSources } from './find-sources.ts'
+import { findSources, type FoundSource } from './find-sources.ts'
 import type { LiveTemplates } from './live-templates.ts'
-import { resolveTemplate, type ResolvedTemplate, type TemplateUse } from './resolve-template.ts'
+import type { ResolvedTemplate, TemplateUse } from './resolve-template.ts'
 import type { DeclaredVariable, WrittenTemplate } from './template-content.ts'
-import { templateSource, type TemplateSource, type WrittenParts } from './template-source.ts'
+import type { WrittenParts, WrittenSource } from './template-source.ts'
 import type { Template } from './template-store.ts'
+import type { TemplateWork } from './template-work.ts'
 import {
   findDependents,
   findSource,
@@ -45,6 +46,7 @@ interface VersionsServices {
   db: Database
   clock: Clock
   live: LiveTemplates
+  work: TemplateWork
   /** @throws SternaError `not_found` */
   get(accountId: string, idOrAlias: string): Promise<Template>
 }
@@ -134,15 +136,20 @@ export class TemplateVersions {
    * @throws SternaError `validation_error`
    */
   async resolve(template: TemplateIdentity, content: WrittenParts): Promise<Resolution> {
-    const root = templateSource({ ...content, id: template.id, versionId: template.versionId })
+    const { html, text, layout, variables } = content
+    const root = await this.#withPartials({ html, text, layout, variables, id: template.id, versionId: template.versionId })
     const found = await findSources(root, (name) => this.#source(template, root, name))
     if (found.size === 0) return { sent: null, uses: [] }
     const uses = new Map(Array.from(found.values(), ({ id, versionId }) => [id, { templateId: id, versionId }]))
     uses.delete(root.id)
-    return { sent: resolveTemplate(root, found), uses: [...uses.values()] }
+    return { sent: await this.#services.work.resolve(root, [...found]), uses: [...uses.values()] }
   }
 
-  async #source({ accountId }: TemplateIdentity, root: TemplateSource, name: string): Promise<TemplateSource> {
+  async #withPartials(written: WrittenSource): Promise<FoundSource> {
+    return { ...written, partials: await this.#services.work.partials(written) }
+  }
+
+  async #source({ accountId }: TemplateIdentity, root: FoundSource, name: string): Promise<FoundSource> {
     const [row] = await this.#services.db.read<SourceRow>(findSource, { accountId, idOrAlias: name })
     if (!row) throw new SternaError('template_not_found', `There is no template ${name}.`)
     if (row.id === root.id) return root
@@ -150,7 +157,7 @@ export class TemplateVersions {
       throw new SternaError('template_not_published', `The template ${name} has never been published.`)
     }
     const variables = JSON.parse(row.variables ?? '[]') as DeclaredVariable[]
-    return templateSource({
+    return this.#withPartials({
       id: row.id,
       versionId: row.version_id,
       html: row.html_body,

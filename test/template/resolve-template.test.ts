@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { SternaError } from '../../src/errors.ts'
-import { findSources } from '../../src/template/find-sources.ts'
+import { findSources, type FoundSource } from '../../src/template/find-sources.ts'
 import { parseTemplate } from '../../src/template/parse-template.ts'
 import { renderTemplate } from '../../src/template/render-template.ts'
-import { resolveTemplate } from '../../src/template/resolve-template.ts'
 import { parseContent, type DeclaredVariable } from '../../src/template/template-content.ts'
-import { templateSource, type TemplateSource } from '../../src/template/template-source.ts'
+import { templateWork } from '../../src/template/template-work.ts'
 
 interface Written {
   html: string
@@ -23,8 +22,10 @@ const variable = (key: string, fallbackValue: string | null = null): DeclaredVar
   updatedAt: 0,
 })
 
-const sourceOf = (name: string, { html, text = null, layout = null, variables = [] }: Written): TemplateSource =>
-  templateSource({ id: `tpl_${name}`, versionId: `tplv_${name}`, html, text, layout, variables })
+const sourceOf = (name: string, { html, text = null, layout = null, variables = [] }: Written): FoundSource => {
+  const written = { id: `tpl_${name}`, versionId: `tplv_${name}`, html, text, layout, variables }
+  return { ...written, partials: templateWork.partials(written) }
+}
 
 /** Resolves the template `root` among others, all of them published. */
 async function resolve(root: Written, others: Record<string, Written | 'unpublished'> = {}, reads: string[] = []) {
@@ -37,7 +38,7 @@ async function resolve(root: Written, others: Record<string, Written | 'unpublis
     if (other === 'unpublished') throw new SternaError('template_not_published', 'none')
     return sourceOf(name, other)
   })
-  return resolveTemplate(source, found)
+  return templateWork.resolve(source, [...found])
 }
 
 const faultOf = (resolved: Promise<unknown>) =>

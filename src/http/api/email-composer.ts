@@ -8,7 +8,7 @@ import { noteShared } from '../../shared-memory.ts'
 import type { UnsubscribeContext } from '../../suppression/unsubscribe-token.ts'
 import type { LiveTemplates } from '../../template/live-templates.ts'
 import { RenderBudget } from '../../template/render-budget.ts'
-import { smallBody } from '../body-room.ts'
+import { smallRendering } from '../../template/template-work.ts'
 import {
   errorOf,
   receivedBatch,
@@ -39,9 +39,6 @@ interface Waiting {
 
 /** An idle thread uses 30 MB; starting one takes a tenth of a second. */
 const idleMs = 30_000
-/** How much text may be rendered from templates on this thread: as much as a small request contains. */
-const smallRendering = { length: smallBody, steps: 10_000 }
-
 /**
  * Composes the submissions of requests: small ones at once, large ones one after the other on a thread of their own, because 25 MB of
  * attachments or 5 MiB of HTML keep a thread busy for longer than other connections should wait.

@@ -3,6 +3,7 @@ import { headerTextFault } from '../../message/check-headers.ts'
 import type { LiveTemplate } from '../../template/live-templates.ts'
 import { OverBudget, type RenderBudget } from '../../template/render-budget.ts'
 import { renderComplete, type RenderedTemplate } from '../../template/render-template.ts'
+import { smallRendering } from '../../template/template-work.ts'
 import type { ParsedContent } from '../../template/template-content.ts'
 import { refusal } from '../validate.ts'
 import { longestSubject, type EmailInput, type MailboxInput } from './email-schema.ts'
@@ -10,8 +11,8 @@ import { linkVariable } from './unsubscribe-link.ts'
 
 /** A published template with its parts parsed. */
 export interface FoundTemplate {
-  template: LiveTemplate
-  parsed: ParsedContent
+  readonly template: LiveTemplate
+  readonly parsed: ParsedContent
 }
 
 /** Where templates come from, and what rendering them may cost. */
@@ -49,7 +50,11 @@ export async function withTemplate(email: EmailInput, accountId: string, source:
   return complete({ ...email, from, subject: email.subject ?? subject ?? undefined, html, text, reply_to: replyTo }, template.id)
 }
 
-function rendered(email: EmailInput, { template, parsed }: FoundTemplate, room: RenderBudget | null): RenderedTemplate {
+function rendered(email: EmailInput, found: FoundTemplate, room: RenderBudget | null): RenderedTemplate {
+  const { template } = found
+  // Parsing it takes long, too.
+  if (room !== null && template.html.length + (template.text?.length ?? 0) > smallRendering.length) throw new TooMuchHere()
+  const { parsed } = found
   // A subject that is not used needs no variables.
   const used = email.subject === undefined ? parsed : { ...parsed, subject: null }
   const variables = { ...(email.unsubscribe ? linkVariable : {}), ...email.template?.variables }

@@ -1,6 +1,6 @@
 import { SternaError } from '../../errors.ts'
 import type { WrittenTemplate } from '../../template/template-content.ts'
-import { asSent, diffTemplates } from '../../template/template-diff.ts'
+import { asSent } from '../../template/template-diff.ts'
 import type { TemplateList } from '../../template/template-list.ts'
 import type { Template } from '../../template/template-store.ts'
 import { versionsKept } from '../../template/template-versions.ts'
@@ -118,7 +118,7 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
       const template = await templates.get(...named(ctx))
       const from = await compared(template, query.from ?? 'published', { templates, isSent: query.view === 'sent' })
       const to = await compared(template, query.to ?? 'draft', { templates, isSent: query.view === 'sent' })
-      return diffObject(from.name, to.name, diffTemplates(from.content, to.content))
+      return diffObject(from.name, to.name, await templates.work.diff(from.content, to.content))
     },
   }),
   operation({

@@ -1,5 +1,3 @@
-import { renderTemplate } from '../../template/render-template.ts'
-import { parseContent, type WrittenTemplate } from '../../template/template-content.ts'
 import { asSent } from '../../template/template-diff.ts'
 import type { TemplateList } from '../../template/template-list.ts'
 import type { Template } from '../../template/template-store.ts'
@@ -79,7 +77,7 @@ const readingOperations = (services: TemplateServices): Operation[] => [
     handle: async (ctx, { body }) => {
       const template = await services.templates.get(...named(ctx))
       const content = asSent(template, (await services.templates.versions.resolve(template, template)).sent)
-      return rendered(content, body.variables)
+      return services.templates.work.render(content, body.variables ?? {}, rendering)
     },
   }),
   operation({
@@ -98,13 +96,14 @@ const readingOperations = (services: TemplateServices): Operation[] => [
       example: { subject: 'Welcome, {{name}}', html: '<p>Hello {{name}}</p>', variables: { name: 'Ann' } },
     },
     answers: [{ status: 200, description: 'What an email with these variables would contain.', schema: renderedAnswer }],
-    handle: async (ctx, { body }) =>
-      rendered(await services.templates.preview(ctx.state.submitter.accountId, unsavedContent(body)), body.variables),
+    handle: async (ctx, { body }) => {
+      const content = await services.templates.preview(ctx.state.submitter.accountId, unsavedContent(body))
+      return services.templates.work.render(content, body.variables ?? {}, rendering)
+    },
   }),
 ]
 
-const rendered = (content: WrittenTemplate, values: Record<string, unknown> | null | undefined) =>
-  renderTemplate({ parsed: parseContent(content), variables: content.variables }, values ?? {}, { field: 'variables' })
+const rendering = { field: 'variables', isComplete: false }
 
 const editingOperations = (services: TemplateServices): Operation[] => [
   operation({

@@ -1,5 +1,3 @@
-import { renderComplete } from '../../template/render-template.ts'
-import { parseContent } from '../../template/template-content.ts'
 import { asSent } from '../../template/template-diff.ts'
 import type { TemplateList } from '../../template/template-list.ts'
 import { idempotencyKeyOf } from '../idempotency-key.ts'
@@ -46,9 +44,10 @@ export const templateTestOperations = (services: TemplateTestServices): Operatio
       const template = await services.templates.get(ctx.state.submitter.accountId, ctx.params.idOrAlias ?? '')
       const version = body.version === 'published' ? await versions.live(template) : null
       const content = version ? asSent(version, version.sent) : asSent(template, (await versions.resolve(template, template)).sent)
-      const parsed = { ...parseContent(content), ...(body.subject ? { subject: null } : {}) }
       const variables = { ...(body.unsubscribe ? linkVariable : {}), ...body.variables }
-      const rendered = renderComplete({ parsed, variables: content.variables }, variables, { field: 'variables' })
+      // A subject that is not used needs no variables.
+      const used = body.subject ? { ...content, subject: null } : content
+      const rendered = await services.templates.work.render(used, variables, { field: 'variables', isComplete: true })
       const email = {
         from: body.from ?? content.from ?? undefined,
         to: body.to,

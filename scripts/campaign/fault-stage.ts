@@ -49,7 +49,7 @@ export class Stage {
   /** What was waited for in vain. */
   readonly problems: string[] = []
   readonly #stopLoad: () => Promise<void>
-  readonly #isTold: boolean
+  readonly #isTold: Fault['isTold']
 
   private constructor(fault: Fault, server: ServerUnderTest, around: Pick<Stage, 'directory' | 'shim' | 'dns' | 'sink' | 'random'>) {
     this.directory = around.directory
@@ -63,7 +63,7 @@ export class Stage {
     this.ledger = ledger
     this.#stopLoad = stop
     this.health = new HealthSeen(server.httpPort)
-    this.#isTold = fault.isTold ?? false
+    this.#isTold = fault.isTold
   }
 
   static async open(fault: Fault, { prepared, data, work, library, random }: StageBase): Promise<Stage> {
@@ -100,7 +100,8 @@ export class Stage {
   /** Lets the fault last for a while, and where /healthz has to tell it, until it does. */
   async lasts(): Promise<void> {
     await pause(lastsMs)
-    if (this.#isTold) await isMetWithin(() => this.health.hasTold, patienceSeconds / 2)
+    const told = this.#isTold
+    if (told) await isMetWithin(() => this.health.hasTold(told), patienceSeconds / 2)
   }
 
   stopLoad(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { FaultName } from '../../src/health.ts'
 import type { Stage } from './fault-stage.ts'
 import { judgeEnding } from './state-examination.ts'
 import type { SupervisedServer } from './supervised-server.ts'
@@ -11,8 +12,8 @@ export interface Fault {
   settings?: Record<string, string> | ((root: string) => Record<string, string>)
   /** How many files and sockets the server may have open. */
   openFiles?: number
-  /** True where /healthz must not say `ok` all the time while the fault lasts. */
-  isTold?: true
+  /** What /healthz must list while the fault lasts; `true`: it must not say `ok` all the time. */
+  isTold?: true | FaultName
   /** True where the server must refuse to start while the fault lasts. */
   isRefused?: true
   /** True where the server must not end. */
@@ -49,7 +50,7 @@ export async function tryFault(fault: Fault, stage: Stage): Promise<FaultResult>
   health.forget()
   await fault.strike(stage)
   const seen = health.toString()
-  if (fault.isTold && !health.hasTold) problems.push('/healthz was ok all the time')
+  if (fault.isTold && !health.hasTold(fault.isTold)) problems.push(`/healthz said only: ${seen}`)
   await stage.takes(30)
   await stage.stopLoad()
   await fault.afterwards?.(stage)

@@ -14,25 +14,49 @@ const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
 
-const wrongClock: Fault[] = [
-  {
-    name: 'clock three days ahead at start',
-    isShort: true,
-    async strike(stage) {
-      const { shim, dns, supervised } = stage
-      for (const name of Object.keys(dns.zone)) dns.zone[name] = 'servfail'
-      await stage.takes(30)
-      await supervised.hold()
-      Object.assign(dns.zone, zone())
-      shim.moveClock(3 * day)
-      supervised.release()
-      await stage.isUp()
-      await stage.lasts()
-      await supervised.hold()
-      shim.moveClock(0)
-      supervised.release()
-    },
+/** Mail waits because no name server answers, and the server loses three days: `lose` brings that about. */
+const threeDays = (
+  name: string,
+  lose: (stage: Stage) => Promise<void>,
+  more: { isDnsLate?: true; isUndone?: true; isShort?: true },
+): Fault => ({
+  name,
+  ...(more.isShort && { isShort: true }),
+  ...(more.isDnsLate && { isTold: 'outage' as const }),
+  async strike(stage) {
+    const { shim, dns, supervised } = stage
+    for (const each of Object.keys(dns.zone)) dns.zone[each] = 'servfail'
+    await stage.takes(30)
+    if (!more.isDnsLate) Object.assign(dns.zone, zone())
+    await lose(stage)
+    await stage.isUp()
+    await stage.lasts()
+    if (more.isDnsLate) Object.assign(dns.zone, zone())
+    if (!more.isUndone) return
+    await supervised.hold()
+    shim.moveClock(0)
+    supervised.release()
   },
+})
+
+async function whileOff({ shim, supervised }: Stage): Promise<void> {
+  await supervised.hold()
+  shim.moveClock(3 * day)
+  supervised.release()
+}
+
+async function whileUp(stage: Stage): Promise<void> {
+  stage.shim.moveClock(3 * day)
+  await stage.takes(30)
+}
+
+const wrongClock: Fault[] = [
+  threeDays('clock three days ahead at start', whileOff, { isUndone: true }),
+  threeDays('clock three days ahead at start, DNS late', whileOff, { isUndone: true, isDnsLate: true, isShort: true }),
+  threeDays('off for three days', whileOff, {}),
+  threeDays('off for three days, DNS late', whileOff, { isDnsLate: true, isShort: true }),
+  threeDays('clock jumps three days ahead while mail waits, DNS late', whileUp, { isDnsLate: true }),
+  threeDays('clock jumps three days ahead and back while mail waits, DNS late', whileUp, { isDnsLate: true, isUndone: true }),
   jump('clock jumps an hour ahead', hour),
   jump('clock jumps back an hour', -hour),
   jump('clock jumps three days ahead', 3 * day),

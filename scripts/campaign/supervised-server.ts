@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { FaultName } from '../../src/health.ts'
 import type { LedgerSink } from './ledger-sink.ts'
 import { NotStarted, type Ending, type ServerUnderTest } from './server-under-test.ts'
 
@@ -102,9 +103,9 @@ export class HealthSeen {
     return [...this.#seen].map(([said, times]) => `${said} ${times}`).join(', ')
   }
 
-  /** Whether it was anything but well, once. */
-  get hasTold(): boolean {
-    return [...this.#seen.keys()].some((said) => said !== 'ok')
+  /** Whether it listed this fault, once; `true`: whether it was anything but well. */
+  hasTold(fault: true | FaultName): boolean {
+    return [...this.#seen.keys()].some((said) => (fault === true ? said !== 'ok' : said.split('+').includes(fault)))
   }
 
   stop(): void {
@@ -116,7 +117,7 @@ async function askHealth(port: number, signal: AbortSignal): Promise<string> {
   try {
     const answer = await fetch(`http://127.0.0.1:${port}/healthz`, { signal })
     const { faults = [] } = (await answer.json()) as { faults?: { name: string }[] }
-    return answer.status === 200 ? 'ok' : faults.map(({ name }) => name).join('+') || String(answer.status)
+    return faults.map(({ name }) => name).join('+') || (answer.status === 200 ? 'ok' : String(answer.status))
   } catch {
     return 'no answer'
   }

@@ -7,7 +7,7 @@ import { readerRules } from './reader-rules.ts'
 const shortMs = 4000
 
 /**
- * Clicks on different links that come faster than by hand: a machine follows them all. Clicks by one agent or network belong together; the
+ * Clicks on different links that come faster than by hand, because a machine follows them all, and clicks in such a number. Clicks by one agent or network belong together; the
  * rest is judged as a whole, to find machines that change both.
  * @param hits in order of time
  */
@@ -18,7 +18,10 @@ export function findBursts(hits: readonly SourcedHit[], links: number): Map<Sour
     for (const click of marked) if (!found.has(click)) found.set(click, [sign])
   }
   const burst = evidence('burst', 'burst')
-  for (const group of grouped(clicks, ({ agent }) => agent)) mark(sweeps(group, links, Infinity), burst)
+  for (const group of grouped(clicks, ({ agent }) => agent)) {
+    mark(sweeps(group, links, Infinity), burst)
+    mark(floods(group), evidence('burst', 'flood'))
+  }
   // Others share a network, so only a short time points to one machine.
   for (const group of grouped(clicks, ({ network }) => network)) mark(sweeps(group, links, shortMs), burst)
   mark(
@@ -45,6 +48,13 @@ function* sweeps(clicks: readonly SourcedHit[], links: number, longestMs: number
     ...all.filter((rule) => links >= rule.at_least).map((rule) => ({ links, ms: rule.ms_a_link * (links - 1) })),
   ]
   for (const window of windows) if (window.ms <= longestMs) yield* within(clicks, window)
+}
+
+/** Clicks on any links, also on a single one, that are too many for a person. */
+function floods(clicks: readonly SourcedHit[]): Iterable<SourcedHit> {
+  const { clicks: atLeast, within_ms: ms } = readerRules().bursts.flood
+  const numbers = new Map(clicks.map((click, number) => [click, String(number)]))
+  return variousWithin(clicks, ms, [{ of: (click) => numbers.get(click) ?? '', atLeast }])
 }
 
 /** The clicks within a period in which this many different links are clicked. */

@@ -48,6 +48,7 @@ interface RuleSource {
   bursts: {
     some: { links: number; within_ms: number }[]
     all: { at_least: number; ms_a_link: number }[]
+    flood: { clicks: number; within_ms: number }
     pair_within_ms: number
     walk: { at_least: number; within_ms: number }
   }
@@ -76,6 +77,7 @@ export type WeightName =
   | 'declared'
   | 'scanner_network'
   | 'burst'
+  | 'flood'
   | 'burst_follower'
   | 'pair'
   | 'walk'

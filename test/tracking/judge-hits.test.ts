@@ -129,6 +129,20 @@ describe('a single hit', () => {
 describe('several hits', () => {
   const sweep = Array.from({ length: 5 }, (_, n) => hit(`click:${n}`, 60 + n / 10, { ip: '54.209.1.1', headers: browser(linux) }))
 
+  test('a hundred clicks on one link within a second are no people, with whatever header; those before and after are', () => {
+    const flood = Array.from({ length: 100 }, (_, n) => hit('click:0', 100 + n / 150, { ip: `84.${n}.7.9` }))
+    expect(judge([hit('open', 60), hit('click:0', 63), ...flood, hit('click:0', 200)])).toMatchObject([
+      { bot: false },
+      { bot: false },
+      ...flood.map(() => ({ bot: true, reason: 'burst' })),
+      { bot: false },
+    ])
+    // Somebody who clicks again and again, and many who read one copy with the same browser.
+    const again = Array.from({ length: 8 }, (_, n) => hit('click:0', 100 + n / 8))
+    const readers = Array.from({ length: 60 }, (_, n) => hit('click:0', 600 + n / 10))
+    expect(bots([hit('open', 60), ...again, ...readers])).not.toContain(true)
+  })
+
   test('all links within a second are a sweep, with the picture that the same machine fetched; a click an hour later is not', () => {
     const before = hit('open', 20, { ip: '54.209.1.1', headers: browser(linux) })
     expect(judge([before, ...sweep, hit('click:2', 3600)])).toMatchObject([

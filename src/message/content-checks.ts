@@ -1,3 +1,5 @@
+import { readHtml, type Tag } from './html-tags.ts'
+
 /** What readers and their mail programs will make of a message. Pure; meant for the process that reads untrusted messages. */
 
 export interface CheckedContent {
@@ -31,7 +33,8 @@ const clippedAfter = 102 * 1024
 const mostLinks = 200
 const mostNamed = 5
 
-const tags = /<([a-z][a-z0-9]{0,20})\b([^<>]{0,8000})>/gi
+/** What surrounds what only Outlook shows. */
+const conditions = /<!--\[if [^\]\n]{1,100}\]>|<!\[endif\]-->/gi
 const placeholders = /\{\{[^{}\n]{1,80}\}\}|\{%[^%\n]{1,80}%\}|\*\|[A-Z_:]{2,40}\|\*|\$\{[\w.]{1,60}\}|<%[^%\n]{1,80}%>|\[object Object\]/g
 
 /** What mail programs leave out, and which; after caniemail.com. */
@@ -53,7 +56,8 @@ const unsupported: [name: string, found: RegExp, by: string][] = [
 /** Examines what a message says and how. */
 export function checkContent(content: CheckedContent): ContentReport {
   const html = content.html ?? ''
-  const elements = [...html.matchAll(tags)].map(([, name = '', attributes = '']) => ({ name: name.toLowerCase(), attributes }))
+  const elements: Tag[] = []
+  readHtml(html.replace(conditions, ''), { tag: (tag) => void (tag.isEnd || elements.push(tag)) })
   const hrefs = elements.flatMap(({ name, attributes }) => (name === 'a' ? [attributeOf(attributes, 'href')] : []))
   return {
     findings: [

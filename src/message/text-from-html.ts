@@ -1,7 +1,6 @@
 import { decodeEntities } from './html-entities.ts'
+import { readHtml, type Tag } from './html-tags.ts'
 
-/** Elements whose content is not text; only their own end tag ends them. */
-const hidden = new Set(['script', 'style', 'title', 'template', 'xml'])
 /** Elements that start and end a line. */
 const block = new Set(
   (
@@ -79,47 +78,6 @@ class TextOutput {
   toString(): string {
     return this.#pieces.join('')
   }
-}
-
-interface Tag {
-  name: string
-  isEnd: boolean
-  attributes: string
-}
-
-const tagStart = /[a-z/!?]/i
-
-const isSpace = (code: number): boolean => (code < 128 ? code === 32 || (code >= 9 && code <= 13) : /\s/.test(String.fromCharCode(code)))
-
-const slash = 47
-const greaterThan = 62
-const equals = 61
-const doubleQuote = 34
-const singleQuote = 39
-
-/** The end of the tag that starts at `start`, after its `>`; quoted attribute values may contain one. */
-function endOfTag(html: string, start: number): number {
-  let quote = 0
-  // A quotation mark opens a value only after `=`; elsewhere it is part of a broken name.
-  let isValue = false
-  for (let i = start; i < html.length; i++) {
-    const code = html.charCodeAt(i)
-    if (quote !== 0) {
-      if (code === quote) quote = 0
-      continue
-    }
-    if (code === greaterThan) return i + 1
-    if (isValue && (code === doubleQuote || code === singleQuote)) quote = code
-    if (code === equals) isValue = true
-    else if (isValue && !isSpace(code)) isValue = false
-  }
-  return -1
-}
-
-function endOfName(html: string, start: number, end: number): number {
-  let i = start
-  while (i < end && html.charCodeAt(i) !== slash && html.charCodeAt(i) !== greaterThan && !isSpace(html.charCodeAt(i))) i++
-  return i
 }
 
 /** The value of an attribute, decoded; only the first 4 KiB of a tag are searched. */
@@ -200,53 +158,12 @@ class TextExtractor {
   }
 }
 
-/** Where the content of a hidden element ends: at its end tag, or at the end of the document. */
-function endOfHidden(html: string, name: string, start: number): number {
-  const close = new RegExp(`</${name}`, 'gi')
-  close.lastIndex = start
-  return close.exec(html)?.index ?? html.length
-}
-
-/** Where the comment or declaration that starts at `start` ends. */
-function endOfMarkup(html: string, start: number): number {
-  const isComment = html.startsWith('<!--', start)
-  const found = html.indexOf(isComment ? '-->' : '>', start + (isComment ? 4 : 2))
-  return found < 0 ? html.length : found + (isComment ? 3 : 1)
-}
-
 /**
- * Plain text for a piece of HTML: links as `text [url]`, lists with marks, no styles or scripts. Reads the input once without building
- * a tree, so that any input, however nested or broken, takes only linear time.
+ * Plain text for a piece of HTML: links as `text [url]`, lists with marks, no styles or scripts. Any input, however nested or broken,
+ * takes only linear time.
  */
 export function textFromHtml(html: string): string {
   const extractor = new TextExtractor()
-  let textStart = 0
-  let i = html.indexOf('<')
-  while (i >= 0) {
-    const next = html.charAt(i + 1)
-    if (!tagStart.test(next)) {
-      i = html.indexOf('<', i + 1)
-      continue
-    }
-    if (i > textStart) extractor.text(decodeEntities(html.slice(textStart, i)))
-    let end: number
-    if (next === '!' || next === '?') {
-      end = endOfMarkup(html, i)
-    } else {
-      end = endOfTag(html, i + 1)
-      // An unfinished tag: browsers show nothing of it.
-      if (end < 0) return extractor.end()
-      const isEnd = next === '/'
-      const nameStart = i + (isEnd ? 2 : 1)
-      const insideEnd = Math.min(end - 1, i + 4096)
-      const nameEnd = endOfName(html, nameStart, insideEnd)
-      const name = html.slice(nameStart, nameEnd).toLowerCase()
-      extractor.tag({ name, isEnd, attributes: html.slice(nameEnd, insideEnd) })
-      if (!isEnd && hidden.has(name)) end = endOfHidden(html, name, end)
-    }
-    textStart = end
-    i = html.indexOf('<', end)
-  }
-  if (textStart < html.length) extractor.text(decodeEntities(html.slice(textStart)))
+  readHtml(html, { tag: (tag) => extractor.tag(tag), text: (text) => extractor.text(decodeEntities(text)) })
   return extractor.end()
 }

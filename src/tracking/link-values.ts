@@ -1,4 +1,6 @@
 import { QuoteType, Tokenizer, type TokenizerCallbacks } from 'htmlparser2'
+import { endOfScript } from '../message/html-tags.ts'
+import { ForeignContent } from './foreign-content.ts'
 
 /** The value of a link attribute: its position in the text, without quotes, end excluded. */
 export interface LinkValue {
@@ -46,6 +48,11 @@ class LinkScan implements TokenizerCallbacks {
   readonly #base: number
   readonly #links: LinkValue[]
   readonly #isOutlook: boolean
+  readonly #foreign = new ForeignContent()
+  /** Whether it has something that the tokenizer does not read as a browser does. */
+  readonly #isPeculiar: boolean
+  /** Where the script ends that the tokenizer is in, or was in last. */
+  #scriptEnd = 0
   #tag = ''
   #attribute = ''
   #value: LinkValue = { start: 0, end: 0 }
@@ -60,19 +67,37 @@ class LinkScan implements TokenizerCallbacks {
     this.#base = base
     this.#links = links
     this.#isOutlook = isOutlook
+    this.#isPeculiar = peculiar.test(text)
   }
 
   run(): Omit<Markup, 'links'> {
     const text = this.#text
     const tokenizer = new Tokenizer({ decodeEntities: false }, this)
-    tokenizer.write(text)
+    if (this.#isPeculiar) this.#writePieces(tokenizer)
+    else tokenizer.write(text)
     const endsInText = this.#textEnd === text.length || text.length === 0
     tokenizer.end()
     return { bodyStart: this.#bodyStart, bodyEnd: this.#bodyEnd, endsInText }
   }
 
+  /** The tokenizer takes `<![CDATA[` for one in HTML too, and the first end tag of a script for its end: it gets to see something else. */
+  #writePieces(tokenizer: Tokenizer): void {
+    let at = 0
+    for (const { 0: mark, index } of this.#text.matchAll(misread)) {
+      tokenizer.write(this.#text.slice(at, index))
+      const isMisread = mark.startsWith('<!') ? !this.#foreign.isCurrent : index < this.#scriptEnd
+      tokenizer.write(isMisread ? mark.toLowerCase().replace('/', '!') : mark)
+      at = index + mark.length
+    }
+    tokenizer.write(this.#text.slice(at))
+  }
+
+  isInForeignContext(): boolean {
+    return this.#foreign.takesTags
+  }
+
   onopentagname(start: number, end: number): void {
-    const isRelevant = end - start <= longestName && countsBy.test(this.#text[start] ?? '')
+    const isRelevant = end - start <= longestName && (this.#isPeculiar || countsBy.test(this.#text[start] ?? ''))
     this.#tag = isRelevant ? this.#nameAt(start, end) : ''
     this.#href = null
     this.#isOff = false
@@ -81,36 +106,41 @@ class LinkScan implements TokenizerCallbacks {
   onattribname(start: number, end: number): void {
     if (this.#tag === '') return
     this.#attribute = end - start > longestName ? '' : this.#nameAt(start, end)
-    this.#value = { start: end, end }
+    this.#value = { start: -1, end }
   }
 
   onattribdata(start: number, end: number): void {
-    this.#value = { start, end }
+    this.#value = { start: this.#value.start < 0 ? start : this.#value.start, end }
   }
 
   onattribend(quote: QuoteType): void {
     if (this.#tag === '') return
-    const { start, end } = this.#value
+    const { end } = this.#value
+    const start = this.#value.start < 0 ? end : this.#value.start
     if (this.#attribute === 'href' && quote !== QuoteType.NoValue) this.#href ??= { start: this.#base + start, end: this.#base + end }
     const off = optOut.get(this.#attribute)
     if (off?.test(this.#nameAt(start, Math.min(end, start + longestName)).trim())) this.#isOff = true
   }
 
-  onopentagend(end: number): void {
+  onopentagend(end: number, isSelfClosing = false): void {
     this.#textEnd = end + 1
     const tag = this.#tag
     if (tag === 'body') this.#bodyStart ??= end + 1
     const isLink = tag === 'a' || tag === 'area' || (this.#isOutlook && tag.startsWith('v:'))
     if (isLink && this.#href && !this.#isOff) this.#links.push(this.#href)
+    if (!this.#isPeculiar) return
+    if (tag === 'script' && !this.#foreign.takesTags) this.#scriptEnd = endOfScript(this.#text, end + 1)
+    this.#foreign.opened(tag, isSelfClosing)
   }
 
   onselfclosingtag(end: number): void {
-    this.onopentagend(end)
+    this.onopentagend(end, true)
   }
 
   onclosetag(start: number, end: number): void {
     const close = this.#text.indexOf('>', end)
     this.#textEnd = close === -1 ? end : close + 1
+    if (this.#isPeculiar) this.#foreign.closed(end - start <= longestName ? this.#nameAt(start, end) : '')
     if (end - start === 4 && this.#nameAt(start, end) === 'body') this.#bodyEnd = start - 2
   }
 
@@ -145,6 +175,8 @@ class LinkScan implements TokenizerCallbacks {
   }
 }
 
+const peculiar = /<!\[CDATA\[|<(?:script|svg|math)/i
+const misread = /<!\[CDATA\[|<\/script/gi
 /** characters; no longer name matters */
 const longestName = 64
 const longestCondition = 256

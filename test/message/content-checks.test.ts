@@ -33,6 +33,14 @@ test('mail that the server lets readers unsubscribe from is fine', () => {
   expect(warned({ addsUnsubscribe: true, headers: [{ name: 'list-id', value: '<news.acme.example>' }] })).toEqual([])
 })
 
+test('only what is shown counts, also what only Outlook shows', () => {
+  const html =
+    '<!-- <a href="#">1</a> <img src=x> --><script><!--<script></script><a href="#">2</a>--></script><![CDATA[<p>]]>' +
+    '<a href="https://a.example/" title="a > b">3</a><!--[if mso]><a href="https://b.example/">4</a><![endif]-->'
+  expect(warned({ html })).toEqual(['support'])
+  expect(checkContent({ ...plain, html }).links).toEqual(['https://a.example/', 'https://b.example/'])
+})
+
 test('hostile HTML takes no time', () => {
   for (const html of [
     '<a '.repeat(300_000),
@@ -40,6 +48,9 @@ test('hostile HTML takes no time', () => {
     '{{'.repeat(500_000),
     `<a${' href'.repeat(200_000)}>`,
     'url('.repeat(300_000),
+    '<script><!--<script></script>'.repeat(50_000),
+    '<!--'.repeat(300_000),
+    '<style></'.repeat(100_000),
   ]) {
     checkContent({ ...plain, html })
   }

@@ -5,7 +5,8 @@ import { htmlMail } from '../support/html-mails.ts'
 
 type Element = DefaultTreeAdapterTypes.Element
 
-const htmlNamespace = 'http://www.w3.org/1999/xhtml'
+/** Of HTML and SVG: both have links. */
+const namespaces = ['http://www.w3.org/1999/xhtml', 'http://www.w3.org/2000/svg']
 
 /** The links of a page by another parser, which builds the whole page as a browser does: values as a browser reads them. */
 function judged(html: string): { href: string; isOff: boolean }[] {
@@ -19,7 +20,8 @@ function judged(html: string): { href: string; isOff: boolean }[] {
     const value = (name: string): string | undefined => element.attrs.find((attr) => attr.name === name && attr.prefix === undefined)?.value
     const href = value('href')
     const at = element.sourceCodeLocation?.startOffset
-    if (href === undefined || at === undefined || element.namespaceURI !== htmlNamespace || !['a', 'area'].includes(element.tagName)) return
+    if (href === undefined || at === undefined || !namespaces.includes(element.namespaceURI) || !['a', 'area'].includes(element.tagName))
+      return
     const isOff =
       ['off', 'false'].includes(value('data-sterna-track')?.trim().toLowerCase() ?? '') ||
       value('clicktracking') === 'off' ||
@@ -101,6 +103,15 @@ test.each<[string, string, string[]]>([
   ['a target that is a reference to references', '<a href="https://x.example/?q=&amp;amp;">', ['https://x.example/?q=&amp;']],
   ['the first of two', '<a href="mailto:a@x.example" href="https://x.example/">', []],
   ['a target of 9,000 characters', `<a href="https://x.example/${'y'.repeat(9000)}">`, []],
+  ['CDATA, which in HTML is a comment up to the first >', '<![CDATA[<p>]]><a href="https://x.example/">x</a>', ['https://x.example/']],
+  ['CDATA in a drawing', '<svg><![CDATA[<p><a href="https://x.example/">x</a>]]></svg>', []],
+  [
+    'a script in a script',
+    '<script><!--<script></script><a href="https://no.example/">--></script><a href="https://x.example/">',
+    ['https://x.example/'],
+  ],
+  ['a script in a script that never ends', '<script><!--<script></script><a href="https://no.example/">', []],
+  ['a value with CDATA', '<a href="https://x.example/?<![CDATA[=</script">', ['https://x.example/?<![CDATA[=</script']],
   ['no host', '<a href="https:///">a</a><a href="http:">b</a><a href="https://">c</a>', []],
 ])('%s', (_name, html, targets) => {
   expect(targetsIn(html)).toEqual(targets)

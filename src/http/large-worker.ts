@@ -5,6 +5,7 @@ import { startThread } from '../program.ts'
 import { OverBudget } from '../template/render-budget.ts'
 import type { TemplateWork } from '../template/template-work.ts'
 import { errorOf, type refusalOf } from './api/composer-messages.ts'
+import { handedOver } from './api/handed-over.ts'
 import { isSmall } from './api/small-source.ts'
 import { largeWork, type LargeJob, type LargeWork } from './large-work.ts'
 
@@ -31,7 +32,10 @@ export class LargeWorker {
     this.#log = log
   }
 
-  /** @throws SternaError what the work throws; `service_unavailable` if the thread has ended meanwhile */
+  /**
+   * Large bytes are transferred away from the caller.
+   * @throws SternaError what the work throws; `service_unavailable` if the thread has ended meanwhile
+   */
   run<Name extends keyof LargeWork>(name: Name, ...given: Parameters<LargeWork[Name]>): Promise<ReturnType<LargeWork[Name]>> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ job: { name, given }, resolve: resolve as Waiting['resolve'], reject })
@@ -81,7 +85,8 @@ export class LargeWorker {
       return
     }
     this.#thread ??= this.#start()
-    this.#thread.postMessage(this.#current.job)
+    const { job } = this.#current
+    this.#thread.postMessage(job, job.given.flatMap(handedOver))
   }
 
   #start(): Worker {

@@ -20,6 +20,7 @@ import {
 } from './composer-messages.ts'
 import { batchFrom, submissionFrom, type ComposedBatch, type EmailRequest, type EmailSource, type RequestContext } from './email-request.ts'
 import { TooMuchHere } from './email-template.ts'
+import { handedOver } from './handed-over.ts'
 import { isSmall } from './small-source.ts'
 
 interface ComposerServices {
@@ -171,13 +172,6 @@ export class EmailComposer {
     this.#current = null
     await thread?.terminate()
   }
-}
-
-/** Only bytes with a buffer of their own can be transferred without a copy. */
-function handedOver(source: ComposeJob['source']): ArrayBuffer[] {
-  if (!(source instanceof Uint8Array)) return []
-  const { buffer, byteLength } = source
-  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : []
 }
 
 function noted(submission: Submission): Submission {

@@ -1,5 +1,14 @@
 import type { Finding } from './check-records.ts'
-import { type Domain, type DomainKey, isSystemDomain, type RecordState, type RecordStatus, requiredKindsOf, wasFound } from './domain.ts'
+import {
+  type Domain,
+  type DomainKey,
+  isSystemDomain,
+  type RecordKind,
+  type RecordState,
+  type RecordStatus,
+  requiredKindsOf,
+  wasFound,
+} from './domain.ts'
 import { finishRotation, recordKindOf } from './key-rotation.ts'
 
 const minute = 60_000
@@ -15,7 +24,7 @@ export function nextCheckAt(domain: Domain): number | null {
   switch (domain.status) {
     case 'not_started':
     case 'pending':
-      return (domain.checkedAt ?? domain.createdAt) + (isSystemDomain(domain) ? hour : 10 * minute)
+      return (domain.checkedAt ?? domain.createdAt) + pendingWait(domain)
     case 'verified':
       return (domain.checkedAt ?? domain.verifiedAt ?? domain.createdAt) + (isFreshlyRotating(domain) ? 2 * minute : 6 * hour)
     case 'failed':
@@ -26,6 +35,14 @@ export function nextCheckAt(domain: Domain): number | null {
 /** When mail from a verified domain that lacks records is no longer sent, unless they come back (epoch, ms); null if it lacks none. */
 export const stopsAt = (domain: Domain): number | null =>
   domain.status === 'verified' && domain.missingSince !== null && !isSystemDomain(domain) ? domain.missingSince + graceMs : null
+
+/** What could not be told in time, because name servers do not answer, is asked less often from then on. */
+function pendingWait(domain: Domain): number {
+  if (isSystemDomain(domain)) return hour
+  return domain.checkedAt !== null && domain.missingSince !== null && domain.checkedAt - domain.missingSince >= graceMs
+    ? 6 * hour
+    : 10 * minute
+}
 
 const isFreshlyRotating = (domain: Domain): boolean =>
   domain.keys.some(({ state, createdAt }) => state === 'next' && (domain.checkedAt ?? 0) < createdAt + rotationMs)
@@ -54,16 +71,16 @@ export function domainAfterCheck(domain: Domain, findings: Finding[], now: numbe
   const since = domain.missingSince ?? now
   // Nobody has to publish the records of the server's own domain: without them its mail leaves unsigned.
   const isOverdue = !isSystemDomain(domain) && now - since >= graceMs
+  const isCertain = (of: readonly RecordKind[]): boolean => findings.some(({ kind, isPresent }) => isPresent === false && of.includes(kind))
   if (domain.status === 'verified') {
     const missing = requiredKindsOf(domain).filter((kind) => records[kind]?.status === 'temporary_failure')
     if (missing.length === 0) return { ...checked, missingSince: null }
-    const isCertain = findings.some(({ kind, isPresent }) => isPresent === false && missing.includes(kind))
-    return isOverdue && isCertain ? failed(checked) : { ...checked, missingSince: since }
+    return isOverdue && isCertain(missing) ? failed(checked) : { ...checked, missingSince: since }
   }
   if (requiredKindsOf(domain).every((kind) => records[kind]?.status === 'verified')) {
     return { ...checked, status: 'verified', verifiedAt: now, missingSince: null }
   }
-  return isOverdue ? failed(checked) : { ...checked, status: 'pending', missingSince: since }
+  return isOverdue && isCertain(requiredKindsOf(domain)) ? failed(checked) : { ...checked, status: 'pending', missingSince: since }
 }
 
 function withFindings(domain: Domain, findings: Finding[], now: number): Domain {

@@ -57,6 +57,15 @@ test.each<RecordKind>(['dkim-rsa', 'return-path-mx', 'return-path-spf'])('withou
   expect(check(again, 81 * hour, findings(true)).status).toBe('verified')
 })
 
+test('a pending domain does not fail because name servers were late after days without power', () => {
+  const pending = check(added, 0, findings(false))
+  const late = check(pending, 80 * hour, findings(null))
+  expect(late.status).toBe('pending')
+  expect(nextCheckAt(late)).toBe(86 * hour)
+  expect(check(late, 86 * hour, findings(true)).status).toBe('verified')
+  expect(check(late, 86 * hour, findings(false)).status).toBe('failed')
+})
+
 test('a verified domain that lacks a record keeps sending for 72 h, then fails', () => {
   const lacking = check(verified, hour, findings(true, { 'return-path-mx': false }))
   expect(lacking).toMatchObject({ status: 'verified', missingSince: hour, returnPathSeen: false })

@@ -41,8 +41,8 @@ const allowedAttempts = { limit: 20, windowMs: 15 * minuteMs }
 export class Login {
   readonly #services: LoginServices
   /**
-   * Attempts by client network and by user; those in a session, or on a device that the user is known by, count only there, so strangers
-   * who guess shut nobody out of these. Each attempt is counted before its password is compared, so parallel attempts gain nothing
+   * Attempts by client network and by user. Those in a session count by the session, and those on a device that knows the user also by the
+   * device, which alone can shut it out: strangers who guess cannot. Each attempt is counted before its password is compared, so parallel attempts gain nothing
    * over sequential ones; a successful one is uncounted.
    */
   readonly #attempts: RateLimiter

@@ -59,9 +59,9 @@ const longestMs = 30 * 24 * 3_600_000
 const longestUserAgent = 200
 
 /**
- * Logins, a bounded number per user. The secret of a session travels as a cookie to /session only, where it is exchanged for tokens that the API accepts for 15
- * minutes. Sessions are stored (as digests) and held in memory; tokens are only in memory. Whatever ends a session or changes its user
- * takes effect with the next request. Call `load()` once, after that of the users.
+ * Logins, a bounded number per user. The secret of a session travels as a cookie to /session only, where it is exchanged for tokens that
+ * the API accepts for 15 minutes. Sessions are stored (as digests) and held in memory; tokens are only in memory. Whatever ends a session or
+ * changes its user takes effect with the next request. Call `load()` once, after that of the users.
  */
 export class Sessions {
   readonly #services: SessionsServices
@@ -107,8 +107,8 @@ export class Sessions {
       sessionRows.insert({ ...session, digest: digestOf(secret) }),
     ])
     this.#remember(session, digestOf(secret))
-    await this.#endSurplus(user.id)
     this.#services.users.keep({ ...this.#services.users.get(user.id), lastLoginAt: now })
+    await this.#endSurplus(user.id)
     return { session, secret }
   }
 

@@ -1,6 +1,6 @@
 /**
  * Proves that what goes wrong around the server loses no mail, bounces none and ends by itself: failing, full and closed disks, damaged
- * files, locks, wrong clocks, wrong and dead DNS, an unreadable key, too few files. Each fault strikes a real server of its own under
+ * files and pages, ended threads, locks, wrong clocks, wrong and dead DNS, an unreadable key, too few files. Each fault strikes a real server of its own under
  * mixed load, which is started again whenever it ends. Linux with a C compiler; loopback only, bounded.
  *
  * node scripts/fault-campaign.ts [--short] [--rounds 1] [--only TEXT] [--at-once 3] [--seed N] [--directory DIR]

@@ -7,8 +7,10 @@ import type { FakeEntry } from '../../test/support/fake-dns.ts'
 import { copyFaults } from './copy-faults.ts'
 import type { Fault } from './fault.ts'
 import { zone, type Stage } from './fault-stage.ts'
+import { damageFaults } from './damage-faults.ts'
 import { fileFaults } from './file-faults.ts'
 import { targetFaults } from './target-faults.ts'
+import { threadFaults } from './thread-faults.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -190,4 +192,14 @@ const fewFiles: Fault = {
 const openFilesOf = (pid: number): number => (existsSync(`/proc/${pid}/fd`) ? readdirSync(`/proc/${pid}/fd`).length : 0)
 
 /** Faults of everything around the server, by kind. */
-export const faults: Fault[] = [...fileFaults, ...copyFaults, ...targetFaults, ...wrongClock, ...brokenDns, unreadableKey, fewFiles]
+export const faults: Fault[] = [
+  ...fileFaults,
+  ...copyFaults,
+  ...damageFaults,
+  ...targetFaults,
+  ...threadFaults,
+  ...wrongClock,
+  ...brokenDns,
+  unreadableKey,
+  fewFiles,
+]

@@ -32,6 +32,7 @@ export class ServerUnderTest {
   #process: ChildProcess | undefined
   #ended: Promise<Ending> | undefined
   #said = ''
+  #logged = ''
   /** Whether what it writes to standard error is only kept for its ending. */
   #isQuiet = false
   #ports: Ports
@@ -131,6 +132,8 @@ export class ServerUnderTest {
     this.#process = spawn('sh', words, { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] })
     this.#said = ''
     this.#process.stdout?.on('data', (text: Buffer) => (this.#said += text.toString()))
+    this.#logged = ''
+    this.#process.stderr?.on('data', (text: Buffer) => (this.#logged += text.toString()))
     if (!this.#isQuiet) this.#process.stderr?.pipe(process.stderr, { end: false })
     this.#ended = endingOf(this.#process)
     const doors = Promise.all([this.submissionPort, this.httpPort, this.returnPathPort].map((port) => waitForPort('127.0.0.1', port)))
@@ -143,6 +146,11 @@ export class ServerUnderTest {
   /** What it has written to standard output since its start. */
   get said(): string {
     return this.#said
+  }
+
+  /** Its log since its start. */
+  get logged(): string {
+    return this.#logged
   }
 
   get pid(): number {

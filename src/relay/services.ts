@@ -132,8 +132,8 @@ async function startWebhooks(
     { ...core, reprieve },
     { timeoutMs: timeout, disableAfterMs: disableWebhooksAfterMs, mostConnections: shares.webhooks, ...settings },
   )
-  await webhooks.start()
   stops.push(() => webhooks.stop(webhookGraceMs))
+  await webhooks.start()
   if (isClockBehind) webhooks.clockSetBack()
   return webhooks
 }
@@ -195,8 +195,8 @@ async function startNotices(
 ): Promise<void> {
   const settings = { hostname: config.hostname, delayAfterMs: config.notices.delayAfter }
   const notices = new NoticeRunner({ db, clock, log, accounts, sendingDomains, systemMail }, settings)
-  await notices.start()
   stops.push(() => notices.stop())
+  await notices.start()
 }
 
 function startResetRequests({ config, clock, log, accounts, people, audit }: Core, systemMail: SystemMailer, stops: Stop[]): ResetRequests {

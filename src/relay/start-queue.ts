@@ -46,10 +46,11 @@ export async function startQueue(
     },
   )
   const queue = newQueue(core, { delivery, resolverWatch, reprieve, envelopes: jobEnvelopes(core, { delivery, isCertified }) })
+  // If it cannot start, the threads must still end, or the process would stay.
+  stops.push(() => Promise.all([delivery.stop(graceMs), queue.stop(graceMs)]))
   core.accounts.onResumed((accountId) => queue.accountResumed(accountId))
   await queue.start()
   if (isClockBehind) queue.clockSetBack()
-  stops.push(() => Promise.all([delivery.stop(graceMs), queue.stop(graceMs)]))
   return queue
 }
 

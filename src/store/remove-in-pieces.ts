@@ -6,7 +6,7 @@ export const firstRows = 8
 const mostRows = 4_096
 
 /** How many rows on damaged pages one run passes over: more than a page of small rows holds. */
-const mostSkipped = 500
+const mostSkipped = 128
 
 /** Damage is answered, everything else thrown. */
 export const orDamage = <T>(work: Promise<T>): Promise<T | DamagedError> =>

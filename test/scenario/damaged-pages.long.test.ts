@@ -1,5 +1,5 @@
 import { onTestFinished, expect, test } from 'vitest'
-import { damage, pageWith } from '../support/damaged-pages.ts'
+import { damage, pagesIn, pageWith, type Page } from '../support/damaged-pages.ts'
 import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
@@ -93,3 +93,15 @@ test.each(kinds)(
   },
   120_000,
 )
+
+test('a start that cannot go on says how to restore, and ends', async () => {
+  const { relay } = await startWithQueued()
+  let mend = (): void => {}
+  const restarting = relay.restart(() => {
+    const page = pagesIn(relay.dataDir).find(({ name, type }) => name === 'recipient_due' && type === 'leaf')
+    mend = damage(relay.dataDir, page as Page)
+  })
+  await expect(restarting).rejects.toThrow(/table recipient .*is damaged: .*sterna restore BACKUP --force/)
+  await relay.restart(mend)
+  await isDelivered(relay)
+}, 120_000)

@@ -1,6 +1,12 @@
 import { onTestFinished, expect, test } from 'vitest'
+import { recordEvent } from '../../src/event/event-log.ts'
+import { LogReader } from '../../src/event/log-reader.ts'
+import { silentLog } from '../../src/log.ts'
+import { DamagedRows } from '../../src/store/damaged-rows.ts'
 import { DamagedError, type Database, type Statement } from '../../src/store/database.ts'
+import { removeInPieces } from '../../src/store/remove-in-pieces.ts'
 import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { TableWalk, type WalkedTable } from '../../src/store/table-walk.ts'
 import { damage, pagesIn, pageWith, type Page } from '../support/damaged-pages.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
@@ -80,4 +86,79 @@ test('bytes that are not those of their checksum are not read', async () => {
   const ask = (id: string) => db.read('select bytes, crc32 from content where message_id = :id', { id })
   await expect(ask('wrong')).rejects.toThrow(/its checksum does not match/)
   expect(told).toHaveLength(1)
+})
+
+test('rows are removed around a damaged page, whether by their number or by their keys', async () => {
+  const { db } = await openDamaged(leafWith(idOf(7).repeat(9)))
+  const sql =
+    'delete from content where message_id in (select message_id from content where message_id < :before order by message_id limit :rows offset :skip)'
+  const removed = await removeInPieces(db, [{ sql, params: { before: idOf(100) } }])
+  expect(removed).toBeGreaterThan(90)
+  expect(removed).toBeLessThan(100)
+  const walk = new TableWalk('')
+  await walk.run(db, byKey(db), 0)
+  // What stays are the rows of that page, and of the pages next to it what would have to be moved there.
+  const left = await db.read('select message_id from content order by message_id')
+  expect(left.length).toBeGreaterThan(3)
+  expect(left.length).toBeLessThan(20)
+})
+
+const byKey = (db: Database): WalkedTable<string> => ({
+  async piece(after, rows) {
+    const found = await db.read<{ id: string }>(
+      'select message_id as id from content where message_id > :after order by message_id limit :rows',
+      { after, rows },
+    )
+    const last = found.at(-1)?.id
+    return last === undefined ? null : { last, isEnd: found.length < rows }
+  },
+  remove: (after, last) => [{ sql: 'delete from content where message_id > :after and message_id <= :last', params: { after, last } }],
+})
+
+test('a reader of the log passes over events that cannot be read, and over no others', async () => {
+  const directory = testDirectory()
+  const before = await openDatabase({ directory })
+  const about = { accountId: 'acc_1', messageId: 'em_1', recipientId: 'rcp_1', to: 'ann@example.com', subject: 'Hello', sandbox: false }
+  await before.write(Array.from({ length: 100 }, (_, i) => recordEvent(about, 'email.sent', { sent_at: `at ${i}.` }, 1000)))
+  await before.close()
+  damage(directory, pageWith(directory, 'event', 'at 50.'))
+  const db = await openDatabase({ directory })
+  onTestFinished(() => db.close())
+  const taken: number[] = []
+  const reader = new LogReader(
+    { db, log: silentLog },
+    {
+      cursor: 'test',
+      fault: 'the test could not read',
+      mostEvents: 30,
+      async take({ from, to }) {
+        const rows = await db.read<{ seq: number; data: string }>('select seq, data from event where seq > :from and seq <= :to', {
+          from,
+          to,
+        })
+        return { statements: [], written: () => taken.push(...rows.map(({ seq }) => seq)) }
+      },
+    },
+  )
+  await reader.keepUp()
+  expect(await db.read("select position from cursor where name = 'test'")).toEqual([{ position: 100 }])
+  expect(taken).toEqual(expect.arrayContaining([1, 2, 3, 98, 99, 100]))
+  // A page holds about thirty.
+  expect(taken.length).toBeGreaterThan(60)
+  expect(taken.length).toBeLessThan(100)
+})
+
+test('a queue goes around rows that cannot be claimed, and looks at them again after a minute', () => {
+  const rows = new DamagedRows()
+  // The second row of the queue is damaged.
+  expect(rows.wayFor('q', 0)).toEqual({ skip: 0, most: Infinity, until: null })
+  expect(rows.met('q', 64, 0)).toBe(0)
+  expect(rows.wayFor('q', 0)).toMatchObject({ skip: 0, most: 1 })
+  rows.passed('q')
+  expect(rows.met('q', 2, 10)).toBe(10)
+  expect(rows.met('q', 1, 20)).toBe(20)
+  expect(rows.wayFor('q', 30)).toMatchObject({ skip: 1, most: 1, until: 60_020 })
+  rows.passed('q')
+  expect(rows.wayFor('q', 60_019)).toMatchObject({ skip: 1, most: 2 })
+  expect(rows.wayFor('q', 60_020)).toEqual({ skip: 0, most: Infinity, until: null })
 })

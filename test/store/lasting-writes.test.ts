@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createLog } from '../../src/log.ts'
-import { BusyError, ConflictError, StorageFullError } from '../../src/store/database.ts'
+import { BusyError, ConflictError, DamagedError, StorageFullError, type Statement } from '../../src/store/database.ts'
 import { LastingWrites } from '../../src/store/lasting-writes.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
@@ -9,9 +9,10 @@ afterEach(() => void vi.useRealTimers())
 /** Every write fails by the error, while there is one. */
 function start() {
   const lines: { level: string }[] = []
-  const state = { error: null as Error | null, tries: 0, lines }
-  const write = async () => {
+  const state = { error: null as Error | null, tries: 0, lines, batches: [] as Statement[][] }
+  const write = async (batch: Statement[]) => {
     state.tries++
+    state.batches.push(batch)
     if (state.error) throw state.error
     return [{ rows: [], changes: 1 }]
   }
@@ -30,6 +31,20 @@ test.each([new BusyError(), new StorageFullError(), new Error('nobody knows')])(
   await vi.advanceTimersByTimeAsync(4_000)
   expect(await written).toHaveLength(10)
   expect(state.lines.map(({ level }) => level)).toEqual(['error', 'info'])
+})
+
+test('what a damaged page keeps from being written is given up after a while, and the rest is written', async () => {
+  const { state, writes } = start()
+  const batch = ['state', 'event'].map((sql) => ({ sql }))
+  state.error = new DamagedError('unreadable', { tables: ['event'], keepsOut: true, statement: 1 })
+  const written = writes.write(batch)
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(state.batches.every((each) => each.length === 2)).toBe(true)
+  await vi.advanceTimersByTimeAsync(1_000)
+  state.error = null
+  await vi.advanceTimersByTimeAsync(10_000)
+  await written
+  expect(state.batches.at(-1)).toEqual([{ sql: 'state' }])
 })
 
 test('a conflict ends it', async () => {

@@ -6,13 +6,14 @@ import { openReader, openWriter } from '../../src/store/sqlite-connection.ts'
 export interface Page {
   /** The table or index that it belongs to. */
   name: string
+  kind: 'table' | 'index'
   number: number
   type: 'leaf' | 'internal' | 'overflow'
 }
 
 const pageSize = 4_096
 
-/** The pages of tables and indexes in a data directory that nobody uses, first those with the oldest rows. */
+/** The pages of tables and indexes in a data directory that nobody uses, each in the order of its rows. */
 export function pagesIn(directory: string): Page[] {
   // What the log holds would hide the page.
   openWriter(directory).close()
@@ -20,7 +21,8 @@ export function pagesIn(directory: string): Page[] {
   try {
     return connection
       .prepare<[], Page>(
-        `select d.name, d.pageno as number, d.pagetype as type from dbstat d join sqlite_schema s on s.name = d.name order by d.name, d.path`,
+        `select d.name, s.type as kind, d.pageno as number, d.pagetype as type
+           from dbstat d join sqlite_schema s on s.name = d.name order by d.name, d.path`,
       )
       .all()
   } finally {
@@ -29,7 +31,7 @@ export function pagesIn(directory: string): Page[] {
 }
 
 /** Changes two bytes of a page: of the head by which SQLite knows what the page is, or where `at` says. Answers what mends it. */
-export function damage(directory: string, { number }: Page, at = 0): () => void {
+export function damage(directory: string, { number }: Pick<Page, 'number'>, at = 0): () => void {
   const file = openSync(databaseFile(directory), 'r+')
   const place = (number - 1) * pageSize + at
   const before = Buffer.alloc(2)

@@ -134,10 +134,12 @@ export class EmailComposer {
       if ('wanted' in answer) void this.#tellTemplate(thread, answer)
       else this.#settle(answer)
     })
+    let cause: unknown = null
     // Without a listener the failure would end the whole process; `exit` follows it.
-    thread.on('error', (error) => this.#services.log.error({ error }, 'the composer thread has failed; the next request starts another'))
+    thread.on('error', (error) => (cause = error))
     thread.on('exit', () => {
       if (thread !== this.#thread) return
+      this.#services.log.error({ error: cause }, 'the composer thread has ended; the next request starts another')
       this.#thread = null
       this.#current?.reject(new SternaError('service_unavailable', 'What composed this request has ended; try again.'))
       this.#current = null

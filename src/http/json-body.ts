@@ -84,10 +84,13 @@ const tooLarge = (limit: number): SternaError =>
 const gone = (): SternaError => new SternaError('invalid_json', 'The connection ended before the whole body had arrived.')
 
 function readBody(req: IncomingMessage, { limit = standardBodyLimit, listsBytes = false }: BodyBounds): Promise<Buffer> {
-  if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge(limit))
+  const length = Number(req.headers['content-length'] ?? 0)
+  if (length > limit) return Promise.reject(tooLarge(limit))
   if (req.destroyed) return Promise.reject(gone())
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const shape = new JsonShape({ listsBytes })
+  // A large body is put together as it comes: several that end together would make one long turn.
+  const whole = length > standardBodyLimit ? Buffer.allocUnsafeSlow(length) : null
   const chunks: Buffer[] = []
   let size = 0
   const settle = (): void => {
@@ -99,15 +102,16 @@ function readBody(req: IncomingMessage, { limit = standardBodyLimit, listsBytes 
     reject(error)
   }
   const onData = (chunk: Buffer): void => {
-    size += chunk.length
-    if (size > limit) return refuse(tooLarge(limit))
+    if (size + chunk.length > limit) return refuse(tooLarge(limit))
     const fault = shape.add(chunk)
     if (fault !== null) return refuse(new SternaError('invalid_json', fault))
-    chunks.push(chunk)
+    if (whole) chunk.copy(whole, size)
+    else chunks.push(chunk)
+    size += chunk.length
   }
   const onEnd = (): void => {
     settle()
-    resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size))
+    resolve(whole ?? (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)))
   }
   const onGone = (): void => refuse(gone())
   req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)

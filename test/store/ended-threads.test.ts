@@ -1,25 +1,12 @@
-import type { Worker } from 'node:worker_threads'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase } from '../../src/store/sqlite-database.ts'
+import { startedThreads } from '../support/started-threads.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
-
-const threads: Worker[] = vi.hoisted(() => [])
-
-vi.mock('../../src/program.ts', async (importOriginal) => {
-  const original = await importOriginal<typeof import('../../src/program.ts')>()
-  return {
-    ...original,
-    startThread(...args: Parameters<typeof original.startThread>) {
-      const thread = original.startThread(...args)
-      threads.push(thread)
-      return thread
-    },
-  }
-})
 
 const put = { sql: "insert into cursor (name, position) values ('a', 1)" }
 
 test('a writer that ends without an error is as fatal as one that fails', async () => {
+  const threads = startedThreads()
   const fatal: string[] = []
   const db = await openDatabase({ directory: testDirectory(), onFatal: ({ message }) => fatal.push(message) })
   await threads.at(-1)?.terminate()
@@ -28,6 +15,7 @@ test('a writer that ends without an error is as fatal as one that fails', async 
 })
 
 test('a reader that ends is told, fails what it had in hand, and is replaced by the next slow read', async () => {
+  const threads = startedThreads()
   const [fatal, lost]: string[][] = [[], []]
   const directory = testDirectory()
   const onFatal = ({ message }: Error): unknown => fatal?.push(message)
@@ -42,6 +30,7 @@ test('a reader that ends is told, fails what it had in hand, and is replaced by 
 })
 
 test('threads that were asked to end have not failed', async () => {
+  const threads = startedThreads()
   const fatal: string[] = []
   const hear = ({ message }: Error): unknown => fatal.push(message)
   const db = await openDatabase({ directory: testDirectory(), onFatal: hear, onReaderLost: hear })

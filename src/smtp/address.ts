@@ -63,6 +63,20 @@ function parseLocalPart(text: string): { ok: true; localPart: string } | Refused
 }
 
 /**
+ * What nearly all addresses look like, so that `parseAddress` need not look closely: ASCII, a dot-atom, and a domain whose labels are not
+ * encoded and whose last one is no number.
+ */
+const plainAddress =
+  /^([a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*)@((?:(?!xn--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!xn--)[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?)$/i
+
+function parsePlainAddress(text: string): ParsedAddress | null {
+  const [, localPart = '', written = ''] = plainAddress.exec(text) ?? []
+  if (localPart === '' || localPart.length > 64 || text.length > 254 || localPart.includes('=?')) return null
+  const domain = written.toLowerCase()
+  return { ok: true, localPart, domain, address: `${localPart}@${domain}` }
+}
+
+/**
  * Parses one bare address, `local@domain` (RFC 5321 4.1.2, RFC 6531 3.3). Stricter than the RFCs where programs disagree about the
  * domain: no comments, routes, address literals, encoded words or trailing dots, and no @, space, quotation mark, backslash or
  * control character in a quoted local part.
@@ -70,6 +84,8 @@ function parseLocalPart(text: string): { ok: true; localPart: string } | Refused
 export function parseAddress(text: string): ParsedAddress {
   if (text === '') return refuse('The address is empty.')
   if (text.length > 512) return refuse('An address has at most 254 octets.')
+  const plain = parsePlainAddress(text)
+  if (plain) return plain
   if (!text.isWellFormed()) return refuse('The address is not valid Unicode.')
   if (text.startsWith('@')) {
     return refuse(text.includes(':') ? 'A source route is not accepted.' : 'The part before the @ is empty.')

@@ -64,6 +64,20 @@ describe('parseAddress', () => {
       { numRuns: 500 },
     )
   })
+
+  // A quoted local part takes the long way, and is written as a dot-atom if it can be.
+  it('reads plain addresses as it does others', () => {
+    const textOf = (...parts: string[]) => fc.array(fc.constantFrom(...parts), { maxLength: 12 }).map((all) => all.join(''))
+    const local = textOf('a', 'B', '7', '.', '-', '+', '=', '?', '=?', 'x'.repeat(30))
+    const domain = textOf('a', 'B', '7', '.', '.', '-', 'xn--', '0x', 'com', 'x'.repeat(30), 'y'.repeat(100))
+    fc.assert(
+      fc.property(local, domain, (name, host) => {
+        const parsed = parseAddress(`${name}@${host}`)
+        if (parsed.ok) expect(parseAddress(`"${name}"@${host}`)).toEqual(parsed)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
 })
 
 describe('parsePath', () => {

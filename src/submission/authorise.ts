@@ -23,8 +23,9 @@ export interface AuthoriseServices {
 }
 
 /**
- * Checks that this submitter may send this message: the account is active, and every author address (From, Sender,
- * Resent-From, Resent-Sender and the reverse-path) is at a domain that the account has verified and the key may use. The server's own mail is not checked.
+ * Checks that this submitter may send this message: the account is active, and every author address (From, Sender, Resent-From,
+ * Resent-Sender and the reverse-path) is at a domain that the account has verified and the key may use. The server's own mail is not
+ * checked.
  * Returns the domain that signs, that of the first From address; null in the sandbox, whose mail is never sent.
  * @throws SternaError `account_suspended`, `domain_not_verified`, `restricted_api_key`
  */

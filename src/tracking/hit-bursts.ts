@@ -7,8 +7,8 @@ import { readerRules } from './reader-rules.ts'
 const shortMs = 4000
 
 /**
- * Clicks on different links that come faster than by hand, because a machine follows them all, and clicks in such a number. Clicks by one agent or network belong together; the
- * rest is judged as a whole, to find machines that change both.
+ * Clicks on different links that come faster than by hand, because a machine follows them all, and more clicks in a short time than a
+ * person makes. Clicks by one agent or network belong together; the rest is judged as a whole, to find machines that change both.
  * @param hits in order of time
  */
 export function findBursts(hits: readonly SourcedHit[], links: number): Map<SourcedHit, Evidence[]> {

@@ -19,6 +19,8 @@ interface ReplyLine {
   code: number
   /** True if another line of the same reply follows. */
   more: boolean
+  /** True if the code stands where RFC 5321 4.2.1 allows none, so it may be a number in a text. */
+  isLoose: boolean
   text: string
 }
 
@@ -35,7 +37,9 @@ const carriageReturn = 13
 const controls = /(?!\t)\p{Cc}/u
 /** Three digits that no digit follows, whatever does. RFC 5321 4.2.1 allows a space, a hyphen and the end of the line. */
 const codeAtStart = /^\s*(\d{3})(?!\d)/
-const separators = ' -:\t'
+const codeLength = 3
+const strictSeparators = ' -'
+const separators = `${strictSeparators}:\t`
 
 /** Parses one line without its line end; null if no code begins it. Control characters become `?`. */
 export function parseReplyLine(line: string): ReplyLine | null {
@@ -43,8 +47,11 @@ export function parseReplyLine(line: string): ReplyLine | null {
   if (!found) return null
   const separator = line.charAt(found[0].length)
   const text = line.slice(found[0].length + (separators.includes(separator) ? 1 : 0))
-  return { code: Number(found[1]), more: separator === '-', text: withoutControls(text) }
+  const isLoose = found[0].length > codeLength || !strictSeparators.includes(separator)
+  return { code: Number(found[1]), more: separator === '-', isLoose, text: withoutControls(text) }
 }
+
+const classOf = (code: number): number => Math.floor(code / 100)
 
 const withoutControls = (text: string): string => (controls.test(text) ? text.replace(new RegExp(controls, 'gu'), '?') : text)
 
@@ -65,6 +72,8 @@ export class ReplyReader {
   /** Bytes not parsed yet. */
   #pending: Buffer = Buffer.alloc(0)
   #lines: string[] = []
+  /** Of the reply so far. */
+  #firstCode = 0
   /** Of the lines kept, characters. */
   #kept = 0
   /** Of the reply so far, bytes. */
@@ -109,7 +118,7 @@ export class ReplyReader {
   }
 
   #takeLine(bytes: string): Reply | NoReply | null {
-    const line = parseReplyLine(bytes)
+    const line = this.#lineIn(bytes)
     if (!line) {
       if (bytes.trim() === '') return null
       if (!this.hasBegun) return { fault: `not a reply: ${JSON.stringify(bytes.slice(0, 100))}`, isEndless: false }
@@ -125,6 +134,14 @@ export class ReplyReader {
     this.#kept = 0
     this.#size = 0
     return { code, enhancedStatus, text }
+  }
+
+  /** In the middle of a reply, `250 MB is the limit` is text of a refusal, and no code. */
+  #lineIn(bytes: string): ReplyLine | null {
+    const line = parseReplyLine(bytes)
+    if (!line) return null
+    if (!this.hasBegun) this.#firstCode = line.code
+    return line.isLoose && classOf(line.code) !== classOf(this.#firstCode) ? null : line
   }
 
   #keep(text: string): void {

@@ -45,6 +45,10 @@ describe('replies of servers', () => {
     ['250-first\r\n251 last\r\n', { code: 251, enhancedStatus: null, text: 'first\nlast' }],
     ['250-first\r\n550 5.7.1 no\r\n', { code: 550, enhancedStatus: '5.7.1', text: 'first\n5.7.1 no' }],
     ['550-no\r\nsee our pages\r\n550 end\r\n', { code: 550, enhancedStatus: null, text: 'no\nsee our pages\nend' }],
+    ['550-no\r\n 551 end\r\n', { code: 551, enhancedStatus: null, text: 'no\nend' }],
+    // A number in the text of a refusal accepts nothing.
+    ['552-the limit is\r\n 250 MB\r\n552 end\r\n', { code: 552, enhancedStatus: null, text: 'the limit is\n 250 MB\nend' }],
+    ['552-the limit is\r\n250MB\r\n552 end\r\n', { code: 552, enhancedStatus: null, text: 'the limit is\n250MB\nend' }],
     // Text is cut, not refused.
     [`250 ${'x'.repeat(5000)}\r\n`, { code: 250, enhancedStatus: null, text: 'x'.repeat(4092) }],
     [`250-a\r\n${'250-line\r\n'.repeat(600)}550 5.1.1 no\r\n`, { code: 550, enhancedStatus: '5.1.1', text: `a${'\nline'.repeat(499)}` }],
@@ -118,7 +122,7 @@ describe('bytes that are not a reply', () => {
   })
 
   it('are recognised line by line', () => {
-    expect(parseReplyLine('250-more')).toEqual({ code: 250, more: true, text: 'more' })
+    expect(parseReplyLine('250-more')).toEqual({ code: 250, more: true, isLoose: false, text: 'more' })
     expect(parseReplyLine('+OK')).toBeNull()
   })
 })

@@ -108,7 +108,7 @@ export class Sessions {
     ])
     this.#remember(session, digestOf(secret))
     this.#services.users.keep({ ...this.#services.users.get(user.id), lastLoginAt: now })
-    await this.#endSurplus(user.id)
+    await this.#endSurplus(session)
     return { session, secret }
   }
 
@@ -195,11 +195,12 @@ export class Sessions {
     }
   }
 
-  /** Ends those of a user's sessions beyond the limit that have rested longest. */
-  async #endSurplus(userId: string): Promise<void> {
-    const own = [...this.#byId.values()].filter((session) => session.userId === userId)
-    if (own.length <= mostSessions) return
-    const idlest = own.toSorted((a, b) => a.lastSeenAt - b.lastSeenAt || (a.id < b.id ? -1 : 1)).slice(0, own.length - mostSessions)
+  /** Ends those of a user's sessions beyond the limit that have rested longest; never the newest, also if the clock was set back. */
+  async #endSurplus(newest: Session): Promise<void> {
+    const others = [...this.#byId.values()].filter(({ id, userId }) => userId === newest.userId && id !== newest.id)
+    if (others.length < mostSessions) return
+    const byRest = others.toSorted((a, b) => a.lastSeenAt - b.lastSeenAt || (a.id < b.id ? -1 : 1))
+    const idlest = byRest.slice(0, others.length + 1 - mostSessions)
     await this.#endThose((session) => idlest.includes(session))
   }
 

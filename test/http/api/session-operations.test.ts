@@ -347,6 +347,17 @@ test('a user has at most twenty sessions: one more ends the one that has rested 
   expect(api.people.sessions.list(other.id)).toHaveLength(1)
 })
 
+test('a login ends no session of its own, also if the clock was ahead during the others', async () => {
+  const api = await startPeopleApi()
+  const { id, email, password } = await api.addUser()
+  const client = { address: '192.0.2.1', userAgent: 'test' }
+  for (let count = 0; count < 20; count++) await api.people.sessions.begin(api.people.users.get(id), client)
+  api.clock.correct(-10 * minute)
+  const login = await api.login(email, password)
+  expect((await api.request('GET', '/session', { headers: { cookie: login.cookie } })).status).toBe(200)
+  expect(api.people.sessions.list(id)).toHaveLength(20)
+})
+
 test('a session has at most fifty tokens: its newest push out its oldest', async () => {
   const api = await startPeopleApi()
   const { email, password } = await api.addUser({ role: 'viewer' })

@@ -90,7 +90,11 @@ export class ResetRequests {
   async #send(request: ResetRequest): Promise<void> {
     const { accounts, users } = this.#services
     // Somebody who was invited has no password yet, and a link for that.
-    const asking = users.withEmail(request.email).filter(({ password }) => password !== null)
+    // The first to have used the address come first: later ones, with passwords of others' choice, take nobody's place.
+    const asking = users
+      .withEmail(request.email)
+      .filter(({ password }) => password !== null)
+      .toSorted((a, b) => a.createdAt - b.createdAt)
     for (const user of asking.slice(0, mostMails)) {
       const account = asking.length > 1 ? (accounts.accountFor(user.accountId)?.name ?? null) : null
       await this.#mail(user, account, request)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { silentLog } from '../../src/log.ts'
 import { ResetRequests } from '../../src/password-reset/reset-requests.ts'
+import type { SystemMail } from '../../src/submission/system-mail.ts'
 import { testCore } from '../support/test-core.ts'
 
 const request = { email: 'ann@acme.example', address: '192.0.2.7', requestId: 'req_1' }
@@ -44,6 +45,26 @@ test('a mail that cannot be sent keeps no other from being sent', async () => {
   requests.take({ ...request, email: 'bob@acme.example' })
   await requests.idle()
   expect(sent).toEqual(['ann@acme.example', 'bob@acme.example'])
+})
+
+test('users that other accounts add with the address keep the mail from no user who was there before', async () => {
+  const core = await testCore()
+  const sent: string[] = []
+  const systemMail = {
+    send: ({ parts }: SystemMail) => Promise.resolve(sent.push(Buffer.from(parts[0]?.bytes ?? []).toString())),
+  }
+  for (let count = 0; count <= 10; count++) {
+    const { id: accountId } = await core.accounts.create(`account ${count}`, 'free')
+    const { token } = await core.people.users.invite({ accountId, email: request.email, role: 'member', operator: false })
+    const user = await core.people.users.takeInvitation(token, 'correct horse battery')
+    core.clock.advance(1000)
+    if (count > 0) await core.people.sessions.begin(user, { address: '192.0.2.1', userAgent: 'test' })
+  }
+  const requests = new ResetRequests({ ...core, ...core.people, systemMail }, { baseUrl: 'https://mail.example.com', canMail: true })
+  requests.take(request)
+  await requests.idle()
+  expect(sent).toHaveLength(10)
+  expect(sent[0]).toContain('account 0')
 })
 
 test('a server that sends no mail says who can help, for every address', async () => {

@@ -41,7 +41,7 @@ export const insertReplay = (id: string, sourceId: string, now: number): Stateme
 export const claimDeliveries = (webhookId: string, now: number, { limit, skip }: { limit: number; skip: number }): Statement => ({
   sql: `update webhook_delivery set state = 'attempting', next_attempt_at = null
          where id in (select id from webhook_delivery where webhook_id = :webhookId and next_attempt_at <= :now
-                       order by next_attempt_at limit :limit offset :skip)
+                       order by next_attempt_at, id limit :limit offset :skip)
          returning id, event_id, event_type, body, attempts`,
   params: { webhookId, now, limit, skip },
 })
@@ -54,7 +54,7 @@ export const firstDue = `
 
 export const firstDueOf = `
   select next_attempt_at as due_at from webhook_delivery where webhook_id = :webhookId and next_attempt_at is not null
-   order by next_attempt_at limit 1 offset :skip`
+   order by next_attempt_at, id limit 1 offset :skip`
 
 /** Makes what a dead process had in hand due again, with the same attempt number. The receiver may have got it. */
 export const releaseAttempting = (now: number): Statement[] => [

@@ -108,7 +108,7 @@ export class Reprieve {
     if (this.#outage === null || this.#outage.answeredAt !== null) return
     this.#outage.answeredAt = this.#services.clock.now()
     this.#arm(this.#outage)
-    this.#keep({
+    void this.#keep({
       sql: 'update outage set answered_at = :now where answered_at is null',
       params: { now: this.#outage.answeredAt },
     })
@@ -118,7 +118,7 @@ export class Reprieve {
   #noteJump({ from, to }: ClockJump): void {
     const before = this.#outage && from < this.#endOf(this.#outage) ? this.#outage : null
     const missedMs = (before?.missedMs ?? 0) + to - from
-    if (this.#counts(missedMs)) void this.#begin({ missedMs, endedAt: to, answeredAt: null }).catch((error) => this.#failed(error))
+    if (this.#counts(missedMs)) void this.#begin({ missedMs, endedAt: to, answeredAt: null })
     else if (before) this.#end()
     else return
     for (const listener of this.#listeners) listener(to - from, to)
@@ -131,10 +131,10 @@ export class Reprieve {
   async #begin(outage: Outage): Promise<void> {
     this.#outage = outage
     const { missedMs, endedAt } = outage
-    await this.#services.db.write([
+    await this.#keep(
       { sql: 'delete from outage' },
       { sql: 'insert into outage (missed_ms, ended_at) values (:missedMs, :endedAt)', params: { missedMs, endedAt } },
-    ])
+    )
     await this.#report(outage)
   }
 
@@ -142,16 +142,25 @@ export class Reprieve {
     this.#cancelTimer()
     this.#outage = null
     this.#services.health.clear('outage')
-    this.#keep({ sql: 'delete from outage' })
+    void this.#keep({ sql: 'delete from outage' })
   }
 
-  /** An operator should know if it matters to any mail. */
+  /** An operator should know if it matters to any mail. Never rejects. */
   async #report(outage: Outage): Promise<void> {
     this.#arm(outage)
     const { missedMs, endedAt } = outage
-    const [affected] = await this.#services.db.slowRead(anyEnding, { end: endedAt + this.#lastsMs })
-    if (!affected || this.#outage !== outage) return
+    if (!(await this.#endsAnyBy(endedAt + this.#lastsMs)) || this.#outage !== outage) return
     this.#services.health.report('outage', { from: isoTime(endedAt - missedMs), to: isoTime(endedAt) })
+  }
+
+  async #endsAnyBy(end: number): Promise<boolean> {
+    const { db, log } = this.#services
+    try {
+      return (await db.slowRead(anyEnding, { end })).length > 0
+    } catch (error) {
+      log.error({ error }, 'which mail an outage concerns could not be read')
+      return true
+    }
   }
 
   #arm(outage: Outage): void {
@@ -170,12 +179,10 @@ export class Reprieve {
     return Math.max(now - endedAt, this.#lastsMs / 60)
   }
 
-  #keep(statement: Statement): void {
-    void this.#services.db.write([statement]).catch((error) => this.#failed(error))
-  }
-
-  #failed(error: unknown): void {
-    this.#services.log.error({ error }, 'an outage could not be recorded; a restart would not know of it')
+  /** The disk may be full: then only this process knows of the outage. Never rejects. */
+  async #keep(...batch: Statement[]): Promise<void> {
+    const { db, log } = this.#services
+    await db.write(batch).catch((error: unknown) => log.error({ error }, 'an outage could not be recorded; a restart would not know of it'))
   }
 }
 

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../durable-file.ts'
 import { SternaError } from '../errors.ts'
@@ -27,7 +27,7 @@ export function requireRoom(dataDir: string, files: string[]): void {
  * @param staging where it has written so far
  */
 export function noRoom(dataDir: string, staging: string): SternaError {
-  const names = readdirSync(staging, { recursive: true, encoding: 'utf8' })
+  const names = existsSync(staging) ? readdirSync(staging, { recursive: true, encoding: 'utf8' }) : []
   const written = names.reduce((sum, name) => sum + statSync(join(staging, name)).size, 0)
   return full(dataDir, `it needs more than the ${megabytes(freeIn(dataDir) + written)} MB that were free`)
 }

@@ -18,7 +18,6 @@ import {
   type TemplateRow,
 } from './template-store.ts'
 import { TemplateVersions } from './template-versions.ts'
-
 import { directTemplateWork, type TemplateWork } from './template-work.ts'
 
 /** What an owner sets for a template. */

@@ -42,8 +42,8 @@ const messages = {
     'other server has run with this data since, run sterna queue release --restored to send it. Otherwise run sterna queue cancel ' +
     '--restored on all servers but one.',
   outage:
-    'The server was off or asleep, or its clock was set forward, from {from} to {to}. Mail whose time ran out meanwhile is tried for an ' +
-    'hour after the first mail host answers, and only then given up. If the clock is wrong, correct it.',
+    'Nothing was recorded from {from} to {to}: the server was off or asleep, its clock was set forward, or no mail was due. Mail whose time ' +
+    'ran out meanwhile is tried for an hour after the first mail host answers, and only then given up. If the clock is wrong, correct it.',
   backup:
     'The last scheduled backup failed, or the newest one is too old. Mail is not affected. The log has the cause; run sterna backup to see ' +
     'whether the target works again.',

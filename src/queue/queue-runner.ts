@@ -221,12 +221,14 @@ export class QueueRunner {
     this.#destinations.tookInHand(destination, room, now)
     this.#claims++
     let unclaimed = room
-    const { skip, most, until } = this.#damaged.wayFor(destination, now)
+    // What has expired is claimed in another order.
+    const order = way.expiredBecause === undefined ? destination : `${destination} by expiry`
+    const { skip, most, until } = this.#damaged.wayFor(order, now)
     const limit = Math.min(room, most)
     if (until !== null) this.#destinations.noteWaiting(destination, until)
     try {
       const [claimed, next] = await db.write(claim({ destination, owner: this.owner, now, limit, skip }))
-      this.#damaged.passed(destination)
+      this.#damaged.passed(order)
       const rows = (claimed?.rows ?? []) as ClaimedRow[]
       this.#watch.noteClaimed(rows.length)
       const dueAt = next?.rows[0]?.due_at
@@ -239,7 +241,7 @@ export class QueueRunner {
     } catch (error) {
       log.error({ destination, error }, 'claiming due mail failed')
       const isDamage = error instanceof DamagedError
-      this.#destinations.noteWaiting(destination, isDamage ? this.#damaged.met(destination, limit, now) : clock.now() + retryMs)
+      this.#destinations.noteWaiting(destination, isDamage ? this.#damaged.met(order, limit, now) : clock.now() + retryMs)
     } finally {
       this.#claims--
       this.#destinations.letGo(destination, unclaimed, clock.now())

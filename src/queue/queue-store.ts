@@ -162,7 +162,7 @@ export const claimExpired = (claim: Claim): Statement[] => [
   {
     sql: `update recipient
              set owner = :owner, state = case when state = 'scheduled' then 'queued' else state end
-           where id in (select id from recipient where ${expired} order by expires_at limit :limit)
+           where id in (select id from recipient where ${expired} order by expires_at limit :limit offset :skip)
            returning ${claimed}`,
     params: claim,
   },

@@ -7,7 +7,7 @@ import { metricsOf } from '../../src/metrics/metrics.ts'
 import type { DispatchServices } from '../../src/queue/dispatch.ts'
 import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import type { NewRecipient } from '../../src/queue/queue-store.ts'
-import type { Database } from '../../src/store/database.ts'
+import { DamagedError, type Database } from '../../src/store/database.ts'
 import type { SuppressionPolicy } from '../../src/suppression/suppression-policy.ts'
 import { erasedAddress } from '../support/erased-address.ts'
 import { startFakeDns } from '../support/fake-dns.ts'
@@ -288,4 +288,27 @@ test('mail that is of no more use does not take the place of the one that finds 
   isDown = false
   clock.advance(6_000)
   await expect.poll(async () => (await states())['delivered']).toBe(1)
+})
+
+test('mail that expires while its host rests is given up behind a recipient that the disk has damaged', async () => {
+  const { write } = db
+  db = {
+    ...db,
+    write: async (batch, options) => {
+      const meetsIt = batch.some(({ sql, params }) => sql.includes('order by expires_at') && params?.['skip'] === 0)
+      if (meetsIt) throw new DamagedError('its page cannot be read', { tables: ['recipient'], keepsOut: false, statement: 0 })
+      return write(batch, options)
+    },
+  }
+  for (let seconds = 20; seconds <= 40; seconds += 10) await waiting({ expires_at: clock.now() + seconds * 1_000 })
+  const rest = { key: 'mx', forMs: 24 * hour, reason: 'refused' }
+  await startQueue({
+    deliver: async ({ recipients }, onAttempt) => recipients.forEach(({ id }) => onAttempt({ recipientId: id, postponed: true, rest })),
+  })
+  await expect.poll(inHand).toBe(0)
+  const fifteenSecondsOn = () => {
+    clock.advance(15_000)
+    return states()
+  }
+  await expect.poll(fifteenSecondsOn).toEqual({ bounced: 2, queued: 1 })
 })

@@ -74,6 +74,8 @@ export class ReplyReader {
   #lines: string[] = []
   /** Of the reply so far. */
   #firstCode = 0
+  /** True if a line without a code came instead of the reply. */
+  #isAfterText = false
   /** Of the lines kept, characters. */
   #kept = 0
   /** Of the reply so far, bytes. */
@@ -121,7 +123,10 @@ export class ReplyReader {
     const line = this.#lineIn(bytes)
     if (!line) {
       if (bytes.trim() === '') return null
-      if (!this.hasBegun) return { fault: `not a reply: ${JSON.stringify(bytes.slice(0, 100))}`, isEndless: false }
+      if (!this.hasBegun) {
+        this.#isAfterText = true
+        return { fault: `not a reply: ${JSON.stringify(bytes.slice(0, 100))}`, isEndless: false }
+      }
     }
     // A line without a code in the middle of a reply is a part of its text.
     this.#keep(line?.text ?? withoutControls(bytes))
@@ -133,15 +138,17 @@ export class ReplyReader {
     this.#lines = []
     this.#kept = 0
     this.#size = 0
+    this.#isAfterText = false
     return { code, enhancedStatus, text }
   }
 
-  /** In the middle of a reply, `250 MB is the limit` is text of a refusal, and no code. */
+  /** Behind other text, `250 MB is the limit` is text as well, and no code. */
   #lineIn(bytes: string): ReplyLine | null {
     const line = parseReplyLine(bytes)
     if (!line) return null
+    if (line.isLoose && (this.hasBegun ? classOf(line.code) !== classOf(this.#firstCode) : this.#isAfterText)) return null
     if (!this.hasBegun) this.#firstCode = line.code
-    return line.isLoose && classOf(line.code) !== classOf(this.#firstCode) ? null : line
+    return line
   }
 
   #keep(text: string): void {

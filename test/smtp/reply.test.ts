@@ -100,6 +100,13 @@ describe('bytes that are not a reply', () => {
     expect([reader.take(), reader.take()]).toMatchObject([{ isEndless: false }, { code: 250 }])
   })
 
+  it('leave no number in the text behind them to be a code', () => {
+    const reader = new ReplyReader()
+    reader.push(Buffer.from('Too big:\r\n 250 MB\r\n250MB\r\n552 end\r\n 250 taken\r\n'))
+    const taken = [reader.take(), reader.take(), reader.take(), reader.take(), reader.take()]
+    expect(taken.map((each) => each && ('code' in each ? each.code : null))).toEqual([null, null, null, 552, 250])
+  })
+
   it('are more than nothing, if only an empty line', () => {
     const reader = new ReplyReader()
     reader.push(Buffer.from('220 ready\r\n\r\n'))

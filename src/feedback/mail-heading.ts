@@ -1,5 +1,6 @@
 import { fieldsNamed, maxHeaderBytes, parseHeaderBlock, type HeaderField } from '../message/header-block.ts'
-import { domainOf, parseMailboxList } from '../smtp/address.ts'
+import { domainOf } from '../smtp/address.ts'
+import { parseMailboxList } from '../smtp/mailbox.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 
 /** What a message's header shows. */

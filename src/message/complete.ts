@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { SternaError } from '../errors.ts'
-import { domainOf, mailboxText, parseMailboxList, type Mailbox } from '../smtp/address.ts'
+import { domainOf } from '../smtp/address.ts'
+import { mailboxText, parseMailboxList, type Mailbox } from '../smtp/mailbox.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import type { EnvelopeRecipient } from './envelope.ts'
 import { formatDate } from './format-field.ts'

@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer'
-import { domainOf, parseMailboxList } from '../smtp/address.ts'
+import { domainOf } from '../smtp/address.ts'
+import { parseMailboxList } from '../smtp/mailbox.ts'
 import { formatCustomField, formatDate, formatMailboxes, formatTextField } from './format-field.ts'
 import { headerSummary, type HeaderInput, type HeaderSummary } from './header-summary.ts'
 import { randomText } from './random-text.ts'

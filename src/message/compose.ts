@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer'
 import { SternaError } from '../errors.ts'
-import { displayNameFault } from '../smtp/address.ts'
+import { displayNameFault } from '../smtp/mailbox.ts'
 import { checkHeaders, headerTextFault } from './check-headers.ts'
 import { composeFull, type OutgoingAttachment } from './compose-full.ts'
 import { composeHeader } from './compose-header.ts'

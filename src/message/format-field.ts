@@ -1,4 +1,4 @@
-import type { Mailbox } from '../smtp/address.ts'
+import type { Mailbox } from '../smtp/mailbox.ts'
 import { encodeHeaderText } from '../smtp/encoded-word.ts'
 import { foldField, lineLength } from './fold-field.ts'
 

@@ -1,4 +1,4 @@
-import { mailboxText, type Mailbox } from '../smtp/address.ts'
+import { mailboxText, type Mailbox } from '../smtp/mailbox.ts'
 
 /** The parts of a header that authorise a message and that lists and searches show. */
 export interface HeaderSummary {

@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer'
-import type { ParsedMailboxList } from '../smtp/address.ts'
+import type { ParsedMailboxList } from '../smtp/mailbox.ts'
 import { decodeHeaderText } from '../smtp/encoded-word.ts'
 import { foldField, unfoldable } from './fold-field.ts'
 import { formatMailboxes, formatTextField } from './format-field.ts'

@@ -1,5 +1,5 @@
 import type { FieldFault } from '../errors.ts'
-import { parseMailbox } from '../smtp/address.ts'
+import { parseMailbox } from '../smtp/mailbox.ts'
 import { parseTemplate, type Insertion, type TemplateNode } from './parse-template.ts'
 
 /** A variable that the owner has declared: it has a fallback or is required. */

@@ -7,7 +7,7 @@ import { compose, type OutgoingEmail } from '../../src/message/compose.ts'
 import { headerTextFault } from '../../src/message/check-headers.ts'
 import { parseHeaderBlock } from '../../src/message/header-block.ts'
 import { inSevenBits } from '../../src/message/seven-bit.ts'
-import { displayNameFault } from '../../src/smtp/address.ts'
+import { displayNameFault } from '../../src/smtp/mailbox.ts'
 import { decodeHeaderText } from '../../src/smtp/encoded-word.ts'
 
 const parts = { now: Date.UTC(2026, 10, 21, 6, 0, 0) }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { displayNameFault, domainOf, parseAddress, parseMailbox, parseMailboxList, parsePath } from '../../src/smtp/address.ts'
+import { domainOf, parseAddress, parsePath } from '../../src/smtp/address.ts'
+import { displayNameFault, parseMailbox, parseMailboxList } from '../../src/smtp/mailbox.ts'
 import { refusedAddresses, takenAddresses } from '../support/address-cases.ts'
 
 const long = (n: number, text = 'a'): string => text.repeat(n)

@@ -1,5 +1,5 @@
 import { SternaError, type ErrorCode, type FieldFault } from '../../errors.ts'
-import { parseMailbox, parseMailboxList } from '../../smtp/address.ts'
+import { parseMailbox, parseMailboxList } from '../../smtp/mailbox.ts'
 import { bodyLimit } from '../json-body.ts'
 
 /** An email as `POST /api/emails` takes it: every compat API translates its requests to this. */

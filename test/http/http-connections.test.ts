@@ -59,7 +59,7 @@ async function start({ tls, ...wishes }: Wishes = {}) {
   let [received, entered] = [0, 0]
   const readAll: Operation['handle'] = async (ctx) => {
     ctx.req.on('data', (part: Buffer) => (received += part.length))
-    const body = (await jsonBody(ctx)) as string
+    const body = (await jsonBody(ctx, { limit: 1_000_000 })) as string
     return { length: body.length }
   }
   const body = { schema: z.unknown(), raw: true } as const

@@ -94,10 +94,12 @@ export class LargeWorker {
     // It does not keep the process alive; the waiting connection does.
     thread.unref()
     thread.on('message', (answer: Answer) => void (thread === this.#thread && this.#settle(answer)))
+    let cause: unknown = null
     // Without a listener the failure would end the whole process; `exit` follows it.
-    thread.on('error', (error) => this.#log.error({ error }, 'the thread for large requests has failed; the next one starts another'))
+    thread.on('error', (error) => (cause = error))
     thread.on('exit', () => {
       if (thread !== this.#thread) return
+      this.#log.error({ error: cause }, 'the thread for large requests has ended; the next one starts another')
       this.#thread = null
       this.#current?.reject(ended())
       this.#current = null

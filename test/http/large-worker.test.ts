@@ -2,12 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { LargeWorker } from '../../src/http/large-worker.ts'
 import { silentLog } from '../../src/log.ts'
+import { startedThreads } from '../support/started-threads.ts'
 
 const content = { subject: null, html: '', text: null, variables: [] }
 const how = { field: 'variables', isComplete: true }
 
-function worker(): LargeWorker {
-  const started = new LargeWorker(silentLog)
+function worker(log = silentLog): LargeWorker {
+  const started = new LargeWorker(log)
   onTestFinished(() => started.stop())
   return started
 }
@@ -53,6 +54,18 @@ test('while 5 MiB are rendered and compared, others have their turns', async () 
   await Promise.all([work, watch])
   // Done here, it would all be one turn.
   expect(turns).toBeGreaterThan(10)
+})
+
+test('work whose thread ends is to be done again, what is behind it gets another thread, and the end is told', async () => {
+  const threads = startedThreads()
+  const told: string[] = []
+  const started = worker({ ...silentLog, error: (_, message) => void told.push(message) })
+  const [first, second] = [1, 2].map(() => started.run('parseJson', Buffer.from(`[${'1,'.repeat(100_000)}1]`)))
+  // Node tells of a new thread in the next turn, long before it runs.
+  await nextTurn()
+  await Promise.all([threads.at(-1)?.terminate(), expect(first).rejects.toMatchObject({ code: 'service_unavailable' })])
+  expect(await second).toHaveLength(100_001)
+  expect(told).toEqual(['the thread for large requests has ended; the next one starts another'])
 })
 
 test('after a stop, waiting work is refused', async () => {

@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
-import { DamagedError, type Database } from '../store/database.ts'
-import { orDamage } from '../store/remove-in-pieces.ts'
+import { DamagedError, orDamage, type Database } from '../store/database.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
 import { findSuppressed } from '../suppression/suppression-list.ts'
 import { goesAlong, type ContentRoom } from './content-room.ts'

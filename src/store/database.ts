@@ -144,6 +144,13 @@ export class DamagedError extends Error implements Damage {
   }
 }
 
+/** Returns the error if the work meets damage; throws any other. */
+export const orDamage = <T>(work: Promise<T>): Promise<T | DamagedError> =>
+  work.catch((error: unknown) => {
+    if (error instanceof DamagedError) return error
+    throw error
+  })
+
 /** Waits for a write; if it is refused with an error of this kind, throws what `refusal` makes of that. */
 export async function refusedAs<T>(
   write: Promise<T>,

@@ -1,4 +1,4 @@
-import { DamagedError, type Database, type Statement } from './database.ts'
+import { DamagedError, orDamage, type Database, type Statement } from './database.ts'
 
 /** How long one piece may hold the store, ms: the commits of others wait for it. */
 const heldMs = 10
@@ -7,13 +7,6 @@ const mostRows = 4_096
 
 /** How many rows on damaged pages one run passes over: more than a page of small rows holds. */
 const mostSkipped = 128
-
-/** Damage is answered, everything else thrown. */
-export const orDamage = <T>(work: Promise<T>): Promise<T | DamagedError> =>
-  work.catch((error: unknown) => {
-    if (error instanceof DamagedError) return error
-    throw error
-  })
 
 /** How many rows fit into the next piece, given how long the last one held the store, ms. */
 export const nextRows = (rows: number, held: number): number =>

@@ -1,5 +1,5 @@
-import { DamagedError, type Database, type Statement } from './database.ts'
-import { firstRows, nextRows, orDamage } from './remove-in-pieces.ts'
+import { DamagedError, orDamage, type Database, type Statement } from './database.ts'
+import { firstRows, nextRows } from './remove-in-pieces.ts'
 
 /** A table whose old rows are walked in the order of a key. */
 export interface WalkedTable<Key> {

@@ -133,7 +133,11 @@ export const storedTables: Record<string, StoredTable> = {
   },
   secret_key: { about: 'the key file that sealed the secrets, as a fingerprint', kept: 'for ever', none: 'fingerprint' },
   copied: { about: 'which copies the database comes from', kept: 'until their held mail is released', none: 'copied_at is_held by_files' },
-  last_place: { about: 'files and machine of the last start', kept: 'for ever', none: 'id lock_file database_file machine addresses' },
+  last_place: {
+    about: 'files and machine of the last start',
+    kept: 'for ever',
+    none: 'id lock_file database_file machine addresses seen_at',
+  },
   outage: { about: 'when the server was off last', kept: 'until its mail was tried', none: 'missed_ms ended_at answered_at' },
   cursor: { about: 'how far followers of the event log have read', kept: 'for ever', none: 'name position' },
   account_user: {

@@ -42,3 +42,12 @@ const placed = ({ lock_file, database_file }: Place): Statement => ({
         on conflict (id) do update set lock_file = excluded.lock_file, database_file = excluded.database_file`,
   params: { lock_file, database_file },
 })
+
+/** When the server was last known to run, epoch ms: it says so itself, and whatever it records does. Null if it never ran. */
+export async function lastSeen(db: Pick<Database, 'read'>): Promise<number | null> {
+  const [place] = await db.read<{ seen_at: number | null }>('select seen_at from last_place')
+  const seen = [place?.seen_at, await newestTime(db)].filter((time) => time != null)
+  return seen.length > 0 ? Math.max(...seen) : null
+}
+
+export const seen = (now: number): Statement => ({ sql: 'update last_place set seen_at = :now', params: { now } })

@@ -1,10 +1,10 @@
 import type { ClockJump, ClockWatch } from '../clock-watch.ts'
 import type { CancelTimer, Clock } from '../clock.ts'
-import { newestTime } from '../event/newest-time.ts'
 import type { Health } from '../health.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Log } from '../log.ts'
 import type { Database, Row, Statement } from '../store/database.ts'
+import { lastSeen, seen } from './last-place.ts'
 
 interface ReprieveServices {
   db: Database
@@ -46,6 +46,7 @@ export class Reprieve {
   /** The one that ended with the start; null if there was none. */
   #atStart: Outage | null = null
   #cancelTimer: CancelTimer = () => {}
+  #cancelBeat: CancelTimer = () => {}
 
   constructor(services: ReprieveServices, giveUpAfterMs: number) {
     this.#services = services
@@ -60,12 +61,12 @@ export class Reprieve {
     if (this.#atStart) listener(this.#atStart.missedMs, this.#atStart.endedAt)
   }
 
-  /** Finds out how long the server was off: the newest event is the last sign of life. Call it before anything is recorded. */
+  /** Finds out how long the server was off. Call it before anything is recorded. */
   async start(): Promise<void> {
     const { db, clock } = this.#services
     const now = clock.now()
     const [stored] = await db.read<OutageRow>('select missed_ms, ended_at, answered_at from outage')
-    const missedMs = now - ((await newestTime(db)) ?? now)
+    const missedMs = now - ((await lastSeen(db)) ?? now)
     if (this.#counts(missedMs)) {
       this.#atStart = { missedMs, endedAt: now, answeredAt: null }
       await this.#begin({ ...this.#atStart })
@@ -74,10 +75,13 @@ export class Reprieve {
       this.#outage = { missedMs: stored.missed_ms, endedAt: stored.ended_at, answeredAt: stored.answered_at }
       if (this.isInForce()) await this.#report(this.#outage)
     }
+    this.#beat()
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
     this.#cancelTimer()
+    this.#cancelBeat()
+    await this.#keep(seen(this.#services.clock.now()))
   }
 
   isInForce(): boolean {
@@ -92,7 +96,7 @@ export class Reprieve {
   /** How a recipient with this `expiresAt` is treated; null if as usual. */
   extensionOf(expiresAt: number): Extension | null {
     const now = this.#services.clock.now()
-    if (this.#outage === null && now < expiresAt) return null
+    if (now + (this.#outage ? this.#lastsMs : 0) < expiresAt) return null
     if (!this.isInForce() || this.#outage === null) return null
     const endsAt = this.#endOf(this.#outage)
     return expiresAt < endsAt ? { endsAt, longestWaitMs: Math.min(this.#wait(now, this.#outage), this.#lastsMs / 4) } : null
@@ -163,6 +167,15 @@ export class Reprieve {
     }
   }
 
+  /** Says now and then that the server runs: a time in which no mail came was no outage. */
+  #beat(): void {
+    const { clock } = this.#services
+    this.#cancelBeat = clock.at(clock.now() + this.#lastsMs / 6, () => {
+      void this.#keep(seen(clock.now()))
+      this.#beat()
+    })
+  }
+
   #arm(outage: Outage): void {
     this.#cancelTimer()
     this.#cancelTimer = this.#services.clock.at(this.#endOf(outage), () => {
@@ -182,7 +195,9 @@ export class Reprieve {
   /** The disk may be full: then only this process knows of the outage. Never rejects. */
   async #keep(...batch: Statement[]): Promise<void> {
     const { db, log } = this.#services
-    await db.write(batch).catch((error: unknown) => log.error({ error }, 'an outage could not be recorded; a restart would not know of it'))
+    await db
+      .write(batch)
+      .catch((error: unknown) => log.error({ error }, 'the times of an outage could not be recorded; the next start may misjudge it'))
   }
 }
 

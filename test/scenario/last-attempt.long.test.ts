@@ -95,6 +95,21 @@ test('after days without power what was due meanwhile is tried for an hour, and 
   for (const id of [refused, code]) expect((await relay.events(id)).filter((type) => type === 'email.bounced')).toHaveLength(1)
 })
 
+test('a restart after hours without any mail is no outage', async () => {
+  const { mx, relay, becomes, faults, pass } = await start()
+  mx.on = { rcpt: () => '451 4.7.1 Later' }
+  await becomes(await relay.send('waiting@rcpt.example'), 'deferred')
+  await pass(2 * hour)
+  await relay.restart()
+  expect(await relay.relay.services.db.read('select * from outage')).toEqual([])
+  await pass(5 * minute)
+  await relay.relay.stop()
+  relay.clock.advance(31 * minute)
+  await relay.restart()
+  expect(await relay.relay.services.db.read('select missed_ms from outage')).toEqual([{ missed_ms: 31 * minute }])
+  expect(await faults()).toEqual([])
+})
+
 /** Queues ordinary and scheduled mail that could not be delivered yet; answers the ids. */
 async function queueUp({ relay, becomes }: Awaited<ReturnType<typeof start>>): Promise<string[]> {
   const ids: string[] = []

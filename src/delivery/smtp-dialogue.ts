@@ -212,7 +212,7 @@ export class SmtpDialogue {
     if (taken && 'code' in taken && isDecisive(taken)) return void this.#give(taken)
     const instead = this.#instead ?? (taken && quoted(taken))
     if (instead) broken.instead = instead
-    else if (this.#reader.hasBegun && broken.category === 'timeout') broken.instead = 'a reply that does not end'
+    else if (this.#reader.hasBegun) broken.instead = 'a reply that does not end'
   }
 
   readonly #onEnd = (): void => this.break('the host closed the connection')

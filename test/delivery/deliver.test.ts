@@ -262,7 +262,7 @@ describe('what a host may do at each phase', () => {
     ['raw:\r\n', undefined],
     ['354 go on', true],
     [{ reply: 'taken', end: 'close' }, true],
-    [{ reply: '250-first', end: 'close' }, undefined],
+    [{ reply: '250-first', end: 'close' }, true],
     [{ reply: '', end: 'reset' }, undefined],
   ])('%j to the message is an answer that is none, unless it is silence: %s', async (action, isUnclear) => {
     const mx = await testMx({ on: { dot: () => action } })

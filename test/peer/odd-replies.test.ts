@@ -26,8 +26,8 @@ const differences: [why: string, of: (reply: MadeReply) => boolean, ours: RegExp
     /./,
   ],
   [
-    'Words instead of a reply: Postfix passes over them, which costs a copy each time, or the same confusion.',
-    ({ code, isCutShort }) => code === null && !isCutShort,
+    'Words instead of a reply, or one that does not end: Postfix passes over them, which costs a copy each time, or the same confusion.',
+    ({ code }) => code === null,
     /^(deferred 0|bounced 2)$/,
     /./,
   ],

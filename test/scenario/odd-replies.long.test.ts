@@ -6,13 +6,12 @@ import { livesWithSterna } from '../support/reply-lives.ts'
 const attempts = 3
 
 /** What should become of an email after three attempts, and how many copies the host should have got. */
-function rightFor({ phase, form, code, isCutShort, closes, pipelining }: MadeReply): string {
+function rightFor({ phase, form, code, closes, pipelining }: MadeReply): string {
   const kind = Math.floor((code ?? 0) / 100)
   if (phase === 'dot') {
     if (kind === 2) return 'delivered 1'
     if (kind === 5) return 'bounced 1'
-    // The connection was lost before the reply was whole, so nobody knows.
-    return kind === 4 || isCutShort ? `deferred ${attempts}` : 'bounced 2'
+    return kind === 4 ? `deferred ${attempts}` : 'bounced 2'
   }
   // It may stand for any of the replies that are awaited.
   if (form === 'a line without a code first' && pipelining && (phase === 'mail' || phase === 'rcpt')) return 'deferred 0'

@@ -10,8 +10,6 @@ export interface MadeReply {
   bytes: string
   /** Of its last line; null if no line has three digits that no digit follows, or the last one never comes. */
   code: number | null
-  /** True if only the line that announces the last one is written. */
-  isCutShort: boolean
   /** True if the host then closes the connection. */
   closes: boolean
   /** True if the host offers PIPELINING. */
@@ -72,7 +70,6 @@ export function madeReplies(count: number, seed: number): MadeReply[] {
       form: name,
       bytes: write(code, one(texts), pick),
       code: hasNoCode || isCutShort ? null : code,
-      isCutShort,
       // Whoever waits for the last line would wait for minutes.
       closes: isCutShort || pick(4) === 0,
       pipelining: pick(2) === 0,

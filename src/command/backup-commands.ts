@@ -174,7 +174,7 @@ export const backupCommands: Command[] = [
     options: {},
     doc:
       'Rewrites the database so that its file contains no deleted data, and returns free space. Stop the server first. A database ' +
-      'from a version before 0.2 needs this once. It first says how long it takes and how much disk it needs, and refuses if there ' +
+      'from before the first release needs this once. It first says how long it takes and how much disk it needs, and refuses if there ' +
       'is less.',
   },
 ]

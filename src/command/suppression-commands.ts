@@ -44,7 +44,7 @@ export const suppressionCommands: Command[] = [
   {
     name: 'suppression add',
     args: ['EMAIL…'],
-    options: { ...scopeOptions, reason: { type: 'string', value: 'TEXT', doc: 'For people: why nobody shall write to it.' } },
+    options: { ...scopeOptions, reason: { type: 'string', value: 'TEXT', doc: 'Why it is suppressed, for people to read.' } },
     doc: 'Suppresses addresses: mail to them is accepted, but not sent. An address that is on the list already stays as it is.',
     async run(input, services) {
       const addresses = input.args.map(addressIn)

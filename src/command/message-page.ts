@@ -1,5 +1,5 @@
+import { explainAttempt } from '../explanation/explain-attempt.ts'
 import { emailDetail } from '../http/api/email-reading-operations.ts'
-import { explainAttempt } from '../http/api/explain-attempt.ts'
 import { isoTime } from '../iso-time.ts'
 import { startMessageParser } from '../message/message-parser.ts'
 import { MessageReader, type AttemptRow } from '../message/message-reader.ts'

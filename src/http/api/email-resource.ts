@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { TlsUsed } from '../../delivery/attempt.ts'
+import { explainAttempt } from '../../explanation/explain-attempt.ts'
 import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import { deriveStatus, emailStatuses, lastEventOf, type NewestEvent } from '../../message/email-status.ts'
 import type { AttemptRow, EventRow, RecipientRow } from '../../message/message-reader.ts'
@@ -12,7 +13,7 @@ import type { Accepted } from '../../submission/admission.ts'
 import type { eventSchema } from '../event-schema.ts'
 import { referenceTo, resource, time, timeOrNull } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
-import { explainAttempt, explanationOwners } from './explain-attempt.ts'
+import { explanationFields, explanationObject } from './explanation-resource.ts'
 
 const recipientType = z.enum(['to', 'cc', 'bcc'])
 const mailboxes = z.array(z.string()).describe('Each `a@b.example` or `Name <a@b.example>`.')
@@ -222,13 +223,9 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
       })),
   ],
   explanation: [
-    z.object({
-      cause: z.string(),
-      owner: z.enum(explanationOwners).describe('Who can do something about it; `us` means this server and its operator.'),
-      advice: z.string(),
-    }),
+    explanationFields,
     ({ outcome, smtp_code: smtpCode, enhanced_status: enhancedStatus, reply }) =>
-      explainAttempt({ outcome, smtpCode, enhancedStatus, reply }),
+      explanationObject(explainAttempt({ outcome, smtpCode, enhancedStatus, reply })),
   ],
 })
 

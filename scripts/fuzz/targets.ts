@@ -234,6 +234,8 @@ export const targets: Record<string, Target> = {
     seeds: () =>
       lines(
         '<html><body><h1>A</h1><p>b <a href="https://example.com">c</a><ul><li>d</ul><table><tr><td>e</table><pre>f</pre>&amp;&#233;</body>',
+        '<style>.a, p#b { display:none !important } @media print { i { opacity:0 } }</style><p class="a" id=b>x<p>y\u200c\u00ad</p>',
+        '<td style="font:0/0 a"><div style="max-height:0;overflow:hidden" hidden data-skip-in-text="true">x</td><ul><li>y',
       ),
     longest: 512 * 1024,
     run: (input) => String(Math.min(30, textFromHtml(input.toString()).length)),

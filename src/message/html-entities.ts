@@ -6,12 +6,19 @@ const named: Record<string, string> = {
   quot: '"',
   apos: "'",
   nbsp: ' ',
-  shy: '',
+  shy: '\u00ad',
   ensp: ' ',
   emsp: ' ',
   thinsp: ' ',
-  zwnj: '',
+  zwnj: '\u200c',
   zwj: '\u200d',
+  lrm: '\u200e',
+  rlm: '\u200f',
+  numsp: ' ',
+  puncsp: ' ',
+  hairsp: ' ',
+  NoBreak: '\u2060',
+  ZeroWidthSpace: '\u200b',
   copy: '©',
   reg: '®',
   trade: '™',
@@ -142,7 +149,7 @@ function codePoint(digits: string, base: 10 | 16): string {
   return isCharacter ? String.fromCodePoint(value) : '\ufffd'
 }
 
-const reference = /&(?:#x([0-9a-f]{1,8})|#([0-9]{1,9})|([a-z][a-z0-9]{1,7}));?/gi
+const reference = /&(?:#x([0-9a-f]{1,8})|#([0-9]{1,9})|([a-z][a-z0-9]{1,13}));?/gi
 
 /** Text with its character references decoded (HTML 13.2.5.72): numeric ones, and the names that mail uses. */
 export const decodeEntities = (text: string): string => (text.includes('&') ? text.replace(reference, decoded) : text)

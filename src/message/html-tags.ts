@@ -11,6 +11,8 @@ interface HtmlReader {
   tag(tag: Tag): void
   /** Text that is shown, not decoded. */
   text?(text: string): void
+  /** What a `<style>` says. */
+  style?(tag: Tag, css: string): void
 }
 
 /** Elements whose content is neither text nor tags; only their own end tag ends them. */
@@ -51,8 +53,10 @@ export function readHtml(html: string, reader: HtmlReader): void {
       const tag = tagAt(html, i, end)
       reader.tag(tag)
       textStart = end
-      if (!tag.isEnd && hidden.has(tag.name)) textStart = endOfContent(html, tag.name, end)
-      else if (!tag.isEnd && raw.has(tag.name)) told(end, (textStart = endOfContent(html, tag.name, end)))
+      if (!tag.isEnd && hidden.has(tag.name)) {
+        textStart = endOfContent(html, tag.name, end)
+        if (tag.name === 'style') reader.style?.(tag, html.slice(end, textStart))
+      } else if (!tag.isEnd && raw.has(tag.name)) told(end, (textStart = endOfContent(html, tag.name, end)))
     }
     i = html.indexOf('<', textStart)
   }

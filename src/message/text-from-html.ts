@@ -1,5 +1,8 @@
 import { decodeEntities } from './html-entities.ts'
+import { attributesOf } from './html-attributes.ts'
 import { readHtml, type Tag } from './html-tags.ts'
+import { ShownElements } from './shown-elements.ts'
+import { withoutPadding } from './invisible-padding.ts'
 
 /** Elements that start and end a line. */
 const block = new Set(
@@ -80,15 +83,6 @@ class TextOutput {
   }
 }
 
-/** The value of an attribute, decoded; only the first 4 KiB of a tag are searched. */
-function attributeOf(tag: Tag, name: string): string | null {
-  const attribute = /([^\s=>"'/]{1,64})\s{0,16}(?:=\s{0,16}(?:"([^"]*)"|'([^']*)'|([^\s>]+)))?/g
-  for (const [, key, double, single, bare] of tag.attributes.matchAll(attribute)) {
-    if (key?.toLowerCase() === name) return decodeEntities(double ?? single ?? bare ?? '').trim()
-  }
-  return null
-}
-
 class TextExtractor {
   readonly #out = new TextOutput()
   readonly #lists: { isOrdered: boolean; count: number }[] = []
@@ -96,7 +90,8 @@ class TextExtractor {
   #preDepth = 0
 
   /** Text that is shown, decoded. */
-  text(text: string): void {
+  text(given: string): void {
+    const text = withoutPadding(given)
     if (this.#link && this.#link.text.length < 2048) this.#link.text += text.slice(0, 2048)
     if (this.#preDepth > 0) this.#out.preformatted(text)
     else this.#out.flowed(text)
@@ -108,7 +103,7 @@ class TextExtractor {
     else if (name === 'br') this.#out.lineEnd()
     else if (name === 'li') this.#item(isEnd)
     else if (name === 'td' || name === 'th') this.#out.space()
-    else if (name === 'img' && !isEnd) this.text(attributeOf(tag, 'alt') ?? '')
+    else if (name === 'img' && !isEnd) this.text(attributesOf(tag).get('alt')?.trim() ?? '')
     else if (block.has(name)) this.#out.breakLine(1)
     else if (paragraph.has(name)) this.#paragraph(name, isEnd)
   }
@@ -142,8 +137,8 @@ class TextExtractor {
 
   #anchor(tag: Tag): void {
     this.#closeLink()
-    const url = tag.isEnd ? null : attributeOf(tag, 'href')
-    if (url !== null && /^(?:https?:|mailto:|tel:|\{\{)/i.test(url)) this.#link = { url, text: '' }
+    const url = tag.isEnd ? '' : (attributesOf(tag).get('href')?.trim() ?? '')
+    if (/^(?:https?:|mailto:|tel:|\{\{)/i.test(url)) this.#link = { url, text: '' }
   }
 
   #closeLink(): void {
@@ -159,11 +154,20 @@ class TextExtractor {
 }
 
 /**
- * Plain text for a piece of HTML: links as `text [url]`, lists with marks, no styles or scripts. Any input, however nested or broken,
- * takes only linear time.
+ * Plain text for a piece of HTML: what a mail program would show of it, links as `text [url]`, lists with marks. Any input, however nested
+ * or broken, takes only linear time.
  */
 export function textFromHtml(html: string): string {
   const extractor = new TextExtractor()
-  readHtml(html, { tag: (tag) => extractor.tag(tag), text: (text) => extractor.text(decodeEntities(text)) })
+  const elements = new ShownElements()
+  readHtml(html, {
+    style: (tag, css) => elements.addStyles(tag, css),
+    tag: (tag) => {
+      if (elements.shows(tag)) extractor.tag(tag)
+    },
+    text: (text) => {
+      if (elements.showText) extractor.text(decodeEntities(text))
+    },
+  })
   return extractor.end()
 }

@@ -1,0 +1,166 @@
+import { attributesOf } from './html-attributes.ts'
+import type { Tag } from './html-tags.ts'
+import { StyleRules } from './style-rules.ts'
+
+/** Why an element is not shown. Nothing inside it can undo the first; the others are inherited until an element says otherwise. */
+const gone = 1
+const invisible = 2
+/** Its text is too small to be seen; pictures in it are not. */
+const tiny = 4
+
+const voids = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '))
+/** `overflow` does not clip them: they grow with their content. */
+const tableParts = new Set('table thead tbody tfoot tr td th'.split(' '))
+/** No end tag of something else reaches beyond them (HTML 13.2.4.2, "in scope"). */
+const scopes = new Set('table caption td th marquee object'.split(' '))
+const table = new Set(['table'])
+const endsParagraph = new Set(
+  (
+    'address article aside blockquote center details div dl dd dt fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr li main nav ol p ' +
+    'pre section table ul'
+  ).split(' '),
+)
+/** Elements whose start ends others that have no end tag, as far as the second set. */
+const impliedEnds = new Map<string, [ended: Set<string>, within: Set<string>]>([
+  ['li', [new Set(['li']), new Set(['ul', 'ol', ...scopes])]],
+  ['dt', [new Set(['dt', 'dd']), new Set(['dl', ...scopes])]],
+  ['dd', [new Set(['dt', 'dd']), new Set(['dl', ...scopes])]],
+  ['td', [new Set(['td', 'th']), new Set(['tr', 'table'])]],
+  ['th', [new Set(['td', 'th']), new Set(['tr', 'table'])]],
+  ['tr', [new Set(['tr']), table]],
+  ['tbody', [new Set(['thead', 'tbody', 'tfoot']), table]],
+  ['tfoot', [new Set(['thead', 'tbody', 'tfoot']), table]],
+])
+const paragraph = new Set(['p'])
+
+/** How far up an element is looked for, so that any input takes linear time. */
+const mostOpen = 50
+
+/** What decides where no rules are. */
+const mayHide = /style|hidden|data-skip-in-text|size/i
+
+/** Which elements of a page a mail program shows. Follows its tags in their order; a `<style>` counts for what stands behind it. */
+export class ShownElements {
+  readonly #rules = new StyleRules()
+  #hasRules = false
+  readonly #names: string[] = []
+  readonly #states: number[] = []
+  #state = 0
+
+  addStyles(tag: Tag, css: string): void {
+    const media = attributesOf(tag).get('media') ?? ''
+    if (!/^\s*(?:all|screen)?\s*$/i.test(media)) return
+    this.#rules.add(css)
+    this.#hasRules = true
+  }
+
+  /** Whether text that comes now is shown. */
+  get showText(): boolean {
+    return this.#state === 0
+  }
+
+  /** Takes the next tag. False if what begins or ends with it is not shown. */
+  shows(tag: Tag): boolean {
+    const state = tag.isEnd ? this.#end(tag.name) : this.#start(tag)
+    return (state & (gone | invisible)) === 0
+  }
+
+  #start(tag: Tag): number {
+    const { name } = tag
+    // What is shown needs no exact end.
+    if (this.#state !== 0) this.#endImplied(name)
+    const state = this.#stateOf(tag)
+    if (voids.has(name)) return state
+    this.#names.push(name)
+    this.#states.push(state)
+    this.#state = state
+    return state
+  }
+
+  #endImplied(name: string): void {
+    if (endsParagraph.has(name)) this.#popTo(this.#find(paragraph, scopes))
+    const implied = impliedEnds.get(name)
+    if (implied) this.#popTo(this.#find(...implied))
+  }
+
+  /** What holds for the element that ends, or for what is around if there is none. */
+  #end(name: string): number {
+    // What follows them still belongs to the body.
+    if (name === 'body' || name === 'html') return this.#state
+    const found = this.#find({ has: (one) => one === name }, tableParts.has(name) ? table : scopes)
+    const state = this.#states[found] ?? this.#state
+    this.#popTo(found)
+    return state
+  }
+
+  /** The place of the innermost open element of these names; -1 if there is none within. */
+  #find(names: Pick<ReadonlySet<string>, 'has'>, within: ReadonlySet<string>): number {
+    for (let i = this.#names.length - 1; i >= 0 && i >= this.#names.length - mostOpen; i--) {
+      const name = this.#names[i] ?? ''
+      if (names.has(name)) return i
+      if (within.has(name)) return -1
+    }
+    return -1
+  }
+
+  #popTo(place: number): void {
+    if (place < 0) return
+    this.#names.length = place
+    this.#states.length = place
+    this.#state = this.#states.at(-1) ?? 0
+  }
+
+  #stateOf(tag: Tag): number {
+    // A table starts with the usual size (HTML 15.3.10, quirks mode), as in most mail programs.
+    const inherited = tag.name === 'table' ? this.#state & ~tiny : this.#state
+    if (inherited & gone || (!this.#hasRules && !mayHide.test(tag.attributes))) return inherited
+    const attributes = attributesOf(tag)
+    const style = this.#rules.of(tag.name, attributes)
+    if (isGone(tag.name, attributes, style)) return gone
+    return withSize(withVisibility(inherited, style), tag.name === 'font' && attributes.has('size') ? 'medium' : sizeIn(style))
+  }
+}
+
+type Style = ReadonlyMap<string, string>
+
+function isGone(name: string, attributes: ReadonlyMap<string, string>, style: Style): boolean {
+  const display = style.get('display')
+  if (display === 'none' || (attributes.has('hidden') && display === undefined)) return true
+  // React Email's mark of what its own text leaves out.
+  if (attributes.get('data-skip-in-text')?.toLowerCase() === 'true') return true
+  if (isNone(style.get('opacity'))) return true
+  return !tableParts.has(name) && isClipped(style)
+}
+
+const isNone = (value: string | undefined): boolean => value !== undefined && Number.parseFloat(value) === 0
+
+function isClipped(style: Style): boolean {
+  const clips = (way: 'x' | 'y'): boolean => /hidden|clip/.test(style.get(`overflow-${way}`) ?? style.get('overflow') ?? '')
+  const isEmpty = (property: string): boolean => isTiny(style.get(property) ?? '')
+  return (clips('y') && (isEmpty('max-height') || isEmpty('height'))) || (clips('x') && (isEmpty('max-width') || isEmpty('width')))
+}
+
+/** No length, or one pixel, in which nothing can be read. */
+function isTiny(value: string): boolean {
+  const length = Number.parseFloat(value)
+  return length === 0 || (length > 0 && length <= 1 && /\dp[xt]$/.test(value))
+}
+
+function withVisibility(state: number, style: Style): number {
+  const visibility = style.get('visibility')
+  if (visibility === 'hidden' || visibility === 'collapse') return state | invisible
+  return visibility === 'visible' || visibility === 'initial' ? state & ~invisible : state
+}
+
+/** The size of the text; '' if nothing is said. */
+function sizeIn(style: Style): string {
+  const inFont = /(?:^|\s)(?:(\.?\d[\d.]*(?:[a-z]+|%))|(0)(?=[\s/]))/.exec(style.get('font') ?? '')
+  return style.get('font-size') ?? inFont?.[1] ?? inFont?.[2] ?? style.get('font') ?? ''
+}
+
+function withSize(state: number, size: string): number {
+  if (size === '' || size === 'inherit' || size === 'smaller' || size === 'larger') return state
+  if (isTiny(size)) return state | tiny
+  // A part of nothing is nothing.
+  return /\d(?:em|ex|ch|%)$/.test(size) && !size.endsWith('rem') ? state : state & ~tiny
+}

@@ -1,0 +1,134 @@
+/** What a rule or a `style` attribute says about one property. */
+interface Declaration {
+  property: string
+  value: string
+  isImportant: boolean
+}
+
+/** The properties by which something is not shown, or is shown again. */
+const known = new Set([
+  'display',
+  'visibility',
+  'opacity',
+  'font',
+  'font-size',
+  'overflow',
+  'overflow-x',
+  'overflow-y',
+  'height',
+  'max-height',
+  'width',
+  'max-width',
+])
+
+const comments = /\/\*[^]*?(?:\*\/|$)/g
+
+/** The declarations that decide whether something is shown, in their order. */
+function declarationsIn(css: string): Declaration[] {
+  const found: Declaration[] = []
+  for (const declaration of css.split(';')) {
+    const colon = declaration.indexOf(':')
+    const property = declaration.slice(0, Math.max(colon, 0)).trim().toLowerCase()
+    if (!known.has(property)) continue
+    const value = declaration
+      .slice(colon + 1, colon + 200)
+      .trim()
+      .toLowerCase()
+    const isImportant = value.endsWith('important')
+    found.push({ property, value: isImportant ? value.replace(/\s*!\s*important$/, '') : value, isImportant })
+  }
+  return found
+}
+
+/** A value and what decides between it and others for the same property: importance, then specificity, then order (CSS Cascade 6.1). */
+interface Weighted {
+  value: string
+  weight: number
+  order: number
+}
+
+/** `p`, `.preheader`, `#preview` or `span.preheader`. Other selectors are about something else, such as a state or a place. */
+const simpleSelector = /^(?:[a-z][a-z0-9]*|(?:[a-z][a-z0-9]*)?\.[\w-]+|#[\w-]+)$/i
+const weights = { element: 0, class: 1, elementAndClass: 2, id: 3, inline: 4, important: 8 }
+
+function weightOf(selector: string): number {
+  if (selector.startsWith('#')) return weights.id
+  const dot = selector.indexOf('.')
+  return dot < 0 ? weights.element : dot === 0 ? weights.class : weights.elementAndClass
+}
+
+/** Classes of one element that are looked up. */
+const mostClasses = 16
+
+/** The rules of a page's style sheets that apply on a wide screen, by selector. Rules in `@media` and other blocks are left out. */
+export class StyleRules {
+  readonly #bySelector = new Map<string, Map<string, Weighted>>()
+  #order = 0
+
+  add(css: string): void {
+    // Inside a <style>, the marks of a comment of HTML mean nothing.
+    const text = css.replace(comments, ' ').replace(/<!--|-->/g, ' ')
+    let depth = 0
+    let start = 0
+    let selectors = ''
+    for (const { 0: mark, index } of text.matchAll(/[{};]/g)) {
+      if (mark === '{' && depth++ === 0) {
+        selectors = text.slice(start, index).trim()
+        start = index + 1
+      } else if (mark === '}' && depth > 0 && --depth === 0) {
+        if (!selectors.startsWith('@')) this.#addRule(selectors, text.slice(start, index))
+        start = index + 1
+      } else if (depth === 0) {
+        start = index + 1
+      }
+    }
+  }
+
+  /** What applies to an element: property and value. */
+  of(name: string, attributes: ReadonlyMap<string, string>): Map<string, string> {
+    const winners = new Map<string, Weighted>()
+    if (this.#bySelector.size > 0) {
+      this.#apply(winners, name)
+      const classes = (attributes.get('class') ?? '').split(/\s+/, mostClasses)
+      for (const one of classes) {
+        this.#apply(winners, `.${one}`)
+        this.#apply(winners, `${name}.${one}`)
+      }
+      const id = attributes.get('id')
+      if (id !== undefined) this.#apply(winners, `#${id}`)
+    }
+    for (const declaration of declarationsIn((attributes.get('style') ?? '').replace(comments, ' '))) {
+      settle(winners, declaration.property, weighted(declaration, weights.inline, Infinity))
+    }
+    return new Map(Array.from(winners, ([property, { value }]) => [property, value]))
+  }
+
+  #addRule(selectors: string, css: string): void {
+    const declarations = declarationsIn(css)
+    if (declarations.length === 0) return
+    this.#order++
+    for (const part of selectors.split(',')) {
+      const selector = part.trim()
+      if (!simpleSelector.test(selector)) continue
+      const key = selector.replace(/^[a-z0-9]+/i, (name) => name.toLowerCase())
+      const own = this.#bySelector.get(key) ?? new Map<string, Weighted>()
+      this.#bySelector.set(key, own)
+      for (const one of declarations) settle(own, one.property, weighted(one, weightOf(selector), this.#order))
+    }
+  }
+
+  #apply(winners: Map<string, Weighted>, key: string): void {
+    for (const [property, one] of this.#bySelector.get(key) ?? []) settle(winners, property, one)
+  }
+}
+
+const weighted = ({ value, isImportant }: Declaration, weight: number, order: number): Weighted => ({
+  value,
+  weight: weight + (isImportant ? weights.important : 0),
+  order,
+})
+
+function settle(winners: Map<string, Weighted>, property: string, one: Weighted): void {
+  const other = winners.get(property)
+  if (!other || one.weight > other.weight || (one.weight === other.weight && one.order >= other.order)) winners.set(property, one)
+}

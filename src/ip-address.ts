@@ -3,6 +3,9 @@ import ipaddr from 'ipaddr.js'
 /** The part of IPv6 assigned for unicast. Excludes `::127.0.0.1` and the like. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
+/** The address of a client as its socket tells it: one that listens for both families writes IPv4 as `::ffff:192.0.2.1`. */
+export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
+
 /** True for an address that is reachable over the internet. Treats IPv4-mapped IPv6 as IPv4. */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false
@@ -38,11 +41,21 @@ export function truncatedAddress(address: string): string | null {
 export const isLoopback = (address: string): boolean => ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback'
 
 /**
+ * A network in CIDR notation; one of IPv4-mapped addresses becomes IPv4, as addresses do.
+ * @throws Error if it is not one
+ */
+export function parsedNetwork(cidr: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+  const [base, bits] = ipaddr.parseCIDR(cidr)
+  const isMapped = base instanceof ipaddr.IPv6 && base.isIPv4MappedAddress() && bits >= 96
+  return isMapped ? [base.toIPv4Address(), bits - 96] : [base, bits]
+}
+
+/**
  * A function that tells whether an address is in one of these networks.
  * @param networks in CIDR notation
  */
 export function networkRule(networks: readonly string[]): (address: string) => boolean {
-  const parsed = networks.map((network) => ipaddr.parseCIDR(network))
+  const parsed = networks.map(parsedNetwork)
   return (address) => {
     if (!ipaddr.isValid(address)) return false
     const ip = ipaddr.process(address)

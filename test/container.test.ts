@@ -11,6 +11,7 @@ const root = resolve(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(resolve(root, file), 'utf8')
 
 interface Service {
+  command?: string[]
   environment: Record<string, string>
   ports: string[]
   read_only: boolean
@@ -39,6 +40,12 @@ describe.each(['compose.yaml', 'compose.caddy.yaml'])('%s', (file) => {
     expect(config.baseUrl).toBe('https://mail.example.com')
   })
 
+  test('gives its network IPv6, so that no client hides behind an address of Docker', () => {
+    const { networks } = parse(read(file)) as { networks: Record<string, { enable_ipv6?: boolean }> }
+    expect(Object.values(networks).map((network) => network.enable_ipv6)).toEqual([true])
+    expect(config.http.tlsListen.map(({ host }) => host)).toEqual(services['caddy'] ? [] : ['::'])
+  })
+
   test('gives no right of root to anybody', () => {
     for (const service of Object.values(services)) {
       expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] })
@@ -48,6 +55,8 @@ describe.each(['compose.yaml', 'compose.caddy.yaml'])('%s', (file) => {
 
 test('behind Caddy only Caddy is believed', () => {
   const { caddy, sterna } = servicesIn('compose.caddy.yaml')
+  // A name would lead Caddy to Sterna over IPv6 as well, from an address that is not believed.
+  expect(caddy?.command?.at(-1)).toBe(`${sterna?.networks?.['web']?.ipv4_address}:8080`)
   expect(sterna?.environment['STERNA_TRUSTED_PROXIES']).toBe(`${caddy?.networks?.['web']?.ipv4_address}/32`)
 })
 

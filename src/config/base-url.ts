@@ -1,3 +1,4 @@
+import { isLoopback } from '../ip-address.ts'
 import type { HostPort } from './setting-types.ts'
 
 /** The settings that say where the API is reached. */
@@ -32,7 +33,7 @@ export function faultOfBaseUrl(baseUrl: string, hostname: string): string | unde
   )
 }
 
-const isThisComputer = (host: string): boolean => host === '::1' || /^(?:.+\.)?localhost$|^127\./.test(host)
+const isThisComputer = (host: string): boolean => isLoopback(host) || /^(?:.+\.)?localhost$/.test(host)
 
 /** The last labels of names that nobody can look up on the internet (RFC 2606, 6761, 6762, 8375). */
 const privateSuffix = /(?:^|\.)(?:localhost|local|localdomain|test|example|invalid|internal|lan|home|home\.arpa)$/

@@ -27,7 +27,11 @@ export function readConfigurationFile(file: string, faults: string[]): Map<strin
   const lineCounter = new LineCounter()
   const document = parseDocument(source, { lineCounter, prettyErrors: false })
   const placeOf = (offset: number | undefined): string => (offset === undefined ? file : `${file}:${lineCounter.linePos(offset).line}`)
-  for (const error of document.errors) faults.push(`${placeOf(error.pos[0])}: ${error.message}.`)
+  const lines = source.split('\n')
+  for (const error of document.errors) {
+    const line = lines[lineCounter.linePos(error.pos[0]).line - 1] ?? ''
+    faults.push(`${placeOf(error.pos[0])}: ${error.message}.${adviceFor(line)}`)
+  }
   if (faults.length > 0 || document.contents === null) return given
   if (!isMap(document.contents)) {
     faults.push(`${file}: this is not a map of settings. Write lines such as "hostname: mail.example.com".`)
@@ -50,6 +54,12 @@ export function readConfigurationFile(file: string, faults: string[]): Map<strin
   }
   readMap(document.contents, '')
   return given
+}
+
+/** YAML reads `[::]:80` as a list with something after it. */
+function adviceFor(line: string): string {
+  const bracketed = /\s(\[[\da-f:.]*:[\da-f:.]*\]:\d+)/i.exec(line)?.[1]
+  return bracketed === undefined ? '' : ` Put quotes around the address: '${bracketed}'.`
 }
 
 /** What may be given: the settings, and the files of secrets. */

@@ -183,7 +183,8 @@ const splitHostPort = (given: unknown, defaultPort: number | null): HostPort | u
 /** Port 0 picks any free port. */
 export const listenAddress: SettingType<HostPort> = {
   title: 'address:port',
-  parse: (given) => splitHostPort(given, null) ?? refuse(given, 'is not an address to listen on. Write it like 0.0.0.0:8080 or [::]:8080.'),
+  parse: (given) =>
+    splitHostPort(given, null) ?? refuse(given, 'is not an address to listen on. Write it like [::]:8080 or 127.0.0.1:8080.'),
 }
 
 /** The value is `ip:port`; IPv6 in brackets. */

@@ -40,7 +40,8 @@ export function settingsPage(): string {
     '- **size**: a number and a unit, `64KB`, `25MB`, `1GB`; powers of 1024.',
     '- **list**: a YAML list, or comma-separated text. `none` is the empty list.',
     '- **by name**: a YAML map, or text such as `free=100,starter=500`.',
-    '- **address:port**: IPv6 addresses in brackets, `[::]:8080`.',
+    '- **address:port**: IPv6 addresses in brackets, `[::]:8080`; in the file put quotes around them. To listen, `[::]` takes IPv4 and IPv6,',
+    '  unless the same setting has an IPv4 address for the same port; on a machine without IPv6 it takes IPv4 only. `0.0.0.0` takes IPv4 only.',
     '- **path**: relative to the directory in which Sterna starts.',
     '- **secret text** is never shown. Instead of the text you can name a file that holds it, as Docker and Kubernetes hand over secrets: put',
     '  `_file` after the name of the setting, or `_FILE` after its variable.',
@@ -86,7 +87,9 @@ function exampleLines(name: SettingName): string[] {
   return [`${name}:`, ...Object.entries(standard).map(([key, value]) => `  ${key}: ${String(value)}`)]
 }
 
-const yamlText = (text: string): string => (text.includes(',') ? `[${text.replaceAll(',', ', ')}]` : text)
+/** YAML reads a bracket at the beginning as a list. */
+const yamlText = (text: string): string =>
+  text.includes(',') ? `[${text.replaceAll(',', ', ')}]` : text.startsWith('[') ? `'${text}'` : text
 
 function wrap(text: string, width: number): string[] {
   const lines: string[] = []

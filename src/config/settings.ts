@@ -79,7 +79,7 @@ export const settings = {
 
   'http.listen': setting(
     type.list(type.listenAddress),
-    '0.0.0.0:8080',
+    '[::]:8080',
     'Where the API listens without TLS, for example behind a proxy that adds it.',
   ),
   'http.tls_listen': setting(type.list(type.listenAddress), null, 'Where the API listens with TLS, using tls.cert and tls.key.'),
@@ -125,12 +125,12 @@ export const settings = {
 
   'submission.listen': setting(
     type.list(type.listenAddress),
-    '0.0.0.0:2587',
+    '[::]:2587',
     'Where apps hand over mail by SMTP with STARTTLS (RFC 6409). The standard port is 587.',
   ),
   'submission.tls_listen': setting(
     type.list(type.listenAddress),
-    '0.0.0.0:2465',
+    '[::]:2465',
     'Where apps hand over mail by SMTP with TLS from the first byte (RFC 8314). The standard port is 465.',
   ),
   'submission.allow_plaintext_auth_on_loopback': setting(
@@ -174,7 +174,7 @@ export const settings = {
   ),
   'return_path.listen': setting(
     type.list(type.listenAddress),
-    '0.0.0.0:2525',
+    '[::]:2525',
     'Where mail servers hand over what comes back: bounces, complaints, reports, and mail for the postmaster. They connect to ' +
       'port 25 of the host that the MX of the return path names.',
   ),

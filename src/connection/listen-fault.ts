@@ -17,7 +17,8 @@ function adviceFor(code: string, { host, port }: HostPort): string {
   if (code === 'EACCES' && port < 1024) return `.\n${howToGetPort(port)}`
   if (code === 'EADDRINUSE')
     return `.\n  Another program has this port; "ss -ltnp sport = :${port}" shows which one. Stop it, or set another port.`
-  if (code === 'EADDRNOTAVAIL') return `.\n  This computer has no address ${host}. Write 0.0.0.0 or [::] for all of its addresses.`
+  if (code === 'EADDRNOTAVAIL') return `.\n  This computer has no address ${host}. Write [::] for all of its addresses.`
+  if (code === 'EAFNOSUPPORT') return `.\n  This computer has no IPv6. Write 0.0.0.0 for all of its IPv4 addresses.`
   return ''
 }
 

@@ -1,4 +1,5 @@
 import type { Server, Socket } from 'node:net'
+import { plainAddress } from '../ip-address.ts'
 import { parseProxyHeader } from './proxy-header.ts'
 
 /** ms to wait for a proxy's header, which comes with the first packet. A client without one is greeted after this time. */
@@ -10,7 +11,7 @@ const headerMs = 1_000
  * @param done gets the client's address; null if a header began that is invalid or never ended, and the socket is destroyed
  */
 export function takeProxyHeader(socket: Socket, done: (address: string | null) => void): void {
-  const own = socket.remoteAddress ?? ''
+  const own = plainAddress(socket.remoteAddress ?? '')
   let come: Buffer = Buffer.alloc(0)
   const finish = (address: string | null): void => {
     clearTimeout(timer)

@@ -42,7 +42,7 @@ export function judgeWayBack(
   if (!isListening)
     return say.warning(
       'No server accepts bounces and complaints: return_path.listen is none.',
-      'Set return_path.listen, such as 0.0.0.0:2525.',
+      'Set return_path.listen, such as [::]:2525.',
     )
   if (!isFullName(returnPathDomain))
     return say.skipped('Bounces cannot come back to a name that is not in the DNS.', 'Set hostname, or return_path.domain, to a full name.')

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { parsedNetwork, plainAddress } from '../ip-address.ts'
 
 /** Where a request comes from: the peer address of the connection, and what the proxies in front of it say. */
 interface RequestOrigin {
@@ -17,13 +18,13 @@ const mostProxies = 20
  * @param trustedProxies networks in CIDR notation
  */
 export function clientAddressRule(trustedProxies: readonly string[]): (origin: RequestOrigin) => string {
-  const networks = trustedProxies.map((network) => ipaddr.parseCIDR(network))
+  const networks = trustedProxies.map(parsedNetwork)
   const isTrusted = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>
     networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits))
 
   return ({ remoteAddress = '', forwardedFor = '' }) => {
     // Sockets always use the same notation, so most requests need no parsing.
-    if (networks.length === 0) return remoteAddress.replace(/^::ffff:(?=\d+\.)/, '')
+    if (networks.length === 0) return plainAddress(remoteAddress)
     let client = parsed(remoteAddress)
     if (!client) return remoteAddress
     for (const text of forwardedFor.split(',').slice(-mostProxies).reverse()) {

@@ -7,7 +7,7 @@ import { ConnectionSeats, restMs, type Crowding, type Seat, type SeatFigures } f
 import { MinimumRate } from '../connection/minimum-rate.ts'
 import { interceptConnections, takeProxyHeader } from '../connection/take-proxy-header.ts'
 import { SternaError } from '../errors.ts'
-import { clientNetwork, networkRule } from '../ip-address.ts'
+import { clientNetwork, networkRule, plainAddress } from '../ip-address.ts'
 import type { Log } from '../log.ts'
 import type { ApiContext } from './api-state.ts'
 import { clientAddressRule } from './client-address.ts'
@@ -124,7 +124,7 @@ export class HttpConnections {
   }
 
   #admit(socket: Socket, handOn: () => void): void {
-    const address = socket.remoteAddress ?? ''
+    const address = plainAddress(socket.remoteAddress ?? '')
     if (!this.#isProxy(address)) return this.#seat(socket, address, handOn)
     const seat = this.#seats.take(null, () => socket.destroy())
     if (typeof seat === 'string') return this.#refuse(socket, address, seat)

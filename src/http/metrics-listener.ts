@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../clock.ts'
 import type { HostPort } from '../config/setting-types.ts'
+import { listen } from '../connection/listen.ts'
 import type { Log } from '../log.ts'
 import { expositionType } from '../metrics/exposition.ts'
 import { HttpConnections } from './http-connections.ts'
-import { listen } from './listen.ts'
 
 interface MetricsListenerServices {
   clock: Clock
@@ -47,7 +47,7 @@ export async function startMetricsListener(services: MetricsListenerServices): P
     connections.watch(server)
     servers.push(server)
     try {
-      await listen(server, 'metrics.listen', address)
+      await listen(server, address, { setting: 'metrics.listen', all: services.listen, log: services.log })
     } catch (error) {
       servers.pop()
       await stop()

@@ -7,6 +7,7 @@ import type { ChallengeAnswers } from '../certificate/challenge-answers.ts'
 import type { TlsFiles } from '../certificate/server-certificates.ts'
 import type { HostPort } from '../config/setting-types.ts'
 import type { SeatFigures } from '../connection/connection-seats.ts'
+import { listen } from '../connection/listen.ts'
 import { SternaError } from '../errors.ts'
 import { answerChallenge, tlsOptionsOf } from './answer-challenge.ts'
 import { answer, type AnswerServices } from './answer.ts'
@@ -15,7 +16,6 @@ import { authenticate, authenticateKey, type AuthenticateServices } from './auth
 import { addCompatRoutes, compatApiFor, type CompatApi } from './compat/compat-api.ts'
 import type { Dashboard } from './dashboard.ts'
 import { HttpConnections } from './http-connections.ts'
-import { listen } from './listen.ts'
 import { addRoutes, needsKey, type Operation, type OperationServices } from './operation.ts'
 import { admit, type AdmissionServices } from './rate-limit-admission.ts'
 import { serverOperations, type ServerOperationServices } from './server-operations.ts'
@@ -75,17 +75,17 @@ export async function startHttpServer(services: HttpServerServices): Promise<Htt
     keepAliveTimeout: keepAliveTimeoutMs,
     connectionsCheckingInterval: checkIntervalMs,
   }
-  const open = async (server: Server, setting: string, address: HostPort): Promise<void> => {
+  const open = async (server: Server, setting: string, address: HostPort, all: HostPort[]): Promise<void> => {
     connections.watch(server)
-    await listen(server, setting, address)
+    await listen(server, address, { setting, all, log: services.log })
     servers.push(server)
   }
   try {
-    for (const address of services.listen) await open(createServer(options, handle), 'http.listen', address)
+    for (const address of services.listen) await open(createServer(options, handle), 'http.listen', address, services.listen)
     for (const address of services.tlsListen) {
       if (!services.tls) throw new SternaError('configuration', 'http.tls_listen needs a certificate: set tls.cert and tls.key.')
       const tlsOptions = { ...options, handshakeTimeout: headersTimeoutMs, ...tlsOptionsOf(services.tls, services.challenges ?? null) }
-      await open(new TlsServer(tlsOptions, handle), 'http.tls_listen', address)
+      await open(new TlsServer(tlsOptions, handle), 'http.tls_listen', address, services.tlsListen)
     }
   } catch (error) {
     await stopServers(servers, 0)

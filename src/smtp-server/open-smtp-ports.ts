@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../clock.ts'
 import { ConnectionSeats, type Crowding, type SeatFigures } from '../connection/connection-seats.ts'
-import { listenFault } from '../connection/listen-fault.ts'
 import { MinimumRate } from '../connection/minimum-rate.ts'
 import { networkRule } from '../ip-address.ts'
 import type { SmtpPortSettings } from './smtp-connection.ts'
@@ -67,11 +66,11 @@ export async function openSmtpPorts<User>(
   for (const { host, port, tls, setting } of places) {
     const listener = new SmtpListener({ ...settings, isProxy, seats, contentRate, implicitTls: tls }, handlers)
     try {
-      addresses.push(await listener.start({ host, port }))
+      addresses.push(await listener.start({ host, port }, { setting, all: places, log: settings.log }))
       listeners.push(listener)
     } catch (error) {
       await stop(0)
-      throw listenFault(setting, { host, port }, error)
+      throw error
     }
   }
   const useCertificate: SmtpServer['useCertificate'] = (tls) => listeners.forEach((listener) => listener.useCertificate(tls))

@@ -10,10 +10,11 @@ import {
   type SMTPServerSession,
 } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
-import { backlog, type Seat } from '../connection/connection-seats.ts'
+import type { Seat } from '../connection/connection-seats.ts'
+import { listen } from '../connection/listen.ts'
 import { takeProxyHeader } from '../connection/take-proxy-header.ts'
 import { messageOf } from '../errors.ts'
-import { clientNetwork } from '../ip-address.ts'
+import { clientNetwork, plainAddress } from '../ip-address.ts'
 import type { Reply } from '../smtp/reply.ts'
 import { replyOf } from './smtp-refusal.ts'
 import { isLoginRefusal, isOpen, type SmtpHandlers } from './smtp-session.ts'
@@ -35,15 +36,9 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     this.on('error', (error) => settings.log.debug({ reason: messageOf(error) }, 'SMTP connection failed'))
   }
 
-  /** Starts listening; a port of 0 lets the system choose. */
-  async start(place: { host: string; port: number }): Promise<AddressInfo> {
-    await new Promise<void>((resolve, reject) => {
-      this.server.once('error', reject)
-      this.listen({ ...place, backlog }, () => {
-        this.server.off('error', reject)
-        resolve()
-      })
-    })
+  /** @throws SternaError `configuration` if it cannot listen there */
+  async start(...where: Rest<Parameters<typeof listen>>): Promise<AddressInfo> {
+    await listen(this.server, ...where)
     return this.server.address() as AddressInfo
   }
 
@@ -77,7 +72,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
   override _acceptSocket(socket: Socket, handshake: boolean): (() => void) | false {
     // The library listens for errors only after the greeting or the TLS handshake.
     socket.on('error', () => {})
-    const address = socket.remoteAddress ?? ''
+    const address = plainAddress(socket.remoteAddress ?? '')
     const guest: Guest<User> = { seat: noSeat, connection: null }
     if (!this.#seat(guest, socket, { address, network: this._expectsProxyHeader(socket) ? null : clientNetwork(address) })) return false
     socket.once('close', () => guest.seat.free())
@@ -104,7 +99,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     takeProxyHeader(socket, (address) => {
       guest.seat.free()
       if (address === null) {
-        this.settings.log.debug({ address: socket.remoteAddress, reason: 'proxy_header' }, 'SMTP connection refused')
+        this.settings.log.debug({ address: plainAddress(socket.remoteAddress ?? ''), reason: 'proxy_header' }, 'SMTP connection refused')
       } else if (this.#seat(guest, socket, { address, network: clientNetwork(address) })) {
         return done(null, { id: randomBytes(10).toString('hex'), remoteAddress: address })
       }
@@ -165,6 +160,8 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     this.#open.delete(session)
   }
 }
+
+type Rest<T extends unknown[]> = T extends [unknown, ...infer Others] ? Others : never
 
 /** The holder of a seat; the connection begins after the TLS handshake. */
 interface Guest<User> {

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import { isPublicAddress } from '../ip-address.ts'
+import { isPublicAddress, parsedNetwork } from '../ip-address.ts'
 
 /** The addresses that webhooks may use besides public ones: none, all private ones, or these networks (CIDR). */
 export type AllowedAddresses = boolean | readonly string[]
@@ -16,7 +16,7 @@ const metadataAddresses = new Set(['100.100.100.200', '168.63.129.16', '192.0.0.
  * @throws Error if a network in the list is not in CIDR notation
  */
 export function addressRule(allowed: AllowedAddresses): (address: string) => boolean {
-  const networks = typeof allowed === 'boolean' ? [] : allowed.map((network) => ipaddr.parseCIDR(network))
+  const networks = typeof allowed === 'boolean' ? [] : allowed.map(parsedNetwork)
   const isOwnAllowed = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>
     allowed === true || networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits))
 

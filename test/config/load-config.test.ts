@@ -247,7 +247,7 @@ describe('faults', () => {
   })
 
   const rows: [variable: string, text: string, fault: RegExp][] = [
-    ['STERNA_HTTP_LISTEN', '8080', /0\.0\.0\.0:8080/],
+    ['STERNA_HTTP_LISTEN', '8080', /127\.0\.0\.1:8080/],
     ['STERNA_HTTP_LISTEN', '::1:8080', /\[::\]:8080/],
     ['STERNA_HTTP_LISTEN', '127.0.0.1:65536', /not an address/],
     ['STERNA_DNS_SERVERS', 'ns.example.com:53', /not a name server/],
@@ -267,6 +267,18 @@ describe('faults', () => {
   ]
   test.each(rows)('%s=%s', (variable, text, fault) => {
     expect(faultsOf({ env: { [variable]: text } }).join('\n')).toMatch(fault)
+  })
+
+  test('an IPv6 address without quotes is told what it lacks', () => {
+    const file = fileOf('hostname: mail.example.com\nhttp:\n  listen: [::]:8080')
+    expect(faultsOf({ file }).join('\n')).toMatch(/sterna\.yml:3: .* Put quotes around the address: '\[::\]:8080'\.$/)
+  })
+
+  test('unless somebody says otherwise, every port is open to IPv4 and IPv6', () => {
+    const { http, submission, returnPath, metrics } = loadConfig({})
+    const open = [http.listen, submission.listen, submission.tlsListen, returnPath.listen]
+    expect(open.map((places) => places.map(({ host }) => host))).toEqual([['::'], ['::'], ['::'], ['::']])
+    expect([...http.tlsListen, ...metrics.listen]).toEqual([])
   })
 
   test.each(['hostname', 'return_path.domain'])('the operator cannot be reached at %s: that mail comes to this server', (name) => {

@@ -6,7 +6,10 @@ import { proxyHeaderV1, proxyHeaderV2, rawHeaderV2 } from '../support/proxy-head
 import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
-/** A relay that trusts the proxy at 127.0.0.1; whoever comes from another address is a client without one. */
+/**
+ * A relay that trusts the proxy at 127.0.0.1; whoever comes from another address is a client without one. It listens for both families,
+ * so that its sockets write IPv4 as IPv6.
+ */
 let relay: TestRelay
 const logged: string[] = []
 const strangerHost = '127.0.0.9'
@@ -15,8 +18,12 @@ beforeAll(async () => {
   relay = await startTestRelay(
     {
       trusted_proxies: '127.0.0.1/32',
-      http_tls_listen: '127.0.0.1:0',
-      metrics_listen: '127.0.0.1:0',
+      http_listen: '[::]:0',
+      submission_listen: '[::]:0',
+      submission_tls_listen: '[::]:0',
+      return_path_listen: '[::]:0',
+      http_tls_listen: '[::]:0',
+      metrics_listen: '[::]:0',
       http_failed_authentications_per_minute: '1',
       submission_max_connections_per_address: '2',
       return_path_messages_per_minute: '1',

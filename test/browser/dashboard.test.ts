@@ -5,7 +5,7 @@ import { pageFaults, visitDashboard } from '../support/dashboard-visit.ts'
 test('an email is followed from the list to its delivery, live', async () => {
   const { relay, mx, tab } = await visitDashboard()
   await tab.getByRole('link', { name: 'Emails' }).first().click()
-  await tab.getByRole('heading', { name: 'Where is my mail?' }).waitFor()
+  await tab.getByRole('heading', { level: 1, name: 'Emails' }).waitFor()
   await tab.getByText('Live', { exact: true }).waitFor()
   await relay.send('ann@inbox.example', { subject: 'Reset your password' })
   await tab.getByRole('link', { name: 'Reset your password' }).click()
@@ -15,7 +15,7 @@ test('an email is followed from the list to its delivery, live', async () => {
   await tab.getByText(/^Attempt 1/).click()
   await tab.getByText('RCPT TO:<ann@inbox.example>').waitFor()
   await tab.goBack()
-  await tab.getByRole('heading', { name: 'Where is my mail?' }).waitFor()
+  await tab.getByRole('heading', { level: 1, name: 'Emails' }).waitFor()
 })
 
 test('a bounce is explained before any code is shown', async () => {
@@ -67,14 +67,14 @@ test('a domain is added, its records are shown, and a key is made whose token wo
   await tab.getByLabel('Domain name').fill('acme.example')
   await tab.getByRole('button', { name: 'Add', exact: true }).click()
   await tab.getByRole('heading', { name: 'acme.example' }).waitFor()
-  await tab.getByRole('heading', { name: 'Needed before mail can leave' }).waitFor()
+  await tab.getByRole('heading', { name: 'Required to send mail' }).waitFor()
   const download = tab.waitForEvent('download')
   await tab.getByRole('button', { name: 'Zone file' }).click()
   expect((await download).suggestedFilename()).toBe('acme.example.zone')
   await tab.getByRole('link', { name: 'API keys' }).first().click()
-  await tab.getByRole('button', { name: 'Make an API key' }).click()
+  await tab.getByRole('button', { name: 'Create an API key' }).click()
   await tab.getByLabel('What is it for?').fill('shop')
-  await tab.getByRole('dialog').getByRole('button', { name: 'Make an API key' }).click()
+  await tab.getByRole('dialog').getByRole('button', { name: 'Create an API key' }).click()
   const token = await tab.locator('.token code').textContent()
   const answer = await fetch(`${relay.baseUrl}/api/emails`, {
     method: 'POST',
@@ -89,7 +89,7 @@ test('a log-out in one tab ends all tabs, and one comes back to the page where o
   const { relay, tab, openTab } = visit
   const other = await openTab()
   await other.goto(`${relay.baseUrl}/domains`)
-  await other.getByRole('heading', { name: 'Domains that you send from' }).waitFor()
+  await other.getByRole('heading', { name: 'Domains' }).waitFor()
   await tab.getByRole('button', { name: 'Log out' }).first().click()
   await tab.getByRole('heading', { name: 'Log in' }).waitFor()
   await other.getByRole('heading', { name: 'Log in' }).waitFor()
@@ -97,7 +97,7 @@ test('a log-out in one tab ends all tabs, and one comes back to the page where o
   await other.getByLabel('Email address').fill(viewer.email)
   await other.getByLabel('Password').fill(viewer.password)
   await other.getByRole('button', { name: 'Log in' }).click()
-  await other.getByRole('heading', { name: 'Domains that you send from' }).waitFor()
+  await other.getByRole('heading', { name: 'Domains' }).waitFor()
   expect(await other.getByRole('button', { name: 'Add a domain' }).count()).toBe(0)
 })
 
@@ -133,7 +133,7 @@ test('a webhook is added and tested, and a suppressed address is found and remov
   await tab.getByLabel('URL').fill(receiver.url)
   await tab.getByRole('button', { name: 'Add', exact: true }).click()
   await tab.getByRole('button', { name: 'Send a test' }).click()
-  await tab.getByText('The test was not taken.').waitFor()
+  await tab.getByText('The test was not accepted.').waitFor()
   await tab.getByText(/^Status 503/).waitFor()
   await relay.call('POST', '/api/suppressions', { email: 'gone@inbox.example' })
   await tab.getByRole('link', { name: 'Suppressions' }).first().click()
@@ -147,12 +147,12 @@ test('a webhook is added and tested, and a suppressed address is found and remov
 test('a browser keeps the language and the look that were chosen', async () => {
   const { relay, tab } = await visitDashboard()
   await tab.goto(`${relay.baseUrl}/me`)
-  await tab.getByLabel('Look').selectOption('dark')
+  await tab.getByLabel('Appearance').selectOption('dark')
   expect(await tab.locator('html').getAttribute('data-theme')).toBe('dark')
   await tab.getByLabel('Language').selectOption('de')
   await tab.getByRole('navigation', { name: 'Hauptmenü' }).waitFor()
   await tab.goto(`${relay.baseUrl}/emails`)
-  await tab.getByRole('heading', { name: 'Wo ist meine E-Mail?' }).waitFor()
+  await tab.getByRole('heading', { level: 1, name: 'E-Mails' }).waitFor()
   expect(await tab.locator('html').getAttribute('lang')).toBe('de')
   expect(await tab.locator('html').getAttribute('data-theme')).toBe('dark')
 })

@@ -30,11 +30,11 @@ test('each record says what was found instead and what to change, until all are 
   relay.dns.zone['send.acme.example'] = { txt: ['v=spf1 include:_spf.google.com ~all'] }
   relay.dns.zone[`${dkim.name}.acme.example`] = { txt: [dkim.value] }
   await tab.goto(`${relay.baseUrl}/domains/acme.example`)
-  await tab.getByText(/Looking again in \d+ seconds?\./).waitFor()
+  await tab.getByText(/Next check in \d+ seconds?\./).waitFor()
   await tab.getByRole('button', { name: 'Check now' }).click()
   await tab.getByText('it does not allow this server: add a:relay.example to it').waitFor()
   await tab.getByText(`It was found at ${dkim.name}.acme.example`).waitFor()
-  await tab.getByText('At the wrong name').waitFor()
+  await tab.getByText('Under the wrong name').waitFor()
   expect(await tab.getByRole('button', { name: 'Check now' }).isDisabled()).toBe(true)
 
   await tab.getByRole('button', { name: 'Text for a colleague' }).click()
@@ -55,21 +55,21 @@ test('keys are replaced, settings changed, and the domain removed by its name', 
   const { relay, tab } = await visitDashboard()
   await tab.goto(`${relay.baseUrl}/domains/sender.example`)
   await tab.getByText(/Mail is signed with/).waitFor()
-  await tab.getByText('Nobody has reported in the last 30 days.').waitFor()
+  await tab.getByText('No reports in the last 30 days.').waitFor()
   await tab.getByRole('button', { name: 'New keys' }).click()
   await tab.getByText('You publish these records beside the old ones.').waitFor()
   await tab.getByRole('dialog').getByRole('button', { name: 'New keys' }).click()
-  await tab.getByText('New keys wait for their records.').waitFor()
+  await tab.getByText('New keys are waiting for their records.').waitFor()
   const records = async (): Promise<(Published & { key: string | null })[]> =>
     (await relay.call('GET', '/api/domains/sender.example')).body.records
   Object.assign(relay.dns.zone, zoneOf((await records()).filter(({ key }) => key === 'next')))
   relay.clock.advance(11_000)
   await tab.getByRole('button', { name: 'Check now' }).click()
   await tab.getByText('Old keys sign no more.').waitFor()
-  await tab.getByText('Signs no more', { exact: true }).first().waitFor()
+  await tab.getByText('No longer signs', { exact: true }).first().waitFor()
 
-  await tab.getByLabel('Encryption').selectOption('Only with TLS and a valid certificate')
-  await tab.getByLabel('Sender addresses at subdomains too').click()
+  await tab.getByLabel('Encryption').selectOption('TLS with a valid certificate only')
+  await tab.getByLabel('Allow sender addresses at subdomains').click()
   await tab.getByLabel('Tracking host').fill('links')
   await tab.getByRole('button', { name: 'Save' }).click()
   await tab.getByRole('heading', { name: 'Tracking host' }).waitFor()
@@ -85,7 +85,7 @@ test('keys are replaced, settings changed, and the domain removed by its name', 
   expect(await remove.isDisabled()).toBe(true)
   await tab.getByLabel('Type sender.example to confirm').fill('sender.example')
   await remove.click()
-  await tab.getByRole('heading', { name: 'Domains that you send from' }).waitFor()
+  await tab.getByRole('heading', { name: 'Domains' }).waitFor()
   expect((await relay.call('GET', '/api/domains/sender.example')).status).toBe(404)
 })
 

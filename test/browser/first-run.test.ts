@@ -52,11 +52,11 @@ test('from the set-up link to the first email that was delivered', { timeout: 18
   // Whoever waits on the page need not press a button.
   await tab.getByRole('heading', { name: '2 of 5 steps done' }).waitFor()
 
-  await tab.getByRole('button', { name: 'Make an API key' }).click()
+  await tab.getByRole('button', { name: 'Create an API key' }).click()
   const token = await tab.locator('.token code').textContent()
   expect(await faultsShown(tab)).toEqual([])
   await keepScreenshot(tab, 'welcome-key')
-  await tab.getByRole('button', { name: 'I have kept it' }).click()
+  await tab.getByRole('button', { name: 'I have saved it' }).click()
   await tab.getByRole('heading', { name: '3 of 5 steps done' }).waitFor()
 
   expect(await tab.getByRole('region', { name: 'curl' }).textContent()).toContain(`Bearer ${token}`)

@@ -80,10 +80,10 @@ test('pictures from the web are loaded once somebody asks for them, and nothing 
   const asked = await answerOutside(visit)
   const id = await relay.send('ann@inbox.example', { subject: 'Pictures', html: hostileHtml })
   await tab.goto(`${relay.baseUrl}/emails/${id}`)
-  await tab.getByText('Pictures from the web are not loaded.').waitFor()
+  await tab.getByText('Remote images are not loaded.').waitFor()
   await tab.getByRole('button', { name: 'Load', exact: true }).click()
   await expect.poll(() => asked).toContain(`${outside}/picture.png`)
-  await tab.getByText('Pictures from the web are not loaded.').waitFor({ state: 'detached' })
+  await tab.getByText('Remote images are not loaded.').waitFor({ state: 'detached' })
   // Browsers count a link that only fetches ahead as whatever is allowed.
   const pictures = ['prefetch', 'picture.png', 'set.png', 'svg.png', 'poster.png', 'background.png'].map((name) => `${outside}/${name}`)
   expect(asked.filter((url) => !pictures.includes(url))).toEqual([])
@@ -143,7 +143,7 @@ test('content that is past its time says since when it is gone', async () => {
   await relay.relay.services.db.write([{ sql: 'delete from content' }])
   await tab.clock.install({ time: relay.clock.now() + 7_200_000 })
   await tab.goto(`${relay.baseUrl}/emails/${id}`)
-  await tab.getByText(/^Removed on .*, by content_retention\.$/).waitFor()
+  await tab.getByText(/^Removed on .* \(content_retention\)\.$/).waitFor()
 })
 
 test('the list says why mail did not arrive, and shows all of what failed in one tab', async () => {
@@ -179,9 +179,9 @@ test('what an app hands over by SMTP with a sandbox key is seen at once, and goe
   const visit = await visitDashboard()
   const { relay, mx, tab } = visit
   await tab.getByRole('link', { name: 'Sandbox' }).first().click()
-  await tab.getByText('Nothing was captured yet.').waitFor()
+  await tab.getByText('Nothing captured yet.').waitFor()
   await tab.getByRole('button', { name: 'Connect' }).first().click()
-  await tab.getByRole('button', { name: 'Make a sandbox key' }).click()
+  await tab.getByRole('button', { name: 'Create a sandbox key' }).click()
   const token = (await tab.locator('.token code').textContent()) ?? ''
   await tab.getByRole('tab', { name: 'SMTP' }).click()
   await tab.getByText('any', { exact: false }).first().waitFor()
@@ -200,7 +200,7 @@ test('what an app hands over by SMTP with a sandbox key is seen at once, and goe
   expect(await (await frameOf(tab)).locator('p').textContent()).toBe('Thank you')
   await tab.getByRole('tab', { name: 'Checks' }).click()
   await tab.getByText('It has no text part.').waitFor()
-  await tab.getByRole('button', { name: 'Fetch the links' }).click()
+  await tab.getByRole('button', { name: 'Check the links' }).click()
   await tab.getByText('It has no links.').waitFor()
   await tab.getByRole('tab', { name: 'Events' }).click()
   await tab.getByText('Delivered', { exact: true }).waitFor()
@@ -228,10 +228,10 @@ test('the sandbox is searched, followed and emptied; what is new is marked', asy
   await capture(visit, token, { subject: 'Your sign-in code' })
   await tab.getByRole('heading', { name: 'Your sign-in code' }).waitFor()
   await tab.getByRole('button', { name: 'Remove' }).click()
-  await tab.getByText('Choose an email.').waitFor()
+  await tab.getByText('Select an email.').waitFor()
   await tab.getByRole('button', { name: 'Empty' }).click()
   await tab.getByRole('dialog').getByRole('button', { name: 'Empty' }).click()
-  await tab.getByText('Nothing was captured yet.').waitFor()
+  await tab.getByText('Nothing captured yet.').waitFor()
 })
 
 test('a mail can be seen as on a dark screen', async () => {

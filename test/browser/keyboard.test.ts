@@ -14,7 +14,7 @@ test('mail is found, walked through and left again by the keyboard alone', async
   await tab.getByRole('heading', { level: 1 }).waitFor()
 
   await press('g', 'e')
-  await heading('Where is my mail?')
+  await heading('Emails')
   await tab.getByRole('link', { name: 'Second' }).waitFor()
   await press('j', 'j', 'k', 'Enter')
   await heading('Second')
@@ -23,7 +23,7 @@ test('mail is found, walked through and left again by the keyboard alone', async
   await press(']')
   await heading('First')
   await press('u')
-  await heading('Where is my mail?')
+  await heading('Emails')
 
   const find = tab.getByRole('dialog', { name: 'Find' })
   await press('/')
@@ -38,7 +38,7 @@ test('mail is found, walked through and left again by the keyboard alone', async
   expect(await faultsShown(tab)).toEqual([])
   await keepScreenshot(tab, 'find')
   await press('ArrowDown', 'Enter')
-  await heading('Where is my mail?')
+  await heading('Emails')
   expect(tab.url()).toContain('to=ann%40inbox.example')
   await tab.getByRole('link', { name: 'Second' }).waitFor({ state: 'detached' })
 

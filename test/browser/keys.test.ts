@@ -10,11 +10,11 @@ test('a key is limited to a domain and a time, and rotated so that its old token
   }
   const token = tab.locator('.token code')
   await tab.goto(`${relay.baseUrl}/keys`)
-  await tab.getByRole('button', { name: 'Make an API key' }).first().click()
+  await tab.getByRole('button', { name: 'Create an API key' }).first().click()
   await tab.getByLabel('What is it for?').fill('shop')
   await tab.getByRole('dialog').getByLabel('Domain').selectOption('sender.example')
   await tab.getByLabel('Expires').selectOption('after 30 days')
-  await tab.getByRole('dialog').getByRole('button', { name: 'Make an API key' }).click()
+  await tab.getByRole('dialog').getByRole('button', { name: 'Create an API key' }).click()
   const first = await token.textContent()
   const row = tab.getByRole('row', { name: /shop/ })
   await row.getByText('sender.example').waitFor()

@@ -72,7 +72,7 @@ test('a test goes to a real mailbox, filled with the values of the preview', asy
   await tab.getByRole('button', { name: 'Send', exact: true }).click()
   await tab.getByText('On its way to ann@inbox.example.').waitFor()
   await expect.poll(() => mx.messages.length).toBe(1)
-  await tab.getByRole('link', { name: 'See what becomes of it' }).click()
+  await tab.getByRole('link', { name: 'See the email' }).click()
   await tab.getByRole('heading', { name: 'Receipt for Ann' }).waitFor()
 })
 
@@ -153,7 +153,7 @@ test('deleting what is in use asks for its name', async () => {
   await tab.getByRole('heading', { name: 'Frame (copy)' }).waitFor()
   await tab.getByRole('button', { name: 'Delete' }).click()
   await tab.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-  await tab.getByRole('heading', { name: 'What your recipients read' }).waitFor()
+  await tab.getByRole('heading', { name: 'Templates' }).waitFor()
   await tab.getByRole('link', { name: 'Frame', exact: true }).click()
   await tab.getByRole('button', { name: 'Delete' }).click()
   await tab.getByText('Used by Note.').waitFor()

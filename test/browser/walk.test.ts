@@ -69,7 +69,7 @@ async function pagesOf({ relay }: DashboardVisit): Promise<Walked[]> {
     { path: '/domains', shows: 'sender.example', admin: ['Add a domain'] },
     {
       path: '/domains/sender.example',
-      shows: 'Needed before mail can leave',
+      shows: 'Required to send mail',
       everyone: ['Zone file'],
       admin: ['Check now', 'New keys', 'Remove the domain', 'Save'],
     },
@@ -92,9 +92,9 @@ async function pagesOf({ relay }: DashboardVisit): Promise<Walked[]> {
       admin: ['Change the webhook', 'Disable', 'New secret', 'Remove', 'Send a test', 'Send what failed again', 'Show the secret'],
     },
     { path: '/sandbox', shows: 'Sandbox', admin: ['Connect'] },
-    { path: '/keys', shows: 'What can get in', admin: ['Make an API key', 'New token', 'Revoke'] },
+    { path: '/keys', shows: 'API keys', admin: ['Create an API key', 'New token', 'Revoke'] },
     { path: '/people', shows: '@people.example', admin: ['Change', 'Invite somebody', 'New link', 'Remove'] },
-    { path: '/queue', shows: 'waits', operator: ['Find out', 'Give up', 'Hold', 'Try now'] },
+    { path: '/queue', shows: 'waiting', operator: ['Check', 'Give up', 'Hold', 'Try now'] },
     { path: '/health', shows: 'Server', operator: ['Check again'] },
     { path: '/settings', shows: 'STERNA_', operator: [] },
   ]
@@ -238,7 +238,7 @@ test('filters and the place in a list outlive a reload, back and forward; anothe
   await tab.getByRole('heading', { level: 1, name: 'Number 1' }).waitFor()
   await expect.poll(scrolled).toBe(0)
   await tab.goBack()
-  await tab.getByRole('heading', { name: 'Where is my mail?' }).waitFor()
+  await tab.getByRole('heading', { level: 1, name: 'Emails' }).waitFor()
   await expect.poll(scrolled).toBe(place)
   expect(await tab.getByLabel('Recipient').inputValue()).toBe('ann@inbox.example')
   await tab.goForward()

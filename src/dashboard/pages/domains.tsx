@@ -21,7 +21,7 @@ export default function Domains() {
     </button>
   )
   return (
-    <Page title={t.domains.title} heading={t.domains.heading} actions={add}>
+    <Page heading={t.domains.title} actions={add}>
       <section class="panel" aria-label={t.domains.title}>
         <Answer of={domains}>
           {({ data }) => (data.length === 0 ? <Empty text={t.domains.none}>{add}</Empty> : <Table domains={data} />)}

@@ -48,7 +48,7 @@ export default function Emails({ query }: PageProps) {
   const isFiltered = filters.some((name) => query.has(name))
   const currentTab = Object.entries(tabs).find(([, status]) => status === query.get('status'))?.[0] ?? ''
   return (
-    <Page title={t.emails.title} heading={t.emails.heading} sub={<Live />}>
+    <Page heading={t.emails.title} sub={<Live />}>
       <section class="panel" aria-label={t.emails.title}>
         <Tabs
           name={t.common.status}

@@ -29,7 +29,7 @@ export default function Keys() {
     invalidate('/api/api-keys')
   }
   return (
-    <Page title={t.keys.title} heading={t.keys.heading} actions={make}>
+    <Page heading={t.keys.title} actions={make}>
       {token !== null && <NewToken token={token} onKept={() => setToken(null)} />}
       <section class="panel" aria-label={t.keys.title}>
         <Answer of={keys}>

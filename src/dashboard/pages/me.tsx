@@ -28,8 +28,7 @@ export default function Me() {
   return (
     <Page
       narrow
-      title={t.me.title}
-      heading={user.second_factor ? t.me.headingTwo : t.me.headingOne}
+      heading={t.me.title}
       sub={
         <>
           {user.email} <span class="muted">{t.roles[user.role] ?? user.role}</span>

@@ -43,7 +43,7 @@ export function Users({ tabs, query }: { tabs: ComponentChildren; query: URLSear
     </button>
   )
   return (
-    <Page title={t.people.title} heading={t.people.usersHeading} actions={invite}>
+    <Page title={t.people.title} heading={t.people.views.users ?? t.people.title} actions={invite}>
       {invited && <Invitation user={invited} onPassedOn={() => setInvited(null)} />}
       <section class="panel" aria-label={t.people.views['users'] ?? ''}>
         {tabs}

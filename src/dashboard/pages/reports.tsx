@@ -14,7 +14,7 @@ import { t } from '../texts/texts.ts'
 export default function Reports({ query }: PageProps) {
   const domains = useApi<List<Domain>>('/api/domains?limit=100')
   return (
-    <Page title={t.reports.title} heading={t.reports.heading}>
+    <Page heading={t.reports.title}>
       <Panel heading={t.reports.domains} text={t.reports.domainsText}>
         <Answer of={domains}>
           {({ data }) =>

@@ -15,7 +15,7 @@ export default function Settings() {
   const [word, setWord] = useState('')
   if (!isOperator()) return <Page title={t.settings.title} heading={t.common.notAllowed(t.common.operators)} />
   return (
-    <Page title={t.settings.title} heading={t.settings.heading} sub={t.settings.readOnly}>
+    <Page heading={t.settings.title} sub={t.settings.readOnly}>
       <section class="panel" aria-label={t.settings.title}>
         <div class="filters">
           <Field label={t.common.search} type="search" value={word} onValue={setWord} />

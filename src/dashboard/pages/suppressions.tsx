@@ -38,7 +38,7 @@ export default function Suppressions({ query }: PageProps) {
   }
   const found = page.data?.data.length === 0 && erased.data && !erased.error ? [erased.data] : null
   return (
-    <Page title={t.suppressions.title} heading={t.suppressions.heading} actions={mayChange() && <Changes onOpen={setOpen} />}>
+    <Page heading={t.suppressions.title} actions={mayChange() && <Changes onOpen={setOpen} />}>
       {removed && <Removed entry={removed} onDone={page.reload} onForget={() => setRemoved(null)} />}
       <section class="panel" aria-label={t.suppressions.title}>
         <Filters address={address} origin={query.get('origin') ?? ''} />

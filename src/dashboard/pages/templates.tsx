@@ -25,7 +25,7 @@ export default function Templates({ query }: PageProps) {
     </button>
   )
   return (
-    <Page title={t.templates.title} heading={t.templates.heading} actions={add}>
+    <Page heading={t.templates.title} actions={add}>
       <section class="panel" aria-label={t.templates.title}>
         <Answer of={templates}>
           {({ data, has_more: hasMore }) =>

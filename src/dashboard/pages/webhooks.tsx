@@ -20,7 +20,7 @@ export default function Webhooks() {
     </button>
   )
   return (
-    <Page title={t.webhooks.title} heading={t.webhooks.heading} actions={add}>
+    <Page heading={t.webhooks.title} actions={add}>
       <section class="panel" aria-label={t.webhooks.title}>
         <Answer of={webhooks}>
           {({ data }) =>

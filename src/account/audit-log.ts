@@ -50,6 +50,7 @@ interface AuditFilter {
   /** The id of a key or a user, `command` or `server`. */
   actor?: string | null
   operation?: string | null
+  requestId?: string | null
   /** Epoch, ms. */
   since?: number | null
   until?: number | null
@@ -95,12 +96,13 @@ export class AuditLog {
   /** A page of the log plus one row, as `pageClause` expects. */
   page(filter: AuditFilter, page: Page): Promise<AuditRow[]> {
     const { condition, order, params } = pageClause(page)
-    const { accountId = null, actor = null, operation = null, since = null, until = null } = filter
+    const { accountId = null, actor = null, operation = null, requestId = null, since = null, until = null } = filter
     const conditions = [
       condition,
       ...(accountId === null ? [] : ['account_id = :accountId']),
       ...(actor === null ? [] : [actor === 'command' || actor === 'server' ? 'actor_type = :actor' : 'actor_id = :actor']),
       ...(operation === null ? [] : ['operation = :operation']),
+      ...(requestId === null ? [] : ['request_id = :requestId']),
       ...(since === null ? [] : ['id >= :since']),
       ...(until === null ? [] : ['id < :until']),
     ]
@@ -112,6 +114,7 @@ export class AuditLog {
         accountId,
         actor,
         operation,
+        requestId,
         since: since === null ? null : idFloor('aud', since),
         until: until === null ? null : idFloor('aud', until),
       },

@@ -21,7 +21,7 @@ import { templateVersion } from '../http/api/template-version-resource.ts'
 import { userResource } from '../http/api/user-operations.ts'
 import { postedDetails, webhookDelivery, webhookResource } from '../http/api/webhook-resource.ts'
 import { isoTime } from '../iso-time.ts'
-import type { MessageFilter } from '../message/message-filter.ts'
+import { everyMessage } from '../message/message-filter.ts'
 import { MessageReader } from '../message/message-reader.ts'
 import type { MessageRow } from '../message/message-store.ts'
 import { contentKeptMs } from '../message/retention.ts'
@@ -40,7 +40,6 @@ const formatNumber = 1
 
 const everyReport = { kind: null, since: null, until: null }
 const everyDelivery: DeliveryFilter = { state: null, type: null, eventId: null }
-const everyMessage: MessageFilter = { status: null, to: null, from: null, domainId: null, tag: null, since: null, until: null }
 
 /**
  * Writes all data of an account into a directory that exists and is empty, page by page; docs/account-export.md has the format. The

@@ -2,8 +2,9 @@ import { SternaError } from '../errors.ts'
 import { EventFeed, type FeedRow } from '../event/event-feed.ts'
 import type { EventFilter } from '../event/event-search.ts'
 import { publicEventTypes } from '../event/event-type.ts'
-import { emailList, filterParameters } from '../http/api/email-reading-operations.ts'
-import { textParameter, timeParameter } from '../http/query.ts'
+import { filterParameters, messageFilter } from '../http/api/email-filter.ts'
+import { emailList } from '../http/api/email-reading-operations.ts'
+import { addressParameter, textParameter, timeParameter } from '../http/query.ts'
 import { isoTime } from '../iso-time.ts'
 import { emailStatuses } from '../message/email-status.ts'
 import { MessageReader } from '../message/message-reader.ts'
@@ -24,23 +25,25 @@ export const messageCommands: Command[] = [
     options: {
       ...scopeOptions,
       status: { type: 'string', value: 'STATUS', doc: 'Only those with this status.', choices: emailStatuses },
-      to: { type: 'string', value: 'EMAIL', doc: 'Only those to this recipient: of to, cc or bcc.' },
-      from: { type: 'string', value: 'EMAIL', doc: 'Only those with this address in From.' },
+      to: { type: 'string', value: 'EMAIL', doc: 'Only those to this recipient, of to, cc or bcc: an address, @domain, or a part of one.' },
+      from: { type: 'string', value: 'EMAIL', doc: 'Only those with this address in From: whole, @domain, or a part of one.' },
+      subject: { type: 'string', value: 'TEXT', doc: 'Only those with this in their subject.' },
+      'message-id': { type: 'string', value: 'ID', doc: 'Only those with this Message-ID.' },
       'domain-id': { type: 'string', value: 'ID', doc: 'Only those that this domain signed.' },
       tag: { type: 'string', value: 'TAG', doc: 'Only those with this tag: its name, or name=value.' },
       since,
-      until: { type: 'string', value: 'TIME', doc: 'Accepted before this time.' },
+      until: { type: 'string', value: 'TIME', doc: 'Accepted before this time, or up to the end of this date.' },
       ...pageOptions,
     },
     doc: 'Lists the emails of an account, the newest first, a page at a time.',
     async run(input, services) {
       const scope = scopeOf(input, services)
-      const { domain_id: domainId, ...filter } = parameters(input, filterParameters)
-      const json = await emailList(new MessageReader(services.db), { scope, filter: { ...filter, domainId }, page: pageIn(input) })
+      const filter = messageFilter(parameters(input, filterParameters))
+      const json = await emailList(new MessageReader(services.db), { scope, filter, page: pageIn(input) })
       const cells = json.data.map(({ id, created_at: at, status, from, to, subject }) =>
         [id, at, status, from, to.join(', '), subject].map((text) => shortened(printable(text))),
       )
-      const last = json.data.at(-1)
+      const last = json.stopped_at ?? json.data.at(-1)
       return {
         stdout: table([['ID', 'ACCEPTED', 'STATUS', 'FROM', 'TO', 'SUBJECT'], ...cells]),
         json,
@@ -78,7 +81,7 @@ export const messageCommands: Command[] = [
     async run(input, services, client) {
       const { follower } = requireServing(services)
       const scope = scopeOf(input, services)
-      const { since: from, ...asked } = parameters(input, { to: filterParameters.to, email_id: textParameter, since: timeParameter })
+      const { since: from, ...asked } = parameters(input, { to: addressParameter, email_id: textParameter, since: timeParameter })
       const type = publicEventTypes.find((each) => each === textOption(input, 'type')) ?? null
       const filter: EventFilter = { type, messageId: asked.email_id, to: asked.to, since: from, until: null }
       const feed = new EventFeed(services.db)

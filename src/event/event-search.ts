@@ -134,8 +134,9 @@ export class EventSearch<R extends Row> {
     })
   }
 
-  #inPieces(span: Span<number>, { edgeOf, look }: Pick<Pieces<R, number>, 'edgeOf' | 'look'>): Promise<R[]> {
-    return searchInPieces<R, number>(span, { isUpward: this.#isUpward, rows: this.#rows, edgeOf, look }, this.#sizes)
+  async #inPieces(span: Span<number>, { edgeOf, look }: Pick<Pieces<R, number>, 'edgeOf' | 'look'>): Promise<R[]> {
+    const { rows } = await searchInPieces<R, number>(span, { isUpward: this.#isUpward, rows: this.#rows, edgeOf, look }, this.#sizes)
+    return rows
   }
 }
 

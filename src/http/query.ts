@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { SternaError } from '../errors.ts'
 import { parseIsoTime } from '../iso-time.ts'
+import { parsePasted } from '../smtp/mailbox.ts'
 import type { ApiContext } from './api-state.ts'
 import { nearestName } from './mistyped.ts'
 
@@ -13,16 +14,34 @@ export type QueryShape = Record<string, z.ZodType<unknown, string>>
 /** Any text. */
 export const textParameter = z.string()
 
+const parsedTime = z.string().transform((text, ctx) => {
+  const trimmed = text.trim()
+  const at = parseIsoTime(trimmed)
+  if (at !== null) return { at, isDay: trimmed.length === dayLength }
+  ctx.addIssue('must be a time such as 2026-11-21T06:00:00Z, or a date')
+  return z.NEVER
+})
+
+const dayLength = '2026-11-21'.length
+const dayMs = 86_400_000
+
 /** A time, parsed to epoch, ms. */
-export const timeParameter = z
-  .string()
-  .transform((text, ctx) => {
-    const at = parseIsoTime(text)
-    if (at !== null) return at
-    ctx.addIssue('must be a time such as 2026-11-21T06:00:00Z, or a date')
-    return z.NEVER
-  })
-  .meta({ description: 'A time such as 2026-11-21T06:00:00Z, or a date.' })
+export const timeParameter = parsedTime
+  .transform(({ at }) => at)
+  .meta({ description: 'A time such as 2026-11-21T06:00:00Z, or a date (UTC).' })
+
+/** The end of a range, epoch, ms, exclusive: a date means all of that day. */
+export const endParameter = parsedTime
+  .transform(({ at, isDay }) => (isDay ? at + dayMs : at))
+  .meta({ description: 'Before a time such as 2026-11-21T06:00:00Z, or up to the end of a date (UTC).' })
+
+/** A whole address, as somebody pasted it. */
+export const addressParameter = z.string().transform((text, ctx) => {
+  const parsed = parsePasted(text)
+  if (parsed.ok) return parsed.address
+  ctx.addIssue(`must be an email address. ${parsed.fault}`)
+  return z.NEVER
+})
 
 /** One of a fixed set of words. */
 export const choiceParameter = <const T extends readonly [string, ...string[]]>(choices: T) =>

@@ -3,15 +3,23 @@ import type { Value } from '../store/database.ts'
 import type { Page } from '../store/page-clause.ts'
 import type { Span } from '../store/search-in-pieces.ts'
 import { emailStatuses, markedMessages, statusCondition, type EmailStatus } from './email-status.ts'
-import { messagesBehind, messagesWith, termOf, wholeTable } from './search-terms.ts'
+import { messagesBehind, messagesWith, messagesWithPart, termOf, wholeTable } from './search-terms.ts'
+import { anyCasePatterns } from './text-pattern.ts'
+
+/** An address, or a pattern (see `text-pattern`) that a part of one matches. */
+export type SoughtAddress = { address: string } | { pattern: string }
 
 export interface MessageFilter {
   /** Any of these; null: whatever it is. */
   status: EmailStatus[] | null
-  /** Bare address of a recipient. */
-  to: string | null
-  /** Bare address in the From field. */
-  from: string | null
+  /** Of a recipient. */
+  to: SoughtAddress | null
+  /** In the From field. */
+  from: SoughtAddress | null
+  /** A part of it, in any case. */
+  subject: string | null
+  /** With its angle brackets. */
+  messageIdHeader: string | null
   domainId: string | null
   tag: { name: string; value: string | null } | null
   /** Accepted at or after; epoch, ms. */
@@ -28,6 +36,20 @@ export interface Candidates {
   behind: string | null
   /** Whether searching a part of the range costs only that fraction. */
   isDivisible: boolean
+  /** Whether the index leads straight to them, so that a few are found at once. */
+  isDirect: boolean
+}
+
+export const everyMessage: MessageFilter = {
+  status: null,
+  to: null,
+  from: null,
+  subject: null,
+  messageIdHeader: null,
+  domainId: null,
+  tag: null,
+  since: null,
+  until: null,
 }
 
 /** The indexed candidates for each condition of the filter that has an index. */
@@ -36,12 +58,19 @@ export function candidatesOf({ status, to, from, domainId, tag }: MessageFilter)
     indexed: messagesWith(term),
     behind: messagesBehind(type),
     isDivisible: true,
+    isDirect: true,
   })
+  const withAddress = (kind: 'to' | 'from', sought: SoughtAddress): Candidates => {
+    const whole = withTerm(termOf[kind], 'email.queued')
+    return 'address' in sought ? whole : { ...whole, indexed: messagesWithPart(kind), isDirect: false }
+  }
   return [
-    ...(to === null ? [] : [withTerm(termOf.to, 'email.queued')]),
-    ...(from === null ? [] : [withTerm(termOf.from, 'email.queued')]),
+    ...(to === null ? [] : [withAddress('to', to)]),
+    ...(from === null ? [] : [withAddress('from', from)]),
     ...(domainId === null ? [] : [withTerm(termOf.domain, 'email.queued')]),
-    ...(tag === null ? [] : [{ indexed: messagesTagged(tag.value !== null), behind: null, isDivisible: tag.value !== null }]),
+    ...(tag === null
+      ? []
+      : [{ indexed: messagesTagged(tag.value !== null), behind: null, isDivisible: tag.value !== null, isDirect: true }]),
     ...(status === null
       ? []
       : [
@@ -49,7 +78,7 @@ export function candidatesOf({ status, to, from, domainId, tag }: MessageFilter)
           ...(status.length === 1 && status[0] === 'delivered' ? [withTerm(termOf.delivered, 'email.delivered')] : []),
           ...(status.includes('delivered')
             ? []
-            : [{ indexed: inOrder(status).map(markedMessages).join(' union all '), behind: null, isDivisible: true }]),
+            : [{ indexed: inOrder(status).map(markedMessages).join(' union all '), behind: null, isDivisible: true, isDirect: true }]),
         ]),
   ]
 }
@@ -66,7 +95,12 @@ const messagesTagged = (withValue: boolean): string =>
 export const filterCondition = ({ status }: MessageFilter): string =>
   `created_at >= :since and created_at < :until
    and (:to = '' or exists (select 1 from recipient where message_id = message.id and lower(forward_path) = lower(:to)))
-   and (:from = '' or author = lower(:from)) and (:domainId = '' or domain_id = :domainId)
+   and (:toPattern = ''
+        or exists (select 1 from recipient where message_id = message.id and lower(forward_path) like :toPattern escape '!'))
+   and (:from = '' or author = lower(:from)) and (:fromPattern = '' or author like :fromPattern escape '!')
+   and (:subject = '' or lower(subject) like :subject escape '!'
+        or (:subjectToo <> '' and (lower(subject) like :subjectToo escape '!' or lower(subject) like :subjectAlso escape '!')))
+   and (:messageIdHeader = '' or message_id_header = :messageIdHeader) and (:domainId = '' or domain_id = :domainId)
    and (:tagName = '' or exists (select 1 from message_tag
                                   where message_id = message.id and name = :tagName and (:tagValue = '' or value = :tagValue)))
    ${status === null ? '' : `and (${inOrder(status).map(statusCondition).join(' or ')})`}`
@@ -75,14 +109,26 @@ export const filterCondition = ({ status }: MessageFilter): string =>
 const inOrder = (statuses: EmailStatus[]): EmailStatus[] => emailStatuses.filter((status) => statuses.includes(status))
 
 /** The parameters of all these, except those for the account and the range. */
-export const filterParams = ({ to, from, domainId, tag, since, until }: MessageFilter): Record<string, Value> => ({
-  to: to ?? '',
-  from: from ?? '',
-  domainId: domainId ?? '',
-  tagName: tag?.name ?? '',
-  tagValue: tag?.value ?? '',
-  since: since ?? 0,
-  until: until ?? Number.MAX_SAFE_INTEGER,
+export function filterParams({ to, from, subject, messageIdHeader, domainId, tag, since, until }: MessageFilter): Record<string, Value> {
+  const [first, second, third] = subject === null ? ['', '', ''] : anyCasePatterns(subject)
+  return {
+    ...addressParams('to', to),
+    ...addressParams('from', from),
+    subject: first,
+    subjectToo: second,
+    subjectAlso: third,
+    messageIdHeader: messageIdHeader ?? '',
+    domainId: domainId ?? '',
+    tagName: tag?.name ?? '',
+    tagValue: tag?.value ?? '',
+    since: since ?? 0,
+    until: until ?? Number.MAX_SAFE_INTEGER,
+  }
+}
+
+const addressParams = (kind: 'to' | 'from', sought: SoughtAddress | null): Record<string, Value> => ({
+  [kind]: sought && 'address' in sought ? sought.address : '',
+  [`${kind}Pattern`]: sought && 'pattern' in sought ? sought.pattern : '',
 })
 
 /** The range of ids that the page and the times of the filter allow. An id is created a little before its message is accepted. */

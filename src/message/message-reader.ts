@@ -2,6 +2,7 @@ import { scopeParams, type AccountScope } from '../account/account-scope.ts'
 import { idFloor, isId, numberOfId, timeOfNumber } from '../id.ts'
 import type { Database, Row, Value } from '../store/database.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
+import { standardSizes } from '../store/search-in-pieces.ts'
 import type { NewestEvent } from './email-status.ts'
 import type { MessageFilter } from './message-filter.ts'
 import { searchMessages } from './message-search.ts'
@@ -68,6 +69,9 @@ export interface EventRow extends Row {
   data: string
 }
 
+/** The last piece and the reading of the page come on top. */
+const longestSearchMs = 200
+
 /**
  * What the API shows of messages. Everything is read on the connection for slow queries, so that no list delays a commit. Before
  * reading the parts of a message, check that it is in the caller's scope.
@@ -96,8 +100,18 @@ export class MessageReader {
   }
 
   /** A page, newest first; `listBody` makes the answer of it. */
-  list(scope: AccountScope, filter: MessageFilter, page: Page): Promise<MessageRow[]> {
-    return searchMessages<MessageRow>(this.#db, { columns: 'message.*', scope, filter, page })
+  async list(scope: AccountScope, filter: MessageFilter, page: Page): Promise<MessageRow[]> {
+    return (await searchMessages<MessageRow>(this.#db, { columns: 'message.*', scope, filter, page })).rows
+  }
+
+  /**
+   * The same for somebody who waits for it. If matches are rare it stops early: `stoppedAt` is then the id of the message that it came to,
+   * which `after` of the next page may be. Backwards, with `before`, it does not stop.
+   */
+  async search(scope: AccountScope, filter: MessageFilter, page: Page): Promise<{ rows: MessageRow[]; stoppedAt: string | null }> {
+    const sizes = page.before === null ? { ...standardSizes, longestMs: longestSearchMs } : standardSizes
+    const { rows, rest } = await searchMessages<MessageRow>(this.#db, { columns: 'message.*', scope, filter, page }, sizes)
+    return { rows, stoppedAt: rest?.end ?? null }
   }
 
   /** The recipients of these messages, in the order in which they were given. */

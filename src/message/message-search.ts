@@ -1,7 +1,7 @@
 import { scopeParams, type AccountScope } from '../account/account-scope.ts'
 import type { Database, Row, Value } from '../store/database.ts'
 import type { Page } from '../store/page-clause.ts'
-import { searchInPieces, standardSizes, type Span } from '../store/search-in-pieces.ts'
+import { searchInPieces, standardSizes, type Searched, type Span } from '../store/search-in-pieces.ts'
 import { candidatesOf, filterCondition, filterParams, spanOf, type Candidates, type MessageFilter } from './message-filter.ts'
 import { mostBehind, searchPosition } from './search-terms.ts'
 
@@ -23,20 +23,22 @@ export async function searchMessages<R extends Row>(
   db: Pick<Database, 'slowRead'>,
   { columns, scope, filter, page }: MessageSearch,
   sizes = standardSizes,
-): Promise<R[]> {
+): Promise<Searched<R, string>> {
   const isUpward = page.before !== null
   const rows = page.limit + 1
   const order = `order by id ${isUpward ? 'asc' : 'desc'}`
   const params = { ...scopeParams(scope), ...filterParams(filter), rows }
   const candidates = await usable(db, candidatesOf(filter))
   const span = spanOf(filter, page)
-  const only = await fewest(db, candidates, { ...params, ...span }, sizes.few)
+  const direct = candidates.filter(({ isDirect }) => isDirect)
+  const only = await fewest(db, direct, { ...params, ...span }, sizes.few)
   if (only) {
-    return db.slowRead<R>(
+    const found = await db.slowRead<R>(
       `select ${columns} from (select distinct message_id from (${allOf(only)}) candidate) found cross join message
         where id = found.message_id and id >= :first and id < :end and ${account} and ${filterCondition(filter)} ${order} limit :rows`,
       { ...params, ...span },
     )
+    return { rows: found, rest: null }
   }
   const among = candidates
     .filter(({ isDivisible }) => isDivisible)

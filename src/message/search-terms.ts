@@ -28,6 +28,13 @@ export const messagesWith = (term: string): string =>
       and s.part = p.part and s.account_id = :accountId and s.sandbox = :sandbox and s.term = ${term}
       and s.message_id >= :first and s.message_id < :end`
 
+/** The same for those that have an address which matches `:toPattern` or `:fromPattern`: reads all such terms of the parts in the range. */
+export const messagesWithPart = (kind: 'to' | 'from'): string =>
+  `select s.message_id from search_part p cross join search_term s
+    where p.start < :end and p.start >= (select max(start) from search_part where start <= :first)
+      and s.part = p.part and s.account_id = :accountId and s.sandbox = :sandbox and s.term >= '${kind}:' and s.term < '${kind};'
+      and s.term like '${kind}:' || :${kind}Pattern escape '!' and s.message_id >= :first and s.message_id < :end`
+
 /** The range of all messages. */
 export const wholeTable = { first: '', end: 'em_~' }
 

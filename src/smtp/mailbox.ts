@@ -188,6 +188,12 @@ export function parseMailbox(text: string): ParsedMailbox {
   return { ok: true, mailbox }
 }
 
+/** The address in what somebody pasted: as `parseMailbox`, with blanks of any kind around it. */
+export function parsePasted(text: string): { ok: true; address: string } | Refused {
+  const parsed = parseMailbox(text.trim())
+  return parsed.ok ? { ok: true, address: parsed.mailbox.address } : parsed
+}
+
 /**
  * Parses the unfolded value of an address field (RFC 5322 3.4), and decodes encoded words in names. A comment is no part of a name, but serves
  * as one if there is no other. Punctuation in a name without quotation marks is part of it, unless it could make another address of it.

@@ -22,29 +22,43 @@ export interface SearchSizes {
   few: number
   /** Entries of the first piece of the list, which usually contains enough matches. No piece is smaller. */
   piece: number
+  /** When to stop, at the end of a piece; without it the search ends only with the list. */
+  longestMs?: number
 }
 
 export const standardSizes: SearchSizes = { few: 1_000, piece: 2_000 }
 
+export interface Searched<R, Key> {
+  rows: R[]
+  /** What is left of the range where the search stopped because its time was over; null if it went as far as it had to. */
+  rest: Span<Key> | null
+}
+
 /** How long a piece should take, ms; the busier the others are, the smaller the pieces get. */
 const pieceMs = 20
 
-/** Searches the list piece by piece until enough rows are found. Between two pieces others get their turn, however rare the matches are. */
+/**
+ * Searches the list piece by piece until enough rows are found, or for about `longestMs`. Between two pieces others get their turn, however
+ * rare the matches are.
+ */
 export async function searchInPieces<R, Key>(
   span: Span<Key>,
   { isUpward, rows, edgeOf, look }: Pieces<R, Key>,
-  { piece: smallest }: SearchSizes,
-): Promise<R[]> {
+  { piece: smallest, longestMs = Infinity }: SearchSizes,
+): Promise<Searched<R, Key>> {
   const found: R[] = []
+  const begun = performance.now()
   let rest = span
   for (let entries = smallest; ;) {
     const start = performance.now()
     const edge = await edgeOf(rest, entries)
     const piece = edge === undefined ? rest : isUpward ? { ...rest, end: edge } : { ...rest, first: edge }
     found.push(...(await look(piece)))
-    if (edge === undefined || found.length >= rows) return found.slice(0, rows)
+    if (edge === undefined || found.length >= rows) return { rows: found.slice(0, rows), rest: null }
     rest = isUpward ? { ...rest, first: edge } : { ...rest, end: edge }
-    const faster = pieceMs / (performance.now() - start)
+    const now = performance.now()
+    if (now - begun >= longestMs) return { rows: found, rest }
+    const faster = pieceMs / (now - start)
     entries = Math.max(smallest, Math.ceil(entries * Math.min(4, Math.max(1 / 4, faster))))
   }
 }

@@ -58,7 +58,7 @@ export async function searchDeliveries<R extends Row>(
     },
     look: (piece: Span<string>) => look('webhook_delivery d', piece),
   }
-  return searchInPieces<R, string>(span, pieces, sizes)
+  return (await searchInPieces<R, string>(span, pieces, sizes)).rows
 }
 
 const isFinal = (state: DeliveryState | null): boolean => state === 'failed' || state === 'canceled'

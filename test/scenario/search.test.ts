@@ -41,3 +41,55 @@ test('mail is found by recipient, author, status and events at once, and after t
     await searchIndex({ db, log: silentLog }).keepUp()
   }
 })
+
+test('mail is found by what somebody remembers of it, however it was pasted', async () => {
+  const relay = await startTestRelay()
+  onTestFinished(() => relay.stop())
+  const { db } = relay.relay.services
+  const found = async (query: Record<string, string>): Promise<string[]> => {
+    const { status, body } = await relay.call('GET', `/api/emails?${new URLSearchParams(query)}`)
+    return status === 200 ? body.data.map(({ id }: { id: string }) => id) : [`${status}: ${body.message}`]
+  }
+  const first = await relay.send('ann_b@rcpt.example', { subject: 'Your order 100% done' })
+  await searchIndex({ db, log: silentLog }).keepUp()
+  const second = await relay.send(['Bob.Miller@other.rcpt.example', 'carl@xn--bcher-kva.example'], {
+    subject: 'Überprüfung der BESTELLUNG',
+  })
+  const { body: email } = await relay.call('GET', `/api/emails/${second}`)
+  const messageId = email.message_id as string
+
+  for (const _ of ['before', 'after']) {
+    for (const to of [' ann_b@rcpt.example ', 'Ann B <ann_b@RCPT.example>', '"B, Ann" <ann_b@rcpt.example>\n', '<ann_b@rcpt.example>'])
+      expect(await found({ to }), to).toEqual([first])
+    for (const to of ['ann_', ' N_B@ ', '@rcpt.example']) expect(await found({ to }), to).toEqual([first])
+    for (const to of ['miller', 'bob.miller', '@bücher.example', 'other.rcpt']) expect(await found({ to }), to).toEqual([second])
+    expect(await found({ to: 'rcpt.example' })).toEqual([second, first])
+    expect(await found({ to: ' ' })).toEqual([second, first])
+    for (const to of ['%', 'ann%', 'nn-b', '@example', "' or 1=1 --", '\0'])
+      expect(await found({ to }), to).toEqual(to === '\0' ? [second, first] : [])
+    expect(await found({ from: 'App <app@sender.example>' })).toEqual([second, first])
+    expect(await found({ from: 'APP' })).toEqual([second, first])
+    expect(await found({ from: 'nobody' })).toEqual([])
+    for (const subject of ['ORDER 1', '100% d', ' your order 100% done ']) expect(await found({ subject }), subject).toEqual([first])
+    for (const subject of ['überprüf', 'bestellung', 'ÜBERPRÜFUNG']) expect(await found({ subject }), subject).toEqual([second])
+    expect(await found({ subject: '100_' })).toEqual([])
+    for (const form of [messageId, ` ${messageId.slice(1, -1)} `]) expect(await found({ message_id: form }), form).toEqual([second])
+    expect(await found({ subject: 'order', to: 'miller' })).toEqual([])
+    await searchIndex({ db, log: silentLog }).keepUp()
+  }
+  expect(await found({ subject: '%'.repeat(1_000) })).toEqual(['422: The parameter subject must have at most 500 characters.'])
+})
+
+test('a date as the end of a range means all of that day', async () => {
+  const relay = await startTestRelay()
+  onTestFinished(() => relay.stop())
+  const id = await relay.send('ann@rcpt.example')
+  const day = new Date(relay.clock.now()).toISOString().slice(0, 10)
+  const dayBefore = new Date(relay.clock.now() - 86_400_000).toISOString().slice(0, 10)
+  const ids = async (path: string): Promise<string[]> =>
+    (await relay.call('GET', path)).body.data.map((found: { id: string; data?: { email_id?: string } }) => found.data?.email_id ?? found.id)
+  expect(await ids(`/api/emails?since=${day}&until=${day}`)).toEqual([id])
+  expect(await ids(`/api/emails?until=${dayBefore}`)).toEqual([])
+  expect(await ids(`/api/emails?until=${day}T00:00:00Z`)).toEqual([])
+  expect(new Set(await ids(`/api/events?until=${day}`))).toEqual(new Set([id]))
+})

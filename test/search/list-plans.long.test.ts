@@ -5,6 +5,7 @@ import { publicEventTypes } from '../../src/event/event-type.ts'
 import { returnPathPurposes } from '../../src/feedback/returned-mail-store.ts'
 import { ReturnedMailList } from '../../src/feedback/returned-mail-list.ts'
 import { emailStatuses } from '../../src/message/email-status.ts'
+import { everyMessage } from '../../src/message/message-filter.ts'
 import { searchMessages } from '../../src/message/message-search.ts'
 import { QueueAdmin } from '../../src/queue/queue-admin.ts'
 import type { Database, Row } from '../../src/store/database.ts'
@@ -45,13 +46,16 @@ async function pathsOf(lists: (db: Database) => Promise<unknown>): Promise<strin
 }
 
 test('every search for emails uses these indexes', async () => {
-  const none = { status: null, to: null, from: null, domainId: null, tag: null, since: null, until: null }
   const filters = [
     {},
     ...emailStatuses.map((status) => ({ status: [status] })),
     { status: ['queued' as const, 'processing' as const] },
-    { to: 'ann@a.example' },
-    { from: 'ann@a.example' },
+    { to: { address: 'ann@a.example' } },
+    { to: { pattern: '%ann%' } },
+    { from: { address: 'ann@a.example' } },
+    { from: { pattern: '%ann%' } },
+    { subject: 'order' },
+    { messageIdHeader: '<a@a.example>' },
     { domainId: 'dom_1' },
     { tag: { name: 'a', value: null } },
     { tag: { name: 'a', value: 'b' } },
@@ -62,7 +66,7 @@ test('every search for emails uses these indexes', async () => {
       for (const other of filters) {
         for (const page of idPages) {
           for (const way of ways)
-            await searchMessages(db, { columns: 'id, subject', scope, filter: { ...none, ...one, ...other }, page }, way)
+            await searchMessages(db, { columns: 'id, subject', scope, filter: { ...everyMessage, ...one, ...other }, page }, way)
         }
       }
     }
@@ -80,6 +84,7 @@ test('every search for emails uses these indexes', async () => {
     'recipient: recipient_queued (account_id=? AND message_id>? AND message_id<?)',
     'recipient: recipient_state (account_id=? AND state=? AND message_id>? AND message_id<?)',
     's: PRIMARY KEY (part=? AND account_id=? AND sandbox=? AND term=? AND message_id>? AND message_id<?)',
+    's: PRIMARY KEY (part=? AND account_id=? AND sandbox=? AND term>? AND term<?)',
   ])
 })
 

@@ -104,6 +104,7 @@ test('a list of emails is exact in both directions, however far the log has been
           const meant = mails.filter((mail) => mail.accountId === accountId && mail.sandbox === run.sandbox && isMeant(mail, filter))
           const ids = meant.map(({ id }) => id).toSorted()
           expect(found, JSON.stringify({ accountId, filter })).toEqual({ forth: ids.toReversed(), back: ids.slice(1) })
+          expect(await inSteps(db, { accountId, sandbox: run.sandbox }, filter, run)).toEqual(ids.toReversed())
         }
       }
     }),
@@ -111,13 +112,31 @@ test('a list of emails is exact in both directions, however far the log has been
   )
 })
 
+/** All of a list by searches that stop as soon as they may. */
+async function inSteps(
+  db: Database,
+  scope: { accountId: string; sandbox: boolean },
+  filter: MessageFilter,
+  { few, limit }: { few: number; limit: number },
+): Promise<string[]> {
+  const ids: string[] = []
+  for (let after: string | null = null; ;) {
+    const page: Page = { limit, after, before: null }
+    const sizes = { few, piece: 2, longestMs: 0 }
+    const { rows, rest } = await searchMessages<{ id: string }>(db, { columns: 'id', scope, filter, page }, sizes)
+    ids.push(...rows.slice(0, limit).map(({ id }) => id))
+    if (!rest && rows.length <= limit) return ids
+    after = rest?.end ?? ids.at(-1) ?? null
+  }
+}
+
 async function idsOf(
   db: Database,
   scope: { accountId: string; sandbox: boolean },
   { filter, page }: { filter: MessageFilter; page: Page },
   few: number,
 ) {
-  const rows = await searchMessages<{ id: string }>(db, { columns: 'id', scope, filter, page }, { few, piece: 2 })
+  const { rows } = await searchMessages<{ id: string }>(db, { columns: 'id', scope, filter, page }, { few, piece: 2 })
   return rows.map(({ id }) => id)
 }
 

@@ -1,7 +1,7 @@
 import { EventSearch, type EventFilter } from '../../src/event/event-search.ts'
 import { silentLog } from '../../src/log.ts'
 import { emailStatuses } from '../../src/message/email-status.ts'
-import type { MessageFilter } from '../../src/message/message-filter.ts'
+import { everyMessage, type MessageFilter } from '../../src/message/message-filter.ts'
 import { searchMessages } from '../../src/message/message-search.ts'
 import { searchIndex } from '../../src/search/search-index.ts'
 import type { Database } from '../../src/store/database.ts'
@@ -9,12 +9,13 @@ import type { Page } from '../../src/store/page-clause.ts'
 import { searchDeliveries, type DeliveryFilter } from '../../src/webhook/delivery-search.ts'
 import { deliveryStates } from '../../src/webhook/webhook-delivery-store.ts'
 
-const noMail: MessageFilter = { status: null, to: null, from: null, domainId: null, tag: null, since: null, until: null }
 const mailFilters: Partial<MessageFilter>[] = [
   ...emailStatuses.map((status) => ({ status: [status] })),
   { status: ['queued', 'processing'] },
-  { to: 'ann@rcpt.example' },
-  { from: 'app@sender.example' },
+  { to: { address: 'ann@rcpt.example' } },
+  { to: { pattern: '%ann%' } },
+  { from: { address: 'app@sender.example' } },
+  { from: { pattern: '%app%' } },
   { domainId: 'dom_1' },
   { tag: { name: 'kind', value: null } },
   { tag: { name: 'kind', value: 'opened' } },
@@ -52,7 +53,8 @@ export async function search(db: Database, { accountId, webhookId }: { accountId
   const scope = { accountId, sandbox: false }
   for (const way of ways) {
     for (const page of pages) {
-      for (const filter of mailFilters) await searchMessages(db, { columns: 'id', scope, filter: { ...noMail, ...filter }, page }, way)
+      for (const filter of mailFilters)
+        await searchMessages(db, { columns: 'id', scope, filter: { ...everyMessage, ...filter }, page }, way)
       for (const filter of deliveryFilters) {
         for (const key of ['id', 'event_id'] as const) {
           await searchDeliveries(db, { columns: 'd.id', key, webhookId, filter: { ...noDelivery, ...filter }, page }, way)

@@ -2,8 +2,9 @@ import fc from 'fast-check'
 import { publicEventTypes, type EventType, type PublicEventType } from '../../src/event/event-type.ts'
 import { newId } from '../../src/id.ts'
 import { deriveStatus, emailStatuses } from '../../src/message/email-status.ts'
-import type { MessageFilter } from '../../src/message/message-filter.ts'
+import type { MessageFilter, SoughtAddress } from '../../src/message/message-filter.ts'
 import { recipientStates, type RecipientState } from '../../src/queue/recipient-state.ts'
+import { endPattern, partPattern } from '../../src/message/text-pattern.ts'
 import type { Statement } from '../../src/store/database.ts'
 
 /** Times are few, so that many things happen at the same one, and go forward and back. */
@@ -11,6 +12,7 @@ const times = fc.integer({ min: 1, max: 9 }).map((n) => n * 60_000)
 const addresses = ['ann@a.example', 'Ann@A.example', 'bob@a.example', 'éve@b.example'] as const
 const authors = ['app@s.example', 'news@s.example'] as const
 const domains = ['dom_1', 'dom_2'] as const
+const subjects = ['Your order 1', 'Your ORDER 12', '100% off', 'Überprüfung', 'BESTÄTIGUNG'] as const
 const tags = [
   { name: 'kind', value: 'a' },
   { name: 'kind', value: 'b' },
@@ -32,6 +34,7 @@ const arbitraryMail = fc.record({
   author: fc.option(fc.constantFrom(...authors)),
   domainId: fc.option(fc.constantFrom(...domains)),
   tag: fc.option(fc.constantFrom(...tags)),
+  subject: fc.constantFrom(...subjects),
   recipients: fc.array(arbitraryRecipient, { minLength: 1, maxLength: 3 }),
 })
 
@@ -51,8 +54,17 @@ export const upToTwo = <F extends object>(conditions: { [K in keyof F]: fc.Arbit
 
 export const arbitraryFilter: fc.Arbitrary<MessageFilter> = upToTwo<{ [K in keyof MessageFilter]: NonNullable<MessageFilter[K]> }>({
   status: fc.subarray([...emailStatuses], { minLength: 1, maxLength: 3 }),
-  to: fc.constantFrom('ANN@a.example', 'bob@a.example', 'éve@b.example', 'nobody@a.example'),
-  from: fc.constantFrom('app@S.example', 'news@s.example', 'nobody@s.example'),
+  to: fc.constantFrom<SoughtAddress>(
+    ...['ANN@a.example', 'bob@a.example', 'éve@b.example', 'nobody@a.example'].map((address) => ({ address })),
+    ...['NN@A', 'bob', 'o_b', '%', 'to:'].map((part) => ({ pattern: partPattern(part) })),
+    { pattern: endPattern('@b.example') },
+  ),
+  from: fc.constantFrom<SoughtAddress>(
+    ...['app@S.example', 'news@s.example', 'nobody@s.example'].map((address) => ({ address })),
+    ...['APP', 's.e', 'a_p'].map((part) => ({ pattern: partPattern(part) })),
+  ),
+  subject: fc.constantFrom('order 1', 'ORDER', '0% o', '0_', 'überprüfung', 'bestätigung', 'nothing'),
+  messageIdHeader: fc.constantFrom('<ann@a.example>', '<Your order 1>'),
   domainId: fc.constantFrom(...domains),
   tag: fc.constantFrom({ name: 'kind', value: 'a' }, { name: 'kind', value: null }, { name: 'x', value: null }),
   since: times,
@@ -80,11 +92,20 @@ export const isSameAddress = (one: string, other: string): boolean => {
   return folded(one) === folded(other)
 }
 
-export function isMeant(mail: Mail, { status, to, from, domainId, tag, since, until }: MessageFilter): boolean {
+/** Whether an address is the one that is sought, or has that part; the pattern is taken for the text between its wildcards. */
+const isSought = (address: string, sought: SoughtAddress): boolean => {
+  if ('address' in sought) return isSameAddress(address, sought.address)
+  const part = sought.pattern.replace(/^%|%$/g, '').replaceAll('!', '')
+  return sought.pattern.endsWith('%') ? address.toLowerCase().includes(part) : address.toLowerCase().endsWith(part)
+}
+
+export function isMeant(mail: Mail, { status, to, from, subject, messageIdHeader, domainId, tag, since, until }: MessageFilter): boolean {
   return (
     (status === null || status.includes(deriveStatus(mail.recipients.map(({ state }) => state)))) &&
-    (to === null || mail.recipients.some(({ address }) => isSameAddress(address, to))) &&
-    (from === null || (mail.author !== null && isSameAddress(mail.author, from))) &&
+    (to === null || mail.recipients.some(({ address }) => isSought(address, to))) &&
+    (from === null || (mail.author !== null && isSought(mail.author, from))) &&
+    (subject === null || mail.subject.toLowerCase().includes(subject.toLowerCase())) &&
+    (messageIdHeader === null || messageIdHeader === `<${mail.subject}>`) &&
     (domainId === null || mail.domainId === domainId) &&
     (tag === null || (mail.tag?.name === tag.name && (tag.value === null || mail.tag.value === tag.value))) &&
     (since === null || mail.acceptedAt >= since) &&
@@ -131,12 +152,12 @@ export function mailWritten(name: string, mails: (typeof arbitraryMail extends f
   return { batch, mails: written, log }
 }
 
-function rowsOf({ id, accountId, sandbox, author, domainId, tag, acceptedAt }: Mail): Statement[] {
+function rowsOf({ id, accountId, sandbox, author, domainId, tag, subject, acceptedAt }: Mail): Statement[] {
   const message: Statement = {
     sql: `insert into message (id, account_id, domain_id, source, sandbox, author, header_from, header_to, header_cc, reply_to, subject,
                                message_id_header, size, body_type, smtputf8, tags, metadata, created_at)
-          values (:id, :accountId, :domainId, 'api', :sandbox, :author, '', '[]', '[]', '[]', '', '', 0, '7bit', 0, '[]', '{}', :acceptedAt)`,
-    params: { id, accountId, domainId, sandbox: sandbox ? 1 : 0, author, acceptedAt },
+          values (:id, :accountId, :domainId, 'api', :sandbox, :author, '', '[]', '[]', '[]', :subject, '<' || :subject || '>', 0, '7bit', 0, '[]', '{}', :acceptedAt)`,
+    params: { id, accountId, domainId, sandbox: sandbox ? 1 : 0, author, subject, acceptedAt },
   }
   if (!tag) return [message]
   const sql = 'insert into message_tag (account_id, name, value, message_id) values (:accountId, :name, :value, :id)'

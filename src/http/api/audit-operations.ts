@@ -3,7 +3,7 @@ import { actorTypes, type AuditLog, type AuditRow } from '../../account/audit-lo
 import { listOperation } from '../list-operation.ts'
 import { mayDo } from '../api-state.ts'
 import type { Operation } from '../operation.ts'
-import { textParameter, timeParameter } from '../query.ts'
+import { endParameter, textParameter, timeParameter } from '../query.ts'
 import { resource, time } from '../resource.ts'
 
 /** A change as the API and an export show it. */
@@ -39,17 +39,20 @@ export const auditOperations = ({ audit }: { audit: Pick<AuditLog, 'page'> }): O
     query: {
       account_id: textParameter.meta({ description: 'Only changes of this account; operators see all accounts.' }),
       actor: textParameter.meta({ description: 'The id of a key or a user, or `command`.' }),
+      request_id: textParameter.meta({ description: 'What this request changed: its `X-Request-Id`.' }),
       action: textParameter.meta({ description: 'Such as `api_keys.create`.' }),
       since: timeParameter,
-      until: timeParameter,
+      until: endParameter,
     },
     of: auditEntry,
     answer: 'The changes, newest first.',
     rows: (ctx, page, query) => {
       const { accountId } = ctx.state.submitter
-      if (mayDo(ctx, 'operator')) return audit.page({ ...query, accountId: query.account_id, operation: query.action }, page)
+      const { actor, action: operation, request_id: requestId, since, until } = query
+      const filter = { actor, operation, requestId, since, until }
+      if (mayDo(ctx, 'operator')) return audit.page({ ...filter, accountId: query.account_id }, page)
       if (query.account_id !== null && query.account_id !== accountId) return []
-      return audit.page({ ...query, accountId, operation: query.action }, page)
+      return audit.page({ ...filter, accountId }, page)
     },
   }),
 ]

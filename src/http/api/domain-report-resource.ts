@@ -6,19 +6,19 @@ import { mostLines, type ReporterLine, type SourceLine, type TlsSummary } from '
 import { dmarcPolicies, domainReportKinds, mostRows } from '../../domain-report/domain-report.ts'
 import { isoTime } from '../../iso-time.ts'
 import { pageParameters } from '../page.ts'
-import { choiceParameter, numberParameter, timeParameter } from '../query.ts'
+import { choiceParameter, endParameter, numberParameter, timeParameter } from '../query.ts'
 import { flag, resource, time } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
 
 export const periodParameters = {
   since: timeParameter.meta({ description: 'A time or a date: reports that end later; default: 30 days ago.' }),
-  until: timeParameter.meta({ description: 'A time or a date: reports that begin earlier; default: now.' }),
+  until: endParameter.meta({ description: 'A time, or a date that is included: reports that begin earlier; default: now.' }),
 }
 
 export const reportParameters = {
   kind: choiceParameter(domainReportKinds),
   since: timeParameter.meta({ description: 'A time or a date: reports that end later.' }),
-  until: timeParameter.meta({ description: 'A time or a date: reports that begin earlier.' }),
+  until: endParameter.meta({ description: 'A time, or a date that is included: reports that begin earlier.' }),
 }
 
 export const domainReport = resource<DomainReportRow>('DomainReport')({

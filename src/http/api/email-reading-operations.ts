@@ -1,21 +1,21 @@
 import { z } from 'zod'
 import type { AccountScope } from '../../account/account-scope.ts'
 import { SternaError } from '../../errors.ts'
+import { numberOfId, timeOfNumber } from '../../id.ts'
+import { isoTime } from '../../iso-time.ts'
 import type { Log } from '../../log.ts'
-import { emailStatuses } from '../../message/email-status.ts'
 import type { MessageFilter } from '../../message/message-filter.ts'
 import type { MessageParser } from '../../message/message-parser.ts'
 import type { MessageReader } from '../../message/message-reader.ts'
 import type { MessageRow } from '../../message/message-store.ts'
-import { isTagValue, tagName } from '../../message/send-limits.ts'
-import { parseAddress } from '../../smtp/address.ts'
 import type { Page } from '../../store/page-clause.ts'
 import type { ApiContext } from '../api-state.ts'
 import { eventSchema } from '../event-schema.ts'
 import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
-import { choicesParameter, timeParameter } from '../query.ts'
+import { timeAnswer } from '../time-field.ts'
+import { filterParameters, messageFilter } from './email-filter.ts'
 import { attemptResource, emailItem, emailResource, eventObject, isLost } from './email-resource.ts'
 
 export interface EmailReadingServices {
@@ -26,34 +26,13 @@ export interface EmailReadingServices {
   contentKeptMs(): number
 }
 
-const addressParameter = z.string().transform((text, ctx) => {
-  const parsed = parseAddress(text)
-  if (parsed.ok) return parsed.address
-  ctx.addIssue('must be an email address without a name')
-  return z.NEVER
-})
-
-/** `name`, or `name=value` as the header X-Tags has it. */
-const tagParameter = z.string().transform((text, ctx) => {
-  const equals = text.indexOf('=')
-  const [name, value] = equals === -1 ? [text, null] : [text.slice(0, equals), text.slice(equals + 1)]
-  if (tagName.test(name) && (value === null || isTagValue(value))) return { name, value }
-  ctx.addIssue('must be the name of a tag, or name=value')
-  return z.NEVER
-})
-
-export const filterParameters = {
-  status: choicesParameter(emailStatuses),
-  to: addressParameter.meta({ description: 'The address of a recipient: in to, cc or bcc.' }),
-  from: addressParameter.meta({ description: 'The address in From.' }),
-  domain_id: z
-    .string()
-    .regex(/^dom_[0-9a-z]{26}$/, { error: 'must be the id of a domain' })
-    .meta({ description: 'The domain that signed the email.' }),
-  tag: tagParameter.meta({ description: 'The name of a tag, or `name=value`.' }),
-  since: timeParameter.meta({ description: 'Accepted at or after this time, such as 2026-11-21T06:00:00Z or a date.' }),
-  until: timeParameter.meta({ description: 'Accepted before this time.' }),
-}
+const stoppedAnswer = z
+  .object({ id: z.string(), created_at: timeAnswer })
+  .optional()
+  .describe(
+    'Present if the filters match so rarely that the search stopped after a fifth of a second: the oldest email that it looked at. ' +
+      '`data` may then be short or empty, and `has_more` is true. Pass the id as `after` to look further back.',
+  )
 
 /** How emails are read under `/api/emails`. */
 export const emailReadingOperations = (services: EmailReadingServices): Operation[] => [
@@ -65,13 +44,11 @@ export const emailReadingOperations = (services: EmailReadingServices): Operatio
     summary: 'List emails',
     permission: 'read_access',
     query: { ...pageParameters, ...filterParameters },
-    answers: [{ status: 200, description: 'The emails, newest first.', schema: listOf(emailItem.schema) }],
-    handle: async (ctx, { query }) => {
-      const { domain_id: domainId, limit, after, before, ...rest } = query
-      const page = pageOf({ limit, after, before })
-      const filter: MessageFilter = { domainId, ...rest }
-      return emailList(services.messages, { scope: ctx.state.submitter, filter, page })
-    },
+    answers: [
+      { status: 200, description: 'The emails, newest first.', schema: listOf(emailItem.schema).extend({ stopped_at: stoppedAnswer }) },
+    ],
+    handle: (ctx, { query }) =>
+      emailList(services.messages, { scope: ctx.state.submitter, filter: messageFilter(query), page: pageOf(query) }),
   }),
   operation({
     id: 'emails.get',
@@ -119,10 +96,14 @@ export async function emailList(
   messages: MessageReader,
   { scope, filter, page }: { scope: AccountScope; filter: MessageFilter; page: Page },
 ) {
-  const rows = await messages.list(scope, filter, page)
+  const { rows, stoppedAt } = await messages.search(scope, filter, page)
   const related = await relatedTo(messages, rows.slice(0, page.limit))
-  return listBody(rows, page, (row) => emailItem.answer({ message: row, ...related(row.id) }))
+  const body = listBody(rows, page, (row) => emailItem.answer({ message: row, ...related(row.id) }))
+  const stopped = stoppedAt === null ? {} : { has_more: true, stopped_at: { id: stoppedAt, created_at: timeOfId(stoppedAt) } }
+  return { ...body, ...stopped }
 }
+
+const timeOfId = (id: string): string => isoTime(timeOfNumber(numberOfId(id)))
 
 /** Emails with all that is known of them but what they say, which their content has. */
 export async function emailRecords(messages: MessageReader, rows: MessageRow[], contentKeptMs: number): Promise<object[]> {

@@ -13,7 +13,7 @@ import type { EventStream } from '../event-stream.ts'
 import type { EventStreams } from '../event-streams.ts'
 import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
-import { choiceParameter, textParameter, timeParameter } from '../query.ts'
+import { addressParameter, choiceParameter, endParameter, textParameter, timeParameter } from '../query.ts'
 import { changeSource, eventSource, type StreamSource } from '../stream-source.ts'
 
 interface EventServices extends AuthenticateServices {
@@ -56,9 +56,9 @@ const listOperation = (services: EventServices): Operation =>
       order: orderParameter,
       type: choiceParameter(publicEventTypes),
       email_id: textParameter.meta({ description: 'Only events of this email.' }),
-      to: textParameter.meta({ description: 'Only events of this recipient, a bare address.' }),
+      to: addressParameter.meta({ description: 'Only events of this recipient, an address with or without a name.' }),
       since: timeParameter,
-      until: timeParameter,
+      until: endParameter,
     },
     answers: [{ status: 200, description: 'A page.', schema: listOf(eventAnswer) }],
     handle: async (ctx, { query }) => {

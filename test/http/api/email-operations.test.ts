@@ -758,6 +758,8 @@ describe('reading', () => {
     expect(await found('from=app@sender.example')).toEqual([second])
     expect(await found('from=NEWS@Sender.Example')).toEqual([first])
     expect(await found('from=other@sender.example')).toEqual([])
+    expect(await found('from=App <app@sender.example>')).toEqual([second])
+    expect(await found('to=nobody')).toEqual([])
     expect(await found('tag=kind')).toEqual([second, first])
     expect(await found('tag=kind=news')).toEqual([first])
     expect(await found('tag=kind=other')).toEqual([])
@@ -776,8 +778,8 @@ describe('reading', () => {
       'until=2026-13-01',
       'status=queued&status=sent',
       'limit=0',
-      'to=nobody',
-      'from=App <app@sender.example>',
+      `to=${'a'.repeat(501)}`,
+      `subject=${'%'.repeat(501)}`,
       'domain_id=x',
       'tag=a b',
       'recipient=a@x.example',

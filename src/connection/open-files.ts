@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { wordWith, type Worded } from '../wording.ts'
 
 /** How many connections each part may have open, so that all together fit into the limit on open files. */
 export interface ConnectionShares {
@@ -52,18 +53,29 @@ export function connectionShares(limit: number, deliveryThreads: number): Connec
   }
 }
 
-/** The limit on open files, in words for the operator. `failed`: it is too low for anything. */
-export function judgeOpenFiles(limit: number): { status: 'ok' | 'warning' | 'failed'; what: string; advice: string } {
-  const advice = howToRaise
-  if (limit < fewest)
-    return { status: 'failed', what: `This process may have ${limit} files and sockets open, but needs at least ${fewest}.`, advice }
-  const { http, submission, returnPath, delivery } = connectionShares(limit, 1)
-  const what =
-    `${limit} files and sockets may be open, enough for ${http} connections over HTTP, ${submission} for submission, ${returnPath} ` +
-    `to the return path, and ${delivery} to other mail servers.`
-  return { status: limit < enough ? 'warning' : 'ok', what, advice }
-}
-
 const howToRaise =
-  'Raise the limit on open files to 65536: LimitNOFILE=65536 in the systemd unit, --ulimit nofile=65536 for a container, otherwise ' +
-  '"ulimit -n 65536" before the start.'
+  'Raise the limit on open files to 65536: LimitNOFILE=65536 in the systemd unit, --ulimit nofile=65536 for a container, otherwise "ulimit -n 65536" before the start.'
+
+const enoughFor =
+  '{limit} files and sockets may be open, enough for {http} connections over HTTP, {submission} for submission, {return_path} to the return path, and {delivery} to other mail servers.'
+
+/** What the limit on open files is enough for. */
+export const openFilesWordings = {
+  open_files_too_few: {
+    what: 'This process may have {limit} files and sockets open, but needs at least {fewest}.',
+    advice: howToRaise,
+  },
+  open_files_few: { what: enoughFor, advice: howToRaise },
+  open_files_fine: { what: enoughFor },
+} as const
+
+const word = wordWith(openFilesWordings)
+
+/** The limit on open files, in words for the operator. `failed`: it is too low for anything. */
+export function judgeOpenFiles(limit: number): Worded<keyof typeof openFilesWordings> & { status: 'ok' | 'warning' | 'failed' } {
+  if (limit < fewest) return { status: 'failed', ...word('open_files_too_few', { limit, fewest }) }
+  const { http, submission, returnPath, delivery } = connectionShares(limit, 1)
+  const shares = { limit, http, submission, return_path: returnPath, delivery }
+  if (limit < enough) return { status: 'warning', ...word('open_files_few', shares) }
+  return { status: 'ok', ...word('open_files_fine', shares) }
+}

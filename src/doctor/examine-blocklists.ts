@@ -8,9 +8,8 @@ const [alwaysListed, neverListed] = ['127.0.0.2', '127.0.0.1']
 /** Whether DNS blocklists (RFC 5782) contain the sending addresses. */
 export async function examineBlocklists(zones: string[], addresses: string[], resolver: Resolver): Promise<Finding[]> {
   const say = sayOf('dnsbl')
-  if (zones.length === 0)
-    return [say.skipped('No DNS blocklists are configured.', 'Set doctor.dnsbls to the lists that should be checked.')]
-  if (addresses.length === 0) return [say.skipped('The public address that mail leaves from is unknown.', 'See the finding reverse_dns.')]
+  if (zones.length === 0) return [say.skipped('blocklists_none')]
+  if (addresses.length === 0) return [say.skipped('blocklists_without_address')]
   return Promise.all(
     zones.map(async (zone) => {
       const ask = (address: string) => answerOf(resolver, `${reversedLabels(address)}.${zone}`)
@@ -35,27 +34,17 @@ export function judgeListings(
   const say = sayOf('dnsbl')
   const all = [control, nobody, ...answers.map(({ codes }) => codes)]
   if (all.some((codes) => codes?.some(isRefusal)) || !control?.some(isListing)) {
-    return say.skipped(
-      `${zone} does not answer queries from here.`,
-      'Lists refuse public resolvers: set dns.servers to a resolver of your own. If the list has shut down, remove it from doctor.dnsbls.',
-    )
+    return say.skipped('blocklist_silent', { list: zone })
   }
-  if (nobody === null || nobody.some(isListing))
-    return say.skipped(
-      `${zone} lists everybody.`,
-      'The list has shut down, or the resolver rewrites answers: remove it from doctor.dnsbls.',
-    )
+  if (nobody === null || nobody.some(isListing)) return say.skipped('blocklist_lists_all', { list: zone })
   const listed = answers.filter(({ codes }) => codes?.some(isListing))
   if (listed.length > 0) {
     const words = listed.map(({ address, codes }) => `${address} (${codes?.join(', ')})`)
-    return say.failed(
-      `${zone} lists ${words.join(', ')}.`,
-      `Look up the address on the web site of ${zone}, fix what it was listed for, and ask for its removal.`,
-    )
+    return say.failed('blocklist_lists', { list: zone, addresses: words.join(', ') })
   }
   const unknown = answers.filter(({ codes }) => codes === null).map(({ address }) => address)
-  if (unknown.length > 0) return say.skipped(`${zone} gave no answer for ${unknown.join(', ')}.`, 'Run the check again.')
-  return say.ok(`${zone} does not list ${answers.map(({ address }) => address).join(', ')}.`)
+  if (unknown.length > 0) return say.skipped('blocklist_unknown', { list: zone, addresses: unknown.join(', ') })
+  return say.ok('blocklist_fine', { list: zone, addresses: answers.map(({ address }) => address).join(', ') })
 }
 
 /** Answers in this range are errors, for example that the resolver is too large. */

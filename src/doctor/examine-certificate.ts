@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
-import { adviceFor } from '../certificate/acme-advice.ts'
+import { problemKindOf } from '../certificate/acme-advice.ts'
 import type { AttemptState } from '../certificate/attempt-state.ts'
 import { isoTime } from '../iso-time.ts'
 import { type Finding, sayOf } from './finding.ts'
@@ -16,46 +16,27 @@ const warnBefore = 14 * day
  */
 export function judgeCertificate(
   pem: string | null,
-  { hostname, isMade, isIssued = false, now }: { hostname: string; isMade: boolean; isIssued?: boolean; now: number },
+  { hostname: host, isMade, isIssued = false, now }: { hostname: string; isMade: boolean; isIssued?: boolean; now: number },
 ): Finding {
   const say = sayOf('certificate')
   const certificate = pem === null ? null : parse(pem)
-  if (!certificate) {
-    return isMade
-      ? say.skipped('There is no certificate yet.', 'Start the server once; it creates one.')
-      : say.failed('The certificate of tls.cert cannot be read.', 'Set tls.cert and tls.key to PEM files that this server may read.')
-  }
+  if (!certificate) return isMade ? say.skipped('certificate_none') : say.failed('certificate_unreadable')
   const ends = Date.parse(certificate.validTo)
-  const on = new Date(ends).toISOString().slice(0, 10)
-  const renew = isMade
-    ? 'Start the server: it creates a new one.'
-    : isIssued
-      ? 'Start the server: it renews the certificate. If that fails, its log says why.'
-      : 'Renew it and put it where tls.cert and tls.key point; the server loads it.'
-  if (ends <= now) return say.failed(`The certificate expired on ${on}.`, renew)
-  if (Date.parse(certificate.validFrom) > now)
-    return say.failed(`The certificate is valid only from ${certificate.validFrom}.`, 'Check the clock, or wait.')
-  if (!names(certificate, hostname)) {
-    return say.failed(
-      `The certificate is not for ${hostname}, but for ${certificate.subjectAltName ?? certificate.subject}.`,
-      `Get one for ${hostname}.`,
-    )
+  const begins = Date.parse(certificate.validFrom)
+  const date = new Date(ends).toISOString().slice(0, 10)
+  if (ends <= now) {
+    return say.failed(isMade ? 'certificate_expired_own' : isIssued ? 'certificate_expired_issued' : 'certificate_expired', { date })
   }
-  if (ends - now < warnBefore && !isMade) return say.warning(`The certificate expires on ${on}.`, renew)
+  if (begins > now) return say.failed('certificate_not_yet_valid', { time: isoTime(begins) })
+  if (!names(certificate, host)) {
+    return say.failed('certificate_other_name', { host, names: certificate.subjectAltName ?? certificate.subject })
+  }
+  if (ends - now < warnBefore && !isMade) return say.warning(isIssued ? 'certificate_expires_issued' : 'certificate_expires', { date })
   if (isSelfSigned(certificate) && isMade) {
-    return say.warning(
-      `Sterna made this self-signed certificate itself, and replaces it before ${on}: apps that verify certificates refuse to send.`,
-      `Set acme.enabled to get one from Let's Encrypt, or set tls.cert and tls.key to a certificate for ${hostname}, or have your apps ` +
-        `trust tls/self-signed.crt in data_dir (SHA-256 ${certificate.fingerprint256}).`,
-    )
+    return say.warning('certificate_own', { host, date, fingerprint: certificate.fingerprint256 })
   }
-  if (isSelfSigned(certificate)) {
-    return say.warning(
-      'The certificate is self-signed: clients that verify it refuse to send.',
-      `Set tls.cert and tls.key to a certificate for ${hostname} from a public authority, such as Let's Encrypt.`,
-    )
-  }
-  return say.ok(`The certificate for ${hostname} is valid until ${on}${isIssued ? ', and is renewed before' : ''}.`)
+  if (isSelfSigned(certificate)) return say.warning('certificate_self_signed', { host })
+  return say.ok(isIssued ? 'certificate_issued' : 'certificate_fine', { host, date })
 }
 
 /** names */
@@ -65,16 +46,15 @@ const mostTold = 10
 export function judgeAttempts({ names }: Pick<AttemptState, 'names'>, hostname: string): Finding[] {
   const say = sayOf('certificate')
   const failing = Object.entries(names).flatMap(([name, { problem, nextAt }]) => (problem ? [{ name, problem, nextAt }] : []))
-  const told = failing
-    .slice(0, mostTold)
-    .map(({ name, problem, nextAt }) =>
-      say[name === hostname ? 'failed' : 'warning'](
-        `There is no new certificate for ${name}: ${problem.detail}`,
-        `${adviceFor(problem)} The next attempt is at ${isoTime(nextAt)}; SIGHUP brings it forward.`,
-      ),
-    )
+  const told = failing.slice(0, mostTold).map(({ name, problem, nextAt }) =>
+    say[name === hostname ? 'failed' : 'warning'](`no_certificate_${problemKindOf(problem)}`, {
+      name,
+      detail: problem.detail,
+      next_attempt: isoTime(nextAt),
+    }),
+  )
   if (failing.length <= mostTold) return told
-  return [...told, say.warning(`${failing.length - mostTold} more names have no new certificate.`, 'The log has the reason for each.')]
+  return [...told, say.warning('no_certificates_more', { count: failing.length - mostTold })]
 }
 
 function parse(pem: string): X509Certificate | null {

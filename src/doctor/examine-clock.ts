@@ -8,18 +8,11 @@ const [tolerable, bad] = [2, 60]
 /** @param offset of our clock from the time server's, ms, ahead is positive; null if it gave no answer */
 export function judgeClock(server: string | null, offset: number | null): Finding {
   const say = sayOf('clock')
-  if (server === null)
-    return say.skipped(
-      'No time server is configured to compare the clock with.',
-      'Set doctor.ntp_server, and keep the clock synchronised by NTP in any case.',
-    )
-  if (offset === null)
-    return say.skipped(`${server} gave no answer.`, 'Set doctor.ntp_server to a time server that is reachable on UDP port 123.')
-  const seconds = Math.abs(offset) / 1000
-  if (seconds <= tolerable) return say.ok(`The clock agrees with ${server}.`)
-  const what = `The clock is ${seconds.toFixed(1)} s ${offset > 0 ? 'ahead of' : 'behind'} ${server}.`
-  const advice = 'Run a time service such as chrony or systemd-timesyncd: signatures, retries and one-time codes depend on the clock.'
-  return seconds > bad ? say.failed(what, advice) : say.warning(what, advice)
+  if (server === null) return say.skipped('clock_not_compared')
+  if (offset === null) return say.skipped('clock_server_silent', { server })
+  const seconds = Math.round(Math.abs(offset) / 100) / 10
+  if (seconds <= tolerable) return say.ok('clock_fine', { server })
+  return say[seconds > bad ? 'failed' : 'warning'](offset > 0 ? 'clock_ahead' : 'clock_behind', { server, seconds })
 }
 
 /**
@@ -28,11 +21,7 @@ export function judgeClock(server: string | null, offset: number | null): Findin
  */
 export function judgeClockAgainstLog(newest: number | null, now: number): Finding[] {
   if (newest === null || compareClock(newest, now) !== 'behind') return []
-  const what = `The clock says ${isoTime(now)}, but the newest event in the database is from ${isoTime(newest)}.`
-  const advice =
-    'Correct the clock with NTP. If it is correct now, it was ahead before: records written then have wrong dates, and mail ' +
-    'scheduled then waits for its date.'
-  return [sayOf('clock').warning(what, advice)]
+  return [sayOf('clock').warning('clock_behind_log', { now: isoTime(now), newest: isoTime(newest) })]
 }
 
 /** Seconds between 1900, where NTP begins, and 1970. */

@@ -27,13 +27,7 @@ export async function examineDomains(domains: ExaminedDomain[], resolver: Resolv
     findings.push(...(await Promise.all(some.map((each) => examineDomain(each, resolver)))).flat())
   }
   const left = domains.length - Math.min(done, wanted.length)
-  if (left > 0)
-    findings.push(
-      sayOf('domain').skipped(
-        `${left} more domains were not checked.`,
-        'The server checks each of them every six hours: see sterna domain list.',
-      ),
-    )
+  if (left > 0) findings.push(sayOf('domain').skipped('domains_not_checked', { count: left }))
   return findings
 }
 
@@ -55,66 +49,41 @@ async function dmarcOf(name: string, resolver: Resolver): Promise<{ at: string; 
   return { at: name, policies: [] }
 }
 
-function judgeRecords(domain: Domain, records: DnsRecord[], found: RecordFinding[]): Finding {
+function judgeRecords(sendingDomain: Domain, records: DnsRecord[], found: RecordFinding[]): Finding {
   const say = sayOf('domain')
-  const { name, status } = domain
-  const required = found.filter(({ kind }) => requiredKindsOf(domain).includes(kind))
+  const { name: domain, status } = sendingDomain
+  const required = found.filter(({ kind }) => requiredKindsOf(sendingDomain).includes(kind))
   if (required.some(({ isPresent }) => isPresent === null)) {
-    return say.skipped(
-      `${name}: its records could not be looked up.`,
-      "Run the check again; if this persists, check the domain's name servers.",
-    )
+    return say.skipped('domain_unknown', { domain })
   }
   const missing = required.filter(({ isPresent }) => !isPresent).flatMap(({ kind }) => records.find((record) => record.kind === kind) ?? [])
   if (missing.length > 0) {
-    const words = missing.map(({ type, name: at }) => `${type} ${at}`).join(', ')
-    const advice = `Publish the records that "sterna domain show ${name}" prints.`
-    const what = `${name} (${status}): missing or wrong records: ${words}.`
-    return status === 'verified' ? say.failed(what, advice) : say.warning(what, advice)
+    const words = missing.map(({ type, name }) => `${type} ${name}`).join(', ')
+    return say[status === 'verified' ? 'failed' : 'warning']('domain_records_missing', { domain, records: words })
   }
-  if (status !== 'verified')
-    return say.warning(`${name}: its records are published, but it is ${status}.`, `Run: sterna domain verify ${name}`)
-  return say.ok(`${name}: its DKIM and SPF records are published.`)
+  return status === 'verified' ? say.ok('domain_fine', { domain }) : say.warning('domain_not_verified', { domain })
 }
 
-export function judgeDmarc({ name, subdomains }: Pick<Domain, 'name' | 'subdomains'>, policies: string[] | null): Finding {
+export function judgeDmarc({ name: domain, subdomains }: Pick<Domain, 'name' | 'subdomains'>, policies: string[] | null): Finding {
   const say = sayOf('domain')
   const [policy, another] = policies ?? []
-  if (policies === null) return say.skipped(`${name}: its DMARC policy could not be looked up.`, 'Run the check again.')
-  if (policy === undefined) {
-    return say.warning(`${name} has no DMARC policy, which large receivers require.`, `Publish TXT _dmarc.${name} with "v=DMARC1; p=none".`)
-  }
-  if (another !== undefined)
-    return say.warning(`${name} has several DMARC policies, so receivers ignore them all.`, `Keep one record at _dmarc.${name}.`)
+  if (policies === null) return say.skipped('dmarc_unknown', { domain })
+  if (policy === undefined) return say.warning('dmarc_none', { domain })
+  if (another !== undefined) return say.warning('dmarc_several', { domain })
   const tags = tagsOf(policy)
-  if (tags.get('aspf')?.toLowerCase() === 's') {
-    return say.warning(
-      `${name}: DMARC requires strict SPF alignment (aspf=s), but the return path is a name below the domain, so only DKIM can pass.`,
-      'Remove aspf=s from the DMARC record.',
-    )
-  }
-  if (tags.get('adkim')?.toLowerCase() === 's' && subdomains) {
-    return say.warning(
-      `${name}: DMARC requires strict DKIM alignment (adkim=s), so mail from names below the domain does not pass.`,
-      'Remove adkim=s from the DMARC record, or add each of these names as a domain.',
-    )
-  }
-  return say.ok(`${name}: DMARC policy ${tags.get('p') ?? 'none'}; DKIM and SPF are aligned with it.`)
+  if (tags.get('aspf')?.toLowerCase() === 's') return say.warning('dmarc_strict_spf', { domain })
+  if (tags.get('adkim')?.toLowerCase() === 's' && subdomains) return say.warning('dmarc_strict_dkim', { domain })
+  return say.ok('dmarc_fine', { domain, policy: tags.get('p') ?? 'none' })
 }
 
 /** Used by domains without a return path of their own, and by notices. */
 export function judgeReturnPath(
-  { hostname, returnPathDomain }: { hostname: string; returnPathDomain: string },
+  { hostname: host, returnPathDomain: domain }: { hostname: string; returnPathDomain: string },
   texts: string[] | null,
 ): Finding {
   const say = sayOf('return_path')
-  if (texts === null) return say.skipped(`The SPF record of ${returnPathDomain} could not be looked up.`, 'Run the check again.')
-  if (!returnPathDomain.includes('.'))
-    return say.skipped('The return path has no name in the DNS.', 'Set hostname, or return_path.domain, to a full name.')
-  const isNamed = allowsAll(texts, [`a:${hostname}`]) || (hostname === returnPathDomain && allowsAll(texts, ['a']))
-  if (isNamed) return say.ok(`The SPF record of ${returnPathDomain} allows ${hostname}.`)
-  return say.warning(
-    `No SPF record of ${returnPathDomain} allows a:${hostname}.`,
-    `Publish TXT ${returnPathDomain} with "v=spf1 a:${hostname} ~all".`,
-  )
+  if (texts === null) return say.skipped('return_path_spf_unknown', { domain })
+  if (!domain.includes('.')) return say.skipped('return_path_unnamed')
+  const isNamed = allowsAll(texts, [`a:${host}`]) || (host === domain && allowsAll(texts, ['a']))
+  return isNamed ? say.ok('return_path_spf_fine', { domain, host }) : say.warning('return_path_spf_missing', { domain, host })
 }

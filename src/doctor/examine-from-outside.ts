@@ -29,7 +29,7 @@ export async function examineFromOutside(host: string, services: OutsideServices
   const answers = await Promise.all([resolver.a(host), resolver.aaaa(host)])
   const addresses = answers.flatMap(({ records }) => records)
   if (addresses.length === 0 && answers.some(({ status }) => status === 'servfail')) {
-    return [sayOf('host_name').skipped(`${host} could not be looked up.`, 'Check the name servers of this machine, or set dns.servers.')]
+    return [sayOf('host_name').skipped('host_name_unknown', { host })]
   }
   const named = judgeAddresses(host, addresses)
   const looked = addresses.slice(0, mostAddresses)
@@ -40,13 +40,10 @@ export async function examineFromOutside(host: string, services: OutsideServices
 
 function judgeAddresses(host: string, addresses: string[]): Finding {
   const say = sayOf('host_name')
-  if (addresses.length === 0) return say.failed(`${host} has no address in the DNS.`, 'Publish an A record (and AAAA) for it.')
+  if (addresses.length === 0) return say.failed('host_name_without_address', { host })
   const hidden = addresses.filter((address) => !isPublicAddress(address))
-  if (hidden.length > 0) {
-    const advice = 'Publish only addresses that the internet reaches.'
-    return say.failed(`${host} has the address ${hidden.join(', ')}, which is not public: others cannot reach it.`, advice)
-  }
-  return say.ok(`${host} is ${addresses.join(', ')}.`)
+  if (hidden.length > 0) return say.failed('host_name_not_public', { host, addresses: hidden.join(', ') })
+  return say.ok('host_name_fine', { host, addresses: addresses.join(', ') })
 }
 
 async function examinePorts(at: { host: string; address: string }, services: OutsideServices, ports: OutsidePorts): Promise<Finding[]> {
@@ -70,90 +67,68 @@ async function examinePorts(at: { host: string; address: string }, services: Out
   ]
 }
 
-const placeOf = ({ host, address, port }: RemotePort): string => `Port ${port} of ${host} (${address})`
+const placeOf = ({ host, address, port }: RemotePort) => ({ host, address, port })
 const say = sayOf('reachable')
 
 /** A machine without IPv6 learns nothing about others'. */
 const noWayThere = ({ address }: RemotePort, fault: string): boolean =>
   isIP(address) === 6 && /ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL/.test(fault)
 
-function unreached(remote: RemotePort, fault: string, status: 'failed' | 'warning' | 'skipped', advice: string): Finding {
-  if (noWayThere(remote, fault))
-    return say.skipped(`${remote.address} cannot be reached: this machine has no IPv6.`, 'Test it from one that has.')
-  return say[status](`${placeOf(remote)} does not answer: ${fault}.`, advice)
+function unreached(
+  remote: RemotePort,
+  fault: string,
+  status: 'failed' | 'warning' | 'skipped',
+  use: 'return_path' | 'submission' | 'web' | 'plain_web',
+): Finding {
+  if (noWayThere(remote, fault)) return say.skipped('outside_no_ipv6', { address: remote.address })
+  return say[status](`outside_${use}_silent`, { ...placeOf(remote), fault })
 }
 
 export function judgeReturnPath(remote: RemotePort, seen: SeenSmtp | Fault): Finding[] {
-  if ('fault' in seen) {
-    const advice =
-      'Bounces and reports do not come back. Forward the port to return_path.listen and open it in the firewall. If this machine can ' +
-      'reach no server at port 25 ("sterna doctor" says so), test from another.'
-    return [unreached(remote, seen.fault, 'failed', advice)]
-  }
+  if ('fault' in seen) return [unreached(remote, seen.fault, 'failed', 'return_path')]
   return [judgeName(remote, seen), judgeRelay(remote, seen)]
 }
 
 function judgeName(remote: RemotePort, { greeting, tls }: SeenSmtp): Finding {
   if (greeting.split(' ', 1)[0]?.toLowerCase() !== remote.host) {
-    const advice = `Stop it there, or set hostname to ${remote.host}.`
-    return say.warning(`${placeOf(remote)} answers as another server: "${shown(greeting)}".`, advice)
+    return say.warning('outside_return_path_taken', { ...placeOf(remote), greeting: shown(greeting) })
   }
-  if (!tls) return say.warning(`${placeOf(remote)} offers no TLS, so bounces come back readable.`, 'Check what stands in front of it.')
-  return say.ok(`${placeOf(remote)} answers with TLS.`)
+  return tls ? say.ok('outside_return_path_fine', placeOf(remote)) : say.warning('outside_return_path_without_tls', placeOf(remote))
 }
 
 function judgeRelay(remote: RemotePort, { isOpenRelay }: SeenSmtp): Finding {
   const relay = sayOf('open_relay')
-  if (!isOpenRelay) return relay.ok(`${placeOf(remote)} takes no mail for other domains from strangers.`)
-  const advice = 'Close the port at once, and find out which server answers there. Sterna relays for nobody without a key.'
-  return relay.failed(`${placeOf(remote)} takes mail for any domain from strangers: spammers will use it.`, advice)
+  return isOpenRelay ? relay.failed('open_relay', placeOf(remote)) : relay.ok('no_open_relay', placeOf(remote))
 }
 
 export function judgeSubmission(remote: RemotePort, seen: SeenSmtp | Fault, now: number): Finding[] {
-  if ('fault' in seen) {
-    const advice = 'Apps elsewhere cannot send over SMTP here. That is right if none does; else open the port and forward it.'
-    return [unreached(remote, seen.fault, 'warning', advice)]
-  }
+  if ('fault' in seen) return [unreached(remote, seen.fault, 'warning', 'submission')]
   const open = seen.isOpenRelay ? [judgeRelay(remote, seen)] : []
-  if (!seen.tls) {
-    const advice = 'Check what stands in front of it: Sterna takes no key without TLS.'
-    return [say.failed(`${placeOf(remote)} offers no TLS, so no app can log in.`, advice), ...open]
-  }
-  return [judgeTls(remote, seen.tls, { now, status: 'warning', who: 'apps that verify it refuse to send' }), ...open]
+  if (!seen.tls) return [say.failed('outside_submission_without_tls', placeOf(remote)), ...open]
+  return [judgeTls(remote, seen.tls, { now, status: 'warning', by: 'apps' }), ...open]
 }
 
 export function judgeWeb(remote: RemotePort, seen: SeenWeb | Fault, now: number): Finding {
-  const forward = 'Open the port, and have http.tls_listen or a proxy answer there.'
-  if ('fault' in seen) return unreached(remote, seen.fault, 'warning', `The API, the dashboard and links in mail need it. ${forward}`)
-  if (!seen.isSterna)
-    return say.warning(`${placeOf(remote)} answers, but not as Sterna (HTTP ${seen.status}).`, 'Have the proxy pass requests on.')
-  if (!seen.tls) return say.failed(`${placeOf(remote)} answers without TLS.`, forward)
-  return judgeTls(remote, seen.tls, { now, status: 'failed', who: 'browsers and apps refuse it' })
+  if ('fault' in seen) return unreached(remote, seen.fault, 'warning', 'web')
+  if (!seen.isSterna) return say.warning('outside_web_taken', { ...placeOf(remote), status: seen.status })
+  if (!seen.tls) return say.failed('outside_web_without_tls', placeOf(remote))
+  return judgeTls(remote, seen.tls, { now, status: 'failed', by: 'browsers' })
 }
 
 function judgeTls(
   remote: RemotePort,
   { problem, endsAt }: SeenTls,
-  { now, status, who }: { now: number; status: 'failed' | 'warning'; who: string },
+  { now, status, by }: { now: number; status: 'failed' | 'warning'; by: 'apps' | 'browsers' },
 ): Finding {
-  const on = new Date(endsAt).toISOString().slice(0, 10)
-  if (problem !== null) {
-    return say[status](
-      `The certificate at port ${remote.port} of ${remote.host} (${remote.address}) ${problem}: ${who}.`,
-      `Get one for ${remote.host}.`,
-    )
-  }
-  if (endsAt - now < warnBefore)
-    return say.warning(`The certificate at port ${remote.port} of ${remote.host} expires on ${on}.`, 'Renew it.')
-  return say.ok(`${placeOf(remote)} answers with a certificate that is valid until ${on}.`)
+  const place = placeOf(remote)
+  const date = new Date(endsAt).toISOString().slice(0, 10)
+  if (problem !== null) return say[status](`outside_certificate_refused_by_${by}`, { ...place, problem })
+  if (endsAt - now < warnBefore) return say.warning('outside_certificate_expires', { ...place, date })
+  return say.ok('outside_certificate_fine', { ...place, date })
 }
 
 function judgePlainWeb(remote: RemotePort, seen: SeenWeb | Fault): Finding {
-  if ('fault' in seen)
-    return unreached(remote, seen.fault, 'skipped', 'Only certificates that are obtained over HTTP need it, and browsers that begin there.')
-  if (seen.isSterna) {
-    const advice = 'API keys can be read on the way. Let the proxy redirect to https, or close the port.'
-    return say.warning(`${placeOf(remote)} answers as Sterna without TLS.`, advice)
-  }
-  return say.ok(`${placeOf(remote)} answers (HTTP ${seen.status}).`)
+  if ('fault' in seen) return unreached(remote, seen.fault, 'skipped', 'plain_web')
+  if (seen.isSterna) return say.warning('outside_plain_web_open', placeOf(remote))
+  return say.ok('outside_plain_web_fine', { ...placeOf(remote), status: seen.status })
 }

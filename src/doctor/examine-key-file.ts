@@ -34,14 +34,8 @@ function readKey(path: string): { secrets: Secrets | null; fault: string | null 
 
 export function judgeKeyFile({ path, fault, isKnown, secrets: { opened, shut } }: FoundKey): Finding {
   const say = sayOf('key_file')
-  const advice = `Put the key file of this database back at ${path}: the server does not start without it.`
-  if (fault !== null) return say.failed(fault, advice)
-  if (isKnown === false) return say.failed(`${path} is not the key file of this database.`, advice)
-  if (shut > 0) {
-    const remedy = 'Put back the key file that sealed them, or replace them: rotate the DKIM keys of domains whose mail is not signed.'
-    return say.failed(`${path} does not open ${shut} of ${opened + shut} stored secrets.`, remedy)
-  }
-  return say.ok(
-    `${path} opens all ${opened} stored secrets, and only its owner can read it. Keep a copy apart from the backups: without it they cannot be restored.`,
-  )
+  if (fault !== null) return say.failed('key_file_unusable', { fault, path })
+  if (isKnown === false) return say.failed('key_file_of_another', { path })
+  if (shut > 0) return say.failed('key_file_does_not_open', { path, unopened: shut, all: opened + shut })
+  return say.ok('key_file_fine', { path, all: opened })
 }

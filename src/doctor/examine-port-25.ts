@@ -15,11 +15,7 @@ interface Greeter extends HostPort {
 
 /** Whether the hosts are reachable on their port: many providers block 25 until you ask. */
 export async function examinePort25(hosts: Greeter[], resolver: Resolver, greet: Greet): Promise<Finding[]> {
-  if (hosts.length === 0) {
-    return [
-      sayOf('port_25').skipped('No hosts are configured for testing port 25.', 'Set doctor.port_25_hosts to some well-known MX hosts.'),
-    ]
-  }
+  if (hosts.length === 0) return [sayOf('port_25').skipped('port_25_untested')]
   const tries = await Promise.all(hosts.map(async (host) => ({ host, greeting: await tryHost(host, resolver, greet) })))
   return [judgeTries(tries)]
 }
@@ -34,20 +30,11 @@ export function judgeTries(tries: { host: HostPort; greeting: Greeting }[]): Fin
   const say = sayOf('port_25')
   const isGreeted = ({ greeting }: { greeting: Greeting }): boolean => 'line' in greeting && /^220[ -]/.test(greeting.line)
   const bad = tries.filter((each) => !isGreeted(each))
-  const words = bad.map(
-    ({ host, greeting }) => `${host.host} port ${host.port}: ${'fault' in greeting ? greeting.fault : `"${shown(greeting.line)}"`}`,
-  )
-  if (bad.length === 0) return say.ok(`${tries.map(({ host }) => host.host).join(', ')} can be reached.`)
-  if (bad.length < tries.length) {
-    return say.warning(
-      `Some MX hosts cannot be reached: ${words.join('; ')}.`,
-      'Where it is always the same, its operator may block this server: look at its bounces.',
-    )
-  }
-  return say.failed(
-    `No MX host can be reached: ${words.join('; ')}.`,
-    'Ask your provider to open outgoing port 25 and check your firewall, or set delivery.smarthost to a host that relays mail for you.',
-  )
+  const hosts = bad
+    .map(({ host, greeting }) => `${host.host} port ${host.port}: ${'fault' in greeting ? greeting.fault : `"${shown(greeting.line)}"`}`)
+    .join('; ')
+  if (bad.length === 0) return say.ok('port_25_open', { hosts: tries.map(({ host }) => host.host).join(', ') })
+  return bad.length < tries.length ? say.warning('port_25_partly_open', { hosts }) : say.failed('port_25_closed', { hosts })
 }
 
 /** A line that a stranger wrote, for people. */

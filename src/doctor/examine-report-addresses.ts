@@ -22,11 +22,12 @@ async function examineConsent(at: string, domain: string, resolver: Pick<Resolve
   const { status, records } = await resolver.txt(name)
   if (status === 'servfail' || records.some((text) => tagsOf(text).get('v') === 'DMARC1')) return []
   return [
-    sayOf('domain').warning(
-      `${at}: its DMARC reports go to ${domain}, which does not consent to them, so receivers send none.`,
-      `Publish TXT ${name} (or *._report._dmarc.${domain}) with "v=DMARC1", or send the reports to an address under ` +
-        `${organizationalDomain(at)}, such as the domain's return path.`,
-    ),
+    sayOf('domain').warning('dmarc_reports_refused', {
+      domain: at,
+      receiver: domain,
+      consent: name,
+      own_domain: organizationalDomain(at),
+    }),
   ]
 }
 

@@ -21,43 +21,26 @@ export async function examineWayBack(names: WayBack, resolver: Pick<DnsResolver,
 }
 
 /** @param greeting of port 25 of our own name, as seen from here */
-export function judgeReturnPort(hostname: string, greeting: Greeting): Finding {
+export function judgeReturnPort(host: string, greeting: Greeting): Finding {
   const say = sayOf('return_path')
-  const forward = 'Forward port 25 to return_path.listen (in a container: -p 25:2525), and open it in the firewall.'
-  if ('fault' in greeting)
-    return say.warning(
-      `Port 25 of ${hostname} does not answer here: ${greeting.fault}. Bounces would not come back.`,
-      `${forward} Some networks cannot reach their own public address; then test it from another machine: sterna doctor --of ${hostname}`,
-    )
-  if (!greeting.line.toLowerCase().startsWith(`220 ${hostname} `))
-    return say.warning(`At port 25 of ${hostname} another mail server answers: "${shown(greeting.line)}".`, `Stop it there. ${forward}`)
-  return say.ok(`Port 25 of ${hostname} answers as this server.`)
+  if ('fault' in greeting) return say.warning('return_path_port_silent', { host, fault: greeting.fault })
+  if (!greeting.line.toLowerCase().startsWith(`220 ${host} `)) {
+    return say.warning('return_path_port_taken', { host, greeting: shown(greeting.line) })
+  }
+  return say.ok('return_path_port_fine', { host })
 }
 
 export function judgeWayBack(
-  { hostname, returnPathDomain, isListening }: WayBack,
+  { hostname: host, returnPathDomain: domain, isListening }: WayBack,
   { status, records }: Pick<DnsAnswer<MxRecord>, 'status' | 'records'>,
 ): Finding {
   const say = sayOf('return_path')
-  if (!isListening)
-    return say.warning(
-      'No server accepts bounces and complaints: return_path.listen is none.',
-      'Set return_path.listen, such as [::]:2525.',
-    )
-  if (!isFullName(returnPathDomain))
-    return say.skipped('Bounces cannot come back to a name that is not in the DNS.', 'Set hostname, or return_path.domain, to a full name.')
-  if (status === 'servfail') return say.skipped(`The MX of ${returnPathDomain} could not be looked up.`, 'Run the check again.')
+  if (!isListening) return say.warning('return_path_not_listening')
+  if (!isFullName(domain)) return say.skipped('return_path_not_in_dns')
+  if (status === 'servfail') return say.skipped('return_path_mx_unknown', { domain })
   const names = records.map(({ exchange }) => exchange.toLowerCase())
   // Without an MX, the name itself is its mail server (RFC 5321 5.1).
-  if (names.includes(hostname) || (status === 'nodata' && hostname === returnPathDomain)) {
-    return say.ok(`Bounces to ${returnPathDomain} go to port 25 of ${hostname}.`)
-  }
-  const seen =
-    names.length === 0
-      ? `${returnPathDomain} has no MX`
-      : `The MX of ${returnPathDomain} is ${names.map((name) => name || 'null').join(', ')}`
-  return say.warning(
-    `${seen}, so bounces do not come back to ${hostname}.`,
-    `Publish MX ${returnPathDomain} with "10 ${hostname}", or set return_path.domain to a name of its own.`,
-  )
+  if (names.includes(host) || (status === 'nodata' && host === domain)) return say.ok('return_path_mx_fine', { domain, host })
+  if (names.length === 0) return say.warning('return_path_mx_none', { domain, host })
+  return say.warning('return_path_mx_elsewhere', { domain, host, hosts: names.map((name) => name || 'null').join(', ') })
 }

@@ -1,3 +1,6 @@
+import { type Given, wordWith, type Worded } from '../wording.ts'
+import { findingWordings } from './finding-wordings.ts'
+
 /** What was examined. */
 export const checkNames = [
   'resolver',
@@ -25,30 +28,27 @@ export type CheckName = (typeof checkNames)[number]
 export const findingStatuses = ['ok', 'warning', 'failed', 'skipped'] as const
 type FindingStatus = (typeof findingStatuses)[number]
 
-/** The state of one thing that an operator of a mail server must get right. */
-export interface Finding {
+export type FindingCode = keyof typeof findingWordings
+
+/** The state of one thing that an operator of a mail server must get right: what we found, and what to do about it. */
+export interface Finding extends Worded<FindingCode> {
   check: CheckName
   status: FindingStatus
-  /** What we found, in a sentence. */
-  what: string
-  /** What to do about it; null if there is nothing to do. */
-  advice: string | null
 }
+
+const word = wordWith(findingWordings)
 
 /** Reports the state of what one check examines. */
-interface Say {
-  ok(what: string): Finding
-  warning(what: string, advice: string): Finding
-  failed(what: string, advice: string): Finding
-  skipped(what: string, advice: string): Finding
+export const sayOf = (check: CheckName) => {
+  const say =
+    (status: FindingStatus) =>
+    <Code extends FindingCode>(code: Code, ...given: Given<(typeof findingWordings)[Code]>): Finding => ({
+      check,
+      status,
+      ...word<Code>(code, ...given),
+    })
+  return { ok: say('ok'), warning: say('warning'), failed: say('failed'), skipped: say('skipped') }
 }
-
-export const sayOf = (check: CheckName): Say => ({
-  ok: (what) => ({ check, status: 'ok', what, advice: null }),
-  warning: (what, advice) => ({ check, status: 'warning', what, advice }),
-  failed: (what, advice) => ({ check, status: 'failed', what, advice }),
-  skipped: (what, advice) => ({ check, status: 'skipped', what, advice }),
-})
 
 /** The worst status; skipped checks do not count. */
 export const worstOf = (findings: Finding[]): 'ok' | 'warning' | 'failed' =>

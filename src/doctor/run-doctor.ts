@@ -70,16 +70,13 @@ export async function runDoctor(services: DoctorServices): Promise<Finding[]> {
 
 async function inTime(check: CheckName, work: Promise<Finding[]>): Promise<Finding[]> {
   const { promise: late, resolve } = Promise.withResolvers<Finding[]>()
-  const timer = setTimeout(
-    () => resolve([sayOf(check).skipped('This took too long.', 'Check the network and dns.servers, and run the check again.')]),
-    longestMs,
-  )
+  const timer = setTimeout(() => resolve([sayOf(check).skipped('too_slow')]), longestMs)
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
 async function examineWayOut({ config, resolver, host }: DoctorServices): Promise<Finding[]> {
   const say = sayOf('port_25')
-  if (config.mode === 'sandbox') return [say.skipped('In sandbox mode no mail leaves this machine.', 'Set mode to live to send mail.')]
+  if (config.mode === 'sandbox') return [say.skipped('port_25_sandbox')]
   const { smarthost, smarthostTls } = config.delivery
   const hosts = smarthost ? [{ ...smarthost, isTls: smarthostTls === 'implicit' }] : config.doctor.port25Hosts
   return examinePort25(hosts, resolver, host.greet)
@@ -91,11 +88,7 @@ async function examineAddresses({ config, resolver, host }: DoctorServices): Pro
   const sending = sendingAddresses(host.interfaceAddresses(), found)
   const named = judgeHostName(hostname, found, sending)
   if (delivery.smarthost) {
-    const advice = "The smarthost's operator is responsible for its names and its reputation."
-    return [
-      named,
-      ...(['reverse_dns', 'dnsbl'] as const).map((check) => sayOf(check).skipped('Mail leaves through delivery.smarthost.', advice)),
-    ]
+    return [named, ...(['reverse_dns', 'dnsbl'] as const).map((check) => sayOf(check).skipped('via_smarthost'))]
   }
   const [reverse, listings] = await Promise.all([
     examineReverseDns(hostname, sending, resolver),
@@ -133,14 +126,13 @@ async function examineClock({ config, clock, resolver, host, newestTime }: Docto
 }
 
 function examineOpenFiles({ host }: DoctorServices): Finding {
-  const { status, what, advice } = judgeOpenFiles(host.openFileLimit())
-  return sayOf('open_files')[status](what, advice)
+  return { check: 'open_files', ...judgeOpenFiles(host.openFileLimit()) }
 }
 
 async function examineStorage({ config, host }: DoctorServices, directory: string): Promise<Finding[]> {
   const paths = [directory, databaseFile(directory), `${databaseFile(directory)}-wal`, config.secretKeyFile]
   const [space, ...modes] = await Promise.all([host.diskSpace(directory), ...paths.map((path) => host.mode(path))])
   const known = paths.flatMap((path, i) => (modes[i] == null ? [] : [{ path, mode: modes[i] }]))
-  const disk = space ? judgeDisk(space, config.storage.reserve) : sayOf('disk').skipped(`${directory} does not respond.`, 'Check the disk.')
+  const disk = space ? judgeDisk(space, config.storage.reserve) : sayOf('disk').skipped('disk_silent', { directory })
   return [disk, judgeDirectory(directory, known)]
 }

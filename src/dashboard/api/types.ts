@@ -1,5 +1,6 @@
 import type { latencyAnswer } from '../../http/api/analytics-latency-operations.ts'
 import type { metricsAnswer } from '../../http/api/analytics-operations.ts'
+import type { doctorAnswer } from '../../http/api/doctor-operations.ts'
 import type { dmarcSummaryAnswer, domainReport, domainReportRow, tlsSummaryAnswer } from '../../http/api/domain-report-resource.ts'
 import type { feedbackReport, feedbackReportDetail } from '../../http/api/feedback-resource.ts'
 import type { suppression } from '../../http/api/suppression-operations.ts'
@@ -105,11 +106,7 @@ export interface Setting {
   description: string
 }
 
-export interface Doctor {
-  status: string
-  checked_at: string
-  findings: { check: string; status: string; what: string; advice: string | null }[]
-}
+export type Doctor = Shown<typeof doctorAnswer>
 
 export interface ServerAddress {
   version: string

@@ -8,6 +8,7 @@ import { ServerDomainRecords } from '../parts/server-domain.tsx'
 import { State } from '../parts/state.tsx'
 import { Ago } from '../parts/time.tsx'
 import { isOperator } from '../rights.ts'
+import { inWords } from '../say.ts'
 import { t } from '../texts/texts.ts'
 
 const order = ['failed', 'warning', 'skipped', 'ok']
@@ -41,17 +42,8 @@ export default function Health() {
             <ul>
               {findings
                 .toSorted((one, other) => order.indexOf(one.status) - order.indexOf(other.status))
-                .map(({ check, status, what, advice }, place) => (
-                  <li class="rec" key={`${check} ${place}`}>
-                    <div>
-                      <h2>{t.health.checks[check] ?? check}</h2>
-                      <State of={status} />
-                    </div>
-                    <div>
-                      <p>{what}</p>
-                      {advice !== null && <p class="muted">{advice}</p>}
-                    </div>
-                  </li>
+                .map((finding, place) => (
+                  <FindingRow key={`${finding.check} ${place}`} finding={finding} />
                 ))}
             </ul>
           )}
@@ -59,5 +51,22 @@ export default function Health() {
       </section>
       <ServerDomainRecords />
     </Page>
+  )
+}
+
+function FindingRow({ finding }: { finding: Doctor['findings'][number] }) {
+  const { check, status } = finding
+  const { what, advice } = inWords('findings', finding)
+  return (
+    <li class="rec">
+      <div>
+        <h2>{t.health.checks[check] ?? check}</h2>
+        <State of={status} />
+      </div>
+      <div>
+        <p>{what}</p>
+        {advice !== null && <p class="muted">{advice}</p>}
+      </div>
+    </li>
   )
 }

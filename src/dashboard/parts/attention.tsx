@@ -4,6 +4,7 @@ import type { Doctor, Domain, List, QueueDestination, Webhook } from '../api/typ
 import { ago, percent } from '../format.ts'
 import { isOperator } from '../rights.ts'
 import { Link } from '../router.tsx'
+import { inWords } from '../say.ts'
 import { t } from '../texts/texts.ts'
 import { Note } from './page.tsx'
 
@@ -61,8 +62,12 @@ function healthConcerns(findings: Doctor['findings']): Concern[] {
   const names = [...new Set(failed.map(({ check }) => t.health.checks[check] ?? check))]
   const disk = findings.find(({ check, status }) => check === 'disk' && status === 'warning')
   return [
-    ...(failed[0] ? [{ key: 'health', tone: 'bad' as const, what: t.overview.healthFails(names), how: failed[0].what, link }] : []),
-    ...(disk ? [{ key: 'disk', tone: 'wait' as const, what: disk.what, how: disk.advice ?? '', link }] : []),
+    ...(failed[0]
+      ? [{ key: 'health', tone: 'bad' as const, what: t.overview.healthFails(names), how: inWords('findings', failed[0]).what, link }]
+      : []),
+    ...(disk
+      ? [{ key: 'disk', tone: 'wait' as const, what: inWords('findings', disk).what, how: inWords('findings', disk).advice ?? '', link }]
+      : []),
   ]
 }
 

@@ -1,9 +1,11 @@
+import { germanFindings } from './de-findings.ts'
 import type { Texts } from './en.ts'
 
 const count = (n: number, one: string, other: string): string => `${n.toLocaleString('de')} ${n === 1 ? one : other}`
 
 /** German. Words of the API that are missing here are shown as they are. */
 export const de: Texts = {
+  said: { findings: germanFindings },
   title: (page: string) => (page === '' ? 'Sterna' : `${page} · Sterna`),
   skip: 'Zum Inhalt',
   common: {

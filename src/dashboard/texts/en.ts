@@ -1,3 +1,5 @@
+import type { SaidTexts } from './said.ts'
+
 const plural = new Intl.PluralRules('en')
 const count = (n: number, one: string, other: string): string => `${n.toLocaleString('en')} ${plural.select(n) === 'one' ? one : other}`
 
@@ -6,6 +8,8 @@ export type Texts = typeof en
 
 /** English. Words of the API that are missing here are shown as they are. */
 export const en = {
+  /** English is what the API says. */
+  said: null as SaidTexts | null,
   title: (page: string) => (page === '' ? 'Sterna' : `${page} · Sterna`),
   skip: 'Skip to content',
   common: {

@@ -4,6 +4,7 @@ import type { Doctor } from '../api/types.ts'
 import { Answer } from '../parts/answer.tsx'
 import { ActionButton } from '../parts/controls.tsx'
 import { Icon } from '../parts/icon.tsx'
+import { inWords } from '../say.ts'
 import { t } from '../texts/texts.ts'
 
 const order = ['failed', 'warning']
@@ -28,22 +29,30 @@ export function ServerStep({ of: doctor }: { of: Resource<Doctor> }) {
                 {t.welcome.checksFine(findings.filter(({ status }) => status === 'ok').length, findings.length)}{' '}
                 <ActionButton small text={t.common.checkAgain} icon="redo" run={again} />
               </p>
-              {troubled.map(({ check, status, what, advice }, place) => (
-                <details key={`${check} ${place}`} open={status === 'failed'}>
-                  <summary>
-                    <Icon name="right" />
-                    <span>
-                      <b>{t.health.checks[check] ?? check}</b>: {t.status[status]}
-                    </span>
-                  </summary>
-                  <p class="sum">{what}</p>
-                  {advice !== null && <p class="sum">{advice}</p>}
-                </details>
+              {troubled.map((finding, place) => (
+                <Trouble key={`${finding.check} ${place}`} finding={finding} />
               ))}
             </>
           )
         }}
       </Answer>
     </>
+  )
+}
+
+function Trouble({ finding }: { finding: Doctor['findings'][number] }) {
+  const { check, status } = finding
+  const { what, advice } = inWords('findings', finding)
+  return (
+    <details open={status === 'failed'}>
+      <summary>
+        <Icon name="right" />
+        <span>
+          <b>{t.health.checks[check] ?? check}</b>: {t.status[status]}
+        </span>
+      </summary>
+      <p class="sum">{what}</p>
+      {advice !== null && <p class="sum">{advice}</p>}
+    </details>
   )
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import type { Examinations } from '../../doctor/examinations.ts'
 import { checkNames, type Finding, findingStatuses, worstOf } from '../../doctor/finding.ts'
+import { findingWordings } from '../../doctor/finding-wordings.ts'
 import { isoTime } from '../../iso-time.ts'
 import { type Operation, operation } from '../operation.ts'
 import { numberParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
+import { codeFields } from '../worded-answer.ts'
 
 export interface DoctorOperationsServices {
   examinations: Pick<Examinations, 'latest'>
@@ -14,12 +16,13 @@ const finding = z
   .object({
     check: z.enum(checkNames).describe('What was examined.'),
     status: z.enum(findingStatuses).describe('`failed`: it makes mail get lost, refused or taken for spam.'),
+    ...codeFields(findingWordings),
     what: z.string().describe('What was found.'),
     advice: z.string().nullable().describe('What to do about it; null if there is nothing to do.'),
   })
   .meta({ id: 'Finding' })
 
-const report = z.object({
+export const doctorAnswer = z.object({
   object: z.literal('doctor'),
   status: z.enum(['ok', 'warning', 'failed']).describe('The worst status of all findings.'),
   checked_at: timeAnswer,
@@ -52,7 +55,7 @@ export function doctorOperations(services: DoctorOperationsServices): Operation[
           description: 'Seconds. The last findings are shown if they are no older; by default every request checks anew.',
         }),
       },
-      answers: [{ status: 200, description: 'The findings.', schema: report }],
+      answers: [{ status: 200, description: 'The findings.', schema: doctorAnswer }],
       handle: async (_, { query }) => {
         const { findings, at } = await services.examinations.latest((query.max_age ?? 0) * 1_000)
         return doctorObject(findings, at)

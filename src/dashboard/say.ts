@@ -1,0 +1,27 @@
+import type { Said, SaidTexts } from './texts/said.ts'
+import { language, t } from './texts/texts.ts'
+
+/** What the API says beside its English sentences. */
+interface Spoken {
+  code: string
+  parameters: Record<string, string | number>
+  what: string
+  advice: string | null
+}
+
+/** What the API says, in the language in use; in English if a newer server says what has no text here. */
+export function inWords(about: keyof SaidTexts, { code, parameters, what, advice }: Spoken): { what: string; advice: string | null } {
+  const said: Said | undefined = (t.said?.[about] as Record<string, Said> | undefined)?.[code]
+  if (said === undefined) return { what, advice }
+  const filled = (text: string): string => text.replace(/\{(\w+)\}/g, (whole, name: string) => shown(parameters[name] ?? whole))
+  return { what: filled(said.what), advice: said.advice === undefined ? null : filled(said.advice) }
+}
+
+/** A number or a time as the language in use writes it; anything else as it is. */
+function shown(value: string | number): string {
+  if (typeof value === 'number') return new Intl.NumberFormat(language(), { maximumFractionDigits: 2 }).format(value)
+  if (/^\d{4}-\d\d-\d\d$/.test(value))
+    return new Intl.DateTimeFormat(language(), { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(value))
+  if (!/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) return value
+  return new Intl.DateTimeFormat(language(), { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(value))
+}

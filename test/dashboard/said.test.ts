@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { de } from '../../src/dashboard/texts/de.ts'
+import { findingWordings } from '../../src/doctor/finding-wordings.ts'
+import type { Wording } from '../../src/wording.ts'
+
+const declared: Record<keyof NonNullable<typeof de.said>, Record<string, Wording>> = { findings: findingWordings }
+
+const namesIn = (text: string | undefined): string[] => [...new Set(text?.match(/\{\w+\}/g))].toSorted()
+
+test.each(Object.entries(declared))('German says whatever the API says in English: %s', (about, wordings) => {
+  const said: Record<string, Wording> = de.said?.[about as keyof typeof declared] ?? {}
+  expect(Object.keys(said).toSorted()).toEqual(Object.keys(wordings).toSorted())
+  for (const [code, { what, advice }] of Object.entries(wordings)) {
+    const german = said[code]
+    expect({ code, names: namesIn(`${german?.what} ${german?.advice}`) }).toEqual({ code, names: namesIn(`${what} ${advice}`) })
+    expect({ code, hasAdvice: german?.advice !== undefined }).toEqual({ code, hasAdvice: advice !== undefined })
+    expect({ code, what: german?.what }).not.toEqual({ code, what: /[a-z]{3} [a-z]{2}/.test(what) ? what : null })
+  }
+})

@@ -32,8 +32,16 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const pool = Buffer.alloc(10 * 400)
 let used = pool.length
 
-/** The last id's millisecond, the head of its ids, and the counter in their last 40 bits. */
-let last = { at: -1, head: '', count: 0 }
+/** A millisecond, the head of its ids, and the counter in their last 40 bits. */
+interface Moment {
+  at: number
+  head: string
+  count: number
+}
+
+/** The latest time that ids were made for, and the last one before it: whoever comes with an earlier time disturbs no ids of the latest. */
+let latest: Moment = { at: -1, head: '', count: 0 }
+let earlier = latest
 
 /**
  * An id that sorts by creation time, even within a millisecond of this process: prefix, `_`, and a ULID (48 bits of epoch ms, then 80
@@ -41,8 +49,17 @@ let last = { at: -1, head: '', count: 0 }
  * Webhooks requires. Not a secret: the next one can be guessed.
  */
 export function newId(prefix: IdPrefix, now: number): string {
-  if (now !== last.at) last = { at: now, head: inBase32(now, 10) + inBase32(random40(), 8), count: Math.floor(random40() / 2) }
-  return `${prefix}_${last.head}${inBase32(last.count++, 8)}`
+  const moment = momentOf(now)
+  return `${prefix}_${moment.head}${inBase32(moment.count++, 8)}`
+}
+
+function momentOf(now: number): Moment {
+  if (now === latest.at) return latest
+  if (now === earlier.at) return earlier
+  const moment = { at: now, head: inBase32(now, 10) + inBase32(random40(), 8), count: Math.floor(random40() / 2) }
+  if (now < latest.at) return (earlier = moment)
+  earlier = latest
+  return (latest = moment)
 }
 
 /** 40 random bits. A call to randomBytes() costs 2.5 µs, so many are fetched at a time. */

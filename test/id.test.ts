@@ -8,6 +8,15 @@ test('ids sort by creation, and none occurs twice', () => {
   expect(ids.every((id) => isId('em', id))).toBe(true)
 })
 
+test('ids of earlier times between them do not disturb the order of ids', () => {
+  const now = 1_795_000_000_000
+  const ids = Array.from({ length: 200 }, (_, i) => {
+    newId('att', now - 1 - (i % 7))
+    return newId('evt', now + Math.floor(i / 50))
+  })
+  expect(ids.toSorted()).toEqual(ids)
+})
+
 test('the floor of a time lies between earlier and later ids', () => {
   const floor = idFloor('evt', 2000)
   expect(newId('evt', 1999) < floor).toBe(true)

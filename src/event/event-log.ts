@@ -14,6 +14,13 @@ export interface EventSubject {
   sandbox: boolean
 }
 
+/** What happened. `at`: when, epoch ms; by default when it is recorded. */
+export interface Happening {
+  type: EventType
+  data: Record<string, string | number | boolean | null>
+  at?: number
+}
+
 /** A recipient joined with its message. */
 export interface SubjectRow extends Row {
   message_id: string
@@ -36,16 +43,16 @@ export const subjectOfRow = (recipientId: string, row: SubjectRow): EventSubject
  * Appends an event. Write it in the same batch as the state it describes. In what receivers get, `data` follows `email_id`, `to` and
  * `subject`, in the order of its keys.
  */
-export function recordEvent(
-  about: EventSubject,
-  type: EventType,
-  data: Record<string, string | number | boolean | null>,
-  now: number,
-): Statement {
+export const recordEvent = (about: EventSubject, type: EventType, data: Happening['data'], now: number): Statement =>
+  recordHappening(about, { type, data }, now)
+
+/** Appends an event that may have happened earlier. Ids have the order of the log all the same. */
+export function recordHappening(about: EventSubject, happening: Happening, now: number): Statement {
+  const { type, data, at = now } = happening
   const { accountId, messageId, recipientId, to, subject, sandbox } = about
   return {
     sql: `insert into event (id, account_id, message_id, recipient_id, type, sandbox, created_at, data)
-          values (:id, :accountId, :messageId, :recipientId, :type, :sandbox, :now, :data)`,
+          values (:id, :accountId, :messageId, :recipientId, :type, :sandbox, :at, :data)`,
     params: {
       id: newId('evt', now),
       accountId,
@@ -53,7 +60,7 @@ export function recordEvent(
       recipientId,
       type,
       sandbox: sandbox ? 1 : 0,
-      now,
+      at,
       data: JSON.stringify({ email_id: messageId, to, subject, ...data }),
     },
   }

@@ -1,5 +1,5 @@
 import { simulatorDomain } from '../delivery/simulator.ts'
-import { recordEvent } from '../event/event-log.ts'
+import { recordHappening } from '../event/event-log.ts'
 import { bounceLate, complainLate, type LateResult } from '../queue/late-result.ts'
 import type { Statement } from '../store/database.ts'
 import { suppressAfterBounce, suppressAfterComplaint, type SuppressionPolicy } from '../suppression/suppression-policy.ts'
@@ -64,5 +64,5 @@ export function settleComplaint(
 
 const moveAndTell = (about: FeedbackSubject['event'], { guard, event }: LateResult, now: number): Statement[] => [
   guard,
-  recordEvent(about, event.type, event.data, now),
+  recordHappening(about, event, now),
 ]

@@ -77,9 +77,9 @@ const schemaName = (type: EventType): string => type.replace(/(?:^|\.)(\w)/g, (_
 const eventOf = (type: EventType, additions: z.ZodRawShape = {}, suffix = '') =>
   z
     .object({
-      id: z.string().describe('The same in the log, in every webhook and in every attempt.'),
+      id: z.string().describe('The same in the log, in every webhook and in every attempt. Ids sort in the order of the log.'),
       type: z.literal(type),
-      created_at: timeAnswer.describe('When it was recorded.'),
+      created_at: timeAnswer.describe('When it was recorded; of email.sent, which is recorded with the outcome, when the attempt began.'),
       data: z.object({ ...subject, ...ownData[type], ...additions }),
       sandbox: z.literal(true).optional().describe('Only where it happened in the sandbox.'),
     })

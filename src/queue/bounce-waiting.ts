@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { recordEvent, subjectOfRow, type SubjectRow } from '../event/event-log.ts'
+import { recordHappening, subjectOfRow, type SubjectRow } from '../event/event-log.ts'
 import { ConflictError, type Database } from '../store/database.ts'
 import { endWaiting } from './queue-store.ts'
 import { moveEndedByOperator } from './recipient-state.ts'
@@ -55,7 +55,7 @@ async function bounce(db: Database, row: WaitingRow, now: number): Promise<boole
   const move = moveEndedByOperator(row, { reply, reason: row.last_response }, now)
   const subject = subjectOfRow(row.id, row)
   try {
-    await db.write([endWaiting(row.id, move, now), ...move.events.map(({ type, data }) => recordEvent(subject, type, data, now))])
+    await db.write([endWaiting(row.id, move, now), ...move.events.map((event) => recordHappening(subject, event, now))])
     return true
   } catch (error) {
     if (error instanceof ConflictError) return false

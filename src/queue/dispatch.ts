@@ -8,7 +8,7 @@ import {
   type Postponed,
 } from '../delivery/attempt.ts'
 import type { JobEnvelope } from '../delivery/job-envelopes.ts'
-import { fateOf, simulatedAttempt, simulatorDomain } from '../delivery/simulator.ts'
+import { fateOf, simulatedAttempt, simulatorDomain, type Reaction } from '../delivery/simulator.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { ConflictError, type Database, type Statement } from '../store/database.ts'
@@ -188,16 +188,15 @@ export class Dispatch {
     const { clock } = this.#services
     const fate = fateOf(recipient.forwardPath)
     if (fate.delayMs > 0) await new Promise<void>((resolve) => clock.at(clock.now() + fate.delayMs, resolve))
-    const reactions = recordReactions(message, recipient, fate.reactions, clock.now())
-    await this.#settleAttempt(message, recipient, simulatedAttempt(recipient.id, fate), reactions)
+    await this.#settleAttempt(message, recipient, simulatedAttempt(recipient.id, fate), fate.reactions)
   }
 
-  async #settleAttempt(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt, more: Statement[] = []): Promise<void> {
+  async #settleAttempt(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt, reactions: Reaction[] = []): Promise<void> {
     const endedAt = this.#services.clock.now()
     try {
       const judged = needsLookBack(attempt.outcome) ? await this.#lookedBack(message, recipient, attempt) : attempt
       const settlement = this.#settlementOf(message, recipient, judged)
-      settlement.batch.push(...more)
+      settlement.batch.push(...recordReactions(message, recipient, reactions, this.#services.clock.now()))
       await this.#settle({ message, recipient, attempt: judged }, settlement)
       this.#counts.attempted(message, recipient, attempt, endedAt)
     } catch (error) {

@@ -1,13 +1,14 @@
 import { isoTime } from '../iso-time.ts'
+import type { Happening } from '../event/event-log.ts'
 import type { Statement } from '../store/database.ts'
 import type { FinalFailure } from '../suppression/suppression-policy.ts'
-import { bouncedEvent, type MoveEvent } from './recipient-state.ts'
+import { bouncedEvent } from './recipient-state.ts'
 
 /** A change of a recipient that had already left the queue. */
 export interface LateResult {
   /** They contain conditions and expected numbers of rows: if somebody else was first, nothing of the batch is written. */
   guard: Statement
-  event: MoveEvent
+  event: Happening
 }
 
 /** A result that came back after a server had accepted the message. */

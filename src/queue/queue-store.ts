@@ -246,7 +246,7 @@ export function moveRecipient(
       enhancedStatus: last.enhancedStatus,
       absentSince,
       provider: mxHost === null ? null : mxProviderOf(mxHost),
-      sentAt: move.events.some(({ type }) => type === 'email.sent') ? now : null,
+      sentAt: sentAtOf(move),
       deliveredAt: move.state === 'delivered' ? now : null,
       bouncedAt: move.events.some(({ type }) => type === 'email.bounced') ? now : null,
     },
@@ -259,12 +259,14 @@ export const endWaiting = (id: string, move: Move, now: number): Statement => ({
   sql: `update recipient
            set state = :state, due_at = null, held = 0, sent_at = coalesce(sent_at, :sentAt), bounced_at = coalesce(bounced_at, :now)
          where id = :id and owner is null and due_at is not null and state in ('queued', 'deferred')`,
-  params: { id, state: move.state, sentAt: move.events.some(({ type }) => type === 'email.sent') ? now : null, now },
+  params: { id, state: move.state, sentAt: sentAtOf(move), now },
   expect: 1,
 })
 
-/** `now`: when the attempt ended. */
-export function insertAttempt(attempt: Attempt, messageId: string, now: number): Statement {
+const sentAtOf = ({ events }: Move): number | null => events.find(({ type }) => type === 'email.sent')?.at ?? null
+
+/** @param times epoch, ms */
+export function insertAttempt(attempt: Attempt, messageId: string, times: { beganAt: number; endedAt: number }): Statement {
   const { outcome, tls } = attempt
   return {
     sql: `insert into attempt
@@ -274,10 +276,10 @@ export function insertAttempt(attempt: Attempt, messageId: string, now: number):
             (:id, :recipientId, :messageId, :startedAt, :durationMs, :outcome, :mxHost, :address, :tls, :selectors, :reply,
              :code, :enhancedStatus, :transcript)`,
     params: {
-      id: newId('att', now),
+      id: newId('att', times.endedAt),
       recipientId: attempt.recipientId,
       messageId,
-      startedAt: now - attempt.durationMs,
+      startedAt: times.beganAt,
       durationMs: attempt.durationMs,
       outcome: outcome.type,
       mxHost: attempt.mxHost,

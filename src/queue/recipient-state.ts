@@ -1,5 +1,5 @@
 import type { Outcome } from '../delivery/attempt.ts'
-import type { EventType } from '../event/event-type.ts'
+import type { Happening } from '../event/event-log.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Reply } from '../smtp/reply.ts'
 import { reasonInWords, type FinalFailure } from '../suppression/suppression-policy.ts'
@@ -19,18 +19,12 @@ export const recipientStates = [
 ] as const
 export type RecipientState = (typeof recipientStates)[number]
 
-/** An event that a change of state appends, with its own data. */
-export interface MoveEvent {
-  type: EventType
-  data: Record<string, string | number | boolean | null>
-}
-
 /** What an outcome does to a recipient. */
 export interface Move {
   state: RecipientState
   /** Epoch ms; null if nothing more will be tried. */
   dueAt: number | null
-  events: MoveEvent[]
+  events: Happening[]
   /** Why it was given up, if that says something about the address; null if it does not, or it was not given up. */
   bounce: FinalFailure | null
 }
@@ -42,6 +36,8 @@ interface RecipientProgress {
 
 interface MoveContext {
   now: number
+  /** When the attempt began, epoch ms. */
+  beganAt: number
   /** When a deferred recipient would be tried again, epoch ms; null if its time is over. */
   retryAt: number | null
   /** True if a smarthost accepted the message: it is responsible for delivery, and we do not see it. */
@@ -52,11 +48,11 @@ const longestReason = 1000
 
 /**
  * The state machine of a recipient: what the outcome of an attempt leads to. `email.sent` is recorded once, with the first attempt
- * whatever its outcome, so that it precedes every final event.
+ * whatever its outcome, so that it precedes every final event; its time is that of the attempt's beginning.
  */
 export function moveAfter(outcome: Outcome, progress: RecipientProgress, context: MoveContext): Move {
   const { now } = context
-  const sent = progress.attempts === 0 ? [sentEvent(now)] : []
+  const sent = progress.attempts === 0 ? [sentEvent(context.beganAt)] : []
   switch (outcome.type) {
     case 'delivered':
       if (context.viaSmarthost) {
@@ -70,7 +66,7 @@ export function moveAfter(outcome: Outcome, progress: RecipientProgress, context
         bounce: null,
       }
     case 'deferred': {
-      if (context.retryAt === null) return moveExpired(progress, outcome, now)
+      if (context.retryAt === null) return moveExpired(progress, outcome, context)
       const data = { deferred_at: isoTime(now), next_attempt_at: isoTime(context.retryAt), reason: outcome.reason.slice(0, longestReason) }
       return { state: 'deferred', dueAt: context.retryAt, events: [...sent, { type: 'email.deferred', data }], bounce: null }
     }
@@ -86,10 +82,17 @@ export function moveAfter(outcome: Outcome, progress: RecipientProgress, context
   }
 }
 
-/** What happens to a deferred recipient that has expired: no further attempt, a soft bounce with the last reply. */
-export function moveExpired(progress: RecipientProgress, last: { reply: Reply | null; reason: string }, now: number): Move {
+/**
+ * What happens to a deferred recipient that has expired: no further attempt, a soft bounce with the last reply. `beganAt`: when the attempt
+ * began that has just ended, if there was one.
+ */
+export function moveExpired(
+  progress: RecipientProgress,
+  last: { reply: Reply | null; reason: string },
+  { now, beganAt = now }: { now: number; beganAt?: number },
+): Move {
   const reason = `Given up: not delivered in time. Last: ${last.reason}`
-  const sent = progress.attempts === 0 ? [sentEvent(now)] : []
+  const sent = progress.attempts === 0 ? [sentEvent(beganAt)] : []
   const bounce = { hard: false, category: 'expired' as const, reason, ...codesOf(last) }
   return { state: 'bounced', dueAt: null, events: [...sent, bouncedEvent(now, { ...bounce, reply: last.reply })], bounce }
 }
@@ -114,13 +117,13 @@ export function moveSuppressed(now: number): Move {
   }
 }
 
-const sentEvent = (now: number): MoveEvent => ({ type: 'email.sent', data: { sent_at: isoTime(now) } })
+const sentEvent = (at: number): Happening => ({ type: 'email.sent', data: { sent_at: isoTime(at) }, at })
 
 /** The event of a recipient that was given up, with its fields in order. */
 export const bouncedEvent = (
   now: number,
   bounce: Pick<FinalFailure, 'hard' | 'category' | 'reason' | 'saidBefore'> & { reply: ReportedReply | null },
-): MoveEvent => ({
+): Happening => ({
   type: 'email.bounced',
   data: {
     bounced_at: isoTime(now),

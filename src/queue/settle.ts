@@ -1,7 +1,7 @@
 import { systemAccountId } from '../account/system-account.ts'
 import type { Attempt } from '../delivery/attempt.ts'
 import { simulatorDomain, type Reaction } from '../delivery/simulator.ts'
-import { recordEvent, type EventSubject } from '../event/event-log.ts'
+import { recordEvent, recordHappening, type EventSubject } from '../event/event-log.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Statement } from '../store/database.ts'
 import { noteDelivered, suppressAfterBounce, type SuppressionPolicy } from '../suppression/suppression-policy.ts'
@@ -42,12 +42,14 @@ export function settleAttempt(message: QueuedMessage, recipient: QueuedRecipient
   const { now, retrySchedule, longestWaitMs, viaSmarthost, random, owner } = context
   const { attempt, absentSince, askAgainAt } = judgeAbsence(made, recipient, context)
   const { attempts, expiresAt } = recipient
+  // A clock that was set meanwhile does not make it begin before it could, nor after its end.
+  const beganAt = Math.min(now, Math.max(message.firstDueAt, now - attempt.durationMs))
   const due = askAgainAt ?? retryAt(attempts + 1, { schedule: retrySchedule, expiresAt, longestWaitMs, now, random })
-  const move = moveAfter(attempt.outcome, recipient, { now, retryAt: due, viaSmarthost })
+  const move = moveAfter(attempt.outcome, recipient, { now, beganAt, retryAt: due, viaSmarthost })
   const last = lastResponseOf(attempt)
   const batch = [
     moveRecipient(recipient.id, owner, move, { attempted: true, last, absentSince, mxHost: attempt.mxHost, now }),
-    insertAttempt(attempt, message.id, now),
+    insertAttempt(attempt, message.id, { beganAt, endedAt: now }),
     ...eventsOf(message, recipient, move, now),
     ...suppressionAfter({ message, recipient, move }, context.policyFor, now),
   ]
@@ -64,7 +66,7 @@ export function settleUntried(
   const reply = last.code === null ? null : { code: last.code, enhancedStatus: last.enhancedStatus, text: last.text ?? '' }
   const move = recipient.suppressed
     ? moveSuppressed(now)
-    : moveExpired(recipient, { reply, reason: last.text ?? 'no attempt was made' }, now)
+    : moveExpired(recipient, { reply, reason: last.text ?? 'no attempt was made' }, { now })
   const batch = [
     moveRecipient(recipient.id, owner, move, { attempted: false, last, absentSince: recipient.absentSince, now }),
     ...eventsOf(message, recipient, move, now),
@@ -100,7 +102,7 @@ const subjectOf = (message: QueuedMessage, recipient: QueuedRecipient): EventSub
 })
 
 const eventsOf = (message: QueuedMessage, recipient: QueuedRecipient, move: Move, now: number): Statement[] =>
-  move.events.map(({ type, data }) => recordEvent(subjectOf(message, recipient), type, data, now))
+  move.events.map((event) => recordHappening(subjectOf(message, recipient), event, now))
 
 function lastResponseOf({ outcome }: Attempt): LastResponse {
   const { reply } = outcome

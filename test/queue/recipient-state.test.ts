@@ -3,7 +3,7 @@ import type { Outcome } from '../../src/delivery/attempt.ts'
 import { moveAfter, moveExpired, moveSuppressed } from '../../src/queue/recipient-state.ts'
 
 const now = Date.UTC(2026, 10, 21, 6)
-const context = { now, retryAt: now + 60_000, viaSmarthost: false }
+const context = { now, beganAt: now - 700, retryAt: now + 60_000, viaSmarthost: false }
 const reply = (code: number, enhancedStatus: string | null, text: string) => ({ code, enhancedStatus, text })
 
 const delivered: Outcome = { type: 'delivered', reply: reply(250, '2.0.0', '2.0.0 Ok') }
@@ -75,6 +75,14 @@ describe('an outcome moves a recipient', () => {
     })
   })
 
+  test.each([delivered, deferred, unknown])('sent has the time of the beginning of its attempt, $type that of its end', (outcome) => {
+    const [sent, ended] = moveAfter(outcome, { attempts: 0 }, context).events
+    expect(sent).toEqual({ type: 'email.sent', data: { sent_at: '2026-11-21T05:59:59.300Z' }, at: now - 700 })
+    expect(Object.values(ended?.data ?? {})).toContain('2026-11-21T06:00:00.000Z')
+    const [expired] = moveAfter(outcome, { attempts: 0 }, { ...context, retryAt: null }).events
+    expect(expired).toEqual(sent)
+  })
+
   test('delivered carries its time alone', () => {
     expect(moveAfter(delivered, { attempts: 1 }, context).events[0]?.data).toEqual({ delivered_at: '2026-11-21T06:00:00.000Z' })
   })
@@ -86,10 +94,10 @@ describe('an outcome moves a recipient', () => {
 })
 
 test('a recipient whose time is over bounces softly with the last reply, and was sent before', () => {
-  const move = moveExpired({ attempts: 0 }, { reply: null, reason: 'no attempt was made' }, now)
+  const move = moveExpired({ attempts: 0 }, { reply: null, reason: 'no attempt was made' }, { now })
   expect(move.events.map(({ type }) => type)).toEqual(['email.sent', 'email.bounced'])
   expect(move.events[1]?.data).toMatchObject({ bounce_type: 'soft', bounce_category: 'expired', smtp_code: null })
-  const retried = moveExpired({ attempts: 4 }, { reply: reply(451, null, 'busy'), reason: '451 busy' }, now)
+  const retried = moveExpired({ attempts: 4 }, { reply: reply(451, null, 'busy'), reason: '451 busy' }, { now })
   expect(retried.events).toHaveLength(1)
   expect(retried.events[0]?.data).toMatchObject({ smtp_code: 451, reason: 'Given up: not delivered in time. Last: 451 busy' })
 })

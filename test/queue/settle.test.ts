@@ -108,6 +108,24 @@ describe('an attempt', () => {
     expect(await eventTypes(db)).toEqual(events)
   })
 
+  test.each<[string, number, number]>([
+    ['when it began', 900, now - 900],
+    ['not before it could begin, if the clock was set', 90_000, now - minute],
+    ['not after its end, if the clock was set', -5, now],
+  ])('was sent %s', async (_, durationMs, beganAt) => {
+    const { message, recipient } = await inHand()
+    const attempt = { ...unconnectedAttempt(recipient.id, delivered), durationMs }
+    await db.write(settleAttempt({ ...message, firstDueAt: now - minute }, recipient, attempt, context).batch)
+    expect(await db.read('select sent_at, delivered_at from recipient')).toEqual([{ sent_at: beganAt, delivered_at: now }])
+    expect(await db.read('select started_at from attempt')).toEqual([{ started_at: beganAt }])
+    const events = await db.read<{ id: string }>('select id, type, created_at from event order by seq')
+    expect(events).toMatchObject([
+      { type: 'email.sent', created_at: beganAt },
+      { type: 'email.delivered', created_at: now },
+    ])
+    expect(events.map(({ id }) => id).toSorted()).toEqual(events.map(({ id }) => id))
+  })
+
   test('of a recipient that somebody else has in hand by now changes nothing at all', async () => {
     const { message, recipient } = await inHand()
     await db.write([{ sql: `update recipient set owner = 'boot_2'` }])

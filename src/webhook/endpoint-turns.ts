@@ -1,6 +1,8 @@
 /** Attempts in hand per endpoint: initially and after a failure, and at most while it succeeds. */
 const firstLimit = 5
 const largestLimit = 50
+/** How many deliveries may wait in memory for an earlier one of their email, for each attempt that may be in hand. */
+const waitingPerAttempt = 20
 /** Attempts in hand over all endpoints. */
 const largestTotalLimit = 2_000
 
@@ -10,6 +12,8 @@ export interface Endpoint {
   /** Attempts that it may have in hand. */
   limit: number
   inHand: number
+  /** Claimed deliveries that take no place yet, because an earlier one of the same email is in hand. */
+  waiting: number
   /** A claim is under way. A second one would claim the same places. */
   claiming: boolean
   /** It has something due, as far as we know. */
@@ -29,7 +33,7 @@ export class EndpointTurns {
   #inHand = 0
 
   /**
-   * `run` must `reserve` at once, claim, call `claimed`, and call `ended` at the end of every attempt. `mostConnections` is never exceeded.
+   * `run` must `reserve` at once, claim, call `claimed`, and call `ended` or `passedOn` at the end of every attempt. `mostConnections` is never exceeded.
    */
   constructor(run: (endpoint: Endpoint) => void, mostConnections = Infinity) {
     this.#run = run
@@ -40,7 +44,7 @@ export class EndpointTurns {
   request(id: string): void {
     let endpoint = this.#endpoints.get(id)
     if (!endpoint) {
-      endpoint = { id, limit: firstLimit, inHand: 0, claiming: false, wanting: false }
+      endpoint = { id, limit: firstLimit, inHand: 0, waiting: 0, claiming: false, wanting: false }
       this.#endpoints.set(id, endpoint)
     }
     endpoint.wanting = true
@@ -57,15 +61,27 @@ export class EndpointTurns {
     return places
   }
 
-  /** Returns the places for which the claim found no delivery. */
-  claimed(endpoint: Endpoint, unused: number): void {
+  /** Returns the places for which the claim found no delivery, and those of deliveries that have to wait. */
+  claimed(endpoint: Endpoint, { unused, waiting }: { unused: number; waiting: number }): void {
     endpoint.claiming = false
-    this.#release(endpoint, unused)
+    endpoint.waiting += waiting
+    this.#release(endpoint, unused + waiting)
   }
 
   ended(endpoint: Endpoint, succeeded: boolean): void {
-    endpoint.limit = succeeded ? Math.min(endpoint.limit + 1, largestLimit) : firstLimit
+    this.#adapt(endpoint, succeeded)
     this.#release(endpoint, 1)
+  }
+
+  /** Like `ended`, but a delivery that has waited takes the place. */
+  passedOn(endpoint: Endpoint, succeeded: boolean): void {
+    this.#adapt(endpoint, succeeded)
+    endpoint.waiting -= 1
+    this.#consider(endpoint)
+  }
+
+  #adapt(endpoint: Endpoint, succeeded: boolean): void {
+    endpoint.limit = succeeded ? Math.min(endpoint.limit + 1, largestLimit) : firstLimit
   }
 
   #release(endpoint: Endpoint, places: number): void {
@@ -89,6 +105,7 @@ export class EndpointTurns {
 
   #places(endpoint: Endpoint): number {
     const own = this.#inHand >= this.#totalLimit / 2 ? 1 : endpoint.limit
-    return Math.max(0, Math.min(own - endpoint.inHand, this.#totalLimit - this.#inHand))
+    const free = Math.min(own - endpoint.inHand, this.#totalLimit - this.#inHand)
+    return Math.max(0, Math.min(free, waitingPerAttempt * own - endpoint.waiting))
   }
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { newId } from '../id.ts'
 import { LogReader, type LogStep } from '../event/log-reader.ts'
 import type { Log } from '../log.ts'
-import type { Database, Statement } from '../store/database.ts'
+import type { Database } from '../store/database.ts'
 import { extendedData, standardData, webhookBody } from './webhook-body.ts'
 import { insertDelivery } from './webhook-delivery-store.ts'
 import { webhookEventTypes } from './event-subscription.ts'
@@ -36,14 +36,16 @@ export function fanOutReader(
     isWanted: () => list.someEnabled,
     async take(step) {
       const events = await eventsBetween(db, step)
-      const now = clock.now()
-      const statements: Statement[] = []
+      const told: { event: DueEvent; body: string }[] = []
       for (const event of events) {
         const body = await bodyOf(event, db)
-        if (body === null) continue
-        const { id: eventId, type: eventType, webhook_id: webhookId } = event
-        statements.push(insertDelivery({ id: newId('whd', now), webhookId, eventId, eventType, body }, now))
+        if (body !== null) told.push({ event, body })
       }
+      // The ids are made in one go, so that they sort like the events.
+      const now = clock.now()
+      const statements = told.map(({ event: { id: eventId, type: eventType, webhook_id: webhookId }, body }) =>
+        insertDelivery({ id: newId('whd', now), webhookId, eventId, eventType, body }, now),
+      )
       return { statements, written: () => new Set(events.map((event) => event.webhook_id)).forEach(onDue) }
     },
   })

@@ -11,6 +11,8 @@ export interface ClaimedDelivery extends Row {
   event_id: string
   event_type: string
   body: string
+  /** What the event is about; null once the event is no longer kept. */
+  email_id: string | null
   /** Attempts before this one. */
   attempts: number
 }
@@ -36,13 +38,16 @@ export const insertReplay = (id: string, sourceId: string, now: number): Stateme
   params: { id, sourceId, now },
 })
 
-/** Claims what is due, longest overdue first; returns the rows unordered. Uses the index webhook_delivery_due. */
-/** `skip`: how many of the first that are due to pass over. */
+/**
+ * Claims what is due, longest overdue first, and what is due at the same time in the order of ids, which is that of events; returns the rows
+ * unordered. Uses the index webhook_delivery_due. `skip`: how many of the first that are due to pass over.
+ */
 export const claimDeliveries = (webhookId: string, now: number, { limit, skip }: { limit: number; skip: number }): Statement => ({
   sql: `update webhook_delivery set state = 'attempting', next_attempt_at = null
          where id in (select id from webhook_delivery where webhook_id = :webhookId and next_attempt_at <= :now
                        order by next_attempt_at, id limit :limit offset :skip)
-         returning id, event_id, event_type, body, attempts`,
+         returning id, event_id, event_type, body, attempts,
+                   (select e.message_id from event e where e.id = webhook_delivery.event_id) as email_id`,
   params: { webhookId, now, limit, skip },
 })
 
@@ -56,13 +61,20 @@ export const firstDueOf = `
   select next_attempt_at as due_at from webhook_delivery where webhook_id = :webhookId and next_attempt_at is not null
    order by next_attempt_at, id limit 1 offset :skip`
 
-/** Makes what a dead process had in hand due again, with the same attempt number. The receiver may have got it. */
+/**
+ * Makes what a dead process had in hand due again, with the same attempt number. The receiver may have got it. It is due since it was
+ * created, so that it comes before the later events that have waited behind it.
+ */
 export const releaseAttempting = (now: number): Statement[] => [
   {
     sql: `update webhook_delivery set state = 'canceled'
            where state = 'attempting' and webhook_id not in (select id from webhook where status = 'enabled')`,
   },
-  { sql: `update webhook_delivery set state = 'pending', next_attempt_at = :now where state = 'attempting'`, params: { now } },
+  {
+    sql: `update webhook_delivery set state = 'pending', next_attempt_at = case when created_at < :now then created_at else :now end
+           where state = 'attempting'`,
+    params: { now },
+  },
 ]
 
 /** Deliveries brought forward in one commit. */

@@ -9,6 +9,7 @@ import { DamagedError, orDamage, type Database, type Statement } from '../store/
 import { LastingWrites } from '../store/lasting-writes.ts'
 import { retryMs } from '../store/work-loop.ts'
 import { UnderWay } from '../under-way.ts'
+import { EmailOrder } from './email-order.ts'
 import { EndpointTurns, type Endpoint } from './endpoint-turns.ts'
 import { fanOutReader } from './fan-out.ts'
 import { isSuccess, type PostResult, type WebhookPoster } from './post-webhook.ts'
@@ -59,12 +60,14 @@ const disableAfterExhausted = 10
  * 4. settle      records success, a later attempt, or failure
  *
  * The schedule is in the database. Memory holds only when each endpoint is due next, and what is in hand. Endpoints do not wait for one
- * another, because each has its own connections (see EndpointTurns).
+ * another, because each has its own connections (see EndpointTurns). At an endpoint, only the events of one email wait for each other (see
+ * EmailOrder).
  */
 export class WebhookRunner {
   readonly #services: RunnerServices
   readonly #settings: RunnerSettings
   readonly #turns: EndpointTurns
+  readonly #order = new EmailOrder()
   readonly #timers = new Map<string, { at: number; cancel: CancelTimer }>()
   readonly #underWay: UnderWay
   readonly #outcomes: LastingWrites
@@ -154,40 +157,54 @@ export class WebhookRunner {
     const { skip, most, until } = this.#damaged.wayFor(endpoint.id, clock.now())
     const limit = Math.min(wanted, most)
     let claimed: ClaimedDelivery[] = []
+    let beginning: ClaimedDelivery[] = []
     if (until !== null) this.wake(endpoint.id, until)
     try {
       const [written] = await db.write([claimDeliveries(endpoint.id, clock.now(), { limit, skip })], { patient: true })
-      claimed = (written?.rows ?? []) as ClaimedDelivery[]
+      claimed = ((written?.rows ?? []) as ClaimedDelivery[]).sort((a, b) => (a.id < b.id ? -1 : 1))
+      beginning = claimed.filter((delivery) => this.#order.mayBegin(endpoint.id, delivery))
       this.#damaged.passed(endpoint.id)
     } catch (error) {
       if (!(error instanceof DamagedError)) throw error
       this.#services.log.error({ error, webhookId: endpoint.id }, 'webhook deliveries could not be claimed; going around the damage')
       return this.wake(endpoint.id, this.#damaged.met(endpoint.id, limit, clock.now()))
     } finally {
-      this.#turns.claimed(endpoint, wanted - claimed.length)
+      this.#turns.claimed(endpoint, { unused: wanted - claimed.length, waiting: claimed.length - beginning.length })
     }
-    for (const delivery of claimed) this.#underWay.track(this.#attempt(endpoint, delivery))
+    for (const delivery of beginning) this.#underWay.track(this.#attemptInOrder(endpoint, delivery))
     if (claimed.length === limit) return this.wake(endpoint.id)
     const [next] = await db.read<{ due_at: number }>(firstDueOf, { webhookId: endpoint.id, skip })
     if (next) this.wake(endpoint.id, next.due_at)
   }
 
-  async #attempt(endpoint: Endpoint, delivery: ClaimedDelivery): Promise<void> {
+  /** Attempts a delivery, and then, in its place, those that have waited for it. After a stop, these are left for the next start. */
+  async #attemptInOrder(endpoint: Endpoint, first: ClaimedDelivery): Promise<void> {
+    for (let delivery: ClaimedDelivery | undefined = first; delivery;) {
+      const succeeded: boolean = await this.#attempt(endpoint, delivery)
+      delivery = this.#running ? this.#order.next(endpoint.id, delivery) : undefined
+      if (delivery) this.#turns.passedOn(endpoint, succeeded)
+      else this.#turns.ended(endpoint, succeeded)
+    }
+  }
+
+  /** Resolves once there is an answer, true if it is a success. */
+  async #attempt(endpoint: Endpoint, delivery: ClaimedDelivery): Promise<boolean> {
     const { list, log } = this.#services
     const webhook = list.findWebhook(endpoint.id)
-    let succeeded = false
     try {
-      if (webhook?.status !== 'enabled') return void (await this.#outcomes.write([cancelClaimed(delivery.id)]))
+      if (webhook?.status !== 'enabled') {
+        await this.#outcomes.write([cancelClaimed(delivery.id)])
+        return false
+      }
       const sentAt = this.#services.clock.now()
       const result = await this.#post(webhook, delivery, sentAt)
       // We aborted it ourselves. The attempt does not count, and is made again after the next start.
-      if (this.#brokenOff && result.statusCode === null) return
-      succeeded = isSuccess(result)
+      if (this.#brokenOff && result.statusCode === null) return false
       this.#underWay.track(this.#settle(webhook, delivery, { sentAt, result }))
+      return isSuccess(result)
     } catch (error) {
       log.error({ error, webhookId: endpoint.id, deliveryId: delivery.id }, 'a webhook attempt failed because of an internal error')
-    } finally {
-      this.#turns.ended(endpoint, succeeded)
+      return false
     }
   }
 

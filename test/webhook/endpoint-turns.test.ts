@@ -10,7 +10,7 @@ function workshop(mostConnections?: number) {
     const claimed = Math.min(wanted, due.get(endpoint.id) ?? 0)
     due.set(endpoint.id, (due.get(endpoint.id) ?? 0) - claimed)
     for (let i = 0; i < claimed; i++) inHand.push(endpoint)
-    turns.claimed(endpoint, wanted - claimed)
+    turns.claimed(endpoint, { unused: wanted - claimed, waiting: 0 })
     if (claimed === wanted) turns.request(endpoint.id)
   }, mostConnections)
   return {
@@ -64,6 +64,28 @@ test('without a free connection, endpoints wait their turn in order of arrival',
   end('e1', false)
   expect([inHandOf(first), inHandOf(second)]).toEqual([1, 1])
   expect(inHand.length).toBe(2_000)
+})
+
+test('what waits for an earlier delivery of its email takes no place, and only so much is claimed', () => {
+  let [claimed, inHand] = [0, 0]
+  const turns = new EndpointTurns((endpoint) => {
+    const wanted = turns.reserve(endpoint)
+    // All of one email, with no end of events.
+    const waiting = inHand === 0 ? wanted - 1 : wanted
+    claimed += wanted
+    inHand = 1
+    turns.claimed(endpoint, { unused: 0, waiting })
+    own = endpoint
+    turns.request(endpoint.id)
+  })
+  let own: Endpoint | undefined
+  turns.request('a')
+  expect(own).toMatchObject({ inHand: 1 })
+  const first = claimed
+  expect(first).toBeLessThan(200)
+  for (let i = 0; i < 100; i++) if (own) turns.passedOn(own, true)
+  expect(own).toMatchObject({ inHand: 1 })
+  expect(claimed).toBeGreaterThanOrEqual(first + 100)
 })
 
 test('a lower limit on connections is shared the same way', () => {

@@ -107,6 +107,81 @@ test('a busy endpoint gets everything once', async () => {
   )
 })
 
+const eventsOf = ({ posts }: WebhookReceiver, email: string) =>
+  posts.filter(({ body }) => body.includes(email)).map(({ headers }) => headers['webhook-id'])
+
+test('the events of an email come in order, each after the answer to the one before it; emails do not wait for each other', async () => {
+  const { webhooks, add, write } = await webhookFixture()
+  const answers: (() => void)[] = []
+  const receiver = await startReceiver((res) => void answers.push(() => res.writeHead(200).end()))
+  await add(receiver.url)
+  const emails = ['em_a', 'em_b', 'em_c']
+  const ids: string[] = []
+  for (const messageId of emails) for (const type of ['email.sent', 'email.delivered'] as const) ids.push(await write(type, { messageId }))
+  await webhooks.start()
+  for (const posted of [3, 6]) {
+    await eventually(() => expect(receiver.posts).toHaveLength(posted))
+    for (const answer of answers.splice(0)) answer()
+  }
+  expect(receiver.posts.map(({ headers }) => headers['x-service-event'])).toEqual([
+    ...Array(3).fill('email.sent'),
+    ...Array(3).fill('email.delivered'),
+  ])
+  expect(emails.flatMap((email) => eventsOf(receiver, email))).toEqual(ids)
+})
+
+test('an event that fails holds up no later one of its email, nor does its next attempt', async () => {
+  const { clock, webhooks, add, write } = await webhookFixture()
+  const receiver = await startReceiver(
+    (res, { headers }) => void res.writeHead(headers['x-service-event'] === 'email.sent' ? 500 : 200).end(),
+  )
+  await add(receiver.url)
+  await webhooks.start()
+  const sent = await write('email.sent', { messageId: 'em_a' })
+  const delivered = await write('email.delivered', { messageId: 'em_a' })
+  await eventually(() => expect(eventsOf(receiver, 'em_a')).toEqual([sent, delivered]))
+  receiver.behave = hang
+  clock.advance(minute)
+  await eventually(() => expect(receiver.posts).toHaveLength(3))
+  const opened = await write('email.opened', { messageId: 'em_a' })
+  await eventually(() => expect(eventsOf(receiver, 'em_a')).toEqual([sent, delivered, sent, opened]))
+})
+
+test.each<[string, Partial<Parameters<Fixture['add']>[1]>]>([
+  ['our own shape', {}],
+  ["another service's shape", { payload: 'mailgun' }],
+])('a long backlog comes in the order of events, over restarts as well: %s', async (_, fields) => {
+  const fixture = await webhookFixture()
+  const { clock, webhooks, restart, add, write } = fixture
+  const receiver = await startReceiver(hang)
+  const { id } = await add(receiver.url, fields)
+  const order = ['email.sent', 'email.delivered', 'email.opened', 'email.complained'] as const
+  const ids: string[][] = []
+  for (let i = 0; i < 40; i++) {
+    ids.push([])
+    for (const type of order) ids[i]?.push(await write(type, { messageId: `em_${i}` }))
+    clock.advance(i % 3)
+  }
+  await webhooks.start()
+  await eventually(() => expect(receiver.posts).toHaveLength(5))
+  let last = webhooks
+  for (let posted = 5; posted < 15; posted += 5) {
+    await last.stop(0)
+    receiver.posts = []
+    clock.advance(1_000)
+    last = await restart()
+    await last.start()
+    await eventually(() => expect(receiver.posts).toHaveLength(5))
+  }
+  await last.stop(0)
+  receiver.posts = []
+  receiver.behave = status(200)
+  await (await restart()).start()
+  await eventually(async () => expect((await fixture.deliveries(id)).every(({ state }) => state === 'success')).toBe(true))
+  const posted = receiver.posts.map(({ headers }) => headers['webhook-id'])
+  expect(ids.map((ofEmail) => posted.filter((event) => ofEmail.includes(event ?? '')))).toEqual(ids)
+})
+
 test('the next process continues what was in hand, and keeps to the schedule', async () => {
   const fixture = await webhookFixture()
   const { clock, webhooks, restart, add, write } = fixture

@@ -44,6 +44,8 @@ export function postmarkEvent(event: ToldEvent): object | null {
 }
 
 const common = (event: ToldEvent) => ({
+  // Not Postmark's: events within a millisecond are sorted by it.
+  EventID: event.id,
   MessageID: event.data['email_id'],
   ServerID: 0,
   MessageStream: 'outbound',

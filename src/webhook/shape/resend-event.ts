@@ -8,6 +8,8 @@ export function resendEvent(event: ToldEvent): object | null {
   const [type, members] = own
   return {
     type,
+    // Not Resend's: events within a millisecond are sorted by it.
+    id: event.id,
     created_at: isoTime(happenedAt(event)),
     data: {
       created_at: isoTime(event.message.createdAt),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { newId, numberOfId } from '../../../src/id.ts'
 import { labelTag } from '../../../src/message/send-limits.ts'
 import type { WebhookEventType } from '../../../src/webhook/event-subscription.ts'
-import type { ServiceShape } from '../../../src/webhook/payload-kind.ts'
+import { serviceShapes, type ServiceShape } from '../../../src/webhook/payload-kind.ts'
 import { shapedBody } from '../../../src/webhook/shape/shaped-body.ts'
 import type { ToldEvent } from '../../../src/webhook/told-event.ts'
 
@@ -70,6 +70,22 @@ const bodyOf = (shape: ServiceShape, type: WebhookEventType, changes?: Changes):
 
 const soft = (bounce_category: string) => ({ data: { bounce_type: 'soft', bounce_category, smtp_code: 550, enhanced_status: '5.7.1' } })
 const suppressed = { data: { bounce_category: 'suppressed', smtp_code: null, enhanced_status: null, reason: 'On the list.' } }
+
+const sortFields: Record<ServiceShape, (body: any) => string> = {
+  sendgrid: ([event]) => event.sg_event_id,
+  postmark: (body) => body.EventID,
+  mailgun: (body) => body.id,
+  resend: (body) => body.id,
+  postal: (body) => body.uuid,
+}
+
+test.each(serviceShapes)('%s: events within a second, or a millisecond, sort by a field', (shape) => {
+  const types = Object.keys(ownData) as WebhookEventType[]
+  const bodies = types.map((type) => shapedBody(shape, { ...told(type), id: newId('evt', at) })).filter((body) => body !== null)
+  const fields = bodies.map((body) => sortFields[shape](JSON.parse(body)))
+  expect(new Set(fields).size).toBe(fields.length)
+  expect(fields.toSorted()).toEqual(fields)
+})
 
 test('SendGrid: what every event says, custom arguments beside it, and none in the place of a member of its own', () => {
   const [event, second] = bodyOf('sendgrid', 'email.delivered', { message: { metadata: { order: '7', event: 'mine', email: 'x' } } })
@@ -249,6 +265,7 @@ test.each<[WebhookEventType, Changes, string, object]>([
 ])('Resend: %s %j', (type, changes, name, own) => {
   expect(bodyOf('resend', type, changes)).toEqual({
     type: name,
+    id,
     created_at: '2026-11-23T10:00:00.250Z',
     data: {
       created_at: '2026-11-23T09:59:59.250Z',

@@ -3,7 +3,8 @@ import { useApi } from '../api/cache.ts'
 import { onEmailChange } from '../api/live.ts'
 import type { EmailItem, Latency, List, Metrics } from '../api/types.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
-import { Attention } from '../parts/attention.tsx'
+import { percent } from '../format.ts'
+import { Attention, isLosing, useServerState, type ServerState } from '../parts/attention.tsx'
 import { rangeOf, type Steps } from '../parts/chart-period.ts'
 import { Segments } from '../parts/controls.tsx'
 import { EmailTable } from '../parts/email-rows.tsx'
@@ -11,9 +12,10 @@ import { ByProvider, Causes } from '../parts/mail-breakdowns.tsx'
 import { KeyFigures } from '../parts/key-figures.tsx'
 import { Live, Page, Panel } from '../parts/page.tsx'
 import { VolumeChart } from '../parts/volume-chart.tsx'
-import { mayChange } from '../rights.ts'
+import { isOperator, mayChange } from '../rights.ts'
 import { Link, navigate, setQuery, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
+import { verdictOf, type MailFacts, type Verdict } from '../verdict.ts'
 import { hasLeftWelcome } from '../welcome/left.ts'
 
 const shownPeriods = ['24h', '7d', '30d']
@@ -39,12 +41,13 @@ export default function Overview({ query }: PageProps) {
   useEffect(() => {
     if (isNew) navigate('/welcome', { replace: true })
   }, [isNew])
+  const state = useServerState()
   const totals = volume.data?.totals
-  const latestRows = latest.data?.data
+  const facts = volume.data && latest.data ? factsOf(volume.data, latest.data.data, state) : null
   return (
     <Page
       title={t.overview.title}
-      heading={verdict(totals, latestRows)}
+      heading={facts ? headingOf(verdictOf(facts)) : t.overview.title}
       sub={
         <>
           <Live />
@@ -60,7 +63,7 @@ export default function Overview({ query }: PageProps) {
         />
       }
     >
-      <Attention complaintRate={totals?.complaint_rate ?? 0} complaints={totals?.complained ?? 0} />
+      <Attention state={state} facts={facts} complaints={{ rate: totals?.complaint_rate ?? 0, count: totals?.complained ?? 0 }} />
       <section class="panel" aria-label={t.overview.figures}>
         <Answer of={volume} rows={2}>
           {(metrics) => <KeyFigures metrics={metrics} latency={latency.data} beforeName={t.overview.before[period] ?? ''} />}
@@ -90,16 +93,35 @@ const NoEmail = () => (
   </Empty>
 )
 
-/** Below it, mail that waits is nothing unusual: some servers take no mail from strangers at the first try. */
-const usualWaiting = 0.05
-/** So few may all be new. */
-const few = 3
+type Totals = Metrics['totals']
 
-function verdict(totals: Metrics['totals'] | undefined, latest: EmailItem[] | undefined): string {
-  if (!totals || !latest) return t.overview.title
-  const { sent = 0, delivered = 0, bounced = 0, failed = 0 } = totals
-  if (sent === 0) return latest.length === 0 ? t.overview.nothingSent : t.overview.nothingInPeriod
-  const waiting = Math.max(0, sent - delivered - bounced - failed)
-  if (delivered === 0) return waiting === sent && sent <= few ? t.overview.someWaits : t.overview.nothingOut
-  return waiting / sent > usualWaiting ? t.overview.someWaits : t.overview.gettingOut
+const countsOf = ({ delivered = 0, bounced = 0, failed = 0 }: Totals) => ({ delivered, bounced, failed })
+
+function factsOf({ totals, previous }: Metrics, latest: EmailItem[], { domains, queue, findings }: ServerState): MailFacts {
+  const waitingFor = isOperator() ? queue.map(({ destination }) => destination) : latest.flatMap(domainsThatWait)
+  return {
+    sent: totals.sent ?? 0,
+    ...countsOf(totals),
+    before: previous ? countsOf(previous.totals) : null,
+    hasSent: latest.length > 0,
+    waitingFor: [...new Set(waitingFor)],
+    failedChecks: findings.filter(({ status }) => status === 'failed').map(({ check }) => check),
+    lostDomains: domains.filter(isLosing).map(({ name }) => name),
+  }
+}
+
+/** The domains of an email that was deferred. */
+const domainsThatWait = ({ recipient_states: states, to }: EmailItem): string[] =>
+  states.deferred ? to.map((mailbox) => mailbox.replace(/^.*@|>$/g, '')) : []
+
+function headingOf(verdict: Verdict): string {
+  switch (verdict.name) {
+    case 'manyBounce':
+      return t.overview.manyBounce(percent(verdict.share))
+    case 'oneWaits':
+    case 'domainLost':
+      return t.overview[verdict.name](verdict.about)
+    default:
+      return t.overview[verdict.name]
+  }
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
 import type { Doctor, Domain, List, QueueDestination, Webhook } from '../api/types.ts'
 import { ago, percent } from '../format.ts'
@@ -6,6 +7,7 @@ import { isOperator } from '../rights.ts'
 import { Link } from '../router.tsx'
 import { inWords } from '../say.ts'
 import { t } from '../texts/texts.ts'
+import { bounceConcern, type MailFacts } from '../verdict.ts'
 import { Note } from './page.tsx'
 
 /** Above it, providers begin to refuse. */
@@ -20,25 +22,46 @@ interface Concern {
   link: { href: string; text: string } | null
 }
 
-/** What somebody should look at, the worst first. */
-export function Attention({ complaintRate, complaints }: { complaintRate: number; complaints: number }) {
-  const domains = useApi<List<Domain>>('/api/domains?limit=100')
-  const webhooks = useApi<List<Webhook>>('/api/webhooks?limit=100')
-  const queue = useApi<List<QueueDestination>>(isOperator() ? '/api/queue?order=waiting&limit=5' : null, { everyMs: 30_000 })
+/** What the server says of itself, as far as the user may know it. */
+export function useServerState() {
+  const domains = useApi<List<Domain>>('/api/domains?limit=100').data
+  const webhooks = useApi<List<Webhook>>('/api/webhooks?limit=100').data
+  const queue = useApi<List<QueueDestination>>(isOperator() ? '/api/queue?order=waiting&limit=100' : null, { everyMs: 30_000 }).data
   // The last look will do: a new one takes up to half a minute.
-  const doctor = useApi<Doctor>(isOperator() ? '/api/doctor?max_age=3600' : null)
+  const doctor = useApi<Doctor>(isOperator() ? '/api/doctor?max_age=3600' : null).data
+  return {
+    domains: domains?.data ?? [],
+    webhooks: webhooks?.data ?? [],
+    // Mail that has not been tried yet waits for nobody.
+    queue: (queue?.data ?? []).filter(({ last_response: answer }) => answer !== null),
+    findings: doctor?.findings ?? [],
+  }
+}
+
+export type ServerState = ReturnType<typeof useServerState>
+
+interface AttentionFrame {
+  state: ServerState
+  facts: MailFacts | null
+  complaints: { rate: number; count: number }
+}
+
+/** What somebody should look at, the worst first. */
+export function Attention({ state: { domains, webhooks, queue, findings }, facts, complaints }: AttentionFrame) {
+  const [isWhole, setWhole] = useState(false)
   const concerns = [
-    ...healthConcerns(doctor.data?.findings ?? []),
-    ...(domains.data?.data ?? []).flatMap(domainConcern),
-    ...(webhooks.data?.data ?? []).flatMap(webhookConcern),
-    ...(complaints > 1 && complaintRate > harmfulComplaintRate ? [complaintConcern(complaintRate)] : []),
-    ...(queue.data?.data ?? []).flatMap(queueConcern),
-  ]
-  const shown = concerns.toSorted((one, other) => Number(one.tone !== 'bad') - Number(other.tone !== 'bad')).slice(0, mostNotes)
-  if (shown.length === 0) return null
+    ...healthConcerns(findings),
+    ...domains.flatMap(domainConcern),
+    ...webhooks.flatMap(webhookConcern),
+    ...(facts ? bounceConcerns(facts) : []),
+    ...(complaints.count > 1 && complaints.rate > harmfulComplaintRate ? [complaintConcern(complaints.rate)] : []),
+    ...queue.map(queueConcern),
+  ].toSorted((one, other) => Number(one.tone !== 'bad') - Number(other.tone !== 'bad'))
+  const left = isWhole ? 0 : Math.max(0, concerns.length - mostNotes)
+  if (concerns.length === 0) return null
   return (
     <section class="notes" aria-label={t.overview.attention}>
-      {shown.map(({ key, tone, what, how, link }) => (
+      {concerns.slice(0, concerns.length - left).map(({ key, tone, what, how, link }) => (
         <Note key={key} tone={tone} action={link && noteLink(link)}>
           <p>
             <b>{what}</b>
@@ -46,6 +69,13 @@ export function Attention({ complaintRate, complaints }: { complaintRate: number
           {how !== '' && <p>{how}</p>}
         </Note>
       ))}
+      {left > 0 && (
+        <p>
+          <button class="btn small" type="button" onClick={() => setWhole(true)}>
+            {t.overview.moreNotes(left)}
+          </button>
+        </p>
+      )}
     </section>
   )
 }
@@ -71,11 +101,13 @@ function healthConcerns(findings: Doctor['findings']): Concern[] {
   ]
 }
 
-function domainConcern({ name, status, records }: Domain): Concern[] {
+export const isLosing = ({ status, records }: Domain): boolean =>
+  status === 'verified' && records.some((record) => record.status === 'temporary_failure')
+
+function domainConcern(domain: Domain): Concern[] {
+  const { name, status } = domain
   const link = { href: `/domains/${name}`, text: t.overview.seeRecord }
-  const isLosing = records.some((record) => record.status === 'temporary_failure')
-  if (status === 'verified' && isLosing)
-    return [{ key: name, tone: 'bad', what: t.overview.domainLost(name), how: t.overview.domainLostHow, link }]
+  if (isLosing(domain)) return [{ key: name, tone: 'bad', what: t.overview.domainLosing(name), how: t.overview.domainLostHow, link }]
   if (status === 'verified') return []
   return [{ key: name, tone: 'wait', what: t.overview.domainMissing(name), how: t.overview.domainMissingHow, link }]
 }
@@ -90,6 +122,16 @@ function webhookConcern({ id, url, disabled_reason: reason, failing_since: since
   return [{ key: id, tone: 'wait', what: t.overview.webhookFails(url), how: t.overview.webhookFailsSince(ago(since)), link }]
 }
 
+function bounceConcerns(facts: MailFacts): Concern[] {
+  const concern = bounceConcern(facts)
+  if (!concern) return []
+  const { tone, share, before } = concern
+  const how = `${before === null ? '' : `${t.overview.bouncedBefore(percent(before))} `}${t.overview.bouncesHow}`
+  return [
+    { key: 'bounces', tone, what: t.overview.bouncesHigh(percent(share)), how, link: { href: '/analytics', text: t.overview.seeCauses } },
+  ]
+}
+
 const complaintConcern = (rate: number): Concern => ({
   key: 'complaints',
   tone: 'bad',
@@ -98,17 +140,10 @@ const complaintConcern = (rate: number): Concern => ({
   link: null,
 })
 
-function queueConcern({ destination, waiting, last_response: answer }: QueueDestination): Concern[] {
-  // Mail that has not been tried yet waits for nobody.
-  if (answer === null) return []
-  const how = t.overview.itAnswers(answer)
-  return [
-    {
-      key: destination,
-      tone: 'wait',
-      what: t.overview.queueWaits(destination, waiting),
-      how,
-      link: { href: `/queue/${destination}`, text: t.overview.openQueue },
-    },
-  ]
-}
+const queueConcern = ({ destination, waiting, last_response: answer }: QueueDestination): Concern => ({
+  key: destination,
+  tone: 'wait',
+  what: t.overview.queueWaits(destination, waiting),
+  how: t.overview.itAnswers(answer ?? ''),
+  link: { href: `/queue/${destination}`, text: t.overview.openQueue },
+})

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startFakeDns } from '../test/support/fake-dns.ts'
+import { firstAccount } from '../test/support/first-account.ts'
 import { freePort } from './free-port.ts'
 import type { Peer } from './postfix-peer.ts'
 import { waitForPort } from './wait-for-port.ts'
@@ -38,7 +39,7 @@ export async function startSterna(sink: { host: string; port: number }, recipien
   }
   const sterna = (...words: string[]): string =>
     execFileSync(process.execPath, [command, ...words], { env: environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
-  sterna('account', 'create', 'bench', '--plan', 'unbounded')
+  sterna(...firstAccount(directory, 'bench', 'unbounded'))
   sterna('domain', 'add', 'sender.example', '--account', 'bench')
   sterna('domain', 'verify', 'sender.example', '--manual')
   const token = sterna('key', 'create', '--account', 'bench', '--permission', 'full_access')

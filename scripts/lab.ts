@@ -14,6 +14,7 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { freePort } from '../bench/free-port.ts'
 import { waitForPort } from '../bench/wait-for-port.ts'
 import { startFakeDns, type FakeRecords } from '../test/support/fake-dns.ts'
+import { firstAccount } from '../test/support/first-account.ts'
 import { startFakeMx, type MxMessage } from '../test/support/fake-mx.ts'
 import { composeDsn } from '../test/support/returned-mail.ts'
 
@@ -52,7 +53,7 @@ const execute = promisify(execFile)
 const sterna = async (...words: string[]): Promise<string> =>
   (await execute(process.execPath, [command, ...words], { env: environment })).stdout.trim()
 
-await sterna('account', 'create', 'lab', '--plan', 'enterprise')
+await sterna(...firstAccount(directory, 'lab', 'enterprise'))
 publish(await sterna('domain', 'add', 'shop.example', '--account', 'lab', '--json'))
 await sterna('domain', 'verify', 'shop.example')
 const token = await sterna('key', 'create', '--account', 'lab')

@@ -40,6 +40,8 @@ export interface Outside {
   busyTimeoutMs?: number | undefined
   /** What the store shares with the continuous copy; default: there is none. */
   copying?: CopyingData
+  /** What becomes of a database with an older schema; default: it is upgraded. */
+  olderSchema?: 'upgrade' | 'refuse'
   /** True if the directory is only there to check a database that will be moved; default: no. */
   isStaging?: boolean
   /** How many queries to name servers may be open at a time; default: no limit. */
@@ -79,7 +81,8 @@ export interface Core extends Opened {
 
 /**
  * Opens the data directory and loads the in-memory state.
- * @throws SternaError `configuration` if another process holds it, its database is gone, or the key file is missing or a different one
+ * @throws SternaError `configuration` if another process holds it, its database is gone or has a schema that this version does not
+ *   work with, or the key file is missing or a different one
  */
 export async function openCore(config: Config, outside: Outside): Promise<Core> {
   const opened = await open(config, outside)
@@ -95,7 +98,7 @@ export async function openCore(config: Config, outside: Outside): Promise<Core> 
 }
 
 async function open(config: Config, outside: Outside): Promise<Omit<Opened, 'secrets'>> {
-  const { clock, log, onFatal, busyTimeoutMs, copying, nameServerSockets = Infinity } = outside
+  const { clock, log, onFatal, busyTimeoutMs, copying, olderSchema, nameServerSockets = Infinity } = outside
   const health = new Health({ clock, log })
   const metricsPage = new MetricsPage({ clock, log })
   const { metrics } = metricsPage
@@ -107,6 +110,7 @@ async function open(config: Config, outside: Outside): Promise<Omit<Opened, 'sec
   const db = await openDatabase({
     directory: config.dataDir,
     busyTimeoutMs,
+    olderSchema,
     backsUpUpgrades: config.upgrade.backup,
     onFatal,
     onWriting,

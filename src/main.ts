@@ -4,19 +4,19 @@ import { systemClock } from './clock.ts'
 import { listBackupsAt, newIdentity } from './command/backup-commands.ts'
 import { asksForJson, failed, parseCommand, resultOf, runCommand, type ParsedCommand } from './command/command-line.ts'
 import { compactDatabase } from './command/compact-database.ts'
-import { textOption, type Command, type CommandInput, type CommandOutput } from './command/command.ts'
+import { textOption, type CommandInput, type CommandOutput } from './command/command.ts'
 import { examineOther } from './command/doctor-commands.ts'
 import { somethingToDo } from './command/config-commands.ts'
 import { confirm, ownTerminal, type Terminal } from './command/confirm.ts'
-import { askServer, controlSocketPath, serveControlSocket, type CommandRequest, type CommandResult } from './command/control-socket.ts'
+import { askServer, controlSocketPath, serveControlSocket, type CommandResult } from './command/control-socket.ts'
 import { parseFeedbackFiles } from './command/feedback-commands.ts'
 import { askHealth } from './command/health-command.ts'
 import { help } from './command/help-page.ts'
 import { generateKey } from './command/key-commands.ts'
-import { openCommandServices } from './command/open-command-services.ts'
 import { restoreBackup } from './command/restore.ts'
+import { requireData, runAlone } from './command/run-alone.ts'
 import { judgeFiles, rewriteFile } from './command/tracking-commands.ts'
-import { showUpgrade } from './command/upgrade-command.ts'
+import { upgradeDatabase } from './command/upgrade-command.ts'
 import { welcome } from './command/welcome.ts'
 import { loadConfig } from './config/load-config.ts'
 import type { Config } from './config/settings.ts'
@@ -25,7 +25,6 @@ import { createLog, type Log } from './log.ts'
 import { isBinary, programFile } from './program.ts'
 import type { Relay } from './relay/relay.ts'
 import { nextStopSignal } from './relay/signals.ts'
-import { findDatabase } from './store/data-directory.ts'
 
 /** ms that a stop may take before what is in hand is left for the next start. Containers are killed after 10 s. */
 const stopWithinMs = 9_000
@@ -74,7 +73,8 @@ async function carryOut(parsed: ParsedCommand, argv: string[]): Promise<CommandR
   if (own) return resultOf(own, input)
   if (command.name === 'health') return askHealth(config, { argv, cwd: process.cwd() })
   const request = { argv, cwd: process.cwd(), prepared: command.prepare?.(input, process.env) }
-  return (await askServer(controlSocketPath(config.dataDir), request, { tell: tellHere })) ?? runAlone(command, request, { config, log })
+  const client = { tell: tellHere, signal: new AbortController().signal }
+  return (await askServer(controlSocketPath(config.dataDir), request, client)) ?? runAlone(request, { config, log, client })
 }
 
 /** Runs a command that needs no configuration. */
@@ -99,6 +99,8 @@ function withoutConfig({ command, input }: ParsedCommand): OwnOutput | Promise<O
 
 /** Runs a command that never runs in a server. */
 function withoutServer({ command, input }: ParsedCommand, config: Config): OwnOutput | Promise<OwnOutput> | undefined {
+  if (!command.run) requireData(command, input, config)
+  const tell = (line: string): void => void (input.isJson || process.stderr.write(`${line}\n`))
   switch (command.name) {
     case 'tracking judge':
       return judgeFiles(input, config.tracking.scannerNetworks)
@@ -111,9 +113,9 @@ function withoutServer({ command, input }: ParsedCommand, config: Config): OwnOu
       return other === undefined ? undefined : examineOther(other, { config, clock: systemClock })
     }
     case 'upgrade':
-      return showUpgrade(config, version())
+      return upgradeDatabase(input, config, { version: version(), tell })
     case 'compact':
-      return compactDatabase(config, (line) => void (input.isJson || process.stderr.write(`${line}\n`)))
+      return compactDatabase(config, tell)
     default:
       return undefined
   }
@@ -126,27 +128,6 @@ async function tellHere({ stdout = '', stderr = '' }: { stdout?: string; stderr?
   if (stdout !== '')
     await new Promise<void>((resolve, reject) => process.stdout.write(stdout, (error) => (error ? reject(error) : resolve())))
 }
-
-async function runAlone(command: Command, request: CommandRequest, { config, log }: { config: Config; log: Log }): Promise<CommandResult> {
-  const { isNew } = findDatabase(config.dataDir)
-  if (isNew && command.reads) throw nothingToRead(config.dataDir)
-  const { services, close } = await openCommandServices(config, log)
-  try {
-    const ran = await runCommand(request, services, { tell: tellHere, signal: new AbortController().signal })
-    // Whoever meant the data of a server must learn that this is not where they are.
-    return isNew ? { ...ran, stderr: `${config.dataDir} was empty: a new database is made there.\n${ran.stderr}` } : ran
-  } finally {
-    await close()
-  }
-}
-
-/** A command that only reads must not create a server's data. */
-const nothingToRead = (dataDir: string): SternaError =>
-  new SternaError(
-    'not_found',
-    `There is no server's data in ${dataDir}. Start a server with "sterna serve". If there is one elsewhere, give this command its ` +
-      'settings: the same STERNA_DATA_DIR or the same --config.',
-  )
 
 /** Serves until it gets a signal to stop. */
 async function serve(config: Config, log: Log & { level: string }, { configFile, input }: ParsedCommand): Promise<CommandResult> {

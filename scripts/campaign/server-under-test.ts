@@ -2,6 +2,7 @@ import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { freePort } from '../../bench/free-port.ts'
 import { waitForPort } from '../../bench/wait-for-port.ts'
+import { firstAccount } from '../../test/support/first-account.ts'
 
 const command = new URL('../../bin/sterna.js', import.meta.url).pathname
 
@@ -68,7 +69,7 @@ export class ServerUnderTest {
       },
       await freePorts(),
     )
-    server.command('account', 'create', 'campaign', '--plan', 'unbounded')
+    server.command(...firstAccount(directory, 'campaign', 'unbounded'))
     server.command('domain', 'add', 'sender.example', '--account', 'campaign')
     server.command('domain', 'verify', 'sender.example', '--manual')
     server.token = server.command('key', 'create', '--account', 'campaign', '--permission', 'full_access')

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { accessOf, configuredTarget } from '../backup/backup-settings.ts'
+import type { Backups } from '../backup/backups.ts'
 import { copyKeyFile } from '../backup/copy-key-file.ts'
 import { generateIdentity, recipientOf } from '../backup/packing.ts'
 import { listBackups, readManifest, type Manifest } from '../backup/store-backup.ts'
@@ -9,9 +10,9 @@ import { isS3, openTarget } from '../backup/open-target.ts'
 import type { Config } from '../config/settings.ts'
 import { flushDirectoryLater } from '../durable-file.ts'
 import { messageOf, SternaError } from '../errors.ts'
+import type { Database } from '../store/database.ts'
 import { removeCopy } from '../store/mark-copy.ts'
 import { argument, flagOption, listObject, table, type Command, type CommandInput, type CommandOutput } from './command.ts'
-import type { CommandServices } from './command-services.ts'
 
 /** Where a backup stores the key file, if asked to. */
 export const keyFileBeside = (backupFile: string): string => `${backupFile}.key`
@@ -63,7 +64,19 @@ export function isTarget(place: string, cwd: string): boolean {
   return isS3(place) || place.endsWith('/') || (statSync(resolve(cwd, place), { throwIfNoEntry: false })?.isDirectory() ?? false)
 }
 
-async function backUpIntoFile(input: CommandInput, { db, config }: CommandServices): Promise<CommandOutput> {
+interface BackupServices {
+  config: Config
+  db: Pick<Database, 'backup' | 'read'>
+  backups: Pick<Backups, 'make'>
+}
+
+/** Makes a backup where the command says: a file of its own, or one of many at a target. */
+export function makeBackup(input: CommandInput, services: BackupServices): Promise<CommandOutput> {
+  const place = argument(input, 0) || configuredTarget(services.config)
+  return isTarget(place, input.cwd) ? backUpTo(place, input, services) : backUpIntoFile(input, services)
+}
+
+async function backUpIntoFile(input: CommandInput, { db, config }: BackupServices): Promise<CommandOutput> {
   const file = resolve(input.cwd, argument(input, 0))
   const keyCopy = flagOption(input, 'with-key') ? keyFileBeside(file) : null
   const made: string[] = []
@@ -82,7 +95,7 @@ async function backUpIntoFile(input: CommandInput, { db, config }: CommandServic
   return { stdout: `${made.join('\n')}\n`, json, stderr: keyCopy === null ? withoutKey(config.secretKeyFile) : '' }
 }
 
-async function backUpTo(place: string, input: CommandInput, { backups, config }: CommandServices): Promise<CommandOutput> {
+async function backUpTo(place: string, input: CommandInput, { backups, config }: BackupServices): Promise<CommandOutput> {
   const manifest = await backups.make(place, { cwd: input.cwd, withKey: flagOption(input, 'with-key') })
   const remark = manifest.key === null ? withoutKey(config.secretKeyFile) : ''
   return { stdout: `${manifest.name}\n`, json: manifest, stderr: remark }
@@ -125,6 +138,7 @@ export async function newIdentity(): Promise<CommandOutput> {
 export const backupCommands: Command[] = [
   {
     name: 'backup',
+    needs: 'any data',
     reads: true,
     args: ['[PLACE]'],
     options: {
@@ -132,14 +146,12 @@ export const backupCommands: Command[] = [
     },
     doc:
       'Copies the database, as it is now, while the server runs: into a new file, or, packed and checked, into a directory or ' +
-      's3://bucket/prefix; default: backup.target.',
-    run(input, services) {
-      const place = argument(input, 0) || configuredTarget(services.config)
-      return isTarget(place, input.cwd) ? backUpTo(place, input, services) : backUpIntoFile(input, services)
-    },
+      's3://bucket/prefix; default: backup.target. Before an upgrade, with the server stopped, it copies the schema from before.',
+    run: makeBackup,
   },
   {
     name: 'backup list',
+    needs: 'settings',
     reads: true,
     args: ['[PLACE]'],
     options: {},
@@ -147,12 +159,14 @@ export const backupCommands: Command[] = [
   },
   {
     name: 'backup identity',
+    needs: 'nothing',
     args: [],
     options: {},
     doc: 'Makes an age identity that opens encrypted backups, and the recipient for backup.encrypt_to. Keep the identity elsewhere.',
   },
   {
     name: 'restore',
+    needs: 'directory',
     args: ['[PLACE]'],
     options: {
       backup: { type: 'string', value: 'NAME', doc: 'Which backup of a directory or a bucket; default: the newest.' },
@@ -170,6 +184,7 @@ export const backupCommands: Command[] = [
   },
   {
     name: 'compact',
+    needs: 'any data',
     args: [],
     options: {},
     doc:

@@ -27,7 +27,7 @@ export const commandGroups: readonly { title: string; commands: readonly Command
   {
     title: 'Server',
     commands: [
-      { name: 'serve', args: [], options: {}, doc: 'Starts the relay; SIGTERM or Ctrl-C stops it.' },
+      { name: 'serve', needs: 'directory', args: [], options: {}, doc: 'Starts the relay; SIGTERM or Ctrl-C stops it.' },
       ...healthCommands,
       ...doctorCommands,
       ...configCommands,
@@ -48,9 +48,15 @@ export const commandGroups: readonly { title: string; commands: readonly Command
     commands: [
       ...feedbackCommands,
       ...trackingCommands,
-      { name: 'bench', args: [], options: {}, doc: 'Measures how fast this machine accepts and delivers mail, on loopback.' },
-      { name: 'version', args: [], options: {}, doc: 'Prints the version.' },
-      { name: 'help', args: ['[COMMAND…]'], options: {}, doc: 'Prints this page, or the options of one command.' },
+      {
+        name: 'bench',
+        needs: 'nothing',
+        args: [],
+        options: {},
+        doc: 'Measures how fast this machine accepts and delivers mail, on loopback.',
+      },
+      { name: 'version', needs: 'nothing', args: [], options: {}, doc: 'Prints the version.' },
+      { name: 'help', needs: 'nothing', args: ['[COMMAND…]'], options: {}, doc: 'Prints this page, or the options of one command.' },
     ],
   },
 ]

@@ -49,6 +49,16 @@ export interface CommandOutput<Text extends string | Buffer = string> {
   exitCode?: number
 }
 
+/**
+ * What a command cannot do without:
+ * - `nothing`: it needs no configuration either.
+ * - `settings`: it reads and writes no data of this server.
+ * - `directory`: the data directory. If there is no data yet, the command makes it.
+ * - `any data`: the data of a server, whichever version wrote it last.
+ * - `data`: the data of a server, with the schema of this version.
+ */
+type Need = 'nothing' | 'settings' | 'directory' | 'any data' | 'data'
+
 /** One command. The parser, the help page and docs/commands.md are made from this declaration. */
 export interface Command {
   /** `key create` */
@@ -68,6 +78,8 @@ export interface Command {
    * JSON; `run` gets it as `prepared`. Work that would hold up a serving process belongs here too.
    */
   prepare?(input: CommandInput, env: Readonly<Record<string, string | undefined>>): unknown
+  /** Default: `data`, so that a command in the wrong place is refused, and does not make another server there. */
+  needs?: Need | ((input: CommandInput) => Need)
   /** True if it records each of its changes in the audit log. */
   recordsItself?: true
   /** True if it changes nothing, so the audit log can leave it out. */
@@ -78,6 +90,8 @@ export interface Command {
    */
   run?(input: CommandInput, services: CommandServices, client: CommandClient): Promise<CommandOutput>
 }
+
+export const needOf = ({ needs = 'data' }: Command, input: CommandInput): Need => (typeof needs === 'function' ? needs(input) : needs)
 
 /** A command line that is wrong: it exits with 2. */
 export class UsageError extends SternaError {

@@ -1,5 +1,4 @@
 import type { Config } from '../config/settings.ts'
-import { SternaError } from '../errors.ts'
 import { compact, keepTemporaryFilesIn, type CompactPlan } from '../store/compact.ts'
 import { findDatabase } from '../store/data-directory.ts'
 import { megabytes } from '../store/disk-space.ts'
@@ -9,13 +8,12 @@ import type { CommandOutput } from './command.ts'
 /**
  * Rewrites the database while no server uses it.
  * @param tell writes a line for the person who waits
- * @throws SternaError `configuration` if a server holds the directory or its database is gone, `not_found`,
+ * @throws SternaError `configuration` if a server holds the directory or its database is gone,
  *   `invalid_state` if there is too little disk space
  */
 export function compactDatabase({ dataDir }: Pick<Config, 'dataDir'>, tell: (line: string) => void): CommandOutput {
   keepTemporaryFilesIn(dataDir)
-  const { file, isNew } = findDatabase(dataDir)
-  if (isNew) throw new SternaError('not_found', `There is no database in ${dataDir}.`)
+  const { file } = findDatabase(dataDir)
   const held = holdDirectory(dataDir)
   try {
     requireIdle(dataDir, held)

@@ -20,6 +20,7 @@ export const somethingToDo = 3
 export const configCommands: Command[] = [
   {
     name: 'apply',
+    needs: 'directory',
     args: ['FILE'],
     options: {
       'dry-run': { type: 'boolean', doc: 'Only shows what would change. Exits with 0 if nothing would, and with 3 if something would.' },

@@ -7,11 +7,12 @@ import { worstOf, type Finding } from '../doctor/finding.ts'
 import { probeSmtp, probeWeb } from '../doctor/outside-probe.ts'
 import { doctorObject } from '../http/api/doctor-operations.ts'
 import { parseDomain } from '../smtp/domain-name.ts'
-import { usageFault, type Command, type CommandOutput } from './command.ts'
+import { textOption, usageFault, type Command, type CommandOutput } from './command.ts'
 
 export const doctorCommands: Command[] = [
   {
     name: 'doctor',
+    needs: (input) => (textOption(input, 'of') === undefined ? 'data' : 'settings'),
     reads: true,
     args: [],
     options: {

@@ -9,6 +9,7 @@ import type { Command, CommandInput, CommandOutput } from './command.ts'
 export const feedbackCommands: Command[] = [
   {
     name: 'feedback parse',
+    needs: 'nothing',
     args: ['FILE…'],
     options: {},
     doc:

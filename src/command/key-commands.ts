@@ -62,6 +62,7 @@ export const keyCommands: Command[] = [
   },
   {
     name: 'key generate',
+    needs: 'nothing',
     reads: true,
     args: [],
     options: { sandbox: { type: 'boolean', doc: 'A key for the sandbox.' } },

@@ -8,8 +8,8 @@ import { commandPartsOf, type CommandServices } from './command-services.ts'
 import { openCore } from '../core.ts'
 
 /**
- * Opens the data directory for a command while no server uses it.
- * @throws SternaError `configuration` if another process holds it, or the key file is not the one it was created with
+ * Opens the data directory for a command while no server uses it. Only the copy that a restore checks is upgraded.
+ * @throws SternaError `configuration` if another process holds it, another version wrote it, or the key file is not the one it was created with
  */
 export async function openCommandServices(
   config: Config,
@@ -17,7 +17,7 @@ export async function openCommandServices(
   { isStaging = false } = {},
 ): Promise<{ services: CommandServices; close(): Promise<void> }> {
   const onFatal = (error: Error): void => log.error({ error }, 'the store has failed')
-  const core = await openCore(config, { clock: systemClock, log, onFatal, isStaging })
+  const core = await openCore(config, { clock: systemClock, log, onFatal, isStaging, olderSchema: isStaging ? 'upgrade' : 'refuse' })
   const { db, clock, health, secrets, close } = core
   try {
     const webhooks = new WebhookList({ db, clock, secrets, onEnabled: () => {} }, { allowHttp: config.webhooks.allowHttp })

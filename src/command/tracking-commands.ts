@@ -15,6 +15,7 @@ import { readHitLine } from './hit-line.ts'
 export const trackingCommands: Command[] = [
   {
     name: 'tracking rewrite',
+    needs: 'nothing',
     args: ['FILE'],
     options: {
       charset: { type: 'string', value: 'NAME', doc: 'The charset of the file; default: utf-8.' },
@@ -26,6 +27,7 @@ export const trackingCommands: Command[] = [
   },
   {
     name: 'tracking judge',
+    needs: 'settings',
     args: ['FILE…'],
     options: {},
     doc:

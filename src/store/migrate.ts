@@ -14,21 +14,34 @@ export function migrations(): { version: number; sql: string }[] {
 /** The schema that this version works with. */
 export const newestSchema = (): number => migrations().at(-1)?.version ?? 0
 
-/**
- * Updates the schema; each migration and its number are one transaction.
- * @throws SternaError `configuration` if the database was created by a newer version
- */
+/** The schema that a database has; 0 if it has none yet. */
+export const schemaOf = (connection: Connection): number => connection.pragma('user_version', { simple: true }) as number
+
+/** @throws SternaError `configuration` if a newer version wrote the database */
+export function requireKnown(found: number, newest = newestSchema()): void {
+  if (found <= newest) return
+  throw new SternaError(
+    'configuration',
+    `The database has schema ${found}, but this version of Sterna knows schemas only up to ${newest}. Nothing was changed. Install the ` +
+      'version that wrote it, or a newer one. To go back to this version, restore a backup from before the upgrade, such as ' +
+      `before-upgrade-${newest}-to-${found}.db in the data directory: docs/upgrade.md.`,
+  )
+}
+
+/** @throws SternaError `configuration` unless the database has the schema that this version works with */
+export function requireCurrent(found: number, newest = newestSchema()): void {
+  requireKnown(found, newest)
+  if (found === newest) return
+  throw new SternaError(
+    'configuration',
+    `The database has schema ${found}, and this version of Sterna works with schema ${newest}. Nothing was changed. Stop the older ` +
+      'version and start this one, or run "sterna upgrade": both copy the database, and then change its schema. docs/upgrade.md says more.',
+  )
+}
+
+/** Updates the schema; each migration and its number are one transaction. */
 export function migrate(connection: Connection, steps = migrations()): void {
-  const found = connection.pragma('user_version', { simple: true }) as number
-  const newest = steps.at(-1)?.version ?? 0
-  if (found > newest) {
-    throw new SternaError(
-      'configuration',
-      `The database has schema ${found}, but this version of Sterna knows schemas only up to ${newest}. Install the version that ` +
-        'wrote it, or a newer one. To go back to this version, restore a backup from before the upgrade, such as ' +
-        'before-upgrade-29-to-30.db in the data directory: docs/upgrade.md.',
-    )
-  }
+  const found = schemaOf(connection)
   for (const { version, sql } of steps.filter((step) => step.version > found)) {
     connection.transaction(() => {
       connection.exec(sql)

@@ -10,6 +10,8 @@ interface DatabaseOptions extends Hear {
   busyTimeoutMs?: number | undefined
   /** Where the writer counts its commits; default: nowhere. */
   sheet?: SharedArrayBuffer | undefined
+  /** What becomes of an older schema: it is upgraded, refused, or left alone; default: upgraded. */
+  olderSchema?: ThreadData['olderSchema']
   /** Whether to copy the database before its schema changes; default: yes. */
   backsUpUpgrades?: boolean
   /** What it shares with the continuous copy; default: there is none. */
@@ -62,19 +64,21 @@ function upkeepBy(writer: StoreThread): Database['upkeep'] {
 }
 
 /**
- * Opens the embedded database in `directory`, creates it if there is none, and updates its schema. After `onFatal` the process must
+ * Opens the embedded database in `directory`, creates it if there is none, and upgrades its schema. After `onFatal` the process must
  * end; the next start finds everything that was acknowledged.
- * @throws SternaError `configuration` if another process holds the directory, a newer version wrote it, or its database is gone
+ * @throws SternaError `configuration` if another process holds the directory, its database is gone, a newer version wrote it, or an older
+ *   one did and `olderSchema` refuses that
  */
 export async function openDatabase({
   directory,
   busyTimeoutMs,
   sheet,
+  olderSchema,
   backsUpUpgrades,
   copying,
   ...hear
 }: DatabaseOptions): Promise<Database> {
-  const writer = new StoreThread({ directory, role: 'writer', busyTimeoutMs, sheet, backsUpUpgrades, copying }, hear)
+  const writer = new StoreThread({ directory, role: 'writer', busyTimeoutMs, sheet, olderSchema, backsUpUpgrades, copying }, hear)
   await writer.opened
   const reader = new ReaderWhenAsked({ directory, role: 'reader' }, hear)
   const turns = new Turns()

@@ -7,14 +7,14 @@ import { FileUpkeep } from './file-upkeep.ts'
 import { threadErrorOf } from './group-commit.ts'
 import { breakChain, LogSpool } from './log-spool.ts'
 import { holdDirectory, lockFile, requireAlone } from './hold-directory.ts'
-import { migrate, newestSchema } from './migrate.ts'
+import { migrate, newestSchema, requireCurrent, requireKnown, schemaOf } from './migrate.ts'
 import { RequestServer } from './request-server.ts'
 import { openReader, openWriter, type Connection } from './sqlite-connection.ts'
 import { backUpBefore, upgradeOf } from './upgrade-backup.ts'
 import { openId, type Answer, type Requests, type ThreadData, type ThreadError } from './thread-messages.ts'
 
 const port = parentPort as MessagePort
-const { directory, role, busyTimeoutMs, sheet, backsUpUpgrades = true, copying } = workerData as ThreadData
+const { directory, role, busyTimeoutMs, sheet, olderSchema = 'upgrade', backsUpUpgrades = true, copying } = workerData as ThreadData
 
 const send = (answers: Answer[]): void => port.postMessage(answers)
 
@@ -74,14 +74,17 @@ async function takeDirectory(directory: string, spool: LogSpool | null): Promise
   if (!existsSync(lockFile(directory))) findDatabase(directory)
   const held = holdDirectory(directory)
   try {
-    const { file } = findDatabase(directory)
+    const { file, isNew } = findDatabase(directory)
+    if (!isNew) requireSchema(directory)
     if (spool === null) breakChain(directory)
     else spool.judgeChain(file)
     // With a copy, the log is written into the database once what it holds is kept for that.
     const connection = openWriter(directory, busyTimeoutMs, spool === null ? undefined : 0)
     requireAlone(connection, directory, held)
-    await announceAndBackUp(connection)
-    migrate(connection)
+    if (olderSchema === 'upgrade' || isNew) {
+      await announceAndBackUp(connection)
+      migrate(connection)
+    }
     commitTo(directory, file, held.lock)
     const close = (): void => {
       // Closing writes the log into the database.
@@ -93,6 +96,18 @@ async function takeDirectory(directory: string, spool: LogSpool | null): Promise
   } catch (error) {
     held.release()
     throw error
+  }
+}
+
+/** Refuses what may not be changed before anything is. */
+function requireSchema(directory: string): void {
+  const connection = openReader(directory)
+  try {
+    const found = schemaOf(connection)
+    if (olderSchema === 'refuse') requireCurrent(found)
+    else requireKnown(found)
+  } finally {
+    connection.close()
   }
 }
 

@@ -9,6 +9,8 @@ export interface ThreadData {
   busyTimeoutMs?: number | undefined
   /** Where it counts its commits; default: nowhere. */
   sheet?: SharedArrayBuffer | undefined
+  /** What becomes of a database with an older schema; default: `upgrade`. A newer one is refused. */
+  olderSchema?: 'upgrade' | 'refuse' | 'keep' | undefined
   /** Whether to copy the database before its schema changes; default: yes. */
   backsUpUpgrades?: boolean | undefined
   /** The writer keeps what a continuous copy needs; default: there is no such copy. */

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { flushDirectory, flushFile } from '../durable-file.ts'
 import { SternaError } from '../errors.ts'
 import { freeIn, megabytes } from './disk-space.ts'
+import { schemaOf } from './migrate.ts'
 import { markCopy, removeCopy } from './mark-copy.ts'
 import { privateFile, type Connection } from './sqlite-connection.ts'
 
@@ -28,7 +29,7 @@ export function upgradeOf(
   newest: number,
   { directory, isBackedUp }: { directory: string; isBackedUp: boolean },
 ): Upgrade | null {
-  const from = connection.pragma('user_version', { simple: true }) as number
+  const from = schemaOf(connection)
   if (from === 0 || from >= newest) return null
   const [pages, pageSize] = ['page_count', 'page_size'].map((name) => connection.pragma(name, { simple: true }) as number) as [
     number,

@@ -7,6 +7,7 @@ import type { CommandResult } from '../../src/command/control-socket.ts'
 import { openCommandServices } from '../../src/command/open-command-services.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { silentLog } from '../../src/log.ts'
+import { firstAccount } from '../support/first-account.ts'
 import { sternaCommand } from '../support/sterna-command.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
@@ -234,7 +235,7 @@ test('by the command line', async () => {
     )
     return promise
   }
-  expect(await sterna('account', 'create', 'shop')).toMatchObject({ exitCode: 0 })
+  expect(await sterna(...firstAccount(directory, 'shop', 'free'))).toMatchObject({ exitCode: 0 })
   writeFileSync(join(directory, 'order.html'), mjml)
   expect(await sterna('template', 'push', 'order.html', '--publish', '--account', 'shop')).toEqual({
     stdout: 'order created, published as version 1\n',

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { compileFileShim, FileShim } from '../../scripts/campaign/file-shim.ts'
+import { firstAccount } from '../support/first-account.ts'
 import { sternaCommand } from '../support/sterna-command.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 
@@ -26,11 +27,7 @@ beforeEach(() => {
   root = join(directory, 'root')
   mkdirSync(root)
   shim = new FileShim(compileFileShim(directory), directory, root)
-  for (const words of [
-    ['account', 'create', 'one', '--plan', 'free'],
-    ['backup', 'copy.db', '--with-key'],
-    ['backup', 'target/', '--with-key'],
-  ])
+  for (const words of [firstAccount(directory, 'one', 'free'), ['backup', 'copy.db', '--with-key'], ['backup', 'target/', '--with-key']])
     expect(sterna('data', ...words)).toMatchObject({ status: 0 })
 })
 

@@ -1,13 +1,18 @@
-import { existsSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { openCommandServices } from '../../src/command/open-command-services.ts'
 import { restoreBackup } from '../../src/command/restore.ts'
-import { showUpgrade } from '../../src/command/upgrade-command.ts'
+import { runAlone } from '../../src/command/run-alone.ts'
+import { noClient } from '../../src/command/command-line.ts'
+import { commands } from '../../src/command/command-list.ts'
+import { lineOf } from '../support/command-lines.ts'
+import { upgradeDatabase } from '../../src/command/upgrade-command.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { silentLog } from '../../src/log.ts'
 import { migrations, newestSchema } from '../../src/store/migrate.ts'
+import { openDatabase } from '../../src/store/sqlite-database.ts'
 import { backUpBefore, removeUpgradeBackups } from '../../src/store/upgrade-backup.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { makeFirstData, type FirstData } from '../support/first-schema.ts'
@@ -42,8 +47,9 @@ function dataOf(version: number): { directory: string; data: FirstData } {
   return { directory, data: makeFirstData(directory, { keyFile: join(directory, 'secret.key'), version, now: Date.now() }) }
 }
 
-/** Starts as a command does; what it finds. */
+/** Upgrades the data as `sterna upgrade` does, and opens it as a command does; what it finds. */
 async function start(directory: string, more: Record<string, string> = {}) {
+  await upgrade(directory, { more })
   const { services, close } = await openCommandServices(configFor(directory, more), silentLog)
   try {
     const { accounts, sendingDomains, queueAdmin, webhooks } = services
@@ -57,6 +63,13 @@ async function start(directory: string, more: Record<string, string> = {}) {
     await close()
   }
 }
+
+const upgrade = (directory: string, { dryRun = false, more = {} }: { dryRun?: boolean; more?: Record<string, string> } = {}) =>
+  upgradeDatabase({ args: [], options: { 'dry-run': dryRun }, cwd: '/' }, configFor(directory, more), { version: '1.2.3', tell() {} })
+
+/** Runs a command where no server runs. */
+const command = (directory: string, line: string) =>
+  runAlone({ argv: line.split(' '), cwd: directory }, { config: configFor(directory), log: silentLog, client: noClient })
 
 const whole = ({ webhookSecret }: FirstData) => ({
   accounts: ['first'],
@@ -101,15 +114,48 @@ test('a relay upgrades the schema of the first release, delivers what was queued
 
 test.each(versions.slice(0, -1))('data of schema %i is all there after the upgrade', async (version) => {
   const { directory, data } = dataOf(version)
-  const { json, stdout } = showUpgrade(configFor(directory), '1.2.3')
+  const { json, stdout } = await upgrade(directory, { dryRun: true })
   const backup = join(directory, `before-upgrade-${version}-to-${newest}.db`)
-  expect(json).toEqual({ object: 'upgrade', version: '1.2.3', schema_from: version, schema_to: newest, backup })
+  expect(json).toEqual({ object: 'upgrade', version: '1.2.3', schema_from: version, schema_to: newest, backup, dry_run: true })
   expect(stdout).toContain(`from ${version} to ${newest}`)
   expect(backupsIn(directory)).toEqual([])
   expect(await start(directory)).toEqual(whole(data))
   expect(backupsIn(directory)).toEqual([`before-upgrade-${version}-to-${newest}.db`])
   expect(statSync(backup).mode & 0o777).toBe(0o600)
-  expect(showUpgrade(configFor(directory), '1.2.3').stdout).toContain('there is nothing to do')
+  expect((await upgrade(directory)).stdout).toContain('there is nothing to do')
+})
+
+const lines = commands.flatMap((each) => (each.run && !['backup', 'health'].includes(each.name) ? [lineOf(each).join(' ')] : []))
+test('commands refuse an older schema, and change nothing; a backup copies it as it is, and its restore is upgraded', async () => {
+  const { directory, data } = dataOf(12)
+  const file = join(directory, 'sterna.db')
+  const before = readFileSync(file)
+  const refusal = `The database has schema 12, and this version of Sterna works with schema ${newest}. Nothing was changed.`
+  for (const line of lines) await expect(command(directory, line)).rejects.toThrow(refusal)
+  expect(readFileSync(file).equals(before)).toBe(true)
+  expect(await command(directory, 'backup ../copy.db --with-key')).toMatchObject({ exitCode: 0 })
+  mkdirSync(join(directory, '../target'))
+  const { stdout } = await command(directory, 'backup ../target --with-key --json')
+  expect(JSON.parse(stdout)).toMatchObject({ object: 'backup', content: { schema: 12, accounts: 2, emails: 3 } })
+  expect([backupsIn(directory), schemaOf(file), schemaOf(join(directory, '../copy.db'))]).toEqual([[], 12, 12])
+  for (const [place, name] of [
+    ['../copy.db', 'from-file'],
+    ['../target', 'from-target'],
+  ] as const) {
+    const restored = join(directory, '..', name)
+    const { json } = await restoreBackup({ args: [place], options: {}, cwd: directory }, configFor(restored))
+    expect(json).toMatchObject({ object: 'restore', accounts: 1, held_recipients: 2 })
+    expect(await start(restored)).toEqual({ ...whole(data), queue: [['rcpt.example', 2, 2]] })
+  }
+
+  expect(await upgrade(directory)).toMatchObject({
+    stdout: expect.stringMatching(
+      new RegExp(`The schema of the database was 12, and is ${newest} now\\. .*before-upgrade-12-to-${newest}\\.db`),
+    ),
+    json: { schema_from: 12, schema_to: newest, dry_run: false },
+  })
+  expect(schemaOf(join(directory, `before-upgrade-12-to-${newest}.db`))).toBe(12)
+  expect((await command(directory, 'account list')).stdout).toContain('first')
 })
 
 test('an upgrade that is killed within any migration goes on at the next start, and its first backup stays', async () => {
@@ -164,8 +210,12 @@ test('an older version refuses a newer schema and says what to do', async () => 
   const connection = new Sqlite(file)
   connection.pragma(`user_version = ${newest + 1}`)
   connection.close()
-  await expect(start(directory)).rejects.toThrow(/has schema \d+, but this version of Sterna knows schemas only up to .* docs\/upgrade\.md/)
-  expect(showUpgrade(configFor(directory), '1.2.3').stdout).toContain('it does not start')
+  const refusal = new RegExp(
+    `has schema ${newest + 1}, but this version of Sterna knows schemas only up to ${newest}\\. .* docs/upgrade\\.md`,
+  )
+  await expect(upgrade(directory)).rejects.toThrow(refusal)
+  for (const line of ['account list', 'backup ../copy.db']) await expect(command(directory, line)).rejects.toThrow(refusal)
+  await expect(openDatabase({ directory })).rejects.toThrow(refusal)
 })
 
 test('backups of upgrades are removed once they are old', async () => {

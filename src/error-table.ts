@@ -50,6 +50,12 @@ export const errorTable = {
       'the request would change live data.',
     remedy: 'Use a key of the kind that the message names.',
   },
+  https_required: {
+    status: 403,
+    meaning: 'The request came without TLS and brings an API key, a token or a password, which anybody on the way could read.',
+    remedy:
+      'Use the https URL, and replace the key or the password. An operator who wants plain HTTP sets http.redirect_to_https to false.',
+  },
   foreign_origin: {
     status: 403,
     meaning: 'The request came from a page of another website.',

@@ -80,9 +80,17 @@ export const settings = {
   'http.listen': setting(
     type.list(type.listenAddress),
     '[::]:8080',
-    'Where the API listens without TLS, for example behind a proxy that adds it.',
+    'Where the API listens without TLS, for example behind a proxy that adds it. See http.redirect_to_https.',
   ),
   'http.tls_listen': setting(type.list(type.listenAddress), null, 'Where the API listens with TLS, using tls.cert and tls.key.'),
+  'http.redirect_to_https': setting(
+    type.flag,
+    true,
+    'Once there is a certificate for the host of base_url, http.listen sends every request on to base_url; one with an API key, a token ' +
+      'or a password gets 403 instead. It goes on answering /healthz, tracking links, one-click unsubscribes and the checks of certificate ' +
+      'authorities, and what trusted_proxies hand on, unless X-Forwarded-Proto says http. It applies if http.tls_listen is set and ' +
+      'base_url is https. With false, http.listen answers everything without TLS.',
+  ),
   'http.docs': setting(
     type.flag,
     true,

@@ -129,6 +129,7 @@ function judgeTls(
 
 function judgePlainWeb(remote: RemotePort, seen: SeenWeb | Fault): Finding {
   if ('fault' in seen) return unreached(remote, seen.fault, 'skipped', 'plain_web')
+  if (seen.redirects) return say.ok('outside_plain_web_redirects', placeOf(remote))
   if (seen.isSterna) return say.warning('outside_plain_web_open', placeOf(remote))
   return say.ok('outside_plain_web_fine', { ...placeOf(remote), status: seen.status })
 }

@@ -366,8 +366,10 @@ export const findingWordings = {
   outside_web_without_tls: { what: `${at} answers without TLS.`, advice: openWebPort },
   outside_plain_web_open: {
     what: `${at} answers as Sterna without TLS.`,
-    advice: 'API keys can be read on the way. Let the proxy redirect to https, or close the port.',
+    advice:
+      'API keys can be read on the way. With http.tls_listen, an https base_url and a certificate for it, Sterna redirects to https, unless http.redirect_to_https is false. Behind a proxy, let the proxy redirect.',
   },
+  outside_plain_web_redirects: { what: `${at} redirects to https.` },
   outside_plain_web_fine: { what: `${at} answers (HTTP {status}).` },
   outside_certificate_refused_by_apps: {
     what: 'The certificate at port {port} of {host} ({address}) {problem}: apps that verify it refuse to send.',

@@ -37,6 +37,8 @@ export interface SeenSmtp {
 export interface SeenWeb {
   status: number
   isSterna: boolean
+  /** Whether it sends pages on to https. */
+  redirects: boolean
   tls: SeenTls | null
 }
 
@@ -125,10 +127,17 @@ class Session {
   }
 }
 
-/** Asks a web server for the health of a Sterna. Follows no redirect. Never throws. */
-export async function probeWeb({ host, address, port, isTls }: RemotePort): Promise<SeenWeb | Fault> {
+/** Asks a web server for the health of a Sterna, and without TLS whether it is there for more. Follows no redirect. Never throws. */
+export async function probeWeb(remote: RemotePort): Promise<SeenWeb | Fault> {
+  const health = await askWeb(remote, '/healthz')
+  if ('fault' in health || remote.isTls) return health
+  const page = await askWeb(remote, '/')
+  return { ...health, redirects: 'redirects' in page && page.redirects }
+}
+
+async function askWeb({ host, address, port, isTls }: RemotePort, path: string): Promise<SeenWeb | Fault> {
   const { promise, resolve } = Promise.withResolvers<IncomingMessage | Fault>()
-  const options = { host: address, port, path: '/healthz', headers: { host }, agent: false, timeout: longestMs, ...tlsOptions(host) }
+  const options = { host: address, port, path, headers: { host }, agent: false, timeout: longestMs, ...tlsOptions(host) }
   const request = isTls ? requestTls(options) : requestPlain(options)
   request.once('response', resolve)
   request.once('timeout', () => request.destroy(new Error('time-out')))
@@ -138,7 +147,9 @@ export async function probeWeb({ host, address, port, isTls }: RemotePort): Prom
   if ('fault' in response) return response
   try {
     const tls = response.socket instanceof TLSSocket ? seenTls(response.socket) : null
-    return { status: response.statusCode ?? 0, isSterna: /^\{"status":"(?:ok|unavailable)","version":/.test(await bodyOf(response)), tls }
+    const isSterna = /^\{"status":"(?:ok|unavailable)","version":/.test(await bodyOf(response))
+    const { statusCode: status = 0, headers } = response
+    return { status, isSterna, redirects: status >= 300 && status < 400 && /^https:/i.test(headers.location ?? ''), tls }
   } catch (error) {
     return { fault: error instanceof Error ? error.message : String(error) }
   } finally {

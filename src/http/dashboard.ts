@@ -28,6 +28,9 @@ const policy = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
+/** RFC 6797; 30 days: a browser lets nobody past a certificate that has expired, so this lasts no longer than a mistake may. */
+const strictTransport = 'max-age=2592000'
+
 const unbuilt = `<!doctype html><html lang="en"><title>Sterna</title><h1>The dashboard is not built</h1>
 <p>Run <code>npm ci &amp;&amp; npm run build</code> and start the server again. The API works without it.</p></html>`
 
@@ -46,14 +49,16 @@ export class Dashboard {
   /**
    * Answers browsers that request a page or an asset. There is no dashboard on other hosts that lead here, such as a customer's
    * tracking host: nobody should be asked for a password there.
+   * @param isHttpsOnly true where plain requests are sent on to https
    */
-  async answer(ctx: ApiContext): Promise<boolean> {
+  async answer(ctx: ApiContext, isHttpsOnly = false): Promise<boolean> {
     if ((ctx.method !== 'GET' && ctx.method !== 'HEAD') || !isOwnHost(ctx.hostname, this.#services.baseUrl)) return false
     const asset = /^\/assets\/([\w.-]+)$/.exec(ctx.path)?.[1]
     if (asset !== undefined) return this.#answerAsset(ctx, asset)
     if (reserved.test(ctx.path) || !wantsPage(ctx)) return false
     const bundle = await this.#bundle()
     setPageHeaders(ctx)
+    if (isHttpsOnly && ctx.secure) ctx.set('Strict-Transport-Security', strictTransport)
     if (bundle) return send(ctx, bundle.shell, 'no-cache')
     ctx.status = 503
     ctx.type = 'text/html; charset=utf-8'

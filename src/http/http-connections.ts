@@ -25,6 +25,8 @@ interface Connection {
   seat: Seat
   /** A trusted proxy's, which carries the requests of many. */
   isProxy: boolean
+  /** A trusted proxy's, or a client's for which one speaks. */
+  isProxied: boolean
   /** The client's address, or that of a proxy that names its client in X-Forwarded-For. */
   address: string
   /** Where to write: with TLS, after the handshake, the TLS socket. */
@@ -106,6 +108,11 @@ export class HttpConnections {
     return true
   }
 
+  /** Whether the request came by a trusted proxy. */
+  isProxied(req: IncomingMessage): boolean {
+    return this.#connections.get(req.socket)?.isProxied === true
+  }
+
   /**
    * The request has a valid key of this account.
    * @throws SternaError `rate_limit_exceeded` if the account has too many connections; this one is closed after the answer
@@ -125,20 +132,20 @@ export class HttpConnections {
 
   #admit(socket: Socket, handOn: () => void): void {
     const address = plainAddress(socket.remoteAddress ?? '')
-    if (!this.#isProxy(address)) return this.#seat(socket, address, handOn)
+    if (!this.#isProxy(address)) return this.#seat(socket, { address, isProxied: false }, handOn)
     const seat = this.#seats.take(null, () => socket.destroy())
     if (typeof seat === 'string') return this.#refuse(socket, address, seat)
     takeProxyHeader(socket, (client) => {
       seat.free()
       if (client === null) this.#log.debug({ address, reason: 'proxy_header' }, 'HTTP connection refused')
-      else this.#seat(socket, client, handOn)
+      else this.#seat(socket, { address: client, isProxied: true }, handOn)
     })
   }
 
   /** Gives it a place, or refuses it. */
-  #seat(socket: Socket, address: string, handOn: () => void): void {
+  #seat(socket: Socket, { address, isProxied }: { address: string; isProxied: boolean }, handOn: () => void): void {
     const isProxy = this.#isProxy(address)
-    const connection = { socket, address, isProxy, request: null, answers: new Set<ServerResponse>(), taken: 0 }
+    const connection = { socket, address, isProxy, isProxied, request: null, answers: new Set<ServerResponse>(), taken: 0 }
     const seat = this.#seats.take(isProxy ? null : clientNetwork(address), () => sendAway(connection))
     if (typeof seat === 'string') return this.#refuse(socket, address, seat)
     tellAddress(socket, address)

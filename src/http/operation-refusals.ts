@@ -13,6 +13,7 @@ function commonTo(declared: Omit<Operation, 'handle'>): ErrorCode[] {
       : []),
     ...(needsKey(declared) && (declared.permission !== null || changesLive(declared)) ? (['restricted_api_key'] as const) : []),
     ...(needsKey(declared) && declared.path.includes('{') ? (['not_found'] as const) : []),
+    ...(/^\/(?:api|session)\//.test(`${declared.path}/`) ? (['https_required'] as const) : []),
     ...(declared.query && Object.keys(declared.query).length > 0 ? (['invalid_parameter'] as const) : []),
     ...(declared.body ? bodyRefusals : []),
     ...(takesIdempotencyKey(declared) ? idempotencyRefusals : []),

@@ -16,6 +16,7 @@ import { authenticate, authenticateKey, type AuthenticateServices } from './auth
 import { addCompatRoutes, compatApiFor, type CompatApi } from './compat/compat-api.ts'
 import type { Dashboard } from './dashboard.ts'
 import { HttpConnections } from './http-connections.ts'
+import { HttpsOnly } from './https-only.ts'
 import { addRoutes, needsKey, type Operation, type OperationServices } from './operation.ts'
 import { admit, type AdmissionServices } from './rate-limit-admission.ts'
 import { serverOperations, type ServerOperationServices } from './server-operations.ts'
@@ -29,6 +30,11 @@ export interface HttpServerServices
   maxConnections: number
   /** Required if `tlsListen` names an address. */
   tls: TlsFiles | null
+  /**
+   * Whether clients find a certificate here that is valid for a name, where plain requests are sent on to https once there is one for
+   * `baseUrl`; null where plain HTTP stays.
+   */
+  hasCertificate?: ((name: string) => boolean) | null
   /** What authorities look for when we order certificates; null if we order none. */
   challenges?: ChallengeAnswers | null
   /** Answers tracking links, and all that comes to tracking hosts. */
@@ -135,6 +141,8 @@ function application(services: HttpServerServices, connections: HttpConnections,
   operations.push(...serverOperations(services, () => operations))
   for (const declared of operations) addRoutes(router, declared, services)
   const compatApis = services.compatApis ?? []
+  const { hasCertificate, baseUrl, dashboard } = services
+  const httpsOnly = hasCertificate ? new HttpsOnly({ baseUrl, hasCertificate, isProxied: (req) => connections.isProxied(req) }) : null
   for (const compatApi of compatApis) addCompatRoutes(router, compatApi, services.audit)
   app.on('error', (error: Error & { code?: unknown }, ctx?: Koa.Context) => {
     // Clients come and go as they like.
@@ -151,10 +159,11 @@ function application(services: HttpServerServices, connections: HttpConnections,
   app.use((ctx, next) => {
     // Clients that join "…/api/" and "/emails" mean the same path.
     if (ctx.path.includes('//')) ctx.path = ctx.path.replace(/\/{2,}/g, '/')
-    if (needsKey(ctx)) admit(ctx as ApiContext, services, () => authenticate(ctx as ApiContext, services))
     const compatApi = compatApiFor(ctx.path, compatApis)
+    if (compatApi) ctx.state.refusalForm = compatApi.refusalForm
+    if (httpsOnly?.answer(ctx as ApiContext)) return
+    if (needsKey(ctx)) admit(ctx as ApiContext, services, () => authenticate(ctx as ApiContext, services))
     if (compatApi) {
-      ctx.state.refusalForm = compatApi.refusalForm
       admit(ctx as ApiContext, services, () => authenticateKey(compatApi.tokenOf(ctx as ApiContext), services))
     }
     if (ctx.state.submitter) connections.vouch(ctx, ctx.state.submitter.accountId)
@@ -162,7 +171,7 @@ function application(services: HttpServerServices, connections: HttpConnections,
   })
   app.use(router.routes())
   app.use(async (ctx) => {
-    if (!(await services.dashboard?.answer(ctx as ApiContext))) refuseRoute(ctx as ApiContext, router)
+    if (!(await dashboard?.answer(ctx as ApiContext, httpsOnly?.isInForce))) refuseRoute(ctx as ApiContext, router)
   })
   return app
 }

@@ -1,3 +1,4 @@
+import type { Config } from '../config/settings.ts'
 import { EmailChanges } from '../event/email-changes.ts'
 import { EventFeed } from '../event/event-feed.ts'
 import { apiOperations } from '../http/api/operations.ts'
@@ -46,6 +47,7 @@ export function openHttp(services: Services, tools: ListenerTools, stops: Stop[]
     listen: config.http.listen,
     tlsListen: config.http.tlsListen,
     tls: services.certificates.server.files,
+    hasCertificate: isHttpsOnly(config) ? (name) => services.certificates.server.covers(name) : null,
     challenges: services.certificates.acme?.answers ?? null,
     trackingResponder: trackingResponderOf(services),
     docs: config.http.docs,
@@ -56,6 +58,9 @@ export function openHttp(services: Services, tools: ListenerTools, stops: Stop[]
       : [],
   })
 }
+
+const isHttpsOnly = ({ http, baseUrl }: Config): boolean =>
+  http.redirectToHttps && http.tlsListen.length > 0 && baseUrl.startsWith('https:')
 
 const trackingResponderOf = ({ core: { clock, config, secrets, sendingDomains }, hits }: Services): TrackingResponder =>
   new TrackingResponder({

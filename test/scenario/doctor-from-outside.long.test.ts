@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
@@ -8,6 +9,7 @@ import { freePort } from '../../bench/free-port.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
+import { testCertificate } from '../support/test-certificates.ts'
 
 /** `status check: what`, in the order in which they are shown. */
 async function outside(dnsServer: string, ports: Record<'returnPath' | 'submission' | 'submissionTls' | 'web' | 'plainWeb', number>) {
@@ -40,6 +42,21 @@ test('a second machine sees which ports of a server answer, with which certifica
     expect.stringMatching(/^failed reachable: The certificate at port \d+ of .* is self-signed: browsers and apps refuse it\.$/),
     `warning reachable: Port ${ports.plainWeb} of relay.example (127.0.0.1) answers as Sterna without TLS.`,
   ])
+})
+
+test('a port that leads on to https is right, though it answers with its health', async () => {
+  const certificate = await testCertificate(['relay.example'])
+  const [cert, key] = [join(testDirectory(), 'cert'), join(testDirectory(), 'key')]
+  writeFileSync(cert, certificate.cert)
+  writeFileSync(key, certificate.key)
+  const relay = await startTestRelay(
+    { http_tls_listen: '127.0.0.1:0', base_url: 'https://relay.example', tls_cert: cert, tls_key: key },
+    { 'relay.example': { a: ['127.0.0.1'] } },
+  )
+  onTestFinished(() => relay.stop())
+  const plainWeb = relay.relay.addresses.http[0]?.port ?? 0
+  const { lines } = await outside(relay.dns.server, { returnPath: 1, submission: 1, submissionTls: 1, web: 1, plainWeb })
+  expect(lines.at(-1)).toBe(`ok reachable: Port ${plainWeb} of relay.example (127.0.0.1) redirects to https.`)
 })
 
 test('a server that takes everything, and ports where nobody answers, are told', async () => {

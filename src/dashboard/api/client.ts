@@ -196,6 +196,8 @@ const isOfProxy = ({ status, headers }: Response): boolean =>
 async function checked(response: Response): Promise<Response> {
   if (response.ok) return response
   const problem = (await response.json().catch(() => ({}))) as Partial<Problem>
+  // The page was loaded before the server had a certificate. Loaded again, it comes by https.
+  if (problem.name === 'https_required' && location.protocol === 'http:') location.reload()
   throw new ApiError({ name: 'unknown', message: response.statusText, ...problem, status: response.status })
 }
 

@@ -413,8 +413,10 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
   outside_web_without_tls: { what: `${at} antwortet ohne TLS.`, advice: openWebPort },
   outside_plain_web_open: {
     what: `${at} antwortet als Sterna ohne TLS.`,
-    advice: 'API-Schlüssel sind unterwegs lesbar. Lassen Sie den Proxy auf https umleiten, oder schließen Sie den Port.',
+    advice:
+      'API-Schlüssel sind unterwegs lesbar. Mit http.tls_listen, einer base_url mit https und einem Zertifikat dafür leitet Sterna auf https um, außer wenn http.redirect_to_https false ist. Hinter einem Proxy lassen Sie den Proxy umleiten.',
   },
+  outside_plain_web_redirects: { what: `${at} leitet auf https um.` },
   outside_plain_web_fine: { what: `${at} antwortet (HTTP {status}).` },
   outside_certificate_refused_by_apps: {
     what: 'Das Zertifikat an Port {port} von {host} ({address}) ist nicht vertrauenswürdig ({problem}): Apps, die es prüfen, senden nicht.',

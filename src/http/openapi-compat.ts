@@ -60,7 +60,7 @@ function compatOperation(api: CompatApi, { path, answers }: CompatRoute): JsonSc
       ...Object.fromEntries(
         Object.entries(answers).map(([status, schema]) => [
           status,
-          { description: 'Accepted.', headers: headerReferences([]), ...json(schema) },
+          { description: 'Accepted.', headers: headerReferences(['Dropped-Headers']), ...json(schema) },
         ]),
       ),
       ...refusalsOf(api),

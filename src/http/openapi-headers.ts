@@ -17,6 +17,10 @@ export const responseHeaders = {
     description: 'There where the answer is that of an earlier request.',
     schema: { type: 'string', const: 'true' },
   },
+  'Dropped-Headers': {
+    description: 'There where header fields of an email were left out, because its message has its own: `Message-ID, Date`.',
+    schema: text,
+  },
   'WWW-Authenticate': { description: '`Bearer`.', schema: text },
 } satisfies Record<string, JsonSchema>
 

@@ -124,6 +124,7 @@ function responses(declared: Operation, context: OperationContext): JsonSchema {
 const headersOf = (declared: Operation): HeaderName[] => [
   ...(needsKey(declared) ? rateLimitHeaders : []),
   ...(takesIdempotencyKey(declared) ? (['Idempotency-Replayed'] as const) : []),
+  ...(declared.idempotency === 'own' ? (['Dropped-Headers'] as const) : []),
 ]
 
 /** A response that is one of two. */

@@ -20,6 +20,19 @@ const forbidden = new Set([
 ])
 const forbiddenPrefix = /^(?:content-|arc-|resent-)/
 
+/** What a client writes for a whole message that it has built itself. */
+const ofOwnMessage = /^(?:message-id|date|mime-version|content-[a-z-]{1,60})$/i
+
+/**
+ * Header fields without those of a message that the caller's client has built: the message that is sent is another one, with its own.
+ * `dropped` names those that are left out, as they were written.
+ */
+export function withoutOwnMessageFields(headers: Record<string, string>): { kept: Record<string, string>; dropped: string[] } {
+  const dropped = Object.keys(headers).filter((name) => ofOwnMessage.test(name))
+  if (dropped.length === 0) return { kept: headers, dropped }
+  return { kept: Object.fromEntries(Object.entries(headers).filter(([name]) => !ofOwnMessage.test(name))), dropped }
+}
+
 /**
  * Why this text cannot be used in a header: it has something that some program takes for a line break, or is not valid Unicode (a lone
  * surrogate). Null if it can.

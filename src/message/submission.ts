@@ -31,5 +31,7 @@ export interface Submission {
   /** Complete: Date, Message-ID, no Bcc, CRLF line ends, no bare CR or LF. */
   content: Content
   options: SendOptions
+  /** Header fields that the caller gave and that were left out: `withoutOwnMessageFields`. None where it is missing. */
+  droppedHeaders?: readonly string[]
   idempotency: Idempotency | null
 }

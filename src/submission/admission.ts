@@ -24,6 +24,8 @@ export interface Accepted {
   replayed: boolean
   status: 'queued' | 'scheduled' | 'suppressed'
   recipients: AcceptedRecipient[]
+  /** Header fields that were left out, if any. */
+  droppedHeaders?: readonly string[]
 }
 
 interface AcceptedRecipient {
@@ -100,11 +102,12 @@ function recordAdmitted(message: MessageRow, recipient: NewRecipient): Statement
 }
 
 /** The answer to the submitter. */
-export const acceptedOf = ({ message }: Admission, recipients: AdmittedRecipient[]): Accepted => ({
+export const acceptedOf = ({ submission, message }: Admission, recipients: AdmittedRecipient[]): Accepted => ({
   messageId: message.id,
   messageIdHeader: message.message_id_header,
   createdAt: message.created_at,
   replayed: false,
   status: recipients.find(({ state }) => state !== 'suppressed')?.state ?? 'suppressed',
   recipients: recipients.map(({ id, forward_path: address, type, state }) => ({ id, address, type, state })),
+  ...(submission.droppedHeaders ? { droppedHeaders: submission.droppedHeaders } : {}),
 })

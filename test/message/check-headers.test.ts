@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
-import { checkHeaders, headerTextFault } from '../../src/message/check-headers.ts'
+import { describe, expect, it, test } from 'vitest'
+import { checkHeaders, headerTextFault, withoutOwnMessageFields } from '../../src/message/check-headers.ts'
 
 describe('checkHeaders', () => {
   it('takes what callers may set', () => {
@@ -45,5 +45,13 @@ describe('checkHeaders', () => {
     expect(checkHeaders({ 'X-A': `${'x'.repeat(496)} ${'x'.repeat(501)}`, References: '<a@b.example>'.repeat(76) })).toEqual([])
     expect(checkHeaders({ 'X-A': '1', 'x-a': '2' })).toHaveLength(1)
     expect(checkHeaders(Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`X-${i}`, 'x'])))).toHaveLength(1)
+  })
+})
+
+test('the fields of a message that the client has built are left out, and no others', () => {
+  const kept = { 'X-Date': '1', Content: '2', Subject: '3', 'Content-\r\nBcc': '4', References: '5' }
+  expect(withoutOwnMessageFields({ 'MESSAGE-ID': 'a', ...kept, date: 'b', 'Content-ID': 'c', 'Mime-Version': 'd' })).toEqual({
+    kept,
+    dropped: ['MESSAGE-ID', 'date', 'Content-ID', 'Mime-Version'],
   })
 })

@@ -98,6 +98,70 @@ test.each(doors)('%s: an answer has our id, the request and the limits in its he
   expect(Number(headers.get('ratelimit-remaining'))).toBeLessThan(100_000)
 })
 
+/** What a client that builds whole messages, such as nodemailer, gives along. */
+const ofClientsMessage = {
+  'message-id': '<1@client.example>',
+  Date: 'Mon, 1 Jan 2024 00:00:00 +0000',
+  'MIME-Version': '1.0',
+  'Content-Type': 'text/plain',
+  'content-transfer-encoding': '7bit',
+  'X-Kept': 'yes',
+}
+const ownApi: Door = {
+  path: '/api/emails',
+  headers: sendGrid.headers,
+  body: JSON.stringify({ from: 'app@sender.example', to: 'ann@example.com', subject: 'Hello', text: 'Hello' }),
+  refusal: {},
+}
+const withMembers = ({ body }: Door, members: object): string => JSON.stringify({ ...JSON.parse(body), ...members })
+const named = Object.entries(ofClientsMessage).map(([Name, Value]) => ({ Name, Value }))
+
+test.each<[name: string, door: Door, body: string]>([
+  ['SendGrid', sendGrid, withMembers(sendGrid, { headers: ofClientsMessage })],
+  ['Postmark', postmark, withMembers(postmark, { Headers: named })],
+  ['Mailgun', mailgun, `${mailgun.body}&${new URLSearchParams(named.map(({ Name, Value }) => [`h:${Name}`, Value]))}`],
+  ['Postal', postal, withMembers(postal, { headers: ofClientsMessage })],
+  ['our own', ownApi, withMembers(ownApi, { headers: ofClientsMessage })],
+])('%s: the fields of a message that the client has built give way to those of ours, and the answer names them', async (_, door, body) => {
+  const answer = await ask(door, { body })
+  expect([answer.status, answer.text]).toEqual([door === sendGrid ? 202 : 200, expect.not.stringContaining('error')])
+  expect(answer.headers.get('dropped-headers')).toBe('message-id, Date, MIME-Version, Content-Type, content-transfer-encoding')
+  const id = answer.headers.get('x-message-id') ?? answer.body.id
+  const source = await fetch(`${relay.baseUrl}/api/emails/${id}/source`, { headers: { authorization: `Bearer ${relay.token}` } })
+  const text = await source.text()
+  expect(text).toMatch(/^X-Kept: yes\r$/m)
+  expect(text.match(/^message-id:/gim)).toHaveLength(1)
+  expect(text.match(/^(?:date|mime-version):/gim)).toHaveLength(2)
+  expect(text).not.toMatch(/client\.example|2024/)
+})
+
+test('who wants to notice has such fields refused', async () => {
+  const { status, headers, body } = await ask(ownApi, {
+    path: '/api/emails?strict=true',
+    body: withMembers(ownApi, { headers: ofClientsMessage }),
+  })
+  expect([status, headers.get('dropped-headers')]).toEqual([422, null])
+  expect(body.message).toContain('The header message-id cannot be set here.')
+})
+
+test.each<[name: string, door: Door, body: string]>([
+  ['SendGrid', sendGrid, withMembers(sendGrid, { headers: { Sender: 'app@sender.example' } })],
+  ['Postmark', postmark, withMembers(postmark, { Headers: [{ Name: 'Sender', Value: 'app@sender.example' }] })],
+  ['Mailgun', mailgun, `${mailgun.body}&h:Sender=app@sender.example`],
+  ['Postal', postal, withMembers(postal, { headers: { Sender: 'app@sender.example' } })],
+])('%s: a Sender that is the author is left out', async (_, door, body) => {
+  expect((await ask(door, { body })).status).toBe(door === sendGrid ? 202 : 200)
+})
+
+test('a batch of Postmark names them too', async () => {
+  const one = { ...JSON.parse(postmark.body), Headers: [{ Name: 'Date', Value: 'x' }] }
+  const { headers, body } = await ask(postmark, {
+    path: '/compat/postmark/email/batch',
+    body: JSON.stringify([JSON.parse(postmark.body), one]),
+  })
+  expect([headers.get('dropped-headers'), body.length]).toEqual(['Date', 2])
+})
+
 describe('refusals are in the form of the service:', () => {
   const json = (door: Door): boolean => door !== mailgun
   test.each<

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { SternaError } from '../../errors.ts'
+import { withoutOwnMessageFields } from '../../message/check-headers.ts'
 import type { Idempotency, Submission, Submitter } from '../../message/submission.ts'
 import { bodyLimit, parseJson } from '../json-body.ts'
 import { mistypedMembers } from '../mistyped.ts'
@@ -13,7 +14,7 @@ import { withTemplate, type TemplateSource } from './email-template.ts'
 export interface EmailRequest {
   submitter: Submitter
   source: 'api' | 'compat'
-  /** Whether unknown fields are refused. */
+  /** Whether unknown fields are refused, and header fields that would be left out. */
   isStrict: boolean
   idempotencyKey: string | null
 }
@@ -75,7 +76,12 @@ async function submissionOf(
 ): Promise<Submission> {
   const { submitter, source, isStrict } = request
   const given = validate(isStrict ? strictEmailSchema : emailSchema, email, mistypedMembers(emailSchema, email))
-  return submissionFor(await withTemplate(given, submitter.accountId, context), { submitter, source, idempotency }, context)
+  const complete = await withTemplate(given, submitter.accountId, context)
+  const by = { submitter, source, idempotency }
+  if (isStrict || !complete.headers) return submissionFor(complete, by, context)
+  const { kept, dropped } = withoutOwnMessageFields(complete.headers)
+  const submission = await submissionFor({ ...complete, headers: kept }, by, context)
+  return dropped.length === 0 ? submission : { ...submission, droppedHeaders: dropped }
 }
 
 const valueOf = (source: EmailSource): unknown => (Buffer.isBuffer(source) ? parseJson(source) : source)

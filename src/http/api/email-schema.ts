@@ -139,7 +139,12 @@ const shape = {
   subject: line(longestSubject).optional().describe('Required unless the template has one.'),
   html: bodyText.nullish(),
   text: bodyText.nullish(),
-  headers: atMost(50, z.record(z.string(), z.string().max(998))).nullish(),
+  headers: atMost(50, z.record(z.string(), z.string().max(998)))
+    .nullish()
+    .describe(
+      'Header fields of your own. Message-ID, Date, MIME-Version and Content-… are left out, because the message has its own: ' +
+        '`Dropped-Headers` of the answer names them. With `strict` they are refused.',
+    ),
   attachments: atMost(100, z.array(attachment)).nullish(),
   tags: tags.nullish(),
   metadata: atMost(

@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import { SternaError, type ErrorCode } from '../../errors.ts'
 import type { Submitter } from '../../message/submission.ts'
+import type { AcceptedBatch } from '../../submission/accept-batch.ts'
+import type { Accepted } from '../../submission/admission.ts'
 import type { ApiContext } from '../api-state.ts'
 import type { BodyRoom } from '../body-room.ts'
+import { tellDropped } from '../dropped-headers.ts'
 import { idempotencyKeyOf, markReplayed } from '../idempotency-key.ts'
 import { bodyLimit, jsonBytes } from '../json-body.ts'
 import { operation, type Operation } from '../operation.ts'
@@ -105,9 +108,10 @@ async function withBody<T>(ctx: ApiContext, room: BodyRoom, use: (body: Buffer) 
   }
 }
 
-/** Tells where it was accepted earlier, by the same `Idempotency-Key`. */
-export function marked<T extends { replayed: boolean }>(ctx: ApiContext, accepted: T): T {
+/** Tells where it was accepted earlier, by the same `Idempotency-Key`, and which header fields were left out. */
+export function marked<T extends Accepted | AcceptedBatch>(ctx: ApiContext, accepted: T): T {
   markReplayed(ctx, accepted)
+  tellDropped(ctx, 'emails' in accepted ? accepted.emails : [accepted])
   return accepted
 }
 

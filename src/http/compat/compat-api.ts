@@ -6,6 +6,7 @@ import { submitterOf } from '../api/email-sending-operations.ts'
 import type { SendServices } from '../api/send-emails.ts'
 import type { BodyRoom } from '../body-room.ts'
 import { idempotencyKeyOf } from '../idempotency-key.ts'
+import { tellDropped } from '../dropped-headers.ts'
 import { bodyLimit, jsonBytes, jsonText, parseJsonText } from '../json-body.ts'
 import type { JsonSchema } from '../openapi-schema.ts'
 
@@ -129,10 +130,15 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 
 /**
  * Tells the ids of the emails: the first in `X-Message-Id`, where there are several all of them in `X-Message-Ids`; and
- * whether they were accepted earlier, by the same `Idempotency-Key`.
+ * whether they were accepted earlier, by the same `Idempotency-Key`; and which of their header fields were left out.
  */
-export function tellIds(ctx: ApiContext, emails: Pick<Accepted, 'messageId'>[], { replayed }: { replayed: boolean }): void {
+export function tellIds(
+  ctx: ApiContext,
+  emails: Pick<Accepted, 'messageId' | 'droppedHeaders'>[],
+  { replayed }: { replayed: boolean },
+): void {
   if (replayed) ctx.set('Idempotency-Replayed', 'true')
+  tellDropped(ctx, emails)
   const ids = emails.map(({ messageId }) => messageId)
   if (ids[0] !== undefined) ctx.set('X-Message-Id', ids[0])
   if (ids.length > 1) ctx.set('X-Message-Ids', ids.join(', '))

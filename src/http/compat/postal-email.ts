@@ -2,7 +2,16 @@ import { z } from 'zod'
 import { labelTag } from '../../message/send-limits.ts'
 import { refusal, validate } from '../validate.ts'
 import { harmless, isNothing, listOf, recordOf } from './compat-schema.ts'
-import { faultAt, mailboxList, renamed, type CompatFault, type NativeEmail, type NativeMailbox, type Renames } from './native-email.ts'
+import {
+  faultAt,
+  mailboxList,
+  renamed,
+  withoutOwnSender,
+  type CompatFault,
+  type NativeEmail,
+  type NativeMailbox,
+  type Renames,
+} from './native-email.ts'
 
 const addressText = z.string().max(1000)
 /** Postal takes an array; a single address means the same. */
@@ -46,7 +55,7 @@ export function fromPostal(body: unknown): NativeEmail {
   const replyTo = given.reply_to ? mailboxList(given.reply_to, 'reply_to', faults) : []
   const headers = headersOf(given, from[0], faults)
   if (faults.length > 0) throw refusal(faults)
-  return {
+  return withoutOwnSender({
     from: from[0],
     to,
     ...(cc.length > 0 ? { cc } : {}),
@@ -58,7 +67,7 @@ export function fromPostal(body: unknown): NativeEmail {
     ...(Object.keys(headers).length > 0 ? { headers } : {}),
     ...(given.tag ? { tags: [labelTag(given.tag)] } : {}),
     ...(given.attachments ? { attachments: given.attachments.map(attachmentOf) } : {}),
-  }
+  })
 }
 
 function headersOf({ headers, sender }: PostalMessage, from: NativeMailbox | undefined, faults: CompatFault[]): Record<string, string> {

@@ -2,7 +2,16 @@ import { z } from 'zod'
 import { labelTag } from '../../message/send-limits.ts'
 import { refusal, validate } from '../validate.ts'
 import { harmless, isNothing, listOf, recordOf } from './compat-schema.ts'
-import { faultAt, mailboxList, renamed, type CompatFault, type NativeAttachment, type NativeEmail, type Renames } from './native-email.ts'
+import {
+  faultAt,
+  mailboxList,
+  renamed,
+  withoutOwnSender,
+  type CompatFault,
+  type NativeAttachment,
+  type NativeEmail,
+  type Renames,
+} from './native-email.ts'
 
 const attachment = z.strictObject({
   Name: z.string(),
@@ -90,7 +99,7 @@ function commonFields(given: Common): NativeEmail {
   if (!given.To && !given.Cc && !given.Bcc) faults.push(faultAt('To', 'missing', 'The `To` field names nobody.'))
   const headers = headersOf(given.Headers ?? [], faults)
   if (faults.length > 0) throw refusal(faults)
-  return {
+  return withoutOwnSender({
     from: from[0],
     to,
     ...(cc ? { cc } : {}),
@@ -101,11 +110,8 @@ function commonFields(given: Common): NativeEmail {
     ...(given.Metadata ? { metadata: given.Metadata } : {}),
     ...(given.Attachments ? { attachments: given.Attachments.map(attachmentOf) } : {}),
     ...trackingOf(given),
-  }
+  })
 }
-
-/** What clients that build a whole message send of it. It has its own here, as at Postmark, where only X-PM-KeepID keeps a Message-ID. */
-const ofTheClientsMessage = /^(?:mime-version|content-type|content-transfer-encoding|x-pm-keepid)$/i
 
 function headersOf(given: { Name: string; Value: string }[], faults: CompatFault[]): Record<string, string> | undefined {
   const seen = new Set<string>()
@@ -114,8 +120,13 @@ function headersOf(given: { Name: string; Value: string }[], faults: CompatFault
       faults.push(faultAt(`Headers.${place}.Name`, 'invalid_value', `The header \`${name}\` is given twice.`))
     seen.add(name.toLowerCase())
   }
-  const keepsId = given.some(({ Name, Value }) => /^x-pm-keepid$/i.test(Name) && /^true$/i.test(Value.trim()))
-  const kept = given.filter(({ Name }) => !ofTheClientsMessage.test(Name) && (keepsId || !/^message-id$/i.test(Name)))
+  const isKeepsId = (name: string): boolean => /^x-pm-keepid$/i.test(name)
+  const keepsId = given.some(({ Name, Value }) => isKeepsId(Name) && /^true$/i.test(Value.trim()))
+  if (keepsId && seen.has('message-id')) {
+    const message = 'The `Message-ID` cannot be kept: every message gets one of this server. Leave out X-PM-KeepID.'
+    faults.push({ ...faultAt('Headers', 'unsupported_field', message), error: 'unsupported_field' })
+  }
+  const kept = given.filter(({ Name }) => !isKeepsId(Name))
   return kept.length === 0 ? undefined : Object.fromEntries(kept.map(({ Name, Value }) => [Name, Value]))
 }
 

@@ -7,6 +7,7 @@ import type { EmailRequest } from '../api/email-request.ts'
 import { sendBatch, sendEmail } from '../api/send-emails.ts'
 import { recordSchema } from '../openapi-schema.ts'
 import { problemOf } from '../problem.ts'
+import { tellDropped } from '../dropped-headers.ts'
 import { compatJson, tellIds, type CompatApi, type CompatServices, type CompatRoute } from './compat-api.ts'
 import type { NativeEmail, NativeMailbox } from './native-email.ts'
 import { postmarkBounceActions, type PostmarkBounceServices } from './postmark-bounces.ts'
@@ -84,21 +85,26 @@ async function sendMany(ctx: ApiContext, { translate, request }: Asked, services
     throw new SternaError('validation_error', `With an Idempotency-Key a batch has at most ${mostEmails} messages.`)
   }
   const answers: PostmarkAnswer[] = []
+  const sent: Accepted[] = []
   for (let start = 0; start < translated.length; start += mostEmails) {
     const turn = translated.slice(start, start + mostEmails)
-    const { replayed, some } = await sendSome(turn, request, services).catch((error: unknown) => refusedAfter(answers, turn, error))
+    const { replayed, some, accepted } = await sendSome(turn, request, services).catch((error: unknown) =>
+      refusedAfter(answers, turn, error),
+    )
     tellIds(ctx, [], { replayed })
     answers.push(...some)
+    sent.push(...accepted)
   }
+  tellDropped(ctx, sent)
   ctx.status = 200
   ctx.body = answers
 }
 
 /** What came before is sent, and must be told; the rest of the batch has the refusal for its answer. */
-function refusedAfter(sent: PostmarkAnswer[], refused: unknown[], error: unknown): { some: PostmarkAnswer[]; replayed: boolean } {
+function refusedAfter(sent: PostmarkAnswer[], refused: unknown[], error: unknown): Sent {
   const { status, name: code, message } = problemOf(error)
   if (sent.length === 0 || status === 500) throw error
-  return { some: refused.map(() => postmarkError({ code, message })), replayed: false }
+  return { some: refused.map(() => postmarkError({ code, message })), replayed: false, accepted: [] }
 }
 
 /** A bare array, or `{Messages: […]}`. */
@@ -119,13 +125,15 @@ function translatedOrRefused(message: unknown, translate: Translate): NativeEmai
   }
 }
 
-async function sendSome(
-  translated: (NativeEmail | SternaError)[],
-  request: EmailRequest,
-  services: CompatServices,
-): Promise<{ some: PostmarkAnswer[]; replayed: boolean }> {
+interface Sent {
+  some: PostmarkAnswer[]
+  replayed: boolean
+  accepted: Accepted[]
+}
+
+async function sendSome(translated: (NativeEmail | SternaError)[], request: EmailRequest, services: CompatServices): Promise<Sent> {
   const emails = translated.filter((one): one is NativeEmail => !(one instanceof SternaError))
-  if (emails.length === 0) return { some: translated.map((one) => postmarkError(one as SternaError)), replayed: false }
+  if (emails.length === 0) return { some: translated.map((one) => postmarkError(one as SternaError)), replayed: false, accepted: [] }
   const { emails: accepted, errors, replayed } = await sendBatch(emails, { ...request, mode: 'permissive' }, services)
   const refused = new Map(errors.map((error) => [error.index, error]))
   const taken = accepted.values()
@@ -135,7 +143,7 @@ async function sendSome(
   })
   const inOrder = answers.values()
   const some = translated.map((one) => (one instanceof SternaError ? postmarkError(one) : (inOrder.next().value as PostmarkAnswer)))
-  return { some, replayed }
+  return { some, replayed, accepted }
 }
 
 function answerFor({ to, cc, bcc }: NativeEmail, { messageId, createdAt, status, recipients }: Accepted): PostmarkAnswer {

@@ -1,4 +1,5 @@
 import sgMail from '@sendgrid/mail'
+import { createTransport, type Transport } from 'nodemailer'
 import { expect, test, vi } from 'vitest'
 import { picture, startClientRelay, trackedIn, type ClientRelay } from '../../support/client-relay.ts'
 
@@ -184,4 +185,45 @@ test('trackingSettings are done', async () => {
   expect(trackedIn(await relay.received('ann@inbox.example'))).toEqual({ opens: true, clicks: true })
   await clientOf(relay).send({ ...hello, to: 'bob@inbox.example', html, trackingSettings: { clickTracking: { enable: true } } })
   expect(trackedIn(await relay.received('bob@inbox.example'))).toEqual({ opens: false, clicks: true })
+})
+
+type Mailboxes = { name: string; address: string } | { name: string; address: string }[]
+interface Normalized {
+  from: Mailboxes
+  to: Mailboxes
+  subject: string
+  text: string
+  normalizedHeaders: Record<string, string>
+  messageId: string
+}
+
+/** What nodemailer-sendgrid 1.0.3 makes of an email: nodemailer's own Message-ID is among the header fields. */
+const nodemailerSendGrid = (client: typeof sgMail): Transport =>
+  ({
+    name: 'nodemailer-sendgrid',
+    version: '1.0.3',
+    send: (mail, callback) =>
+      mail.normalize((_, source) => {
+        const { from, to, subject, text, normalizedHeaders, messageId } = source as unknown as Normalized
+        const mailboxes = [from, to].map((given) => [given].flat().map(({ name, address }) => ({ name, email: address })))
+        const message = {
+          ...{ from: mailboxes[0]?.[0], to: mailboxes[1], subject, text },
+          headers: { ...normalizedHeaders, 'message-id': messageId },
+        }
+        client.send(message as never).then(([{ headers }]) => callback(null, headers as never), callback)
+      }),
+  }) as Transport
+
+test('nodemailer-sendgrid sends: the Message-ID that it gives along gives way to ours, and the answer names it', async () => {
+  const relay = await startClientRelay()
+  const transport = createTransport(nodemailerSendGrid(clientOf(relay)))
+  const headers = await transport.sendMail({
+    ...hello,
+    to: 'Ann <ann@inbox.example>',
+    html: undefined,
+    headers: { 'X-Campaign': 'spring' },
+  })
+  expect((headers as unknown as Record<string, string>)['dropped-headers']).toBe('message-id')
+  const mail = await relay.received('ann@inbox.example')
+  expect([mail.messageId, mail.headers.get('x-campaign')]).toEqual([expect.stringMatching(/@sender\.example>$/), 'spring'])
 })

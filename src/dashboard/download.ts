@@ -8,10 +8,14 @@ export function download(name: string, type: string, content: string | Blob): vo
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }
 
-/** CSV as spreadsheets read it (RFC 4180); a cell that a spreadsheet would take for a formula begins with an apostrophe. */
-export const csvOf = (rows: readonly (readonly string[])[]): string => rows.map((row) => `${row.map(cell).join(',')}\r\n`).join('')
+/** CSV (RFC 4180) for spreadsheets: a cell that one would take for a formula begins with an apostrophe. */
+export const csvOf = (rows: readonly (readonly string[])[]): string => exactCsvOf(rows.map((row) => row.map(withoutFormula)))
 
-function cell(value: string): string {
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+/** CSV to be read by programs: every text as it is. */
+export const exactCsvOf = (rows: readonly (readonly string[])[]): string => rows.map((row) => `${row.map(cell).join(',')}\r\n`).join('')
+
+const withoutFormula = (value: string): string => (/^[=+\-@\t\r]/.test(value) ? `'${value}` : value)
+
+function cell(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -6,7 +6,7 @@ import type { IdempotencyKeys } from '../submission/idempotency-keys.ts'
 import { requireLive, requirePermission, requireSandbox, type ApiContext, type ApiRouter } from './api-state.ts'
 import { smallBody, type BodyRoom } from './body-room.ts'
 import { changedFields } from './changed-fields.ts'
-import { csvText, type Table } from './csv.ts'
+import { csvText, guardOf, type Table } from './csv.ts'
 import { idempotencyOf, markReplayed } from './idempotency-key.ts'
 import { jsonBody, parseJson } from './json-body.ts'
 import type { LargeWorker } from './large-worker.ts'
@@ -182,7 +182,7 @@ async function answerTo(
   // A handler that answered in its own way returns nothing.
   if (result === undefined) return
   ctx.status = declared.answers[0].status
-  if (declared.csv && wantsCsv(ctx, query)) answerCsv(ctx, declared.csv(result as never))
+  if (declared.csv && wantsCsv(ctx, query)) answerCsv(ctx, declared.csv(result as never), query)
   else ctx.body = result
 }
 
@@ -206,11 +206,11 @@ async function carryOutOnce(
 const wantsCsv = (ctx: ApiContext, { format }: Record<string, unknown>): boolean =>
   format === null ? ctx.accepts(['application/json', 'text/csv']) === 'text/csv' : format === 'csv'
 
-function answerCsv(ctx: ApiContext, table: Table): void {
+function answerCsv(ctx: ApiContext, table: Table, query: Record<string, unknown>): void {
   ctx.attachment(`${table.name}.csv`)
   ctx.set('X-Content-Type-Options', 'nosniff')
   ctx.type = 'text/csv; charset=utf-8'
-  ctx.body = csvText(table)
+  ctx.body = csvText(table, guardOf(query))
 }
 
 /** Sending is recorded by the messages themselves. */

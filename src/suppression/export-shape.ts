@@ -8,6 +8,10 @@ export interface ExportShape {
   reason: readonly string[]
   /** When the service would write to the address again. */
   expiresAt?: readonly string[]
+  /** Whether the entry here expires then as well. */
+  keepsExpiry?: boolean
+  /** What an unsubscription is from, where the file says it. */
+  topic?: readonly string[]
   /** Why the address is on the list. */
   origin: readonly string[]
   /** More detail on the reason. `origins` may contain both values, separated by a space. */
@@ -23,6 +27,18 @@ export interface ExportShape {
 
 /** The formats of these services' exports and APIs. `docs/migrating.md` says how to get them. */
 export const exportShapes = {
+  // GET /api/suppressions.csv and GET /api/suppressions of a server like this one
+  sterna: {
+    address: ['email'],
+    createdAt: ['createdat'],
+    reason: ['reason'],
+    expiresAt: ['expiresat'],
+    keepsExpiry: true,
+    topic: ['topic'],
+    origin: ['origin'],
+    origins: { bounce: 'bounce', complaint: 'complaint', manual: 'manual', unsubscribe: 'unsubscribe' },
+    otherwise: 'manual',
+  },
   // GET /suppressions
   resend: {
     address: ['email', 'emailaddress'],

@@ -1,3 +1,4 @@
+import { topicFault } from '../message/send-limits.ts'
 import { parseAddress } from '../smtp/address.ts'
 import { parseExportTime } from './export-time.ts'
 import { plainName, type ExportShape } from './export-shape.ts'
@@ -32,7 +33,11 @@ export function exportedSuppression(
   if (found === undefined) return { refused: `"${value(shape.origin).slice(0, 100)}" is not a known reason for a suppression` }
   const createdAt = Math.min(parseExportTime(value(shape.createdAt)) ?? now, now)
   const reason = value(shape.reason).slice(0, longestReason) || null
-  return { entry: { address: parsed.address, origin: found, sourceId: null, reason, createdAt } }
+  const topic = value(shape.topic)
+  const fault = topic === '' ? null : topicFault(topic)
+  if (fault !== null) return { refused: fault }
+  const kept = shape.keepsExpiry ? expiresAt : null
+  return { entry: { address: parsed.address, origin: found, topic, sourceId: null, reason, createdAt, expiresAt: kept } }
 }
 
 const toldOrigin = (told: string, detail: string, { origins }: ExportShape): SuppressionOrigin | undefined =>

@@ -28,7 +28,7 @@ interface ImportRequest {
   shape: ExportShape
   /** Set if the user says what all entries are. */
   origin: SuppressionOrigin | null
-  /** The topic that these people unsubscribed from; '' for mail without a topic. */
+  /** The topic that these people unsubscribed from, where the file does not say it; '' for mail without a topic. */
   topic: string
 }
 
@@ -58,7 +58,7 @@ export async function importSuppressions(
   for await (const entry of readable(request, result)) {
     const meant = meaningOf(entry, request, clock.now())
     if ('refused' in meant) refuse(result, entry.line, meant.refused)
-    else batch.push({ ...meant.entry, topic: meant.entry.origin === 'unsubscribe' ? request.topic : '' })
+    else batch.push({ ...meant.entry, topic: meant.entry.origin === 'unsubscribe' ? meant.entry.topic || request.topic : '' })
     if (batch.length === entriesAtOnce) await write()
   }
   if (batch.length > 0) await write()

@@ -176,7 +176,7 @@ test.each([
   [`email\n${ann}\n`, ['--topic', 'two words'], 'A topic must be'],
   [`email\n${'x'.repeat(70_000)}\n`, [], 'rest of the file cannot be read'],
   [`[{"email":"${ann}"},`, [], 'rest of the file cannot be read'],
-  ['x', ['--from', 'mailchimp'], 'It must be one of: resend', 2],
+  ['x', ['--from', 'mailchimp'], 'It must be one of: sterna, resend', 2],
   ['x', ['--origin', 'whim'], 'It must be one of: bounce', 2],
 ])('%j with %j fails and says why', async (text, options, message, code = 1) => {
   const { importFile } = await start()

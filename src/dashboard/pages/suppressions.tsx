@@ -6,7 +6,7 @@ import { download } from '../download.ts'
 import { shortDate } from '../format.ts'
 import { Answer, Empty, NoMatch } from '../parts/answer.tsx'
 import { ActionButton } from '../parts/controls.tsx'
-import { Choice, Field } from '../parts/fields.tsx'
+import { Choice, Field, Switch } from '../parts/fields.tsx'
 import { FilterForm } from '../parts/form.tsx'
 import { Note, Page } from '../parts/page.tsx'
 import { Paging } from '../parts/paging.tsx'
@@ -54,9 +54,7 @@ export default function Suppressions({ query }: PageProps) {
             </>
           )}
         </Answer>
-        <footer>
-          <ActionButton small icon="dl" text={t.suppressions.export} run={() => save(asked)} />
-        </footer>
+        <Export asked={asked} />
       </section>
       {open === 'add' && <AddSuppressions onDone={page.reload} onClose={() => setOpen(null)} />}
       {open === 'import' && <ImportSuppressions onDone={page.reload} onClose={() => setOpen(null)} />}
@@ -78,8 +76,19 @@ const Changes = ({ onOpen }: { onOpen(dialog: 'add' | 'import'): void }) => (
 const NoSuppression = ({ isFiltered }: { isFiltered: boolean }) =>
   isFiltered ? <NoMatch text={t.suppressions.noMatch} filters={filters} /> : <Empty text={t.suppressions.none} />
 
-async function save(asked: URLSearchParams): Promise<void> {
-  const response = await callForResponse(`/api/suppressions.csv?${asked}`)
+function Export({ asked }: { asked: URLSearchParams }) {
+  const [guarded, setGuarded] = useState(false)
+  return (
+    <footer>
+      <ActionButton small icon="dl" text={t.suppressions.export} run={() => save(asked, guarded)} />
+      <Switch label={t.suppressions.forSpreadsheet} on={guarded} onChange={setGuarded} />
+      {guarded && <p class="muted">{t.suppressions.forSpreadsheetText}</p>}
+    </footer>
+  )
+}
+
+async function save(asked: URLSearchParams, guarded: boolean): Promise<void> {
+  const response = await callForResponse(`/api/suppressions.csv?${asked}${guarded ? '&spreadsheet=true' : ''}`)
   download('suppressions.csv', 'text/csv', await response.blob())
 }
 

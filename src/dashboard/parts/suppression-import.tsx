@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { addSuppressions, type Added, type GivenAddress } from '../add-suppressions.ts'
 import { ApiError } from '../api/client.ts'
-import { csvOf, download } from '../download.ts'
+import { download, exactCsvOf } from '../download.ts'
 import { number } from '../format.ts'
 import { addressesIn, readCsv } from '../read-csv.ts'
 import { t } from '../texts/texts.ts'
@@ -130,7 +130,7 @@ function Progress({ added: { done, refused }, of, state }: { added: Added; of: n
     download(
       'refused.csv',
       'text/csv',
-      csvOf([['line', 'email', 'why'], ...refused.map((row) => [String(row.line), row.address, row.why])]),
+      exactCsvOf([['line', 'email', 'why'], ...refused.map((row) => [String(row.line), row.address, row.why])]),
     )
   return (
     <>

@@ -921,6 +921,9 @@ export const de: Texts = {
     whyRefused: 'Warum',
     saveRefused: 'Abgelehnte Zeilen herunterladen',
     export: 'Als CSV exportieren',
+    forSpreadsheet: 'Für eine Tabellenkalkulation',
+    forSpreadsheetText:
+      'Text, der wie eine Formel aussieht, beginnt dann mit einem Apostroph. Importieren Sie eine solche Datei nicht wieder.',
     removed: (address: string) => `${address} bekommt wieder E-Mails.`,
     undo: 'Wieder sperren',
     undoUnsubscribe: 'Wieder gesperrt bekommt sie gar keine E-Mails mehr, gleich zu welchem Thema.',

@@ -922,6 +922,8 @@ export const en = {
     whyRefused: 'Why',
     saveRefused: 'Download the refused rows',
     export: 'Export as CSV',
+    forSpreadsheet: 'For a spreadsheet',
+    forSpreadsheetText: 'Text that looks like a formula then begins with an apostrophe. Do not import such a file again.',
     removed: (address: string) => `${address} gets mail again.`,
     undo: 'Suppress it again',
     undoUnsubscribe: 'If it is suppressed again, it gets no mail at all, whatever the topic.',

@@ -7,7 +7,7 @@ import { SternaError } from '../../errors.ts'
 import type { LogReader } from '../../event/log-reader.ts'
 import { isoTime, parseIsoTime } from '../../iso-time.ts'
 import type { Database } from '../../store/database.ts'
-import { formatParameter } from '../csv.ts'
+import { formatParameter, spreadsheetParameter } from '../csv.ts'
 import { choiceParameter, listParameter, textParameter } from '../query.ts'
 
 export interface AnalyticsServices {
@@ -54,6 +54,7 @@ export const timeQuery = {
   end_date: dayOrTime.meta({ description: 'A time, or a date that is included; default: now.' }),
   timezone: timeZone,
   format: formatParameter,
+  spreadsheet: spreadsheetParameter,
 }
 
 /** The parameters of queries that can be grouped. */

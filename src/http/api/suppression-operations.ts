@@ -5,7 +5,7 @@ import { isId } from '../../id.ts'
 import type { SuppressionFilter, SuppressionRow, SuppressionEntries } from '../../suppression/suppression-entries.ts'
 import { suppressionOrigins, type SuppressionOrigin } from '../../suppression/suppression-origin.ts'
 import { addressField } from '../address-field.ts'
-import { csvLine, csvText } from '../csv.ts'
+import { csvLine, csvText, guardOf, spreadsheetParameter } from '../csv.ts'
 import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { choiceParameter, textParameter } from '../query.ts'
@@ -132,15 +132,15 @@ const readingOperations = (services: SuppressionServices): Operation[] => [
     tag: 'Suppressions',
     summary: 'Download all suppressions as CSV',
     description:
-      'However many there are, newest first; the columns are the fields of a suppression. A text that a spreadsheet would take for a ' +
-      'formula starts with an apostrophe.',
+      'However many there are, newest first; the columns are the fields of a suppression. `sterna import suppressions --from sterna` reads ' +
+      'what this writes.',
     permission: 'read_access',
-    query: filters,
+    query: { ...filters, spreadsheet: spreadsheetParameter },
     answers: [{ status: 200, description: 'The entries, as a download.', schema: null, mediaType: 'text/csv' }],
     handle: (ctx, { query }) => {
       ctx.attachment('suppressions.csv')
       ctx.type = 'text/csv; charset=utf-8'
-      return Readable.from(csvOf(services.suppressions.all(ctx.state.submitter, filterOf(query))), { objectMode: false })
+      return Readable.from(csvOf(services.suppressions.all(ctx.state.submitter, filterOf(query)), query), { objectMode: false })
     },
   }),
   operation({
@@ -209,9 +209,9 @@ const filterOf = ({ origin, email }: AskedFilter): SuppressionFilter => ({
 const columns = ['email', 'origin', 'topic', 'reason', 'source_id', 'created_at', 'expires_at'] as const
 
 /** Written as it is read. */
-async function* csvOf(rows: AsyncIterable<SuppressionRow>): AsyncGenerator<string> {
+async function* csvOf(rows: AsyncIterable<SuppressionRow>, query: { spreadsheet?: unknown }): AsyncGenerator<string> {
   yield csvText({ name: '', columns, rows: [] })
-  for await (const row of rows) yield csvLine(columns, suppression.answer(row))
+  for await (const row of rows) yield csvLine(columns, suppression.answer(row), guardOf(query))
 }
 
 const notListed = (): SternaError => new SternaError('not_found', 'There is no suppression with this id or address.')

@@ -1,8 +1,13 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { suppressionOperations } from '../../../src/http/api/suppression-operations.ts'
+import { exportShapes } from '../../../src/suppression/export-shape.ts'
+import { importSuppressions } from '../../../src/suppression/import-suppressions.ts'
 import { insertSuppression } from '../../../src/suppression/insert-suppression.ts'
 import { SuppressionEntries } from '../../../src/suppression/suppression-entries.ts'
 import { startApiServer } from '../../support/api-server.ts'
+import { testDirectory } from '../../support/temporary-directory.ts'
 
 async function startApi() {
   const api = await startApiServer((services) => suppressionOperations({ suppressions: new SuppressionEntries(services) }))
@@ -130,5 +135,32 @@ test('addresses are found by their beginning, and all are downloaded as CSV', as
   expect(all).toHaveLength(1 + 1105 + 1)
   expect(all[0]).toBe('email,origin,topic,reason,source_id,created_at,expires_at')
   const found = await download('?email=ann@')
-  expect(found).toEqual([all[0], `ann@example.com,manual,,"'=1+1, asked",,2026-11-21T06:00:00.000Z,`, ''])
+  expect(found).toEqual([all[0], `ann@example.com,manual,,"=1+1, asked",,2026-11-21T06:00:00.000Z,`, ''])
+  expect((await download('?email=ann@&spreadsheet=true'))[1]).toBe(`ann@example.com,manual,,"'=1+1, asked",,2026-11-21T06:00:00.000Z,`)
+})
+
+test('what is exported is imported again byte for byte, whatever an address begins with', async () => {
+  const { call, db, scope, url, token, accounts, clock, erasedAddress } = await startApi()
+  const emails = ['=1+1@example.com', '+ann@example.com', '-bob@example.com', "'cyd@example.com", "'=dan@example.com", 'eve@example.com']
+  expect((await call('POST', '', { emails, reason: '=HYPERLINK(1), \'so\' "it" is' })).status).toBe(201)
+  const at = { sourceId: null, reason: null, createdAt: 1_700_000_000_123 }
+  await db.write([
+    insertSuppression(scope, { ...at, address: '-x@example.com', origin: 'unsubscribe', topic: 'news' }),
+    insertSuppression(scope, { ...at, address: '+y@example.com', origin: 'bounce', expiresAt: 4_000_000_000_000 }),
+  ])
+  const download = async (key: string): Promise<string> =>
+    (await fetch(`${url}/api/suppressions.csv`, { headers: { authorization: `Bearer ${key}` } })).text()
+  const exported = await download(await token())
+  for (const email of emails) expect(exported).toMatch(email.startsWith("'") ? `\n"${email}",manual` : `\n${email},manual`)
+  const file = join(testDirectory(), 'export')
+  writeFileSync(file, exported)
+  const otherKey = await token({ account: 'other' })
+  const other = { accountId: accounts.getAccount('other').id, sandbox: false }
+  const result = await importSuppressions(
+    { db, clock, erasedAddress },
+    { scope: other, file, shape: exportShapes.sterna, origin: null, topic: '' },
+  )
+  expect(result).toMatchObject({ imported: 8, refused: 0 })
+  const sorted = (text: string): string[] => text.split('\r\n').toSorted()
+  expect(sorted(await download(otherKey))).toEqual(sorted(exported))
 })

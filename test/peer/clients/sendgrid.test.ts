@@ -207,7 +207,10 @@ const nodemailerSendGrid = (client: typeof sgMail): Transport =>
         const { from, to, subject, text, normalizedHeaders, messageId } = source as unknown as Normalized
         const mailboxes = [from, to].map((given) => [given].flat().map(({ name, address }) => ({ name, email: address })))
         const message = {
-          ...{ from: mailboxes[0]?.[0], to: mailboxes[1], subject, text },
+          from: mailboxes[0]?.[0],
+          to: mailboxes[1],
+          subject,
+          text,
           headers: { ...normalizedHeaders, 'message-id': messageId },
         }
         client.send(message as never).then(([{ headers }]) => callback(null, headers as never), callback)

@@ -1,3 +1,4 @@
+import type { DmarcSummary } from './api/types.ts'
 import type { Said, SaidTexts } from './texts/said.ts'
 import { language, t } from './texts/texts.ts'
 
@@ -16,6 +17,13 @@ export function inWords(about: keyof SaidTexts, { code, parameters, what, advice
   const filled = (text: string): string => text.replace(/\{(\w+)\}/g, (whole, name: string) => shown(parameters[name] ?? whole))
   return { what: filled(said.what), advice: said.advice === undefined ? null : filled(said.advice) }
 }
+
+/** The sentences of an advice on DMARC. */
+export const reasonsOf = ({ reasons, reason_codes: codes }: DmarcSummary['advice']): string[] =>
+  reasons.map((what, i) => {
+    const said = codes[i]
+    return said ? inWords('dmarc', { ...said, what, advice: null }).what : what
+  })
 
 /** A number or a time as the language in use writes it; anything else as it is. */
 function shown(value: string | number): string {

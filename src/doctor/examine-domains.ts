@@ -1,8 +1,10 @@
 import type { Resolver } from '../resolver.ts'
-import { allowsAll, checkRecords, tagsOf, type Finding as RecordFinding } from '../sending-domain/check-records.ts'
+import { allowsHost, checkRecords, isSpf, type Finding as RecordFinding } from '../sending-domain/check-records.ts'
+import type { DmarcFault, DmarcRecord } from '../sending-domain/dmarc-record.ts'
 import { type Domain, requiredKindsOf } from '../sending-domain/domain.ts'
 import type { DnsRecord } from '../sending-domain/domain-records.ts'
-import { organizationalDomain } from '../sending-domain/sending-domain-name.ts'
+import { findDmarc } from '../sending-domain/find-dmarc.ts'
+import { tagsOf, withoutZoneFileMarks } from '../sending-domain/record-text.ts'
 import { examineReportAddresses } from './examine-report-addresses.ts'
 import { type Finding, sayOf } from './finding.ts'
 
@@ -32,21 +34,9 @@ export async function examineDomains(domains: ExaminedDomain[], resolver: Resolv
 }
 
 async function examineDomain({ domain, records }: ExaminedDomain, resolver: Resolver): Promise<Finding[]> {
-  const [found, dmarc] = await Promise.all([checkRecords(records, resolver), dmarcOf(domain.name, resolver)])
-  const [record, another] = dmarc?.policies ?? []
-  const reportsTo = dmarc && record !== undefined && another === undefined ? await examineReportAddresses(dmarc.at, record, resolver) : []
-  return [judgeRecords(domain, records, found), judgeDmarc(domain, dmarc?.policies ?? null), ...reportsTo]
-}
-
-/** The DMARC records that receivers find (RFC 7489 6.6.3), and where; null if the DNS gave no answer. */
-async function dmarcOf(name: string, resolver: Resolver): Promise<{ at: string; policies: string[] } | null> {
-  for (const at of new Set([name, organizationalDomain(name)])) {
-    const { status, records } = await resolver.txt(`_dmarc.${at}`)
-    if (status === 'servfail') return null
-    const policies = records.filter((text) => tagsOf(text).get('v') === 'DMARC1')
-    if (policies.length > 0) return { at, policies }
-  }
-  return { at: name, policies: [] }
+  const [found, dmarc] = await Promise.all([checkRecords(records, resolver), findDmarc(domain.name, resolver)])
+  const reportsTo = dmarc && !('fault' in dmarc.reading) ? await examineReportAddresses(dmarc.at, dmarc.reading.text, resolver) : []
+  return [judgeRecords(domain, records, found), judgeDmarc(domain, dmarc?.reading ?? null), ...reportsTo]
 }
 
 function judgeRecords(sendingDomain: Domain, records: DnsRecord[], found: RecordFinding[]): Finding {
@@ -56,25 +46,37 @@ function judgeRecords(sendingDomain: Domain, records: DnsRecord[], found: Record
   if (required.some(({ isPresent }) => isPresent === null)) {
     return say.skipped('domain_unknown', { domain })
   }
-  const missing = required.filter(({ isPresent }) => !isPresent).flatMap(({ kind }) => records.find((record) => record.kind === kind) ?? [])
+  const missing = required.filter(({ isPresent }) => !isPresent)
   if (missing.length > 0) {
-    const words = missing.map(({ type, name }) => `${type} ${name}`).join(', ')
-    return say[status === 'verified' ? 'failed' : 'warning']('domain_records_missing', { domain, records: words })
+    // What is there and spoils the rest comes first: the wanted record beside it would not help.
+    const reason = (['quoted', 'several'] as const).find((each) => missing.some((finding) => finding.reason === each))
+    const told = missing.filter((finding) => reason === undefined || finding.reason === reason)
+    const words = told.flatMap(({ kind }) => records.filter((record) => record.kind === kind)).map(({ type, name }) => `${type} ${name}`)
+    const said = { domain, records: words.join(', ') }
+    return say[status === 'verified' ? 'failed' : 'warning'](`domain_records_${reason ?? 'missing'}`, said)
   }
   return status === 'verified' ? say.ok('domain_fine', { domain }) : say.warning('domain_not_verified', { domain })
 }
 
-export function judgeDmarc({ name: domain, subdomains }: Pick<Domain, 'name' | 'subdomains'>, policies: string[] | null): Finding {
+/** @param reading what receivers find; null if the DNS gave no answer */
+export function judgeDmarc(
+  { name: domain, subdomains }: Pick<Domain, 'name' | 'subdomains'>,
+  reading: DmarcRecord | DmarcFault | null,
+): Finding {
   const say = sayOf('domain')
-  const [policy, another] = policies ?? []
-  if (policies === null) return say.skipped('dmarc_unknown', { domain })
-  if (policy === undefined) return say.warning('dmarc_none', { domain })
-  if (another !== undefined) return say.warning('dmarc_several', { domain })
-  const tags = tagsOf(policy)
+  if (reading === null) return say.skipped('dmarc_unknown', { domain })
+  if ('fault' in reading) {
+    if (!('text' in reading)) return say.warning(reading.fault === 'missing' ? 'dmarc_none' : 'dmarc_several', { domain })
+    return say.warning(`dmarc_${reading.fault}`, { domain, value: printed(reading.text) })
+  }
+  const tags = tagsOf(reading.text)
   if (tags.get('aspf')?.toLowerCase() === 's') return say.warning('dmarc_strict_spf', { domain })
   if (tags.get('adkim')?.toLowerCase() === 's' && subdomains) return say.warning('dmarc_strict_dkim', { domain })
-  return say.ok('dmarc_fine', { domain, policy: tags.get('p') ?? 'none' })
+  return say.ok('dmarc_fine', { domain, policy: reading.policy })
 }
+
+/** A text from the DNS, for terminals. */
+const printed = (text: string): string => text.slice(0, 500).replace(/\p{C}/gu, '\ufffd')
 
 /** Used by domains without a return path of their own, and by notices. */
 export function judgeReturnPath(
@@ -84,6 +86,8 @@ export function judgeReturnPath(
   const say = sayOf('return_path')
   if (texts === null) return say.skipped('return_path_spf_unknown', { domain })
   if (!domain.includes('.')) return say.skipped('return_path_unnamed')
-  const isNamed = allowsAll(texts, [`a:${host}`]) || (host === domain && allowsAll(texts, ['a']))
-  return isNamed ? say.ok('return_path_spf_fine', { domain, host }) : say.warning('return_path_spf_missing', { domain, host })
+  if (allowsHost(texts, domain, host)) return say.ok('return_path_spf_fine', { domain, host })
+  if (texts.filter(isSpf).length > 1) return say.warning('return_path_spf_several', { domain, host })
+  if (allowsHost(texts.map(withoutZoneFileMarks), domain, host)) return say.warning('return_path_spf_quoted', { domain })
+  return say.warning('return_path_spf_missing', { domain, host })
 }

@@ -1,5 +1,6 @@
 import type { Resolver } from '../resolver.ts'
-import { tagsOf } from '../sending-domain/check-records.ts'
+import { isDmarcText } from '../sending-domain/dmarc-record.ts'
+import { tagsOf } from '../sending-domain/record-text.ts'
 import { organizationalDomain } from '../sending-domain/sending-domain-name.ts'
 import { type Finding, sayOf } from './finding.ts'
 
@@ -20,7 +21,7 @@ export async function examineReportAddresses(at: string, record: string, resolve
 async function examineConsent(at: string, domain: string, resolver: Pick<Resolver, 'txt'>): Promise<Finding[]> {
   const name = `${at}._report._dmarc.${domain}`
   const { status, records } = await resolver.txt(name)
-  if (status === 'servfail' || records.some((text) => tagsOf(text).get('v') === 'DMARC1')) return []
+  if (status === 'servfail' || records.some(isDmarcText)) return []
   return [
     sayOf('domain').warning('dmarc_reports_refused', {
       domain: at,

@@ -1,5 +1,6 @@
 import type { DnsResolver } from '../dns/dns-resolver.ts'
 import type { DnsAnswer, MxRecord } from '../resolver.ts'
+import { pointsTo } from '../sending-domain/check-records.ts'
 import { isFullName } from '../smtp/domain-name.ts'
 import { addressesOf } from './examine-host-name.ts'
 import { shown, type Greet, type Greeting } from './examine-port-25.ts'
@@ -40,7 +41,7 @@ export function judgeWayBack(
   if (status === 'servfail') return say.skipped('return_path_mx_unknown', { domain })
   const names = records.map(({ exchange }) => exchange.toLowerCase())
   // Without an MX, the name itself is its mail server (RFC 5321 5.1).
-  if (names.includes(host) || (status === 'nodata' && host === domain)) return say.ok('return_path_mx_fine', { domain, host })
+  if (pointsTo(records, host) || (status === 'nodata' && host === domain)) return say.ok('return_path_mx_fine', { domain, host })
   if (names.length === 0) return say.warning('return_path_mx_none', { domain, host })
   return say.warning('return_path_mx_elsewhere', { domain, host, hosts: names.map((name) => name || 'null').join(', ') })
 }

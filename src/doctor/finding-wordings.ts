@@ -4,6 +4,8 @@ import type { Wording } from '../wording.ts'
 
 const again = 'Run the check again.'
 const ownResolver = 'preferably your own, such as unbound on this machine. Without one no mail leaves.'
+const enterPlainly =
+  'Enter the value in the DNS panel without quotation marks, and each ; without a backslash: the panel adds what a zone file needs.'
 const publishAddress = 'Publish an A record (and AAAA) for {host} with the address that mail leaves from.'
 const setBaseUrl = 'Set base_url to where this server is reached from outside'
 const renewOwn = 'Start the server: it creates a new one.'
@@ -135,6 +137,14 @@ export const findingWordings = {
     advice: 'Set hostname, or return_path.domain, to a full name.',
   },
   return_path_spf_fine: { what: 'The SPF record of {domain} allows {host}.' },
+  return_path_spf_several: {
+    what: '{domain} has several SPF records, so receivers ignore them all.',
+    advice: 'Keep one at {domain}, with a:{host} in it.',
+  },
+  return_path_spf_quoted: {
+    what: 'The SPF record of {domain} has quotation marks or backslashes in its value, so receivers do not see it.',
+    advice: enterPlainly,
+  },
   return_path_spf_missing: {
     what: 'No SPF record of {domain} allows a:{host}.',
     advice: 'Publish TXT {domain} with "v=spf1 a:{host} ~all".',
@@ -179,6 +189,14 @@ export const findingWordings = {
     what: '{domain}: missing or wrong records: {records}.',
     advice: 'Publish the records that "sterna domain show {domain}" prints.',
   },
+  domain_records_several: {
+    what: '{domain}: several records where only one may be, so receivers ignore them all: {records}.',
+    advice: 'Remove all but the one that "sterna domain show {domain}" prints; an SPF record may name other senders as well.',
+  },
+  domain_records_quoted: {
+    what: '{domain}: records with quotation marks or backslashes in their value, which receivers do not understand: {records}.',
+    advice: `${enterPlainly} "sterna domain show {domain}" prints them.`,
+  },
   domain_not_verified: {
     what: '{domain}: its records are published, but it is not verified.',
     advice: 'Run: sterna domain verify {domain}',
@@ -192,6 +210,14 @@ export const findingWordings = {
   dmarc_several: {
     what: '{domain} has several DMARC policies, so receivers ignore them all.',
     advice: 'Keep one record at _dmarc.{domain}.',
+  },
+  dmarc_quoted: {
+    what: '{domain}: its DMARC policy has quotation marks or backslashes in its value, so receivers do not see it.',
+    advice: `${enterPlainly} TXT _dmarc.{domain} must be: {value}`,
+  },
+  dmarc_invalid: {
+    what: '{domain}: its DMARC record has neither a valid policy (p=) nor an address for reports (rua=), so it has no effect.',
+    advice: 'Change TXT _dmarc.{domain} to: {value}',
   },
   dmarc_strict_spf: {
     what: '{domain}: DMARC requires strict SPF alignment (aspf=s), but the return path is a name below the domain, so only DKIM can pass.',

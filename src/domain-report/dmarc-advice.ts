@@ -1,5 +1,6 @@
-import type { DmarcPolicy } from './domain-report.ts'
-import type { DmarcRecord } from './dmarc-record.ts'
+import type { DmarcFault, DmarcPolicy, DmarcRecord } from '../sending-domain/dmarc-record.ts'
+import { wordWith, type Worded } from '../wording.ts'
+import { dmarcReasonWordings } from './dmarc-reason-wordings.ts'
 
 /** Whose mail a source sends: ours, ours forwarded by others, or mail that shows no sign of us. */
 export const sourceOrigins = ['ours', 'forwarder', 'other'] as const
@@ -15,25 +16,26 @@ export interface ObservedSource {
 
 /** What receivers have reported about a domain in some period. */
 export interface DmarcObservation {
-  /** Null if there is none. */
-  published: Pick<DmarcRecord, 'policy' | 'isPartial'> | null
+  published: Pick<DmarcRecord, 'policy' | 'isPartial'> | DmarcFault
   /** From the first day reported to the last. */
   days: number
   sources: ObservedSource[]
 }
 
 /**
- * `publish` a record, `wait` for more reports, `fix` what does not pass, `tighten` the policy, or `keep` it, because there is no stricter
- * one.
+ * `publish` a record, `repair` what is published, `wait` for more reports, `fix` what does not pass, `tighten` the policy, or `keep` it,
+ * because there is no stricter one.
  */
-export const adviceSteps = ['publish', 'wait', 'fix', 'tighten', 'keep'] as const
+export const adviceSteps = ['publish', 'repair', 'wait', 'fix', 'tighten', 'keep'] as const
+
+type DmarcReason = Worded<keyof typeof dmarcReasonWordings>
+const because = wordWith(dmarcReasonWordings)
 
 export interface DmarcAdvice {
   step: (typeof adviceSteps)[number]
   /** The policy to publish next; null if it should stay. */
   policy: DmarcPolicy | null
-  /** Sentences for people. */
-  reasons: string[]
+  reasons: DmarcReason[]
   /** For `fix`: the sources to check, ours first, then those with the most failures. */
   fix: ObservedSource[]
 }
@@ -47,32 +49,26 @@ const mostSources = 20
 
 /** Whether the domain is ready for a stricter DMARC policy, and what prevents it. */
 export function adviseDmarc({ published, days, sources }: DmarcObservation): DmarcAdvice {
-  if (!published) {
-    return {
-      step: 'publish',
-      policy: 'none',
-      reasons: ['The domain has no DMARC record, so nobody reports on it, and large receivers distrust its mail.'],
-      fix: [],
-    }
+  if ('fault' in published) {
+    const step = published.fault === 'missing' ? 'publish' : 'repair'
+    return { step, policy: step === 'publish' ? 'none' : null, reasons: [because(`record_${published.fault}`)], fix: [] }
   }
   const { messages, failed, own } = countsOf(sources)
   const next = nextPolicy(published)
   if (own.messages > 0 && own.failed / own.messages > mostOwnFailures) {
-    const reason = `${own.failed} of ${own.messages} messages from this server did not pass. Check the DKIM and SPF records of the domain.`
-    return { step: 'fix', policy: null, reasons: [reason], fix: worstOf(sources, 'ours') }
+    return { step: 'fix', policy: null, reasons: [because('own_mail_fails', own)], fix: worstOf(sources, 'ours') }
   }
-  if (next === null) return { step: 'keep', policy: null, reasons: ['The policy is reject for all mail, which is the strictest.'], fix: [] }
+  if (next === null) return { step: 'keep', policy: null, reasons: [because('strictest')], fix: [] }
   const missing = [
-    ...(days < least.days ? [`The reports cover ${Math.floor(days)} of the required ${least.days} days.`] : []),
-    ...(messages < least.messages ? [`They cover ${messages} of the required ${least.messages} messages.`] : []),
+    ...(days < least.days ? [because('few_days', { days: Math.floor(days), required: least.days })] : []),
+    ...(messages < least.messages ? [because('few_messages', { messages, required: least.messages })] : []),
   ]
   if (missing.length > 0) return { step: 'wait', policy: null, reasons: missing, fix: [] }
   const rate = 1 - failed / messages
   if (rate >= least.passRate[next]) return { step: 'tighten', policy: next, reasons: reasonsFor(next, { rate, days, messages }), fix: [] }
   const reasons = [
-    `${percent(rate)} of the mail passed; ${percent(least.passRate[next])} is required.`,
-    'Where these sources send for you, have them sign with DKIM for the domain, or add them to its SPF record. ' +
-      'Where they do not, a stricter policy is what stops them.',
+    because('too_little_passed', { passed: percent(rate), required: percent(least.passRate[next]) }),
+    because('sources_to_fix'),
   ]
   return { step: 'fix', policy: null, reasons, fix: worstOf(sources, 'other') }
 }
@@ -99,9 +95,10 @@ const worstOf = (sources: ObservedSource[], origin: SourceOrigin): ObservedSourc
     .toSorted((a, b) => b.failed - a.failed)
     .slice(0, mostSources)
 
-const percent = (rate: number): string => `${(Math.floor(rate * 1000) / 10).toFixed(1)} %`
+/** Rounded down to a tenth. */
+const percent = (rate: number): number => Math.floor(rate * 1000) / 10
 
-const reasonsFor = (policy: DmarcPolicy, { rate, days, messages }: { rate: number; days: number; messages: number }): string[] => [
-  `${percent(rate)} of ${messages} messages in ${Math.floor(days)} days passed, so the policy can be ${policy}.`,
-  'Reports are unproven, and may miss rarely sent mail. Make sure that nobody else sends for the domain.',
+const reasonsFor = (policy: DmarcPolicy, { rate, days, messages }: { rate: number; days: number; messages: number }): DmarcReason[] => [
+  because('enough_passed', { passed: percent(rate), messages, days: Math.floor(days), policy }),
+  because('reports_unproven'),
 ]

@@ -3,7 +3,8 @@ import type { Domain } from '../sending-domain/domain.ts'
 import { returnPathOf } from '../sending-domain/domain-records.ts'
 import type { Database, Row, Value } from '../store/database.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
-import type { DmarcPolicy, DomainReportKind } from './domain-report.ts'
+import type { DmarcPolicy } from '../sending-domain/dmarc-record.ts'
+import type { DomainReportKind } from './domain-report.ts'
 
 /** Epoch, ms; reports that cover part of the period count. */
 export interface ReportPeriod {

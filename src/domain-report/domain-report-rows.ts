@@ -1,6 +1,6 @@
 import type { Database, Row } from '../store/database.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
-import type { DmarcPolicy } from './domain-report.ts'
+import type { DmarcPolicy } from '../sending-domain/dmarc-record.ts'
 
 /** A row of a DMARC report: messages from one address with the same results. */
 export interface DmarcRowRow extends Row {

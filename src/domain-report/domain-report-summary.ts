@@ -1,6 +1,7 @@
 import type { Domain } from '../sending-domain/domain.ts'
 import type { Database, Row, Value } from '../store/database.ts'
-import type { DmarcPolicy, DomainReportKind } from './domain-report.ts'
+import type { DmarcPolicy } from '../sending-domain/dmarc-record.ts'
+import type { DomainReportKind } from './domain-report.ts'
 import { reportsOf, type ReportPeriod } from './domain-report-list.ts'
 
 /** Lines per part of a summary. */

@@ -1,10 +1,8 @@
+import type { DmarcPolicy } from '../sending-domain/dmarc-record.ts'
+
 /** The two kinds of report: `dmarc` (RFC 7489 and 9990) and `tls` (RFC 8460). */
 export const domainReportKinds = ['dmarc', 'tls'] as const
 export type DomainReportKind = (typeof domainReportKinds)[number]
-
-/** The policies of a DMARC record, and the dispositions of mail. */
-export const dmarcPolicies = ['none', 'quarantine', 'reject'] as const
-export type DmarcPolicy = (typeof dmarcPolicies)[number]
 
 /** What both kinds have in common. None of it is proved, because anybody can write a report. */
 interface ReportMetadata {

@@ -1,7 +1,6 @@
+import { readDmarc, type DmarcFault, type DmarcPolicy } from '../sending-domain/dmarc-record.ts'
 import type { Domain } from '../sending-domain/domain.ts'
 import type { DmarcObservation, SourceOrigin } from './dmarc-advice.ts'
-import { dmarcRecordIn } from './dmarc-record.ts'
-import type { DmarcPolicy } from './domain-report.ts'
 import type { DmarcSummary, SourceLine } from './domain-report-summary.ts'
 
 const dayMs = 86_400_000
@@ -22,13 +21,13 @@ export function observeDomain(
   domain: Domain,
   summary: DmarcSummary,
   ownAddresses: string[],
-): DmarcObservation & { published: PublishedPolicy | null } {
+): DmarcObservation & { published: PublishedPolicy | DmarcFault } {
   const { begin_at: beginAt, end_at: endAt } = summary.totals
   const own = new Set(ownAddresses)
+  const reading = readDmarc(domain.records.dmarc?.found?.split('\n') ?? [])
+  const isMissing = 'fault' in reading && reading.fault === 'missing'
   return {
-    published:
-      dmarcRecordIn(domain.records.dmarc?.found ?? null) ??
-      (summary.policy ? { policy: summary.policy, isPartial: false, text: null } : null),
+    published: isMissing && summary.policy ? { policy: summary.policy, isPartial: false, text: null } : reading,
     // Ranges often exclude the report's last second.
     days: beginAt === null || endAt === null ? 0 : Math.round(((endAt - beginAt) / dayMs) * 1000) / 1000,
     sources: summary.lines.map((line) => ({

@@ -1,4 +1,5 @@
-import { dmarcPolicies, mostRows, ReportFault, type DmarcPolicy, type DmarcReport, type DmarcRow } from './domain-report.ts'
+import { dmarcPolicies, type DmarcPolicy } from '../sending-domain/dmarc-record.ts'
+import { mostRows, ReportFault, type DmarcReport, type DmarcRow } from './domain-report.ts'
 import { childrenOf, readXml, textAt, type XmlElement } from './read-xml.ts'
 import { addressField, countField, domainField, neededText, rangeOf, shortText, sumOf } from './report-field.ts'
 import { withoutRepetition } from './report-rows.ts'

@@ -1,6 +1,8 @@
 import type { DnsAnswer, MxRecord, Resolver } from '../resolver.ts'
 import type { RecordKind, RecordReason } from './domain.ts'
+import { isDmarcText, readDmarc } from './dmarc-record.ts'
 import type { DnsRecord } from './domain-records.ts'
+import { tagsOf, withoutZoneFileMarks } from './record-text.ts'
 
 /** What the DNS says about a record to be published. */
 export interface Finding {
@@ -32,12 +34,11 @@ export async function checkRecord(record: DnsRecord, resolver: Resolver): Promis
   }
   const answer = await resolver.txt(record.name)
   const finding = findingOf(record.kind, answer, { matches: (texts) => matchesText(record, texts), show: (text) => text })
-  return record.record === 'SPF' && finding.reason === 'differs' && spfOf(answer.records).length > 1
-    ? { ...finding, reason: 'several' }
-    : finding
+  return finding.reason === 'differs' ? { ...finding, reason: whyItDiffers(record, answer.records) } : finding
 }
 
-const longestFound = 1000
+/** characters; a record with a key of 4096 bits has some 750 */
+const longestFound = 4000
 
 function findingOf<T>(
   kind: RecordKind,
@@ -47,26 +48,37 @@ function findingOf<T>(
   if (answer.status === 'servfail') return { kind, isPresent: null, reason: 'unreachable', found: null }
   // The text comes from outside and is shown on terminals.
   const found = answer.records
-    .map(show)
+    .map((each) => show(each).replace(/\p{C}/gu, '\ufffd'))
     .join('\n')
     .slice(0, longestFound)
-    .replace(/[^\P{C}\n]/gu, '\ufffd')
   const isPresent = answer.status === 'ok' && matches(answer.records)
   return { kind, isPresent, reason: isPresent ? null : found === '' ? 'missing' : 'differs', found: found || null }
 }
 
-function matchesText({ record, value }: DnsRecord, texts: string[]): boolean {
+function matchesText({ record, name, value }: DnsRecord, texts: string[]): boolean {
   switch (record) {
-    case 'DKIM':
-      return texts.some((text) => isSameKey(text, value))
+    case 'DKIM': {
+      const [key, another] = texts.filter(isKeyRecord)
+      return key !== undefined && another === undefined && isSameKey(key, value)
+    }
     case 'SPF':
-      return allowsAll(texts, mechanismsOf(value).slice(0, 1))
+      return allowsHost(texts, name, hostIn(value))
     case 'DMARC':
-      return texts.some(isDmarc)
+      return !('fault' in readDmarc(texts))
     default:
       return texts.includes(value)
   }
 }
+
+/** Of a name at which there are records, but not the one that is wanted. */
+function whyItDiffers(record: DnsRecord, texts: string[]): 'several' | 'quoted' | 'differs' {
+  const counted = { DKIM: isKeyRecord, SPF: isSpf, DMARC: isDmarcText, Tracking: () => false }[record.record]
+  if (texts.filter(counted).length > 1) return 'several'
+  return matchesText(record, texts.map(withoutZoneFileMarks)) ? 'quoted' : 'differs'
+}
+
+/** The host that the SPF records we want allow. */
+const hostIn = (spf: string): string => mechanismsOf(spf)[0]?.replace(/^a:/, '') ?? ''
 
 /** True if bounces reach `host`, as one of the hosts that are tried first. */
 export function pointsTo(hosts: MxRecord[], host: string): boolean {
@@ -88,19 +100,24 @@ export function isSameKey(published: string, wanted: string): boolean {
   )
 }
 
-/** True if there is exactly one SPF record (RFC 7208 4.5: several are an error) and all these mechanisms pass. */
-export function allowsAll(texts: string[], mechanisms: string[]): boolean {
-  const records = spfOf(texts)
-  const [record] = records
-  if (record === undefined || records.length > 1) return false
+/** Several are an error, as several SPF records are (RFC 6376 3.6.2.2). */
+function isKeyRecord(text: string): boolean {
+  const tags = tagsOf(text)
+  return tags.has('p') && (tags.get('v') ?? 'DKIM1') === 'DKIM1'
+}
+
+/** True if there is exactly one SPF record at a name (RFC 7208 4.5: several are an error) and it lets mail from the host pass. */
+export function allowsHost(texts: string[], name: string, host: string): boolean {
+  const [record, another] = texts.filter(isSpf)
+  if (record === undefined || another !== undefined) return false
   const there = mechanismsOf(record)
   // Nothing after `all` counts (RFC 7208 5.1).
   const all = there.findIndex((mechanism) => /^[-~?]?all$/.test(mechanism))
   const reached = all === -1 ? there : there.slice(0, all)
-  return mechanisms.every((mechanism) => reached.includes(mechanism))
+  return reached.includes(`a:${host}`) || (name === host && reached.includes('a'))
 }
 
-const spfOf = (texts: string[]): string[] => texts.filter((text) => /^v=spf1( |$)/i.test(text.trim()))
+export const isSpf = (text: string): boolean => /^v=spf1( |$)/i.test(text.trim())
 
 /** Lower case, without `v=spf1` and the default qualifier `+`. */
 const mechanismsOf = (spf: string): string[] =>
@@ -110,17 +127,5 @@ const mechanismsOf = (spf: string): string[] =>
     .split(/\s+/)
     .slice(1)
     .map((mechanism) => mechanism.replace(/^\+/, ''))
-
-const isDmarc = (text: string): boolean => tagsOf(text).get('v') === 'DMARC1'
-
-/** The tags of `a=b; c=d`, as DKIM and DMARC records are written, without white space in the values. */
-export function tagsOf(text: string): Map<string, string> {
-  const tags = new Map<string, string>()
-  for (const tag of text.split(';')) {
-    const equals = tag.indexOf('=')
-    if (equals !== -1) tags.set(tag.slice(0, equals).trim(), tag.slice(equals + 1).replace(/\s+/g, ''))
-  }
-  return tags
-}
 
 const listOf = (value: string): string[] => value.toLowerCase().split(':')

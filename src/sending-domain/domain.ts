@@ -59,10 +59,11 @@ export interface DomainKey {
 }
 
 /**
- * Why a record is not as wanted. `several`: there may be only one SPF record. `doubled_name`: it is at a name to which the DNS provider has
- * appended the zone once more. `unreachable`: the name servers did not answer.
+ * Why a record is not as wanted. `several`: there may be only one SPF, DMARC or DKIM record at a name. `quoted`: it is right but for
+ * quotation marks or backslashes in its value. `doubled_name`: it is at a name to which the DNS provider has appended the zone once more.
+ * `unreachable`: the name servers did not answer.
  */
-export const recordReasons = ['missing', 'differs', 'several', 'doubled_name', 'unreachable'] as const
+export const recordReasons = ['missing', 'differs', 'several', 'quoted', 'doubled_name', 'unreachable'] as const
 export type RecordReason = (typeof recordReasons)[number]
 
 /** What the last check said about a record. */

@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest'
 import { de } from '../../src/dashboard/texts/de.ts'
+import { dmarcReasonWordings } from '../../src/domain-report/dmarc-reason-wordings.ts'
 import { findingWordings } from '../../src/doctor/finding-wordings.ts'
 import type { Wording } from '../../src/wording.ts'
 
-const declared: Record<keyof NonNullable<typeof de.said>, Record<string, Wording>> = { findings: findingWordings }
+const declared: Record<keyof NonNullable<typeof de.said>, Record<string, Wording>> = {
+  findings: findingWordings,
+  dmarc: dmarcReasonWordings,
+}
 
 const namesIn = (text: string | undefined): string[] => [...new Set(text?.match(/\{\w+\}/g))].toSorted()
 

@@ -9,6 +9,7 @@ import { judgeHostName, judgeReverse, sendingAddresses } from '../../src/doctor/
 import { reverseName } from '../../src/ip-address.ts'
 import { judgeTries } from '../../src/doctor/examine-port-25.ts'
 import { judgeReturnPort, judgeWayBack } from '../../src/doctor/examine-way-back.ts'
+import { readDmarc } from '../../src/sending-domain/dmarc-record.ts'
 import { loadOrMakeCertificate } from '../../src/certificate/self-signed-certificate.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 import { testCertificate } from '../support/test-certificates.ts'
@@ -84,22 +85,30 @@ test.each([
   ).toBe(status)
 })
 
-const policy = (text: string, subdomains = true) => judgeDmarc({ name: 'shop.test', subdomains }, [text])
+const policy = (text: string, subdomains = true) => judgeDmarc({ name: 'shop.test', subdomains }, readDmarc([text]))
+const codeOf = (texts: string[] | null) => judgeDmarc({ name: 'shop.test', subdomains: true }, texts && readDmarc(texts)).code
 test.each([
   [policy('v=DMARC1; p=reject'), 'ok'],
   [policy('v=DMARC1; p=none; aspf=s'), 'warning'],
   [policy('v=DMARC1; p=none; adkim=S'), 'warning'],
   [policy('v=DMARC1; p=none; adkim=s', false), 'ok'],
-  [judgeDmarc({ name: 'shop.test', subdomains: true }, []), 'warning'],
-  [judgeDmarc({ name: 'shop.test', subdomains: true }, ['v=DMARC1', 'v=DMARC1']), 'warning'],
-  [judgeDmarc({ name: 'shop.test', subdomains: true }, null), 'skipped'],
 ])('%j', (finding, status) => expect(finding.status).toBe(status))
+
+test.each([
+  [[], 'dmarc_none'],
+  [['v=DMARC1; p=none', 'v=DMARC1; p=reject'], 'dmarc_several'],
+  [['"v=DMARC1; p=none"'], 'dmarc_quoted'],
+  [['v=DMARC1'], 'dmarc_invalid'],
+  [null, 'dmarc_unknown'],
+])('the DMARC policy in %j: %s', (texts, code) => expect(codeOf(texts)).toBe(code))
 
 const names = { hostname: 'mail.test', returnPathDomain: 'mail.test' }
 test.each([
   [['v=spf1 a:mail.test ~all'], 'ok'],
   [['v=spf1 a -all'], 'ok'],
   [['v=spf1 mx -all'], 'warning'],
+  [['v=spf1 a -all', 'v=spf1 mx -all'], 'warning'],
+  [['"v=spf1 a -all"'], 'warning'],
   [[], 'warning'],
   [null, 'skipped'],
 ] as const)('SPF of the return path: %j', (texts, status) => expect(judgeReturnPath(names, texts && [...texts]).status).toBe(status))

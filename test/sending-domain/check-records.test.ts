@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { withDoubledNames } from '../../src/sending-domain/doubled-names.ts'
 import { dnsResolver } from '../../src/dns/dns-resolver.ts'
-import { allowsAll, checkRecords, isSameKey, pointsTo } from '../../src/sending-domain/check-records.ts'
+import { allowsHost, checkRecords, isSameKey, pointsTo } from '../../src/sending-domain/check-records.ts'
 import type { DnsRecord } from '../../src/sending-domain/domain-records.ts'
 import { startFakeDns } from '../support/fake-dns.ts'
 
@@ -40,7 +40,7 @@ test.each([
   [['v=spf1'], false],
   [[], false],
 ])('SPF records %j: %s', (texts, expected) => {
-  expect(allowsAll(texts, ['a:relay.example'])).toBe(expected)
+  expect(allowsHost(texts, 'send.shop.test', 'relay.example')).toBe(expected)
 })
 
 test.each([
@@ -118,4 +118,36 @@ test('several SPF records, and names to which a provider has appended the zone, 
   expect(findings.map(({ reason }) => reason)).toEqual(['several', 'missing', 'missing'])
   const named = await withDoubledNames(findings, records, { zone: 'shop.test', resolver })
   expect(named.map(({ reason }) => reason)).toEqual(['several', 'doubled_name', 'missing'])
+})
+
+test.each<[DnsRecord['record'], string, string[], string | null]>([
+  ['DKIM', wanted, [wanted], null],
+  ['DKIM', wanted, [wanted, 'v=DKIM1; k=rsa; p=old'], 'several'],
+  ['DKIM', wanted, [wanted, 'a note'], null],
+  ['DKIM', wanted, [`"${wanted}"`], 'quoted'],
+  ['DKIM', wanted, [wanted.replaceAll(';', '\\;')], 'quoted'],
+  ['DKIM', wanted, [`"${wanted.slice(0, 30)}" "${wanted.slice(30)}"`], 'quoted'],
+  ['DKIM', wanted, ['"v=DKIM1; k=rsa; p=old"'], 'differs'],
+  ['SPF', 'v=spf1 a:relay.example ~all', ['"v=spf1 a:relay.example ~all"'], 'quoted'],
+  ['SPF', 'v=spf1 a:relay.example ~all', ['v=spf1 a:relay.example ~all', 'v=spf1 mx -all'], 'several'],
+  ['SPF', 'v=spf1 a:relay.example ~all', ['v=spf1 mx -all'], 'differs'],
+  ['DMARC', 'v=DMARC1; p=none', ['v=DMARC1; p=reject'], null],
+  ['DMARC', 'v=DMARC1; p=none', ['v=DMARC1; p=none', 'v=DMARC1; p=reject'], 'several'],
+  ['DMARC', 'v=DMARC1; p=none', ['v=DMARC1\\; p=none'], 'quoted'],
+  ['DMARC', 'v=DMARC1; p=none', ['"v=DMARC1; p=none"'], 'quoted'],
+  ['DMARC', 'v=DMARC1; p=none', ['p=none; v=DMARC1'], 'differs'],
+])('a %s record as %j and %j: %s', async (record, value, txt, reason) => {
+  const dns = await startFakeDns({ 'name.shop.test': { txt } })
+  onTestFinished(() => dns.close())
+  const wantedRecord: DnsRecord = { kind: 'dmarc', record, name: 'name.shop.test', type: 'TXT', value }
+  const [finding] = await checkRecords([wantedRecord], dnsResolver({ servers: [dns.server] }))
+  expect(finding).toMatchObject({ reason, isPresent: reason === null })
+})
+
+test('what is found has one line per record, whatever a record contains', async () => {
+  const dns = await startFakeDns({ '_dmarc.shop.test': { txt: ['a note\nv=DMARC1; p=reject', 'v=DMARC1; p=none'] } })
+  onTestFinished(() => dns.close())
+  const record: DnsRecord = { kind: 'dmarc', record: 'DMARC', name: '_dmarc.shop.test', type: 'TXT', value: 'v=DMARC1; p=none' }
+  const [finding] = await checkRecords([record], dnsResolver({ servers: [dns.server] }))
+  expect(finding?.found?.split('\n').toSorted()).toEqual(['a note\ufffdv=DMARC1; p=reject', 'v=DMARC1; p=none'])
 })

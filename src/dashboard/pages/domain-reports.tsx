@@ -10,6 +10,7 @@ import { Note, Page, Panel } from '../parts/page.tsx'
 import { ReportList } from '../parts/report-list.tsx'
 import { State } from '../parts/state.tsx'
 import { setQuery, type PageProps } from '../router.tsx'
+import { reasonsOf } from '../say.ts'
 import { t } from '../texts/texts.ts'
 
 const dayMs = 86_400_000
@@ -59,7 +60,7 @@ function verdict(summary: DmarcSummary | undefined, name: string): string {
   return summary.messages === 0 ? t.reports.nobody(name) : t.reports.passes(percent(summary.pass_rate), name)
 }
 
-const tones: Record<string, 'ok' | 'wait' | 'bad'> = { keep: 'ok', tighten: 'ok', wait: 'wait', fix: 'bad', publish: 'bad' }
+const tones: Record<string, 'ok' | 'wait' | 'bad'> = { keep: 'ok', tighten: 'ok', wait: 'wait', fix: 'bad', publish: 'bad', repair: 'bad' }
 
 /** Whether the policy may become stricter, and the record that makes it so. */
 function Advice({ summary: { advice, domain, policy, record } }: { summary: DmarcSummary }) {
@@ -70,7 +71,7 @@ function Advice({ summary: { advice, domain, policy, record } }: { summary: Dmar
           <p>
             <b>{t.reports.steps[advice.step] ?? advice.step}</b>
           </p>
-          {advice.reasons.map((reason) => (
+          {reasonsOf(advice).map((reason) => (
             <p key={reason}>{reason}</p>
           ))}
           {advice.fix.length > 0 && <p>{t.reports.fix(advice.fix)}</p>}

@@ -101,7 +101,9 @@ function whatToDo(record: DomainRecord, zone: string): string {
   if (isFound(record)) return ''
   switch (record.reason) {
     case 'several':
-      return t.domain.several
+      return record.record === 'SPF' ? t.domain.several : t.domain.severalOther
+    case 'quoted':
+      return t.domain.quoted
     case 'doubled_name':
       return t.domain.doubled(`${record.name}.${zone}`, record.host)
     case 'unreachable':

@@ -2,6 +2,7 @@ import { useApi } from '../api/cache.ts'
 import type { DmarcSummary, Domain } from '../api/types.ts'
 import { number, percent } from '../format.ts'
 import { Link } from '../router.tsx'
+import { reasonsOf } from '../say.ts'
 import { t } from '../texts/texts.ts'
 import { Answer } from './answer.tsx'
 import { CopyValue } from './controls.tsx'
@@ -20,7 +21,7 @@ export function DomainDmarc({ domain }: { domain: Domain }) {
                 {t.domain.policy(policy)} {messages === 0 ? t.domain.noReports : t.domain.passed(percent(rate), number(messages))}
               </p>
               <p>
-                <b>{t.domain.adviceSteps[advice.step]}</b> {advice.reasons.join(' ')}
+                <b>{t.domain.adviceSteps[advice.step]}</b> {reasonsOf(advice).join(' ')}
               </p>
               <p>
                 <Link href={`/reports/${domain.name}`}>{t.domain.seeReports}</Link>

@@ -3,6 +3,8 @@ import type { SaidIn } from './said.ts'
 
 const again = 'Prüfen Sie noch einmal.'
 const ownResolver = 'am besten auf einen eigenen, etwa unbound auf diesem Rechner. Ohne einen geht keine E-Mail hinaus.'
+const enterPlainly =
+  'Geben Sie den Wert in der DNS-Verwaltung ohne Anführungszeichen ein und jedes ; ohne Backslash: Was eine Zonendatei braucht, fügt sie selbst hinzu.'
 const publishAddress = 'Veröffentlichen Sie einen A-Eintrag (und AAAA) für {host} mit der Adresse, von der E-Mails ausgehen.'
 const publishMx = 'Veröffentlichen Sie MX {domain} mit „10 {host}“, oder setzen Sie return_path.domain auf einen eigenen Namen.'
 const setBaseUrl = 'Setzen Sie base_url auf die Adresse, unter der dieser Server von außen zu erreichen ist'
@@ -146,6 +148,14 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
     advice: 'Setzen Sie hostname oder return_path.domain auf einen vollen Namen.',
   },
   return_path_spf_fine: { what: 'Der SPF-Eintrag von {domain} erlaubt {host}.' },
+  return_path_spf_several: {
+    what: '{domain} hat mehrere SPF-Einträge, deshalb beachten Empfänger keinen.',
+    advice: 'Behalten Sie einen an {domain}, in dem a:{host} steht.',
+  },
+  return_path_spf_quoted: {
+    what: 'Der SPF-Eintrag von {domain} hat Anführungszeichen oder Backslashes im Wert, deshalb sehen Empfänger ihn nicht.',
+    advice: enterPlainly,
+  },
   return_path_spf_missing: {
     what: 'Kein SPF-Eintrag von {domain} erlaubt a:{host}.',
     advice: 'Veröffentlichen Sie TXT {domain} mit „v=spf1 a:{host} ~all“.',
@@ -184,6 +194,14 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
     what: '{domain}: fehlende oder falsche Einträge: {records}.',
     advice: 'Veröffentlichen Sie die Einträge, die „sterna domain show {domain}“ zeigt.',
   },
+  domain_records_several: {
+    what: '{domain}: mehrere Einträge, wo nur einer sein darf, deshalb beachten Empfänger keinen: {records}.',
+    advice: 'Entfernen Sie alle bis auf den, den „sterna domain show {domain}“ zeigt; ein SPF-Eintrag darf auch andere Absender nennen.',
+  },
+  domain_records_quoted: {
+    what: '{domain}: Einträge mit Anführungszeichen oder Backslashes im Wert, die Empfänger nicht verstehen: {records}.',
+    advice: `${enterPlainly} „sterna domain show {domain}“ zeigt sie.`,
+  },
   domain_not_verified: {
     what: '{domain}: Die Einträge sind veröffentlicht, aber die Domain ist nicht bestätigt.',
     advice: 'Führen Sie aus: sterna domain verify {domain}',
@@ -197,6 +215,14 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
   dmarc_several: {
     what: '{domain} hat mehrere DMARC-Richtlinien, also beachten Empfänger keine davon.',
     advice: 'Behalten Sie einen einzigen Eintrag an _dmarc.{domain}.',
+  },
+  dmarc_quoted: {
+    what: '{domain}: Die DMARC-Richtlinie hat Anführungszeichen oder Backslashes im Wert, deshalb sehen Empfänger sie nicht.',
+    advice: `${enterPlainly} TXT _dmarc.{domain} muss lauten: {value}`,
+  },
+  dmarc_invalid: {
+    what: '{domain}: Der DMARC-Eintrag hat weder eine gültige Richtlinie (p=) noch eine Adresse für Berichte (rua=), also keine Wirkung.',
+    advice: 'Ändern Sie TXT _dmarc.{domain} in: {value}',
   },
   dmarc_strict_spf: {
     what: '{domain}: DMARC verlangt von SPF die genaue Domain (aspf=s), aber der Rückweg ist ein Name darunter, also kann nur DKIM bestehen.',

@@ -1,3 +1,4 @@
+import { germanDmarcReasons } from './de-dmarc-reasons.ts'
 import { germanFindings } from './de-findings.ts'
 import type { Texts } from './en.ts'
 
@@ -5,7 +6,7 @@ const count = (n: number, one: string, other: string): string => `${n.toLocaleSt
 
 /** German. Words of the API that are missing here are shown as they are. */
 export const de: Texts = {
-  said: { findings: germanFindings },
+  said: { findings: germanFindings, dmarc: germanDmarcReasons },
   title: (page: string) => (page === '' ? 'Sterna' : `${page} · Sterna`),
   skip: 'Zum Inhalt',
   common: {
@@ -298,6 +299,7 @@ export const de: Texts = {
     found: 'Gefunden',
     differs: 'Weicht ab',
     several: 'Mehrere',
+    quoted: 'Mit Anführungszeichen',
     doubled_name: 'Unter falschem Namen',
     unreachable: 'Keine Antwort',
     retired: 'Signiert nicht mehr',
@@ -706,6 +708,9 @@ export const de: Texts = {
       `Unter diesem Namen gibt es einen Eintrag, aber er erlaubt diesen Server nicht: Fügen Sie ${mechanism} hinzu. Ein zweiter SPF-Eintrag ` +
       'würde beide unwirksam machen.',
     several: 'Unter diesem Namen gibt es mehrere SPF-Einträge, deshalb beachten Empfänger keinen. Behalten Sie einen, in dem alles steht.',
+    severalOther: 'Unter diesem Namen gibt es mehrere solche Einträge, deshalb beachten Empfänger keinen. Behalten Sie nur einen.',
+    quoted:
+      'Der Wert ist richtig, enthält aber Anführungszeichen oder Backslashes: Die DNS-Verwaltung hat sie mitgespeichert. Geben Sie ihn ohne sie ein, genau wie oben.',
     doubled: (name: string, host: string) =>
       `Er wurde unter ${name} gefunden: Ihr DNS-Anbieter hängt die Domain selbst an. Tragen Sie dort ${host} ein, ohne die Domain.`,
     unreachable: 'Die Nameserver haben nicht geantwortet. Sterna fragt weiter.',
@@ -732,7 +737,7 @@ export const de: Texts = {
     dmarc: 'E-Mails in Ihrem Namen (DMARC)',
     policy: (policy: string | null): string =>
       policy === null
-        ? 'Es gibt keine Richtlinie.'
+        ? 'Es gilt keine Richtlinie.'
         : policy === 'none'
           ? 'Empfänger nehmen alles an und berichten (p=none).'
           : `Empfänger ${policy === 'reject' ? 'lehnen ab' : 'stellen in Quarantäne'}, was nicht von Ihnen ist (p=${policy}).`,
@@ -740,6 +745,7 @@ export const de: Texts = {
     noReports: 'Keine Berichte in den letzten 30 Tagen.',
     adviceSteps: {
       publish: 'Veröffentlichen Sie eine Richtlinie.',
+      repair: 'Bringen Sie die Richtlinie in Ordnung.',
       wait: 'Warten Sie auf weitere Berichte.',
       fix: 'Bringen Sie zuerst in Ordnung, was nicht besteht.',
       tighten: 'Sie können die Richtlinie verschärfen.',
@@ -947,12 +953,13 @@ export const de: Texts = {
     domainsText:
       'Was Empfänger in den letzten 30 Tagen berichtet haben (DMARC). Jeder kann einen Bericht senden: Sie sind Hinweise, keine Beweise.',
     policy: 'Richtlinie',
-    policies: { none: 'none: nur berichten', quarantine: 'quarantine', reject: 'reject', missing: 'kein Eintrag gefunden' },
+    policies: { none: 'none: nur berichten', quarantine: 'quarantine', reject: 'reject', missing: 'keine in Kraft' },
     messages: 'Nachrichten',
     passed: 'Bestanden',
     next: 'Nächster Schritt',
     steps: {
       publish: 'Einen DMARC-Eintrag veröffentlichen',
+      repair: 'Den DMARC-Eintrag in Ordnung bringen',
       wait: 'Auf weitere Berichte warten',
       fix: 'Beheben, was nicht besteht',
       tighten: 'Die Richtlinie verschärfen',

@@ -302,6 +302,7 @@ export const en = {
     found: 'Found',
     differs: 'Differs',
     several: 'Several',
+    quoted: 'With quotation marks',
     doubled_name: 'Under the wrong name',
     unreachable: 'No answer',
     retired: 'No longer signs',
@@ -712,6 +713,9 @@ export const en = {
     differsSpf: (mechanism: string) =>
       `There is a record at this name, but it does not allow this server: add ${mechanism} to it. A second SPF record would break both.`,
     several: 'There are several SPF records at this name, so receivers ignore them all. Keep one that has everything.',
+    severalOther: 'There are several such records at this name, so receivers ignore them all. Keep only one.',
+    quoted:
+      'The value is right, but has quotation marks or backslashes in it: the DNS panel stored them as well. Enter it without them, exactly as above.',
     doubled: (name: string, host: string) =>
       `It was found at ${name}: your DNS provider appends the domain itself. Enter ${host} there, without the domain.`,
     unreachable: 'The name servers did not answer. Sterna keeps trying.',
@@ -736,7 +740,7 @@ export const en = {
     dmarc: 'Mail in your name (DMARC)',
     policy: (policy: string | null): string =>
       policy === null
-        ? 'There is no policy.'
+        ? 'There is no policy in force.'
         : policy === 'none'
           ? 'Receivers accept everything and report (p=none).'
           : `Receivers ${policy === 'reject' ? 'reject' : 'quarantine'} mail that is not yours (p=${policy}).`,
@@ -744,6 +748,7 @@ export const en = {
     noReports: 'No reports in the last 30 days.',
     adviceSteps: {
       publish: 'Publish a policy.',
+      repair: 'Repair the policy.',
       wait: 'Wait for more reports.',
       fix: 'First fix what does not pass.',
       tighten: 'You may tighten the policy.',
@@ -949,15 +954,13 @@ export const en = {
     domains: 'Domains',
     domainsText: 'What receivers reported in the last 30 days (DMARC). Anybody can send a report: they are hints, not proof.',
     policy: 'Policy',
-    policies: { none: 'none: only report', quarantine: 'quarantine', reject: 'reject', missing: 'no record found' } as Record<
-      string,
-      string
-    >,
+    policies: { none: 'none: only report', quarantine: 'quarantine', reject: 'reject', missing: 'none in force' } as Record<string, string>,
     messages: 'Messages',
     passed: 'Passed',
     next: 'Next step',
     steps: {
       publish: 'Publish a DMARC record',
+      repair: 'Repair the DMARC record',
       wait: 'Wait for more reports',
       fix: 'Fix what does not pass',
       tighten: 'Make the policy stricter',

@@ -1,4 +1,4 @@
-import type { Doctor } from '../api/types.ts'
+import type { DmarcSummary, Doctor } from '../api/types.ts'
 
 /** What a code of the API says, with `{name}` for its parameters. */
 export interface Said {
@@ -11,4 +11,5 @@ export type SaidIn<Code extends string> = Record<Code, Said>
 /** What the API says in English, in another language. A code without a text does not pass the type check. */
 export interface SaidTexts {
   findings: SaidIn<Doctor['findings'][number]['code']>
+  dmarc: SaidIn<DmarcSummary['advice']['reason_codes'][number]['code']>
 }

@@ -1,14 +1,17 @@
 import { z } from 'zod'
 import { adviceSteps, sourceOrigins, type SourceOrigin } from '../../domain-report/dmarc-advice.ts'
+import { dmarcReasonWordings } from '../../domain-report/dmarc-reason-wordings.ts'
 import type { DomainReportRow } from '../../domain-report/domain-report-list.ts'
 import type { DmarcRowRow, TlsRowRow } from '../../domain-report/domain-report-rows.ts'
 import { mostLines, type ReporterLine, type SourceLine, type TlsSummary } from '../../domain-report/domain-report-summary.ts'
-import { dmarcPolicies, domainReportKinds, mostRows } from '../../domain-report/domain-report.ts'
+import { domainReportKinds, mostRows } from '../../domain-report/domain-report.ts'
 import { isoTime } from '../../iso-time.ts'
+import { dmarcPolicies } from '../../sending-domain/dmarc-record.ts'
 import { pageParameters } from '../page.ts'
 import { choiceParameter, endParameter, numberParameter, timeParameter } from '../query.ts'
 import { flag, resource, time } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
+import { codeFields } from '../worded-answer.ts'
 
 export const periodParameters = {
   since: timeParameter.meta({ description: 'A time or a date: reports that end later; default: 30 days ago.' }),
@@ -129,12 +132,17 @@ export const dmarcSource = resource<SourceLine & { origin: SourceOrigin }>('Dmar
 
 const advice = z
   .object({
-    step: z.enum(adviceSteps).describe('`tighten`: the domain is ready for a stricter policy; `keep`: there is none.'),
+    step: z
+      .enum(adviceSteps)
+      .describe('`repair`: what is published has no effect; `tighten`: the domain is ready for a stricter policy; `keep`: there is none.'),
     policy: z.enum(dmarcPolicies).nullable().describe('The policy to publish next.'),
     record: textRecord
       .nullable()
-      .describe('The record to publish for it; null if nothing should change, or the policy is that of a parent domain.'),
+      .describe(
+        'The record to publish for it; null if nothing should change, if one of several should stay, or if the policy is that of a parent domain.',
+      ),
     reasons: z.array(z.string()),
+    reason_codes: z.array(z.object(codeFields(dmarcReasonWordings))).describe('What each of `reasons` says, in the same order.'),
     fix: z.array(z.string()).describe('The addresses of the sources to look at first.'),
   })
   .meta({ id: 'DmarcAdvice' })

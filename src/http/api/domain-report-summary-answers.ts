@@ -1,9 +1,9 @@
 import { adviseDmarc, type DmarcAdvice } from '../../domain-report/dmarc-advice.ts'
-import { withPolicy } from '../../domain-report/dmarc-record.ts'
 import type { ReportPeriod } from '../../domain-report/domain-report-list.ts'
 import type { DmarcSummary, ReportTotals, TlsSummary } from '../../domain-report/domain-report-summary.ts'
 import { observeDomain, originOf, type PublishedPolicy } from '../../domain-report/observe-domain.ts'
 import { isoTime } from '../../iso-time.ts'
+import { withPolicy, type DmarcFault } from '../../sending-domain/dmarc-record.ts'
 import type { Domain } from '../../sending-domain/domain.ts'
 import { dmarcSource, domainReporter, tlsResult } from './domain-report-resource.ts'
 
@@ -26,6 +26,7 @@ export function dmarcSummaryObject(
 ) {
   const observation = observeDomain(domain, summary, ownAddresses)
   const { published } = observation
+  const { policy, text: record } = 'fault' in published ? { policy: null, text: null } : published
   const { total, failed } = summary.totals
   const own = new Set(ownAddresses)
   const recordOf = (value: string): TextRecord => ({ name: `_dmarc.${domain.name}`, type: 'TXT', value })
@@ -34,8 +35,8 @@ export function dmarcSummaryObject(
   return {
     object: 'dmarc_summary' as const,
     ...frameOf(domain, period, summary.totals),
-    policy: published?.policy ?? null,
-    record: published?.text ?? null,
+    policy,
+    record,
     messages: total,
     passed: total - failed,
     pass_rate: rateOf(total - failed, total),
@@ -45,16 +46,17 @@ export function dmarcSummaryObject(
       step: advice.step,
       policy: advice.policy,
       record: text === null ? null : recordOf(text),
-      reasons: advice.reasons,
+      reasons: advice.reasons.map(({ what }) => what),
+      reason_codes: advice.reasons.map(({ code, parameters }) => ({ code, parameters })),
       fix: advice.fix.map(({ sourceIp }) => sourceIp),
     },
   }
 }
 
-/** The record with the recommended policy; null if there is none, or if it must change at a parent domain. */
-function textFor({ policy }: DmarcAdvice, published: PublishedPolicy | null, firstRecord: string): string | null {
+/** The record to publish; null if nothing should change, if one of several should stay, or if it must change at a parent domain. */
+function textFor({ policy }: DmarcAdvice, published: PublishedPolicy | DmarcFault, firstRecord: string): string | null {
+  if ('fault' in published) return published.fault === 'missing' ? firstRecord : 'text' in published ? published.text : null
   if (policy === null) return null
-  if (published === null) return firstRecord
   return published.text === null ? null : withPolicy(published.text, policy)
 }
 

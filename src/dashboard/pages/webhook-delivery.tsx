@@ -1,7 +1,7 @@
 import { useApi } from '../api/cache.ts'
 import { call } from '../api/client.ts'
 import type { WebhookDeliveryDetail } from '../api/types.ts'
-import { clockTime, duration, fullTime } from '../format.ts'
+import { duration, fullTime } from '../format.ts'
 import { Answer } from '../parts/answer.tsx'
 import { ActionButton } from '../parts/controls.tsx'
 import { Page, Panel } from '../parts/page.tsx'
@@ -34,7 +34,7 @@ function Shown({ delivery, path, webhookId }: { delivery: WebhookDeliveryDetail;
   }
   return (
     <Page
-      heading={t.email.events[delivery.type] ?? delivery.type}
+      heading={t.webhooks.ofEvent(delivery.type)}
       crumb={{ href: `/webhooks/${webhookId}`, text: t.webhooks.one }}
       sub={
         <>
@@ -58,8 +58,8 @@ function Shown({ delivery, path, webhookId }: { delivery: WebhookDeliveryDetail;
                 <div>
                   <p>
                     <b>{t.webhooks.attempt(place + 1)}</b> <Answered code={code} />{' '}
-                    <span class="muted" title={`${fullTime(at)} (${at})`}>
-                      {t.webhooks.attemptAt(clockTime(at), duration(ms))}
+                    <span class="muted" title={at}>
+                      {t.webhooks.attemptAt(fullTime(at), duration(ms))}
                     </span>
                   </p>
                   {(error ?? response) !== null && (error ?? response) !== '' && <pre class="code plain">{error ?? response}</pre>}

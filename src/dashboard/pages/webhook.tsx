@@ -47,6 +47,7 @@ function Shown({ webhook, reload, query }: { webhook: Webhook; reload(): Promise
       actions={
         mayChange() && (
           <>
+            {isEnabled && <Ask text={t.webhooks.replayAll} onClick={() => setAsked('replay')} />}
             <ActionButton text={t.webhooks.test} main={isEnabled} run={test} />
             {!isEnabled && webhook.failing_since === null && <ActionButton main text={t.webhooks.enable} run={() => set('enabled')} />}
             {!isEnabled && webhook.failing_since !== null && (
@@ -65,7 +66,6 @@ function Shown({ webhook, reload, query }: { webhook: Webhook; reload(): Promise
       {mayChange() && (
         <div class="acts">
           <Ask text={t.webhooks.edit} onClick={() => setAsked('edit')} />
-          {isEnabled && <Ask text={t.webhooks.replayAll} onClick={() => setAsked('replay')} />}
           {isEnabled && <ActionButton text={t.webhooks.disable} run={() => set('disabled')} />}
           <Ask text={t.common.remove} onClick={() => setAsked('remove')} />
         </div>
@@ -85,7 +85,7 @@ const Facts = ({ webhook }: { webhook: Webhook }) => (
   <>
     <State of={webhook.status} />
     <span>
-      {t.webhooks.lastDay} <SuccessRate stats={webhook.stats} />
+      {t.webhooks.accepted} <SuccessRate stats={webhook.stats} />
     </span>
     <span>
       {t.webhooks.lastAnswer} <LastAnswer stats={webhook.stats} />

@@ -49,6 +49,6 @@ const columns = (): Column<Webhook>[] => [
   },
   { head: t.common.status, cell: ({ status }) => <State of={status} /> },
   { head: t.webhooks.events, kind: 'quiet', cell: ({ events }) => events.map((event) => t.email.events[event] ?? event).join(', ') },
-  { head: t.webhooks.lastDay, cell: ({ stats }) => <SuccessRate stats={stats} /> },
+  { head: t.webhooks.accepted, cell: ({ stats }) => <SuccessRate stats={stats} /> },
   { head: t.webhooks.lastAnswer, cell: ({ stats }) => <LastAnswer stats={stats} /> },
 ]

@@ -19,8 +19,7 @@ export function EmailWebhooks({ deliveries }: { deliveries: EmailDelivery[] }) {
       kind: 'title',
       cell: ({ id, type, webhook_id: webhookId }) => (
         <>
-          <Link href={`/webhooks/${webhookId}/deliveries/${id}`}>{t.email.events[type] ?? type}</Link>{' '}
-          <span class="muted">{urlOf(webhookId)}</span>
+          <Link href={`/webhooks/${webhookId}/deliveries/${id}`}>{type}</Link> <span class="muted">{urlOf(webhookId)}</span>
         </>
       ),
     },

@@ -27,20 +27,22 @@ export function WebhookDeliveries({ webhook, query }: { webhook: Webhook; query:
   const deliveries = useApi<List<WebhookDelivery>>(`${path}?${asked.toString()}`, { everyMs: 5_000 })
   const replay = (id: string): Promise<unknown> => call(`${path}/${id}/replay`, { method: 'POST' }).then(deliveries.reload)
   const isFiltered = status !== '' || type !== ''
-  const words = (each: string): string => (each === 'pending' ? t.webhooks.pending : (t.status[each] ?? each))
   return (
     <Panel heading={t.webhooks.deliveries}>
       <div class="filters">
         <Choice
           label={t.common.status}
           value={status}
-          options={[['', t.webhooks.anyStatus], ...states.map((each): [string, string] => [each, words(each)])]}
+          options={[
+            ['', t.webhooks.anyStatus],
+            ...states.map((each): [string, string] => [each, t.webhooks.states[each] ?? t.status[each] ?? each]),
+          ]}
           onValue={(value) => setQuery({ status: value, after: null })}
         />
         <Choice
           label={t.webhooks.event}
           value={type}
-          options={[['', t.webhooks.anyEvent], ...webhookEvents.map((each): [string, string] => [each, t.email.events[each] ?? each])]}
+          options={[['', t.webhooks.anyEvent], ...webhookEvents.map((each): [string, string] => [each, each])]}
           onValue={(value) => setQuery({ type: value, after: null })}
         />
       </div>
@@ -62,8 +64,9 @@ export function WebhookDeliveries({ webhook, query }: { webhook: Webhook; query:
 
 /** What became of a delivery, in a word. */
 export const DeliveryState = ({ of: status }: { of: string }) => {
-  const waits = status === 'pending' || status === 'attempting'
-  return <State of={waits ? 'pending' : status} {...(waits ? { word: t.webhooks.pending } : {})} />
+  const state = status === 'attempting' ? 'pending' : status
+  const word = t.webhooks.states[state]
+  return <State of={state} {...(word === undefined ? {} : { word })} />
 }
 
 const NoDelivery = ({ isFiltered }: { isFiltered: boolean }) =>
@@ -75,7 +78,7 @@ const columnsWith = (webhookId: string, replay: ((id: string) => Promise<unknown
     kind: 'title',
     cell: ({ id, type }) => (
       <Link class="row" href={`/webhooks/${webhookId}/deliveries/${id}`}>
-        {t.email.events[type] ?? type}
+        {type}
       </Link>
     ),
   },

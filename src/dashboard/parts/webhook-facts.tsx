@@ -3,13 +3,18 @@ import { number, percent } from '../format.ts'
 import { t } from '../texts/texts.ts'
 import { Age } from './time.tsx'
 
-/** The share of the last day's deliveries that were taken. */
+/** The API counts no more than the newest of a day. */
+const mostCounted = 1_000
+
+/** The share of the last day's deliveries that were accepted. Those that wait for another attempt are not. */
 export function SuccessRate({ stats: { success, failed, pending } }: Pick<Webhook, 'stats'>) {
-  const ended = success + failed
-  if (ended === 0) return <span class="muted">{pending === 0 ? t.webhooks.nothingPosted : t.webhooks.waits(number(pending))}</span>
+  const all = success + failed + pending
+  if (all === 0) return <span class="muted">{t.webhooks.nothingPosted}</span>
+  const period = all < mostCounted ? t.webhooks.ofDay : t.webhooks.ofNewest
   return (
     <>
-      {percent(success / ended)} <span class="muted">{t.webhooks.ofDeliveries(number(ended))}</span>
+      {percent(success / all)}{' '}
+      <span class="muted">{[period(number(all)), ...(pending > 0 ? [t.webhooks.waits(number(pending))] : [])].join(', ')}</span>
     </>
   )
 }

@@ -9,6 +9,7 @@ import { Choice, Field } from './fields.tsx'
 
 interface ReplayRange {
   since: string
+  until?: string
   status: string
 }
 
@@ -46,12 +47,16 @@ interface ReplayDialog {
   onClose(): void
 }
 
-/** Posts again what was not taken since a time, and says first how much that is. */
+/** The last moment of the minute that the field for a time names. */
+const endOfMinute = (local: string): string => new Date(Date.parse(local) + 59_999).toISOString()
+
+/** Posts again what was not taken within a period, and says first how much that is. */
 export function ReplayFailed({ webhook, onDone, onClose }: ReplayDialog) {
   const [since, setSince] = useState(localTime(Date.now() - dayMs))
+  const [until, setUntil] = useState('')
   const [status, setStatus] = useState('failed')
-  const isTime = !Number.isNaN(Date.parse(since))
-  const range = { since: isTime ? new Date(since).toISOString() : '', status }
+  const isTime = [since, until || since].every((time) => !Number.isNaN(Date.parse(time)))
+  const range = { since: isTime ? new Date(since).toISOString() : '', ...(isTime && until ? { until: endOfMinute(until) } : {}), status }
   const { count, error } = useCount(webhook, isTime ? [range] : [])
   const run = async (): Promise<void> => {
     await replay(webhook, range, false)
@@ -60,6 +65,7 @@ export function ReplayFailed({ webhook, onDone, onClose }: ReplayDialog) {
   return (
     <Dialog heading={t.webhooks.replayAll} button={t.webhooks.replay} run={run} onClose={onClose} disabled={!isTime || !count}>
       <Field label={t.webhooks.since} type="datetime-local" value={since} onValue={setSince} />
+      <Field label={t.webhooks.until} hint={t.webhooks.untilNow} type="datetime-local" value={until} onValue={setUntil} />
       <Choice label={t.common.status} value={status} options={Object.entries(t.webhooks.replayed)} onValue={setStatus} />
       {error && <Refusal error={error} />}
       <p role="status">{count === null ? t.common.loading : t.webhooks.replayCount(count)}</p>

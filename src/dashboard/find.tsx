@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useApi } from './api/cache.ts'
-import type { Domain, List, TemplateItem } from './api/types.ts'
+import { useAll } from './api/cache.ts'
+import type { Domain, TemplateItem } from './api/types.ts'
 import { overlay } from './keyboard.ts'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { Link, navigate } from './router.tsx'
@@ -26,8 +26,8 @@ const pagesOfIds: Record<string, (id: string) => Hit> = {
 export function Find() {
   const dialog = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')
-  const domains = useApi<List<Domain>>('/api/domains?limit=100')
-  const templates = useApi<List<TemplateItem>>('/api/templates?limit=100')
+  const domains = useAll<Domain>('/api/domains')
+  const templates = useAll<TemplateItem>('/api/templates')
   useEffect(() => dialog.current?.showModal(), [])
   const hits = hitsFor(text.trim(), domains.data?.data ?? [], templates.data?.data ?? [])
   const close = (): void => void (overlay.value = null)

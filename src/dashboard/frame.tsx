@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { useApi } from './api/cache.ts'
+import { useAll, useApi } from './api/cache.ts'
 import { actIn, actingIn, basePath, logOut, offline, session } from './api/client.ts'
-import type { Account, Domain, List, ServerAddress } from './api/types.ts'
+import type { Account, Domain, ServerAddress } from './api/types.ts'
 import { Find } from './find.tsx'
 import { overlay } from './keyboard.ts'
 import { Icon, Mark } from './parts/icon.tsx'
@@ -102,7 +102,7 @@ const useIsSandbox = (): boolean => useApi<ServerAddress>('/api/server').data?.m
 
 function Navigation({ name }: { name: string }) {
   const isSandbox = useIsSandbox()
-  const domains = useApi<List<Domain>>('/api/domains?limit=100')
+  const domains = useAll<Domain>('/api/domains')
   const toLookAt = domains.data?.data.filter(({ status }) => status !== 'verified').length ?? 0
   return (
     <nav class="nav" aria-label={name}>
@@ -167,7 +167,7 @@ function OtherAccount({ id }: { id: string }) {
 
 /** In whose account an operator acts. */
 function AccountChoice({ own }: { own: string }) {
-  const accounts = useApi<List<Account>>('/api/accounts?limit=100')
+  const accounts = useAll<Account>('/api/accounts')
   if ((accounts.data?.data.length ?? 0) < 2) return null
   return (
     <select

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { invalidate } from './api/cache.ts'
 import { basePath } from './api/client.ts'
+import { copyText } from './copy-text.ts'
 import { navigate, place } from './router.tsx'
 import { sectionGroups } from './sections.ts'
 import { shortcutsAreOn } from './shortcuts.ts'
@@ -87,5 +88,5 @@ function openListed(step: number): void {
 /** The id or the name at the end of the page's path. */
 async function copyId(): Promise<void> {
   const [, section, id] = place.value.path.split('/')
-  if (section !== undefined && id !== undefined) await navigator.clipboard.writeText(decodeURIComponent(id))
+  if (section !== undefined && id !== undefined) await copyText(decodeURIComponent(id))
 }

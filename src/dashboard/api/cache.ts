@@ -1,11 +1,14 @@
 import { signal, type Signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { ApiError, call, offline, session } from './client.ts'
+import type { List } from './types.ts'
 
 /** What is known of one answer of the API. */
 interface Entry {
   path: string
   sandbox: boolean
+  /** Whether the rest of a list is fetched too, page by page. */
+  follow: Follow
   data: Signal<unknown>
   error: Signal<ApiError | null>
   /** When `data` was fetched, ms since the page was loaded; 0 where it has to be fetched again. */
@@ -25,17 +28,30 @@ export interface Resource<T> {
   reload(): Promise<void>
 }
 
+/**
+ * `none`: one answer. `all`: a list to its end. `search`: a list that was searched only so far, until a page is full; somebody who
+ * waits for more asks for it.
+ */
+type Follow = 'none' | 'all' | 'search'
+
+interface Options {
+  sandbox?: boolean
+  everyMs?: number | null
+  follow?: Follow
+}
+
 const freshMs = 10_000
+/** Searches that follow one another by themselves. */
+const mostSearches = 20
+/** Rows of a page of emails. */
+export const fullPage = 50
 const mostEntries = 200
 const entries = new Map<string, Entry>()
 
 /** An answer of the API, fetched when it is first shown and again when it is older than ten seconds; null asks for nothing. */
-export function useApi<T>(
-  path: string | null,
-  { sandbox = false, everyMs }: { sandbox?: boolean; everyMs?: number | null } = {},
-): Resource<T> {
-  const key = path === null ? null : keyOf(path, sandbox)
-  const entry = path === null ? null : entryOf(path, sandbox)
+export function useApi<T>(path: string | null, { sandbox = false, everyMs, follow = 'none' }: Options = {}): Resource<T> {
+  const entry = path === null ? null : entryOf(path, sandbox, follow)
+  const key = entry && keyOf(entry)
   const shown = useRef(entry)
   shown.current = entry
   useEffect(() => {
@@ -56,6 +72,10 @@ export function useApi<T>(
   }
 }
 
+/** A list of the API from its beginning to its end, however long it is; what is there already is shown while the rest is fetched. */
+export const useAll = <T>(path: string | null, options: Omit<Options, 'follow'> = {}): Resource<List<T>> =>
+  useApi<List<T>>(path && `${path}?limit=100`, { ...options, follow: 'all' })
+
 /** Says that what the API answers at paths that begin like this may have changed: it is fetched again where it is shown. */
 export function invalidate(...prefixes: string[]): void {
   for (const entry of entries.values()) {
@@ -75,13 +95,15 @@ offline.subscribe((isOffline) => {
   for (const entry of entries.values()) if (entry.users > 0 && entry.error.value?.status === 0) void refetch(entry)
 })
 
-const keyOf = (path: string, sandbox: boolean): string => `${sandbox ? 'sandbox' : 'live'} ${path}`
+const keyOf = ({ path, sandbox, follow }: Pick<Entry, 'path' | 'sandbox' | 'follow'>): string =>
+  `${sandbox ? 'sandbox' : 'live'} ${follow} ${path}`
 
-function entryOf(path: string, sandbox: boolean): Entry {
-  const key = keyOf(path, sandbox)
+function entryOf(path: string, sandbox: boolean, follow: Follow): Entry {
+  const key = keyOf({ path, sandbox, follow })
   const known = entries.get(key)
   if (known) return known
-  const entry: Entry = { path, sandbox, data: signal(undefined), error: signal(null), fetchedAt: 0, fetching: null, next: null, users: 0 }
+  const state = { data: signal<unknown>(undefined), error: signal<ApiError | null>(null) }
+  const entry: Entry = { path, sandbox, follow, ...state, fetchedAt: 0, fetching: null, next: null, users: 0 }
   entries.set(key, entry)
   if (entries.size > mostEntries) evictOldest()
   return entry
@@ -114,11 +136,36 @@ function refetch(entry: Entry): Promise<void> {
 
 async function fetchInto(entry: Entry): Promise<void> {
   try {
-    const answered = await call<unknown>(entry.path, { sandbox: entry.sandbox })
-    entry.data.value = answered
+    entry.data.value = await fetchWhole(entry)
     entry.error.value = null
     entry.fetchedAt = performance.now()
   } catch (error) {
     entry.error.value = error instanceof ApiError ? error : new ApiError({ status: 0, name: 'unknown', message: String(error) })
   }
+}
+
+/** What a list goes on behind: an id, or the place of a row. */
+interface Listed {
+  id?: string
+  place?: number
+}
+
+/** Shows what came so far where nothing was shown before. */
+async function fetchWhole(entry: Entry): Promise<unknown> {
+  const { path, sandbox, follow } = entry
+  const isFirst = entry.data.value === undefined
+  let answered = await call<List<Listed>>(path, { sandbox })
+  for (let after = nextOf(answered, follow), pages = 1; after !== null; after = nextOf(answered, follow), pages++) {
+    if (follow === 'search' && (entry.users === 0 || pages === mostSearches)) break
+    if (isFirst) entry.data.value = answered
+    const next = await call<List<Listed>>(`${path}&after=${after}`, { sandbox })
+    answered = { ...next, data: [...answered.data, ...next.data] }
+  }
+  return answered
+}
+
+function nextOf({ has_more: hasMore, data, stopped_at: stoppedAt }: List<Listed>, follow: Follow): string | null {
+  if (follow === 'search') return stoppedAt && data.length < fullPage ? stoppedAt.id : null
+  const last = follow === 'all' && hasMore ? data.at(-1) : undefined
+  return last ? String(last.id ?? last.place) : null
 }

@@ -31,6 +31,8 @@ export interface List<T> {
   object: 'list'
   has_more: boolean
   data: T[]
+  /** Where a search stopped that may go on: the oldest object that it looked at. */
+  stopped_at?: { id: string; created_at: string } | undefined
 }
 
 export type EmailItem = Shown<typeof emailItem.schema>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { useApi } from '../api/cache.ts'
-import type { Domain, Latency, List, Metrics, MetricsRow as Row } from '../api/types.ts'
+import { useAll, useApi } from '../api/cache.ts'
+import type { Domain, Latency, Metrics, MetricsRow as Row } from '../api/types.ts'
 import { number, percent } from '../format.ts'
 import { Complaints, Engagement, Latencies } from '../parts/analytics-charts.tsx'
 import { Answer, Empty, Fault, NoMatch } from '../parts/answer.tsx'
@@ -115,7 +115,7 @@ const Nothing = ({ isFiltered }: { isFiltered: boolean }) => (
 )
 
 function Filters({ asked: { period, granularity, domainId, tag, fault } }: { asked: Asked }) {
-  const domains = useApi<List<Domain>>('/api/domains?limit=100')
+  const domains = useAll<Domain>('/api/domains')
   const [typed, setTyped] = useState<string | null>(null)
   const applyTag = (): void => {
     if (typed !== null) setQuery({ tag: typed.trim() })
@@ -180,8 +180,6 @@ const figures = (): Figure<Row>[] => [
   { metric: 'complained', head: t.overview.complained, value: (row) => row.complained ?? 0 },
 ]
 
-const mostLines = 20
-
 /** The same mail by domain, tag or template. */
 function Others({ range }: { range: string }) {
   const [by, setBy] = useState<Grouping>('domain')
@@ -197,7 +195,7 @@ function Others({ range }: { range: string }) {
           keyOf={(row) => row.domain_id ?? row.tag ?? row.template_id ?? ''}
           nameOf={(row) => <Name row={row} by={by} />}
           figures={figures()}
-          rows={data.toSorted((one, other) => (other.sent ?? 0) - (one.sent ?? 0)).slice(0, mostLines)}
+          rows={data.toSorted((one, other) => (other.sent ?? 0) - (one.sent ?? 0))}
           none={t.analytics.noneBy[by] ?? ''}
           aside={
             <Segments name={t.analytics.by} options={Object.entries(words)} current={by} onChoice={(chosen) => setBy(chosen as Grouping)} />

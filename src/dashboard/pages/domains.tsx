@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
-import { invalidate, useApi } from '../api/cache.ts'
+import { invalidate, useAll } from '../api/cache.ts'
 import { call } from '../api/client.ts'
-import type { Domain, List } from '../api/types.ts'
+import type { Domain } from '../api/types.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/fields.tsx'
@@ -13,7 +13,7 @@ import { Link, navigate } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
 export default function Domains() {
-  const domains = useApi<List<Domain>>('/api/domains?limit=100')
+  const domains = useAll<Domain>('/api/domains')
   const [isAdding, setAdding] = useState(false)
   const add = mayChange() && (
     <button class="btn main" type="button" onClick={() => setAdding(true)}>

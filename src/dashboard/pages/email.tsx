@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
-import { useApi } from '../api/cache.ts'
+import { useAll, useApi } from '../api/cache.ts'
 import { liveState, onEmailChange } from '../api/live.ts'
-import type { Attempt, Email, EmailDelivery, EmailRecipient, List, MailEvent } from '../api/types.ts'
+import type { Attempt, Email, EmailDelivery, EmailRecipient, MailEvent } from '../api/types.ts'
 import { duration, fullTime, hourMinute } from '../format.ts'
 import { Answer } from '../parts/answer.tsx'
 import { EmailActions } from '../parts/email-actions.tsx'
@@ -16,16 +16,16 @@ import { Link, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
 const notReached = new Set(['bounced', 'failed', 'suppressed'])
-const mostShown = 20
+const mostShown = 100
 
 export default function EmailPage({ params }: PageProps) {
   const path = `/api/emails/${encodeURIComponent(params['id'] ?? '')}`
   const everyMs = liveState.value === 'polling' ? 15_000 : null
   const email = useApi<Email>(path, { everyMs })
-  const attempts = useApi<List<Attempt>>(`${path}/attempts?limit=100`, { everyMs })
-  const events = useApi<List<MailEvent>>(`${path}/events?limit=100`, { everyMs })
+  const attempts = useAll<Attempt>(`${path}/attempts`, { everyMs })
+  const events = useAll<MailEvent>(`${path}/events`, { everyMs })
   // Webhooks are told after the email changed.
-  const told = useApi<List<EmailDelivery>>(`${path}/webhook-deliveries?limit=50`, { everyMs: 5_000 })
+  const told = useAll<EmailDelivery>(`${path}/webhook-deliveries`, { everyMs: 5_000 })
   useEffect(
     () =>
       onEmailChange(({ email_ids: ids, has_more: hasMore }) => {
@@ -133,7 +133,7 @@ function Explanations({ recipients, attempts }: { recipients: EmailRecipient[]; 
 function Recipients({ recipients, accepted }: { recipients: EmailRecipient[]; accepted: string }) {
   const [isWhole, setWhole] = useState(recipients.length <= mostShown)
   const troubledFirst = recipients.toSorted((one, other) => Number(one.status === 'delivered') - Number(other.status === 'delivered'))
-  const shown = isWhole ? recipients : troubledFirst.slice(0, mostShown)
+  const shown = isWhole ? troubledFirst : troubledFirst.slice(0, mostShown)
   return (
     <Panel heading={t.email.recipients}>
       <table class="flow" id="rcpts">
@@ -167,7 +167,7 @@ function Recipients({ recipients, accepted }: { recipients: EmailRecipient[]; ac
       {!isWhole && (
         <div class="paging">
           <button class="btn small" type="button" onClick={() => setWhole(true)}>
-            {t.email.showAll(recipients.length)}
+            {t.common.showAll(recipients.length)}
           </button>
         </div>
       )}

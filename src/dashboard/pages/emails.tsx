@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useApi } from '../api/cache.ts'
+import { useAll, useApi } from '../api/cache.ts'
 import { liveState, onEmailChange } from '../api/live.ts'
 import type { Domain, EmailItem, List } from '../api/types.ts'
 import { csvOf, download } from '../download.ts'
@@ -129,7 +129,7 @@ const NoEmail = ({ isFiltered }: { isFiltered: boolean }) =>
   )
 
 function Filters({ query }: { query: URLSearchParams }) {
-  const domains = useApi<List<Domain>>('/api/domains?limit=100')
+  const domains = useAll<Domain>('/api/domains')
   const [typed, setTyped] = useState<Record<string, string>>({})
   const valueOf = (name: string): string => typed[name] ?? query.get(name) ?? ''
   const apply = (): void => {

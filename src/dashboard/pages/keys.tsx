@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
-import { invalidate, useApi } from '../api/cache.ts'
+import { invalidate, useAll } from '../api/cache.ts'
 import { call } from '../api/client.ts'
-import type { ApiKey, Domain, List } from '../api/types.ts'
+import type { ApiKey, Domain } from '../api/types.ts'
 import { shortDate } from '../format.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -15,7 +15,7 @@ import { t } from '../texts/texts.ts'
 type Asked = { what: 'make' } | { what: 'rotate' | 'revoke'; key: ApiKey } | null
 
 export default function Keys() {
-  const keys = useApi<List<ApiKey>>(mayChange() ? '/api/api-keys?limit=100' : null)
+  const keys = useAll<ApiKey>(mayChange() ? '/api/api-keys' : null)
   const [asked, setAsked] = useState<Asked>(null)
   const [token, setToken] = useState<string | null>(null)
   if (!mayChange()) return <Page title={t.keys.title} heading={t.common.notAllowed(t.common.admins)} />
@@ -50,7 +50,7 @@ const NewToken = ({ token, onKept }: { token: string; onKept(): void }) => (
 )
 
 function Table({ keys, onAsk }: { keys: ApiKey[]; onAsk(asked: Asked): void }) {
-  const domains = useApi<List<Domain>>('/api/domains?limit=100')
+  const domains = useAll<Domain>('/api/domains')
   const domainOf = (id: string | null): string =>
     id === null ? t.keys.allDomains : (domains.data?.data.find((domain) => domain.id === id)?.name ?? id)
   return (
@@ -102,7 +102,7 @@ function Table({ keys, onAsk }: { keys: ApiKey[]; onAsk(asked: Asked): void }) {
 const dayMs = 24 * 60 * 60 * 1000
 
 function MakeKey({ onMade, onClose }: { onMade(token: string): void; onClose(): void }) {
-  const domains = useApi<List<Domain>>('/api/domains?limit=100')
+  const domains = useAll<Domain>('/api/domains')
   const [name, setName] = useState('')
   const [permission, setPermission] = useState('sending_access')
   const [domainId, setDomainId] = useState('')

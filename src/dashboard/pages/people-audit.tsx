@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { useApi } from '../api/cache.ts'
+import { useAll, useApi } from '../api/cache.ts'
 import type { Account, AuditEntry, List, User } from '../api/types.ts'
 import { fullTime } from '../format.ts'
 import { Answer, Empty, NoMatch } from '../parts/answer.tsx'
@@ -76,8 +76,8 @@ const columns = (): Column<AuditEntry>[] => [
 ]
 
 function Filters({ query }: { query: URLSearchParams }) {
-  const users = useApi<List<User>>('/api/users?limit=100')
-  const accounts = useApi<List<Account>>(isOperator() ? '/api/accounts?limit=100' : null)
+  const users = useAll<User>('/api/users')
+  const accounts = useAll<Account>(isOperator() ? '/api/accounts' : null)
   const [typed, setTyped] = useState<Record<string, string>>({})
   const apply = (): void => {
     setQuery({ ...typed, after: null })

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { invalidate, useApi } from '../api/cache.ts'
+import { invalidate, useAll, useApi } from '../api/cache.ts'
 import { actingIn, call, session } from '../api/client.ts'
 import type { Account, InvitedUser, List, User } from '../api/types.ts'
 import { dayAndTime } from '../format.ts'
@@ -28,7 +28,7 @@ export function Users({ tabs, query }: { tabs: ComponentChildren; query: URLSear
   const asked = new URLSearchParams({ limit: '50', ...(account === allAccounts ? {} : { account_id: account ?? own }) })
   if (after !== null) asked.set('after', after)
   const users = useApi<List<User>>(`/api/users?${asked}`)
-  const accounts = useApi<List<Account>>(isOperator() ? '/api/accounts?limit=100' : null)
+  const accounts = useAll<Account>(isOperator() ? '/api/accounts' : null)
   const [dialog, setDialog] = useState<Asked>(null)
   const [invited, setInvited] = useState<InvitedUser | null>(null)
   const close = (): void => setDialog(null)

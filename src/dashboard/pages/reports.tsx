@@ -1,4 +1,4 @@
-import { useApi } from '../api/cache.ts'
+import { useAll, useApi } from '../api/cache.ts'
 import type { DmarcSummary, Domain, Feedback, List } from '../api/types.ts'
 import { number, percent } from '../format.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
@@ -7,12 +7,13 @@ import { Choice } from '../parts/fields.tsx'
 import { Page, Panel, Scroll } from '../parts/page.tsx'
 import { Paging } from '../parts/paging.tsx'
 import { Rows, type Column } from '../parts/rows.tsx'
+import { ShownFirst } from '../parts/shown-first.tsx'
 import { Age } from '../parts/time.tsx'
 import { Link, setQuery, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
 export default function Reports({ query }: PageProps) {
-  const domains = useApi<List<Domain>>('/api/domains?limit=100')
+  const domains = useAll<Domain>('/api/domains')
   return (
     <Page heading={t.reports.title}>
       <Panel heading={t.reports.domains} text={t.reports.domainsText}>
@@ -25,7 +26,9 @@ export default function Reports({ query }: PageProps) {
                 </Link>
               </Empty>
             ) : (
-              <DomainTable domains={data} />
+              <ShownFirst rows={data} most={mostShown}>
+                {(shown) => <DomainTable domains={shown} />}
+              </ShownFirst>
             )
           }
         </Answer>
@@ -35,7 +38,10 @@ export default function Reports({ query }: PageProps) {
   )
 }
 
-const DomainTable = ({ domains }: { domains: Domain[] }) => (
+/** Each asks for its own summary. */
+const mostShown = 50
+
+const DomainTable = ({ domains }: { domains: readonly Domain[] }) => (
   <Scroll name={t.reports.domains}>
     <table class="tight">
       <thead>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { useApi } from '../api/cache.ts'
-import type { List, Webhook } from '../api/types.ts'
+import { useAll } from '../api/cache.ts'
+import type { Webhook } from '../api/types.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
 import { Page } from '../parts/page.tsx'
 import { Rows, type Column } from '../parts/rows.tsx'
@@ -12,7 +12,7 @@ import { Link, navigate } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
 export default function Webhooks() {
-  const webhooks = useApi<List<Webhook>>('/api/webhooks?limit=100')
+  const webhooks = useAll<Webhook>('/api/webhooks')
   const [isAdding, setAdding] = useState(false)
   const add = mayChange() && (
     <button class="btn main" type="button" onClick={() => setAdding(true)}>

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { useApi } from '../api/cache.ts'
+import { useAll, useApi } from '../api/cache.ts'
 import type { ApiKey, Doctor, Domain, EmailItem, List } from '../api/types.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Page } from '../parts/page.tsx'
@@ -28,8 +28,8 @@ interface Step {
 /** The way from a new server to the first email that was delivered. */
 export default function Welcome() {
   const doctor = useApi<Doctor>(isOperator() ? '/api/doctor?max_age=600' : null)
-  const domains = useApi<List<Domain>>(mayChange() ? '/api/domains?limit=100' : null)
-  const keys = useApi<List<ApiKey>>(mayChange() ? '/api/api-keys?limit=100' : null)
+  const domains = useAll<Domain>(mayChange() ? '/api/domains' : null)
+  const keys = useAll<ApiKey>(mayChange() ? '/api/api-keys' : null)
   const latest = useApi<List<EmailItem>>('/api/emails?limit=1')
   const [token, setToken] = useState<string | null>(null)
   const [isKept, setKept] = useState(false)

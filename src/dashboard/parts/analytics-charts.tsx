@@ -1,5 +1,5 @@
-import { useApi } from '../api/cache.ts'
-import type { Domain, Latency, List, Metrics } from '../api/types.ts'
+import { useAll, useApi } from '../api/cache.ts'
+import type { Domain, Latency, Metrics } from '../api/types.ts'
 import { duration, percent } from '../format.ts'
 import { t } from '../texts/texts.ts'
 import { Answer } from './answer.tsx'
@@ -50,7 +50,7 @@ export function Latencies({ path, steps }: { path: string; steps: Steps }) {
 
 /** Opens and clicks, where they are asked for or were seen. */
 export function Engagement({ metrics: { totals, data = [] }, steps, domainId }: Section & { domainId: string }) {
-  const domains = useApi<List<Domain>>('/api/domains?limit=100')
+  const domains = useAll<Domain>('/api/domains')
   const isTracked = (domains.data?.data ?? []).some(
     ({ id, open_tracking: opens, click_tracking: clicks }) => (domainId === '' || domainId === id) && (opens || clicks),
   )

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { useApi } from '../api/cache.ts'
+import { useAll, useApi } from '../api/cache.ts'
 import type { Doctor, Domain, List, QueueDestination, Webhook } from '../api/types.ts'
 import { ago, percent } from '../format.ts'
 import { isOperator } from '../rights.ts'
@@ -24,8 +24,8 @@ interface Concern {
 
 /** What the server says of itself, as far as the user may know it. */
 export function useServerState() {
-  const domains = useApi<List<Domain>>('/api/domains?limit=100').data
-  const webhooks = useApi<List<Webhook>>('/api/webhooks?limit=100').data
+  const domains = useAll<Domain>('/api/domains').data
+  const webhooks = useAll<Webhook>('/api/webhooks').data
   const queue = useApi<List<QueueDestination>>(isOperator() ? '/api/queue?order=waiting&limit=100' : null, { everyMs: 30_000 }).data
   // The last look will do: a new one takes up to half a minute.
   const doctor = useApi<Doctor>(isOperator() ? '/api/doctor?max_age=3600' : null).data

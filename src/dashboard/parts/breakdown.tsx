@@ -3,6 +3,7 @@ import { number } from '../format.ts'
 import { Empty } from './answer.tsx'
 import { CsvButton } from './controls.tsx'
 import { Panel, Scroll } from './page.tsx'
+import { ShownFirst } from './shown-first.tsx'
 
 export interface Figure<T> {
   /** As the API names it: a column of the CSV. */
@@ -34,6 +35,8 @@ interface BreakdownFrame<T> {
   plain?: boolean
 }
 
+const mostLines = 20
+
 /** What mail is broken down by, a row each, with figures. */
 export function Breakdown<T>({ heading, file, rows, none, aside, plain = false, ...table }: BreakdownFrame<T>) {
   const { keyOf, figures } = table
@@ -55,7 +58,9 @@ export function Breakdown<T>({ heading, file, rows, none, aside, plain = false, 
         <Empty text={none} />
       ) : (
         <Scroll name={heading}>
-          <BreakdownTable rows={rows} {...table} />
+          <ShownFirst rows={rows} most={mostLines}>
+            {(shown) => <BreakdownTable rows={shown} {...table} />}
+          </ShownFirst>
         </Scroll>
       )}
     </Panel>

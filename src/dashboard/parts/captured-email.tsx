@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { invalidate, useApi } from '../api/cache.ts'
+import { invalidate, useAll, useApi } from '../api/cache.ts'
 import { call } from '../api/client.ts'
 import { onEmailChange } from '../api/live.ts'
-import type { Attempt, Email, List, MailEvent } from '../api/types.ts'
+import type { Attempt, Email, MailEvent } from '../api/types.ts'
 import { fullTime } from '../format.ts'
 import { mayChange } from '../rights.ts'
 import { Link, navigate } from '../router.tsx'
@@ -92,7 +92,7 @@ function Shown({ email }: { email: Email }) {
 
 function Events({ email }: { email: Email }) {
   const path = `/api/emails/${email.id}`
-  const events = useApi<List<MailEvent>>(`${path}/events?limit=100`, { sandbox: true })
-  const attempts = useApi<List<Attempt>>(`${path}/attempts?limit=100`, { sandbox: true })
+  const events = useAll<MailEvent>(`${path}/events`, { sandbox: true })
+  const attempts = useAll<Attempt>(`${path}/attempts`, { sandbox: true })
   return <Answer of={events}>{({ data }) => <EmailTimeline email={email} attempts={attempts.data?.data ?? []} events={data} />}</Answer>
 }

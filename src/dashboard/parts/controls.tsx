@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ApiError } from '../api/client.ts'
+import { copyText } from '../copy-text.ts'
 import { csvOf, download } from '../download.ts'
 import { t } from '../texts/texts.ts'
 import { Fault } from './answer.tsx'
@@ -64,35 +65,42 @@ export function CopyValue({ value, name, oneLine = false }: { value: string; nam
 }
 
 export function CopyButton({ value, name }: { value: string; name: string }) {
-  const [copied, copy] = useCopy(value)
+  const [outcome, copy] = useCopy(value)
+  const words = { none: t.common.copyOf(name), copied: t.common.copied, failed: t.common.notCopied }
   return (
-    <button class="btn plain icon" type="button" aria-label={copied ? t.common.copied : t.common.copyOf(name)} onClick={copy}>
-      <Icon name={copied ? 'check' : 'copy'} />
+    <button class="btn plain icon" type="button" aria-label={words[outcome]} title={words[outcome]} onClick={copy}>
+      <Icon name={copyIcons[outcome]} />
     </button>
   )
 }
 
 /** Copies a text; the button says what it does in words. */
 export function CopyTextButton({ value, text = t.common.copy, small = false }: { value: string; text?: string; small?: boolean }) {
-  const [copied, copy] = useCopy(value)
+  const [outcome, copy] = useCopy(value)
   return (
     <button class={small ? 'btn small' : 'btn'} type="button" onClick={copy}>
-      <Icon name={copied ? 'check' : 'copy'} />
-      {copied ? t.common.copied : text}
+      <Icon name={copyIcons[outcome]} />
+      {{ none: text, copied: t.common.copied, failed: t.common.notCopied }[outcome]}
     </button>
   )
 }
 
-/** Copies a text, and says for two seconds that it did. */
-function useCopy(value: string): [boolean, () => void] {
-  const [copied, setCopied] = useState(false)
-  const copy = (): void => {
-    void navigator.clipboard.writeText(value).then(() => {
-      setCopied(true)
-      setTimeout(() => setCopied(false), 2_000)
-    })
+type Outcome = 'none' | 'copied' | 'failed'
+const copyIcons: Record<Outcome, IconName> = { none: 'copy', copied: 'check', failed: 'bad' }
+
+/** Copies a text, and says for two seconds whether it did. */
+function useCopy(value: string): [Outcome, () => void] {
+  const [outcome, setOutcome] = useState<Outcome>('none')
+  const tell = (told: Outcome): void => {
+    setOutcome(told)
+    setTimeout(() => setOutcome('none'), 2_000)
   }
-  return [copied, copy]
+  const copy = (): void =>
+    void copyText(value).then(
+      () => tell('copied'),
+      () => tell('failed'),
+    )
+  return [outcome, copy]
 }
 
 /** A program or a file to copy. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { useApi } from '../api/cache.ts'
-import type { Domain, Email, List } from '../api/types.ts'
+import { useAll } from '../api/cache.ts'
+import type { Domain, Email } from '../api/types.ts'
 import { bytes, dayAndTime, dayMonth, fullTime } from '../format.ts'
 import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
@@ -9,7 +9,7 @@ import { Panel } from './page.tsx'
 
 /** What an email is, beside what became of it. */
 export function EmailFacts({ email }: { email: Email }) {
-  const domains = useApi<List<Domain>>(email.domain_id === null ? null : '/api/domains?limit=100')
+  const domains = useAll<Domain>(email.domain_id === null ? null : '/api/domains')
   const domain = domains.data?.data.find(({ id }) => id === email.domain_id)?.name
   const isScheduled = email.status === 'scheduled'
   return (

@@ -1,5 +1,5 @@
-import type { EmailDelivery, List, Webhook } from '../api/types.ts'
-import { useApi } from '../api/cache.ts'
+import type { EmailDelivery, Webhook } from '../api/types.ts'
+import { useAll } from '../api/cache.ts'
 import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { Panel } from './page.tsx'
@@ -10,7 +10,7 @@ import { Answered } from './webhook-facts.tsx'
 
 /** What webhooks were told of an email; nothing where there was nobody to tell. */
 export function EmailWebhooks({ deliveries }: { deliveries: EmailDelivery[] }) {
-  const webhooks = useApi<List<Webhook>>(deliveries.length > 0 ? '/api/webhooks?limit=100' : null)
+  const webhooks = useAll<Webhook>(deliveries.length > 0 ? '/api/webhooks' : null)
   if (deliveries.length === 0) return null
   const urlOf = (id: string): string => webhooks.data?.data.find((webhook) => webhook.id === id)?.url ?? ''
   const columns: Column<EmailDelivery>[] = [

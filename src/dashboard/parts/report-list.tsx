@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { useApi } from '../api/cache.ts'
+import { useAll, useApi } from '../api/cache.ts'
 import type { DomainReport, DomainReportRow, List } from '../api/types.ts'
 import { number, shortDate } from '../format.ts'
 import { t } from '../texts/texts.ts'
@@ -33,7 +33,7 @@ const columns = (path: string): Column<DomainReport>[] => [
     cell: ({ id, reporter }) => (
       <>
         {reporter}
-        <ReportRows path={`${path}/reports/${id}/rows?limit=100`} name={reporter} />
+        <ReportRows path={`${path}/reports/${id}/rows`} name={reporter} />
       </>
     ),
   },
@@ -57,7 +57,7 @@ function ReportRows({ path, name }: { path: string; name: string }) {
 }
 
 function RowsOf({ path, name }: { path: string; name: string }) {
-  const rows = useApi<List<DomainReportRow>>(path)
+  const rows = useAll<DomainReportRow>(path)
   return (
     <Answer of={rows} rows={2}>
       {({ data }) => (

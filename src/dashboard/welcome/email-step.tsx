@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { useApi, type Resource } from '../api/cache.ts'
+import { useAll, useApi, type Resource } from '../api/cache.ts'
 import { call, session } from '../api/client.ts'
 import { onEmailChange } from '../api/live.ts'
 import type { Attempt, Domain, Email, EmailItem, List, MailEvent } from '../api/types.ts'
@@ -55,8 +55,8 @@ export function EmailStep({ domain, token, latest }: EmailStepFrame) {
 function Watched({ id }: { id: string }) {
   const path = `/api/emails/${id}`
   const email = useApi<Email>(path)
-  const attempts = useApi<List<Attempt>>(`${path}/attempts?limit=100`)
-  const events = useApi<List<MailEvent>>(`${path}/events?limit=100`)
+  const attempts = useAll<Attempt>(`${path}/attempts`)
+  const events = useAll<MailEvent>(`${path}/events`)
   useEffect(
     () =>
       onEmailChange(() => {

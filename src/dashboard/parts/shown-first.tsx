@@ -1,0 +1,29 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { t } from '../texts/texts.ts'
+
+/** The first rows of a long list, and the others on demand. */
+export function ShownFirst<T>({
+  rows,
+  most,
+  children,
+}: {
+  rows: readonly T[]
+  most: number
+  children(shown: readonly T[]): ComponentChildren
+}) {
+  const [isWhole, setWhole] = useState(false)
+  const hasMore = !isWhole && rows.length > most
+  return (
+    <>
+      {children(hasMore ? rows.slice(0, most) : rows)}
+      {hasMore && (
+        <div class="paging">
+          <button class="btn small" type="button" onClick={() => setWhole(true)}>
+            {t.common.showAll(rows.length)}
+          </button>
+        </div>
+      )}
+    </>
+  )
+}

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { DnsResolver } from '../dns/dns-resolver.ts'
 import { isPublicAddress } from '../ip-address.ts'
-import { examineReverseDns } from './examine-host-name.ts'
+import { examineReverseDns, someOfEachFamily } from './examine-host-name.ts'
 import { shown } from './examine-port-25.ts'
 import { sayOf, type Finding } from './finding.ts'
 import type { RemotePort, Fault, SeenSmtp, SeenTls, SeenWeb } from './outside-probe.ts'
@@ -20,7 +20,6 @@ interface OutsideServices {
 export const usualPorts = { returnPath: 25, submission: 587, submissionTls: 465, web: 443, plainWeb: 80 }
 export type OutsidePorts = typeof usualPorts
 
-const mostAddresses = 4
 const warnBefore = 14 * 86_400_000
 
 /** Examines another server as the internet sees it: its addresses, its ports, its certificates, and what it takes from strangers. */
@@ -32,10 +31,13 @@ export async function examineFromOutside(host: string, services: OutsideServices
     return [sayOf('host_name').skipped('host_name_unknown', { host })]
   }
   const named = judgeAddresses(host, addresses)
-  const looked = addresses.slice(0, mostAddresses)
-  const reverse = await examineReverseDns(host, { addresses: looked.filter(isPublicAddress), areOwn: true }, resolver)
-  const byAddress = await Promise.all(looked.map((address) => examinePorts({ host, address }, services, ports)))
-  return [named, ...(addresses.some(isPublicAddress) ? reverse : []), ...byAddress.flat()]
+  const looked = someOfEachFamily(addresses)
+  const sending = looked.filter(isPublicAddress).map((address) => ({ address, isOwn: true }))
+  const [reverse, seen] = await Promise.all([
+    examineReverseDns(host, sending, resolver),
+    Promise.all(looked.map((address) => probePorts({ host, address }, services, ports))),
+  ])
+  return [named, ...(sending.length > 0 ? reverse : []), ...seen.flatMap((each) => judgePorts(each, seen, services.now))]
 }
 
 function judgeAddresses(host: string, addresses: string[]): Finding {
@@ -46,33 +48,75 @@ function judgeAddresses(host: string, addresses: string[]): Finding {
   return say.ok('host_name_fine', { host, addresses: addresses.join(', ') })
 }
 
-async function examinePorts(at: { host: string; address: string }, services: OutsideServices, ports: OutsidePorts): Promise<Finding[]> {
-  const { ehloName, now, probeSmtp, probeWeb } = services
-  const remote = (port: number, isTls = false): RemotePort => ({ ...at, port, isTls })
-  const [returnPath, submission, submissionTls] = [remote(ports.returnPath), remote(ports.submission), remote(ports.submissionTls, true)]
-  const [web, plainWeb] = [remote(ports.web, true), remote(ports.plainWeb)]
-  const [byReturnPath, bySubmission, bySubmissionTls, byWeb, byPlainWeb] = await Promise.all([
-    probeSmtp(returnPath, ehloName),
-    probeSmtp(submission, ehloName),
-    probeSmtp(submissionTls, ehloName),
-    probeWeb(web),
-    probeWeb(plainWeb),
-  ])
-  return [
-    ...judgeReturnPath(returnPath, byReturnPath),
-    ...judgeSubmission(submission, bySubmission, now),
-    ...judgeSubmission(submissionTls, bySubmissionTls, now),
-    judgeWeb(web, byWeb, now),
-    judgePlainWeb(plainWeb, byPlainWeb),
-  ]
+interface Probed<Seen> {
+  remote: RemotePort
+  seen: Seen | Fault
+}
+
+/** The ports of one address. */
+interface SeenPorts {
+  returnPath: Probed<SeenSmtp>
+  submission: Probed<SeenSmtp>
+  submissionTls: Probed<SeenSmtp>
+  web: Probed<SeenWeb>
+  plainWeb: Probed<SeenWeb>
+}
+
+async function probePorts(at: { host: string; address: string }, services: OutsideServices, ports: OutsidePorts): Promise<SeenPorts> {
+  const { ehloName, probeSmtp, probeWeb } = services
+  const smtp = async (port: number, isTls = false): Promise<Probed<SeenSmtp>> => {
+    const remote = { ...at, port, isTls }
+    return { remote, seen: await probeSmtp(remote, ehloName) }
+  }
+  const http = async (port: number, isTls = false): Promise<Probed<SeenWeb>> => {
+    const remote = { ...at, port, isTls }
+    return { remote, seen: await probeWeb(remote) }
+  }
+  const [returnPath, submission, submissionTls] = [smtp(ports.returnPath), smtp(ports.submission), smtp(ports.submissionTls, true)]
+  const [web, plainWeb] = [http(ports.web, true), http(ports.plainWeb)]
+  return {
+    returnPath: await returnPath,
+    submission: await submission,
+    submissionTls: await submissionTls,
+    web: await web,
+    plainWeb: await plainWeb,
+  }
+}
+
+/** @param all of every address: a port that answers over the other family is open, and only ours to extend */
+function judgePorts(ports: SeenPorts, all: SeenPorts[], now: number): Finding[] {
+  const { returnPath, submission, submissionTls, web, plainWeb } = ports
+  const judged: Record<keyof SeenPorts, () => Finding[]> = {
+    returnPath: () => judgeReturnPath(returnPath.remote, returnPath.seen),
+    submission: () => judgeSubmission(submission.remote, submission.seen, now),
+    submissionTls: () => judgeSubmission(submissionTls.remote, submissionTls.seen, now),
+    web: () => [judgeWeb(web.remote, web.seen, now)],
+    plainWeb: () => [judgePlainWeb(plainWeb.remote, plainWeb.seen)],
+  }
+  return portNames.flatMap((name) => {
+    const { remote, seen } = ports[name]
+    const answers = (other: SeenPorts): boolean =>
+      isIP(other[name].remote.address) !== isIP(remote.address) && !('fault' in other[name].seen)
+    if (!('fault' in seen) || noWayThere(seen.fault) || !all.some(answers)) return judged[name]()
+    const code = isIP(remote.address) === 6 ? 'outside_only_ipv4' : 'outside_only_ipv6'
+    return [say[name === 'returnPath' ? 'failed' : 'warning'](code, { ...placeOf(remote), fault: seen.fault, setting: settingOf[name] })]
+  })
+}
+
+const portNames = ['returnPath', 'submission', 'submissionTls', 'web', 'plainWeb'] as const
+const settingOf = {
+  returnPath: 'return_path.listen',
+  submission: 'submission.listen',
+  submissionTls: 'submission.tls_listen',
+  web: 'http.tls_listen',
+  plainWeb: 'http.listen',
 }
 
 const placeOf = ({ host, address, port }: RemotePort) => ({ host, address, port })
 const say = sayOf('reachable')
 
-/** A machine without IPv6 learns nothing about others'. */
-const noWayThere = ({ address }: RemotePort, fault: string): boolean =>
-  isIP(address) === 6 && /ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL/.test(fault)
+/** A machine without a family learns nothing about others'. */
+const noWayThere = (fault: string): boolean => /ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT/.test(fault)
 
 function unreached(
   remote: RemotePort,
@@ -80,7 +124,7 @@ function unreached(
   status: 'failed' | 'warning' | 'skipped',
   use: 'return_path' | 'submission' | 'web' | 'plain_web',
 ): Finding {
-  if (noWayThere(remote, fault)) return say.skipped('outside_no_ipv6', { address: remote.address })
+  if (noWayThere(fault)) return say.skipped(isIP(remote.address) === 6 ? 'outside_no_ipv6' : 'outside_no_ipv4', { address: remote.address })
   return say[status](`outside_${use}_silent`, { ...placeOf(remote), fault })
 }
 

@@ -2,8 +2,8 @@ import type { DnsResolver } from '../dns/dns-resolver.ts'
 import type { DnsAnswer, MxRecord } from '../resolver.ts'
 import { pointsTo } from '../sending-domain/check-records.ts'
 import { isFullName } from '../smtp/domain-name.ts'
-import { addressesOf } from './examine-host-name.ts'
-import { shown, type Greet, type Greeting } from './examine-port-25.ts'
+import { addressesOf, someOfEachFamily } from './examine-host-name.ts'
+import { hasNoWay, shown, type Greet, type Greeting } from './examine-port-25.ts'
 import { sayOf, type Finding } from './finding.ts'
 
 interface WayBack {
@@ -17,18 +17,20 @@ interface WayBack {
 export async function examineWayBack(names: WayBack, resolver: Pick<DnsResolver, 'a' | 'aaaa' | 'mx'>, greet: Greet): Promise<Finding[]> {
   const route = judgeWayBack(names, await resolver.mx(names.returnPathDomain))
   if (route.status !== 'ok') return [route]
-  const [address] = await addressesOf(names.hostname, resolver)
-  return address === undefined ? [route] : [route, judgeReturnPort(names.hostname, await greet(address, 25))]
+  const addresses = someOfEachFamily(await addressesOf(names.hostname, resolver))
+  const answers = addresses.map(async (address) => judgeReturnPort({ host: names.hostname, address }, await greet(address, 25)))
+  return [route, ...(await Promise.all(answers))]
 }
 
-/** @param greeting of port 25 of our own name, as seen from here */
-export function judgeReturnPort(host: string, greeting: Greeting): Finding {
+/** @param greeting of port 25 of one of our own addresses, as seen from here */
+export function judgeReturnPort(at: { host: string; address: string }, greeting: Greeting): Finding {
   const say = sayOf('return_path')
-  if ('fault' in greeting) return say.warning('return_path_port_silent', { host, fault: greeting.fault })
-  if (!greeting.line.toLowerCase().startsWith(`220 ${host} `)) {
-    return say.warning('return_path_port_taken', { host, greeting: shown(greeting.line) })
+  if (hasNoWay(greeting)) return say.skipped('return_path_no_way', at)
+  if ('fault' in greeting) return say.warning('return_path_port_silent', { ...at, fault: greeting.fault })
+  if (!greeting.line.toLowerCase().startsWith(`220 ${at.host} `)) {
+    return say.warning('return_path_port_taken', { ...at, greeting: shown(greeting.line) })
   }
-  return say.ok('return_path_port_fine', { host })
+  return say.ok('return_path_port_fine', at)
 }
 
 export function judgeWayBack(

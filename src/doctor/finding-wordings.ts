@@ -83,6 +83,13 @@ export const findingWordings = {
       'Ask your provider to open outgoing port 25 and check your firewall, or set delivery.smarthost to a host that relays mail for you.',
   },
 
+  port_25_ipv6_open: { what: 'Over IPv6 as well: {hosts}.' },
+  port_25_ipv6_closed: {
+    what: 'This machine has IPv6, but reaches no MX host over it: {hosts}.',
+    advice:
+      'Mail leaves over IPv4 first, so only hosts without IPv4 are concerned, and attempts take longer. Ask your provider to open outgoing port 25 for IPv6 too, or have the firewall reject it.',
+  },
+
   host_name_not_full: {
     what: 'This server calls itself "{host}", which is not a name in the DNS.',
     advice: 'Set hostname to its full name, such as mail.example.com, and publish that name with the address that mail leaves from.',
@@ -150,14 +157,28 @@ export const findingWordings = {
     advice: 'Publish TXT {domain} with "v=spf1 a:{host} ~all".',
   },
   return_path_port_silent: {
-    what: 'Port 25 of {host} does not answer here: {fault}. Bounces would not come back.',
+    what: 'Port 25 of {host} ({address}) does not answer here: {fault}. Bounces would not come back.',
     advice: `${forward} Some networks cannot reach their own public address; then test it from another machine: sterna doctor --of {host}`,
   },
   return_path_port_taken: {
-    what: 'At port 25 of {host} another mail server answers: "{greeting}".',
+    what: 'At port 25 of {host} ({address}) another mail server answers: "{greeting}".',
     advice: `Stop it there. ${forward}`,
   },
-  return_path_port_fine: { what: 'Port 25 of {host} answers as this server.' },
+  return_path_port_fine: { what: 'Port 25 of {host} ({address}) answers as this server.' },
+  return_path_no_way: {
+    what: '{host} has the address {address} in the DNS, but from here nothing can be reached over its family of addresses.',
+    advice:
+      'If the machine lacks this family, remove the record, or give the machine an address. In a container, give its network IPv6 (enable_ipv6). Test it from another machine: sterna doctor --of {host}',
+  },
+  listeners_fine: { what: 'Every port takes what {host} has addresses for in the DNS: {families}.' },
+  listeners_lack_ipv6: {
+    what: '{host} has the address {addresses} in the DNS, but these settings take IPv4 only, so clients that prefer IPv6 are refused: {settings}.',
+    advice: 'Let them listen on IPv6 too, such as {setting}: "[::]:{port}", or remove the AAAA record.',
+  },
+  listeners_lack_ipv4: {
+    what: '{host} has the address {addresses} in the DNS, but these settings take IPv6 only, so clients with IPv4 are refused: {settings}.',
+    advice: 'Let them listen on IPv4 too, such as {setting}: "[::]:{port}" without an IPv4 address beside it, or remove the A record.',
+  },
   return_path_not_listening: {
     what: 'No server accepts bounces and complaints: return_path.listen is none.',
     advice: 'Set return_path.listen, such as [::]:2525.',
@@ -353,6 +374,17 @@ export const findingWordings = {
   blocklist_fine: { what: '{list} does not list {addresses}.' },
 
   outside_no_ipv6: { what: '{address} cannot be reached: this machine has no IPv6.', advice: 'Test it from one that has.' },
+  outside_no_ipv4: { what: '{address} cannot be reached: this machine has no IPv4.', advice: 'Test it from one that has.' },
+  outside_only_ipv4: {
+    what: `${at} does not answer: {fault}. Over IPv4 it does.`,
+    advice:
+      'If {setting} there has an IPv4 address such as 0.0.0.0, write [::] instead. Otherwise open the port in the firewall for IPv6 as well, or remove the AAAA record.',
+  },
+  outside_only_ipv6: {
+    what: `${at} does not answer: {fault}. Over IPv6 it does.`,
+    advice:
+      'If {setting} there has an IPv6 address other than [::], write [::] instead. Otherwise open and forward the port for IPv4 as well, or remove the A record.',
+  },
   outside_return_path_silent: {
     what: `${at} does not answer: {fault}.`,
     advice:

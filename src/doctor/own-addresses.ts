@@ -13,9 +13,8 @@ interface OwnServices {
 /** The public addresses that this server's mail leaves from, as far as it can tell; none behind a smarthost. */
 export async function ownAddresses({ config, resolver }: OwnServices): Promise<string[]> {
   if (config.delivery.smarthost) return []
-  const local = sendingAddresses(realHost.interfaceAddresses(), [])
-  if (local.areOwn || !isFullName(config.hostname)) return local.addresses
-  return sendingAddresses([], await addressesOf(config.hostname, resolver)).addresses
+  const published = isFullName(config.hostname) ? await addressesOf(config.hostname, resolver) : []
+  return sendingAddresses(realHost.interfaceAddresses(), published).map(({ address }) => address)
 }
 
 /** The records to publish for this server. */

@@ -20,7 +20,8 @@ import { judgeAttempts, judgeCertificate } from './examine-certificate.ts'
 import { judgeClock, judgeClockAgainstLog } from './examine-clock.ts'
 import { judgeDirectory, judgeDisk } from './examine-disk.ts'
 import { type ExaminedDomain, examineDomains, judgeReturnPath } from './examine-domains.ts'
-import { addressesOf, examineReverseDns, judgeHostName, sendingAddresses } from './examine-host-name.ts'
+import { addressesOf, examineReverseDns, judgeHostName, sendingAddresses, someOfEachFamily } from './examine-host-name.ts'
+import { judgeFamilies } from './examine-families.ts'
 import { examineKeyFile } from './examine-key-file.ts'
 import { examinePort25 } from './examine-port-25.ts'
 import { examineEachServer, examineResolver } from './examine-resolver.ts'
@@ -56,6 +57,7 @@ export async function runDoctor(services: DoctorServices): Promise<Finding[]> {
     ['port_25', examineWayOut(services)],
     ['host_name', examineAddresses(services)],
     ['return_path', examineReturnPath(services)],
+    ['reachable', examineListeners(services)],
     ['domain', examineDomains(domains, resolver, isOver)],
     ['certificate', examineCertificate(services)],
     ['base_url', examineBaseUrl(config.baseUrl, services.host.askHealth).then((finding) => [finding])],
@@ -92,7 +94,11 @@ async function examineAddresses({ config, resolver, host }: DoctorServices): Pro
   }
   const [reverse, listings] = await Promise.all([
     examineReverseDns(hostname, sending, resolver),
-    examineBlocklists(doctor.dnsbls, sending.addresses, resolver),
+    examineBlocklists(
+      doctor.dnsbls,
+      sending.map(({ address }) => address),
+      resolver,
+    ),
   ])
   return [named, ...reverse, ...listings]
 }
@@ -102,6 +108,19 @@ async function examineReturnPath({ config, resolver, host }: DoctorServices): Pr
   const names = { hostname, returnPathDomain: returnPath.domain, isListening: returnPath.listen.length > 0 }
   const [{ status, records }, wayBack] = await Promise.all([resolver.txt(returnPath.domain), examineWayBack(names, resolver, host.greet)])
   return [judgeReturnPath(names, status === 'servfail' ? null : records), ...wayBack]
+}
+
+async function examineListeners({ config, resolver, host }: DoctorServices): Promise<Finding[]> {
+  const { hostname, http, submission, returnPath } = config
+  const found = isFullName(hostname) ? await addressesOf(hostname, resolver) : []
+  const listening = [
+    { name: 'return_path.listen', places: returnPath.listen },
+    { name: 'submission.listen', places: submission.listen },
+    { name: 'submission.tls_listen', places: submission.tlsListen },
+    { name: 'http.listen', places: http.listen },
+    { name: 'http.tls_listen', places: http.tlsListen },
+  ]
+  return judgeFamilies({ host: hostname, found, interfaceAddresses: host.interfaceAddresses(), listening })
 }
 
 async function examineCertificate({ config, clock, host }: DoctorServices): Promise<Finding[]> {
@@ -121,8 +140,10 @@ async function examineClock({ config, clock, resolver, host, newestTime }: Docto
   const againstLog = judgeClockAgainstLog(newestTime, clock.now())
   const server = config.doctor.ntpServer
   if (!server) return [judgeClock(null, null), ...againstLog]
-  const address = isIP(server.host) ? server.host : (await addressesOf(server.host, resolver))[0]
-  return [judgeClock(server.host, address === undefined ? null : await host.clockOffset(address, server.port)), ...againstLog]
+  const addresses = isIP(server.host) ? [server.host] : someOfEachFamily(await addressesOf(server.host, resolver))
+  // Of a family that this machine lacks, no answer comes.
+  const offsets = await Promise.all(addresses.map((address) => host.clockOffset(address, server.port)))
+  return [judgeClock(server.host, offsets.find((offset) => offset !== null) ?? null), ...againstLog]
 }
 
 function examineOpenFiles({ host }: DoctorServices): Finding {

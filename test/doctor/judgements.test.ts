@@ -24,23 +24,30 @@ test.each([
   [[{ host, greeting: { line: '2200 nonsense' } }], 'failed'],
 ] as const)('port 25, case %#', (tries, status) => expect(judgeTries([...tries]).status).toBe(status))
 
-const own = (...addresses: string[]) => ({ addresses, areOwn: true })
+const own = (...addresses: string[]) => addresses.map((address) => ({ address, isOwn: true }))
 test.each([
   ['localhost', ['127.0.0.1'], own(), 'failed'],
   ['mail.test', [], own('192.0.2.1'), 'failed'],
   ['mail.test', ['192.0.2.1'], own('192.0.2.1', '2001:db8::1'), 'warning'],
   ['mail.test', ['192.0.2.1', '2001:db8:0::1'], own('192.0.2.1', '2001:db8::1'), 'ok'],
-  ['mail.test', ['192.0.2.1'], { addresses: ['192.0.2.1'], areOwn: false }, 'ok'],
+  ['mail.test', ['192.0.2.1'], [{ address: '192.0.2.1', isOwn: false }], 'ok'],
 ] as const)('host name %s at %j', (name, found, sending, status) => {
-  expect(judgeHostName(name, [...found], { ...sending, addresses: [...sending.addresses] }).status).toBe(status)
+  expect(judgeHostName(name, [...found], [...sending]).status).toBe(status)
 })
 
 test('mail leaves from the public addresses of the machine, or else from those of its name', () => {
-  expect(sendingAddresses(['127.0.0.1', '10.0.0.2', '8.8.8.8', 'fe80::1'], ['9.9.9.9'])).toEqual({ addresses: ['8.8.8.8'], areOwn: true })
-  expect(sendingAddresses(['127.0.0.1', '10.0.0.2'], ['9.9.9.9', '10.0.0.3'])).toEqual({ addresses: ['9.9.9.9'], areOwn: false })
+  expect(sendingAddresses(['127.0.0.1', '10.0.0.2', '8.8.8.8', 'fe80::1'], ['9.9.9.9'])).toEqual(own('8.8.8.8'))
+  expect(sendingAddresses(['127.0.0.1', '10.0.0.2'], ['9.9.9.9', '10.0.0.3'])).toEqual([{ address: '9.9.9.9', isOwn: false }])
+  // IPv6 of its own, IPv4 behind NAT.
+  expect(sendingAddresses(['10.0.0.2', '2a00::2', 'fe80::1'], ['9.9.9.9', '2a00::9'])).toEqual([
+    { address: '9.9.9.9', isOwn: false },
+    { address: '2a00::2', isOwn: true },
+  ])
+  // Nothing leaves over a family that the machine lacks.
+  expect(sendingAddresses(['::1', '8.8.8.8', 'fe80::1'], ['8.8.8.8', '2a00::9'])).toEqual(own('8.8.8.8'))
 })
 
-const at = { address: '192.0.2.1', hostname: 'mail.test', areOwn: true }
+const at = { address: '192.0.2.1', hostname: 'mail.test', isOwn: true }
 test.each([
   [[], 'failed'],
   [[{ name: 'mail.test', leadsTo: ['192.0.2.9'] }], 'failed'],
@@ -141,8 +148,12 @@ test.each([
   [{ line: '220 mail.test ESMTP' }, 'ok', /as this server/],
   [{ line: '220 other.test ESMTP\u001b[2J' }, 'warning', /another mail server answers: "220 other\.test ESMTP\?\[2J"/],
   [{ fault: 'no answer' }, 'warning', /does not answer here: no answer/],
+  [{ fault: 'connect ENETUNREACH 192.0.2.1:25' }, 'skipped', /nothing can be reached/],
 ] as const)('port 25 of our own name: %j', (greeting, status, what) => {
-  expect(judgeReturnPort('mail.test', greeting)).toMatchObject({ status, what: expect.stringMatching(what) })
+  expect(judgeReturnPort({ host: 'mail.test', address: '192.0.2.1' }, greeting)).toMatchObject({
+    status,
+    what: expect.stringMatching(what),
+  })
 })
 
 test.each<[baseUrl: string, answer: WebAnswer, status: string, what: RegExp]>([

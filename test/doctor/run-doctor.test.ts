@@ -105,6 +105,7 @@ const allOk = [
   'return_path ok',
   'return_path ok',
   'return_path ok',
+  'reachable ok',
   'domain ok',
   'domain ok',
   'certificate skipped',
@@ -118,6 +119,22 @@ const allOk = [
 ]
 const but = (...others: string[]) => allOk.map((line) => others.find((other) => other.split(' ')[0] === line.split(' ')[0]) ?? line)
 const greeting = '220 mail.shop.test ESMTP'
+
+test('IPv6 in the DNS, but not at our ports, nor with a reverse name', async () => {
+  const names = { 'mail.shop.test': { a: ['8.8.8.8'], aaaa: ['2a00::8'], txt: ['v=spf1 a:mail.shop.test ~all'] } }
+  const greet: DoctorHost['greet'] = async (address) =>
+    address === '2a00::8' ? { fault: 'connect ECONNREFUSED 2a00::8:25' } : host.greet(address, 25)
+  const settings = loadConfig({
+    env: {
+      ...env,
+      STERNA_HOSTNAME: 'mail.shop.test',
+      STERNA_RETURN_PATH_LISTEN: '0.0.0.0:2525',
+      STERNA_DOCTOR_PORT_25_HOSTS: 'mx.big.test',
+    },
+  })
+  const found = await statuses({ ...healthy, ...names }, { interfaceAddresses: () => ['8.8.8.8', '2a00::8'], greet }, settings)
+  expect(found).toEqual(expect.arrayContaining(['reachable failed', 'reverse_dns ok', 'reverse_dns failed', 'return_path warning']))
+})
 
 test('a server as it should be', async () => expect(await statuses(healthy)).toEqual(allOk))
 
@@ -185,6 +202,7 @@ test('behind a translation of addresses the name tells where mail comes from; wi
   const unknown = but('host_name failed', 'reverse_dns skipped', 'dnsbl skipped', 'return_path warning')
   // Without an MX that leads here, nothing is asked at port 25.
   unknown.splice(unknown.indexOf('return_path warning'), 1)
+  unknown.splice(unknown.indexOf('reachable ok'), 1)
   expect(await statuses(nameless, inside)).toEqual(unknown)
 })
 

@@ -17,7 +17,7 @@ async function outside(dnsServer: string, ports: Record<'returnPath' | 'submissi
   const clock = { now: () => Date.now() } as never
   const { stdout, exitCode } = await examineOther('Relay.Example', { config, clock, ports })
   const lines = stdout.split('\n').filter((line) => !line.startsWith(' ') && line !== '')
-  return { lines: lines.map((line) => line.replace(/ +/, ' ')), exitCode }
+  return { lines: lines.map((line) => line.replace(/ +/, ' ')), text: stdout.replace(/\s+/g, ' '), exitCode }
 }
 
 test('a second machine sees which ports of a server answer, with which certificates, and that it relays for no stranger', async () => {
@@ -42,6 +42,24 @@ test('a second machine sees which ports of a server answer, with which certifica
     expect.stringMatching(/^failed reachable: The certificate at port \d+ of .* is self-signed: browsers and apps refuse it\.$/),
     `warning reachable: Port ${ports.plainWeb} of relay.example (127.0.0.1) answers as Sterna without TLS.`,
   ])
+})
+
+test('a port that answers over one family only is told apart, with the setting that may be the cause', async () => {
+  const ipv4 = await freePort()
+  const relay = await startTestRelay(
+    { return_path_listen: `127.0.0.1:${ipv4}`, submission_listen: '[::]:0' },
+    { 'relay.example': { a: ['127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4'], aaaa: ['::1'] } },
+  )
+  onTestFinished(() => relay.stop())
+  const { submission } = relay.relay.addresses
+  const ports = { returnPath: ipv4, submission: submission[0]?.port ?? 0, submissionTls: 1, web: 1, plainWeb: 1 }
+  const { lines, text } = await outside(relay.dns.server, ports)
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^failed reachable: Port \d+ of relay\.example \(::1\) does not answer: .*ECONNREFUSED.*\. Over IPv4 it does\.$/),
+  )
+  expect(text).toContain('If return_path.listen there has an IPv4 address such as 0.0.0.0, write [::] instead.')
+  expect(lines.filter((line) => line.includes(`Port ${ports.submission} `) && line.includes('does not answer'))).toEqual([])
+  expect(lines.filter((line) => line.includes('(::1) does not answer') && line.includes('Over IPv4'))).toHaveLength(1)
 })
 
 test('a port that leads on to https is right, though it answers with its health', async () => {

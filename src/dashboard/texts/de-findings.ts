@@ -89,6 +89,13 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
       'Bitten Sie Ihren Anbieter, den ausgehenden Port 25 zu öffnen, und prüfen Sie Ihre Firewall, oder setzen Sie delivery.smarthost auf einen Host, der Ihre E-Mails weiterleitet.',
   },
 
+  port_25_ipv6_open: { what: 'Auch über IPv6: {hosts}.' },
+  port_25_ipv6_closed: {
+    what: 'Dieser Rechner hat IPv6, erreicht darüber aber keinen MX-Host: {hosts}.',
+    advice:
+      'E-Mails gehen zuerst über IPv4 hinaus; es betrifft also nur Hosts ohne IPv4, und Versuche dauern länger. Bitten Sie Ihren Anbieter, den ausgehenden Port 25 auch für IPv6 zu öffnen, oder lassen Sie ihn die Firewall ablehnen.',
+  },
+
   host_name_not_full: {
     what: 'Dieser Server nennt sich „{host}“; das ist kein Name im DNS.',
     advice:
@@ -161,14 +168,29 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
     advice: 'Veröffentlichen Sie TXT {domain} mit „v=spf1 a:{host} ~all“.',
   },
   return_path_port_silent: {
-    what: 'Port 25 von {host} antwortet hier nicht: {fault}. Unzustellbares käme nicht zurück.',
+    what: 'Port 25 von {host} ({address}) antwortet hier nicht: {fault}. Unzustellbares käme nicht zurück.',
     advice: `${forward} Manche Netze erreichen ihre eigene öffentliche Adresse nicht; prüfen Sie dann von einem anderen Rechner aus: sterna doctor --of {host}`,
   },
   return_path_port_taken: {
-    what: 'An Port 25 von {host} antwortet ein anderer Mailserver: „{greeting}“.',
+    what: 'An Port 25 von {host} ({address}) antwortet ein anderer Mailserver: „{greeting}“.',
     advice: `Halten Sie ihn dort an. ${forward}`,
   },
-  return_path_port_fine: { what: 'Port 25 von {host} antwortet als dieser Server.' },
+  return_path_port_fine: { what: 'Port 25 von {host} ({address}) antwortet als dieser Server.' },
+  return_path_no_way: {
+    what: '{host} hat im DNS die Adresse {address}, aber von hier ist über diese Art von Adressen nichts zu erreichen.',
+    advice:
+      'Hat der Rechner keine solchen Adressen, entfernen Sie den Eintrag, oder geben Sie dem Rechner eine. In einem Container geben Sie seinem Netz IPv6 (enable_ipv6). Prüfen Sie es von einem anderen Rechner aus: sterna doctor --of {host}',
+  },
+  listeners_fine: { what: 'Jeder Port nimmt an, wofür {host} im DNS Adressen hat: {families}.' },
+  listeners_lack_ipv6: {
+    what: '{host} hat im DNS die Adresse {addresses}, aber diese Einstellungen nehmen nur IPv4 an, also werden Clients abgewiesen, die IPv6 vorziehen: {settings}.',
+    advice: 'Lassen Sie sie auch IPv6 annehmen, etwa {setting}: "[::]:{port}", oder entfernen Sie den AAAA-Eintrag.',
+  },
+  listeners_lack_ipv4: {
+    what: '{host} hat im DNS die Adresse {addresses}, aber diese Einstellungen nehmen nur IPv6 an, also werden Clients mit IPv4 abgewiesen: {settings}.',
+    advice:
+      'Lassen Sie sie auch IPv4 annehmen, etwa {setting}: "[::]:{port}" ohne eine IPv4-Adresse daneben, oder entfernen Sie den A-Eintrag.',
+  },
   return_path_not_listening: {
     what: 'Kein Server nimmt Unzustellbares und Beschwerden an: return_path.listen ist none.',
     advice: 'Setzen Sie return_path.listen, etwa auf [::]:2525.',
@@ -394,6 +416,20 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
   outside_no_ipv6: {
     what: '{address} ist nicht zu erreichen: Dieser Rechner hat kein IPv6.',
     advice: 'Prüfen Sie es von einem aus, der es hat.',
+  },
+  outside_no_ipv4: {
+    what: '{address} ist nicht zu erreichen: Dieser Rechner hat kein IPv4.',
+    advice: 'Prüfen Sie es von einem aus, der es hat.',
+  },
+  outside_only_ipv4: {
+    what: `${at} antwortet nicht: {fault}. Über IPv4 antwortet er.`,
+    advice:
+      'Steht dort in {setting} eine IPv4-Adresse wie 0.0.0.0, schreiben Sie stattdessen [::]. Sonst öffnen Sie den Port in der Firewall auch für IPv6, oder entfernen Sie den AAAA-Eintrag.',
+  },
+  outside_only_ipv6: {
+    what: `${at} antwortet nicht: {fault}. Über IPv6 antwortet er.`,
+    advice:
+      'Steht dort in {setting} eine andere IPv6-Adresse als [::], schreiben Sie stattdessen [::]. Sonst öffnen Sie den Port auch für IPv4 und leiten ihn um, oder entfernen Sie den A-Eintrag.',
   },
   outside_return_path_silent: {
     what: `${at} antwortet nicht: {fault}.`,

@@ -23,6 +23,8 @@ COPY --from=build /usr/local/bin/sterna /usr/local/bin/sterna
 COPY --from=build /build/dist/sterna-licenses.txt /usr/share/doc/sterna/
 
 ENV STERNA_DATA_DIR=/data
+# What messages print in front of a command; set it where compose does not run it.
+ENV STERNA_COMMAND="docker compose exec sterna sterna"
 VOLUME /data
 WORKDIR /data
 # A number, so that Kubernetes can see that it is not root.

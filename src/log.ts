@@ -41,7 +41,7 @@ const lookedThrough = (value: unknown, level: number): unknown =>
 
 const withoutSecrets = (text: string): string => text.replace(secretTexts, '$1[removed]')
 
-/** Writes lines of this level and above; the level may change later. Tests pass `write` instead of standard error. */
+/** Writes lines of this level and above; the level may change later. `write` gets each line; default: to standard error. */
 export function createLog(level: LogLevel, write: (line: string) => void = standardError()): Log & { level: string } {
   return pino(
     {
@@ -64,8 +64,8 @@ export const silentLog: Log = {
   error: () => {},
 }
 
-/** Writes synchronously, so that the last line before a crash is not lost. */
-function standardError(): (line: string) => void {
+/** Writes lines to standard error, synchronously, so that the last line before a crash is not lost. */
+export function standardError(): (line: string) => void {
   const stderr = destination({ dest: 2, sync: true })
   return (line) => stderr.write(line)
 }

@@ -17,11 +17,12 @@ import { restoreBackup } from './command/restore.ts'
 import { requireData, runAlone } from './command/run-alone.ts'
 import { judgeFiles, rewriteFile } from './command/tracking-commands.ts'
 import { upgradeDatabase } from './command/upgrade-command.ts'
-import { welcome } from './command/welcome.ts'
+import { commandPrefix, configFileIn, showCommands, startedAs, startWords } from './command/shown-commands.ts'
+import { listening, welcome } from './command/welcome.ts'
 import { loadConfig } from './config/load-config.ts'
 import type { Config } from './config/settings.ts'
 import { messageOf, SternaError } from './errors.ts'
-import { createLog, type Log } from './log.ts'
+import { createLog, standardError, type Log } from './log.ts'
 import { isBinary, programFile } from './program.ts'
 import type { Relay } from './relay/relay.ts'
 import { nextStopSignal } from './relay/signals.ts'
@@ -39,14 +40,19 @@ export async function main(argv: string[]): Promise<number> {
     const nothingToAsk = await showFirst(parsed, argv, terminal)
     if (!nothingToAsk) await confirm(parsed, terminal)
     const result = nothingToAsk ?? (await carryOut(parsed, argv))
-    process.stdout.write(result.stdout)
-    process.stderr.write(result.stderr)
+    process.stdout.write(parsed.command.advises ? forPeople(String(result.stdout), argv) : result.stdout)
+    process.stderr.write(forPeople(result.stderr, argv))
     return result.exitCode
   } catch (error) {
     const { stderr, exitCode } = failed(error, asksForJson(argv))
-    process.stderr.write(stderr)
+    process.stderr.write(forPeople(stderr, argv))
     return exitCode
   }
+}
+
+/** Commands in it are written as this one was. */
+function forPeople(text: string, argv: readonly string[]): string {
+  return asksForJson(argv) ? text : showCommands(text, commandPrefix(startedAs(configFileIn(argv))))
 }
 
 /** Shows what a command would do before it is asked about. Returns the result if that is all: nothing to do, or a failure. */
@@ -67,8 +73,11 @@ async function carryOut(parsed: ParsedCommand, argv: string[]): Promise<CommandR
   const output = await withoutConfig(parsed)
   if (output) return resultOf(output, input)
   const config = loadConfig({ file: configFile, env: process.env })
-  const log = createLog(config.log.level)
-  if (command.name === 'serve') return serve(config, log, parsed)
+  const started = startedAs(configFile)
+  const writeLine = standardError()
+  const prefix = commandPrefix(started, config.origins.has('data_dir') ? null : config.dataDir)
+  const log = createLog(config.log.level, (line) => writeLine(showCommands(line, JSON.stringify(prefix).slice(1, -1))))
+  if (command.name === 'serve') return serve(config, log, { ...parsed, prefix, start: startWords(started) })
   const own = await withoutServer(parsed, config)
   if (own) return resultOf(own, input)
   if (command.name === 'health') return askHealth(config, { argv, cwd: process.cwd() })
@@ -130,7 +139,11 @@ async function tellHere({ stdout = '', stderr = '' }: { stdout?: string; stderr?
 }
 
 /** Serves until it gets a signal to stop. */
-async function serve(config: Config, log: Log & { level: string }, { configFile, input }: ParsedCommand): Promise<CommandResult> {
+async function serve(
+  config: Config,
+  log: Log & { level: string },
+  { configFile, input, prefix, start }: ParsedCommand & { prefix: string; start: string | null },
+): Promise<CommandResult> {
   let reload = (): void => {}
   const stopSignal = nextStopSignal(log, () => reload())
   // Commands do not need the relay, and start in half the time without it.
@@ -147,8 +160,9 @@ async function serve(config: Config, log: Log & { level: string }, { configFile,
     const path = controlSocketPath(config.dataDir)
     const control = await serveControlSocket(path, (request, client) => runCommand(request, relay.services, client), log)
     reload = () => void loadAgain(configFile, relay, { config, log })
-    process.stdout.write(resultOf(await welcome(relay.services, version()), input).stdout)
-    log.info({ version: version(), dataDir: config.dataDir }, 'Sterna is ready')
+    const { stdout } = resultOf(await welcome(relay, { version: version(), start }), input)
+    process.stdout.write(input.isJson ? stdout : showCommands(stdout, prefix))
+    log.info({ version: version(), dataDir: config.dataDir, baseUrl: config.baseUrl, ...listening(relay.addresses) }, 'Sterna is ready')
     log.info({ signal: await stopSignal }, 'stopping')
     await control.close()
   } finally {

@@ -14,10 +14,6 @@ const scheme = 'sea:'
 /** Whether this is the single executable. */
 export const isBinary = sea.isSea()
 
-/** How the person who started this runs commands, and a server: what was typed, or what works in a checkout. */
-export const shownCommand = isBinary ? process.argv0 : 'npx sterna'
-export const shownStart = isBinary ? `${process.argv0} serve` : 'npm start'
-
 const isInside = (part: URL): boolean => part.protocol === scheme
 /** The executable names its parts by their paths in the checkout. */
 const nameOf = (part: URL): string => part.pathname.slice(1)

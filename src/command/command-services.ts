@@ -37,6 +37,6 @@ export const commandPartsOf = (core: Core, { webhooks, queueAdmin, erasures, ser
 /** @throws SternaError `invalid_state` if no server runs */
 export function requireServing({ serving, config }: CommandServices): Serving {
   if (serving) return serving
-  const message = `No server runs on ${config.dataDir}, and this command needs one. Start it with "sterna serve".`
+  const message = `No server runs on ${config.dataDir}, and this command needs one. Start it first.`
   throw new SternaError('invalid_state', message)
 }

@@ -80,6 +80,8 @@ export interface Command {
   prepare?(input: CommandInput, env: Readonly<Record<string, string | undefined>>): unknown
   /** Default: `data`, so that a command in the wrong place is refused, and does not make another server there. */
   needs?: Need | ((input: CommandInput) => Need)
+  /** True if its result is advice for people: commands in it are written as they work where it is read. */
+  advises?: true
   /** True if it records each of its changes in the audit log. */
   recordsItself?: true
   /** True if it changes nothing, so the audit log can leave it out. */

@@ -12,6 +12,7 @@ import { textOption, usageFault, type Command, type CommandOutput } from './comm
 export const doctorCommands: Command[] = [
   {
     name: 'doctor',
+    advises: true,
     needs: (input) => (textOption(input, 'of') === undefined ? 'data' : 'settings'),
     reads: true,
     args: [],

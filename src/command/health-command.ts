@@ -9,6 +9,7 @@ const answerWithinMs = 4_000
 export const healthCommands: Command[] = [
   {
     name: 'health',
+    advises: true,
     reads: true,
     args: [],
     options: {},

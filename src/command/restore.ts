@@ -64,7 +64,7 @@ export async function restoreBackup(input: CommandInput, config: Config): Promis
       return {
         stdout: `${target}\n`,
         json: { object: 'restore', database: target, accounts, held_recipients: hold.recipients, previous_database: before },
-        stderr: `Restored. Accounts: ${accounts}.${kept} ${toldHold(hold)} Start with: sterna serve\n`,
+        stderr: `Restored. Accounts: ${accounts}.${kept} ${toldHold(hold)} Now start the server.\n`,
       }
     } catch (error) {
       throw isFull(error) ? noRoom(dataDir, staging) : error

@@ -20,7 +20,7 @@ export function requireData(command: Command, input: CommandInput, { dataDir }: 
   if (!['any data', 'data'].includes(needOf(command, input)) || !findDatabase(dataDir).isNew) return
   throw new SternaError(
     'not_found',
-    `There is no server's data in ${dataDir}. Start a server with "sterna serve". If there is one elsewhere, give this command its ` +
+    `There is no server's data in ${dataDir}. Start the server first. If there is one elsewhere, give this command its ` +
       'settings: the same STERNA_DATA_DIR or the same --config.',
   )
 }

@@ -10,6 +10,7 @@ import { flagOption, type Command, type CommandInput, type CommandOutput } from 
 export const upgradeCommands: Command[] = [
   {
     name: 'upgrade',
+    advises: true,
     needs: 'any data',
     args: [],
     options: {

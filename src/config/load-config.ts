@@ -56,6 +56,8 @@ export function loadConfig({ file: named, env = {}, systemHostname = computerNam
 
 /** Names the configuration file. */
 const fileVariable = 'STERNA_CONFIG'
+/** Says how commands are written where this server is installed. */
+export const commandVariable = 'STERNA_COMMAND'
 /** Kubernetes sets these in every container when a service is called "sterna". */
 const setByKubernetes = /^STERNA_(?:PORT|SERVICE_HOST|SERVICE_PORT)(?:_|$)/
 
@@ -63,7 +65,8 @@ function readEnvironment(env: Record<string, string | undefined>, faults: string
   const nameOf = new Map(Array.from(givenNames, (name) => [environmentNameOf(name), name]))
   const given = new Map<string, Given>()
   for (const [variable, value] of Object.entries(env)) {
-    if (!variable.startsWith('STERNA_') || variable === fileVariable || setByKubernetes.test(variable)) continue
+    if (!variable.startsWith('STERNA_') || variable === fileVariable || variable === commandVariable || setByKubernetes.test(variable))
+      continue
     const name = nameOf.get(variable)
     if (name === undefined) {
       const near = nearestName(variable, [...nameOf.keys()])

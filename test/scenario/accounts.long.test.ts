@@ -72,9 +72,10 @@ test('the set-up link is printed anew at each start until somebody has used it',
   // The log of a server with a live key gets no link.
   for (const { id } of accounts.list().flatMap((account) => apiKeys.list(account.id))) await apiKeys.revoke(id)
   const linkIn = (text: string) => /https?:\/\/[^/]+(\/setup\/[\w-]+)/.exec(text)?.[1] ?? ''
-  const first = linkIn((await welcome(relay.relay.services, '0.0.0')).stdout)
+  const welcomed = async () => (await welcome(relay.relay, { version: '0.0.0', start: null })).stdout
+  const first = linkIn(await welcomed())
   await relay.restart()
-  const second = linkIn((await welcome(relay.relay.services, '0.0.0')).stdout)
+  const second = linkIn(await welcomed())
   const statusOf = async (path: string) => (await fetch(relay.baseUrl + path)).status
   expect([await statusOf(first), await statusOf(second)]).toEqual([404, 200])
   const done = await fetch(relay.baseUrl + second, {
@@ -84,7 +85,8 @@ test('the set-up link is printed anew at each start until somebody has used it',
   expect(done.status).toBe(200)
   const cookie = done.headers.get('set-cookie')?.split(';')[0] ?? ''
   await relay.restart()
-  expect((await welcome(relay.relay.services, '0.0.0')).stdout).toBe('')
+  expect(await welcomed()).toContain(`HTTP                  127.0.0.1:${new URL(relay.baseUrl).port}\n`)
+  expect(await welcomed()).not.toContain('log in')
   const exchanged = await fetch(`${relay.baseUrl}/session/token`, { method: 'POST', headers: { cookie } })
   const { token } = (await exchanged.json()) as { token: string }
   const { body } = await relay.call('GET', '/api/accounts', undefined, { authorization: `Bearer ${token}` })

@@ -5,10 +5,10 @@ import { quarterMs, startOf, stretchesOf, type Stretch } from './span.ts'
 import type { Breakdown } from './step-counts.ts'
 
 /** What to break a report down by. Of those after `domain`, one at a time. `campaign`: the tag of that name. */
-export const dimensions = ['period', 'domain', 'tag', 'template', 'provider', 'campaign', 'bounce_category'] as const
+export const dimensions = ['period', 'domain', 'tag', 'template', 'provider', 'campaign', 'bounce_category', 'cause'] as const
 export type Dimension = (typeof dimensions)[number]
 /** Dimensions with values of their own. */
-export const valueDimensions = ['tag', 'template', 'provider', 'campaign', 'bounce_category'] as const satisfies Dimension[]
+export const valueDimensions = ['tag', 'template', 'provider', 'campaign', 'bounce_category', 'cause'] as const satisfies Dimension[]
 
 /** A table of counts, with the key of `rollup`. */
 export interface CountTable {

@@ -1,3 +1,4 @@
+import { explainBounce, type ToldBounce } from '../explanation/explain-attempt.ts'
 import type { CountedEvents, ReadStep } from './counted-events.ts'
 import type { KnownValues } from './known-values.ts'
 import { latencyColumns } from './latency.ts'
@@ -7,7 +8,7 @@ import { linkMetrics, repeatedTypes, talliesSince, type LinkMetric, type Repeate
 import { quarterMs, startOf } from './span.ts'
 
 /** What counts are broken down by, besides time and domain; `''` is all mail. */
-export type Breakdown = '' | 'tag' | 'template' | 'provider' | 'bounce_category'
+export type Breakdown = '' | 'tag' | 'template' | 'provider' | 'bounce_category' | 'cause'
 
 /** What to add to each column of `rollup` or `rollup_latency`, in a quarter of an hour and its hour and day. */
 export interface CountRow {
@@ -70,9 +71,14 @@ export class StepCounts {
   async #countOnce(event: CountedEvents): Promise<void> {
     const { type, quarter: at, bucket, events: by } = event
     if (type === 'email.bounced') {
-      const { category, metric } = bounceOf(event)
+      const { category, cause, metric } = bounceOf(event)
       await this.#add(event, { at, metric, by })
-      add(this.#rowOf(this.#rows, event, { at, none: noMetrics }, ['bounce_category', category]), place[metric], by)
+      for (const value of [
+        ['bounce_category', category],
+        ['cause', cause],
+      ] satisfies Value[]) {
+        add(this.#rowOf(this.#rows, event, { at, none: noMetrics }, value), place[metric], by)
+      }
       return
     }
     await this.#add(event, { at, metric: type === 'email.sent' ? 'sent' : 'delivered', by })
@@ -160,11 +166,13 @@ function netOf(tallies: Tally[]): Tally[] {
 }
 
 /** Suppressed recipients, and those that failed through our own fault, have not bounced. */
-function bounceOf({ bounce }: CountedEvents): { category: string; metric: CountedMetric } {
-  const { bounce_category: category, bounce_type: type } = JSON.parse(bounce ?? '{}') as { bounce_category?: string; bounce_type?: string }
+function bounceOf({ bounce }: CountedEvents): { category: string; cause: string; metric: CountedMetric } {
+  const told = JSON.parse(bounce ?? '{}') as ToldBounce & { bounce_type?: string }
+  const { bounce_category: category, bounce_type: type } = told
   const bounced = type === 'hard' ? 'bounced_permanent' : 'bounced_transient'
   return {
     category: category ?? 'other',
+    cause: explainBounce(told).code,
     metric: category === 'suppressed' ? 'suppressed' : category === 'internal_error' ? 'failed' : bounced,
   }
 }

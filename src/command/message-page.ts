@@ -5,16 +5,23 @@ import { startMessageParser } from '../message/message-parser.ts'
 import { MessageReader, type AttemptRow } from '../message/message-reader.ts'
 import { contentKeptMs } from '../message/retention.ts'
 import type { MessageRow } from '../message/message-store.ts'
+import { SuppressionEntries } from '../suppression/suppression-entries.ts'
 import type { CommandServices } from './command-services.ts'
 import { printable } from './command.ts'
 
 type Email = Awaited<ReturnType<typeof emailDetail>>
 
 /** An email as the API shows it, with its bodies. */
-export async function readEmail(message: MessageRow, { config, db, log }: Pick<CommandServices, 'config' | 'db' | 'log'>): Promise<Email> {
+export async function readEmail(
+  message: MessageRow,
+  services: Pick<CommandServices, 'config' | 'db' | 'log' | 'clock' | 'erasedAddress'>,
+): Promise<Email> {
+  const { config, db, log } = services
   const messageParser = startMessageParser()
+  const suppressions = new SuppressionEntries(services)
   try {
-    return await emailDetail(message, { messages: new MessageReader(db), messageParser, log, contentKeptMs: () => contentKeptMs(config) })
+    const messages = new MessageReader(db)
+    return await emailDetail(message, { messages, messageParser, suppressions, log, contentKeptMs: () => contentKeptMs(config) })
   } finally {
     await messageParser.stop()
   }
@@ -36,21 +43,31 @@ export function messagePage(email: Email, { account_id: accountId, source, size,
 }
 
 function recipientLines(recipient: Email['recipients'][number], attempts: AttemptRow[]): string[] {
-  const { email, status, attempts: count, next_attempt_at: next, last_response: response } = recipient
+  const { email, status, attempts: count, next_attempt_at: next, last_response: response, explanation, suppression } = recipient
   const newest = attempts.find((attempt) => attempt.forward_path === email)
   return [
     `  ${email}: ${status} after ${count} ${count === 1 ? 'attempt' : 'attempts'}${next === null ? '' : `; next attempt ${next}`}`,
     ...(response === null ? [] : [`    last response  ${response}`]),
-    ...(newest ? attemptLines(newest).map((line) => `    ${line}`) : []),
+    ...(newest ? [`    ${attemptLine(newest)}`] : []),
+    ...(explanation ? meaningLines(explanation).map((line) => `    ${line}`) : []),
+    ...(suppression ? [`    suppressed     since ${suppression.created_at} by ${causeOf(suppression)}`] : []),
   ]
 }
 
+const causeOf = ({ origin, source_id: source, reason }: NonNullable<Email['recipients'][number]['suppression']>): string =>
+  `${origin}${source === null ? '' : ` of ${source}`}${reason === null ? '' : `: ${reason}`}`
+
+const meaningLines = ({ cause, advice }: { cause: string; advice: string }): string[] => [
+  `what it means  ${cause}`,
+  `what to do     ${advice}`,
+]
+
+const attemptLine = ({ outcome, mx_host: host, started_at: at }: AttemptRow): string =>
+  `${isoTime(at)}  ${outcome}${host === null ? '' : ` by ${host}`}`
+
 /** An attempt in plain words. */
 export function attemptLines(attempt: AttemptRow): string[] {
-  const { outcome, mx_host: host, started_at: at, smtp_code: smtpCode, enhanced_status: enhancedStatus, reply } = attempt
-  const { cause, advice } = explainAttempt({ outcome, smtpCode, enhancedStatus, reply })
-  return [
-    `${isoTime(at)}  ${outcome}${host === null ? '' : ` by ${host}`}`,
-    ...(outcome === 'delivered' ? [] : [`what it means  ${cause}`, `what to do     ${advice}`]),
-  ]
+  const { outcome, smtp_code: smtpCode, enhanced_status: enhancedStatus, reply } = attempt
+  const explanation = explainAttempt({ outcome, smtpCode, enhancedStatus, reply })
+  return [attemptLine(attempt), ...(outcome === 'delivered' ? [] : meaningLines(explanation))]
 }

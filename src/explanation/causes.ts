@@ -1,3 +1,5 @@
+import type { SuppressionOrigin } from '../suppression/suppression-origin.ts'
+
 /** Who can do something about a failure. */
 export const explanationOwners = ['recipient', 'sender', 'content', 'network', 'us'] as const
 export type ExplanationOwner = (typeof explanationOwners)[number]
@@ -153,7 +155,7 @@ export const causes = {
   suppressed: {
     owner: 'sender',
     what: 'The address is on your suppression list, so the message was not sent to it.',
-    advice: 'Look up on the suppression list why. Remove the entry there before you send again, if the recipient wants your mail.',
+    advice: 'The suppression list says why.',
   },
   refused_for_now: { owner: 'network', what: 'The receiving server refused the message for now.', passes: true },
   other: {
@@ -170,6 +172,15 @@ export const causes = {
 
 export type CauseCode = keyof typeof causes
 
+/** What to do about a suppressed address, by what put it on the list; `removed` where it is on it no more. */
+export const adviceAboutSuppressions = {
+  suppressed_bounce: 'An earlier email bounced. Ask the recipient for an address that works; if this one does again, remove the entry.',
+  suppressed_complaint: 'The recipient reported an earlier email as spam. Send no more, unless they ask for it; then remove the entry.',
+  suppressed_unsubscribe: 'The recipient unsubscribed. Send no more of this mail, unless they subscribe again.',
+  suppressed_manual: 'Somebody added or imported the entry. Remove it before you send again, if the recipient wants your mail.',
+  suppressed_no_more: 'The entry is gone from the list: you can send the email again.',
+} as const
+
 export const causeCodes = Object.keys(causes) as CauseCode[]
 
 /** The owner of a cause, also of a code that a later version has counted. */
@@ -182,7 +193,7 @@ export const adviceAboutRetries = {
 } as const
 
 /** What names a sentence of advice: a cause by its code, or what Sterna itself does. */
-export type AdviceCode = CauseCode | keyof typeof adviceAboutRetries
+export type AdviceCode = CauseCode | keyof typeof adviceAboutRetries | keyof typeof adviceAboutSuppressions
 
 /** An explanation in plain words. */
 export interface Explanation {
@@ -201,4 +212,10 @@ export function explanationOf(code: CauseCode, isOver: boolean): Explanation {
   const codes: AdviceCode[] = [...(passes ? [about as AdviceCode] : []), ...(advice === undefined ? [] : [code])]
   const sentences = [...(passes ? [adviceAboutRetries[about]] : []), ...(advice === undefined ? [] : [advice])]
   return { code, cause: what, owner, adviceCodes: codes, advice: sentences.join(' ') }
+}
+
+/** Why a suppressed recipient got nothing. @param origin of the entry that is in force; null if there is none any more */
+export function explanationOfSuppression(origin: SuppressionOrigin | null): Explanation {
+  const code = `suppressed_${origin ?? 'no_more'}` as const
+  return { ...explanationOf('suppressed', true), adviceCodes: [code], advice: adviceAboutSuppressions[code] }
 }

@@ -92,6 +92,24 @@ export function explainAttempt(facts: FailureFacts): Explanation {
   return explanationOf(facts.outcome === 'delivered' ? 'none' : causeOf(facts), facts.outcome === 'bounced')
 }
 
+/** What the log says of a bounce; what was erased is absent. */
+export interface ToldBounce {
+  bounce_category?: string
+  smtp_code?: number | null
+  enhanced_status?: string | null
+  reason?: string
+}
+
+/** The same for a bounce, as the log tells it: alike wherever it is shown or counted. */
+export const explainBounce = (told: ToldBounce): Explanation =>
+  explainAttempt({
+    outcome: 'bounced',
+    smtpCode: told.smtp_code ?? null,
+    enhancedStatus: told.enhanced_status ?? null,
+    reply: told.reason ?? null,
+    category: told.bounce_category as BounceCategory | undefined,
+  })
+
 function causeOf(facts: FailureFacts): CauseCode {
   const { outcome, smtpCode, category, reply } = facts
   if (category === 'suppressed' || category === 'internal_error') return category

@@ -8,7 +8,9 @@ import type { MessageFilter } from './message-filter.ts'
 import { searchMessages } from './message-search.ts'
 import { isKept, type MessageRow } from './message-store.ts'
 
-export interface RecipientRow extends Row {
+export type RecipientRow = {
+  /** `rcp_…` */
+  id: string
   message_id: string
   forward_path: string
   type: 'to' | 'cc' | 'bcc'
@@ -28,6 +30,14 @@ export interface RecipientRow extends Row {
   click_count: number
   complained_at: number | null
   unsubscribed_at: number | null
+}
+
+/** What the log says of a bounce. */
+export interface LastBounce {
+  bounce_category: string
+  smtp_code: number | null
+  enhanced_status: string | null
+  reason: string
 }
 
 /** A recipient with its message. */
@@ -119,7 +129,7 @@ export class MessageReader {
     if (messageIds.length === 0) return []
     const { places, params } = placesFor(messageIds)
     return this.#db.slowRead<RecipientRow>(
-      `select message_id, forward_path, type, state, attempts, due_at, last_response, smtp_code, enhanced_status,
+      `select id, message_id, forward_path, type, state, attempts, due_at, last_response, smtp_code, enhanced_status,
               sent_at, delivered_at, bounced_at, opened_at, open_count, clicked_at, click_count, complained_at, unsubscribed_at
          from recipient where message_id in (${places}) order by message_id, id`,
       params,
@@ -152,16 +162,16 @@ export class MessageReader {
     return new Map(rows.map(({ message_id, type, data }) => [message_id, { type, data: JSON.parse(data) }]))
   }
 
-  /** What the log says of the last bounce of each of these messages, as far as there was one. */
-  async lastBounces(messageIds: string[]): Promise<Map<string, { bounce_category: string; reason: string }>> {
+  /** What the log says of the last bounce of each recipient of these messages, by the recipient's id, as far as there was one. */
+  async lastBounces(messageIds: string[]): Promise<Map<string, LastBounce>> {
     if (messageIds.length === 0) return new Map()
     const { places, params } = placesFor(messageIds)
-    const rows = await this.#db.slowRead<{ message_id: string; data: string }>(
-      `select message_id, data from event
-        where seq in (select max(seq) from event where message_id in (${places}) and type = 'email.bounced' group by message_id)`,
+    const rows = await this.#db.slowRead<{ recipient_id: string; data: string }>(
+      `select recipient_id, data from event
+        where seq in (select max(seq) from event where message_id in (${places}) and type = 'email.bounced' group by recipient_id)`,
       params,
     )
-    return new Map(rows.map(({ message_id: id, data }) => [id, JSON.parse(data)]))
+    return new Map(rows.map(({ recipient_id: id, data }) => [id, JSON.parse(data)]))
   }
 
   /** The bytes of a message in pieces; none if they are no longer kept, or are kept only until delivery. */

@@ -49,3 +49,16 @@ export function logOutcome(log: Log, { message, recipient, settlement: { dueAt, 
     sentences[result ?? 'deferred'],
   )
 }
+
+/** The same for recipients that are suppressed when their message is accepted: they never get into the queue. */
+export function logSuppressed(
+  log: Log,
+  message: { id: string; sandbox: boolean },
+  recipients: { id: string; destination: string }[],
+): void {
+  for (const { id, destination } of recipients) {
+    const none = { host: null, code: null, enhancedStatus: null, attempts: 0, delayMs: 0 }
+    const fields = { messageId: message.id, recipientId: id, destination, ...none, ...(message.sandbox ? { sandbox: true } : {}) }
+    log.info(fields, sentences.suppressed)
+  }
+}

@@ -163,10 +163,11 @@ function addFigures(core: Core, queue: QueueRunner, stops: Stop[]): void {
 }
 
 function intakeOf(core: Core, { queue, uploads }: { queue: QueueRunner; uploads: Uploads }): Intake {
-  const { db, clock, metrics, accounts, quotas, erasedAddress, idempotencyKeys, sendingDomains, config } = core
+  const { db, clock, log, metrics, accounts, quotas, erasedAddress, idempotencyKeys, sendingDomains, config } = core
   return openIntake({
     db,
     clock,
+    log,
     metrics,
     accounts,
     quotas,

@@ -4,7 +4,7 @@ import { isWaiting, type WaitingRecipient } from '../queue/queue-store.ts'
 import type { Statement } from '../store/database.ts'
 import type { AddressedMail } from '../suppression/suppression-list.ts'
 import type { AcceptServices } from './accept.ts'
-import { acceptedOf, admissionBatch, admissionOf, recipientsOf, type Accepted, type Admission } from './admission.ts'
+import { acceptedOf, admissionBatch, admissionOf, logSuppressedOf, recipientsOf, type Accepted, type Admission } from './admission.ts'
 import { admitUnsuppressed, type Terms } from './admit-unsuppressed.ts'
 import { authorise } from './authorise.ts'
 import { batchRefusal, type RefusedItem } from './batch-refusal.ts'
@@ -98,17 +98,19 @@ function addressedMail(submissions: Submission[]): AddressedMail[] {
 async function writeAll(
   { admissions, errors, upload }: Admissions,
   { remember, conditions, isSuppressed }: Terms & { remember: Remember | undefined },
-  { queue, metrics, quotas, giveUpAfterMs }: AcceptServices,
+  { queue, metrics, quotas, giveUpAfterMs, log }: AcceptServices,
 ): Promise<AcceptedBatch> {
   const emails: Accepted[] = []
   const waiting: WaitingRecipient[] = []
   const statements: Statement[] = []
   const counted: number[] = []
+  const suppressed: (() => void)[] = []
   let heldUp = 0
   for (const admission of admissions) {
     const recipients = recipientsOf(admission, isSuppressed, giveUpAfterMs)
     emails.push(acceptedOf(admission, recipients))
     const ofOne = recipients.filter(isWaiting)
+    if (ofOne.length < recipients.length) suppressed.push(() => logSuppressedOf(admission, recipients, log))
     counted.push(ofOne.length)
     waiting.push(...ofOne)
     statements.push(...admissionBatch(admission, recipients))
@@ -124,6 +126,7 @@ async function writeAll(
     (await upload.complete(submissions, [...before, ...counts, ...statements])).slice(before.length),
   )
   for (const [destination, dueAt] of firstDue(waiting)) queue.noteWaiting(destination, dueAt)
+  for (const logThem of suppressed) logThem()
   for (const { source } of submissions) metrics.accepted[source].add()
   return accepted
 }

@@ -1,12 +1,13 @@
 import type { MailQuotas } from '../account/mail-quotas.ts'
 import type { Clock } from '../clock.ts'
+import type { Log } from '../log.ts'
 import type { Submission } from '../message/submission.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { QueueRunner } from '../queue/queue-runner.ts'
 import { isWaiting, type WaitingRecipient } from '../queue/queue-store.ts'
 import type { Database, Statement } from '../store/database.ts'
 import type { ErasedAddress } from '../suppression/erased-address.ts'
-import { acceptedOf, admissionBatch, admissionOf, recipientsOf, type Accepted, type Admission } from './admission.ts'
+import { acceptedOf, admissionBatch, admissionOf, logSuppressedOf, recipientsOf, type Accepted, type Admission } from './admission.ts'
 import { countedMail } from './counted-mail.ts'
 import { admitUnsuppressed, type Terms } from './admit-unsuppressed.ts'
 import { authorise, type AuthoriseServices, type SigningDomain } from './authorise.ts'
@@ -21,6 +22,7 @@ export interface AcceptServices extends AuthoriseServices {
   idempotencyKeys: IdempotencyKeys
   erasedAddress: ErasedAddress
   metrics: Pick<Metrics, 'accepted'>
+  log: Log
   quotas: Pick<MailQuotas, 'counting'>
   /** How long to retry a recipient if the submission does not say, ms. */
   giveUpAfterMs: number
@@ -99,6 +101,7 @@ async function admit(
   } else {
     for (const { destination, due_at: dueAt } of waiting) services.queue.noteWaiting(destination, dueAt)
   }
+  if (waiting.length < recipients.length) logSuppressedOf(admission, recipients, services.log)
   services.metrics.accepted[submission.source].add()
   return accepted
 }

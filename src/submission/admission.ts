@@ -2,10 +2,12 @@ import { isSimulatedSuppressed } from '../delivery/simulator.ts'
 import { recordEvent } from '../event/event-log.ts'
 import { newId } from '../id.ts'
 import { isoTime } from '../iso-time.ts'
+import type { Log } from '../log.ts'
 import type { EnvelopeRecipient } from '../message/envelope.ts'
 import { insertMessage, messageRow, type MessageRow } from '../message/message-store.ts'
 import type { Submission } from '../message/submission.ts'
 import { trackingFor } from '../message/tracking-options.ts'
+import { logSuppressed } from '../queue/outcome-line.ts'
 import { insertRecipient, type NewRecipient } from '../queue/queue-store.ts'
 import { moveSuppressed } from '../queue/recipient-state.ts'
 import { domainOf } from '../smtp/address.ts'
@@ -100,6 +102,14 @@ function recordAdmitted(message: MessageRow, recipient: NewRecipient): Statement
   if (recipient.state !== 'suppressed') return [queued]
   return [queued, ...moveSuppressed(now).events.map(({ type, data }) => recordEvent(about, type, data, now))]
 }
+
+/** Call it once they are on disk. */
+export const logSuppressedOf = ({ message }: Admission, recipients: AdmittedRecipient[], log: Log): void =>
+  logSuppressed(
+    log,
+    { id: message.id, sandbox: message.sandbox === 1 },
+    recipients.filter(({ state }) => state === 'suppressed'),
+  )
 
 /** The answer to the submitter. */
 export const acceptedOf = ({ submission, message }: Admission, recipients: AdmittedRecipient[]): Accepted => ({

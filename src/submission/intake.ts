@@ -13,11 +13,11 @@ export interface Intake {
 }
 
 export function openIntake(services: AcceptServices): Intake {
-  const { db, clock } = services
+  const { db, clock, erasedAddress } = services
   const take: Intake['accept'] = (from, besides) => accept(from, services, besides)
   return {
     accept: take,
     acceptBatch: (batch) => acceptBatch(batch, services),
-    resend: (messageId, by) => resendFailed(messageId, by, { db, clock, accept: take }),
+    resend: (messageId, by) => resendFailed(messageId, by, { db, clock, erasedAddress, accept: take }),
   }
 }

@@ -8,11 +8,14 @@ import { isKept, type MessageRow } from '../message/message-store.ts'
 import { storedOptions } from '../message/send-options.ts'
 import type { Idempotency, Submitter } from '../message/submission.ts'
 import type { Database } from '../store/database.ts'
+import type { ErasedAddress } from '../suppression/erased-address.ts'
+import { findSuppressed } from '../suppression/suppression-list.ts'
 import type { Accept } from './accept.ts'
 import type { Accepted } from './admission.ts'
 
 interface ResendServices {
   db: Database
+  erasedAddress: ErasedAddress
   clock: Clock
   accept: Accept
 }
@@ -27,17 +30,21 @@ interface ResendRequest {
 export type Resend = (messageId: string, by: ResendRequest) => Promise<Accepted>
 
 /**
- * Resends a stored message, byte for byte, as a new one to the recipients it failed to reach. Its readers should see the
+ * Resends a stored message, byte for byte, as a new one to the recipients it failed to reach, except those on the suppression list. Its readers should see the
  * same message, so it keeps its Date and Message-ID. It goes through `accept` like any other.
- * @throws SternaError `invalid_state` if no recipient failed or the content is no longer stored; what `accept` throws
+ * @throws SternaError `invalid_state` if no recipient failed, all of them are suppressed, or the content is no longer stored; what `accept` throws
  */
 export async function resendFailed(messageId: string, by: ResendRequest, services: ResendServices): Promise<Accepted> {
   const { db, clock, accept } = services
-  const [recipients, stored] = await Promise.all([failedRecipients(messageId, db), storedMessage(messageId, db)])
-  if (recipients.length === 0) {
+  const [failed, { row, start }] = await Promise.all([failedRecipients(messageId, db), storedMessage(messageId, db)])
+  if (failed.length === 0) {
     throw new SternaError('invalid_state', 'No recipient of this email has failed permanently, so there is nobody to send it to again.')
   }
-  const { row, start } = stored
+  const asked = { ...by.submitter, erasedAddress: services.erasedAddress, now: clock.now() }
+  const addresses = failed.map(({ forwardPath }) => forwardPath)
+  const isSuppressed = await findSuppressed(db, asked, addresses)
+  const recipients = failed.filter(({ forwardPath }) => !isSuppressed(forwardPath, row.unsubscribe_topic))
+  if (recipients.length === 0) throw allSuppressed()
   return accept({
     ...by,
     id: newId('em', clock.now()),
@@ -72,6 +79,12 @@ async function storedMessage(messageId: string, db: Database): Promise<{ row: Me
   if (!row || chunks.length === 0) throw contentGone()
   return { row, start: Buffer.concat(chunks.map(({ bytes }) => bytes)) }
 }
+
+const allSuppressed = (): SternaError =>
+  new SternaError(
+    'invalid_state',
+    'Everybody whom this email did not reach is on the suppression list, so nobody would get it. Remove an entry there first.',
+  )
 
 const contentGone = (): SternaError =>
   new SternaError('invalid_state', 'The content of this email is no longer kept, so it cannot be sent again.')

@@ -8,6 +8,7 @@ import { erasedNames, type ErasedAddress } from './erased-address.ts'
 import { ensureSuppression } from './insert-suppression.ts'
 import { listedForms } from './listed-form.ts'
 import { suppressionAddress } from './suppression-address.ts'
+import { entriesThatStop, type AddressedMail, type StoppingEntry } from './suppression-list.ts'
 import { suppressionOrigins, type SuppressionOrigin } from './suppression-origin.ts'
 
 export interface SuppressionRow extends Row {
@@ -86,6 +87,11 @@ export class SuppressionEntries {
       { ...scopeParams(scope), ...params, now: this.#clock.now() },
     )
     return foremost(rows)
+  }
+
+  /** The entry that stops each of these mails, by address. */
+  stopping(scope: AccountScope, mail: AddressedMail): Promise<Map<string, StoppingEntry>> {
+    return entriesThatStop(this.#db, { ...this.#asked(scope), now: this.#clock.now() }, mail)
   }
 
   /** Removes the entry with this id, or all of this address; returns the id of the one that `find` returns, if any. */

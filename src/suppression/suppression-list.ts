@@ -58,6 +58,44 @@ export async function findSuppressed(db: Pick<Database, 'read'>, asked: Asked, a
   }
 }
 
+/** An entry in force, as far as it says why. */
+export interface StoppingEntry extends Row {
+  id: string
+  address: string
+  origin: SuppressionOrigin
+  topic: string
+  /** Message id. */
+  source_id: string | null
+  reason: string | null
+  created_at: number
+  expires_at: number | null
+}
+
+/** The entry that stops mail of this topic to each of the addresses, the newest that stops all mail first; as `findSuppressed` judges. */
+export async function entriesThatStop(
+  db: Pick<Database, 'slowRead'>,
+  asked: Asked,
+  { addresses, topic }: AddressedMail,
+): Promise<Map<string, StoppingEntry>> {
+  const found: StoppingEntry[] = []
+  for (const piece of inPieces(addresses)) {
+    const { from, params } = entriesFor(asked, piece)
+    const columns = 'id, address, origin, topic, source_id, reason, created_at, expires_at'
+    const entries = await db.slowRead<StoppingEntry>(
+      `select ${columns} ${from} and (origin <> 'unsubscribe' or topic = :topic) order by case when origin = 'unsubscribe' then 1 else 0 end, id desc`,
+      { ...params, topic },
+    )
+    found.push(...entries)
+  }
+  const stopping = new Map<string, StoppingEntry>()
+  for (const address of addresses) {
+    const forms = [suppressionAddress(address), ...erasedForms(asked.erasedAddress, address)]
+    const entry = found.find((each) => forms.includes(each.address))
+    if (entry) stopping.set(address, entry)
+  }
+  return stopping
+}
+
 interface EntryRow extends Row {
   address: string
   origin: SuppressionOrigin

@@ -7,6 +7,7 @@ import { countedMetrics } from '../../src/analytics/metric.ts'
 import type { Granularity } from '../../src/analytics/period.ts'
 import { readReport, valueDimensions, type CountTable, type Dimension, type ReportRow } from '../../src/analytics/report.ts'
 import { analyticsReader } from '../../src/analytics/rollup.ts'
+import { explainBounce } from '../../src/explanation/explain-attempt.ts'
 import { silentLog } from '../../src/log.ts'
 import type { Database } from '../../src/store/database.ts'
 import {
@@ -73,6 +74,8 @@ function valuesOf({ message, category, recipient }: Logged, by: readonly Dimensi
       return [message.providers[recipient] ?? '']
     case 'bounce_category':
       return category === null ? [] : [category]
+    case 'cause':
+      return category === null ? [] : [explainBounce({ bounce_category: category }).code]
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startReceiver, status } from '../support/webhook-receiver.ts'
-import { pageFaults, visitDashboard } from '../support/dashboard-visit.ts'
+import { keepScreenshot, pageFaults, visitDashboard } from '../support/dashboard-visit.ts'
 
 test('an email is followed from the list to its delivery, live', async () => {
   const { relay, mx, tab } = await visitDashboard()
@@ -26,6 +26,22 @@ test('a bounce is explained before any code is shown', async () => {
     .getByText(/did not get it: The recipient's mailbox is full|mailbox is full/i)
     .first()
     .waitFor()
+})
+
+test('a suppressed email says why, since when and by what, and is not offered to be sent again', async () => {
+  const { relay, tab } = await visitDashboard({ hooks: { rcpt: () => '550 5.1.1 no such user' } })
+  const first = await relay.send('gone@inbox.example', { subject: 'The first' })
+  await expect.poll(async () => (await relay.recipients(first))['gone@inbox.example']?.status).toBe('bounced')
+  const second = await relay.send('gone@inbox.example', { subject: 'The second' })
+  await tab.goto(`${relay.baseUrl}/emails/${second}`)
+  await tab.getByText('gone@inbox.example did not get it: The address is on your suppression list', { exact: false }).waitFor()
+  await tab.getByText(/An earlier email to this address bounced on .*no such user/).waitFor()
+  expect(await tab.getByRole('button', { name: /Send again/ }).count()).toBe(0)
+  expect(await tab.getByText('hard', { exact: false }).count()).toBe(0)
+  await keepScreenshot(tab, 'suppressed')
+  await tab.getByRole('link', { name: 'See that email' }).click()
+  await tab.getByRole('heading', { name: 'The first' }).waitFor()
+  expect(await tab.getByRole('button', { name: /Send again/ }).count()).toBe(0)
 })
 
 test(

@@ -16,7 +16,7 @@ test('analytics shows what happened over time, as a drawing, a table and a file,
   await countHistory(relay, [
     { at: now - 2 * hourMs, counts: { sent: 200, delivered: 190, bounced_permanent: 10 }, latencies: [[1_500, 190]] },
     { at: now - 2 * hourMs, breakdown: 'provider', value: 'google', counts: { delivered: 190, bounced_permanent: 10 } },
-    { at: now - 2 * hourMs, breakdown: 'bounce_category', value: 'invalid_recipient', counts: { bounced_permanent: 10 } },
+    { at: now - 2 * hourMs, breakdown: 'cause', value: 'invalid_recipient', counts: { bounced_permanent: 10 } },
     { at: now - 2 * hourMs, breakdown: 'tag', value: 'kind=receipt', counts: { sent: 20, delivered: 20 } },
     { at: now - 60 * 24 * hourMs, counts: { sent: 1_000, delivered: 900 } },
   ])
@@ -71,7 +71,7 @@ test('the overview says whether mail gets out, as the checks of this server see 
   const now = relay.clock.now()
   await countHistory(relay, [
     { at: now - 2 * hourMs, counts: { sent: 999, delivered: 989, bounced_permanent: 10, complained: 5 }, latencies: [[1_500, 989]] },
-    { at: now - 2 * hourMs, breakdown: 'bounce_category', value: 'invalid_recipient', counts: { bounced_permanent: 10 } },
+    { at: now - 2 * hourMs, breakdown: 'cause', value: 'invalid_recipient', counts: { bounced_permanent: 10 } },
     { at: now - 30 * hourMs, counts: { sent: 500, delivered: 400 }, latencies: [[700, 400]] },
   ])
   await relay.call('POST', '/api/domains', { name: 'news.acme.example' })

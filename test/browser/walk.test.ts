@@ -63,6 +63,8 @@ async function pagesOf({ relay }: DashboardVisit): Promise<Walked[]> {
   await relay.call('POST', '/api/templates', { name: 'Welcome', alias: 'welcome', subject: 'Hello', html: '<p>Hello</p>' })
   await relay.call('POST', '/api/suppressions', { email: 'never@inbox.example' })
   await expect.poll(async () => (await relay.recipients(bounced))['gone@inbox.example']?.status).toBe('bounced')
+  // What is on the suppression list is not offered to be sent again.
+  await relay.call('DELETE', '/api/suppressions/gone@inbox.example')
   return [
     { path: `/emails/${bounced}`, shows: 'Bounced', member: ['Send again to 1'], admin: ['Suppress an address'] },
     { path: `/emails/${scheduled}`, shows: 'Scheduled', member: ['Cancel sending', 'Move'], admin: ['Suppress an address'] },

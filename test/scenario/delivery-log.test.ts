@@ -67,7 +67,18 @@ test('so are time that is over, and a bounce that comes back', async () => {
   await expect.poll(() => linesOf(delivered).at(-1)).toMatchObject({ message: 'returned mail was settled', result: 'bounced' })
 })
 
+test('so is mail that is suppressed when it is accepted, by itself or in a batch', async () => {
+  await relay.call('POST', '/api/suppressions', { email: 'listed@rcpt.example' })
+  const wanted = { message: 'mail was not sent: the address is suppressed', level: 'info', destination: 'rcpt.example', attempts: 0 }
+  const single = await relay.send(['listed@rcpt.example', 'carl@rcpt.example'])
+  await expect.poll(() => linesOf(single).map(({ message }) => message)).toEqual([wanted.message, 'mail was delivered'])
+  expect(linesOf(single)[0]).toMatchObject(wanted)
+  const mail = { from: 'app@sender.example', to: 'listed@rcpt.example', subject: 'Hi', text: 'Hi' }
+  const { body } = await relay.call('POST', '/api/emails/batch', [mail, { ...mail, to: 'dora@rcpt.example' }])
+  expect(linesOf(body.data[0].id)).toEqual([expect.objectContaining(wanted)])
+})
+
 test('no line has an address, nor what a server said of one', () => {
   expect(lines.length).toBeGreaterThan(4)
-  expect(lines.filter((line) => /ann|gone|later\d?@|bob|unknown here/.test(line))).toEqual([])
+  expect(lines.filter((line) => /ann|gone|later\d?@|bob|listed|unknown here/.test(line))).toEqual([])
 })

@@ -44,6 +44,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
   const services: AcceptServices = {
     db: counted,
     clock,
+    log: silentLog,
     queue,
     accounts,
     quotas: new MailQuotas({ db: counted, clock, log: silentLog, accounts }, { daily: {}, monthly: {} }),

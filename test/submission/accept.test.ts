@@ -95,6 +95,7 @@ async function startQueue(db: Database): Promise<Relay> {
   const services: AcceptServices = {
     db,
     clock,
+    log: silentLog,
     erasedAddress,
     queue: newQueue(),
     uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),

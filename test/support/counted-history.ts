@@ -7,7 +7,7 @@ import type { TestRelay } from './start-relay.ts'
 /** What happened to an account's mail at one time. */
 export interface CountedHour {
   at: number
-  breakdown?: '' | 'provider' | 'bounce_category' | 'tag'
+  breakdown?: '' | 'provider' | 'cause' | 'tag'
   value?: string
   counts: Partial<Counts>
   /** How many were delivered within so many ms. */
@@ -86,8 +86,8 @@ export function busyHistory(now: number): CountedHour[] {
       { at, counts, latencies },
       { at, breakdown: 'provider', value: 'google', counts: { sent, delivered: google, bounced_permanent: hard }, latencies },
       { at, breakdown: 'provider', value: 'microsoft', counts: { delivered: microsoft, bounced_transient: soft }, latencies },
-      { at, breakdown: 'bounce_category', value: 'invalid_recipient', counts: { bounced_permanent: hard } },
-      { at, breakdown: 'bounce_category', value: 'mailbox_full', counts: { bounced_transient: soft } },
+      { at, breakdown: 'cause', value: 'invalid_recipient', counts: { bounced_permanent: hard } },
+      { at, breakdown: 'cause', value: 'mailbox_full', counts: { bounced_transient: soft } },
       { at, breakdown: 'tag', value: 'kind=receipt', counts: { sent: Math.round(sent / 2), delivered: Math.round(delivered / 2) } },
     ] satisfies CountedHour[]
   }).flat()

@@ -15,6 +15,7 @@ import { QueueRunner } from '../../src/queue/queue-runner.ts'
 import { WaitingMail } from '../../src/queue/waiting-mail.ts'
 import { openIntake, type Intake } from '../../src/submission/intake.ts'
 import { Uploads } from '../../src/submission/upload.ts'
+import { SuppressionEntries } from '../../src/suppression/suppression-entries.ts'
 import { WebhookPoster } from '../../src/webhook/post-webhook.ts'
 import { startApiServer, type ApiAnswer, type ApiServices, type ApiServer, type RequestOptions } from './api-server.ts'
 import { erasedAddress } from './erased-address.ts'
@@ -74,6 +75,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
       ...send,
       ...stored,
       linkVisitor,
+      suppressions: new SuppressionEntries({ db, clock, erasedAddress }),
       contentKeptMs: () => 7 * 24 * 60 * minute,
       bodyRoom: new BodyRoom(),
       outgoingRequests: new OutgoingRequests(),
@@ -105,6 +107,7 @@ const intakeOf = ({ db, clock, accounts, quotas, metrics, idempotencyKeys }: Api
   openIntake({
     db,
     clock,
+    log: silentLog,
     queue,
     accounts,
     quotas,

@@ -2,20 +2,20 @@ import { useEffect, useState } from 'preact/hooks'
 import { useAll, useApi } from '../api/cache.ts'
 import { liveState, onEmailChange } from '../api/live.ts'
 import type { Attempt, Email, EmailDelivery, EmailRecipient, MailEvent } from '../api/types.ts'
-import { duration, fullTime, hourMinute } from '../format.ts'
+import { duration, fullTime } from '../format.ts'
 import { Answer } from '../parts/answer.tsx'
 import { EmailActions } from '../parts/email-actions.tsx'
 import { EmailContent, removedAt } from '../parts/email-content.tsx'
+import { EmailExplanations } from '../parts/email-explanations.tsx'
 import { EmailFacts } from '../parts/email-facts.tsx'
 import { DownloadEmail } from '../parts/email-parts.tsx'
 import { EmailTimeline } from '../parts/email-timeline.tsx'
 import { EmailWebhooks } from '../parts/email-webhooks.tsx'
-import { Live, Note, Page, Panel } from '../parts/page.tsx'
+import { Live, Page, Panel } from '../parts/page.tsx'
 import { State } from '../parts/state.tsx'
 import { Link, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
-const notReached = new Set(['bounced', 'failed', 'suppressed'])
 const mostShown = 100
 
 export default function EmailPage({ params }: PageProps) {
@@ -74,7 +74,7 @@ function Shown({ email, attempts, events, deliveries }: ShownFrame) {
       }
       actions={<EmailActions email={email} />}
     >
-      <Explanations recipients={recipients} attempts={attempts} />
+      <EmailExplanations recipients={recipients} />
       <div class="cols wide">
         <div class="stack">
           <Recipients recipients={recipients} accepted={email.created_at} />
@@ -89,44 +89,6 @@ function Shown({ email, attempts, events, deliveries }: ShownFrame) {
         </div>
       </div>
     </Page>
-  )
-}
-
-/** Why somebody did not get it, or has to wait: one note for each cause. */
-function Explanations({ recipients, attempts }: { recipients: EmailRecipient[]; attempts: Attempt[] }) {
-  const troubled = recipients.filter(({ status }) => notReached.has(status) || status === 'deferred')
-  const notes = new Map<string, { recipient: EmailRecipient; others: number; attempt: Attempt | undefined }>()
-  for (const recipient of troubled) {
-    const attempt = attempts.find((each) => each.recipient === recipient.email)
-    const key = `${recipient.status} ${attempt?.explanation.cause ?? recipient.last_response ?? ''}`
-    const known = notes.get(key)
-    if (known) known.others++
-    else notes.set(key, { recipient, others: 0, attempt })
-  }
-  if (notes.size === 0) return null
-  return (
-    <div class="notes">
-      {Array.from(notes, ([key, { recipient, others, attempt }]) => {
-        const who = t.emails.and(recipient.email, others)
-        const waits = recipient.status === 'deferred'
-        const cause = attempt?.explanation.cause ?? t.status[recipient.status] ?? recipient.status
-        return (
-          <Note key={key} tone={waits ? 'wait' : 'bad'}>
-            <p>
-              <b>
-                {waits ? t.email.waitsFor(who) : t.email.didNotGet(who)}: {cause}
-              </b>
-            </p>
-            {attempt && (
-              <p>
-                {t.owners[attempt.explanation.owner]} {attempt.explanation.advice}{' '}
-                {waits && recipient.next_attempt_at !== null && t.email.nextTry(hourMinute(recipient.next_attempt_at))}
-              </p>
-            )}
-          </Note>
-        )
-      })}
-    </div>
   )
 }
 

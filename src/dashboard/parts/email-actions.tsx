@@ -14,7 +14,8 @@ const notReached = new Set(['bounced', 'failed', 'suppressed'])
 export function EmailActions({ email }: { email: Email }) {
   const [asked, setAsked] = useState<'again' | 'cancel' | 'move' | 'suppress' | null>(null)
   const [sentAgain, setSentAgain] = useState<string | null>(null)
-  const failed = email.recipients.filter(({ status }) => notReached.has(status)).length
+  // What is on the suppression list would be left out again.
+  const failed = email.recipients.filter(({ status, suppression }) => notReached.has(status) && suppression === null).length
   const path = `/api/emails/${email.id}`
   const close = (): void => setAsked(null)
   const isScheduled = email.status === 'scheduled'

@@ -39,9 +39,10 @@ export const EmailTable = ({ emails, id, query = '' }: { emails: EmailItem[]; id
   </table>
 )
 
-function reasonInWords({ category, response }: NonNullable<EmailItem['reason']>): string {
-  const cause = category === null ? undefined : (t.causes[category] ?? category)
-  return [cause, response].filter((part) => part !== undefined && part !== null && part !== '').join(': ')
+/** A suppressed recipient's response is no server's. */
+function reasonInWords({ category, code, response }: NonNullable<EmailItem['reason']>): string {
+  const cause = t.causes[code] ?? code
+  return category === 'suppressed' || response === null || response === '' ? cause : `${cause}: ${response}`
 }
 
 /** `a@b.example and 2 more` */

@@ -26,8 +26,20 @@ const machineLook: [IconName, Tone] = ['gear', 'quiet']
 /** Opens and clicks by what fetches mail ahead of its reader, or checks it. */
 const isMachine = ({ data }: MailEvent): boolean => data.bot === true
 
+/** The log has a suppressed recipient as a bounce, because each recipient ends with an event; nothing was sent that could bounce. */
+const isSuppressed = ({ type, data }: MailEvent): boolean => type === 'email.bounced' && data.bounce_category === 'suppressed'
+
 const wordOf = (event: MailEvent): string =>
-  (isMachine(event) ? t.email.machineEvents[event.type] : undefined) ?? t.email.events[event.type] ?? event.type
+  (isSuppressed(event) ? t.status['suppressed'] : undefined) ??
+  (isMachine(event) ? t.email.machineEvents[event.type] : undefined) ??
+  t.email.events[event.type] ??
+  event.type
+
+function lookOf(event: MailEvent): [IconName, Tone] {
+  if (isMachine(event)) return machineLook
+  if (isSuppressed(event)) return ['ban', 'quiet']
+  return looks[event.type] ?? ['mail', 'quiet']
+}
 
 /** Events that an attempt led to. */
 const outcomes: Record<string, Attempt['outcome']> = {
@@ -64,7 +76,7 @@ export function EmailTimeline({ email, attempts, events }: { email: Email; attem
       )}
       <ol class="time">
         {seen.map((event) => {
-          const [icon, tone] = isMachine(event) ? machineLook : (looks[event.type] ?? ['mail', 'quiet'])
+          const [icon, tone] = lookOf(event)
           const attempt = attemptOf(event, attempts)
           return (
             <li key={event.id}>
@@ -73,7 +85,7 @@ export function EmailTimeline({ email, attempts, events }: { email: Email; attem
                 <p>
                   <b>{wordOf(event)}</b> {t.email.forWhom(event.data.to)}
                 </p>
-                <Detail event={event} attempt={attempt} />
+                <Detail event={event} attempt={attempt} cause={causeOf(event, email)} />
               </div>
               <time dateTime={event.created_at} title={event.created_at}>
                 {isLate ? dayAndTime(event.created_at) : clockTime(event.created_at)}
@@ -100,12 +112,26 @@ const attemptOf = ({ type, created_at: at, data }: MailEvent, attempts: Attempt[
 const numberOf = (attempt: Attempt, attempts: Attempt[]): number =>
   attempts.filter(({ recipient, started_at: at }) => recipient === attempt.recipient && at <= attempt.started_at).length
 
-function Detail({ event, attempt }: { event: MailEvent; attempt: Attempt | undefined }) {
-  const text = detailOf(event, attempt)
+/** Why a recipient got nothing, as it is explained above. */
+function causeOf({ type, data }: MailEvent, { recipients }: Email): string {
+  const code = type === 'email.bounced' ? recipients.find(({ email }) => email === data.to)?.explanation?.code : undefined
+  return t.causes[code ?? data.bounce_category ?? ''] ?? ''
+}
+
+interface Told {
+  event: MailEvent
+  attempt: Attempt | undefined
+  cause: string
+}
+
+function Detail(told: Told) {
+  const text = detailOf(told)
   return text === '' ? null : <p>{text}</p>
 }
 
-function detailOf({ type, data }: MailEvent, attempt: Attempt | undefined): ComponentChildren {
+function detailOf({ event, attempt, cause }: Told): ComponentChildren {
+  const { type, data } = event
+  if (isSuppressed(event)) return cause
   switch (type) {
     case 'email.delivered':
     case 'email.relayed':
@@ -115,7 +141,7 @@ function detailOf({ type, data }: MailEvent, attempt: Attempt | undefined): Comp
     case 'email.deferred':
       return `${data.reason ?? ''} ${data.next_attempt_at === undefined ? '' : t.email.triedAgain(hourMinute(data.next_attempt_at))}`
     case 'email.bounced':
-      return `${t.email.bounceType[data.bounce_type ?? ''] ?? ''}, ${t.causes[data.bounce_category ?? ''] ?? ''}: ${data.reason ?? ''}`
+      return `${t.email.bounceType[data.bounce_type ?? ''] ?? ''}, ${cause}: ${data.reason ?? ''}`
     case 'email.opened':
       return data.user_agent ?? ''
     case 'email.clicked':

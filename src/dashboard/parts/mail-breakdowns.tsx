@@ -40,22 +40,22 @@ export function ByProvider({ range, latency, plain = false }: { range: string; l
 
 /** Why mail did not arrive; each cause leads to the emails. */
 export function Causes({ range, domainId = '', plain = false }: { range: string; domainId?: string; plain?: boolean }) {
-  const metrics = useApi<Metrics>(`/api/analytics?${range}&dimensions=bounce_category&metrics=bounced,suppressed,failed`)
+  const metrics = useApi<Metrics>(`/api/analytics?${range}&dimensions=cause&metrics=bounced,suppressed,failed`)
   const countOf = ({ bounced = 0, suppressed = 0, failed = 0 }: Row): number => bounced + suppressed + failed
   return (
     <Answer of={metrics}>
       {({ data = [] }) => (
         <Breakdown
           heading={t.overview.why}
-          file="bounce_category"
+          file="cause"
           nameHead={t.overview.cause}
-          keyOf={({ bounce_category: category = '' }) => category}
-          nameOf={({ bounce_category: category = '' }) => (
-            <Link class="row" href={`/emails?${listOf(category, range, domainId)}`}>
-              {t.causes[category] ?? category}
+          keyOf={({ cause = '' }) => cause}
+          nameOf={({ cause = '' }) => (
+            <Link class="row" href={`/emails?${listOf(cause, range, domainId)}`}>
+              {t.causes[cause] ?? cause}
             </Link>
           )}
-          detail={{ head: t.overview.liesWith, of: ({ bounce_category: category = '' }) => t.causeOwner[category] ?? '' }}
+          detail={{ head: t.overview.liesWith, of: ({ owner = '' }) => t.ownerNames[owner] ?? owner }}
           figures={[{ metric: 'recipients', head: t.overview.recipientsHead, value: countOf }]}
           rows={data.toSorted((one, other) => countOf(other) - countOf(one))}
           none={t.overview.allArrived}
@@ -67,8 +67,8 @@ export function Causes({ range, domainId = '', plain = false }: { range: string;
 }
 
 /** The filters of the emails that show what a cause is about. */
-function listOf(category: string, range: string, domainId: string): string {
-  const status = category === 'suppressed' ? 'suppressed' : category === 'internal_error' ? 'failed' : 'bounced'
+function listOf(cause: string, range: string, domainId: string): string {
+  const status = cause === 'suppressed' ? 'suppressed' : cause === 'internal_error' ? 'failed' : 'bounced'
   const since = new URLSearchParams(range).get('start_date')?.slice(0, 10) ?? ''
   return new URLSearchParams({ status, since, ...(domainId === '' ? {} : { domain_id: domainId }) }).toString()
 }

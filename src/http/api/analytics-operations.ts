@@ -3,6 +3,7 @@ import { otherValue } from '../../analytics/known-values.ts'
 import { countedMetrics, metrics, metricsOf, type Counts, type Metric } from '../../analytics/metric.ts'
 import { granularities } from '../../analytics/period.ts'
 import { dimensions, readReport, valueDimensions, type Dimension, type ReportRow } from '../../analytics/report.ts'
+import { explanationOwners, ownerOf } from '../../explanation/causes.ts'
 import { operation, type Operation } from '../operation.ts'
 import { textParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
@@ -60,6 +61,10 @@ const rowNames = {
   bounce_category: {
     bounce_category: z.string().optional().describe('The bounce category, as in `email.bounced`; only bounces are counted by it.'),
   },
+  cause: {
+    cause: z.string().optional().describe('Why mail did not arrive: the `code` of the `explanation`; only bounces are counted by it.'),
+    owner: z.enum(explanationOwners).optional().describe('Who can do something about this cause.'),
+  },
 } satisfies Record<Dimension, z.ZodRawShape>
 
 const totalsAnswer = z.object(values).meta({ id: 'MetricsTotals' })
@@ -89,6 +94,7 @@ export const metricsAnswer = z
             ...rowNames.provider,
             ...rowNames.campaign,
             ...rowNames.bounce_category,
+            ...rowNames.cause,
             ...values,
           })
           .meta({ id: 'MetricsRow' }),
@@ -170,6 +176,7 @@ function rowName({ period, domainId, value }: ReportRow, by: readonly Dimension[
     ...(domainId === null ? {} : { domain_id: domainId === '' ? null : domainId, domain_name: domains.get(domainId) ?? null }),
     ...(dimension === 'template' ? { template_id: value ?? '', template_name: templates.get(value ?? '') ?? null } : {}),
     ...(dimension === 'provider' ? { provider: value === '' ? null : value } : {}),
+    ...(dimension === 'cause' ? { cause: value ?? '', owner: ownerOf(value ?? '') } : {}),
     ...(dimension === 'tag' || dimension === 'campaign' || dimension === 'bounce_category' ? { [dimension]: value ?? '' } : {}),
   }
 }

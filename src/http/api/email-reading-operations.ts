@@ -6,9 +6,10 @@ import { isoTime } from '../../iso-time.ts'
 import type { Log } from '../../log.ts'
 import type { MessageFilter } from '../../message/message-filter.ts'
 import type { MessageParser } from '../../message/message-parser.ts'
-import type { MessageReader } from '../../message/message-reader.ts'
+import type { MessageReader, RecipientRow } from '../../message/message-reader.ts'
 import type { MessageRow } from '../../message/message-store.ts'
 import type { Page } from '../../store/page-clause.ts'
+import type { SuppressionEntries } from '../../suppression/suppression-entries.ts'
 import type { ApiContext } from '../api-state.ts'
 import { eventSchema } from '../event-schema.ts'
 import { listOperation } from '../list-operation.ts'
@@ -16,11 +17,13 @@ import { operation, type Operation } from '../operation.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
 import { timeAnswer } from '../time-field.ts'
 import { filterParameters, messageFilter } from './email-filter.ts'
-import { attemptResource, emailItem, emailResource, eventObject, isLost } from './email-resource.ts'
+import { isLost } from './email-recipient-resource.ts'
+import { attemptResource, emailItem, emailResource, eventObject } from './email-resource.ts'
 
 export interface EmailReadingServices {
   messages: MessageReader
   messageParser: MessageParser
+  suppressions: Pick<SuppressionEntries, 'stopping'>
   log: Log
   /** How long content is kept after the end of an email, ms. */
   contentKeptMs(): number
@@ -109,19 +112,32 @@ const timeOfId = (id: string): string => isoTime(timeOfNumber(numberOfId(id)))
 export async function emailRecords(messages: MessageReader, rows: MessageRow[], contentKeptMs: number): Promise<object[]> {
   const related = await relatedTo(messages, rows)
   return rows.map((message) => {
-    const {
-      html: _html,
-      text: _text,
-      ...record
-    } = emailResource.answer({ message, ...related(message.id), bodies: { html: null, text: null }, contentKeptMs })
+    const answer = emailResource.answer({
+      message,
+      ...related(message.id),
+      bodies: { html: null, text: null },
+      contentKeptMs,
+      stopping: new Map(),
+    })
+    const { html: _html, text: _text, ...record } = answer
     return record
   })
 }
 
 /** An email as the API and the command line show it. */
 export async function emailDetail(message: MessageRow, services: EmailReadingServices) {
-  const [related, bodies] = await Promise.all([relatedTo(services.messages, [message]), bodiesOf(message.id, services)])
-  return emailResource.answer({ message, ...related(message.id), bodies, contentKeptMs: services.contentKeptMs() })
+  const [relatedBy, bodies] = await Promise.all([relatedTo(services.messages, [message]), bodiesOf(message.id, services)])
+  const related = relatedBy(message.id)
+  const stopping = await stoppingFor(message, related.recipients, services)
+  return emailResource.answer({ message, ...related, bodies, contentKeptMs: services.contentKeptMs(), stopping })
+}
+
+/** What is on the suppression list of those who got nothing, by address. */
+async function stoppingFor(message: MessageRow, recipients: RecipientRow[], { suppressions }: EmailReadingServices) {
+  const addresses = recipients.filter(({ state }) => isLost(state)).map((row) => row.forward_path)
+  if (addresses.length === 0) return new Map()
+  const scope = { accountId: message.account_id, sandbox: message.sandbox === 1 }
+  return suppressions.stopping(scope, { addresses, topic: message.unsubscribe_topic })
 }
 
 /**
@@ -159,5 +175,5 @@ async function relatedTo(messages: MessageReader, rows: MessageRow[]) {
   const byMessage = Map.groupBy(recipients, (recipient) => recipient.message_id)
   const lost = ids.filter((id) => byMessage.get(id)?.some(({ state }) => isLost(state)))
   const lastBounces = await messages.lastBounces(lost)
-  return (id: string) => ({ recipients: byMessage.get(id) ?? [], newestEvent: newestEvents.get(id), lastBounce: lastBounces.get(id) })
+  return (id: string) => ({ recipients: byMessage.get(id) ?? [], newestEvent: newestEvents.get(id), lastBounces })
 }

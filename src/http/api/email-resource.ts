@@ -1,21 +1,22 @@
 import { z } from 'zod'
 import type { TlsUsed } from '../../delivery/attempt.ts'
+import { causeCodes, explanationOwners } from '../../explanation/causes.ts'
 import { explainAttempt } from '../../explanation/explain-attempt.ts'
 import { isoTime, isoTimeOrNull } from '../../iso-time.ts'
 import { deriveStatus, emailStatuses, lastEventOf, type NewestEvent } from '../../message/email-status.ts'
-import type { AttemptRow, EventRow, RecipientRow } from '../../message/message-reader.ts'
+import type { AttemptRow, EventRow, LastBounce, RecipientRow } from '../../message/message-reader.ts'
 import type { MessageRow } from '../../message/message-store.ts'
 import type { Tag } from '../../message/send-limits.ts'
 import { storedTracking } from '../../message/tracking-options.ts'
-import { recipientStates, type RecipientState } from '../../queue/recipient-state.ts'
 import type { AcceptedBatch } from '../../submission/accept-batch.ts'
 import type { Accepted } from '../../submission/admission.ts'
+import type { StoppingEntry } from '../../suppression/suppression-list.ts'
 import type { eventSchema } from '../event-schema.ts'
-import { referenceTo, resource, time, timeOrNull } from '../resource.ts'
+import { referenceTo, resource, time } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
+import { emailRecipient, explainRecipient, isLost, recipientType } from './email-recipient-resource.ts'
 import { explanationFields, explanationObject } from './explanation-resource.ts'
 
-const recipientType = z.enum(['to', 'cc', 'bcc'])
 const mailboxes = z.array(z.string()).describe('Each `a@b.example` or `Name <a@b.example>`.')
 
 const sentStatus = z.enum(['queued', 'scheduled', 'suppressed'])
@@ -64,21 +65,19 @@ interface EmailServices {
   message: MessageRow
   recipients: RecipientRow[]
   newestEvent: NewestEvent | undefined
-  /** What the log says of the last bounce. */
-  lastBounce: { bounce_category: string; reason: string } | undefined
+  /** What the log says of the last bounce of each recipient, by its id. */
+  lastBounces: ReadonlyMap<string, LastBounce>
 }
 
 const statusOf = ({ recipients }: EmailServices) => deriveStatus(recipients.map(({ state }) => state))
 
-/** Whether a recipient in this state has got no mail, and will get none. */
-export const isLost = (state: string): boolean => state === 'bounced' || state === 'failed' || state === 'suppressed'
-
 /** Why somebody got no mail, or waits for it. */
-function reasonOf({ recipients, lastBounce }: EmailServices): { category: string | null; response: string | null } | null {
-  const lost = recipients.find(({ state }) => isLost(state))
-  if (lost) return { category: lastBounce?.bounce_category ?? null, response: lastBounce?.reason ?? lost.last_response }
-  const waiting = recipients.find(({ state }) => state === 'deferred')
-  return waiting ? { category: null, response: waiting.last_response } : null
+function reasonOf({ recipients, lastBounces }: EmailServices) {
+  const one = recipients.find(({ state }) => isLost(state)) ?? recipients.find(({ state }) => state === 'deferred')
+  if (!one) return null
+  const bounce = isLost(one.state) ? lastBounces.get(one.id) : undefined
+  const { code, owner } = explainRecipient(one, bounce)
+  return { category: bounce?.bounce_category ?? null, response: bounce?.reason ?? one.last_response, code, owner }
 }
 
 const statesOf = ({ recipients }: EmailServices): Record<string, number> =>
@@ -130,6 +129,8 @@ export const emailItem = resource<EmailServices>('EmailItem')({
       .object({
         category: z.string().nullable().describe('As `bounce_category` in `email.bounced`; null for somebody who waits.'),
         response: z.string().nullable(),
+        code: z.enum(causeCodes).describe('The cause, as in the `explanation` of the recipient.'),
+        owner: z.enum(explanationOwners).describe('As there.'),
       })
       .nullable()
       .describe('Why a recipient got nothing, or else has to wait; null if there is none.'),
@@ -140,31 +141,17 @@ export const emailItem = resource<EmailServices>('EmailItem')({
   created_at: [timeAnswer, ({ message }) => isoTime(message.created_at)],
 })
 
-const emailRecipient = resource<RecipientRow>('EmailRecipient')({
-  email: [z.string(), 'forward_path'],
-  type: recipientType,
-  status: [z.enum(recipientStates), ({ state }) => state as RecipientState],
-  attempts: z.int(),
-  next_attempt_at: [timeAnswer.nullable(), ({ due_at: dueAt }) => isoTimeOrNull(dueAt)],
-  last_response: z.string().nullable().describe("The receiving server's last reply, or why there was none."),
-  smtp_code: z.int().nullable(),
-  enhanced_status: z.string().nullable().describe('The enhanced status code of RFC 3463, such as 5.1.1.'),
-  delivered_at: timeOrNull(),
-  bounced_at: timeOrNull(),
-  opened_at: timeOrNull(),
-  open_count: z.int(),
-  clicked_at: timeOrNull(),
-  click_count: z.int(),
-  complained_at: timeOrNull(),
-  unsubscribed_at: timeOrNull(),
-})
-
 const noTracking = { opens: false, clicks: false, anonymous: false }
 
 /** An email with everything that is known about it. */
-export const emailResource = resource<EmailServices & { bodies: { html: string | null; text: string | null }; contentKeptMs: number }>(
-  'Email',
-)({
+export const emailResource = resource<
+  EmailServices & {
+    bodies: { html: string | null; text: string | null }
+    contentKeptMs: number
+    /** By address. */
+    stopping: ReadonlyMap<string, StoppingEntry>
+  }
+>('Email')({
   ...emailItem.fields,
   next_attempt_at: [
     timeAnswer.nullable().describe('The next of the times at which somebody is tried; null if nobody waits.'),
@@ -183,7 +170,17 @@ export const emailResource = resource<EmailServices & { bodies: { html: string |
       .describe('The tracking in effect: what the email requested, else the setting of its domain.'),
     ({ message }) => storedTracking(message.tracking) ?? noTracking,
   ],
-  recipients: [z.array(emailRecipient.schema), ({ recipients }) => recipients.map(emailRecipient.answer)],
+  recipients: [
+    z.array(emailRecipient.schema),
+    ({ recipients, lastBounces, stopping }) =>
+      recipients.map((row) =>
+        emailRecipient.answer({
+          ...row,
+          bounce: isLost(row.state) ? lastBounces.get(row.id) : undefined,
+          stopping: stopping.get(row.forward_path),
+        }),
+      ),
+  ],
 })
 
 /** The response to a change of an email. */

@@ -1,7 +1,14 @@
 import { z } from 'zod'
-import { adviceAboutRetries, causeCodes, explanationOwners, type AdviceCode, type Explanation } from '../../explanation/causes.ts'
+import {
+  adviceAboutRetries,
+  adviceAboutSuppressions,
+  causeCodes,
+  explanationOwners,
+  type AdviceCode,
+  type Explanation,
+} from '../../explanation/causes.ts'
 
-const adviceCodes = [...causeCodes, ...Object.keys(adviceAboutRetries)] as AdviceCode[]
+const adviceCodes = [...causeCodes, ...Object.keys(adviceAboutRetries), ...Object.keys(adviceAboutSuppressions)] as AdviceCode[]
 
 /** An explanation in plain words, as the API shows it wherever it says why. */
 export const explanationFields = z.object({

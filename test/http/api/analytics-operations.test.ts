@@ -201,6 +201,10 @@ test('by template, provider, campaign and bounce category, machines apart', asyn
     { bounce_category: 'mailbox_full', ...none, bounced: 1 },
     { bounce_category: 'suppressed', ...none, suppressed: 1 },
   ])
+  expect(await data('cause')).toEqual([
+    { cause: 'mailbox_full', owner: 'recipient', ...none, bounced: 1 },
+    { cause: 'suppressed', owner: 'sender', ...none, suppressed: 1 },
+  ])
   expect(await data('period,provider')).toHaveLength(3)
 })
 

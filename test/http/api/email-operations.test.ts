@@ -661,6 +661,8 @@ describe('reading', () => {
     expect((await api.get(`/api/emails/${waiting.body.id}`)).body.reason).toEqual({
       category: null,
       response: expect.stringContaining('4.7.1'),
+      code: 'greylisting',
+      owner: 'network',
     })
     const simple = await api.send({ ...plain, to: 'fine@recipient.example' })
     await api.idle()

@@ -1,0 +1,62 @@
+import type { EmailRecipient } from '../api/types.ts'
+import { hourMinute, shortDate } from '../format.ts'
+import { Link } from '../router.tsx'
+import { t } from '../texts/texts.ts'
+import { Note } from './page.tsx'
+
+/** Why somebody did not get it, or has to wait: one note for each cause. */
+export function EmailExplanations({ recipients }: { recipients: EmailRecipient[] }) {
+  const notes = Map.groupBy(
+    recipients.filter(({ explanation }) => explanation !== null),
+    ({ status, explanation, suppression }) => `${status} ${explanation?.code} ${suppression?.origin ?? ''}`,
+  )
+  if (notes.size === 0) return null
+  return (
+    <div class="notes">
+      {Array.from(
+        notes,
+        ([key, [recipient, ...others]]) => recipient && <Explained key={key} recipient={recipient} others={others.length} />,
+      )}
+    </div>
+  )
+}
+
+function Explained({ recipient, others }: { recipient: EmailRecipient; others: number }) {
+  const { email, status, explanation, suppression, next_attempt_at: next } = recipient
+  if (!explanation) return null
+  const who = t.emails.and(email, others)
+  const waits = status === 'deferred'
+  return (
+    <Note tone={waits ? 'wait' : 'bad'}>
+      <p>
+        <b>
+          {waits ? t.email.waitsFor(who) : t.email.didNotGet(who)}: {explanation.cause}
+        </b>
+      </p>
+      {suppression && <Suppressed of={suppression} />}
+      <p>
+        {t.owners[explanation.owner]} {explanation.advice} {waits && next !== null && t.email.nextTry(hourMinute(next))}
+      </p>
+    </Note>
+  )
+}
+
+/** What put an address on the suppression list, and when. */
+function Suppressed({
+  of: { email, origin, source_id: source, reason, created_at: at, expires_at: ends },
+}: {
+  of: NonNullable<EmailRecipient['suppression']>
+}) {
+  return (
+    <p>
+      {t.email.suppressedBy[origin]?.(shortDate(at))} {reason !== null && <q>{reason}</q>}{' '}
+      {ends !== null && t.email.suppressedUntil(shortDate(ends))}{' '}
+      {source !== null && (
+        <>
+          <Link href={`/emails/${source}`}>{t.email.causedBy}</Link>{' '}
+        </>
+      )}
+      <Link href={`/suppressions?email=${encodeURIComponent(email)}`}>{t.email.openEntry}</Link>
+    </p>
+  )
+}

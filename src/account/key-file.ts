@@ -1,8 +1,9 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { createFile, replaceFile } from '../durable-file.ts'
-import { messageOf, SternaError } from '../errors.ts'
+import { SternaError } from '../errors.ts'
 import { readByAny } from '../key-generations.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /**
  * What the key file is for: encrypting stored secrets, and deriving keys for our own signatures. It holds the root key
@@ -54,7 +55,7 @@ export function readKeyFile(path: string): Secrets {
 }
 
 const unusable = (path: string, error: unknown): SternaError =>
-  new SternaError('configuration', `The secret key file ${path} cannot be used: ${messageOf(error)}.`, { cause: error })
+  new SternaError('configuration', `The secret key file ${path} cannot be used: ${reasonOf(error)}.`, { cause: error })
 
 const lineOf = (root: Buffer): string => `${root.toString('base64')}\n`
 

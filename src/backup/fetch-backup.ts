@@ -1,10 +1,11 @@
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import { messageOf, SternaError } from '../errors.ts'
+import { SternaError } from '../errors.ts'
 import { unpack } from './packing.ts'
 import { measure, type Manifest } from './store-backup.ts'
 import type { Target } from './target.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /** Where a backup from a target is put, unpacked. */
 export interface FetchedBackup {
@@ -36,7 +37,7 @@ async function fetchPart(target: Target, part: Manifest['database'], file: strin
     content.destroy()
     await rm(file, { force: true })
     if (error instanceof SternaError) throw error
-    const message = `${part.name} from ${target.label} cannot be restored: ${messageOf(error)}. Use another backup.`
+    const message = `${part.name} from ${target.label} cannot be restored: ${reasonOf(error)}. Use another backup.`
     throw new SternaError('invalid_state', message, { cause: error })
   }
 }

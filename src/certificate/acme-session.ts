@@ -2,8 +2,8 @@ import { createHash, createHmac, createPrivateKey, createPublicKey, sign, type K
 import { request } from 'node:https'
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
 import { promisify } from 'node:util'
-import { messageOf } from '../errors.ts'
 import { AcmeProblem, problemOf, retryAfterOf } from './acme-problem.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 export interface AcmeAuthority {
   /** URL of the directory. */
@@ -146,7 +146,7 @@ export class AcmeSession {
       if (typeof nonce === 'string') this.#nonce = nonce
       return response
     } catch (cause) {
-      throw new AcmeProblem('unreachable', `${new URL(url).host} cannot be reached: ${messageOf(cause)}`, { cause })
+      throw new AcmeProblem('unreachable', `${new URL(url).host} cannot be reached: ${reasonOf(cause)}`, { cause })
     }
   }
 }

@@ -4,7 +4,8 @@ import { mkdir, open, rename, writeFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
-import { SternaError, messageOf } from '../errors.ts'
+import { SternaError } from '../errors.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 export interface Certificate {
   /** PEM, the chain. */
@@ -55,10 +56,16 @@ async function loadConfigured(certFile: string, keyFile: string): Promise<Certif
   } catch (error) {
     throw new SternaError(
       'configuration',
-      `The certificate of tls.cert (${certFile}) and tls.key (${keyFile}) cannot be used: ${messageOf(error)}`,
+      `The certificate of tls.cert (${certFile}) and tls.key (${keyFile}) cannot be used: ${placeIn(error)}${reasonOf(error)}`,
       { cause: error },
     )
   }
+}
+
+/** Which of the files it is about, if that is known. */
+const placeIn = (error: unknown): string => {
+  const { path } = error as { path?: string }
+  return path === undefined ? '' : `${path}: `
 }
 
 /** bytes; a chain has a few thousand, and searching hundreds of millions would keep everybody waiting */

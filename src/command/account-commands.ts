@@ -5,7 +5,7 @@ import type { Account } from '../account/accounts.ts'
 import type { OwnLimit } from '../account/mail-quotas.ts'
 import { checkedPlan } from '../account/plan.ts'
 import { periods, type Period } from '../account/quota-calendar.ts'
-import { messageOf, SternaError } from '../errors.ts'
+import { SternaError } from '../errors.ts'
 import { accountObject } from '../http/api/account-operations.ts'
 import { quotaObject } from '../http/api/quota-operations.ts'
 import {
@@ -21,6 +21,7 @@ import {
   type CommandOutput,
 } from './command.ts'
 import type { CommandServices } from './command-services.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 export const accountCommands: Command[] = [
   {
@@ -186,7 +187,7 @@ async function makeEmpty(directory: string): Promise<void> {
     await mkdir(directory, { recursive: true, mode: 0o700 })
     if ((await readdir(directory)).length === 0) return
   } catch (error) {
-    const message = `${directory} cannot be written (${messageOf(error)}). Name a directory where the server's user may write.`
+    const message = `${directory} cannot be written (${reasonOf(error)}). Name a directory where the server's user may write.`
     throw new SternaError('invalid_state', message, { cause: error })
   }
   throw new SternaError('invalid_state', `${directory} is not empty. Name a new directory.`)

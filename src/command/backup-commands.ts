@@ -13,6 +13,7 @@ import { messageOf, SternaError } from '../errors.ts'
 import type { Database } from '../store/database.ts'
 import { removeCopy } from '../store/mark-copy.ts'
 import { argument, flagOption, listObject, table, type Command, type CommandInput, type CommandOutput } from './command.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /** Where a backup stores the key file, if asked to. */
 export const keyFileBeside = (backupFile: string): string => `${backupFile}.key`
@@ -25,7 +26,7 @@ async function makeFile(path: string): Promise<void> {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
       throw new SternaError('invalid_state', `${path} already exists. Name a new file.`)
     }
-    const message = `The backup cannot be written (${messageOf(error)}). Name a file where the server's user may write.`
+    const message = `The backup cannot be written (${reasonOf(error)}). Name a file where the server's user may write.`
     throw new SternaError('invalid_state', message, { cause: error })
   }
 }

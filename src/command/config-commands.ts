@@ -10,6 +10,7 @@ import type { Change } from '../set-up/plan-changes.ts'
 import { followReferences } from '../set-up/reference.ts'
 import type { SetUpServices } from '../set-up/standing-set-up.ts'
 import { argument, flagOption, printable, textOption, type Command, type CommandInput, type CommandOutput } from './command.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /** bytes; templates can be in files of their own */
 const largestFile = 16 * 1024 * 1024
@@ -78,7 +79,7 @@ function readFile(input: CommandInput, env: Readonly<Record<string, string | und
   try {
     source = readAtMost(path, largestFile)?.toString()
   } catch (error) {
-    throw new SternaError('configuration', `${file} cannot be read (${messageOf(error)}).`, { cause: error })
+    throw new SternaError('configuration', `${file} cannot be read (${reasonOf(error)}).`, { cause: error })
   }
   if (source === undefined) throw new SternaError('configuration', `${file} is larger than ${largestFile} bytes.`)
   const faults: string[] = []
@@ -201,6 +202,6 @@ async function writing(path: string, work: () => Promise<unknown>): Promise<void
   try {
     await work()
   } catch (error) {
-    throw new SternaError('invalid_state', `${path} cannot be written (${messageOf(error)}).`, { cause: error })
+    throw new SternaError('invalid_state', `${path} cannot be written (${reasonOf(error)}).`, { cause: error })
   }
 }

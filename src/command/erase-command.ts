@@ -2,7 +2,7 @@ import { SternaError } from '../errors.ts'
 import { erasedThings } from '../erasure/erasing.ts'
 import type { Erasure } from '../erasure/erasures.ts'
 import { erasure as erasureResource } from '../http/api/erasure-operations.ts'
-import { parseAddress } from '../smtp/address.ts'
+import { parsePasted } from '../smtp/mailbox.ts'
 import { argument, table, textOption, type Command } from './command.ts'
 
 export const eraseCommands: Command[] = [
@@ -18,7 +18,7 @@ export const eraseCommands: Command[] = [
       'Erased data cannot be restored, except from backups: see docs/privacy.md.',
     asks: (input) => `Erase ${argument(input, 0)} from ${textOption(input, 'account') ?? 'all accounts'}? This cannot be undone.`,
     async run(input, { accounts, erasures }) {
-      const address = parseAddress(argument(input, 0))
+      const address = parsePasted(argument(input, 0))
       if (!address.ok) throw new SternaError('validation_error', `This is not an address. ${address.fault}`)
       const account = textOption(input, 'account')
       const accountId = account === undefined ? null : accounts.getAccount(account).id

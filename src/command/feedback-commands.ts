@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { messageOf, SternaError } from '../errors.ts'
+import { SternaError } from '../errors.ts'
 import { startFeedbackParser, type FeedbackParser } from '../feedback/feedback-parser.ts'
 import { concernedRecipients, type Feedback } from '../bounce-parser/feedback.ts'
 import type { Command, CommandInput, CommandOutput } from './command.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /** Has no `run`: it needs neither a server nor its data, so main.ts runs it. */
 export const feedbackCommands: Command[] = [
@@ -45,7 +46,7 @@ export async function parseFeedbackFiles({ args, cwd }: CommandInput): Promise<C
 function unreadable(file: string, error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : null
   if (code === 'ENOENT') return `There is no file ${file}.`
-  return `${file} cannot be read: ${messageOf(error)}`
+  return `${file} cannot be read: ${reasonOf(error)}`
 }
 
 async function understand(parser: FeedbackParser, document: Buffer): Promise<Pick<Feedback, 'class' | 'recipients'>> {

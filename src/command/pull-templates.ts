@@ -1,10 +1,11 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { messageOf, SternaError } from '../errors.ts'
+import { SternaError } from '../errors.ts'
 import type { TemplateList } from '../template/template-list.ts'
 import type { Template } from '../template/template-store.ts'
 import type { CommandOutput } from './command.ts'
 import { templateFileKinds, textOfFile, type TemplateFileKind } from './template-files.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /** Whose templates to write, which ones, and where. */
 interface Pull {
@@ -90,6 +91,6 @@ async function writing(path: string, work: () => Promise<unknown>): Promise<void
   try {
     await work()
   } catch (error) {
-    throw new SternaError('invalid_parameter', `${path} cannot be written: ${messageOf(error)}.`, { cause: error })
+    throw new SternaError('invalid_parameter', `${path} cannot be written: ${reasonOf(error)}.`, { cause: error })
   }
 }

@@ -9,7 +9,7 @@ import { restoreCopy } from '../backup/restore-copy.ts'
 import { openTarget } from '../backup/open-target.ts'
 import type { Config } from '../config/settings.ts'
 import { flushDirectory, flushFile } from '../durable-file.ts'
-import { messageOf, SternaError } from '../errors.ts'
+import { SternaError } from '../errors.ts'
 import { isoTime, parseIsoTime } from '../iso-time.ts'
 import { silentLog } from '../log.ts'
 import { commitTo, databaseFile, findDatabase, newRestoredName } from '../store/data-directory.ts'
@@ -21,6 +21,7 @@ import { argument, flagOption, textOption, usageFault, type CommandInput, type C
 import { holdRestored, noteCopied, restoredHold, type RestoredHold } from '../queue/restored-hold.ts'
 import { openCommandServices } from './open-command-services.ts'
 import { isFull, noRoom, requireRoom } from './restore-room.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /** The directory in which a backup is checked. */
 const stagingName = 'restoring'
@@ -122,7 +123,7 @@ function identitiesOf(input: CommandInput): string[] {
   try {
     return identitiesIn(readFileSync(resolve(input.cwd, named), 'utf8'))
   } catch (error) {
-    throw new SternaError('not_found', `The identity cannot be read: ${messageOf(error)}.`, { cause: error })
+    throw new SternaError('not_found', `The identity cannot be read: ${reasonOf(error)}.`, { cause: error })
   }
 }
 
@@ -192,7 +193,7 @@ async function prepare(file: string, config: Config): Promise<{ accounts: number
       await close()
     }
   } catch (error) {
-    throw new SternaError('invalid_state', `${file} cannot be restored: ${messageOf(error)}`, { cause: error })
+    throw new SternaError('invalid_state', `${file} cannot be restored: ${reasonOf(error)}`, { cause: error })
   }
 }
 

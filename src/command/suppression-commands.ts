@@ -1,7 +1,7 @@
 import { suppression } from '../http/api/suppression-operations.ts'
 import { listBody } from '../http/page.ts'
 import { SternaError } from '../errors.ts'
-import { parseAddress } from '../smtp/address.ts'
+import { parsePasted } from '../smtp/mailbox.ts'
 import { SuppressionEntries, type SuppressionRow } from '../suppression/suppression-entries.ts'
 import { suppressionOrigins } from '../suppression/suppression-origin.ts'
 import { pageIn, pageOptions, scopeOf, scopeOptions } from './command-scope.ts'
@@ -88,7 +88,7 @@ function reasonOf({ origin, topic, created_at: createdAt, expires_at: expiresAt,
 }
 
 function addressIn(text: string): string {
-  const parsed = parseAddress(text)
+  const parsed = parsePasted(text)
   if (parsed.ok) return parsed.address
   throw usageFault(`"${printable(text)}" is not an address. ${parsed.fault}`)
 }

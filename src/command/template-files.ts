@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { codeOf } from '../durable-file.ts'
-import { messageOf, SternaError } from '../errors.ts'
+import { SternaError } from '../errors.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /** The files of one template, by the ending of their names. */
 export const templateFileKinds = ['html', 'txt', 'subject', 'json'] as const
@@ -24,7 +25,7 @@ export async function textOfFile(path: string): Promise<string | null> {
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null
     if (error instanceof SternaError) throw error
-    throw new SternaError('invalid_parameter', `${path} cannot be read: ${messageOf(error)}.`, { cause: error })
+    throw new SternaError('invalid_parameter', `${path} cannot be read: ${reasonOf(error)}.`, { cause: error })
   }
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { messageOf, SternaError } from '../errors.ts'
+import { SternaError } from '../errors.ts'
 import { newId } from '../id.ts'
 import { networkRule } from '../ip-address.ts'
 import { judgeHits } from '../tracking/judge-hits.ts'
@@ -10,6 +10,7 @@ import { rewriteLinks, trackableLinks } from '../tracking/rewrite-links.ts'
 import { markOf, trackingKeys } from '../tracking/tracking-token.ts'
 import { argument, flagOption, listObject, textOption, type Command, type CommandInput, type CommandOutput } from './command.ts'
 import { readHitLine } from './hit-line.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /** These have no `run`: they need neither a server nor its data, so main.ts runs them. */
 export const trackingCommands: Command[] = [
@@ -91,6 +92,6 @@ async function contentOf(file: string, cwd: string): Promise<Buffer> {
     return await readFile(resolve(cwd, file))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new SternaError('not_found', `There is no file ${file}.`)
-    throw new SternaError('invalid_parameter', `${file} cannot be read: ${messageOf(error)}.`, { cause: error })
+    throw new SternaError('invalid_parameter', `${file} cannot be read: ${reasonOf(error)}.`, { cause: error })
   }
 }

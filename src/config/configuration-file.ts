@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { isMap, isScalar, LineCounter, parseDocument, type YAMLMap } from 'yaml'
-import { messageOf } from '../errors.ts'
 import { nearestName } from './nearest-name.ts'
 import { secretFileName, secretSettings, settingNames } from './settings.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /** The raw value that a source gives for a setting. */
 export interface Given {
@@ -21,7 +21,7 @@ export function readConfigurationFile(file: string, faults: string[]): Map<strin
   try {
     source = readFileSync(file, 'utf8')
   } catch (error) {
-    faults.push(`${file}: cannot be read (${messageOf(error)}).`)
+    faults.push(`${file}: cannot be read (${reasonOf(error)}).`)
     return given
   }
   const lineCounter = new LineCounter()

@@ -1,6 +1,6 @@
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { hostname as computerName } from 'node:os'
-import { messageOf, SternaError } from '../errors.ts'
+import { SternaError } from '../errors.ts'
 import { faultOfBaseUrl } from './base-url.ts'
 import { givenNames, readConfigurationFile, type Given } from './configuration-file.ts'
 import { nearestName } from './nearest-name.ts'
@@ -16,6 +16,7 @@ import {
   type Setting,
   type SettingName,
 } from './settings.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 export interface ConfigSources {
   /** Path of a YAML or JSON file; default: that of the variable STERNA_CONFIG. */
@@ -98,7 +99,7 @@ function addSecretFile(
     if (text === '') fault(`${String(file.value)} is empty.`)
     else given.push({ value: new Secret(text), place: file.place })
   } catch (error) {
-    fault(error instanceof SettingFault ? error.message : `${String(file.value)} cannot be read (${messageOf(error)}).`)
+    fault(error instanceof SettingFault ? error.message : `${String(file.value)} cannot be read (${reasonOf(error)}).`)
   }
 }
 
@@ -141,7 +142,7 @@ function checkTogether(values: Values, origins: Config['origins'], faults: strin
     try {
       accessSync(file, constants.R_OK)
     } catch (error) {
-      faults.push(`${name}: ${file} cannot be read (${messageOf(error)}).`)
+      faults.push(`${name}: ${file} cannot be read (${reasonOf(error)}).`)
     }
   }
   checkSmarthost(values, faults)

@@ -1,5 +1,6 @@
 import { codeOf } from '../durable-file.ts'
-import { messageOf, SternaError } from '../errors.ts'
+import { SternaError } from '../errors.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 interface HostPort {
   host: string
@@ -8,17 +9,16 @@ interface HostPort {
 
 /** Why a server cannot listen at an address of this setting, and what to do about it. */
 export function listenFault(setting: string, { host, port }: HostPort, error: unknown): SternaError {
-  const advice = adviceFor(codeOf(error), { host, port })
-  const message = `${setting}: cannot listen on ${host} port ${port}: ${messageOf(error)}${advice}`
+  const advice = adviceFor(codeOf(error), port)
+  const message = `${setting}: cannot listen on ${host} port ${port}: ${reasonOf(error)}${advice}`
   return new SternaError('configuration', message, { cause: error })
 }
 
-function adviceFor(code: string, { host, port }: HostPort): string {
+function adviceFor(code: string, port: number): string {
   if (code === 'EACCES' && port < 1024) return `.\n${howToGetPort(port)}`
-  if (code === 'EADDRINUSE')
-    return `.\n  Another program has this port; "ss -ltnp sport = :${port}" shows which one. Stop it, or set another port.`
-  if (code === 'EADDRNOTAVAIL') return `.\n  This computer has no address ${host}. Write [::] for all of its addresses.`
-  if (code === 'EAFNOSUPPORT') return `.\n  This computer has no IPv6. Write 0.0.0.0 for all of its IPv4 addresses.`
+  if (code === 'EADDRINUSE') return `.\n  "ss -ltnp sport = :${port}" shows the program. Stop it, or set another port.`
+  if (code === 'EADDRNOTAVAIL') return `.\n  Write [::] for all addresses of this machine.`
+  if (code === 'EAFNOSUPPORT') return `.\n  Write 0.0.0.0 for all its IPv4 addresses.`
   return ''
 }
 

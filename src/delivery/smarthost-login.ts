@@ -1,8 +1,8 @@
-import { messageOf } from '../errors.ts'
 import { isoTime } from '../iso-time.ts'
 import { formatReply } from '../smtp/reply.ts'
 import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
 import { SaslFault, startExchange, usableMechanisms, type Credentials, type MechanismName } from './sasl.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /** The result of a login: null if we are logged in. `isRefused`: the operator has to act. */
 export type LoginFailure = { reason: string; isRefused: boolean } | null
@@ -65,7 +65,7 @@ async function exchange(dialogue: SmtpDialogue, { name, credentials, timeoutMs }
     } catch (error) {
       dialogue.sendHidden('*', '*')
       await dialogue.reply(timeoutMs, 'AUTH')
-      return messageOf(error)
+      return reasonOf(error)
     }
     answer = await dialogue.reply(timeoutMs, 'AUTH')
   }

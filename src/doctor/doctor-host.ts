@@ -4,11 +4,11 @@ import { connect, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { connect as connectTls } from 'node:tls'
 import { openFileLimit } from '../connection/open-files.ts'
-import { messageOf } from '../errors.ts'
 import { offsetIn, sntpRequest } from './examine-clock.ts'
 import type { DiskSpace } from './examine-disk.ts'
 import type { WebAnswer } from './examine-base-url.ts'
 import type { Greet } from './examine-port-25.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /** What the doctor examines outside this process, apart from DNS. Nothing throws: whatever is unavailable is null. */
 export interface DoctorHost {
@@ -59,7 +59,7 @@ function greet(address: string, port: number, isTls = false): ReturnType<Greet> 
   let received = ''
   const timer = setTimeout(() => resolve({ fault: 'no answer' }), connectMs)
   socket.setEncoding('latin1')
-  socket.on('error', (error) => resolve({ fault: messageOf(error) }))
+  socket.on('error', (error) => resolve({ fault: reasonOf(error) }))
   socket.on('close', () => resolve({ fault: 'the connection was closed' }))
   socket.on('data', (text: string) => {
     received += text
@@ -85,7 +85,7 @@ async function askHealth(url: string): Promise<WebAnswer> {
     return /^\{"status":"(?:ok|unavailable)","version":/.test(body) ? 'sterna' : 'other'
   } catch (error) {
     const { cause } = error as { cause?: unknown }
-    return { fault: messageOf(cause instanceof Error ? cause : error) }
+    return { fault: reasonOf(cause instanceof Error ? cause : error) }
   }
 }
 

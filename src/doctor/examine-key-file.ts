@@ -1,8 +1,8 @@
 import { hasKey, readKeyFile, type Secrets } from '../account/key-file.ts'
 import { knownFingerprint, tryToOpen } from '../account/sealed-secrets.ts'
-import { messageOf } from '../errors.ts'
 import type { Database } from '../store/database.ts'
 import { type Finding, sayOf } from './finding.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /** The state of the key file. */
 export interface FoundKey {
@@ -28,7 +28,7 @@ function readKey(path: string): { secrets: Secrets | null; fault: string | null 
   try {
     return { secrets: readKeyFile(path), fault: null }
   } catch (error) {
-    return { secrets: null, fault: messageOf(error) }
+    return { secrets: null, fault: reasonOf(error) }
   }
 }
 

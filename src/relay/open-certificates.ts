@@ -7,8 +7,9 @@ import { loadOrMakeCertificate, type Certificate } from '../certificate/self-sig
 import { ServerCertificates, type TlsFiles } from '../certificate/server-certificates.ts'
 import { wantedNames, webHostOf } from '../certificate/wanted-names.ts'
 import type { Core } from '../core.ts'
-import { messageOf, SternaError } from '../errors.ts'
+import { SternaError } from '../errors.ts'
 import type { Stop } from './stop.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /** The certificates of all ports with TLS. */
 export interface Certificates {
@@ -78,7 +79,7 @@ async function openAcme(core: Core, version: string, isCovered: (name: string) =
 
 const readAuthorities = (file: string): Promise<string> =>
   readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new SternaError('configuration', `acme.ca (${file}) cannot be read: ${messageOf(cause)}`, { cause })
+    throw new SternaError('configuration', `acme.ca (${file}) cannot be read: ${reasonOf(cause)}`, { cause })
   })
 
 /** By role, for the metrics. */

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { plainValue, type YamlNode } from '../config/yaml-tree.ts'
-import { messageOf } from '../errors.ts'
 import { readAtMost } from '../read-at-most.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /** Where a value is kept: in a variable of whoever runs the command, or in a file. */
 export type Reference = { env: string } | { file: string }
@@ -56,6 +56,6 @@ function follow(reference: Reference, { env, directory }: ReferenceSources): Ref
     if (bytes === null) return { fault: `${path} is larger than ${largestFile} bytes.` }
     return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
   } catch (error) {
-    return { fault: error instanceof TypeError ? `${path} is not UTF-8.` : `${path} cannot be read (${messageOf(error)}).` }
+    return { fault: error instanceof TypeError ? `${path} is not UTF-8.` : `${path} cannot be read (${reasonOf(error)}).` }
   }
 }

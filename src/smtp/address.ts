@@ -91,6 +91,17 @@ export function parseAddress(text: string): ParsedAddress {
   return { ok: true, localPart: local.localPart, domain: parsed.domain, address }
 }
 
+/**
+ * The form in which addresses are compared: two with the same one are one recipient, because providers ignore the case of local parts, whatever
+ * RFC 5321 2.4 allows. Mail is sent to the spelling that was given. Non-ASCII letters are unchanged, because the databases' `lower` ignores
+ * them.
+ */
+export const comparedAddress = (address: string): string => address.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+
+/** The addresses without those that are another spelling of an earlier one. */
+export const distinctAddresses = (addresses: readonly string[]): string[] =>
+  [...new Map(addresses.toReversed().map((address) => [comparedAddress(address), address])).values()].toReversed()
+
 /** The domain of an address from `parseAddress`. */
 export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
 

@@ -120,6 +120,13 @@ function mailboxOf(text: string, given: Piece[], rules: ListRules): ReadMailbox 
   return { ok: true, mailbox: { address: parsed.address, name: named.name }, isPlain }
 }
 
+const longestQuote = 60
+
+/** What stands between commas without an address is most often a part of a name, as in `Lee, Ann <ann@example.com>`. */
+const unquotedComma = (part: string): string =>
+  `There is no address in "${part.slice(0, longestQuote)}". If it is part of a name, put the whole name in quotation marks: ` +
+  '"Lee, Ann" <ann@example.com>.'
+
 /** A list without groups, where a `:` is part of a name, and a `;` is meant for a comma. */
 function parsePlainList(text: string, tokens: Token[], rules: ListRules): ParsedMailboxList {
   const elements: Piece[][] = [[]]
@@ -134,8 +141,8 @@ function parsePlainList(text: string, tokens: Token[], rules: ListRules): Parsed
   for (const pieces of given) {
     const parsed = mailboxOf(text, pieces, rules)
     if (!parsed.ok) {
-      const isPartOfName = given.length > 1 && !pieces.some((piece) => piece.text.includes('@'))
-      return isPartOfName ? refuse(`${parsed.fault} A name that contains a comma must be in quotation marks.`) : parsed
+      const isPartOfName = given.length > 1 && pieces.length > 0 && !pieces.some((piece) => piece.text.includes('@'))
+      return isPartOfName ? refuse(unquotedComma(trimmed(text.slice(pieces[0]?.start, pieces.at(-1)?.end)))) : parsed
     }
     mailboxes.push(parsed.mailbox)
     isPlain &&= parsed.isPlain
@@ -189,9 +196,9 @@ export function parseMailbox(text: string): ParsedMailbox {
 }
 
 /** The address in what somebody pasted: as `parseMailbox`, with blanks of any kind around it. */
-export function parsePasted(text: string): { ok: true; address: string } | Refused {
+export function parsePasted(text: string): ReturnType<typeof parseAddress> {
   const parsed = parseMailbox(text.trim())
-  return parsed.ok ? { ok: true, address: parsed.mailbox.address } : parsed
+  return parsed.ok ? parseAddress(parsed.mailbox.address) : parsed
 }
 
 /**

@@ -1,7 +1,8 @@
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { codeOf, createFile, replaceFile } from '../durable-file.ts'
-import { messageOf, SternaError } from '../errors.ts'
+import { SternaError } from '../errors.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /**
  * The content of a data directory's `database.json`. It is written before anything else, and names a database only once that database
@@ -190,6 +191,6 @@ const refusal = (message: string): SternaError => new SternaError('configuration
 const unreadable = (path: string, error: unknown): SternaError =>
   new SternaError(
     'configuration',
-    `${path} cannot be read: ${messageOf(error)}. The user that runs Sterna must be able to read and write everything in data_dir.`,
+    `${path} cannot be read: ${reasonOf(error)}. The user that runs Sterna must be able to read and write everything in data_dir.`,
     { cause: error },
   )

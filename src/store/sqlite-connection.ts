@@ -2,9 +2,10 @@ import { closeSync, existsSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { flushDirectory, makeDirectory } from '../durable-file.ts'
-import { messageOf, SternaError } from '../errors.ts'
+import { SternaError } from '../errors.ts'
 import { databaseFile, kindOf } from './data-directory.ts'
 import { addonOption } from './sqlite-addon.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 export type Connection = Sqlite.Database
 
@@ -91,7 +92,7 @@ export function usable<T>(use: () => T): T {
     if (error instanceof SternaError) throw error
     throw new SternaError(
       'configuration',
-      `The data directory cannot be used: ${messageOf(error)}. Set data_dir (STERNA_DATA_DIR) to a directory in which the user ` +
+      `The data directory cannot be used: ${reasonOf(error)}. Set data_dir (STERNA_DATA_DIR) to a directory in which the user ` +
         'that runs Sterna can write.',
       { cause: error },
     )

@@ -10,7 +10,7 @@ import { trackingFor } from '../message/tracking-options.ts'
 import { logSuppressed } from '../queue/outcome-line.ts'
 import { insertRecipient, type NewRecipient } from '../queue/queue-store.ts'
 import { moveSuppressed } from '../queue/recipient-state.ts'
-import { domainOf } from '../smtp/address.ts'
+import { comparedAddress, domainOf } from '../smtp/address.ts'
 import type { Statement } from '../store/database.ts'
 import type { IsSuppressed } from '../suppression/suppression-list.ts'
 import type { SigningDomain } from './authorise.ts'
@@ -52,12 +52,13 @@ export function admissionOf(submission: Submission, domain: SigningDomain | null
   return { submission, message: messageRow(settled, { domainId: domain?.id ?? null, now }) }
 }
 
-/** The envelope's recipients, each once, in their initial states. */
+/** The envelope's recipients, each once, as the first spelling has it, in their initial states. */
 export function recipientsOf({ submission, message }: Admission, isSuppressed: IsSuppressed, giveUpAfterMs: number): AdmittedRecipient[] {
   const { scheduledAt, expiresIn, unsubscribeTopic } = submission.options
   const byAddress = new Map<string, EnvelopeRecipient>()
   for (const recipient of submission.envelope.recipients) {
-    if (!byAddress.has(recipient.forwardPath)) byAddress.set(recipient.forwardPath, recipient)
+    const key = comparedAddress(recipient.forwardPath)
+    if (!byAddress.has(key)) byAddress.set(key, recipient)
   }
   const now = message.created_at
   const startAt = Math.max(now, scheduledAt ?? 0)

@@ -1,10 +1,11 @@
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
-import { messageOf, SternaError } from '../errors.ts'
-import { parseAddress } from '../smtp/address.ts'
+import { SternaError } from '../errors.ts'
+import { parsePasted } from '../smtp/mailbox.ts'
 import { plainName, type ExportShape } from './export-shape.ts'
 import type { ExportRecord } from './exported-suppression.ts'
 import { JsonEntries } from './json-entries.ts'
+import { reasonOf } from '../plain-reason.ts'
 
 /** An entry as it is in the file. */
 export type FileEntry = { line: number } & ({ record: ExportRecord } | { refused: string })
@@ -33,7 +34,7 @@ async function* textPieces(file: string): AsyncGenerator<string, undefined> {
   } catch (error) {
     throw new SternaError(
       'not_found',
-      `The file cannot be read (${messageOf(error)}). A running server reads it itself, as its own user and in its own container.`,
+      `The file cannot be read (${reasonOf(error)}). A running server reads it itself, as its own user and in its own container.`,
       { cause: error },
     )
   }
@@ -86,7 +87,7 @@ function columnsOf(row: string[], shape: ExportShape): string[] {
   if (isHeading(row, shape)) return row.map(plainName)
   const columns = shape.withoutHeading ?? [shape.address[0] as string]
   const address = columns.findIndex((column) => shape.address.includes(column))
-  if (parseAddress(row[address]?.trim() ?? '').ok) return [...columns]
+  if (parsePasted(row[address] ?? '').ok) return [...columns]
   const seen = row.slice(0, 10).map((cell) => `"${cell.slice(0, 40)}"`)
   throw new SternaError(
     'validation_error',
@@ -131,4 +132,4 @@ const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : Array.isArray(value) ? value.join(',') : ''
 
 const unreadable = (error: unknown): SternaError =>
-  new SternaError('validation_error', `The rest of the file cannot be read: ${messageOf(error)}.`, { cause: error })
+  new SternaError('validation_error', `The rest of the file cannot be read: ${reasonOf(error)}.`, { cause: error })

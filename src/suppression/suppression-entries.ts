@@ -1,7 +1,7 @@
 import { scopeParams, type AccountScope } from '../account/account-scope.ts'
 import type { Clock } from '../clock.ts'
 import { isId } from '../id.ts'
-import { parseAddress } from '../smtp/address.ts'
+import { parsePasted } from '../smtp/mailbox.ts'
 import type { Database, Row, Statement, Value } from '../store/database.ts'
 import { pageClause, type Page } from '../store/page-clause.ts'
 import { erasedNames, type ErasedAddress } from './erased-address.ts'
@@ -150,7 +150,7 @@ type Asked = AccountScope & { erasedAddress: ErasedAddress }
 /** Both use an index: the primary key, or the unique index that begins with account and address. */
 function named({ erasedAddress }: Asked, idOrAddress: string): { condition: string; params: Record<string, Value> } {
   if (isId('sup', idOrAddress)) return { condition: 'id = :name', params: { name: idOrAddress } }
-  const parsed = parseAddress(idOrAddress)
+  const parsed = parsePasted(idOrAddress)
   const name = suppressionAddress(parsed.ok ? parsed.address : idOrAddress)
   const { names, params } = erasedNames(erasedAddress, name)
   return { condition: `address in (:name, ${names})`, params: { name, ...params } }

@@ -1,6 +1,6 @@
 import { isIP, type LookupFunction } from 'node:net'
 import type { Agent, buildConnector, Dispatcher } from 'undici'
-import { messageOf } from '../errors.ts'
+import { reasonOf } from '../plain-reason.ts'
 import type { Resolver } from '../resolver.ts'
 import { addressRule, type AllowedAddresses } from './webhook-address.ts'
 import { addressesOf } from './host-lookup.ts'
@@ -81,7 +81,7 @@ export class WebhookPoster {
       const response = await this.#request(url, { ...request, signal: abort.signal })
       return result({ statusCode: response.statusCode, response: await beginningOf(response.body) })
     } catch (error) {
-      return result({ error: reasonOf(abort.signal.aborted ? abort.signal.reason : error) })
+      return result({ error: sentenceOf(reasonOf(abort.signal.aborted ? abort.signal.reason : error)) })
     } finally {
       clearTimeout(timeout)
       this.#inHand.delete(abort)
@@ -134,11 +134,10 @@ async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<strin
   return Buffer.concat(kept).toString('utf8').replaceAll('\0', '\u{fffd}')
 }
 
-/** Why there is no response. Happy Eyeballs wraps the failures of all addresses in an error without a message. */
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
-  const message = messageOf(error)
-  return message === '' ? String((error as { code?: unknown } | null)?.code ?? 'The connection failed.') : message
+/** As a sentence. */
+function sentenceOf(reason: string): string {
+  const sentence = reason.charAt(0).toUpperCase() + reason.slice(1)
+  return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`
 }
 
 function guardedConnector(

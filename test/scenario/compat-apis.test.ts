@@ -135,6 +135,36 @@ test.each<[name: string, door: Door, body: string]>([
   expect(text).not.toMatch(/client\.example|2024/)
 })
 
+const several = ['Ann@Example.com', ' ann@example.com ', 'Ann Lee <ANN@example.com>', 'bob@example.com']
+
+test.each<[name: string, door: Door, body: string]>([
+  [
+    'SendGrid',
+    sendGrid,
+    withMembers(sendGrid, {
+      personalizations: [
+        { to: several.filter((one) => !one.includes('<')).map((email) => ({ email })), cc: [{ email: 'BOB@example.com' }] },
+      ],
+    }),
+  ],
+  ['Postmark', postmark, withMembers(postmark, { To: several.join(','), Cc: 'BOB@example.com' })],
+  [
+    'Mailgun',
+    mailgun,
+    `${mailgun.body}&${new URLSearchParams(several.map((one) => ['to', one]))}&cc=BOB@example.com`.replace('to=ann%40example.com&', ''),
+  ],
+  ['Postal', postal, withMembers(postal, { to: several, cc: ['BOB@example.com'] })],
+  ['our own', ownApi, withMembers(ownApi, { to: several, cc: 'BOB@example.com' })],
+  ['our own, as objects', ownApi, withMembers(ownApi, { to: several.filter((one) => !one.includes('<')).map((email) => ({ email })) })],
+])('%s: spellings of one address are one recipient, and the first is sent to', async (_, door, body) => {
+  const answer = await ask(door, { body })
+  expect([answer.status, answer.text]).toEqual([door === sendGrid ? 202 : 200, expect.not.stringContaining('error')])
+  const id = answer.headers.get('x-message-id') ?? answer.body.id
+  const response = await fetch(`${relay.baseUrl}/api/emails/${id}`, { headers: { authorization: `Bearer ${relay.token}` } })
+  const { recipients } = (await response.json()) as { recipients: { email: string }[] }
+  expect(recipients.map(({ email }) => email)).toEqual(['Ann@example.com', 'bob@example.com'])
+})
+
 test('who wants to notice has such fields refused', async () => {
   const { status, headers, body } = await ask(ownApi, {
     path: '/api/emails?strict=true',

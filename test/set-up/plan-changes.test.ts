@@ -205,7 +205,7 @@ const faulty: [what: string, yaml: string, told: RegExp][] = [
   [
     'an absent file',
     'accounts: [{name: shop, templates: [{alias: x, html: {file: x.html}}]}]',
-    /html: \/nowhere\/x\.html cannot be read \(ENOENT/,
+    /html: \/nowhere\/x\.html cannot be read \(there is no such file or directory \(ENOENT\)\)/,
   ],
   [
     'what is no key',

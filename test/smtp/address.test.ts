@@ -147,7 +147,7 @@ describe('parseMailbox', () => {
     ['a@own.example <b@bank.example>', 'quotation marks'],
     ['<a@own.example> b@bank.example', 'after the address'],
     ['Ann <a@own.example> <b@bank.example>', 'more than one'],
-    ['Lee, Ann <a@example.com>', 'needs an @'],
+    ['Lee, Ann <a@example.com>', 'There is no address in "Lee". If it is part of a name, put the whole name in quotation marks'],
     ['user@good-corp.com(x)evil.com', 'comment'],
     ['user(x)@own.example', 'spaces'],
     ['user@(x)own.example', 'not valid'],

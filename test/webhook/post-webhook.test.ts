@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { createServer as createTlsServer } from 'node:https'
 import { gzipSync } from 'node:zlib'
@@ -93,6 +94,22 @@ test('a failed connection is a failure with a reason', async () => {
   }
 })
 
+test('why there is no response is said in plain words, with the code', async () => {
+  const { post } = await openPoster()
+  const receiver = await startReceiver(status(200))
+  expect((await post(receiver.url.replace('http:', 'https:'))).error).toBe(
+    'The other side does not speak TLS on this port (ERR_SSL_WRONG_VERSION_NUMBER).',
+  )
+  const counter = createServer().listen(0, '127.0.0.1')
+  await once(counter, 'listening')
+  const { port } = counter.address() as AddressInfo
+  counter.close()
+  await once(counter, 'close')
+  expect((await post(`http://127.0.0.1:${port}/`)).error).toBe(
+    'The connection was refused: nothing listens there, or a firewall is in the way (ECONNREFUSED).',
+  )
+})
+
 test('an untrusted certificate is a failure', async () => {
   const { post } = await openPoster()
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }])
@@ -103,7 +120,9 @@ test('an untrusted certificate is a failure', async () => {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
-  expect((await post(`https://localhost:${(server.address() as AddressInfo).port}/`)).error).toMatch(/certificate/)
+  expect((await post(`https://localhost:${(server.address() as AddressInfo).port}/`)).error).toBe(
+    'Its certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT).',
+  )
   expect(requests).toBe(0)
 })
 

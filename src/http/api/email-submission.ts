@@ -5,7 +5,7 @@ import { attachmentFault, compose, type OutgoingEmail } from '../../message/comp
 import { toContent } from '../../message/content.ts'
 import { envelopeTo, recipientTo, type EnvelopeRecipient } from '../../message/envelope.ts'
 import type { Submission } from '../../message/submission.ts'
-import { parseAddress } from '../../smtp/address.ts'
+import { comparedAddress, parseAddress } from '../../smtp/address.ts'
 import { displayNameFault, parseMailbox, type Mailbox, type ParsedMailbox } from '../../smtp/mailbox.ts'
 import type { UnsubscribeContext } from '../../suppression/unsubscribe-token.ts'
 import { refusal } from '../validate.ts'
@@ -74,7 +74,7 @@ interface Mailboxes {
 
 function readMailboxes(email: CompleteEmail, faults: Fault[]): Mailboxes {
   const read = (input: MailboxInput, field: string, error?: ErrorCode): Mailbox[] => {
-    const parsed = typeof input === 'string' ? parseMailbox(input) : parseObject(input)
+    const parsed = typeof input === 'string' ? parseMailbox(input.trim()) : parseObject(input)
     if (parsed.ok) return [parsed.mailbox]
     faults.push({
       field,
@@ -89,7 +89,7 @@ function readMailboxes(email: CompleteEmail, faults: Fault[]): Mailboxes {
     if (input === null || input === undefined) return []
     const mailboxes = Array.isArray(input) ? input.flatMap((one, place) => read(one, `${field}.${place}`)) : read(input, field)
     const seen = new Set<string>()
-    return mailboxes.filter(({ address }) => !seen.has(address) && seen.add(address))
+    return mailboxes.filter(({ address }) => !seen.has(comparedAddress(address)) && seen.add(comparedAddress(address)))
   }
   const [from] = read(email.from, 'from', 'invalid_from_address')
   const to = readList(email.to, 'to')
@@ -98,7 +98,7 @@ function readMailboxes(email: CompleteEmail, faults: Fault[]): Mailboxes {
 }
 
 function parseObject({ email, name }: Exclude<MailboxInput, string>): ParsedMailbox {
-  const parsed = parseAddress(email)
+  const parsed = parseAddress(email.trim())
   if (!parsed.ok) return parsed
   const fault = displayNameFault(name ?? '')
   return fault === null ? { ok: true, mailbox: { address: parsed.address, name: name || null } } : { ok: false, fault }
@@ -110,11 +110,14 @@ function checkBodies({ html, text }: CompleteEmail, faults: Fault[]): void {
   if (!html && !text) faults.push(missing('html', 'The `html` field is missing, and there is no `text` either.'))
 }
 
-/** Each address once, as the first of to, cc and bcc that lists it. */
+/** Each address once, as the first of to, cc and bcc that lists it, and in that spelling. */
 function recipientsOf(mailboxes: Mailboxes): EnvelopeRecipient[] {
   const byAddress = new Map<string, EnvelopeRecipient>()
   for (const type of ['to', 'cc', 'bcc'] as const) {
-    for (const { address } of mailboxes[type]) if (!byAddress.has(address)) byAddress.set(address, recipientTo(address, type))
+    for (const { address } of mailboxes[type]) {
+      const key = comparedAddress(address)
+      if (!byAddress.has(key)) byAddress.set(key, recipientTo(address, type))
+    }
   }
   return [...byAddress.values()]
 }

@@ -13,7 +13,7 @@ export interface ErasureServices {
 }
 
 const erasureRequest = z.object({
-  email: addressField.meta({ description: 'A bare address. Upper and lower case do not matter.' }),
+  email: addressField.meta({ description: 'An address, with or without a name. Upper and lower case do not matter.' }),
   everywhere: z.boolean().optional().describe("Erases in all accounts, and in the server's own data; requires the permission `operator`."),
 })
 

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import type { Explanation } from '../../doctor/explain-address.ts'
 import { SternaError } from '../../errors.ts'
 import { isoTime } from '../../iso-time.ts'
-import { parseAddress, type Address } from '../../smtp/address.ts'
+import type { Address } from '../../smtp/address.ts'
+import { parsePasted } from '../../smtp/mailbox.ts'
 import { operation, type Operation } from '../operation.ts'
 import { textParameter } from '../query.ts'
 import { timeAnswer } from '../time-field.ts'
@@ -59,7 +60,7 @@ export const explainOperations = (services: ExplainOperationServices): Operation
     query: { to: textParameter.meta({ description: 'The address.', required: true }) },
     answers: [{ status: 200, description: 'Where it would go, and what stands in its way.', schema: explanation }],
     handle: async (_, { query: { to } }) => {
-      const parsed = parseAddress(to ?? '')
+      const parsed = parsePasted(to ?? '')
       if (!parsed.ok) throw new SternaError('invalid_parameter', `The parameter to must be an address. ${parsed.fault}`)
       const { next, reason, hosts, viaSmarthost, tlsEnforcedBy, suppressions, queue } = await services.explain(parsed)
       return {

@@ -4,6 +4,7 @@ import { SternaError } from '../../errors.ts'
 import { isId } from '../../id.ts'
 import type { SuppressionFilter, SuppressionRow, SuppressionEntries } from '../../suppression/suppression-entries.ts'
 import { suppressionOrigins, type SuppressionOrigin } from '../../suppression/suppression-origin.ts'
+import { parsePasted } from '../../smtp/mailbox.ts'
 import { addressField } from '../address-field.ts'
 import { csvLine, csvText, guardOf, spreadsheetParameter } from '../csv.ts'
 import { listOperation } from '../list-operation.ts'
@@ -23,7 +24,7 @@ const bodyLimit = 512 * 1024
 
 const address = addressField
   .transform((parsed) => parsed.address)
-  .meta({ description: 'A bare address. Upper and lower case do not matter.' })
+  .meta({ description: 'An address, with or without a name. Upper and lower case do not matter.' })
 
 const addresses = z.array(address).min(1).max(mostAtOnce)
 const reason = z.string().max(1000).nullish().describe('For people: why this address must not get mail.')
@@ -67,7 +68,9 @@ const removed = reference.extend({ deleted: z.boolean() }).meta({ id: 'RemovedSu
 
 const filters = {
   origin: choiceParameter(suppressionOrigins),
-  email: textParameter.meta({ description: 'Only addresses that begin with this. Upper and lower case do not matter.' }),
+  email: textParameter.meta({
+    description: 'Only addresses that begin with this; a whole one may have a name. Upper and lower case do not matter.',
+  }),
 }
 
 /** `/api/suppressions` */
@@ -203,8 +206,14 @@ interface AskedFilter {
 
 const filterOf = ({ origin, email }: AskedFilter): SuppressionFilter => ({
   origins: origin === null ? undefined : [origin],
-  begins: email ?? undefined,
+  begins: email === null ? undefined : beginningIn(email),
 })
+
+/** A pasted address without its name, or the beginning of one. */
+function beginningIn(text: string): string {
+  const pasted = parsePasted(text)
+  return pasted.ok ? pasted.address : text.trim()
+}
 
 const columns = ['email', 'origin', 'topic', 'reason', 'source_id', 'created_at', 'expires_at'] as const
 

@@ -5,6 +5,7 @@ import type { Accept } from '../../submission/accept.ts'
 import type { Accepted } from '../../submission/admission.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { mostRecipients } from '../api/email-submission.ts'
+import { distinctAddresses } from '../../smtp/address.ts'
 import { refusal } from '../validate.ts'
 import { valuesOf, type Form } from './form-fields.ts'
 import { isAtDomain } from './mailgun-email.ts'
@@ -86,7 +87,7 @@ function recipientsIn(form: Form, faults: CompatFault[]): string[] {
   const recipients = ['to', 'cc', 'bcc'].flatMap((name) =>
     valuesOf(form, name).flatMap((text) => (text === '' ? [] : mailboxList(text, name, faults).map(({ email }) => email))),
   )
-  const addresses = [...new Set(recipients)]
+  const addresses = distinctAddresses(recipients)
   if (addresses.length === 0) faults.push(faultAt('to', 'missing', 'The parameter to is missing.'))
   if (addresses.length > mostRecipients) {
     throw new SternaError(

@@ -51,7 +51,7 @@ export function renamed(field: string, renames: Renames): string {
 
 /** A list with commas as header fields have it; what is wrong with it is added to `faults`. */
 export function mailboxList(text: string, field: string, faults: CompatFault[]): NativeMailbox[] {
-  const parsed = parseMailboxList(text, 'strict')
+  const parsed = parseMailboxList(text.trim(), 'strict')
   if (parsed.ok) return parsed.mailboxes.map(({ address, name }) => ({ email: address, name }))
   const error: ErrorCode | undefined = field.toLowerCase() === 'from' ? 'invalid_from_address' : undefined
   faults.push({ ...faultAt(field, 'invalid_email', `The \`${field}\` field is not a valid email address. ${parsed.fault}`), error })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { labelTag } from '../../message/send-limits.ts'
+import { distinctAddresses } from '../../smtp/address.ts'
 import { refusal, validate } from '../validate.ts'
 import { harmless, isNothing, listOf, recordOf } from './compat-schema.ts'
 import {
@@ -100,7 +101,7 @@ export function fromPostalRaw(body: unknown): { recipients: string[]; content: B
   mailboxList(mailFrom, 'mail_from', faults)
   const recipients = given.flatMap((text) => mailboxList(text, 'rcpt_to', faults).map(({ email }) => email))
   if (faults.length > 0) throw refusal(faults)
-  return { recipients: [...new Set(recipients)], content: Buffer.from(data, 'base64') }
+  return { recipients: distinctAddresses(recipients), content: Buffer.from(data, 'base64') }
 }
 
 const renames: Renames = [

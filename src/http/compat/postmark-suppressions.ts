@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
 import { isoTime } from '../../iso-time.ts'
-import { parseAddress } from '../../smtp/address.ts'
+import { parsePasted } from '../../smtp/mailbox.ts'
 import type { SuppressionEntries, SuppressionFilter, SuppressionRow } from '../../suppression/suppression-entries.ts'
 import type { SuppressionOrigin } from '../../suppression/suppression-origin.ts'
 import type { ApiContext } from '../api-state.ts'
@@ -44,7 +44,7 @@ export const postmarkSuppressionActions = ({ suppressions }: SuppressionServices
       const { Suppressions: asked } = validate(changed, await jsonBody(ctx, { limit: 256 * 1024 }))
       const answers: object[] = []
       for (const { EmailAddress } of asked) {
-        const parsed = parseAddress(EmailAddress)
+        const parsed = parsePasted(EmailAddress)
         if (parsed.ok) await act(ctx, parsed.address)
         answers.push({
           EmailAddress,

@@ -1,5 +1,5 @@
 import { parseIsoTime } from '../../iso-time.ts'
-import { parseAddress } from '../../smtp/address.ts'
+import { parsePasted } from '../../smtp/mailbox.ts'
 import type { ApiContext } from '../api-state.ts'
 import { refusal } from '../validate.ts'
 import { faultAt } from './native-email.ts'
@@ -34,7 +34,7 @@ export function queryTime(ctx: ApiContext, name: string): number | null {
 
 /** @throws SternaError `validation_error` where the text is no address */
 export function addressIn(text: string, field: string): string {
-  const parsed = parseAddress(text)
+  const parsed = parsePasted(text)
   if (parsed.ok) return parsed.address
-  throw refusal([faultAt(field, 'invalid_email', `The \`${field}\` field is not a valid email address.`)])
+  throw refusal([faultAt(field, 'invalid_email', `The \`${field}\` field is not a valid email address. ${parsed.fault}`)])
 }

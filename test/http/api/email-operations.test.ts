@@ -86,7 +86,6 @@ describe('sending', () => {
     expect(answer.body.recipients).toEqual([
       { email: 'a@recipient.example', type: 'to', status: 'queued' },
       { email: 'b@recipient.example', type: 'to', status: 'queued' },
-      { email: 'B@recipient.example', type: 'to', status: 'queued' },
       { email: 'c@recipient.example', type: 'cc', status: 'queued' },
       { email: 'd@recipient.example', type: 'bcc', status: 'queued' },
     ])
@@ -269,7 +268,6 @@ describe('what is refused leaves nothing behind', () => {
       'validation_error',
       'headers.dKiM-sIgNaTuRe',
     ],
-    ['Content-Type as a header', { ...plain, headers: { 'Content-Type': 'text/plain' } }, 422, 'validation_error', 'headers.Content-Type'],
     [
       '51 headers',
       { ...plain, headers: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`X-${i}`, 'x'])) },

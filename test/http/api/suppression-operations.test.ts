@@ -94,7 +94,7 @@ test('the sandbox and every account have lists of their own', async () => {
 test.each([
   ['', {}, 'email'],
   ['', { email: 'ann@example.com', emails: ['bob@example.com'] }, 'email'],
-  ['', { email: 'Ann <ann@example.com>' }, 'email'],
+  ['', { email: 'Ann, Lee <ann@example.com>' }, 'email'],
   ['', { email: 'ann@localhost..' }, 'email'],
   ['', { email: 7 }, 'email'],
   ['', { email: 'ann@example.com', reason: 'x'.repeat(1001) }, 'reason'],
@@ -163,4 +163,17 @@ test('what is exported is imported again byte for byte, whatever an address begi
   expect(result).toMatchObject({ imported: 8, refused: 0 })
   const sorted = (text: string): string[] => text.split('\r\n').toSorted()
   expect(sorted(await download(otherKey))).toEqual(sorted(exported))
+})
+
+test('an address is understood as somebody pasted it', async () => {
+  const { call, emails } = await startApi()
+  expect((await call('POST', '', { emails: [' Ann@example.com\n', '"Lee, Bob" <bob@example.com>'] })).status).toBe(201)
+  expect((await emails()).toSorted()).toEqual(['ann@example.com', 'bob@example.com'])
+  expect(await emails(`?email=${encodeURIComponent(' Ann Lee <ANN@example.com> ')}`)).toEqual(['ann@example.com'])
+  expect(await emails('?email=%20bo')).toEqual(['bob@example.com'])
+  expect((await call('GET', `/${encodeURIComponent('Bob <bob@example.com>')}`)).status).toBe(200)
+  const refused = await call('POST', '', { email: 'Lee, Bob <bob@example.com>' })
+  expect(refused.body.errors?.[0]).toMatchObject({ help: expect.stringContaining('There is no address in "Lee"') })
+  expect((await call('POST', '/batch/remove', { emails: ['Bob <BOB@example.com> '] })).status).toBe(200)
+  expect(await emails()).toEqual(['ann@example.com'])
 })

@@ -1,6 +1,6 @@
-import { session } from './api/client.ts'
+import { session, sessionEnded } from './api/client.ts'
 import { Frame } from './frame.tsx'
-import Login from './pages/login.tsx'
+import Login, { LoginAgain } from './pages/login.tsx'
 import NotFound from './pages/not-found.tsx'
 import { findRoute, place, RoutePage, type Route } from './router.tsx'
 
@@ -37,6 +37,12 @@ export function App() {
   const { path, query } = place.value
   const found = findRoute(routes, path === '/login' ? '/' : path)
   return (
-    <Frame>{found ? <RoutePage key={found.route.pattern} route={found.route} params={found.params} query={query} /> : <NotFound />}</Frame>
+    <>
+      {/* Nothing of one user is left to the next. */}
+      <Frame key={session.value.user.id}>
+        {found ? <RoutePage key={found.route.pattern} route={found.route} params={found.params} query={query} /> : <NotFound />}
+      </Frame>
+      {sessionEnded.value && <LoginAgain email={session.value.user.email} />}
+    </>
   )
 }

@@ -8,17 +8,19 @@ import { loadTexts } from './texts/texts.ts'
 
 const retryMs = 2_000
 
-/** Asks until the server answers who is logged in. */
-async function begin(): Promise<void> {
-  try {
-    await loadSession()
-  } catch {
-    setTimeout(() => void begin(), retryMs)
+/** Tries until the server answers: it may be away for a moment. */
+async function eventually(load: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      return await load()
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, retryMs))
+    }
   }
 }
 
-await loadTexts()
+await eventually(loadTexts)
 startRouter()
 startKeyboard()
 render(<App />, document.body)
-await begin()
+await eventually(loadSession)

@@ -65,7 +65,7 @@ test('keys are replaced, settings changed, and the domain removed by its name', 
   Object.assign(relay.dns.zone, zoneOf((await records()).filter(({ key }) => key === 'next')))
   relay.clock.advance(11_000)
   await tab.getByRole('button', { name: 'Check now' }).click()
-  await tab.getByText('Old keys sign no more.').waitFor()
+  await tab.getByText('Old keys no longer sign.').waitFor()
   await tab.getByText('No longer signs', { exact: true }).first().waitFor()
 
   await tab.getByLabel('Encryption').selectOption('TLS with a valid certificate only')

@@ -282,7 +282,7 @@ test('a passkey is made on this device, lets its user in alone, and is renamed a
   await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true })
   await tab.getByRole('button', { name: 'Log out' }).click()
   await tab.getByRole('button', { name: 'Log in with a passkey' }).click()
-  await tab.getByText('This passkey is not known here any more.').waitFor()
+  await tab.getByText('This passkey is no longer valid here.').waitFor()
 })
 
 test('where passkeys cannot work, none is offered', async () => {

@@ -245,6 +245,23 @@ test('filters and the place in a list outlive a reload, back and forward; anothe
   expect(await tab.getByLabel('Recipient').inputValue()).toBe('ann@inbox.example')
   await tab.goForward()
   await tab.getByRole('heading', { level: 1, name: 'Number 1' }).waitFor()
+  // What leads up does as Back does, also after the page was loaded anew.
+  const opensAgain = async (): Promise<void> => {
+    await tab.getByRole('heading', { level: 1, name: 'Emails' }).waitFor()
+    await expect.poll(scrolled).toBe(place)
+    expect(await tab.getByLabel('Recipient').inputValue()).toBe('ann@inbox.example')
+    expect(await tab.getByRole('tab', { name: 'Scheduled' }).getAttribute('aria-selected')).toBe('true')
+    await tab.getByRole('link', { name: 'Number 1', exact: true }).click()
+    await tab.getByRole('heading', { level: 1, name: 'Number 1' }).waitFor()
+  }
+  await tab.reload()
+  await tab.getByRole('heading', { level: 1, name: 'Number 1' }).waitFor()
+  for (const key of ['u', 'Escape']) {
+    await tab.keyboard.press(key)
+    await opensAgain()
+  }
+  await tab.getByRole('main').getByRole('link', { name: 'Emails', exact: true }).click()
+  await opensAgain()
 
   const other = await visit.openTab()
   await other.goto(tab.url())

@@ -85,9 +85,11 @@ export function invalidate(...prefixes: string[]): void {
   }
 }
 
+let seenBy: string | undefined
 session.subscribe((current) => {
   // What one user saw is not for the next.
-  if (current === null) entries.clear()
+  if (current?.user.id !== seenBy) entries.clear()
+  seenBy = current?.user.id
 })
 
 offline.subscribe((isOffline) => {

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { batch, effect, signal } from '@preact/signals'
 import type { Problem, Session } from './types.ts'
 
 /** The path below which this server is reached; empty for most. */
@@ -6,6 +6,9 @@ export const basePath = document.documentElement.dataset['basePath'] ?? ''
 
 /** Who is logged in: null for nobody, undefined until that is known. */
 export const session = signal<Session | null | undefined>(undefined)
+
+/** True once the session of whoever is shown as logged in has ended: pages stay as they are, and calls wait for the next login. */
+export const sessionEnded = signal(false)
 
 const accountKey = 'sterna-account'
 
@@ -75,15 +78,23 @@ interface Token {
 const renewAfterMs = 12 * 60_000
 const tokens = new Map<boolean, Promise<Token>>()
 const tabs = new BroadcastChannel('sterna-session')
-tabs.onmessage = () => void loadSession()
+tabs.onmessage = async () => {
+  await loadSession()
+  // Somebody logged out.
+  if (sessionEnded.value) forgetSession()
+}
 
 /** Finds out who is logged in. */
 export async function loadSession(): Promise<void> {
   try {
-    session.value = (await send('/session', {})) as Session
+    const current = (await send('/session', {})) as Session
+    batch(() => {
+      session.value = current
+      sessionEnded.value = false
+    })
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error
-    forgetSession()
+    endSession()
   }
 }
 
@@ -99,7 +110,10 @@ export async function logInByPasskey(credential: unknown): Promise<void> {
 
 function begin(begun: Session): void {
   tokens.clear()
-  session.value = begun
+  batch(() => {
+    session.value = begun
+    sessionEnded.value = false
+  })
   tabs.postMessage('changed')
 }
 
@@ -109,11 +123,35 @@ export async function logOut(): Promise<void> {
   tabs.postMessage('changed')
 }
 
-function forgetSession(): void {
+/** Leaves the page to the next user. */
+export function forgetSession(): void {
   tokens.clear()
   keepAccount(null)
-  actingIn.value = null
-  session.value = null
+  batch(() => {
+    actingIn.value = null
+    session.value = null
+    sessionEnded.value = false
+  })
+}
+
+/** The session is over, though nobody logged out: what was typed stays for its user. */
+function endSession(): void {
+  if (!session.value) return forgetSession()
+  tokens.clear()
+  sessionEnded.value = true
+}
+
+/** Until the same user has logged in again. */
+function loggedInAgain(): Promise<void> {
+  const user = session.value?.user.id
+  return new Promise((resolve, reject) => {
+    const stop = effect(() => {
+      if (sessionEnded.value) return
+      queueMicrotask(() => stop())
+      if (session.value?.user.id === user) resolve()
+      else reject(new ApiError({ status: 401, name: 'invalid_credentials', message: '' }))
+    })
+  })
 }
 
 /**
@@ -128,13 +166,25 @@ export async function call<T>(path: string, options: RequestOptions = {}): Promi
 /** The same for what is not JSON. */
 export async function callForResponse(path: string, options: RequestOptions = {}): Promise<Response> {
   if (!path.startsWith('/api/')) return checked(await fetched(path, options, null))
+  for (;;) {
+    if (sessionEnded.value) await loggedInAgain()
+    const user = session.value?.user.id
+    try {
+      return await callWithToken(path, options)
+    } catch (error) {
+      if (!sessionEnded.value || session.value?.user.id !== user || options.signal?.aborted) throw error
+    }
+  }
+}
+
+async function callWithToken(path: string, options: RequestOptions): Promise<Response> {
   const sandbox = options.sandbox === true
   const first = await fetched(path, options, await tokenFor(sandbox))
   if (first.status !== 401) return checked(first)
   // The token ran out early, or the session ended elsewhere: one more token tells which.
   tokens.delete(sandbox)
   const second = await fetched(path, options, await tokenFor(sandbox))
-  if (second.status === 401) forgetSession()
+  if (second.status === 401) endSession()
   return checked(second)
 }
 
@@ -147,7 +197,7 @@ async function tokenFor(sandbox: boolean): Promise<string> {
     return (await asked).value
   } catch (error) {
     tokens.delete(sandbox)
-    if (error instanceof ApiError && error.status === 401) forgetSession()
+    if (error instanceof ApiError && error.status === 401) endSession()
     throw error
   }
 }

@@ -75,8 +75,16 @@ function AddDomain({ onClose }: { onClose(): void }) {
     navigate(`/domains/${domain.name}`)
   }
   return (
-    <Dialog heading={t.domains.add} button={t.common.add} run={add} onClose={onClose} disabled={name.trim() === ''}>
-      <Field label={t.domains.nameLabel} hint={t.domains.nameHint} value={name} onValue={setName} autocomplete="off" spellcheck={false} />
+    <Dialog main="name" heading={t.domains.add} button={t.common.add} run={add} onClose={onClose} disabled={name.trim() === ''}>
+      <Field
+        name="name"
+        label={t.domains.nameLabel}
+        hint={t.domains.nameHint}
+        value={name}
+        onValue={setName}
+        autocomplete="off"
+        spellcheck={false}
+      />
     </Dialog>
   )
 }

@@ -17,6 +17,8 @@ import { Link, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
 const mostShown = 100
+/** Where an email fits at the width of a desktop. */
+const wideEnough = '(min-width: 64.01rem)'
 
 export default function EmailPage({ params }: PageProps) {
   const path = `/api/emails/${encodeURIComponent(params['id'] ?? '')}`
@@ -78,15 +80,13 @@ function Shown({ email, attempts, events, deliveries }: ShownFrame) {
       <div class="cols wide">
         <div class="stack">
           <Recipients recipients={recipients} accepted={email.created_at} />
+          <Panel heading={t.email.content} aside={removedAt(email) === null && <DownloadEmail id={email.id} sandbox={false} />}>
+            <EmailContent email={email} first={matchMedia(wideEnough).matches ? 'desktop' : 'phone'} />
+          </Panel>
           <EmailTimeline email={email} attempts={attempts} events={events} />
           <EmailWebhooks deliveries={deliveries} />
         </div>
-        <div class="stack">
-          <EmailFacts email={email} />
-          <Panel heading={t.email.content} aside={removedAt(email) === null && <DownloadEmail id={email.id} sandbox={false} />}>
-            <EmailContent email={email} first="phone" />
-          </Panel>
-        </div>
+        <EmailFacts email={email} />
       </div>
     </Page>
   )

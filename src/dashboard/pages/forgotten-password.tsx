@@ -28,8 +28,8 @@ export function ForgottenPassword({ email: typed, onBack }: { email: string; onB
   }
   const faults = { invalid_state: t.login.noMailHere, rate_limit_exceeded: t.login.tooMany }
   return (
-    <Form button={t.login.sendLink} run={ask} disabled={email.trim() === ''} others={back} faults={faults}>
-      <Field label={t.login.email} type="email" autocomplete="username" required value={email} onValue={setEmail} />
+    <Form main="email" button={t.login.sendLink} run={ask} disabled={email.trim() === ''} others={back} faults={faults}>
+      <Field name="email" label={t.login.email} type="email" autocomplete="username" required value={email} onValue={setEmail} />
     </Form>
   )
 }

@@ -120,11 +120,12 @@ function MakeKey({ onMade, onClose }: { onMade(token: string): void; onClose(): 
     onMade((await call<{ token: string }>('/api/api-keys', { method: 'POST', body })).token)
   }
   return (
-    <Dialog heading={t.keys.make} button={t.keys.make} run={make} onClose={onClose} disabled={name.trim() === ''}>
-      <Field label={t.keys.nameLabel} value={name} onValue={setName} maxLength={100} autocomplete="off" />
-      <Choice label={t.keys.permission} value={permission} options={permissions} onValue={setPermission} />
+    <Dialog main="name" heading={t.keys.make} button={t.keys.make} run={make} onClose={onClose} disabled={name.trim() === ''}>
+      <Field name="name" label={t.keys.nameLabel} value={name} onValue={setName} maxLength={100} autocomplete="off" />
+      <Choice name="permission" label={t.keys.permission} value={permission} options={permissions} onValue={setPermission} />
       {permission === 'sending_access' && (
         <Choice
+          name="domain_id"
           label={t.keys.domain}
           value={domainId}
           options={[['', t.keys.allDomains], ...(domains.data?.data ?? []).map(({ id, name: domain }): [string, string] => [id, domain])]}
@@ -147,7 +148,13 @@ function RotateKey({ apiKey, onMade, onClose }: { apiKey: ApiKey; onMade(token: 
   return (
     <Dialog heading={t.keys.rotate} button={t.keys.rotate} run={rotate} onClose={onClose}>
       <p>{t.keys.rotateText(apiKey.name)}</p>
-      <Choice label={t.keys.overlap} value={overlap} options={Object.entries(t.keys.overlaps)} onValue={setOverlap} />
+      <Choice
+        name="overlap_seconds"
+        label={t.keys.overlap}
+        value={overlap}
+        options={Object.entries(t.keys.overlaps)}
+        onValue={setOverlap}
+      />
       <Switch label={t.keys.endEarlier} on={isForced} onChange={setForced} />
     </Dialog>
   )

@@ -1,5 +1,6 @@
-import { useEffect, useState } from 'preact/hooks'
-import { ApiError, call, logIn } from '../api/client.ts'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { ApiError, call, forgetSession, logIn } from '../api/client.ts'
 import { Fault } from '../parts/answer.tsx'
 import { Field } from '../parts/fields.tsx'
 import { Mark } from '../parts/icon.tsx'
@@ -10,11 +11,6 @@ import { PasskeyLogin } from './passkey-login.tsx'
 /** The page where one was stays in the address, and is shown after the login. */
 export default function Login() {
   const [email, setEmail] = useState('')
-  const [password, setPassword] = useState('')
-  const [code, setCode] = useState('')
-  const [needsCode, setNeedsCode] = useState(false)
-  const [fault, setFault] = useState<string | null>(null)
-  const [busy, setBusy] = useState(false)
   const [hasOwner, setOwner] = useState(true)
   const [isForgotten, setForgotten] = useState(false)
   useEffect(() => {
@@ -26,6 +22,60 @@ export default function Login() {
       () => {},
     )
   }, [])
+  return (
+    <div class="entry">
+      <main id="main">
+        <p class="brand">
+          <Mark />
+          Sterna
+        </p>
+        <h1>{isForgotten ? t.login.forgottenHeading : t.login.heading}</h1>
+        {isForgotten ? (
+          <ForgottenPassword email={email} onBack={() => setForgotten(false)} />
+        ) : (
+          <LoginForm email={email} onEmail={setEmail}>
+            {!hasOwner && <p class="muted">{t.login.noOwner}</p>}
+            <button class="btn plain small" type="button" onClick={() => setForgotten(true)}>
+              {t.login.forgotten}
+            </button>
+          </LoginForm>
+        )}
+      </main>
+    </div>
+  )
+}
+
+/** Over a page whose session has ended: what was typed there is kept, and calls go on after the login. */
+export function LoginAgain({ email: known }: { email: string }) {
+  const [email, setEmail] = useState(known)
+  const dialog = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog ref={dialog} class="again" aria-labelledby={id} onCancel={(event) => event.preventDefault()}>
+      <h2 id={id}>{t.login.again}</h2>
+      <p class="muted">{t.login.againText}</p>
+      <LoginForm email={email} onEmail={setEmail}>
+        <button class="btn plain small" type="button" onClick={forgetSession}>
+          {t.login.leave}
+        </button>
+      </LoginForm>
+    </dialog>
+  )
+}
+
+interface LoginFrame {
+  email: string
+  onEmail(email: string): void
+  children: ComponentChildren
+}
+
+function LoginForm({ email, onEmail, children }: LoginFrame) {
+  const [password, setPassword] = useState('')
+  const [code, setCode] = useState('')
+  const [needsCode, setNeedsCode] = useState(false)
+  const [fault, setFault] = useState<string | null>(null)
+  const [busy, setBusy] = useState(false)
   const submit = async (): Promise<void> => {
     setBusy(true)
     setFault(null)
@@ -40,44 +90,21 @@ export default function Login() {
     }
   }
   return (
-    <div class="entry">
-      <main id="main">
-        <p class="brand">
-          <Mark />
-          Sterna
-        </p>
-        <h1>{isForgotten ? t.login.forgottenHeading : t.login.heading}</h1>
-        {isForgotten ? (
-          <ForgottenPassword email={email} onBack={() => setForgotten(false)} />
-        ) : (
-          <form
-            onSubmit={(event) => {
-              event.preventDefault()
-              void submit()
-            }}
-          >
-            <Field label={t.login.email} type="email" autocomplete="username" required value={email} onValue={setEmail} />
-            <Field
-              label={t.login.password}
-              type="password"
-              autocomplete="current-password"
-              required
-              value={password}
-              onValue={setPassword}
-            />
-            {needsCode && <Field label={t.login.code} autocomplete="one-time-code" required value={code} onValue={setCode} />}
-            {fault !== null && <Fault text={fault} />}
-            {!hasOwner && <p class="muted">{t.login.noOwner}</p>}
-            <button class="btn main" type="submit" aria-busy={busy}>
-              {t.login.button}
-            </button>
-            <PasskeyLogin />
-            <button class="btn plain small" type="button" onClick={() => setForgotten(true)}>
-              {t.login.forgotten}
-            </button>
-          </form>
-        )}
-      </main>
-    </div>
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        void submit()
+      }}
+    >
+      <Field label={t.login.email} type="email" autocomplete="username" required value={email} onValue={onEmail} />
+      <Field label={t.login.password} type="password" autocomplete="current-password" required value={password} onValue={setPassword} />
+      {needsCode && <Field label={t.login.code} autocomplete="one-time-code" required value={code} onValue={setCode} />}
+      {fault !== null && <Fault text={fault} />}
+      <button class="btn main" type="submit" aria-busy={busy}>
+        {t.login.button}
+      </button>
+      <PasskeyLogin />
+      {children}
+    </form>
   )
 }

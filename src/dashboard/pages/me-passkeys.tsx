@@ -89,9 +89,24 @@ function Add({ onDone }: { onDone(): void }) {
   }
   return (
     <div class="body">
-      <Form button={t.passkeys.make} run={add} disabled={password === '' || name.trim() === ''} others={cancel} faults={faults}>
+      <Form
+        main="password"
+        button={t.passkeys.make}
+        run={add}
+        disabled={password === '' || name.trim() === ''}
+        others={cancel}
+        faults={faults}
+      >
         <CurrentPassword hint={t.me.whyPassword} value={password} onValue={setPassword} />
-        <Field label={t.passkeys.name} hint={t.passkeys.nameHint} maxLength={100} autocomplete="off" value={name} onValue={setName} />
+        <Field
+          name="name"
+          label={t.passkeys.name}
+          hint={t.passkeys.nameHint}
+          maxLength={100}
+          autocomplete="off"
+          value={name}
+          onValue={setName}
+        />
       </Form>
     </div>
   )
@@ -104,8 +119,8 @@ function Rename({ passkey, onClose }: { passkey: Passkey; onClose(): void }) {
     changed()
   }
   return (
-    <Dialog heading={t.passkeys.rename} button={t.passkeys.rename} run={rename} onClose={onClose} disabled={name.trim() === ''}>
-      <Field label={t.passkeys.name} maxLength={100} autocomplete="off" value={name} onValue={setName} />
+    <Dialog main="name" heading={t.passkeys.rename} button={t.passkeys.rename} run={rename} onClose={onClose} disabled={name.trim() === ''}>
+      <Field name="name" label={t.passkeys.name} maxLength={100} autocomplete="off" value={name} onValue={setName} />
     </Dialog>
   )
 }

@@ -71,9 +71,11 @@ function Password() {
           run={change}
           disabled={password === '' || [...next].length < leastPasswordLength}
           faults={{ invalid_credentials: t.me.wrongPassword }}
+          main="password"
         >
           <CurrentPassword value={password} onValue={setPassword} />
           <Field
+            name="new_password"
             label={t.me.newPassword}
             type="password"
             autocomplete="new-password"

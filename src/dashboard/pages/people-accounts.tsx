@@ -111,8 +111,8 @@ function Create({ onClose }: { onClose(): void }) {
     changed()
   }
   return (
-    <Dialog heading={t.accounts.create} button={t.accounts.create} run={create} onClose={onClose} disabled={name.trim() === ''}>
-      <Field label={t.accounts.name} value={name} onValue={setName} maxLength={100} autocomplete="off" />
+    <Dialog main="name" heading={t.accounts.create} button={t.accounts.create} run={create} onClose={onClose} disabled={name.trim() === ''}>
+      <Field name="name" label={t.accounts.name} value={name} onValue={setName} maxLength={100} autocomplete="off" />
       <Choice label={t.accounts.plan} value={plan} options={[['', t.accounts.usualPlan], ...plans]} onValue={setPlan} />
     </Dialog>
   )

@@ -144,10 +144,10 @@ function Invite({ accountId, onInvited, onClose }: { accountId: string; onInvite
   const invite = async (): Promise<void> =>
     onInvited(await call<InvitedUser>('/api/users', { method: 'POST', body: { email, role, operator, account_id: accountId } }))
   return (
-    <Dialog heading={t.people.invite} button={t.people.invite} run={invite} onClose={onClose} disabled={email.trim() === ''}>
+    <Dialog main="email" heading={t.people.invite} button={t.people.invite} run={invite} onClose={onClose} disabled={email.trim() === ''}>
       <p>{t.people.inviteText}</p>
-      <Field label={t.login.email} type="email" autocomplete="off" value={email} onValue={setEmail} />
-      <Choice label={t.people.role} value={role} options={roleOptions()} onValue={setRole} />
+      <Field name="email" label={t.login.email} type="email" autocomplete="off" value={email} onValue={setEmail} />
+      <Choice name="role" label={t.people.role} value={role} options={roleOptions()} onValue={setRole} />
       {isOperator() && <Switch label={t.people.operatorLabel} on={operator} onChange={setOperator} />}
     </Dialog>
   )
@@ -163,7 +163,7 @@ function Change({ user, onDone, onClose }: { user: User; onDone(): void; onClose
   return (
     <Dialog heading={t.people.changeOf(user.email)} button={t.people.actions['change'] ?? ''} run={change} onClose={onClose}>
       <p>{t.people.changeText}</p>
-      <Choice label={t.people.role} value={role} options={roleOptions()} onValue={setRole} />
+      <Choice name="role" label={t.people.role} value={role} options={roleOptions()} onValue={setRole} />
       {isOperator() && <Switch label={t.people.operatorLabel} on={operator} onChange={setOperator} />}
     </Dialog>
   )

@@ -8,6 +8,7 @@ import { Answer, Empty, NoMatch } from '../parts/answer.tsx'
 import { ActionButton } from '../parts/controls.tsx'
 import { Choice, Field, Switch } from '../parts/fields.tsx'
 import { FilterForm } from '../parts/form.tsx'
+import { Icon } from '../parts/icon.tsx'
 import { Note, Page } from '../parts/page.tsx'
 import { Paging } from '../parts/paging.tsx'
 import { Rows, type Column } from '../parts/rows.tsx'
@@ -133,25 +134,50 @@ function Removed({ entry, onDone, onForget }: { entry: Suppression; onDone(): Pr
   )
 }
 
+const reasonOf = ({ reason, source_id: source }: Suppression) =>
+  source === null ? (reason ?? '—') : <Link href={`/emails/${source}`}>{reason ?? t.suppressions.source}</Link>
+
+const untilOf = ({ expires_at: at }: Suppression) => (at === null ? t.suppressions.forever : <time dateTime={at}>{shortDate(at)}</time>)
+
 const columnsWith = (remove: ((entry: Suppression) => Promise<unknown>) | null): Column<Suppression>[] => [
   {
     head: t.suppressions.address,
     kind: 'title',
     cell: ({ email }) => <Link href={`/emails?to=${encodeURIComponent(email)}`}>{email}</Link>,
   },
-  { head: t.suppressions.origin, cell: ({ origin }) => t.suppressions.origins[origin] ?? origin },
-  { head: t.suppressions.topic, kind: 'quiet', cell: ({ topic }) => topic ?? '—' },
+  { head: t.suppressions.origin, kind: 'word', cell: ({ origin }) => t.suppressions.origins[origin] ?? origin },
+  { head: t.suppressions.topic, kind: 'wide', cell: ({ topic }) => topic ?? '—' },
   {
     head: t.suppressions.reason,
-    kind: 'quiet',
-    cell: ({ reason, source_id: source }) =>
-      source === null ? (reason ?? '—') : <Link href={`/emails/${source}`}>{reason ?? t.suppressions.source}</Link>,
+    kind: 'wide',
+    cell: reasonOf,
   },
   { head: t.suppressions.since, kind: 'quiet', cell: ({ created_at: at }) => <Age of={at} /> },
   {
     head: t.suppressions.until,
-    kind: 'quiet',
-    cell: ({ expires_at: at }) => (at === null ? t.suppressions.forever : <time dateTime={at}>{shortDate(at)}</time>),
+    kind: 'wide',
+    cell: untilOf,
+  },
+  {
+    head: t.suppressions.reason,
+    kind: 'narrow',
+    cell: (entry) => (
+      <details>
+        <summary>
+          <Icon name="right" />
+          {t.suppressions.reason}
+        </summary>
+        <p>{reasonOf(entry)}</p>
+        {entry.topic !== null && (
+          <p>
+            {t.suppressions.topic} {entry.topic}
+          </p>
+        )}
+        <p class="muted">
+          {t.suppressions.until} {untilOf(entry)}
+        </p>
+      </details>
+    ),
   },
   ...(remove === null
     ? []

@@ -77,9 +77,18 @@ function AddTemplate({ onClose }: { onClose(): void }) {
     navigate(`/templates/${alias.trim() || id}`)
   }
   return (
-    <Dialog heading={t.templates.add} button={t.common.add} run={add} onClose={onClose} disabled={name.trim() === ''}>
-      <Field label={t.templates.name} hint={t.templates.nameHint} value={name} onValue={setName} autocomplete="off" maxLength={255} />
+    <Dialog main="alias" heading={t.templates.add} button={t.common.add} run={add} onClose={onClose} disabled={name.trim() === ''}>
       <Field
+        name="name"
+        label={t.templates.name}
+        hint={t.templates.nameHint}
+        value={name}
+        onValue={setName}
+        autocomplete="off"
+        maxLength={255}
+      />
+      <Field
+        name="alias"
         label={t.templates.alias}
         hint={t.templates.aliasHint}
         value={alias}

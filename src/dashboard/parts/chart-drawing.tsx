@@ -36,8 +36,13 @@ export const wordsOf =
 
 /** Room for the labels of a scale, such as “1.5 min”. */
 const left = 58
+/** A bar over a long period is no wall. */
+const widestBar = 48
+/** How many bars may have their values above them, and how much room each needs. */
+const mostNumbered = 12
+const numberedFrom = 28
 const rightEdge = 6
-const gap = 30
+const gap = 36
 
 interface DrawingFrame {
   bands: readonly Band[]
@@ -93,12 +98,17 @@ interface Scale {
 
 /** The first band is the tallest; the others say what is beside it. */
 function scalesOf(bands: readonly Band[]): Scale[] {
-  let top = 22
+  let top = 28
   return bands.map((band, place) => {
     const isFirst = place === 0
     const values = [...band.series.flatMap((series) => series.values), ...(band.limits ?? []).map(({ value }) => value)]
     const most = Math.max(0, ...values.map((value) => value ?? 0))
-    const scale = { band, ticks: ticksOf(most, isFirst ? [4, 3, 2] : [1], band.step), top, bottom: top + (isFirst ? 142 : 48) }
+    const scale = {
+      band,
+      ticks: ticksOf(most, isFirst ? [4, 3, 2, ...(most <= 1 ? [1] : [])] : [1], band.step),
+      top,
+      bottom: top + (isFirst ? 142 : 48),
+    }
     top = scale.bottom + gap
     return scale
   })
@@ -109,7 +119,7 @@ function BandDrawing({ scale, step, right }: { scale: Scale; step: number; right
   const inWords = wordsOf(band)
   return (
     <>
-      <text class="band" x={left} y={scale.top - 10}>
+      <text class="band" x={left} y={scale.top - 16}>
         {band.series.map(({ name }) => name).join(', ')}
       </text>
       {ticks.map((tick) => (
@@ -139,25 +149,32 @@ function BandDrawing({ scale, step, right }: { scale: Scale; step: number; right
   )
 }
 
-const Bars = ({ series: { values, tone }, scale, step }: { series: Series; scale: Scale; step: number }) => (
-  <>
-    {values.map((value, place) => {
-      const y = yOf(value ?? 0, scale)
-      if (y >= scale.bottom) return null
-      return (
-        <rect
-          key={place}
-          class={`bar-${tone}`}
-          x={left + (place + 0.17) * step}
-          y={y}
-          width={step * 0.66}
-          height={scale.bottom - y}
-          rx="1.5"
-        />
-      )
-    })}
-  </>
-)
+/** Few bars have their values above them, so that nobody need point at each. */
+function Bars({ series: { values, tone }, scale, step }: { series: Series; scale: Scale; step: number }) {
+  const inWords = wordsOf(scale.band)
+  const width = Math.min(widestBar, step * 0.66)
+  const isNumbered = step >= numberedFrom && values.filter((value) => value).length <= mostNumbered
+  return (
+    <>
+      {values.map((value, place) => {
+        if (!value) return null
+        const middle = left + (place + 0.5) * step
+        // The least of them is seen beside the greatest.
+        const y = Math.min(yOf(value, scale), scale.bottom - 2)
+        return (
+          <g key={place}>
+            <rect class={`bar-${tone}`} x={middle - width / 2} y={y} width={width} height={scale.bottom - y} rx="1.5" />
+            {isNumbered && (
+              <text class="value" x={middle} y={y - 4} text-anchor="middle">
+                {inWords(value)}
+              </text>
+            )}
+          </g>
+        )
+      })}
+    </>
+  )
+}
 
 /** A line through the values, broken where there is none; a value by itself is a short stroke. */
 function pathOf({ values }: Series, scale: Scale, step: number): string {
@@ -167,7 +184,8 @@ function pathOf({ values }: Series, scale: Scale, step: number): string {
       if (value === null) return ''
       const y = yOf(value, scale).toFixed(1)
       const isAlone = (values[place - 1] ?? null) === null && (values[place + 1] ?? null) === null
-      if (isAlone) return `M${left + place * step + step * 0.25} ${y}h${step * 0.5}`
+      const half = Math.min(widestBar, step * 0.5) / 2
+      if (isAlone) return `M${left + (place + 0.5) * step - half} ${y}h${2 * half}`
       return `${(values[place - 1] ?? null) === null ? 'M' : 'L'}${x(place)} ${y}`
     })
     .join('')

@@ -7,6 +7,7 @@ export const CurrentPassword = ({ value, onValue, hint }: { value: string; onVal
   <>
     <input type="text" autocomplete="username" value={session.value?.user.email ?? ''} readonly hidden />
     <Field
+      name="password"
       label={t.me.currentPassword}
       type="password"
       autocomplete="current-password"

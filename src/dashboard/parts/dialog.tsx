@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { t } from '../texts/texts.ts'
-import { Refusal } from './answer.tsx'
 import { useAction } from './controls.tsx'
 import { Field } from './fields.tsx'
+import { useFaultFocus, WithRefusal } from './refused.tsx'
 
 interface DialogFrame {
   heading: string
@@ -17,17 +17,20 @@ interface DialogFrame {
   /** What has to be typed first, where what is lost cannot come back. */
   typed?: string
   disabled?: boolean
+  /** The field that is at fault where the API names none. */
+  main?: string
   children?: ComponentChildren
 }
 
 /** Asks before something is done, or for what it needs. Closes when it is done. */
-export function Dialog({ heading, button, run, onClose, typed, disabled = false, wide = false, children }: DialogFrame) {
+export function Dialog({ heading, button, run, onClose, typed, disabled = false, wide = false, main, children }: DialogFrame) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   const [typedText, setTyped] = useState('')
   const { busy, error, start } = useAction(async () => {
     if ((await run?.()) !== false) onClose()
   })
+  const form = useFaultFocus<HTMLFormElement>(error)
   useEffect(() => {
     const shown = dialog.current
     shown?.showModal()
@@ -36,6 +39,7 @@ export function Dialog({ heading, button, run, onClose, typed, disabled = false,
   return (
     <dialog ref={dialog} class={wide ? 'wide' : ''} aria-labelledby={id} onClose={onClose}>
       <form
+        ref={form}
         method="dialog"
         onSubmit={(event) => {
           event.preventDefault()
@@ -43,9 +47,10 @@ export function Dialog({ heading, button, run, onClose, typed, disabled = false,
         }}
       >
         <h2 id={id}>{heading}</h2>
-        {children}
+        <WithRefusal error={error} main={main}>
+          {children}
+        </WithRefusal>
         {typed !== undefined && <Field label={t.common.typeToConfirm(typed)} value={typedText} onValue={setTyped} autocomplete="off" />}
-        {error && <Refusal error={error} />}
         <div class="acts end">
           <button class="btn" type="button" onClick={onClose}>
             {button === undefined ? t.common.close : t.common.cancel}

@@ -75,8 +75,8 @@ function Move({ email, onClose }: { email: Email; onClose(): void }) {
     invalidate(path)
   }
   return (
-    <Dialog heading={t.email.move} button={t.email.move} run={move} onClose={onClose} disabled={time === ''}>
-      <Field label={t.email.moveTo} hint={t.email.moveHint} type="datetime-local" value={time} onValue={setTime} />
+    <Dialog main="scheduled_at" heading={t.email.move} button={t.email.move} run={move} onClose={onClose} disabled={time === ''}>
+      <Field name="scheduled_at" label={t.email.moveTo} hint={t.email.moveHint} type="datetime-local" value={time} onValue={setTime} />
     </Dialog>
   )
 }
@@ -90,7 +90,13 @@ function Suppress({ email, onClose }: { email: Email; onClose(): void }) {
   }
   return (
     <Dialog heading={t.email.suppress} button={t.email.suppressButton} run={suppress} onClose={onClose}>
-      <Choice label={t.emails.recipient} value={address} options={addresses.map((each) => [each, each])} onValue={setAddress} />
+      <Choice
+        name="email"
+        label={t.emails.recipient}
+        value={address}
+        options={addresses.map((each) => [each, each])}
+        onValue={setAddress}
+      />
       <p>{t.suppressions.addText}</p>
     </Dialog>
   )

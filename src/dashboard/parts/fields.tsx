@@ -1,9 +1,13 @@
+import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
+import { useFault } from './refused.tsx'
 
 export type FieldType = 'text' | 'email' | 'password' | 'date' | 'datetime-local' | 'number' | 'url' | 'search'
 
 interface FieldFrame {
   label: string
+  /** As the API names it; what it says is wrong with the field is shown here. */
+  name?: string
   hint?: string
   value: string
   onValue(value: string): void
@@ -18,52 +22,77 @@ interface FieldFrame {
   onChange?(): void
 }
 
-export function Field({ label, hint, value, onValue, type = 'text', ...input }: FieldFrame) {
-  const id = useId()
+export function Field({ label, name, hint, value, onValue, type = 'text', ...input }: FieldFrame) {
   return (
-    <p class="labelled">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        class="field"
-        type={type as 'text'}
-        value={value}
-        onInput={(event) => onValue(event.currentTarget.value)}
-        {...(hint === undefined ? {} : { 'aria-describedby': `${id}-hint` })}
-        {...input}
-      />
-      {hint && (
-        <span class="muted" id={`${id}-hint`}>
-          {hint}
-        </span>
+    <Labelled label={label} name={name} hint={hint}>
+      {(attributes) => (
+        <input
+          class="field"
+          type={type as 'text'}
+          value={value}
+          onInput={(event) => onValue(event.currentTarget.value)}
+          {...attributes}
+          {...input}
+        />
       )}
-    </p>
+    </Labelled>
   )
 }
 
-/** A choice of few; `options` are values with their words. */
-export function Choice({
-  label,
-  value,
-  options,
-  onValue,
-}: {
+interface ChoiceFrame {
   label: string
+  name?: string
   value: string
   options: [string, string][]
   onValue(value: string): void
-}) {
-  const id = useId()
-  return (
-    <p class="labelled">
-      <label for={id}>{label}</label>
-      <select id={id} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
+}
+
+/** A choice of few; `options` are values with their words. */
+export const Choice = ({ label, name, value, options, onValue }: ChoiceFrame) => (
+  <Labelled label={label} name={name}>
+    {(attributes) => (
+      <select value={value} onChange={(event) => onValue(event.currentTarget.value)} {...attributes}>
         {options.map(([option, word]) => (
           <option key={option} value={option}>
             {word}
           </option>
         ))}
       </select>
+    )}
+  </Labelled>
+)
+
+interface LabelledFrame {
+  label: string
+  name?: string | undefined
+  hint?: string | undefined
+  /** What is labelled, with these attributes. */
+  children(attributes: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: true }): ComponentChildren
+}
+
+/** A label, what it is of, and below it what is wrong with it and a hint. */
+export function Labelled({ label, name, hint, children }: LabelledFrame) {
+  const id = useId()
+  const fault = useFault(name)
+  const described = [fault === null ? '' : `${id}-fault`, hint ? `${id}-hint` : ''].filter((each) => each !== '').join(' ')
+  return (
+    <p class="labelled">
+      <label for={id}>{label}</label>
+      {children({
+        id,
+        ...(described === '' ? {} : { 'aria-describedby': described }),
+        ...(fault === null ? {} : { 'aria-invalid': true as const }),
+      })}
+      {fault !== null && (
+        <span class="fault" id={`${id}-fault`} role="alert">
+          {fault}
+        </span>
+      )}
+      {hint && (
+        <span class="muted" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
     </p>
   )
 }

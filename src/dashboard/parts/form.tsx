@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { t } from '../texts/texts.ts'
-import { Fault, Refusal } from './answer.tsx'
 import { useAction } from './controls.tsx'
+import { useFaultFocus, WithRefusal } from './refused.tsx'
 
 interface FormFrame {
   /** The word on the button that sends it. */
@@ -12,24 +11,27 @@ interface FormFrame {
   others?: ComponentChildren
   /** What to say instead of the API's own words, by the names of its errors. */
   faults?: Record<string, string>
+  /** The field that is at fault where the API names none. */
+  main?: string
   children: ComponentChildren
 }
 
-/** Fields with a button below them; what was refused stands between. */
-export function Form({ button, run, disabled = false, others, faults = {}, children }: FormFrame) {
+/** Fields with a button below them. What was refused stands at its field, or between. */
+export function Form({ button, run, disabled = false, others, faults = {}, main, children }: FormFrame) {
   const { busy, error, start } = useAction(run)
-  const fault = error && (error.status === 0 ? t.offline : faults[error.code])
+  const form = useFaultFocus<HTMLFormElement>(error)
   return (
     <form
+      ref={form}
       class="form"
       onSubmit={(event) => {
         event.preventDefault()
         start()
       }}
     >
-      {children}
-      {fault && <Fault text={fault} />}
-      {error && !fault && <Refusal error={error} />}
+      <WithRefusal error={error} words={faults} main={main}>
+        {children}
+      </WithRefusal>
       <div class="acts">
         <button class="btn main" type="submit" aria-busy={busy} disabled={disabled}>
           {button}

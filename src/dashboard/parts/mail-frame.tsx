@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Email } from '../api/types.ts'
 import { t } from '../texts/texts.ts'
+import { looksBlank } from '../looks-blank.ts'
 import { Segments } from './controls.tsx'
 import { MailPreview } from './mail-preview.tsx'
 import { Scroll } from './page.tsx'
@@ -19,7 +20,9 @@ export function MailFrame({ email, sandbox, first }: { email: Email; sandbox: bo
   const [width, setWidth] = useState<Width>(first)
   const [colours, setColours] = useState<Colours>('light')
   const [pictures, setPictures] = useState(false)
-  const hasPictures = email.html !== null && fromTheWeb.test(email.html)
+  const html = email.html ?? ''
+  const hasPictures = fromTheWeb.test(html)
+  const isBlank = looksBlank(html)
   return (
     <>
       <div class="tools">
@@ -50,6 +53,7 @@ export function MailFrame({ email, sandbox, first }: { email: Email; sandbox: bo
           </span>
         )}
       </div>
+      {isBlank && !(hasPictures && pictures) && <p role="status">{hasPictures ? t.mail.onlyPictures : t.mail.blank}</p>}
       <Scroll name={t.mail.frame}>
         <MailPreview emailId={email.id} sandbox={sandbox} width={width} colours={colours} pictures={pictures} name={t.mail.frame} />
       </Scroll>

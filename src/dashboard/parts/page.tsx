@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { liveState, sandboxState } from '../api/live.ts'
-import { Link } from '../router.tsx'
+import { LinkAbove } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -29,7 +29,7 @@ export function Page({ title, heading, crumb, sub, actions, narrow = false, chil
         <div>
           {crumb && (
             <p class="crumb">
-              <Link href={crumb.href}>{crumb.text}</Link>
+              <LinkAbove path={crumb.href} text={crumb.text} />
             </p>
           )}
           <h1 ref={head} tabIndex={-1}>

@@ -31,7 +31,13 @@ function AskPassword({ onSecret }: { onSecret(app: TotpSecret): void }) {
   const [password, setPassword] = useState('')
   const begin = async (): Promise<void> => onSecret(await call<TotpSecret>('/session/totp', { method: 'POST', body: { password } }))
   return (
-    <Form button={t.secondFactor.begin} run={begin} disabled={password === ''} faults={{ invalid_credentials: t.me.wrongPassword }}>
+    <Form
+      main="password"
+      button={t.secondFactor.begin}
+      run={begin}
+      disabled={password === ''}
+      faults={{ invalid_credentials: t.me.wrongPassword }}
+    >
       <p>{t.secondFactor.why}</p>
       <CurrentPassword hint={t.me.whyPassword} value={password} onValue={setPassword} />
     </Form>
@@ -50,6 +56,7 @@ function AskCode({ app: { secret, uri }, onCodes }: { app: TotpSecret; onCodes(c
       run={confirm}
       disabled={code.trim() === ''}
       faults={{ invalid_credentials: t.secondFactor.wrongCode }}
+      main="code"
     >
       <p>{t.secondFactor.scan}</p>
       <QrCode text={uri} name={t.secondFactor.qrCode} />
@@ -58,6 +65,7 @@ function AskCode({ app: { secret, uri }, onCodes }: { app: TotpSecret; onCodes(c
         <CopyValue value={secret} name={t.secondFactor.secret} />
       </div>
       <Field
+        name="code"
         label={t.secondFactor.code}
         hint={t.secondFactor.codeHint}
         autocomplete="one-time-code"

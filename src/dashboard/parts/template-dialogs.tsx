@@ -77,8 +77,8 @@ export function TestTemplate({ template, values, onClose }: TemplateDialog & { v
       disabled={to.trim() === '' || from.trim() === ''}
     >
       <p>{t.template.testText}</p>
-      <Field label={t.template.testTo} type="email" value={to} onValue={setTo} />
-      <Field label={t.template.details.from} value={from} onValue={setFrom} autocomplete="off" />
+      <Field name="to" label={t.template.testTo} type="email" value={to} onValue={setTo} />
+      <Field name="from" label={t.template.details.from} value={from} onValue={setFrom} autocomplete="off" />
     </Dialog>
   )
 }

@@ -58,7 +58,7 @@ export function WebhookDialog({ webhook, onSaved, onClose }: WebhookForm) {
       onClose={onClose}
       disabled={url.trim() === '' || events.length === 0}
     >
-      <Field label={t.webhooks.url} type="url" value={url} onValue={setUrl} autocomplete="off" />
+      <Field name="url" label={t.webhooks.url} type="url" value={url} onValue={setUrl} autocomplete="off" />
       <div role="group" aria-labelledby={id}>
         <p class="group" id={id}>
           {t.webhooks.events}
@@ -70,8 +70,15 @@ export function WebhookDialog({ webhook, onSaved, onClose }: WebhookForm) {
         </div>
       </div>
       <Switch label={t.webhooks.includeBots} on={includeBots} onChange={setIncludeBots} />
-      <Choice label={t.webhooks.shape} value={payload} options={shapes} onValue={setPayload} />
-      <Field label={t.webhooks.description} value={description} onValue={setDescription} maxLength={500} autocomplete="off" />
+      <Choice name="payload" label={t.webhooks.shape} value={payload} options={shapes} onValue={setPayload} />
+      <Field
+        name="description"
+        label={t.webhooks.description}
+        value={description}
+        onValue={setDescription}
+        maxLength={500}
+        autocomplete="off"
+      />
     </Dialog>
   )
 }

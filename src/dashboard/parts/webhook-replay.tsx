@@ -64,9 +64,9 @@ export function ReplayFailed({ webhook, onDone, onClose }: ReplayDialog) {
   }
   return (
     <Dialog heading={t.webhooks.replayAll} button={t.webhooks.replay} run={run} onClose={onClose} disabled={!isTime || !count}>
-      <Field label={t.webhooks.since} type="datetime-local" value={since} onValue={setSince} />
-      <Field label={t.webhooks.until} hint={t.webhooks.untilNow} type="datetime-local" value={until} onValue={setUntil} />
-      <Choice label={t.common.status} value={status} options={Object.entries(t.webhooks.replayed)} onValue={setStatus} />
+      <Field name="since" label={t.webhooks.since} type="datetime-local" value={since} onValue={setSince} />
+      <Field name="until" label={t.webhooks.until} hint={t.webhooks.untilNow} type="datetime-local" value={until} onValue={setUntil} />
+      <Choice name="status" label={t.common.status} value={status} options={Object.entries(t.webhooks.replayed)} onValue={setStatus} />
       {error && <Refusal error={error} />}
       <p role="status">{count === null ? t.common.loading : t.webhooks.replayCount(count)}</p>
     </Dialog>

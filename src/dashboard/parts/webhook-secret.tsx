@@ -76,7 +76,13 @@ function RotateSecret({ webhook, isOverlapping, onDone, onClose }: Rotation) {
     <Dialog heading={t.webhooks.rotate} button={t.webhooks.rotate} run={rotate} onClose={onClose}>
       <p>{t.webhooks.rotateText}</p>
       {isOverlapping && <p>{t.webhooks.rotateAgain}</p>}
-      <Choice label={t.webhooks.overlapLabel} value={overlap} options={Object.entries(t.webhooks.overlaps)} onValue={setOverlap} />
+      <Choice
+        name="overlap"
+        label={t.webhooks.overlapLabel}
+        value={overlap}
+        options={Object.entries(t.webhooks.overlaps)}
+        onValue={setOverlap}
+      />
     </Dialog>
   )
 }

@@ -118,6 +118,9 @@ export const de: Texts = {
     button: 'Anmelden',
     wrong: 'E-Mail-Adresse oder Passwort ist falsch.',
     wrongCode: 'Dieser Code ist falsch oder wurde schon verwendet.',
+    again: 'Erneut anmelden',
+    againText: 'Ihre Sitzung ist beendet. Ihre Eingaben bleiben erhalten.',
+    leave: 'Als jemand anderes anmelden',
     forgotten: 'Passwort vergessen?',
     forgottenHeading: 'Neues Passwort setzen',
     sendLink: 'Link schicken',
@@ -658,6 +661,8 @@ export const de: Texts = {
     light: 'Hell',
     dark: 'Dunkel',
     notLoaded: 'Externe Bilder werden nicht geladen.',
+    onlyPictures: 'Die Vorschau ist leer: Diese E-Mail enthält nur externe Bilder.',
+    blank: 'Die Vorschau ist leer: Das HTML dieser E-Mail zeigt nichts an.',
     load: 'Laden',
     checksTab: 'Prüfungen',
     checks: {

@@ -121,6 +121,9 @@ export const en = {
     button: 'Log in',
     wrong: 'Wrong email address or password.',
     wrongCode: 'This code is wrong or was used already.',
+    again: 'Log in again',
+    againText: 'Your session has ended. What you typed is kept.',
+    leave: 'Log in as somebody else',
     forgotten: 'Forgotten password?',
     forgottenHeading: 'Set a new password',
     sendLink: 'Send me a link',
@@ -665,6 +668,8 @@ export const en = {
     light: 'Light',
     dark: 'Dark',
     notLoaded: 'Remote images are not loaded.',
+    onlyPictures: 'The preview is empty: this email has nothing but remote images.',
+    blank: 'The preview is empty: the HTML of this email shows nothing.',
     load: 'Load',
     checksTab: 'Checks',
     checks: {

@@ -29,8 +29,16 @@ function AskName() {
   }
   return (
     <>
-      <Form button={t.domains.add} run={add} disabled={name.trim() === ''}>
-        <Field label={t.domains.nameLabel} hint={t.domains.nameHint} value={name} onValue={setName} autocomplete="off" spellcheck={false} />
+      <Form main="name" button={t.domains.add} run={add} disabled={name.trim() === ''}>
+        <Field
+          name="name"
+          label={t.domains.nameLabel}
+          hint={t.domains.nameHint}
+          value={name}
+          onValue={setName}
+          autocomplete="off"
+          spellcheck={false}
+        />
       </Form>
       <p class="sum">
         <Link href="/sandbox">{t.welcome.withoutDns}</Link> {t.welcome.withoutDnsHow}

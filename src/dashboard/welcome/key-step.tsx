@@ -30,8 +30,16 @@ function MakeKey({ onMade }: { onMade(token: string): void }) {
     invalidate('/api/api-keys')
   }
   return (
-    <Form button={t.keys.make} run={make} disabled={name.trim() === ''}>
-      <Field label={t.keys.nameLabel} hint={t.welcome.keyHint} value={name} onValue={setName} maxLength={100} autocomplete="off" />
+    <Form main="name" button={t.keys.make} run={make} disabled={name.trim() === ''}>
+      <Field
+        name="name"
+        label={t.keys.nameLabel}
+        hint={t.welcome.keyHint}
+        value={name}
+        onValue={setName}
+        maxLength={100}
+        autocomplete="off"
+      />
     </Form>
   )
 }

@@ -165,13 +165,14 @@ export async function call<T>(path: string, options: RequestOptions = {}): Promi
 
 /** The same for what is not JSON. */
 export async function callForResponse(path: string, options: RequestOptions = {}): Promise<Response> {
-  if (!path.startsWith('/api/')) return checked(await fetched(path, options, null))
+  const isOfApi = path.startsWith('/api/')
   for (;;) {
     if (sessionEnded.value) await loggedInAgain()
     const user = session.value?.user.id
     try {
-      return await callWithToken(path, options)
+      return isOfApi ? await callWithToken(path, options) : await checked(await fetched(path, options, null))
     } catch (error) {
+      if (!isOfApi && error instanceof ApiError && error.code === 'invalid_session') endSession()
       if (!sessionEnded.value || session.value?.user.id !== user || options.signal?.aborted) throw error
     }
   }

@@ -5,6 +5,7 @@ import { SternaError } from '../../errors.ts'
 import type { ApiContext } from '../api-state.ts'
 import { wantsPage } from '../dashboard.ts'
 import { answerEntryPage, refuseOnPage, type EntryPage } from '../entry-page.ts'
+import { entryTexts } from '../entry-texts.ts'
 import { formBody } from '../form-body.ts'
 import { smallBodyLimit } from '../json-body.ts'
 import { operation, type Operation } from '../operation.ts'
@@ -21,14 +22,17 @@ interface EntryServices {
 interface EntryLink {
   path: string
   /** What comes before the verb in the ids of its two operations. */
-  id: string
+  id: 'setup' | 'invite' | 'reset'
   summary: string
   /** The page of the dashboard that is shown then. */
   next: string
   /** Whether its user is logged in then. */
   logsIn: boolean
-  /** @throws SternaError `not_found` where the link is over */
-  page(token: string): Promise<EntryPage>
+  /**
+   * The address of whom it is for; null: the page asks for it.
+   * @throws SternaError `not_found` where the link is over
+   */
+  emailOf(token: string): string | null
   /** @throws SternaError if the link no longer works, or the form is invalid */
   use(token: string, form: { email: string; password: string }): Promise<StoredUser>
 }
@@ -62,10 +66,9 @@ export const entryOperations = (services: EntryServices): Operation[] => [
     summary: 'the first owner',
     next: '/welcome',
     logsIn: true,
-    async page(token) {
+    emailOf(token) {
       services.people.setupLink.check(token)
-      const text = 'You become the owner of the first account and the operator of this server.'
-      return { title: 'Set up Sterna', text, form: { button: 'Begin', email: null } }
+      return null
     },
     use: (token, form) => services.people.setupLink.use(token, form),
   }),
@@ -75,10 +78,7 @@ export const entryOperations = (services: EntryServices): Operation[] => [
     summary: 'an invited user',
     next: '/',
     logsIn: true,
-    async page(token) {
-      const { email } = services.people.users.invited(token)
-      return { title: 'Welcome to Sterna', text: 'Choose the password that you will log in with.', form: { button: 'Set password', email } }
-    },
+    emailOf: (token) => services.people.users.invited(token).email,
     async use(token, { password }) {
       const user = await services.people.users.takeInvitation(token, password)
       await services.people.sessions.endAll(user.id)
@@ -92,11 +92,7 @@ export const entryOperations = (services: EntryServices): Operation[] => [
     next: '/login',
     // The second factor is asked for as ever.
     logsIn: false,
-    async page(token) {
-      const { email } = services.people.resets.userOf(token)
-      const text = 'Choose a new one. It ends all your sessions.'
-      return { title: 'Set a new password', text, form: { button: 'Set password', email } }
-    },
+    emailOf: (token) => services.people.resets.userOf(token).email,
     async use(token, { password }) {
       const user = await services.people.resets.use(token, password)
       await services.people.sessions.endAll(user.id)
@@ -118,7 +114,7 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
         { status: 404, description: 'A page that says that the link no longer works.', schema: null, mediaType },
       ],
       handle: async (ctx) => {
-        await showingFaults(ctx, null, async () => answerEntryPage(ctx, 200, await link.page(tokenIn(ctx))))
+        await showingFaults(ctx, null, async () => answerEntryPage(ctx, 200, pageOf(ctx, link)))
       },
     }),
     operation({
@@ -147,8 +143,7 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
         { status: 503, description: 'The form again, to be sent later.', schema: null, mediaType },
       ],
       handle: async (ctx) => {
-        const page = () => link.page(tokenIn(ctx))
-        await showingFaults(ctx, page, async () => {
+        await showingFaults(ctx, link, async () => {
           entry.checkOrigin(ctx)
           const form = await formBody(ctx)
           const user = await link.use(tokenIn(ctx), { email: form.get('email') ?? '', password: form.get('password') ?? '' })
@@ -156,10 +151,8 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
           else entry.knowDevice(ctx, user)
           await entry.record(ctx, user, { operation: `${link.id}.use`, objectId: user.id, fields: ['password'] })
           if (dashboardPath === null || !wantsPage(ctx)) {
-            answerEntryPage(ctx, 200, {
-              title: 'Done',
-              text: link.logsIn ? `You are logged in as ${user.email}. ${whatNext}` : passwordSet,
-            })
+            const { done, loggedIn, passwordSet } = entryTexts(ctx)
+            answerEntryPage(ctx, 200, { title: done, text: link.logsIn ? loggedIn(user.email) : passwordSet })
           } else {
             ctx.set('Location', `${dashboardPath}${link.next}`)
             ctx.body = null
@@ -171,23 +164,26 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
   ]
 }
 
-const passwordSet = 'The password is set. You can log in with it.'
-
-const whatNext = 'You can close this page. The API reference at /docs says, under Session, what you can do now, such as getting a token.'
+function pageOf(ctx: ApiContext, link: EntryLink): EntryPage {
+  const email = link.emailOf(tokenIn(ctx))
+  const { title, text, button } = entryTexts(ctx).links[link.id]
+  return { title, text, form: { button, email } }
+}
 
 const tokenIn = (ctx: ApiContext): string => ctx.params['token'] ?? ''
 
 /** People see errors on the page, with the form to try again if it still works. */
-async function showingFaults(ctx: ApiContext, page: (() => Promise<EntryPage>) | null, work: () => Promise<void>): Promise<void> {
+async function showingFaults(ctx: ApiContext, link: EntryLink | null, work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {
     if (!(error instanceof SternaError)) throw error
-    const { message } = error
+    const texts = entryTexts(ctx)
+    const fault = texts.faultOf(error)
     // If the link no longer works either, the page says that.
-    if (page !== null && error.code !== 'not_found') {
-      return showingFaults(ctx, null, async () => refuseOnPage(ctx, error, { ...(await page()), fault: message }))
+    if (link !== null && error.code !== 'not_found') {
+      return showingFaults(ctx, null, async () => refuseOnPage(ctx, error, { ...pageOf(ctx, link), fault }))
     }
-    refuseOnPage(ctx, error, { title: 'This link no longer works', text: message })
+    refuseOnPage(ctx, error, { title: texts.over, text: fault })
   }
 }

@@ -6,6 +6,7 @@ import type { UnsubscribeLinks } from '../../suppression/unsubscribe-links.ts'
 import type { UnsubscribeTarget } from '../../suppression/unsubscribe-token.ts'
 import type { ApiContext } from '../api-state.ts'
 import { answerEntryPage, refuseOnPage, type EntryPage } from '../entry-page.ts'
+import { entryTexts } from '../entry-texts.ts'
 import { smallBodyLimit } from '../json-body.ts'
 import { operation, type Operation } from '../operation.ts'
 import { unsubscribeButton, unsubscribeForm } from '../unsubscribe-form.ts'
@@ -40,7 +41,7 @@ export const unsubscribeOperations = (services: UnsubscribeServices): Operation[
     ],
     handle: (ctx) => {
       const target = targetOf(ctx, services)
-      if (target) answerEntryPage(ctx, 200, questionTo(target))
+      if (target) answerEntryPage(ctx, 200, questionTo(ctx, target))
       else answerUnknown(ctx)
     },
   }),
@@ -68,10 +69,10 @@ export const unsubscribeOperations = (services: UnsubscribeServices): Operation[
         if (method === null) throw new SternaError('validation_error', 'Nothing has been changed yet: please press the button.')
         limitNetwork(ctx, services.unsubscribeLimit)
         await services.unsubscribeLinks.use(target, method)
-        answerEntryPage(ctx, 200, answerTo(target))
+        answerEntryPage(ctx, 200, answerTo(ctx, target))
       } catch (error) {
         if (!(error instanceof SternaError)) throw error
-        refuseOnPage(ctx, error, { ...questionTo(target), fault: error.message })
+        refuseOnPage(ctx, error, { ...questionTo(ctx, target), fault: entryTexts(ctx).faultOf(error) })
       }
     },
   }),
@@ -87,20 +88,17 @@ function limitNetwork(ctx: ApiContext, limiter: RateLimiter): void {
   throw new SternaError('rate_limit_exceeded', message, { retryAfter: waitMs / 1000 })
 }
 
-const kindOf = ({ topic }: UnsubscribeTarget): string => (topic === '' ? 'of this kind' : `on the topic “${topic}”`)
+function questionTo(ctx: ApiContext, { address, topic }: UnsubscribeTarget): EntryPage {
+  const { title, text, button } = entryTexts(ctx).unsubscribe
+  return { title, text: text(address, topic), button: { text: button, name: unsubscribeButton }, isOurs: false }
+}
 
-const questionTo = (target: UnsubscribeTarget): EntryPage => ({
-  title: 'Unsubscribe?',
-  text: `${target.address} will get no more mail ${kindOf(target)} from this sender. Other mail, such as receipts, will still arrive.`,
-  button: { text: 'Unsubscribe', name: unsubscribeButton },
-})
-
-const answerTo = (target: UnsubscribeTarget): EntryPage => ({
-  title: 'Unsubscribed',
-  text: `${target.address} gets no more mail ${kindOf(target)} from this sender. If that was a mistake, ask the sender to undo it.`,
-})
+function answerTo(ctx: ApiContext, { address, topic }: UnsubscribeTarget): EntryPage {
+  const { done, doneText } = entryTexts(ctx).unsubscribe
+  return { title: done, text: doneText(address, topic), isOurs: false }
+}
 
 function answerUnknown(ctx: ApiContext): void {
-  const text = 'This unsubscribe link is incomplete, or not from this server. Please use the one in the mail.'
-  refuseOnPage(ctx, new SternaError('not_found', text), { title: 'This link does not work', text })
+  const { unknown, unknownText } = entryTexts(ctx).unsubscribe
+  refuseOnPage(ctx, new SternaError('not_found', unknownText), { title: unknown, text: unknownText, isOurs: false })
 }

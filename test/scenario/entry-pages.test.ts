@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { startTestRelay } from '../support/start-relay.ts'
+
+/** A page of ours, as a browser with these languages asks for it. */
+async function pageAt(baseUrl: string, path: string, languages?: string, form?: Record<string, string>) {
+  const answer = await fetch(baseUrl + path, {
+    headers: { accept: 'text/html', ...(languages === undefined ? {} : { 'accept-language': languages }) },
+    ...(form === undefined ? {} : { method: 'POST', body: new URLSearchParams(form) }),
+  })
+  return { status: answer.status, vary: answer.headers.get('vary') ?? '', text: await answer.text() }
+}
+
+test('the pages behind links speak the language of the browser, also of what is wrong', async () => {
+  const relay = await startTestRelay({}, {})
+  try {
+    const { people, accounts } = relay.relay.services
+    const invited = { accountId: accounts.getAccount('test').id, email: 'ann@people.example', role: 'owner' as const, operator: false }
+    const { token } = await people.users.invite(invited)
+    const english = await pageAt(relay.baseUrl, `/invite/${token}`)
+    expect(english.text).toContain('<html lang="en">')
+    expect(english.text).toContain('Welcome to Sterna')
+    expect(english.vary).toContain('Accept-Language')
+    const german = await pageAt(relay.baseUrl, `/invite/${token}`, 'de-AT,de;q=0.9,en;q=0.5')
+    expect(german.text).toContain('<html lang="de">')
+    expect(german.text).toContain('Willkommen bei Sterna')
+    expect(german.text).toContain('Passwort, mindestens 10 Zeichen')
+    // The mark of the dashboard, and its colours.
+    expect(german.text).toContain('class="brand"')
+    const short = await pageAt(relay.baseUrl, `/invite/${token}`, 'de', { password: 'short' })
+    expect(short.status).toBe(422)
+    expect(short.text).toContain('Ein Passwort muss 10 bis 200 Zeichen haben.')
+    const over = await pageAt(relay.baseUrl, '/reset/never-there', 'de')
+    expect(over.status).toBe(404)
+    expect(over.text).toContain('Dieser Link gilt nicht mehr')
+    const unknown = await pageAt(relay.baseUrl, '/u/never-there', 'de')
+    expect(unknown.text).toContain('Dieser Link funktioniert nicht')
+    // Whoever unsubscribes need not know what their sender runs.
+    expect(unknown.text).not.toContain('Sterna')
+    expect((await pageAt(relay.baseUrl, '/u/never-there', 'fr')).text).toContain('This link does not work')
+  } finally {
+    await relay.stop()
+  }
+})

@@ -8,6 +8,11 @@ export const errorTable = {
     meaning: 'The body is not valid JSON in UTF-8, is nested too deeply, or is not an object (or an array) where one is needed.',
     remedy: 'Build the body with a JSON library. In some languages a list with gaps is serialised as an object: close the gaps.',
   },
+  invalid_host: {
+    status: 400,
+    meaning: 'The request has more than one Host field (RFC 9112 3.2).',
+    remedy: 'Send one. A proxy that adds its own must replace the one that is there.',
+  },
   invalid_idempotency_key: {
     status: 400,
     meaning: 'The header Idempotency-Key is empty or longer than 256 characters.',

@@ -166,7 +166,8 @@ export const webAddress: SettingType<string> = {
   title: 'URL',
   parse(given) {
     const url = URL.parse(String(given))
-    if (url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username) return url.href.replace(/\/+$/, '')
+    const hasHost = /^https?:\/\/[^/\\?#]/i.test(String(given).trim())
+    if (url && hasHost && !url.search && !url.hash && !url.username) return url.href.replace(/\/+$/, '')
     return refuse(given, 'is not an http or https URL. Write it like https://mail.example.com')
   },
 }

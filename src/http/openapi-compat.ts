@@ -54,7 +54,7 @@ function compatOperation(api: CompatApi, { path, answers }: CompatRoute): JsonSc
     requestBody: {
       description: bodyLimitText(bodyLimit),
       required: true,
-      content: { [mediaType]: { schema: { type: ['object', 'array'], description: `As ${service} documents it.` } } },
+      content: { [mediaType]: { schema: mediaType === 'application/json' ? anyJson(service) : anyForm(service) } },
     },
     responses: {
       ...Object.fromEntries(
@@ -83,12 +83,19 @@ function actionOperation(api: CompatApi, { method, path, permission }: CompatAct
       '2XX': {
         description: 'Done.',
         headers: headerReferences([]),
-        ...json({ type: ['object', 'array'], description: `As ${service} documents it.` }),
+        ...json(anyJson(service)),
       },
       ...refusalsOf(api),
     },
   }
 }
+
+const anyForm = (service: string): JsonSchema => ({ type: 'object', description: `As ${service} documents it.` })
+const anyJson = (service: string): JsonSchema => ({
+  type: ['object', 'array'],
+  items: { description: 'An entry.' },
+  description: `As ${service} documents it.`,
+})
 
 const json = (schema: JsonSchema | null) => (schema === null ? {} : { content: { 'application/json': { schema } } })
 

@@ -3,7 +3,17 @@ import type { ProblemResponses } from './openapi-problem.ts'
 import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
 import { sizeText, standardBodyLimit } from './json-body.ts'
 import { refusalsOf } from './operation-refusals.ts'
-import { changesLive, namesOf, needsKey, takesIdempotencyKey, type Answer, type Operation, type OperationName } from './operation.ts'
+import {
+  changesLive,
+  csvNameOf,
+  namesOf,
+  needsKey,
+  takesIdempotencyKey,
+  type Answer,
+  type Operation,
+  type OperationName,
+} from './operation.ts'
+import type { QueryShape } from './query.ts'
 
 interface OperationContext {
   components: SchemaComponents
@@ -12,7 +22,8 @@ interface OperationContext {
 
 /** The entry of an endpoint under one of its paths. */
 export function operationObject(declared: Operation, { id, path }: OperationName, context: OperationContext): JsonSchema {
-  const parameters = [...pathParameters(path), ...queryParameters(declared, context), ...headerParameters(declared)]
+  const query = declared.csv ? without(declared.query ?? {}, 'format', 'spreadsheet') : declared.query
+  const parameters = [...pathParameters(path), ...queryParameters(query ?? {}, context), ...headerParameters(declared)]
   return {
     operationId: id,
     tags: [declared.tag],
@@ -25,6 +36,26 @@ export function operationObject(declared: Operation, { id, path }: OperationName
     responses: responses(declared, context),
   }
 }
+
+/** The entry of the operation whose answer is CSV. */
+export function csvOperationObject(declared: Operation, name: OperationName, context: OperationContext): JsonSchema {
+  const { csv: _, aliases: __, query, answers, ...same } = declared
+  const [{ description }] = answers
+  return operationObject(
+    {
+      ...same,
+      ...name,
+      summary: `${declared.summary}, as CSV`,
+      query: without(query ?? {}, 'format'),
+      answers: [{ status: 200, description, schema: null, mediaType: 'text/csv' }],
+    },
+    name,
+    context,
+  )
+}
+
+const without = (query: QueryShape, ...names: string[]): QueryShape =>
+  Object.fromEntries(Object.entries(query).filter(([name]) => !names.includes(name)))
 
 /** The session cookie works only outside `/api/`. */
 function securityOf(declared: Operation): JsonSchema[] {
@@ -48,6 +79,7 @@ function descriptionOf(declared: Operation): string {
     declared.permission === null ? '' : (permissionText[declared.permission] ?? ''),
     sandboxText(declared),
     paths.length === 1 ? '' : `${paths.join(' and ')} are the same.`,
+    declared.csv ? `\`${csvNameOf(declared)?.path}\` gives the rows as a table, as \`format=csv\` and \`Accept: text/csv\` do here.` : '',
   ]
     .filter((text) => text !== '')
     .join('\n\n')
@@ -78,8 +110,8 @@ const parameterText: Record<string, string> = {
   attachment_id: 'The id of the attachment.',
 }
 
-function queryParameters({ query }: Operation, { components }: OperationContext): JsonSchema[] {
-  return Object.entries(query ?? {}).map(([name, parameter]) => {
+function queryParameters(query: QueryShape, { components }: OperationContext): JsonSchema[] {
+  return Object.entries(query).map(([name, parameter]) => {
     const { description, required = false, ...schema } = components.add(parameter, 'input')
     return { name, in: 'query', required, ...(description === undefined ? {} : { description }), schema }
   })
@@ -113,8 +145,6 @@ function responses(declared: Operation, context: OperationContext): JsonSchema {
   const found = context.problems.of(refusalsOf(declared), needsKey(declared))
   for (const answer of declared.answers) {
     const own = response(answer, headersOf(declared), context)
-    if (declared.csv && answer === declared.answers[0])
-      own.content = { ...(own.content as JsonSchema), 'text/csv': { schema: { type: 'string' } } }
     const problem = found[answer.status]
     found[answer.status] = problem ? either(own, context.problems.at(problem)) : own
   }

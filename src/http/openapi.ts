@@ -1,11 +1,11 @@
 import type { CompatApi } from './compat/compat-api.ts'
 import { compatPaths, compatSecurity } from './openapi-compat.ts'
 import { responseHeaders } from './openapi-headers.ts'
-import { operationObject } from './openapi-operation.ts'
+import { csvOperationObject, operationObject } from './openapi-operation.ts'
 import { errorExamples, ProblemResponses } from './openapi-problem.ts'
 import { SchemaComponents, type JsonSchema } from './openapi-schema.ts'
 import { webhookObjects, type WebhookPosting } from './openapi-webhooks.ts'
-import { namesOf, type Operation } from './operation.ts'
+import { csvNameOf, namesOf, type Operation } from './operation.ts'
 
 export interface OpenApiDocument {
   openapi: '3.1.0'
@@ -42,6 +42,8 @@ export function openApiDocument(
       const entry = operationObject(declared, name, { components, problems })
       paths[name.path] = { ...paths[name.path], [declared.method.toLowerCase()]: entry }
     }
+    const asCsv = csvNameOf(declared)
+    if (asCsv) paths[asCsv.path] = { get: csvOperationObject(declared, asCsv, { components, problems }) }
   }
   return {
     openapi: '3.1.0',
@@ -50,6 +52,7 @@ export function openApiDocument(
       version,
       summary: 'An SMTP relay with an email API.',
       description,
+      contact: { name: 'The operator of this server', url: baseUrl },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     // Wherever the document came from: the server may have several addresses, and "Try it out" must work at each.

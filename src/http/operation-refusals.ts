@@ -9,7 +9,7 @@ export function refusalsOf(declared: Omit<Operation, 'handle'>): ErrorCode[] {
 function commonTo(declared: Omit<Operation, 'handle'>): ErrorCode[] {
   return [
     ...(needsKey(declared)
-      ? (['missing_api_key', 'invalid_api_key', 'expired_api_key', 'invalid_session', 'rate_limit_exceeded'] as const)
+      ? (['invalid_host', 'missing_api_key', 'invalid_api_key', 'expired_api_key', 'invalid_session', 'rate_limit_exceeded'] as const)
       : []),
     ...(needsKey(declared) && (declared.permission !== null || changesLive(declared)) ? (['restricted_api_key'] as const) : []),
     ...(needsKey(declared) && declared.path.includes('{') ? (['not_found'] as const) : []),

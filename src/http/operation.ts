@@ -71,7 +71,10 @@ export interface Operation {
   query?: QueryShape
   body?: Body
   answers: readonly [Answer, ...Answer[]]
-  /** The first response as CSV, if that can be requested; `query` then has the parameter `format`. */
+  /**
+   * The first response as CSV, at a path of its own: see `csvNameOf`. `query` has the parameter `format`, by which the operation's own path
+   * gives it as well.
+   */
   csv?(answer: never): Table
   /** In addition to the errors of every request, and those that follow from its path, query and body: see `refusalsOf`. */
   refuses?: readonly ErrorCode[]
@@ -131,6 +134,12 @@ export const namesOf = ({ id, path, aliases = [] }: Pick<Operation, 'id' | 'path
   ...aliases,
 ]
 
+/**
+ * The operation whose answer is CSV: one of its own, so that the clients that generators make have one type for each. Null if there is none.
+ */
+export const csvNameOf = ({ id, path, csv }: Pick<Operation, 'id' | 'path' | 'csv'>): OperationName | null =>
+  csv === undefined ? null : { id: `${id}_csv`, path: `${path}.csv` }
+
 /** What carrying operations out takes of the server. */
 export interface OperationServices {
   /** Every change that needs more than the permission to send is recorded here. */
@@ -142,7 +151,8 @@ export interface OperationServices {
 
 /** Adds the routes of an endpoint. */
 export function addRoutes(router: ApiRouter, declared: Operation, services: OperationServices): void {
-  for (const { path } of namesOf(declared)) {
+  const asCsv = csvNameOf(declared)
+  for (const { path } of [...namesOf(declared), ...(asCsv ? [asCsv] : [])]) {
     router.register(path.replace(/\{(\w+)\}/g, ':$1'), [declared.method], (ctx) => run(declared, ctx, services))
   }
 }
@@ -204,7 +214,7 @@ async function carryOutOnce(
 }
 
 const wantsCsv = (ctx: ApiContext, { format }: Record<string, unknown>): boolean =>
-  format === null ? ctx.accepts(['application/json', 'text/csv']) === 'text/csv' : format === 'csv'
+  ctx.path.endsWith('.csv') || (format === null ? ctx.accepts(['application/json', 'text/csv']) === 'text/csv' : format === 'csv')
 
 function answerCsv(ctx: ApiContext, table: Table, query: Record<string, unknown>): void {
   ctx.attachment(`${table.name}.csv`)

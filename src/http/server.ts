@@ -1,6 +1,6 @@
 import { Router } from '@koa/router'
 import Koa from 'koa'
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { ChallengeAnswers } from '../certificate/challenge-answers.ts'
@@ -119,10 +119,18 @@ function guarded(
   return (req, res) => {
     if (!connections.begin(req, res)) return
     req.url = originForm(req.url ?? '/')
+    if (hasSeveralHosts(req)) return handle(req, res)
     if (challenges && answerChallenge(req, res, challenges)) return
     if (!trackingResponder.answer(req, res)) handle(req, res)
   }
 }
+
+/** A proxy may have gone by one of them, and we by another: such a request is refused (RFC 9112 3.2). */
+const hasSeveralHosts = ({ rawHeaders }: IncomingMessage): boolean =>
+  rawHeaders.reduce((count, name, i) => count + Number(i % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host'), 0) > 1
+
+/** What has answers that concern one account. */
+const privatePaths = /^\/(?:api|compat)(?:\/|$)/
 
 /** The target as a path: proxies may send a whole URL (RFC 9112 3.2.2), and others may send anything. */
 function originForm(target: string): string {
@@ -159,8 +167,10 @@ function application(services: HttpServerServices, connections: HttpConnections,
   app.use((ctx, next) => {
     // Clients that join "…/api/" and "/emails" mean the same path.
     if (ctx.path.includes('//')) ctx.path = ctx.path.replace(/\/{2,}/g, '/')
+    if (privatePaths.test(ctx.path)) ctx.set('Cache-Control', 'no-store')
     const compatApi = compatApiFor(ctx.path, compatApis)
     if (compatApi) ctx.state.refusalForm = compatApi.refusalForm
+    if (hasSeveralHosts(ctx.req)) throw new SternaError('invalid_host', 'The request has more than one Host field. Send one.')
     if (httpsOnly?.answer(ctx as ApiContext)) return
     if (needsKey(ctx)) admit(ctx as ApiContext, services, () => authenticate(ctx as ApiContext, services))
     if (compatApi) {

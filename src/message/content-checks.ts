@@ -151,7 +151,7 @@ function deadLinks(hrefs: (string | null)[]): ContentFinding[] {
     href === null ||
     href === '' ||
     href === '#' ||
-    !/^(?:https?:\/\/|mailto:|tel:|sms:|#.)/i.test(href) ||
+    !/^(?:https?:\/\/[^/\\?#]|mailto:|tel:|sms:|#.)/i.test(href) ||
     /^https?:\/\/(?:localhost|127\.|\[)/i.test(href)
   const dead = hrefs.filter(isDead)
   if (dead.length === 0) return [ok('links', `${hrefs.length === 1 ? 'Its link leads' : `All ${hrefs.length} links lead`} to an address.`)]

@@ -21,6 +21,8 @@ export function webhookUrlFault(text: string, { allowHttp }: { allowHttp: boolea
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https:// or http://'
   if (url.protocol === 'http:' && !allowHttp) return 'must begin with https://, because this server does not allow http webhooks'
   if (!/^https?:\/\//i.test(text)) return 'must begin with https:// or http://'
+  // A URL parser takes what follows for the host: http:///x is http://x/ to it.
+  if (!/^[a-z]+:\/\/[^/\\?#]/i.test(text)) return 'must have a host after ://, such as https://app.example.com/webhooks'
   if (url.username !== '' || url.password !== '') return 'must not contain a user name or password'
   if (text.includes('#')) return 'must not have a fragment (#…)'
   if (foreignPorts.has(url.port)) return `must not use port ${url.port}, which belongs to another protocol`

@@ -50,6 +50,32 @@ test('the document has every route of the router, and no other', () => {
   expect(documented.toSorted()).toEqual(routes.toSorted())
 })
 
+test('each operation has one type of answer, JSON or CSV', () => {
+  const answers = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).map(({ operationId, responses }) => {
+      const contents = Object.entries(responses as Record<string, { content?: object }>).filter(([status]) => status.startsWith('2'))
+      return [operationId as string, contents.flatMap(([, { content }]) => Object.keys(content ?? {}))] as const
+    }),
+  )
+  const types = Map.groupBy(answers, ([, found]) => new Set(found).size)
+  expect([...types.keys()].toSorted()).toEqual([0, 1])
+  expect(answers.filter(([, found]) => found.includes('text/csv')).map(([id]) => id)).toEqual([
+    'analytics.get_csv',
+    'analytics.get_latency_csv',
+    'analytics.list_links_csv',
+    'suppressions.export',
+  ])
+})
+
+test('each pattern means the same with the flag u and without, which generators leave out', () => {
+  const patterns = [...schemasIn(document)].flatMap(([at, { pattern }]) =>
+    pattern === undefined ? [] : [{ at, pattern: String(pattern) }],
+  )
+  expect(patterns.length).toBeGreaterThan(10)
+  expect(patterns.filter(({ pattern }) => /\\[pP]\{|\\u\{|[^\0-\uffff]/u.test(pattern))).toEqual([])
+  for (const { pattern } of patterns) expect(() => new RegExp(pattern, 'u')).not.toThrow()
+})
+
 test('only these take more than 64 KiB, and each says how much it takes', () => {
   const large = operations.filter(({ body }) => (body?.limit ?? standardBodyLimit) > standardBodyLimit)
   const limits = large.map(({ id, body }) => [id, sizeText(body!.limit!)])

@@ -284,6 +284,40 @@ test('a client that leaves in the middle of its body does no harm', async () => 
   expect((await api.request('GET', '/api/who', { token })).status).toBe(200)
 })
 
+test('nothing of the API is kept by anybody on the way: neither answers nor refusals', async () => {
+  const api = await startEcho()
+  const token = await api.token()
+  const caching = async (path: string, given = {}) => (await api.request('GET', path, given)).headers.get('cache-control')
+  expect(await caching('/api/who', { token })).toBe('no-store')
+  expect(await caching('//api/who', { token })).toBe('no-store')
+  expect(await caching('/api/who')).toBe('no-store')
+  expect(await caching('/api/nowhere', { token })).toBe('no-store')
+  expect(await caching('/api/broken', { token })).toBe('no-store')
+  expect(await caching('/healthz')).not.toBe('no-store')
+})
+
+test('a request with two Host fields is refused, whatever they say', async () => {
+  const api = await startEcho()
+  const token = await api.token()
+  const ask = (path: string, hosts: string[]): Promise<string> =>
+    rawAnswer(
+      api,
+      `GET ${path} HTTP/1.1\r\n${hosts.map((host) => `${host}\r\n`).join('')}Authorization: Bearer ${token}\r\nConnection: close\r\n\r\n`,
+    )
+  expect(await ask('/api/who', ['Host: a.example'])).toMatch(/^HTTP\/1\.1 200 /)
+  for (const hosts of [
+    ['Host: a.example', 'Host: b.example'],
+    ['Host: a.example', 'host: a.example'],
+    ['Host: a.example', 'X-Other: 1', 'HOST: '],
+  ]) {
+    for (const path of ['/api/who', '/t/c/x', '/.well-known/acme-challenge/x']) {
+      const answer = await ask(path, hosts)
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+      expect(answer).toContain('"name":"invalid_host"')
+    }
+  }
+})
+
 /** What the server answers to these bytes until it closes the connection. */
 function rawAnswer(api: ApiServer, bytes: string): Promise<string> {
   const { port } = api.server.addresses[0] as AddressInfo

@@ -25,7 +25,7 @@ beforeAll(async () => {
   symlinkSync(packages, join(directory, 'node_modules'))
   writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
   writeFileSync(join(directory, 'openapi.json'), await fetch(`${relay.baseUrl}/openapi.json`).then((answer) => answer.text()))
-  copyFileSync(join(generators, 'generate-hey-api.js'), join(directory, 'generate-hey-api.js'))
+  for (const file of ['generate-hey-api.js', 'generate-orval.js', 'lint.js']) copyFileSync(join(generators, file), join(directory, file))
 })
 
 afterAll(async () => {
@@ -62,6 +62,7 @@ test.each([
     [join(packages, 'openapi-typescript/bin/cli.js'), 'openapi.json', '-o', 'openapi-typescript/types.ts'],
   ],
   ['@hey-api/openapi-ts', 'with-hey-api.ts', ['generate-hey-api.js', 'openapi.json', 'hey-api']],
+  ['orval', 'with-orval.ts', ['generate-orval.js', 'openapi.json', 'orval/client.ts']],
 ])('a client by %s compiles under strict, and sends, lists and reads', async (_, program, generator) => {
   await run(...generator)
   copyFileSync(join(generators, program), join(directory, program))
@@ -74,4 +75,16 @@ test.each([
     bounceTypes: ['hard'],
     refused: ['from', 'subject'],
   })
+})
+
+test('a client by openapi-zod-client compiles under strict', { timeout: 300_000 }, async () => {
+  await run(join(packages, 'openapi-zod-client/bin.js'), 'openapi.json', '-o', 'zod-client.ts')
+  const project = join(directory, 'tsconfig-zod.json')
+  // It takes zodios, whose own declarations do not compile.
+  writeFileSync(project, JSON.stringify({ compilerOptions: { ...options, skipLibCheck: true }, files: ['zod-client.ts'] }))
+  expect(await run(compiler, '-p', project)).toBe('')
+})
+
+test('the ruleset oas of Spectral has nothing to say of the document', { timeout: 120_000 }, async () => {
+  expect(await run('lint.js', 'openapi.json')).toBe('')
 })

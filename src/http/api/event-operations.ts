@@ -150,7 +150,7 @@ function answerWith(ctx: ApiContext, stream: EventStream): void {
   ctx.status = 200
   ctx.set({
     'Content-Type': 'text/event-stream; charset=utf-8',
-    'Cache-Control': 'no-cache, no-transform',
+    'Cache-Control': 'no-store, no-transform',
     // Nginx otherwise buffers the response.
     'X-Accel-Buffering': 'no',
     // Nothing else follows on this connection, so it ends with the stream.

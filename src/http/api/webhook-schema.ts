@@ -5,17 +5,13 @@ import type { WebhookFields } from '../../webhook/webhook-list.ts'
 import { given } from '../given.ts'
 import type { CheckParams } from '../validate.ts'
 
+// Without \p{Cc}, which needs the flag u: the clients that generators make leave that out.
+// oxlint-disable-next-line no-control-regex
+const [nameWithoutColon, printable] = [/^[^:\0-\x1f\x7f-\x9f]*$/, /^[^\0-\x1f\x7f-\x9f]*$/]
+
 const basicAuth = z.object({
-  username: z
-    .string()
-    .min(1)
-    .max(255)
-    .regex(/^[^:\p{Cc}]*$/u, 'must not contain a colon or control characters'),
-  password: z
-    .string()
-    .min(1)
-    .max(255)
-    .regex(/^\P{Cc}*$/u, 'must not contain control characters'),
+  username: z.string().min(1).max(255).regex(nameWithoutColon, 'must not contain a colon or control characters'),
+  password: z.string().min(1).max(255).regex(printable, 'must not contain control characters'),
 })
 
 export const webhookRequest = z.object({

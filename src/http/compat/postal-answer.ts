@@ -15,7 +15,7 @@ export const postalAnswerSchema = recordSchema({
   status: { type: 'string', enum: ['success', 'error', 'parameter-error'] },
   time: { type: 'number' },
   flags: { type: 'object' },
-  data: { type: ['object', 'array'] },
+  data: { type: ['object', 'array'], items: { description: 'An entry.' } },
 })
 
 /** Postal's codes; what has none is a `parameter-error`. */

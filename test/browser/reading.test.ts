@@ -1,5 +1,5 @@
 import type { Locator, Page } from 'playwright-core'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { countHistory } from '../support/counted-history.ts'
 import { faultsShown, keepScreenshot, pageFaults, visitDashboard } from '../support/dashboard-visit.ts'
 
@@ -85,4 +85,39 @@ test('a chart of few periods has bars that look like bars, with their values', a
       ['analytics-day', '/analytics?period=24h'],
     ]),
   ).toEqual([])
+})
+
+test('text that is enlarged alone fits beside the sidebar', { timeout: 120_000 }, async () => {
+  const { relay, tab } = await visitDashboard()
+  const id = await relay.send(['ann@inbox.example', 'bob@inbox.example'], { subject: 'Your order from Acme', html })
+  for (const path of ['/', '/emails', `/emails/${id}`, '/suppressions', '/domains/sender.example', '/analytics']) {
+    await tab.goto(relay.baseUrl + path)
+    await tab.getByRole('heading', { level: 1 }).waitFor()
+    await expect.poll(() => tab.locator('[aria-busy=true]').count()).toBe(0)
+    await tab.locator('html').evaluate((root: any) => (root.style.fontSize = '200%'))
+    await keepScreenshot(tab, `enlarged-${path.split('/')[1] || 'overview'}-${path.split('/').length}`)
+    const sideways = await tab.locator('html').evaluate((root: any) => (root.scrollWidth - root.clientWidth) as number)
+    expect([path, sideways]).toEqual([path, 0])
+  }
+})
+
+test('the page of a link looks like the dashboard, also in German', async () => {
+  const visit = await visitDashboard()
+  const { relay, context } = visit
+  const { people, accounts } = relay.relay.services
+  const invited = { accountId: accounts.getAccount('test').id, email: 'carol@people.example', role: 'owner' as const, operator: false }
+  const { token } = await people.users.invite(invited)
+  const german = await context.browser()?.newContext({ locale: 'de-DE' })
+  onTestFinished(() => german?.close())
+  const tab = (await german?.newPage()) as Page
+  await tab.goto(`${relay.baseUrl}/invite/${token}`)
+  await tab.getByRole('button', { name: 'Passwort setzen' }).waitFor()
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await tab.emulateMedia({ colorScheme })
+    await keepScreenshot(tab, `invite-${colorScheme}`)
+    expect(await faultsShown(tab)).toEqual([])
+  }
+  await tab.setViewportSize({ width: 320, height: 700 })
+  await keepScreenshot(tab, 'invite-320')
+  expect(await faultsShown(tab)).toEqual([])
 })

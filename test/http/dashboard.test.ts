@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { expect, test, vi } from 'vitest'
 import { Dashboard } from '../../src/http/dashboard.ts'
-import { loadDashboard } from '../../src/http/dashboard-bundle.ts'
+import { loadDashboard, type DashboardFile } from '../../src/http/dashboard-bundle.ts'
 import { silentLog } from '../../src/log.ts'
 import { startApiServer } from '../support/api-server.ts'
 
@@ -100,8 +100,24 @@ test('where it was not built, the page says how, and it is looked for once', asy
   expect(load).toHaveBeenCalledOnce()
 })
 
-test('all of it takes at most 150 KB', async () => {
-  const bundle = await loadDashboard('')
-  const sizes = [bundle!.shell, ...bundle!.assets.values()].map(({ gzip }) => gzip.length)
-  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(150_000)
+/** Files that a browser asks for with these: what they name in their imports. */
+function loadedWith(assets: ReadonlyMap<string, DashboardFile>, names: string[]): Set<string> {
+  const loaded = new Set<string>()
+  for (const name of names) {
+    if (loaded.has(name)) continue
+    loaded.add(name)
+    const text = assets.get(name)!.identity.toString()
+    names.push(...Array.from(text.matchAll(/(?:from|import)"\.\/([\w.-]+\.js)"/g), ([, imported = '']) => imported))
+  }
+  return loaded
+}
+
+test('a first visit takes at most 100 KB in any language, and all pages together 160 KB', async () => {
+  const { shell, assets } = (await loadDashboard(''))!
+  const sizeOf = (names: Iterable<string>): number => Array.from(names).reduce((sum, name) => sum + assets.get(name)!.gzip.length, 0)
+  const named = Array.from(shell.identity.toString().matchAll(/\/assets\/([\w.-]+)/g), ([, name = '']) => name)
+  const first = loadedWith(assets, [...named, ...Array.from(assets.keys()).filter((name) => /^(?:de|overview|email)\./.test(name))])
+  expect(first.size).toBeGreaterThan(10)
+  expect(shell.gzip.length + sizeOf(first)).toBeLessThan(100_000)
+  expect(shell.gzip.length + sizeOf(assets.keys())).toBeLessThan(160_000)
 })

@@ -4,6 +4,9 @@ const twoDigits = (value: number): string => String(value).padStart(2, '0')
 /** The day of the reader that a time is in: `2026-11-27`. */
 export const dayOf = (at: Date): string => `${at.getFullYear()}-${twoDigits(at.getMonth() + 1)}-${twoDigits(at.getDate())}`
 
+/** Whether a date field can show it; nothing it can show too. */
+export const isDay = (text: string | null): boolean => text === null || day.test(text)
+
 /** When a day of the reader begins, for the API; what is no day stays as it is. */
 export const beginningOf = (text: string): string => midnight(text, 0)
 

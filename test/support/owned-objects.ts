@@ -65,6 +65,7 @@ export async function makeObjects(
     '/api/suppressions/{idOrEmail}': suppression,
     '/api/erasures/{id}': erasure,
     '/api/events/{id}': event,
+    '/api/find/{id}': event,
     '/api/api-keys/{id}': key,
     '/api/accounts/{id}': own.accountId,
     '/api/users/{id}': own.userId,

@@ -455,6 +455,9 @@ async function operate(relay: TestRelay): Promise<void> {
   await ask('GET', '/api/analytics/latency?compare=previous')
   const { data } = await ask('GET', '/api/emails?to=clicked@simulator.test&limit=1')
   await ask('GET', `/api/analytics/links?email_id=${data[0].id}`)
+  const { data: events } = await ask('GET', '/api/events?limit=1')
+  const parts = ['rcp', 'att', 'rep', 'whd', 'wha'].map((prefix) => `${prefix}_${'0'.repeat(26)}`)
+  for (const id of [events[0].id, ...parts]) await relay.call('GET', `/api/find/${id}`)
   for (const { template_id: id } of (await ask('GET', '/api/analytics?dimensions=template')).data)
     await ask('GET', `/api/analytics/links?template_id=${id}`)
 }

@@ -1,11 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useAll, useApi } from '../api/cache.ts'
+import { fullPage, useAll, useApi } from '../api/cache.ts'
 import { liveState, onEmailChange } from '../api/live.ts'
 import type { Domain, EmailItem, List } from '../api/types.ts'
-import { csvOf, download } from '../download.ts'
+import { askedBy, isDay } from '../days.ts'
+import { fullTime } from '../format.ts'
 import { Answer, Empty, NoMatch } from '../parts/answer.tsx'
 import { Tabs } from '../parts/controls.tsx'
 import { EmailTable } from '../parts/email-rows.tsx'
+import { EmailsCsv } from '../parts/emails-csv.tsx'
 import { Choice, Field, type FieldType } from '../parts/fields.tsx'
 import { FilterForm } from '../parts/form.tsx'
 import { Live, Page } from '../parts/page.tsx'
@@ -13,7 +15,6 @@ import { mayChange } from '../rights.ts'
 import { Link, setQuery, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
-const pageSize = 50
 const mostCounted = 1_000
 /** What stands behind a tab: a status of the API, or none. */
 const tabs: Record<string, string | null> = {
@@ -22,7 +23,7 @@ const tabs: Record<string, string | null> = {
   failed: 'bounced,failed,partially_delivered',
   scheduled: 'scheduled',
 }
-const filters = ['status', 'to', 'from', 'domain_id', 'tag', 'since', 'until'] as const
+const filters = ['status', 'to', 'from', 'subject', 'message_id', 'domain_id', 'tag', 'since', 'until'] as const
 const statuses: EmailItem['status'][] = [
   'queued',
   'processing',
@@ -37,13 +38,12 @@ const statuses: EmailItem['status'][] = [
 ]
 
 export default function Emails({ query }: PageProps) {
-  const asked = new URLSearchParams({ limit: String(pageSize) })
-  for (const name of [...filters, 'after']) {
-    const value = query.get(name)
-    if (value) asked.set(name, value)
-  }
+  const asked = askedBy(query, filters, fullPage)
   const isFirstPage = !query.has('after')
-  const list = useApi<List<EmailItem>>(`/api/emails?${asked}`, { everyMs: isFirstPage && liveState.value === 'polling' ? 15_000 : null })
+  const list = useApi<List<EmailItem>>(`/api/emails?${asked}`, {
+    follow: 'search',
+    everyMs: isFirstPage && liveState.value === 'polling' ? 15_000 : null,
+  })
   const arrived = useArrivals(isFirstPage, list.data?.data[0]?.id ?? '', list.reload)
   const isFiltered = filters.some((name) => query.has(name))
   const currentTab = Object.entries(tabs).find(([, status]) => status === query.get('status'))?.[0] ?? ''
@@ -62,10 +62,16 @@ export default function Emails({ query }: PageProps) {
             {t.emails.arrived(arrived.count)}
           </button>
         )}
-        <Answer of={list} rows={10}>
-          {({ data, has_more: hasMore }) => (
+        <Answer of={list} rows={10} unfit={<NoEmail isFiltered />}>
+          {({ data, has_more: hasMore, stopped_at: stoppedAt }) => (
             <>
-              {data.length > 0 ? <EmailTable emails={data} id="emails" /> : <NoEmail isFiltered={isFiltered || !isFirstPage} />}
+              {data.length > 0 && <EmailTable emails={data} id="emails" />}
+              {data.length === 0 && !stoppedAt && <NoEmail isFiltered={isFiltered || !isFirstPage} />}
+              {stoppedAt && (
+                <p class="body muted" role="status">
+                  {t.emails.lookedBackTo(fullTime(stoppedAt.created_at))}
+                </p>
+              )}
               <div class="paging">
                 {!isFirstPage && (
                   <button class="btn small" type="button" onClick={() => setQuery({ after: null })}>
@@ -73,15 +79,11 @@ export default function Emails({ query }: PageProps) {
                   </button>
                 )}
                 {hasMore && (
-                  <button class="btn small" type="button" onClick={() => setQuery({ after: data.at(-1)?.id ?? null })}>
-                    {t.common.older}
+                  <button class="btn small" type="button" onClick={() => setQuery({ after: stoppedAt?.id ?? data.at(-1)?.id ?? null })}>
+                    {stoppedAt ? t.emails.lookFurther : t.common.older}
                   </button>
                 )}
-                {data.length > 0 && (
-                  <button class="btn small plain" type="button" onClick={() => saveCsv(data)}>
-                    {t.emails.csv}
-                  </button>
-                )}
+                {data.length > 0 && <EmailsCsv key={String(asked)} asked={asked} />}
               </div>
             </>
           )}
@@ -133,11 +135,18 @@ function Filters({ query }: { query: URLSearchParams }) {
   const [typed, setTyped] = useState<Record<string, string>>({})
   const valueOf = (name: string): string => typed[name] ?? query.get(name) ?? ''
   const apply = (): void => {
-    setQuery({ ...typed, after: null })
+    setQuery({ ...trimmed(typed), after: null })
     setTyped({})
   }
   const text = (name: string, label: string, type: FieldType = 'text') => (
-    <Field label={label} type={type} value={valueOf(name)} onValue={(value) => setTyped({ ...typed, [name]: value })} onChange={apply} />
+    <Field
+      label={label}
+      type={type}
+      maxLength={500}
+      value={valueOf(name)}
+      onValue={(value) => setTyped({ ...typed, [name]: value })}
+      onChange={apply}
+    />
   )
   return (
     <details class="filtering" open={matchMedia('(min-width: 48.01rem)').matches || filters.some((name) => query.has(name))}>
@@ -145,6 +154,8 @@ function Filters({ query }: { query: URLSearchParams }) {
       <FilterForm onApply={apply}>
         {text('to', t.emails.recipient)}
         {text('from', t.emails.from)}
+        {text('subject', t.emails.subject)}
+        {query.has('message_id') && text('message_id', t.email.messageId)}
         {text('tag', t.emails.tag)}
         <Choice
           label={t.common.status}
@@ -161,13 +172,17 @@ function Filters({ query }: { query: URLSearchParams }) {
           options={[['', t.emails.anyDomain], ...(domains.data?.data ?? []).map(({ id, name }): [string, string] => [id, name])]}
           onValue={(id) => setQuery({ domain_id: id, after: null })}
         />
-        {text('since', t.emails.since, 'date')}
-        {text('until', t.emails.until, 'date')}
-        <p class="muted">{t.emails.exact}</p>
+        {text('since', t.emails.since, isDay(query.get('since')) ? 'date' : 'text')}
+        {text('until', t.emails.until, isDay(query.get('until')) ? 'date' : 'text')}
+        <p class="muted">{t.emails.parts}</p>
       </FilterForm>
     </details>
   )
 }
+
+/** Without the blanks that come along when something is pasted. */
+const trimmed = (typed: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(typed).map(([name, value]) => [name, value.trim()]))
 
 /** Any status, or the several ones that a tab stands for. */
 const severalStatuses = (asked: string): [string, string][] => [
@@ -184,9 +199,3 @@ const severalStatuses = (asked: string): [string, string][] => [
       ] as [string, string][])
     : []),
 ]
-
-function saveCsv(emails: EmailItem[]): void {
-  const columns = ['id', 'created_at', 'status', 'from', 'to', 'subject', 'message_id'] as const
-  const rows = emails.map((email) => columns.map((column) => [email[column]].flat().join(', ')))
-  download('emails.csv', 'text/csv', csvOf([[...columns], ...rows]))
-}

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { useAll, useApi } from '../api/cache.ts'
+import { fullPage, useAll, useApi } from '../api/cache.ts'
 import type { Account, AuditEntry, List, User } from '../api/types.ts'
+import { askedBy, isDay } from '../days.ts'
 import { fullTime } from '../format.ts'
 import { Answer, Empty, NoMatch } from '../parts/answer.tsx'
 import { Choice, Field } from '../parts/fields.tsx'
@@ -14,16 +15,12 @@ import { isOperator } from '../rights.ts'
 import { setQuery } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
-const filters = ['account_id', 'actor', 'action', 'since', 'until'] as const
+const filters = ['account_id', 'actor', 'action', 'request_id', 'since', 'until'] as const
 
 /** Every change, and who made it. */
 export function Audit({ tabs, query }: { tabs: ComponentChildren; query: URLSearchParams }) {
   const after = query.get('after')
-  const asked = new URLSearchParams({ limit: '50' })
-  for (const name of [...filters, 'after']) {
-    const value = query.get(name)
-    if (value) asked.set(name, value)
-  }
+  const asked = askedBy(query, filters, fullPage)
   const entries = useApi<List<AuditEntry>>(`/api/audit?${asked}`)
   const isFiltered = filters.some((name) => query.has(name))
   return (
@@ -31,7 +28,7 @@ export function Audit({ tabs, query }: { tabs: ComponentChildren; query: URLSear
       <section class="panel" aria-label={t.people.views['audit'] ?? ''}>
         {tabs}
         <Filters query={query} />
-        <Answer of={entries} rows={10}>
+        <Answer of={entries} rows={10} unfit={<NoEntry isFiltered />}>
           {({ data, has_more: hasMore }) => (
             <>
               {data.length === 0 ? <NoEntry isFiltered={isFiltered} /> : <Rows rows={data} columns={columns()} keyOf={({ id }) => id} />}
@@ -99,8 +96,9 @@ function Filters({ query }: { query: URLSearchParams }) {
     <FilterForm onApply={apply}>
       <Choice label={t.audit.who} value={query.get('actor') ?? ''} options={actors} onValue={set('actor')} />
       <Field label={t.audit.action} type="search" hint={t.audit.actionHint} {...typedField('action')} />
-      <Field label={t.emails.since} type="date" {...typedField('since')} />
-      <Field label={t.emails.until} type="date" {...typedField('until')} />
+      {query.has('request_id') && <Field label={t.common.requestId} type="search" {...typedField('request_id')} />}
+      <Field label={t.emails.since} type={isDay(query.get('since')) ? 'date' : 'text'} {...typedField('since')} />
+      <Field label={t.emails.until} type={isDay(query.get('until')) ? 'date' : 'text'} {...typedField('until')} />
       {isOperator() && (
         <Choice
           label={t.people.account}

@@ -43,7 +43,7 @@ export default function Suppressions({ query }: PageProps) {
       {removed && <Removed entry={removed} onDone={page.reload} onForget={() => setRemoved(null)} />}
       <section class="panel" aria-label={t.suppressions.title}>
         <Filters address={address} origin={query.get('origin') ?? ''} />
-        <Answer of={page}>
+        <Answer of={page} unfit={<NoSuppression isFiltered />}>
           {({ data, has_more: hasMore }) => (
             <>
               {data.length === 0 && !found ? (

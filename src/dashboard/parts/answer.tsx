@@ -6,12 +6,22 @@ import { setQuery } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { Note } from './page.tsx'
 
+interface AnswerFrame<T> {
+  of: Resource<T>
+  /** Lines of what stands in its place until it is there. */
+  rows?: number
+  /** Instead of the API's own words, where what somebody typed into a filter is nothing that could match. */
+  unfit?: ComponentChildren
+  children(data: T): ComponentChildren
+}
+
 /**
  * What the API answered, shown by `children`. Until then nothing for 200 ms and then grey lines; what was answered earlier stays
  * while something goes wrong, with the reason above it.
  */
-export function Answer<T>({ of: resource, rows = 4, children }: { of: Resource<T>; rows?: number; children(data: T): ComponentChildren }) {
+export function Answer<T>({ of: resource, rows = 4, unfit, children }: AnswerFrame<T>) {
   const { data, error, reload } = resource
+  if (unfit && error?.code === 'invalid_parameter') return <>{unfit}</>
   return (
     <>
       {error && error.status !== 0 && <Refusal error={error} onRetry={reload} />}

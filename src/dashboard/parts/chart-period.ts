@@ -1,3 +1,4 @@
+import { dayOf } from '../days.ts'
 import { dayAndTime, dayShort, hourMinute, monthYear } from '../format.ts'
 
 export type Granularity = 'hourly' | 'daily' | 'weekly' | 'monthly'
@@ -26,11 +27,8 @@ export function rangeOf(period: string, now: number): string {
   const zone = `timezone=${encodeURIComponent(timeZone())}`
   if (period === '24h') return `start_date=${start.toISOString()}&${zone}`
   const firstDay = new Date(start.getFullYear(), start.getMonth(), start.getDate() + 1, 12)
-  return `start_date=${localDate(firstDay)}&${zone}`
+  return `start_date=${dayOf(firstDay)}&${zone}`
 }
-
-const twoDigits = (value: number): string => String(value).padStart(2, '0')
-const localDate = (at: Date): string => `${at.getFullYear()}-${twoDigits(at.getMonth() + 1)}-${twoDigits(at.getDate())}`
 
 const timeZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
 

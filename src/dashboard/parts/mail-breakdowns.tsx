@@ -1,5 +1,6 @@
 import { useApi } from '../api/cache.ts'
 import type { Latency, Metrics, MetricsRow as Row } from '../api/types.ts'
+import { dayOf, isDay } from '../days.ts'
 import { duration, percent } from '../format.ts'
 import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
@@ -69,6 +70,7 @@ export function Causes({ range, domainId = '', plain = false }: { range: string;
 /** The filters of the emails that show what a cause is about. */
 function listOf(cause: string, range: string, domainId: string): string {
   const status = cause === 'suppressed' ? 'suppressed' : cause === 'internal_error' ? 'failed' : 'bounced'
-  const since = new URLSearchParams(range).get('start_date')?.slice(0, 10) ?? ''
+  const start = new URLSearchParams(range).get('start_date')
+  const since = start === null || isDay(start) ? (start ?? '') : dayOf(new Date(start))
   return new URLSearchParams({ status, since, ...(domainId === '' ? {} : { domain_id: domainId }) }).toString()
 }

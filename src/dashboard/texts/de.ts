@@ -87,14 +87,21 @@ export const de: Texts = {
   },
   find: {
     heading: 'Suchen',
-    hint: 'Eine Id, eine Adresse, eine Seite, eine Domain oder eine Vorlage',
+    hint: 'Id, Adresse, Betreff, Seite, Domain oder Vorlage',
     hits: (n: number) => count(n, 'Treffer', 'Treffer'),
-    nothing: 'Nichts heißt so. Ids und Adressen müssen ganz eingegeben werden.',
+    nothing: 'Nichts hat diese Id.',
     email: (id: string) => `E-Mail ${id}`,
     webhook: (id: string) => `Webhook ${id}`,
     template: (id: string) => `Vorlage ${id}`,
     domain: (id: string) => `Domain ${id}`,
     emailsTo: (address: string) => `E-Mails an ${address}`,
+    emailsFrom: (address: string) => `E-Mails von ${address}`,
+    emailsAbout: (subject: string) => `E-Mails mit „${subject}“ im Betreff`,
+    emailOfMessageId: (id: string) => `E-Mail mit der Message-ID ${id}`,
+    emailOf: (id: string) => `E-Mail zu ${id}`,
+    delivery: (id: string) => `Webhook-Zustellung ${id}`,
+    changesOf: (id: string) => `Änderungen durch die Anfrage ${id}`,
+    emailsAfter: (id: string) => `E-Mails, die kurz nach der Anfrage ${id} angenommen wurden`,
   },
   keyboard: [
     [['/'], 'Suchen'],
@@ -541,12 +548,22 @@ export const de: Texts = {
     domain: 'Domain',
     anyStatus: 'Jeder Status',
     anyDomain: 'Jede Domain',
-    exact: 'Empfänger, Absender und Tag werden genau so gesucht, wie sie dastehen.',
+    parts:
+      'Empfänger und Absender: eine Adresse, ein Teil davon oder @example.com für eine ganze Domain. Vom Betreff genügt ein Teil, ein Tag muss vollständig sein.',
     filter: 'Filter',
     none: 'Noch keine E-Mail. Programme senden über SMTP oder die API, sobald sie einen Schlüssel haben.',
     noMatch: 'Keine E-Mail passt.',
     arrived: (n: number) => count(n, 'neue E-Mail', 'neue E-Mails'),
-    csv: 'CSV',
+    csv: 'CSV mit allen',
+    csvSoFar: (n: number) => `bisher ${count(n, 'E-Mail', 'E-Mails')}`,
+    csvWhole: (n: number) =>
+      n === 1 ? 'Die Datei enthält die eine passende E-Mail.' : `Die Datei enthält alle ${n.toLocaleString('de')} passenden E-Mails.`,
+    csvCut: (n: number) =>
+      n === 1
+        ? 'Die Datei enthält nur die neueste passende E-Mail.'
+        : `Die Datei enthält nur die neuesten ${n.toLocaleString('de')} passenden E-Mails.`,
+    lookedBackTo: (when: string) => `Durchsucht bis zurück zum ${when}.`,
+    lookFurther: 'Weiter zurück suchen',
   },
   email: {
     crumb: 'E-Mails',

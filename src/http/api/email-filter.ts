@@ -4,6 +4,7 @@ import type { MessageFilter, SoughtAddress } from '../../message/message-filter.
 import { isTagValue, tagName } from '../../message/send-limits.ts'
 import { endPattern, partPattern } from '../../message/text-pattern.ts'
 import { parseDomain, isFullName } from '../../smtp/domain-name.ts'
+import { domainOf } from '../../smtp/address.ts'
 import { parsePasted } from '../../smtp/mailbox.ts'
 import { choicesParameter, endParameter, timeParameter } from '../query.ts'
 
@@ -29,7 +30,8 @@ const partParameter = z
 const soughtAddress = partParameter.transform((text): SoughtAddress | null => {
   if (text === null) return null
   const pasted = parsePasted(text)
-  if (pasted.ok) return { address: pasted.address }
+  // `ann@inb` is more likely the beginning of an address than one at a host without a dot.
+  if (pasted.ok && isFullName(domainOf(pasted.address))) return { address: pasted.address }
   const domain = text.startsWith('@') ? parseDomain(text.slice(1)) : null
   return { pattern: domain?.ok && isFullName(domain.domain) ? endPattern(`@${domain.domain}`) : partPattern(text) }
 })

@@ -26,6 +26,7 @@ import { erasureOperations, type ErasureServices } from './erasure-operations.ts
 import { eventOperations } from './event-operations.ts'
 import { explainOperations, type ExplainOperationServices } from './explain-operations.ts'
 import { feedbackOperations, type FeedbackOperationServices } from './feedback-operations.ts'
+import { findOperations } from './find-operations.ts'
 import { metricsOperations, type MetricsServices } from './metrics-operations.ts'
 import { passkeyOperations, type PasskeyServices } from './passkey-operations.ts'
 import { passwordOperations, type PasswordServices } from './password-operations.ts'
@@ -101,6 +102,7 @@ export function apiOperations(services: ApiServices): Operation[] {
     ...erasureOperations(services),
     ...feedbackOperations(services),
     ...eventOperations(services),
+    ...findOperations(services),
     ...apiKeyOperations(services),
     ...accountOperations(services),
     ...quotaOperations(services),

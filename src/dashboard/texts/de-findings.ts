@@ -395,7 +395,7 @@ export const germanFindings: SaidIn<Doctor['findings'][number]['code']> = {
   },
   blocklists_without_address: {
     what: 'Die öffentliche Adresse, von der E-Mails ausgehen, ist unbekannt.',
-    advice: 'Siehe „Umgekehrter Name“.',
+    advice: 'Siehe „Reverse-DNS“.',
   },
   blocklist_silent: {
     what: '{list} beantwortet Anfragen von hier nicht.',

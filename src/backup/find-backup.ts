@@ -40,6 +40,7 @@ export async function unpackFile(from: string, file: string, identities: readonl
     )
   } catch (error) {
     await rm(file, { force: true })
+    if (error instanceof SternaError) throw error
     throw new SternaError('invalid_state', `${from} cannot be restored: ${messageOf(error)}`, { cause: error })
   }
 }

@@ -23,12 +23,29 @@ export function unpack(content: Readable, name: string, identities: readonly str
   return /\.zst(?:\.age)?$/.test(name) ? joined(opened, createZstdDecompress()) : opened
 }
 
-/** The identities in a file as age-keygen(1) writes it. */
-export const identitiesIn = (text: string): string[] =>
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '' && !line.startsWith('#'))
+/**
+ * The identities in a file as age-keygen(1) writes it.
+ * @param file names it in errors
+ * @throws SternaError `invalid_parameter` if it has none, or what is not one. It is not quoted: a mistyped one is nearly a secret
+ */
+export function identitiesIn(text: string, file: string): string[] {
+  const lines = text.split('\n').map((line) => line.trim())
+  const isContent = (line: string): boolean => line !== '' && !line.startsWith('#')
+  const identities = lines.filter(isContent)
+  const bad = lines.findIndex((line) => isContent(line) && !isIdentity(line))
+  if (bad < 0 && identities.length > 0) return identities
+  const fault = identities.length === 0 ? 'has no age identity' : `is not a file of age identities: line ${bad + 1} cannot be read`
+  throw new SternaError('invalid_parameter', `${file} ${fault}. An identity begins with AGE-SECRET-KEY-.`)
+}
+
+function isIdentity(line: string): boolean {
+  try {
+    new Decrypter().addIdentity(line)
+    return true
+  } catch {
+    return false
+  }
+}
 
 export { generateIdentity } from 'age-encryption'
 /** The recipient, `age1…`, whose content an identity opens. */
@@ -47,7 +64,13 @@ function decrypted(content: Readable, name: string, identities: readonly string[
   }
   const decrypter = new Decrypter()
   for (const identity of identities) decrypter.addIdentity(identity)
-  return later(content, () => decrypter.decrypt(webStream(content)))
+  return later(content, () =>
+    decrypter.decrypt(webStream(content)).catch((error: unknown) => {
+      if (!messageOf(error).startsWith('no identity matched')) throw error
+      const fault = `${name} is encrypted for others: the age identity given with --identity does not open it. Name the right one.`
+      throw new SternaError('invalid_state', fault, { cause: error })
+    }),
+  )
 }
 
 const webStream = (content: Readable): globalThis.ReadableStream<Uint8Array> =>
@@ -60,6 +83,7 @@ function later(source: Readable, opened: () => Promise<globalThis.ReadableStream
       try {
         yield* (await opened()) as unknown as ReadableStream<Uint8Array>
       } catch (error) {
+        if (error instanceof SternaError) throw error
         throw new Error(`age: ${messageOf(error)}`, { cause: error })
       } finally {
         source.destroy()

@@ -120,11 +120,14 @@ function timeOf(input: CommandInput): number | null {
 function identitiesOf(input: CommandInput): string[] {
   const named = textOption(input, 'identity')
   if (named === undefined) return []
+  const file = resolve(input.cwd, named)
+  let text: string
   try {
-    return identitiesIn(readFileSync(resolve(input.cwd, named), 'utf8'))
+    text = readFileSync(file, 'utf8')
   } catch (error) {
-    throw new SternaError('not_found', `The identity cannot be read: ${reasonOf(error)}.`, { cause: error })
+    throw new SternaError('not_found', `The age identity ${file} cannot be read: ${reasonOf(error)}.`, { cause: error })
   }
+  return identitiesIn(text, file)
 }
 
 function findKeyFile(input: CommandInput, beside: string | null, config: Config): string {

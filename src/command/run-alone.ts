@@ -39,7 +39,7 @@ export async function runAlone(
   const { isNew } = findDatabase(config.dataDir)
   if (isNew && onlyShows(command, input)) return inNoDirectory(config, (empty) => runOn(request, { config: empty, log, client }))
   const ran = await runOn(request, { config, log, client })
-  return isNew ? { ...ran, stderr: `${config.dataDir} was empty: a new database is made there.\n${ran.stderr}` } : ran
+  return isNew ? { ...ran, stderr: `${config.dataDir} was empty, so a new database was made there.\n${ran.stderr}` } : ran
 }
 
 const onlyShows = ({ showsFirst }: Command, input: CommandInput): boolean => showsFirst !== undefined && flagOption(input, showsFirst)

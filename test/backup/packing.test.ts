@@ -25,11 +25,25 @@ test.each([
 test('only the identity of a recipient opens it', async () => {
   const packed = await read(pack(Readable.from([content]), recipients))
   const open = (identities: string[]) => async () => read(unpack(Readable.from([packed]), 'f.zst.age', identities))
-  await expect(open([await generateIdentity()])).rejects.toThrow(/^age: no identity matched/)
+  await expect(open([await generateIdentity()])).rejects.toThrow(
+    /^f\.zst\.age is encrypted for others: the age identity given with --identity does not open it/,
+  )
   await expect(open([])).rejects.toThrow(/^f\.zst\.age is encrypted\. .*--identity FILE/)
   expect((await open([await generateIdentity(), identity])()).equals(content)).toBe(true)
 })
 
 test('an identity file may have comments', () => {
-  expect(identitiesIn(`# public key: x\n\n ${identity}\r\n`)).toEqual([identity])
+  expect(identitiesIn(`# public key: x\n\n ${identity}\r\n`, 'id.txt')).toEqual([identity])
+})
+
+const typo = identity.replace(/^(AGE-SECRET-KEY-1)./, '$1b')
+test.each([
+  ['nothing', '', /^\/id\.txt has no age identity\. /],
+  ['comments alone', '# public key: x\n', /^\/id\.txt has no age identity\. /],
+  ['something else', `${identity}\nhello\n`, /^\/id\.txt is not a file of age identities: line 2 cannot be read\. /],
+  ['a recipient', `# public key\n${recipients[0]}\n`, /line 2 cannot be read/],
+  ['a mistyped identity', typo, /line 1 cannot be read/],
+])('an identity file with %s is named, and not quoted', (_, text, told) => {
+  expect(() => identitiesIn(text, '/id.txt')).toThrow(told)
+  expect(() => identitiesIn(text, '/id.txt')).not.toThrow(text.trim() || 'never')
 })

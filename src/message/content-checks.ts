@@ -1,3 +1,5 @@
+import { wordWith, type Given, type Worded } from '../wording.ts'
+import { contentWordings } from './content-wordings.ts'
 import { readHtml, type Tag } from './html-tags.ts'
 
 /** What readers and their mail programs will make of a message. Pure; meant for the process that reads untrusted messages. */
@@ -14,12 +16,12 @@ export interface CheckedContent {
 
 export const contentCheckNames = ['text_part', 'pictures', 'size', 'unsubscribe', 'placeholders', 'support', 'links'] as const
 
-export interface ContentFinding {
+type ContentCode = keyof typeof contentWordings
+
+export interface ContentFinding extends Worded<ContentCode> {
   check: (typeof contentCheckNames)[number]
   /** `skipped`: it does not apply. */
   status: 'ok' | 'warning' | 'skipped'
-  what: string
-  advice: string | null
 }
 
 export interface ContentReport {
@@ -39,18 +41,18 @@ const placeholders = /\{\{[^{}\n]{1,80}\}\}|\{%[^%\n]{1,80}%\}|\*\|[A-Z_:]{2,40}
 
 /** What mail programs leave out, and which; after caniemail.com. */
 const unsupported: [name: string, found: RegExp, by: string][] = [
-  ['<script>', /<script\b/i, 'all mail programs remove it'],
-  ['<form>', /<(?:form|input|textarea|select)\b/i, 'Gmail and Outlook disable it'],
-  ['<iframe>, <object>, <embed>', /<(?:iframe|object|embed)\b/i, 'nearly all mail programs remove it'],
-  ['<video>, <audio>', /<(?:video|audio)\b/i, 'only Apple Mail plays it'],
-  ['<svg>', /<svg\b/i, 'Gmail and Outlook leave it out'],
-  ['a linked style sheet', /<link\b[^<>]{0,500}stylesheet|@import\b/i, 'Gmail and Outlook do not load it'],
-  ['pictures in data: URLs', /\bsrc\s{0,5}=\s{0,5}["']?data:/i, 'Gmail and Outlook block them'],
-  ['display: flex or grid', /display\s{0,5}:\s{0,5}(?:inline-)?(?:flex|grid)\b/i, 'Outlook on Windows ignores it'],
-  ['position: absolute or fixed', /position\s{0,5}:\s{0,5}(?:absolute|fixed|sticky)\b/i, 'Gmail and Outlook remove it'],
-  ['custom properties of CSS', /var\(\s{0,5}--/i, 'Gmail and Outlook do not know them'],
-  ['web fonts', /@font-face\b/i, 'Gmail and Outlook use another font'],
-  ['background pictures', /background(?:-image)?\s{0,5}:[^;"'{}]{0,200}url\(/i, 'Outlook on Windows does not show them'],
+  ['<script>', /<script\b/i, 'Gmail, Outlook, Apple Mail'],
+  ['<form>', /<(?:form|input|textarea|select)\b/i, 'Gmail, Outlook'],
+  ['<iframe>, <object>, <embed>', /<(?:iframe|object|embed)\b/i, 'Gmail, Outlook, Apple Mail'],
+  ['<video>, <audio>', /<(?:video|audio)\b/i, 'Gmail, Outlook'],
+  ['<svg>', /<svg\b/i, 'Gmail, Outlook'],
+  ['<link rel="stylesheet">, @import', /<link\b[^<>]{0,500}stylesheet|@import\b/i, 'Gmail, Outlook'],
+  ['<img src="data:…">', /\bsrc\s{0,5}=\s{0,5}["']?data:/i, 'Gmail, Outlook'],
+  ['display: flex, grid', /display\s{0,5}:\s{0,5}(?:inline-)?(?:flex|grid)\b/i, 'Outlook'],
+  ['position: absolute, fixed', /position\s{0,5}:\s{0,5}(?:absolute|fixed|sticky)\b/i, 'Gmail, Outlook'],
+  ['var(--…)', /var\(\s{0,5}--/i, 'Gmail, Outlook'],
+  ['@font-face', /@font-face\b/i, 'Gmail, Outlook'],
+  ['background-image', /background(?:-image)?\s{0,5}:[^;"'{}]{0,200}url\(/i, 'Outlook'],
 ]
 
 /** Examines what a message says and how. */
@@ -73,14 +75,19 @@ export function checkContent(content: CheckedContent): ContentReport {
   }
 }
 
-const ok = (check: ContentFinding['check'], what: string): ContentFinding => ({ check, status: 'ok', what, advice: null })
-const skipped = (check: ContentFinding['check'], what: string): ContentFinding => ({ check, status: 'skipped', what, advice: null })
-const warning = (check: ContentFinding['check'], what: string, advice: string): ContentFinding => ({
-  check,
-  status: 'warning',
-  what,
-  advice,
-})
+/** Reports what one check found. */
+export const sayOfContent = (check: ContentFinding['check']) => {
+  const say =
+    (status: ContentFinding['status']) =>
+    <Code extends ContentCode>(code: Code, ...given: Given<(typeof contentWordings)[Code]>): ContentFinding => ({
+      check,
+      status,
+      ...word<Code>(code, ...given),
+    })
+  return { ok: say('ok'), warning: say('warning'), skipped: say('skipped') }
+}
+
+const word = wordWith(contentWordings)
 
 /** The value of an attribute; '' if it has none, null if there is no such attribute. */
 function attributeOf(attributes: string, name: string): string | null {
@@ -92,61 +99,56 @@ function attributeOf(attributes: string, name: string): string | null {
 }
 
 function textPart({ html, text }: CheckedContent): ContentFinding {
-  if (html === null) return ok('text_part', 'It is plain text.')
-  if (text !== null && text.trim() !== '') return ok('text_part', 'It has a text part beside the HTML.')
-  return warning(
-    'text_part',
-    'It has no text part.',
-    'Send the same as text, too: some readers see nothing else, and filters trust such mail more.',
-  )
+  const say = sayOfContent('text_part')
+  if (html === null) return say.ok('plain_text')
+  return text !== null && text.trim() !== '' ? say.ok('has_text_part') : say.warning('no_text_part')
 }
 
 function pictures(elements: { name: string; attributes: string }[]): ContentFinding {
+  const say = sayOfContent('pictures')
   const shown = elements.filter(({ name }) => name === 'img')
-  if (shown.length === 0) return skipped('pictures', 'It has no pictures.')
+  if (shown.length === 0) return say.skipped('no_pictures')
   const mute = shown.filter(({ attributes }) => attributeOf(attributes, 'alt') === null)
-  if (mute.length === 0) return ok('pictures', 'All pictures have an alternative text.')
-  const what = `${mute.length} of ${shown.length} pictures have no alternative text.`
-  return warning('pictures', what, 'Give each an `alt`, an empty one if it only decorates: many readers do not load pictures.')
+  if (mute.length === 0) return say.ok('pictures_have_text')
+  return say.warning('pictures_without_text', { count: mute.length, all: shown.length })
 }
 
 function size(html: string): ContentFinding {
+  const say = sayOfContent('size')
   const bytes = Buffer.byteLength(html)
-  if (bytes <= clippedAfter) return ok('size', `The HTML has ${Math.ceil(bytes / 1024)} KB.`)
-  const what = `The HTML has ${Math.ceil(bytes / 1024)} KB, and Gmail cuts off what is beyond 102 KB.`
-  return warning('size', what, 'Shorten it: remove unused styles, and link to what is long.')
+  const kilobytes = { size: Math.ceil(bytes / 1024) }
+  return bytes <= clippedAfter ? say.ok('size_fine', kilobytes) : say.warning('size_clipped', kilobytes)
 }
 
 function unsubscribe({ headers, addsUnsubscribe }: CheckedContent): ContentFinding {
+  const say = sayOfContent('unsubscribe')
   const has = (name: string): boolean => headers.some((field) => field.name === name)
-  if (addsUnsubscribe) return ok('unsubscribe', 'Readers can unsubscribe with one click: Sterna adds the fields.')
+  if (addsUnsubscribe) return say.ok('unsubscribe_added')
   if (!has('list-unsubscribe')) {
-    const what = 'It has no List-Unsubscribe. That is right for mail that somebody waits for, such as a receipt.'
     const isBulk = has('list-id') || headers.some(({ name, value }) => name === 'precedence' && /bulk|list/i.test(value))
-    return isBulk ? warning('unsubscribe', 'It goes to a list, but has no List-Unsubscribe.', oneClick) : skipped('unsubscribe', what)
+    return isBulk ? say.warning('unsubscribe_missing') : say.skipped('unsubscribe_not_needed')
   }
-  if (has('list-unsubscribe-post')) return ok('unsubscribe', 'Readers can unsubscribe with one click.')
-  return warning('unsubscribe', 'It has List-Unsubscribe, but not List-Unsubscribe-Post.', oneClick)
+  return has('list-unsubscribe-post') ? say.ok('unsubscribe_fine') : say.warning('unsubscribe_not_one_click')
 }
-const oneClick = 'Gmail and Yahoo require one click (RFC 8058). Send it with a topic that readers can unsubscribe from, or add both fields.'
 
 function leftPlaceholders({ subject, text, html }: CheckedContent): ContentFinding {
+  const say = sayOfContent('placeholders')
   const found = new Set([subject, text ?? '', html ?? ''].flatMap((part) => part.match(placeholders) ?? []))
-  if (found.size === 0) return ok('placeholders', 'No placeholders are left over.')
-  const named = [...found].slice(0, mostNamed).join(', ')
-  return warning('placeholders', `Placeholders are left over: ${named}`, 'Give their values when you send.')
+  if (found.size === 0) return say.ok('no_placeholders')
+  return say.warning('placeholders_left', { placeholders: [...found].slice(0, mostNamed).join(', ') })
 }
 
 function support(html: string): ContentFinding {
-  if (html === '') return skipped('support', 'It has no HTML.')
+  const say = sayOfContent('support')
+  if (html === '') return say.skipped('no_html')
   const found = unsupported.filter(([, pattern]) => pattern.test(html))
-  if (found.length === 0) return ok('support', 'Common mail programs show all of its HTML and CSS.')
-  const what = found.map(([name, , by]) => `${name}: ${by}.`).join(' ')
-  return warning('support', what, 'See to it that the mail works without.')
+  if (found.length === 0) return say.ok('supported')
+  return say.warning('unsupported', { features: found.map(([name, , by]) => `${name} (${by})`).join('; ') })
 }
 
 function deadLinks(hrefs: (string | null)[]): ContentFinding[] {
-  if (hrefs.length === 0) return [skipped('links', 'It has no links.')]
+  const say = sayOfContent('links')
+  if (hrefs.length === 0) return [say.skipped('no_links')]
   const isDead = (href: string | null): boolean =>
     href === null ||
     href === '' ||
@@ -154,13 +156,7 @@ function deadLinks(hrefs: (string | null)[]): ContentFinding[] {
     !/^(?:https?:\/\/[^/\\?#]|mailto:|tel:|sms:|#.)/i.test(href) ||
     /^https?:\/\/(?:localhost|127\.|\[)/i.test(href)
   const dead = hrefs.filter(isDead)
-  if (dead.length === 0) return [ok('links', `${hrefs.length === 1 ? 'Its link leads' : `All ${hrefs.length} links lead`} to an address.`)]
+  if (dead.length === 0) return [hrefs.length === 1 ? say.ok('link_fine') : say.ok('links_fine', { count: hrefs.length })]
   const named = [...new Set(dead)].slice(0, mostNamed).map((href) => `“${(href ?? '').slice(0, 100)}”`)
-  return [
-    warning(
-      'links',
-      `${dead.length} of ${hrefs.length} links lead nowhere: ${named.join(', ')}`,
-      'Give each a whole address, such as https://example.com/.',
-    ),
-  ]
+  return [say.warning('links_dead', { count: dead.length, all: hrefs.length, links: named.join(', ') })]
 }

@@ -2,9 +2,11 @@ import { expect, test } from 'vitest'
 import { de } from '../../src/dashboard/texts/de.ts'
 import { dmarcReasonWordings } from '../../src/domain-report/dmarc-reason-wordings.ts'
 import { findingWordings } from '../../src/doctor/finding-wordings.ts'
+import { contentWordings } from '../../src/message/content-wordings.ts'
 import type { Wording } from '../../src/wording.ts'
 
 const declared: Record<keyof NonNullable<typeof de.said>, Record<string, Wording>> = {
+  content: contentWordings,
   findings: findingWordings,
   dmarc: dmarcReasonWordings,
 }

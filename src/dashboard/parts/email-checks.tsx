@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
 import type { EmailChecks as Checks } from '../api/types.ts'
+import { inWords } from '../say.ts'
 import { t } from '../texts/texts.ts'
 import { Answer } from './answer.tsx'
 import { State } from './state.tsx'
@@ -18,14 +19,8 @@ export function EmailChecks({ id, sandbox }: { id: string; sandbox: boolean }) {
           <ul class="stack">
             {findings
               .toSorted((one, other) => order.indexOf(one.status) - order.indexOf(other.status))
-              .map(({ check, status, what, advice }, place) => (
-                <li key={place}>
-                  <h3>
-                    {t.mail.checks[check] ?? check} <State of={status} />
-                  </h3>
-                  <p class="reason">{what}</p>
-                  {advice !== null && <p class="muted">{advice}</p>}
-                </li>
+              .map((finding, place) => (
+                <CheckRow key={place} finding={finding} />
               ))}
           </ul>
         )}
@@ -39,5 +34,19 @@ export function EmailChecks({ id, sandbox }: { id: string; sandbox: boolean }) {
         </p>
       )}
     </>
+  )
+}
+
+function CheckRow({ finding }: { finding: Checks['findings'][number] }) {
+  const { check, status } = finding
+  const { what, advice } = inWords('content', finding)
+  return (
+    <li>
+      <h3>
+        {t.mail.checks[check] ?? check} <State of={status} />
+      </h3>
+      <p class="reason">{what}</p>
+      {advice !== null && <p class="muted">{advice}</p>}
+    </li>
   )
 }

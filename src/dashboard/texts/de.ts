@@ -1,3 +1,4 @@
+import { germanContentFindings } from './de-content-findings.ts'
 import { germanDmarcReasons } from './de-dmarc-reasons.ts'
 import { germanFindings } from './de-findings.ts'
 import type { Texts } from './en.ts'
@@ -6,7 +7,7 @@ const count = (n: number, one: string, other: string): string => `${n.toLocaleSt
 
 /** German. Words of the API that are missing here are shown as they are. */
 export const de: Texts = {
-  said: { findings: germanFindings, dmarc: germanDmarcReasons },
+  said: { content: germanContentFindings, findings: germanFindings, dmarc: germanDmarcReasons },
   title: (page: string) => (page === '' ? 'Sterna' : `${page} · Sterna`),
   skip: 'Zum Inhalt',
   common: {

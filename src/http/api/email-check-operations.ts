@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import { SternaError } from '../../errors.ts'
-import { contentCheckNames, type ContentFinding } from '../../message/content-checks.ts'
+import { contentCheckNames, sayOfContent, type ContentFinding } from '../../message/content-checks.ts'
+import { contentWordings } from '../../message/content-wordings.ts'
 import type { MessageParser } from '../../message/message-parser.ts'
 import type { MessageReader } from '../../message/message-reader.ts'
 import type { WebhookPoster } from '../../webhook/post-webhook.ts'
 import { operation, type Operation } from '../operation.ts'
 import type { OutgoingRequests } from '../outgoing-requests.ts'
 import { choiceParameter } from '../query.ts'
+import { codeFields } from '../worded-answer.ts'
 import { findMessage } from './email-reading-operations.ts'
 
 export interface EmailCheckServices {
@@ -21,6 +23,7 @@ const finding = z
   .object({
     check: z.enum(contentCheckNames),
     status: z.enum(['ok', 'warning', 'skipped']).describe('`skipped`: it does not apply.'),
+    ...codeFields(contentWordings),
     what: z.string(),
     advice: z.string().nullable(),
   })
@@ -61,19 +64,21 @@ export const emailCheckOperations = ({ messages, messageParser, linkVisitor, out
 
 /** A finding for each link that does not answer as it should, or one for all that do. */
 async function visit(links: string[], visitor: Pick<WebhookPoster, 'visit'>): Promise<ContentFinding[]> {
+  const say = sayOfContent('links')
   const findings: ContentFinding[] = []
   const left = [...links]
   const next = async (): Promise<void> => {
     for (let link = left.shift(); link !== undefined; link = left.shift()) {
       const { statusCode, error } = await visitor.visit(link)
       if (statusCode !== null && statusCode < 400) continue
-      const answer = statusCode === null ? (error ?? '') : `It answers ${statusCode}.`
-      findings.push({ check: 'links', status: 'warning', what: `${link}: ${answer}`, advice: 'See whether it is mistyped or gone.' })
+      findings.push(
+        statusCode === null
+          ? say.warning('link_unreachable', { link, fault: error ?? '' })
+          : say.warning('link_answers_wrongly', { link, status: statusCode }),
+      )
     }
   }
   await Promise.all(Array.from({ length: visitedAtOnce }, next))
   if (findings.length > 0 || links.length === 0) return findings
-  return [
-    { check: 'links', status: 'ok', what: `${links.length === 1 ? 'The link' : `All ${links.length} links`} answered.`, advice: null },
-  ]
+  return [links.length === 1 ? say.ok('link_answered') : say.ok('links_answered', { count: links.length })]
 }

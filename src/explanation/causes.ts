@@ -174,10 +174,10 @@ export type CauseCode = keyof typeof causes
 
 /** What to do about a suppressed address, by what put it on the list; `removed` where it is on it no more. */
 export const adviceAboutSuppressions = {
-  suppressed_bounce: 'An earlier email bounced. Ask the recipient for an address that works; if this one does again, remove the entry.',
-  suppressed_complaint: 'The recipient reported an earlier email as spam. Send no more, unless they ask for it; then remove the entry.',
-  suppressed_unsubscribe: 'The recipient unsubscribed. Send no more of this mail, unless they subscribe again.',
-  suppressed_manual: 'Somebody added or imported the entry. Remove it before you send again, if the recipient wants your mail.',
+  suppressed_bounce: 'Ask the recipient for an address that works. If this one works again, remove the entry and send again.',
+  suppressed_complaint: 'Send them no more, unless they ask for it. Then remove the entry.',
+  suppressed_unsubscribe: 'Send them no more of this mail, unless they subscribe again. Then remove the entry.',
+  suppressed_manual: 'If the recipient wants your mail, remove the entry and send again.',
   suppressed_no_more: 'The entry is gone from the list: you can send the email again.',
 } as const
 

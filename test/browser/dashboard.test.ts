@@ -44,6 +44,17 @@ test('a suppressed email says why, since when and by what, and is not offered to
   expect(await tab.getByRole('button', { name: /Send again/ }).count()).toBe(0)
 })
 
+test('an address that somebody added leads to who did', async () => {
+  const { relay, tab } = await visitDashboard()
+  await relay.call('POST', '/api/suppressions', { email: 'never@inbox.example', reason: 'asked by phone' })
+  const id = await relay.send('never@inbox.example')
+  await tab.goto(`${relay.baseUrl}/emails/${id}`)
+  await tab.getByText(/Somebody added or imported the address on .*asked by phone/).waitFor()
+  await keepScreenshot(tab, 'suppressed-by-hand')
+  await tab.getByRole('link', { name: 'See who added it' }).click()
+  await tab.getByText('suppressions.create', { exact: true }).waitFor()
+})
+
 test(
   'every page passes the accessibility rules in both themes, wide and narrow, and never scrolls sideways',
   { timeout: 300_000 },

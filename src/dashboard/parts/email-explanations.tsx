@@ -1,5 +1,6 @@
 import type { EmailRecipient } from '../api/types.ts'
 import { hourMinute, shortDate } from '../format.ts'
+import { mayChange } from '../rights.ts'
 import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { Note } from './page.tsx'
@@ -56,7 +57,15 @@ function Suppressed({
           <Link href={`/emails/${source}`}>{t.email.causedBy}</Link>{' '}
         </>
       )}
-      <Link href={`/suppressions?email=${encodeURIComponent(email)}`}>{t.email.openEntry}</Link>
+      <Link href={`/suppressions?email=${encodeURIComponent(email)}`}>{t.email.openEntry}</Link>{' '}
+      {origin === 'manual' && mayChange() && <Link href={`/people?${auditOf(at)}`}>{t.email.whoAdded}</Link>}
     </p>
   )
+}
+
+/** The changes of that day. */
+const auditOf = (time: string): string => {
+  const day = (at: number): string => new Date(at).toISOString().slice(0, 10)
+  const at = Date.parse(time)
+  return new URLSearchParams({ view: 'audit', since: day(at), until: day(at + 24 * 3_600_000) }).toString()
 }

@@ -579,6 +579,7 @@ export const de: Texts = {
     suppressedUntil: (when: string) => `Der Eintrag endet am ${when}.`,
     causedBy: 'Diese E-Mail ansehen',
     openEntry: 'Sperrliste öffnen',
+    whoAdded: 'Ansehen, wer sie eingetragen hat',
     waitsFor: (who: string) => `Die E-Mail an ${who} wartet`,
     nextTry: (when: string) => `Nächster Versuch ${when}.`,
     recipients: 'Empfänger',

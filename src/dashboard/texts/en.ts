@@ -582,6 +582,7 @@ export const en = {
     suppressedUntil: (when: string) => `The entry ends on ${when}.`,
     causedBy: 'See that email',
     openEntry: 'Open the suppression list',
+    whoAdded: 'See who added it',
     waitsFor: (who: string) => `Mail for ${who} is waiting`,
     nextTry: (when: string) => `Next attempt ${when}.`,
     recipients: 'Recipients',

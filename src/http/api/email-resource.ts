@@ -73,7 +73,9 @@ const statusOf = ({ recipients }: EmailServices) => deriveStatus(recipients.map(
 
 /** Why somebody got no mail, or waits for it. */
 function reasonOf({ recipients, lastBounces }: EmailServices) {
-  const one = recipients.find(({ state }) => isLost(state)) ?? recipients.find(({ state }) => state === 'deferred')
+  const lost = recipients.filter(({ state }) => isLost(state))
+  // A suppressed recipient, who was left out from the start, says least of the email.
+  const one = lost.find(({ state }) => state !== 'suppressed') ?? lost[0] ?? recipients.find(({ state }) => state === 'deferred')
   if (!one) return null
   const bounce = isLost(one.state) ? lastBounces.get(one.id) : undefined
   const { code, owner } = explainRecipient(one, bounce)

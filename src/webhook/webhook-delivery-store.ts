@@ -80,10 +80,11 @@ export const releaseAttempting = (now: number): Statement[] => [
 /** Deliveries brought forward in one commit. */
 export const stepSize = 500
 
-/** Makes due at once what is due later than `latest`. */
+/** Makes due at once what is due later than `latest`, and first attempts, which wait for no time. */
 export const bringForward = (webhookId: string, { now, latest }: { now: number; latest: number }): Statement => ({
   sql: `update webhook_delivery set next_attempt_at = :now
-         where id in (select id from webhook_delivery where webhook_id = :webhookId and next_attempt_at > :latest limit :rows)`,
+         where id in (select id from webhook_delivery
+                       where webhook_id = :webhookId and next_attempt_at > :now and (next_attempt_at > :latest or attempts = 0) limit :rows)`,
   params: { webhookId, now, latest, rows: stepSize },
 })
 

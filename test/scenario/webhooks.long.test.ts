@@ -26,7 +26,8 @@ test('an email is told of as sent and as delivered, with exactly the fields prom
   await expect.poll(() => receiver.posts.length).toBe(2)
   const bodies = receiver.posts.map(({ body }) => JSON.parse(body))
   const delivered = bodies.find(({ type }) => type === 'email.delivered')
-  expect(bodies.map(({ type }) => type).toSorted()).toEqual(['email.delivered', 'email.sent'])
+  expect(bodies.map(({ type }) => type)).toEqual(['email.sent', 'email.delivered'])
+  expect(bodies[0].id < bodies[1].id && bodies[0].created_at <= bodies[1].created_at).toBe(true)
   expect(delivered).toEqual({
     id: expect.stringMatching(/^evt_/),
     type: 'email.delivered',

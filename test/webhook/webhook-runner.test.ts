@@ -369,6 +369,23 @@ test('a delivery does not wait for the time of a clock that was ahead', async ()
   await stateIs(fixture, id, { state: 'success', attempts: 2 })
 })
 
+test('nor does its first attempt, so that later events do not come before it', async () => {
+  const { clock, webhooks, add, write } = await webhookFixture()
+  const answers: (() => void)[] = []
+  const receiver = await startReceiver((res) => void answers.push(() => res.writeHead(200).end()))
+  await add(receiver.url)
+  await webhooks.start()
+  const ids: string[] = []
+  for (let i = 0; i < 7; i++) ids.push(await write('email.sent', { messageId: `em_${i}` }))
+  await eventually(() => expect(receiver.posts).toHaveLength(5))
+  clock.correct(-hour)
+  webhooks.clockSetBack()
+  await eventually(() => {
+    for (const answer of answers.splice(0)) answer()
+    expect(receiver.posts.map(({ headers }) => headers['webhook-id']).toSorted()).toEqual(ids.toSorted())
+  })
+})
+
 test('a sample is signed, marked, and not recorded', async () => {
   const { webhooks, add, db } = await webhookFixture({}, Date.now())
   const receiver = await startReceiver(status(202, {}, 'thanks'))

@@ -3,6 +3,8 @@ import { knownDeviceMs, type KnownDevices } from '../account/known-devices.ts'
 import type { Session, Sessions } from '../account/sessions.ts'
 import type { StoredUser, User } from '../account/user.ts'
 import { SternaError } from '../errors.ts'
+import type { LoginChange } from '../password-reset/compose-change-mail.ts'
+import type { LoginChanges } from '../password-reset/login-changes.ts'
 import type { ApiContext } from './api-state.ts'
 import { isOwnRequest } from './same-origin.ts'
 import { sessionCookie, type SessionCookie } from './session-cookie.ts'
@@ -12,6 +14,7 @@ interface SessionEntryServices {
   sessions: Sessions
   devices: Pick<KnownDevices, 'tokenFor'>
   audit: Pick<AuditLog, 'record'>
+  loginChanges: Pick<LoginChanges, 'tell'>
 }
 
 /** How a browser logs in and out of a session: by its cookie, and only from pages of this server. */
@@ -76,6 +79,11 @@ export class SessionEntry {
   async end(ctx: ApiContext, session: Session): Promise<void> {
     await this.#services.sessions.end(session.id)
     ctx.set('Set-Cookie', this.#cookie.takeBack())
+  }
+
+  /** Has the user told by mail of a change to how they log in. */
+  tellChange(ctx: ApiContext, user: User, change: LoginChange): void {
+    this.#services.loginChanges.tell(user, change, { address: ctx.state.clientAddress, userAgent: ctx.get('User-Agent') })
   }
 
   /** Records what users did with their own login; `accountId` if it is about another account than theirs. */

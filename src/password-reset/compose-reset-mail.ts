@@ -1,7 +1,6 @@
-import { isoTime } from '../iso-time.ts'
-import { textPart, type MimePart } from '../message/compose-parts.ts'
-import { encodeTextPart } from '../message/text-part.ts'
+import { textPart } from '../message/compose-parts.ts'
 import type { SystemMail } from '../submission/system-mail.ts'
+import { escaped, htmlPart, momentText } from './mail-page.ts'
 
 /** A request for another password, and the link that answers it. */
 export interface ResetMail {
@@ -28,7 +27,7 @@ export function composeResetMail(mail: ResetMail): SystemMail {
     subject: `Set a new password for ${new URL(mail.server).host}`,
     autoSubmitted: 'auto-generated',
     multipart: 'alternative',
-    parts: [textPart(textOf(mail)), htmlPart(htmlOf(mail))],
+    parts: [textPart(textOf(mail)), htmlPart('Set a new password', htmlOf(mail))],
     // Later it would be of no use.
     expiresIn: mail.minutes * 60,
   }
@@ -40,8 +39,7 @@ const greeting = ({ to, server, account }: ResetMail): string =>
 const howLong = ({ minutes }: ResetMail): string =>
   `The link works once, for ${minutes} minutes. When you use it, all your sessions end. If you have a second factor, it stays.`
 
-const whoAsked = ({ askedFrom, askedAt }: ResetMail): string =>
-  `The request came from the address ${askedFrom}, on ${isoTime(askedAt).slice(0, 10)} at ${isoTime(askedAt).slice(11, 16)} UTC.`
+const whoAsked = ({ askedFrom, askedAt }: ResetMail): string => `The request came from the address ${askedFrom}, on ${momentText(askedAt)}.`
 
 const notYou =
   'If that was not you, do nothing: your password stays as it is, and without this mail nobody can change it. ' +
@@ -50,24 +48,11 @@ const notYou =
 const textOf = (mail: ResetMail): string =>
   [greeting(mail), `Set it here:\n${mail.link}`, howLong(mail), `${whoAsked(mail)}\n${notYou}`].join('\n\n') + '\n'
 
-const font = 'font:16px/1.5 system-ui,-apple-system,Segoe UI,Roboto,sans-serif'
 const button =
   'display:inline-block;padding:10px 18px;border-radius:6px;background:#0a5ca8;color:#ffffff;text-decoration:none;font-weight:600'
 
-const htmlOf = (mail: ResetMail): string => `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
-<title>Set a new password</title></head>
-<body style="${font};max-width:34rem;margin:0 auto;padding:24px 16px">
-<p>${escaped(greeting(mail))}</p>
+const htmlOf = (mail: ResetMail): string => `<p>${escaped(greeting(mail))}</p>
 <p><a href="${escaped(mail.link)}" style="${button}">Set a new password</a></p>
 <p>${escaped(howLong(mail))}</p>
 <p>${escaped(whoAsked(mail))}<br>${escaped(notYou)}</p>
-<p style="font-size:13px">If the button does not work, copy this address:<br>${escaped(mail.link)}</p>
-</body>
-</html>
-`
-
-const htmlPart = (html: string): MimePart => ({ contentType: 'text/html; charset=utf-8', ...encodeTextPart(html) })
-
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`)
+<p style="font-size:13px">If the button does not work, copy this address:<br>${escaped(mail.link)}</p>`

@@ -74,10 +74,16 @@ export function apiServicesOf(
 }
 
 /** How people log in. */
-function loginServicesOf({ core, resetRequests }: Services) {
+function loginServicesOf({ core, resetRequests, loginChanges }: Services) {
   const { config, audit, people } = core
   const { users, sessions, login, devices } = people
-  return { users, sessions, login, resetRequests, entry: new SessionEntry({ baseUrl: config.baseUrl, sessions, devices, audit }) }
+  return {
+    users,
+    sessions,
+    login,
+    resetRequests,
+    entry: new SessionEntry({ baseUrl: config.baseUrl, sessions, devices, audit, loginChanges }),
+  }
 }
 
 const unsubscribeLinksOf = ({ db, clock, secrets, erasedAddress }: Core): UnsubscribeLinks =>

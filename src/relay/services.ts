@@ -13,6 +13,7 @@ import { returnedMailFigures } from '../feedback/returned-mail-figures.ts'
 import { networkRule } from '../ip-address.ts'
 import { watchProcess } from '../metrics/process-figures.ts'
 import { NoticeRunner } from '../notice/notice-runner.ts'
+import { LoginChanges } from '../password-reset/login-changes.ts'
 import { ResetRequests } from '../password-reset/reset-requests.ts'
 import { healthFigures } from '../queue/health-figures.ts'
 import { QueueAdmin } from '../queue/queue-admin.ts'
@@ -61,6 +62,7 @@ export interface Services extends Given {
   /** What came in through the return path. */
   returnedMail: ReturnedMailStore
   resetRequests: ResetRequests
+  loginChanges: LoginChanges
 }
 
 /** Builds the services behind the listeners in order: followers of events before what records them. */
@@ -91,6 +93,7 @@ export async function startServices(core: Core, given: Given, stops: Stop[]): Pr
   await startNotices(core, systemMail, stops)
   const returnedMail = await openFeedback(core, systemMail, stops)
   const resetRequests = startResetRequests(core, systemMail, stops)
+  const loginChanges = startLoginChanges(core, systemMail, stops)
   const follower = new EventFollower(core)
   const rollup = analyticsReader(core)
   return {
@@ -110,6 +113,7 @@ export async function startServices(core: Core, given: Given, stops: Stop[]): Pr
     intake,
     returnedMail,
     resetRequests,
+    loginChanges,
   }
 }
 
@@ -206,4 +210,11 @@ function startResetRequests({ config, clock, log, accounts, people, audit }: Cor
   const requests = new ResetRequests({ clock, log, accounts, users, resets, audit, systemMail }, settings)
   stops.push(() => requests.idle())
   return requests
+}
+
+function startLoginChanges({ config, clock, log, accounts, people }: Core, systemMail: SystemMailer, stops: Stop[]): LoginChanges {
+  const settings = { baseUrl: config.baseUrl, canMail: config.mode !== 'sandbox' }
+  const changes = new LoginChanges({ clock, log, accounts, users: people.users, systemMail }, settings)
+  stops.push(() => changes.idle())
+  return changes
 }

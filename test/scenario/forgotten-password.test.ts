@@ -1,6 +1,8 @@
 import { simpleParser } from 'mailparser'
 import { expect, onTestFinished, test } from 'vitest'
+import { fromBase32 } from '../support/base32.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
+import { totpCode, totpStepAt } from '../../src/account/totp.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 const password = 'correct horse battery'
@@ -60,4 +62,56 @@ test('where no mail may leave the machine, the answer says who can help', async 
   onTestFinished(() => test.stop())
   const answer = await post(`${test.baseUrl}/session/password/reset`, { email: 'ann@people.example' })
   expect([answer.status, await answer.json()]).toEqual([409, expect.objectContaining({ name: 'invalid_state' })])
+})
+
+test('each change to how a user logs in is told by mail, with when, from where and by what', async () => {
+  const inbox = await startFakeMx({ host: '127.0.3.9' })
+  onTestFinished(() => inbox.close())
+  const settings = { delivery_port: String(inbox.port), base_url: 'https://mail.example.com' }
+  const test = await startTestRelay(settings, { 'people.example': { a: ['127.0.3.9'] } })
+  onTestFinished(() => test.stop())
+  await addUser(test, 'ann@people.example')
+  const agent = { 'user-agent': 'Firefox/140 <b>\u00ad' }
+  const entered = await post(`${test.baseUrl}/session`, { email: 'ann@people.example', password }, agent)
+  const cookie = entered.headers
+    .getSetCookie()
+    .map((one) => one.split(';')[0])
+    .join('; ')
+  const changed = await post(`${test.baseUrl}/session/password`, { password, new_password: 'another horse staple' }, { cookie, ...agent })
+  expect(changed.status).toBe(200)
+  await expect.poll(() => inbox.messages.length).toBe(1)
+  const mail = await simpleParser(inbox.messages[0]?.data ?? '')
+  expect([mail.subject, mail.headers.get('auto-submitted')]).toEqual(['Your password was changed at mail.example.com', 'auto-generated'])
+  const html = String(mail.html).replace(/&#(\d+);/g, (_, code) => String.fromCodePoint(Number(code)))
+  for (const shown of [mail.text, html]) {
+    expect(shown).toContain('For ann@people.example at https://mail.example.com, the password was changed.')
+    expect(shown).toMatch(/That was on \d{4}-\d\d-\d\d at \d\d:\d\d UTC, from the address 127\.0\.0\.1, with Firefox\/140 <b>/)
+    expect(shown).toContain('If it was not, ask for a new password at https://mail.example.com')
+  }
+  expect(mail.html).not.toContain('<b>')
+
+  const own = changed.headers
+    .getSetCookie()
+    .map((one) => one.split(';')[0])
+    .join('; ')
+  const { people } = test.relay.services
+  const begun = await post(`${test.baseUrl}/session/totp`, { password: 'another horse staple' }, { cookie: own })
+  const { secret } = (await begun.json()) as { secret: string }
+  const code = totpCode(fromBase32(secret), totpStepAt(test.clock.now()))
+  expect((await post(`${test.baseUrl}/session/totp/confirm`, { code }, { cookie: own })).status).toBe(200)
+  expect((await post(`${test.baseUrl}/session/totp/remove`, { password: 'another horse staple' }, { cookie: own })).status).toBe(200)
+  const [user] = people.users.withEmail('ann@people.example')
+  const token = people.resets.tokenFor(user!)
+  const used = await fetch(`${test.baseUrl}/reset/${token}`, {
+    method: 'POST',
+    body: new URLSearchParams({ password: 'a third horse staple' }),
+  })
+  expect(used.status).toBe(200)
+  await expect.poll(() => inbox.messages.length).toBe(4)
+  const subjects = await Promise.all(inbox.messages.map(async ({ data }) => (await simpleParser(data)).subject))
+  expect(subjects.slice(1).toSorted()).toEqual([
+    'A second factor was turned on at mail.example.com',
+    'Your password was changed at mail.example.com',
+    'Your second factor was removed at mail.example.com',
+  ])
 })

@@ -5,6 +5,7 @@ import type { User } from '../../src/account/user.ts'
 import { accountOperations } from '../../src/http/api/account-operations.ts'
 import { apiKeyOperations } from '../../src/http/api/api-key-operations.ts'
 import { auditOperations } from '../../src/http/api/audit-operations.ts'
+import { LoginChanges } from '../../src/password-reset/login-changes.ts'
 import { ResetRequests } from '../../src/password-reset/reset-requests.ts'
 import type { Statement } from '../../src/store/database.ts'
 import type { SystemMail } from '../../src/submission/system-mail.ts'
@@ -35,16 +36,18 @@ export interface PeopleApi extends ApiServer {
 export async function startPeopleApi(baseUrl = 'https://mail.example.com', dashboardPath: string | null = null): Promise<PeopleApi> {
   let webhooks: WebhookList | undefined
   let resetRequests: ResetRequests | undefined
+  let loginChanges: LoginChanges | undefined
   const mailed: SystemMail[] = []
   const api = await startApiServer((services) => {
     webhooks = new WebhookList({ ...services, onEnabled: () => {} }, { allowHttp: true })
-    const entry = new SessionEntry({ baseUrl, ...services.people, audit: services.audit })
     const systemMail = {
       async send(mail: SystemMail, besides: Statement[] = []) {
         await services.db.write(besides)
         mailed.push(mail)
       },
     }
+    loginChanges = new LoginChanges({ ...services, ...services.people, systemMail }, { baseUrl, canMail: true })
+    const entry = new SessionEntry({ baseUrl, ...services.people, audit: services.audit, loginChanges })
     resetRequests = new ResetRequests({ ...services, ...services.people, systemMail }, { baseUrl, canMail: true })
     const removal = { ...services, webhooks }
     const all = {
@@ -72,6 +75,7 @@ export async function startPeopleApi(baseUrl = 'https://mail.example.com', dashb
   })
   const mails = async (): Promise<SystemMail[]> => {
     await resetRequests?.idle()
+    await loginChanges?.idle()
     return mailed
   }
   return { ...api, webhooks: webhooks as WebhookList, mails, ...logins(api) }

@@ -9,6 +9,7 @@ import { entryTexts } from '../entry-texts.ts'
 import { formBody } from '../form-body.ts'
 import { smallBodyLimit } from '../json-body.ts'
 import { operation, type Operation } from '../operation.ts'
+import type { LoginChange } from '../../password-reset/compose-change-mail.ts'
 import type { SessionEntry } from '../session-entry.ts'
 
 interface EntryServices {
@@ -35,6 +36,8 @@ interface EntryLink {
   emailOf(token: string): string | null
   /** @throws SternaError if the link no longer works, or the form is invalid */
   use(token: string, form: { email: string; password: string }): Promise<StoredUser>
+  /** What it changes for somebody who had a password before; null for others. */
+  changes?(token: string): LoginChange | null
 }
 
 const formSchema = z.object({ email: z.string(), password: z.string() })
@@ -79,6 +82,7 @@ export const entryOperations = (services: EntryServices): Operation[] => [
     next: '/',
     logsIn: true,
     emailOf: (token) => services.people.users.invited(token).email,
+    changes: (token) => (services.people.users.invited(token).status === 'active' ? 'invitation' : null),
     async use(token, { password }) {
       const user = await services.people.users.takeInvitation(token, password)
       await services.people.sessions.endAll(user.id)
@@ -93,6 +97,7 @@ export const entryOperations = (services: EntryServices): Operation[] => [
     // The second factor is asked for as ever.
     logsIn: false,
     emailOf: (token) => services.people.resets.userOf(token).email,
+    changes: () => 'link',
     async use(token, { password }) {
       const user = await services.people.resets.use(token, password)
       await services.people.sessions.endAll(user.id)
@@ -146,7 +151,9 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
         await showingFaults(ctx, link, async () => {
           entry.checkOrigin(ctx)
           const form = await formBody(ctx)
+          const change = link.changes?.(tokenIn(ctx)) ?? null
           const user = await link.use(tokenIn(ctx), { email: form.get('email') ?? '', password: form.get('password') ?? '' })
+          if (change !== null) entry.tellChange(ctx, user, change)
           if (link.logsIn) await entry.begin(ctx, user)
           else entry.knowDevice(ctx, user)
           await entry.record(ctx, user, { operation: `${link.id}.use`, objectId: user.id, fields: ['password'] })

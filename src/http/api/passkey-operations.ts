@@ -118,6 +118,7 @@ const registeringOperations = ({ people, entry }: PasskeyServices): Operation[] 
       entry.checkOrigin(ctx)
       const { session, user } = entry.current(ctx)
       const passkey = await people.passkeys.register(user.id, session.id, { name: body.name, credential: body.credential as never })
+      entry.tellChange(ctx, user, 'passkey_added')
       await entry.record(ctx, user, { operation: 'session.create_passkey', objectId: passkey.id, fields: ['name'] })
       return passkeyResource.answer(passkey)
     },
@@ -169,6 +170,7 @@ const keptOperations = ({ people, entry }: PasskeyServices): Operation[] => [
       const { user } = entry.current(ctx)
       const id = ctx.params['id'] ?? ''
       await people.passkeys.remove(user.id, id)
+      entry.tellChange(ctx, user, 'passkey_removed')
       await entry.record(ctx, user, { operation: 'session.delete_passkey', objectId: id })
       return { object: 'passkey' as const, id, deleted: true as const }
     },

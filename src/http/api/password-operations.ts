@@ -73,6 +73,7 @@ const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] =>
       const shown = await people.login.confirm(session, body.password)
       const hash = await people.users.hashFor(user, body.new_password)
       const changed = await people.users.setPassword(user.id, hash, { shown })
+      entry.tellChange(ctx, user, 'password')
       await people.sessions.endAll(user.id)
       // Others may know the secret of this one too.
       await entry.begin(ctx, changed)
@@ -112,6 +113,7 @@ const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] =>
       entry.checkOrigin(ctx)
       const { user } = entry.current(ctx)
       const codes = await people.secondFactors.confirm(user.id, body.code)
+      entry.tellChange(ctx, user, 'second_factor_added')
       await entry.record(ctx, user, { operation: 'session.confirm_totp', objectId: user.id })
       return { object: 'totp' as const, recovery_codes: codes }
     },
@@ -129,6 +131,7 @@ const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] =>
       const { session, user } = entry.current(ctx)
       await people.login.confirm(session, body.password)
       await people.secondFactors.remove(user.id)
+      entry.tellChange(ctx, user, 'second_factor_removed')
       await entry.record(ctx, user, { operation: 'session.remove_totp', objectId: user.id })
       return userResource.answer(people.users.get(user.id))
     },

@@ -441,6 +441,7 @@ async function operate(relay: TestRelay): Promise<void> {
     'queue?before=z.example',
     'queue/rcpt.example',
     'explain?to=later@rcpt.example',
+    'audit?request_id=req_1',
   ]) {
     await ask('GET', `/api/${path}`)
   }

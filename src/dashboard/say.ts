@@ -1,4 +1,4 @@
-import type { DmarcSummary } from './api/types.ts'
+import type { DmarcSummary, Explanation } from './api/types.ts'
 import type { Said, SaidTexts } from './texts/said.ts'
 import { language, t } from './texts/texts.ts'
 
@@ -24,6 +24,15 @@ export const reasonsOf = ({ reasons, reason_codes: codes }: DmarcSummary['advice
     const said = codes[i]
     return said ? inWords('dmarc', { ...said, what, advice: null }).what : what
   })
+
+/** Why mail did not arrive, and what to do. */
+export function explained({ code, cause, advice_codes: codes, advice }: Explanation): { cause: string; advice: string } {
+  const said = t.said
+  if (!said) return { cause, advice }
+  const { causes, advice: sentences }: { causes: Record<string, Said>; advice: Record<string, Said> } = said
+  const own = codes.map((each) => sentences[each]?.what ?? causes[each]?.advice)
+  return { cause: causes[code]?.what ?? cause, advice: own.includes(undefined) ? advice : own.join(' ') }
+}
 
 /** A number or a time as the language in use writes it; anything else as it is. */
 function shown(value: string | number): string {

@@ -2,10 +2,13 @@ import { expect, test } from 'vitest'
 import { de } from '../../src/dashboard/texts/de.ts'
 import { dmarcReasonWordings } from '../../src/domain-report/dmarc-reason-wordings.ts'
 import { findingWordings } from '../../src/doctor/finding-wordings.ts'
+import { adviceAboutRetries, adviceAboutSuppressions, causes } from '../../src/explanation/causes.ts'
 import { contentWordings } from '../../src/message/content-wordings.ts'
 import type { Wording } from '../../src/wording.ts'
 
 const declared: Record<keyof NonNullable<typeof de.said>, Record<string, Wording>> = {
+  advice: Object.fromEntries(Object.entries({ ...adviceAboutRetries, ...adviceAboutSuppressions }).map(([code, what]) => [code, { what }])),
+  causes,
   content: contentWordings,
   findings: findingWordings,
   dmarc: dmarcReasonWordings,

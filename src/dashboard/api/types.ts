@@ -39,6 +39,7 @@ export type EmailItem = Shown<typeof emailItem.schema>
 export type Email = Shown<typeof emailResource.schema>
 export type EmailRecipient = Email['recipients'][number]
 export type Attempt = Shown<typeof attemptResource.schema>
+export type Explanation = Attempt['explanation']
 export type EmailChecks = Shown<typeof checksAnswer>
 export type HeaderField = Shown<typeof headerField>
 export type Attachment = Shown<typeof attachmentAnswer>
@@ -88,7 +89,7 @@ export type QueueDestination = Shown<typeof queueDestination.schema>
 export type QueueTotals = Shown<typeof totalsAnswer>
 export type QueueDetail = Shown<typeof detailAnswer>
 export type QueuedRecipient = Shown<typeof queuedRecipient.schema>
-export type Explanation = Shown<typeof explanation>
+export type Route = Shown<typeof explanation>
 export type ServerDomain = Shown<typeof serverDomain>
 /** The secret is there for those who may change it. */
 export type Webhook = Shown<typeof webhookInUse.schema> & { signing_secret?: string }

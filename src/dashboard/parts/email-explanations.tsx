@@ -2,6 +2,7 @@ import type { EmailRecipient } from '../api/types.ts'
 import { hourMinute, shortDate } from '../format.ts'
 import { mayChange } from '../rights.ts'
 import { Link } from '../router.tsx'
+import { explained } from '../say.ts'
 import { t } from '../texts/texts.ts'
 import { Note } from './page.tsx'
 
@@ -27,16 +28,17 @@ function Explained({ recipient, others }: { recipient: EmailRecipient; others: n
   if (!explanation) return null
   const who = t.emails.and(email, others)
   const waits = status === 'deferred'
+  const { cause, advice } = explained(explanation)
   return (
     <Note tone={waits ? 'wait' : 'bad'}>
       <p>
         <b>
-          {waits ? t.email.waitsFor(who) : t.email.didNotGet(who)}: {explanation.cause}
+          {waits ? t.email.waitsFor(who) : t.email.didNotGet(who)}: {cause}
         </b>
       </p>
       {suppression && <Suppressed of={suppression} />}
       <p>
-        {t.owners[explanation.owner]} {explanation.advice} {waits && next !== null && t.email.nextTry(hourMinute(next))}
+        {t.owners[explanation.owner]} {advice} {waits && next !== null && t.email.nextTry(hourMinute(next))}
       </p>
     </Note>
   )

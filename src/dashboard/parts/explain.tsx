@@ -1,7 +1,7 @@
 import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
-import type { Explanation } from '../api/types.ts'
+import type { Route } from '../api/types.ts'
 import { Link, setQuery } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { Answer } from './answer.tsx'
@@ -13,7 +13,7 @@ import { Ago } from './time.tsx'
 /** Says what would happen to mail for an address; which one is in the page's address, as `explain`. */
 export function Explain({ address }: { address: string }) {
   const [typed, setTyped] = useState<string | null>(null)
-  const explanation = useApi<Explanation>(address === '' ? null : `/api/explain?to=${encodeURIComponent(address)}`)
+  const explanation = useApi<Route>(address === '' ? null : `/api/explain?to=${encodeURIComponent(address)}`)
   const apply = (): void => {
     if (typed !== null) setQuery({ explain: typed.trim() })
     setTyped(null)
@@ -39,7 +39,7 @@ export function Explain({ address }: { address: string }) {
   )
 }
 
-const tones: Record<Explanation['next'], 'ok' | 'wait' | 'bad'> = {
+const tones: Record<Route['next'], 'ok' | 'wait' | 'bad'> = {
   deliver: 'ok',
   simulate: 'ok',
   defer: 'wait',
@@ -47,7 +47,7 @@ const tones: Record<Explanation['next'], 'ok' | 'wait' | 'bad'> = {
   bounce: 'bad',
 }
 
-function Explained({ explanation: { to, next, reason, route, tls, suppressions, queue } }: { explanation: Explanation }) {
+function Explained({ explanation: { to, next, reason, route, tls, suppressions, queue } }: { explanation: Route }) {
   const accounts = [...new Set(suppressions.map(({ account }) => account))]
   return (
     <div class="stack">

@@ -1,3 +1,4 @@
+import { germanAdvice, germanCauses } from './de-causes.ts'
 import { germanContentFindings } from './de-content-findings.ts'
 import { germanDmarcReasons } from './de-dmarc-reasons.ts'
 import { germanFindings } from './de-findings.ts'
@@ -7,7 +8,7 @@ const count = (n: number, one: string, other: string): string => `${n.toLocaleSt
 
 /** German. Words of the API that are missing here are shown as they are. */
 export const de: Texts = {
-  said: { content: germanContentFindings, findings: germanFindings, dmarc: germanDmarcReasons },
+  said: { advice: germanAdvice, causes: germanCauses, content: germanContentFindings, findings: germanFindings, dmarc: germanDmarcReasons },
   title: (page: string) => (page === '' ? 'Sterna' : `${page} · Sterna`),
   skip: 'Zum Inhalt',
   common: {

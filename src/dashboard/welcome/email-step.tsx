@@ -8,6 +8,7 @@ import { ActionButton } from '../parts/controls.tsx'
 import { EmailTimeline } from '../parts/email-timeline.tsx'
 import { Live, Note } from '../parts/page.tsx'
 import { Link } from '../router.tsx'
+import { explained } from '../say.ts'
 import { t } from '../texts/texts.ts'
 import { Connect } from './connect.tsx'
 
@@ -76,10 +77,10 @@ function Watched({ id }: { id: string }) {
       {isTroubled && (
         <Note tone={attempt.outcome === 'deferred' ? 'wait' : 'bad'}>
           <p>
-            <b>{attempt.explanation.cause}</b>
+            <b>{explained(attempt.explanation).cause}</b>
           </p>
           <p>
-            {t.owners[attempt.explanation.owner]} {attempt.explanation.advice}{' '}
+            {t.owners[attempt.explanation.owner]} {explained(attempt.explanation).advice}{' '}
             {recipient?.next_attempt_at && t.email.nextTry(hourMinute(recipient.next_attempt_at))}
           </p>
         </Note>

@@ -49,7 +49,7 @@ export class ShownElements {
 
   addStyles(tag: Tag, css: string): void {
     const media = attributesOf(tag).get('media') ?? ''
-    if (!/^\s*(?:all|screen)?\s*$/i.test(media)) return
+    if (!/^(?:all|screen)?$/i.test(media.trim())) return
     this.#rules.add(css)
     this.#hasRules = true
   }

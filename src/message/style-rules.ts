@@ -35,7 +35,7 @@ function declarationsIn(css: string): Declaration[] {
       .trim()
       .toLowerCase()
     const isImportant = value.endsWith('important')
-    found.push({ property, value: isImportant ? value.replace(/\s*!\s*important$/, '') : value, isImportant })
+    found.push({ property, value: isImportant ? value.replace(/!\s*important$/, '').trimEnd() : value, isImportant })
   }
   return found
 }
@@ -104,16 +104,18 @@ export class StyleRules {
   }
 
   #addRule(selectors: string, css: string): void {
-    const declarations = declarationsIn(css)
-    if (declarations.length === 0) return
+    // One for each property, so that many selectors with many declarations take linear time.
+    const winners = new Map<string, Weighted>()
     this.#order++
+    for (const one of declarationsIn(css)) settle(winners, one.property, weighted(one, 0, this.#order))
+    if (winners.size === 0) return
     for (const part of selectors.split(',')) {
       const selector = part.trim()
       if (!simpleSelector.test(selector)) continue
       const key = selector.replace(/^[a-z0-9]+/i, (name) => name.toLowerCase())
       const own = this.#bySelector.get(key) ?? new Map<string, Weighted>()
       this.#bySelector.set(key, own)
-      for (const one of declarations) settle(own, one.property, weighted(one, weightOf(selector), this.#order))
+      for (const [property, one] of winners) settle(own, property, { ...one, weight: one.weight + weightOf(selector) })
     }
   }
 

@@ -179,4 +179,12 @@ describe('textFromHtml', () => {
     expect(textFromHtml(`<img ${'"'.repeat(4000)}>`.repeat(1000))).toBe('')
     expect(textFromHtml(`<img ${`x="y' z=' `.repeat(400)}>`.repeat(1000))).toBe('')
   })
+
+  it.each([
+    ['many selectors with many declarations', `<style>${'.a,'.repeat(100_000)}.b{${'width:0;'.repeat(50_000)}}</style>`],
+    ['blanks in `media`', `<style media="${' '.repeat(4000)}x"></style>`.repeat(500)],
+    ['blanks before `!important`', `<style>a{width:0${' '.repeat(180)}!x important}</style>`.repeat(10_000)],
+  ])('reads %s', (_, html) => {
+    expect(textFromHtml(`${html}<p>x`)).toBe('x')
+  })
 })

@@ -1,8 +1,13 @@
 /** Attempts in hand per endpoint: initially and after a failure, and at most while it succeeds. */
 const firstLimit = 5
 const largestLimit = 50
-/** How many deliveries may wait in memory for an earlier one of their email, for each attempt that may be in hand. */
+/** How many deliveries may always wait in memory for an earlier one of their email, for each attempt that may be in hand. */
 const waitingPerAttempt = 20
+/**
+ * How many more may wait, over all endpoints. An endpoint may have as many as are still free, so it finds the events of other emails behind
+ * thousands of one email, and leaves half to others.
+ */
+const sharedWaiting = 20_000
 /** Attempts in hand over all endpoints. */
 const largestTotalLimit = 2_000
 
@@ -31,6 +36,7 @@ export class EndpointTurns {
   /** Endpoints that wait for a place, in order of arrival. */
   readonly #line = new Set<Endpoint>()
   #inHand = 0
+  #waiting = 0
 
   /**
    * `run` must `reserve` at once, claim, call `claimed`, and call `ended` or `passedOn` at the end of every attempt. `mostConnections` is never exceeded.
@@ -65,6 +71,7 @@ export class EndpointTurns {
   claimed(endpoint: Endpoint, { unused, waiting }: { unused: number; waiting: number }): void {
     endpoint.claiming = false
     endpoint.waiting += waiting
+    this.#waiting += waiting
     this.#release(endpoint, unused + waiting)
   }
 
@@ -77,6 +84,7 @@ export class EndpointTurns {
   passedOn(endpoint: Endpoint, succeeded: boolean): void {
     this.#adapt(endpoint, succeeded)
     endpoint.waiting -= 1
+    this.#waiting -= 1
     this.#consider(endpoint)
   }
 
@@ -106,6 +114,7 @@ export class EndpointTurns {
   #places(endpoint: Endpoint): number {
     const own = this.#inHand >= this.#totalLimit / 2 ? 1 : endpoint.limit
     const free = Math.min(own - endpoint.inHand, this.#totalLimit - this.#inHand)
-    return Math.max(0, Math.min(free, waitingPerAttempt * own - endpoint.waiting))
+    const mostWaiting = Math.max(waitingPerAttempt * own, sharedWaiting - this.#waiting)
+    return Math.max(0, Math.min(free, mostWaiting - endpoint.waiting))
   }
 }

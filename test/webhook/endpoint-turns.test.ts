@@ -82,7 +82,8 @@ test('what waits for an earlier delivery of its email takes no place, and only s
   turns.request('a')
   expect(own).toMatchObject({ inHand: 1 })
   const first = claimed
-  expect(first).toBeLessThan(200)
+  // Half of what all endpoints share.
+  expect(first).toBeLessThan(10_100)
   for (let i = 0; i < 100; i++) if (own) turns.passedOn(own, true)
   expect(own).toMatchObject({ inHand: 1 })
   expect(claimed).toBeGreaterThanOrEqual(first + 100)

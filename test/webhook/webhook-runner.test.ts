@@ -130,6 +130,17 @@ test('the events of an email come in order, each after the answer to the one bef
   expect(emails.flatMap((email) => eventsOf(receiver, email))).toEqual(ids)
 })
 
+test('hundreds of events of one email hold up no other email', async () => {
+  const { webhooks, add, write } = await webhookFixture()
+  const receiver = await startReceiver(hang)
+  await add(receiver.url)
+  await Promise.all(Array.from({ length: 300 }, () => write('email.clicked', { messageId: 'em_a' })))
+  const other = await write('email.sent', { messageId: 'em_b' })
+  await webhooks.start()
+  await eventually(() => expect(eventsOf(receiver, 'em_b')).toEqual([other]))
+  expect(receiver.posts).toHaveLength(2)
+})
+
 test('an event that fails holds up no later one of its email, nor does its next attempt', async () => {
   const { clock, webhooks, add, write } = await webhookFixture()
   const receiver = await startReceiver(

@@ -15,6 +15,7 @@ export function tagsOf(text: string): Map<string, string> {
 export const withoutZoneFileMarks = (text: string): string =>
   text
     .trim()
-    .replace(/^["“”'`]+|["“”'`]+$/g, '')
+    // Without the lookbehind, a long row of marks in the middle would be read again from each of them.
+    .replace(/^["“”'`]+|(?<!["“”'`])["“”'`]+$/g, '')
     .replace(/"\s*"/g, '')
     .replace(/\\(.)/g, '$1')

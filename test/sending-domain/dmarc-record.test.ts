@@ -36,6 +36,11 @@ test.each<[string[], object]>([
   expect(readDmarc(texts)).toMatchObject(expected)
 })
 
+// With a stranger's DNS, one record can be as long as a message: 64 KB.
+test.each(['"', "'`", '“”', '\\', '" "', ' \t'])('a row of %j in a text takes linear time', (marks) => {
+  expect(readDmarc([`v${marks.repeat(100_000)}v`])).toEqual({ fault: 'missing' })
+})
+
 test.each<[string, FakeZone, object]>([
   ['its own record', { '_dmarc.a.b.shop.test': { txt: ['v=DMARC1; p=reject'] } }, { at: 'a.b.shop.test', reading: { policy: 'reject' } }],
   [

@@ -70,7 +70,7 @@ publish(await sterna('domain', 'show', hostname, '--json'))
 await sterna('domain', 'verify', hostname)
 
 console.log(`
-A lab is running, with the verified domain shop.example. In another terminal:
+A lab is running, with the verified domain shop.example. In another terminal, in this directory:
 
   curl -s http://127.0.0.1:${httpPort}/api/send -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' \\
     -d '{"from":"Shop <orders@shop.example>","to":"you@anywhere.example","subject":"Your order","html":"<p>Thank you.</p>"}'

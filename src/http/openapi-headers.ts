@@ -18,7 +18,8 @@ export const responseHeaders = {
     schema: { type: 'string', const: 'true' },
   },
   'Dropped-Headers': {
-    description: 'There where header fields of an email were left out, because its message has its own: `Message-ID, Date`.',
+    description:
+      'There where header fields of an email were left out, because its message has its own: `Message-ID, Date`. At most 50 names.',
     schema: text,
   },
   'WWW-Authenticate': { description: '`Bearer`.', schema: text },

@@ -33,14 +33,16 @@ export const importCommands: Command[] = [
       topic: {
         type: 'string',
         value: 'TOPIC',
-        doc: 'The topic that these people unsubscribed from, unless the file says it, as in `unsubscribe: {topic}`; default: mail sent with `unsubscribe: true`.',
+        doc:
+          'The topic that these people unsubscribed from, unless the file says it, as in `unsubscribe: {topic}`; default: mail sent with ' +
+          '`unsubscribe: true`.',
       },
       sandbox: { type: 'boolean', doc: "Imports into the sandbox's list." },
     },
     doc:
-      "Imports suppressions from another service or from another Sterna (`sterna`), from its export or its API's responses, CSV or JSON. It keeps times and reasons " +
-      'and leaves existing entries unchanged, so you can run it again. It prints how many entries it imported, and by line why it ' +
-      'refused others; it exits with an error if it refused any.',
+      "Imports suppressions from another service or from another Sterna (`sterna`), from its export or its API's responses, CSV or " +
+      'JSON. It keeps times and reasons and leaves existing entries unchanged, so you can run it again. It prints how many entries it ' +
+      'imported, and by line why it refused others; it exits with an error if it refused any.',
     async run(input, { accounts, db, clock, erasedAddress }) {
       const { id: accountId } = accounts.getAccount(requiredOption(input, 'account'))
       const report = await importSuppressions(

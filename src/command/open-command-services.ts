@@ -9,7 +9,8 @@ import { openCore } from '../core.ts'
 
 /**
  * Opens the data directory for a command while no server uses it. Only the copy that a restore checks is upgraded.
- * @throws SternaError `configuration` if another process holds it, another version wrote it, or the key file is not the one it was created with
+ * @throws SternaError `configuration` if another process holds it, its schema is that of another version, or the key file is not the one it
+ *   was created with
  */
 export async function openCommandServices(
   config: Config,

@@ -30,9 +30,10 @@ interface ResendRequest {
 export type Resend = (messageId: string, by: ResendRequest) => Promise<Accepted>
 
 /**
- * Resends a stored message, byte for byte, as a new one to the recipients it failed to reach, except those on the suppression list. Its readers should see the
- * same message, so it keeps its Date and Message-ID. It goes through `accept` like any other.
- * @throws SternaError `invalid_state` if no recipient failed, all of them are suppressed, or the content is no longer stored; what `accept` throws
+ * Resends a stored message, byte for byte, as a new one to the recipients it failed to reach, except those on the suppression list. Its
+ * readers should see the same message, so it keeps its Date and Message-ID. It goes through `accept` like any other.
+ * @throws SternaError `invalid_state` if no recipient failed, all of them are suppressed, or the content is no longer stored; what `accept`
+ *   throws
  */
 export async function resendFailed(messageId: string, by: ResendRequest, services: ResendServices): Promise<Accepted> {
   const { db, clock, accept } = services

@@ -39,7 +39,8 @@ export class EndpointTurns {
   #waiting = 0
 
   /**
-   * `run` must `reserve` at once, claim, call `claimed`, and call `ended` or `passedOn` at the end of every attempt. `mostConnections` is never exceeded.
+   * `run` must `reserve` at once, claim, call `claimed`, and call `ended` or `passedOn` at the end of every attempt. `mostConnections` is
+   * never exceeded.
    */
   constructor(run: (endpoint: Endpoint) => void, mostConnections = Infinity) {
     this.#run = run

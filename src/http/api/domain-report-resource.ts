@@ -139,7 +139,8 @@ const advice = z
     record: textRecord
       .nullable()
       .describe(
-        'The record to publish for it; null if nothing should change, if one of several should stay, or if the policy is that of a parent domain.',
+        'The record to publish for it; null if nothing should change, if one of several should stay, or if the policy is that of a parent ' +
+          'domain.',
       ),
     reasons: z.array(z.string()),
     reason_codes: z.array(z.object(codeFields(dmarcReasonWordings))).describe('What each of `reasons` says, in the same order.'),

@@ -22,8 +22,8 @@ const domainRecord = resource<StatedRecord>('DomainRecord')({
     .enum(recordReasons)
     .nullable()
     .describe(
-      'Why it is not as wanted. `several`: there must be one SPF, DMARC or DKIM record only at a name. `quoted`: the DNS panel stored quotation marks or ' +
-        'backslashes as part of the value: enter it without. `doubled_name`: it was found at `NAME.ZONE`, because the DNS ' +
+      'Why it is not as wanted. `several`: there must be only one SPF, DMARC or DKIM record at a name. `quoted`: the DNS panel stored ' +
+        'quotation marks or backslashes as part of the value: enter it without them. `doubled_name`: it was found at `NAME.ZONE`, because the DNS ' +
         'provider appended the zone to the full name: enter `host` instead. `unreachable`: the name servers did not answer.',
     ),
   found: z.string().nullable().describe('What the DNS had instead at the last check, one record per line.'),

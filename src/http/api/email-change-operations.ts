@@ -78,7 +78,8 @@ export const emailChangeOperations = (services: EmailChangeServices): Operation[
     tag: 'Emails',
     summary: 'Send an email again to recipients that it did not reach',
     description:
-      'Makes a new email of the stored content, for the recipients that bounced, failed or were suppressed. Those who are on the suppression list are left out; if nobody remains, the answer is 409.',
+      'Makes a new email of the stored content, for the recipients that bounced, failed or were suppressed. Those who are on the ' +
+      'suppression list are left out; if nobody remains, the answer is 409.',
     permission: 'sending_access',
     sandbox: true,
     idempotency: 'own',

@@ -47,8 +47,8 @@ export const findOperations = (services: { db: Pick<Database, 'slowRead'> }): Op
     tag: 'Emails',
     summary: 'Find where an id belongs',
     description:
-      'The email of a recipient, an attempt, an event or a report (`rcp_`, `att_`, `evt_`, `rep_`), and the webhook of a delivery or an attempt ' +
-      'to deliver (`whd_`, `wha_`): for an id that a log or a receiver has.',
+      'The email of a recipient, an attempt, an event or a report (`rcp_`, `att_`, `evt_`, `rep_`), and the webhook of a delivery or one of ' +
+      'its attempts (`whd_`, `wha_`): for an id that a log or a receiver has.',
     permission: 'read_access',
     answers: [{ status: 200, description: 'Where it belongs.', schema: found }],
     handle: async (ctx) => {

@@ -120,13 +120,13 @@ function headersOf(given: { Name: string; Value: string }[], faults: CompatFault
       faults.push(faultAt(`Headers.${place}.Name`, 'invalid_value', `The header \`${name}\` is given twice.`))
     seen.add(name.toLowerCase())
   }
-  const isKeepsId = (name: string): boolean => /^x-pm-keepid$/i.test(name)
-  const keepsId = given.some(({ Name, Value }) => isKeepsId(Name) && /^true$/i.test(Value.trim()))
+  const isKeepIdField = (name: string): boolean => /^x-pm-keepid$/i.test(name)
+  const keepsId = given.some(({ Name, Value }) => isKeepIdField(Name) && /^true$/i.test(Value.trim()))
   if (keepsId && seen.has('message-id')) {
     const message = 'The `Message-ID` cannot be kept: every message gets one of this server. Leave out X-PM-KeepID.'
     faults.push({ ...faultAt('Headers', 'unsupported_field', message), error: 'unsupported_field' })
   }
-  const kept = given.filter(({ Name }) => !isKeepsId(Name))
+  const kept = given.filter(({ Name }) => !isKeepIdField(Name))
   return kept.length === 0 ? undefined : Object.fromEntries(kept.map(({ Name, Value }) => [Name, Value]))
 }
 

@@ -91,9 +91,9 @@ export const webhookCommands: Command[] = [
       const webhook = webhookIn(input, services)
       const json = webhookTestObject(await sendSample(webhook, type))
       const { delivered, http_status_code: code, duration_ms: took, response, error } = json
-      const answer = code === null ? `No answer: ${error}` : `${webhook.url} answered ${code} after ${took} ms`
       const said = delivered || !response ? '' : `: ${printable(response)}`
-      return { stdout: `${answer}${said}.\n`, json, exitCode: delivered ? 0 : 1 }
+      const answer = code === null ? `No answer: ${error}` : `${webhook.url} answered ${code} after ${took} ms${said}.`
+      return { stdout: `${answer}\n`, json, exitCode: delivered ? 0 : 1 }
     },
   },
   {

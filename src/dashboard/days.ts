@@ -4,6 +4,9 @@ const twoDigits = (value: number): string => String(value).padStart(2, '0')
 /** The day of the reader that a time is in: `2026-11-27`. */
 export const dayOf = (at: Date): string => `${at.getFullYear()}-${twoDigits(at.getMonth() + 1)}-${twoDigits(at.getDate())}`
 
+/** What a field for a time takes, in the zone of the reader: `2026-11-27T14:02`. */
+export const minuteOf = (at: Date): string => `${dayOf(at)}T${twoDigits(at.getHours())}:${twoDigits(at.getMinutes())}`
+
 /** Whether a date field can show it; nothing it can show too. */
 export const isDay = (text: string | null): boolean => text === null || day.test(text)
 

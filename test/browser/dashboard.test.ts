@@ -41,7 +41,9 @@ test('a suppressed email says why, since when and by what, and is not offered to
   await keepScreenshot(tab, 'suppressed')
   await tab.getByRole('link', { name: 'See that email' }).click()
   await tab.getByRole('heading', { name: 'The first' }).waitFor()
-  expect(await tab.getByRole('button', { name: /Send again/ }).count()).toBe(0)
+  await tab.getByText('This put the address on your suppression list.').waitFor()
+  expect(await tab.getByText('An earlier email').count()).toBe(0)
+  expect(await tab.getByRole('button', { name: /Send again|Suppress an address/ }).count()).toBe(0)
 })
 
 test('an address that somebody added leads to who did', async () => {

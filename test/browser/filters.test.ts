@@ -43,7 +43,7 @@ test('emails are found by what somebody pasted, a part or a day of theirs, and n
   // A day is that of the reader, where it is another than that of UTC.
   const { body: email } = await relay.call('GET', `/api/emails/${first}`)
   const at = new Date(email.created_at as string)
-  const dayIn = (timeZone: string): string => at.toLocaleDateString('sv-SE', { timeZone })
+  const dayIn = (timeZone: string, time = at): string => time.toLocaleDateString('sv-SE', { timeZone })
   const zone = ['Pacific/Kiritimati', 'Pacific/Pago_Pago'].find((each) => dayIn(each) !== dayIn('UTC')) ?? ''
   const away = await context.browser()!.newContext({ timezoneId: zone, locale: 'en-GB', storageState: await context.storageState() })
   const there = await away.newPage()
@@ -52,6 +52,13 @@ test('emails are found by what somebody pasted, a part or a day of theirs, and n
   await expect.poll(seen).toEqual(['Second thing', 'First order'])
   await there.goto(`${relay.baseUrl}/emails?since=${dayIn('UTC')}&until=${dayIn('UTC')}`)
   await there.getByText('No email matches.').waitFor()
+  await relay.call('POST', '/api/suppressions', { email: 'held@inbox.example' })
+  const { body: entry } = await relay.call('GET', '/api/suppressions/held@inbox.example')
+  await there.goto(`${relay.baseUrl}/emails/${await relay.send('held@inbox.example')}`)
+  await there.getByRole('link', { name: 'See who added it' }).click()
+  const day = dayIn(zone, new Date(entry.created_at as string))
+  expect(new URL(there.url()).search).toBe(`?view=audit&since=${day}&until=${day}`)
+  await there.getByText('suppressions.create').first().waitFor()
   await away.close()
 })
 

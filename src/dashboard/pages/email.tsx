@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { useAll, useApi } from '../api/cache.ts'
 import { liveState, onEmailChange } from '../api/live.ts'
 import type { Attempt, Email, EmailDelivery, EmailRecipient, MailEvent } from '../api/types.ts'
@@ -12,6 +12,7 @@ import { DownloadEmail } from '../parts/email-parts.tsx'
 import { EmailTimeline } from '../parts/email-timeline.tsx'
 import { EmailWebhooks } from '../parts/email-webhooks.tsx'
 import { Live, Page, Panel } from '../parts/page.tsx'
+import { ShownFirst } from '../parts/shown-first.tsx'
 import { State } from '../parts/state.tsx'
 import { Link, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
@@ -76,7 +77,7 @@ function Shown({ email, attempts, events, deliveries }: ShownFrame) {
       }
       actions={<EmailActions email={email} />}
     >
-      <EmailExplanations recipients={recipients} />
+      <EmailExplanations id={email.id} recipients={recipients} />
       <div class="cols wide">
         <div class="stack">
           <Recipients recipients={recipients} accepted={email.created_at} />
@@ -93,46 +94,41 @@ function Shown({ email, attempts, events, deliveries }: ShownFrame) {
 }
 
 function Recipients({ recipients, accepted }: { recipients: EmailRecipient[]; accepted: string }) {
-  const [isWhole, setWhole] = useState(recipients.length <= mostShown)
   const troubledFirst = recipients.toSorted((one, other) => Number(one.status === 'delivered') - Number(other.status === 'delivered'))
-  const shown = isWhole ? troubledFirst : troubledFirst.slice(0, mostShown)
   return (
     <Panel heading={t.email.recipients}>
-      <table class="flow" id="rcpts">
-        <thead>
-          <tr>
-            <th scope="col">{t.common.status}</th>
-            <th scope="col">{t.email.recipient}</th>
-            <th scope="col" class="num">
-              {t.email.after}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((recipient) => (
-            <tr key={recipient.email}>
-              <td class="t o1 grow">
-                <State of={recipient.status} />
-              </td>
-              <td class="full o3">
-                <p class="who-to">
-                  <Link href={`/emails?to=${encodeURIComponent(recipient.email)}`}>{recipient.email}</Link>{' '}
-                  <span class="muted">{recipient.type}</span>
-                </p>
-                {recipient.last_response !== null && <code class="muted">{recipient.last_response}</code>}
-              </td>
-              <td class="num muted t o2">{afterWhat(recipient, accepted)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {!isWhole && (
-        <div class="paging">
-          <button class="btn small" type="button" onClick={() => setWhole(true)}>
-            {t.common.showAll(recipients.length)}
-          </button>
-        </div>
-      )}
+      <ShownFirst rows={troubledFirst} most={mostShown}>
+        {(shown) => (
+          <table class="flow" id="rcpts">
+            <thead>
+              <tr>
+                <th scope="col">{t.common.status}</th>
+                <th scope="col">{t.email.recipient}</th>
+                <th scope="col" class="num">
+                  {t.email.after}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map((recipient) => (
+                <tr key={recipient.email}>
+                  <td class="t o1 grow">
+                    <State of={recipient.status} />
+                  </td>
+                  <td class="full o3">
+                    <p class="who-to">
+                      <Link href={`/emails?to=${encodeURIComponent(recipient.email)}`}>{recipient.email}</Link>{' '}
+                      <span class="muted">{recipient.type}</span>
+                    </p>
+                    {recipient.last_response !== null && <code class="muted">{recipient.last_response}</code>}
+                  </td>
+                  <td class="num muted t o2">{afterWhat(recipient, accepted)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </ShownFirst>
     </Panel>
   )
 }

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
 import { invalidate } from '../api/cache.ts'
 import { call } from '../api/client.ts'
-import type { Email } from '../api/types.ts'
+import type { Email, EmailRecipient } from '../api/types.ts'
+import { minuteOf } from '../days.ts'
 import { mayChange, maySend } from '../rights.ts'
 import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
@@ -15,7 +16,8 @@ export function EmailActions({ email }: { email: Email }) {
   const [asked, setAsked] = useState<'again' | 'cancel' | 'move' | 'suppress' | null>(null)
   const [sentAgain, setSentAgain] = useState<string | null>(null)
   // What is on the suppression list would be left out again.
-  const failed = email.recipients.filter(({ status, suppression }) => notReached.has(status) && suppression === null).length
+  const reachable = email.recipients.filter(({ suppression }) => suppression === null)
+  const failed = reachable.filter(({ status }) => notReached.has(status)).length
   const path = `/api/emails/${email.id}`
   const close = (): void => setAsked(null)
   const isScheduled = email.status === 'scheduled'
@@ -38,7 +40,7 @@ export function EmailActions({ email }: { email: Email }) {
       {maySend() && failed > 0 && <Ask text={t.email.sendAgain(failed)} onAsk={() => setAsked('again')} />}
       {maySend() && isScheduled && <Ask text={t.email.move} onAsk={() => setAsked('move')} />}
       {maySend() && isScheduled && <Ask text={t.email.cancel} onAsk={() => setAsked('cancel')} />}
-      {mayChange() && <Ask text={t.email.suppress} onAsk={() => setAsked('suppress')} />}
+      {mayChange() && reachable.length > 0 && <Ask text={t.email.suppress} onAsk={() => setAsked('suppress')} />}
       {asked === 'again' && (
         <Dialog heading={t.email.sendAgain(failed)} button={t.email.sendAgain(failed)} run={sendAgain} onClose={close}>
           <p>{t.email.sendAgainText(failed)}</p>
@@ -50,7 +52,7 @@ export function EmailActions({ email }: { email: Email }) {
         </Dialog>
       )}
       {asked === 'move' && <Move email={email} onClose={close} />}
-      {asked === 'suppress' && <Suppress email={email} onClose={close} />}
+      {asked === 'suppress' && <Suppress path={path} recipients={reachable} onClose={close} />}
     </>
   )
 }
@@ -61,14 +63,8 @@ const Ask = ({ text, onAsk }: { text: string; onAsk(): void }) => (
   </button>
 )
 
-/** `2026-11-22T14:02`, in the browser's own zone. */
-function localTime(time: string): string {
-  const at = new Date(time)
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-}
-
 function Move({ email, onClose }: { email: Email; onClose(): void }) {
-  const [time, setTime] = useState(localTime(email.scheduled_at ?? email.created_at))
+  const [time, setTime] = useState(minuteOf(new Date(email.scheduled_at ?? email.created_at)))
   const path = `/api/emails/${email.id}`
   const move = async (): Promise<void> => {
     await call(path, { method: 'PATCH', body: { scheduled_at: new Date(time).toISOString() } })
@@ -81,12 +77,12 @@ function Move({ email, onClose }: { email: Email; onClose(): void }) {
   )
 }
 
-function Suppress({ email, onClose }: { email: Email; onClose(): void }) {
-  const addresses = [...new Set(email.recipients.map((recipient) => recipient.email))]
+function Suppress({ path, recipients, onClose }: { path: string; recipients: EmailRecipient[]; onClose(): void }) {
+  const addresses = [...new Set(recipients.map(({ email }) => email))]
   const [address, setAddress] = useState(addresses[0] ?? '')
   const suppress = async (): Promise<void> => {
     await call('/api/suppressions', { method: 'POST', body: { email: address } })
-    invalidate('/api/suppressions')
+    invalidate('/api/suppressions', path)
   }
   return (
     <Dialog heading={t.email.suppress} button={t.email.suppressButton} run={suppress} onClose={onClose}>

@@ -1,4 +1,5 @@
 import type { EmailRecipient } from '../api/types.ts'
+import { dayOf } from '../days.ts'
 import { hourMinute, shortDate } from '../format.ts'
 import { mayChange } from '../rights.ts'
 import { Link } from '../router.tsx'
@@ -7,7 +8,7 @@ import { t } from '../texts/texts.ts'
 import { Note } from './page.tsx'
 
 /** Why somebody did not get it, or has to wait: one note for each cause. */
-export function EmailExplanations({ recipients }: { recipients: EmailRecipient[] }) {
+export function EmailExplanations({ id, recipients }: { id: string; recipients: EmailRecipient[] }) {
   const notes = Map.groupBy(
     recipients.filter(({ explanation }) => explanation !== null),
     ({ status, explanation, suppression }) => `${status} ${explanation?.code} ${suppression?.origin ?? ''}`,
@@ -17,13 +18,13 @@ export function EmailExplanations({ recipients }: { recipients: EmailRecipient[]
     <div class="notes">
       {Array.from(
         notes,
-        ([key, [recipient, ...others]]) => recipient && <Explained key={key} recipient={recipient} others={others.length} />,
+        ([key, [recipient, ...others]]) => recipient && <Explained key={key} id={id} recipient={recipient} others={others.length} />,
       )}
     </div>
   )
 }
 
-function Explained({ recipient, others }: { recipient: EmailRecipient; others: number }) {
+function Explained({ id, recipient, others }: { id: string; recipient: EmailRecipient; others: number }) {
   const { email, status, explanation, suppression, next_attempt_at: next } = recipient
   if (!explanation) return null
   const who = t.emails.and(email, others)
@@ -36,7 +37,7 @@ function Explained({ recipient, others }: { recipient: EmailRecipient; others: n
           {waits ? t.email.waitsFor(who) : t.email.didNotGet(who)}: {cause}
         </b>
       </p>
-      {suppression && <Suppressed of={suppression} />}
+      {suppression && <Suppressed id={id} of={suppression} />}
       <p>
         {t.owners[explanation.owner]} {advice} {waits && next !== null && t.email.nextTry(hourMinute(next))}
       </p>
@@ -46,15 +47,18 @@ function Explained({ recipient, others }: { recipient: EmailRecipient; others: n
 
 /** What put an address on the suppression list, and when. */
 function Suppressed({
+  id,
   of: { email, origin, source_id: source, reason, created_at: at, expires_at: ends },
 }: {
+  id: string
   of: NonNullable<EmailRecipient['suppression']>
 }) {
+  const isByThis = source === id
   return (
     <p>
-      {t.email.suppressedBy[origin]?.(shortDate(at))} {reason !== null && <q>{reason}</q>}{' '}
-      {ends !== null && t.email.suppressedUntil(shortDate(ends))}{' '}
-      {source !== null && (
+      {isByThis ? t.email.suppressedByThis : t.email.suppressedBy[origin]?.(shortDate(at))}{' '}
+      {reason !== null && !isByThis && <q>{reason}</q>} {ends !== null && t.email.suppressedUntil(shortDate(ends))}{' '}
+      {source !== null && !isByThis && (
         <>
           <Link href={`/emails/${source}`}>{t.email.causedBy}</Link>{' '}
         </>
@@ -66,8 +70,7 @@ function Suppressed({
 }
 
 /** The changes of that day. */
-const auditOf = (time: string): string => {
-  const day = (at: number): string => new Date(at).toISOString().slice(0, 10)
-  const at = Date.parse(time)
-  return new URLSearchParams({ view: 'audit', since: day(at), until: day(at + 24 * 3_600_000) }).toString()
+function auditOf(time: string): string {
+  const day = dayOf(new Date(time))
+  return new URLSearchParams({ view: 'audit', since: day, until: day }).toString()
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, call } from '../api/client.ts'
 import type { Webhook } from '../api/types.ts'
+import { minuteOf } from '../days.ts'
 import { fullTime } from '../format.ts'
 import { t } from '../texts/texts.ts'
 import { Refusal } from './answer.tsx'
@@ -38,9 +39,6 @@ function useCount(webhook: Webhook, ranges: ReplayRange[]): { count: number | nu
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** A time as the field for one takes it, in the zone of the browser. */
-const localTime = (at: number): string => new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-
 interface ReplayDialog {
   webhook: Webhook
   onDone(): Promise<unknown>
@@ -52,7 +50,7 @@ const endOfMinute = (local: string): string => new Date(Date.parse(local) + 59_9
 
 /** Posts again what was not taken within a period, and says first how much that is. */
 export function ReplayFailed({ webhook, onDone, onClose }: ReplayDialog) {
-  const [since, setSince] = useState(localTime(Date.now() - dayMs))
+  const [since, setSince] = useState(minuteOf(new Date(Date.now() - dayMs)))
   const [until, setUntil] = useState('')
   const [status, setStatus] = useState('failed')
   const isTime = [since, until || since].every((time) => !Number.isNaN(Date.parse(time)))

@@ -7,6 +7,12 @@ export const dayOf = (at: Date): string => `${at.getFullYear()}-${twoDigits(at.g
 /** What a field for a time takes, in the zone of the reader: `2026-11-27T14:02`. */
 export const minuteOf = (at: Date): string => `${dayOf(at)}T${twoDigits(at.getHours())}:${twoDigits(at.getMinutes())}`
 
+/** What a reader of today needs to see of a time: the time of day, the day too, or the date with its year. */
+export function neededOf(at: Date, today: Date): 'time' | 'day' | 'date' {
+  if (at.toDateString() === today.toDateString()) return 'time'
+  return at.getFullYear() === today.getFullYear() ? 'day' : 'date'
+}
+
 /** Whether a date field can show it; nothing it can show too. */
 export const isDay = (text: string | null): boolean => text === null || day.test(text)
 

@@ -1,3 +1,4 @@
+import { neededOf } from './days.ts'
 import { language, t } from './texts/texts.ts'
 
 const locale = (): string | undefined => (navigator.language.startsWith(language()) ? navigator.language : language())
@@ -14,8 +15,6 @@ function format(time: string | number, options: Intl.DateTimeFormatOptions): str
 export const clockTime = (time: string | number): string => format(time, { timeStyle: 'medium' })
 /** `22 November 2026, 14:02:11` */
 export const fullTime = (time: string | number): string => format(time, { dateStyle: 'long', timeStyle: 'medium' })
-/** `22 November` */
-export const dayMonth = (time: string | number): string => format(time, { day: 'numeric', month: 'long' })
 /** `22 Nov` */
 export const dayShort = (time: string | number): string => format(time, { day: 'numeric', month: 'short' })
 /** `November 2026` */
@@ -31,13 +30,13 @@ const secondMs = 1_000
 const minuteMs = 60 * secondMs
 const hourMs = 60 * minuteMs
 
-/** How long ago in a cell: `now`, `4 s`, `12 min`, and the time itself after an hour. */
+/** How long ago in a cell: `now`, `4 s`, `12 min`, the time itself after an hour, and the date of another year. */
 export function age(time: string, now = Date.now()): string {
   const ms = now - Date.parse(time)
   if (ms < 2 * secondMs) return t.time.now
   if (ms < minuteMs) return t.time.seconds(Math.floor(ms / secondMs))
   if (ms < hourMs) return t.time.minutes(Math.floor(ms / minuteMs))
-  return new Date(time).toDateString() === new Date(now).toDateString() ? hourMinute(time) : dayAndTime(time)
+  return { time: hourMinute, day: dayAndTime, date: shortDate }[neededOf(new Date(time), new Date(now))](time)
 }
 
 /** The same in a sentence: `4 s ago`. */

@@ -1,5 +1,5 @@
 import type { DomainRecord } from '../api/types.ts'
-import { dayMonth } from '../format.ts'
+import { shortDate } from '../format.ts'
 import { t } from '../texts/texts.ts'
 import { CopyValue } from './controls.tsx'
 import { Icon } from './icon.tsx'
@@ -90,7 +90,7 @@ function Values({ record, zone, title }: { record: DomainRecord; zone: string; t
         </>
       )}
       <dd class="why">
-        {t.domain.why[purposeOf(record)]} {whatToDo(record, zone)} {keepUntil !== null && t.domain.keepUntil(dayMonth(keepUntil))}
+        {t.domain.why[purposeOf(record)]} {whatToDo(record, zone)} {keepUntil !== null && t.domain.keepUntil(shortDate(keepUntil))}
       </dd>
     </dl>
   )

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Email } from '../api/types.ts'
-import { dayMonth } from '../format.ts'
+import { shortDate } from '../format.ts'
 import { t } from '../texts/texts.ts'
 import { Tabs } from './controls.tsx'
 import { EmailAttachments, EmailHeaders, EmailSource } from './email-parts.tsx'
@@ -51,7 +51,7 @@ export function EmailContent({ email, sandbox = false, first, middle = {}, last 
     <>
       <Tabs name={t.email.content} tabs={Object.entries(own).map(([name, { word }]) => [name, word])} current={tab} onTab={setTab} />
       <div class="shown" role="tabpanel" aria-label={own[tab]?.word}>
-        {gone ? <p class="muted">{t.email.removed(dayMonth(removed))}</p> : own[tab]?.show()}
+        {gone ? <p class="muted">{t.email.removed(shortDate(removed))}</p> : own[tab]?.show()}
       </div>
     </>
   )

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useAll } from '../api/cache.ts'
 import type { Domain, Email } from '../api/types.ts'
-import { bytes, dayAndTime, dayMonth, fullTime } from '../format.ts'
+import { bytes, dayAndTime, fullTime, shortDate } from '../format.ts'
 import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { CopyValue } from './controls.tsx'
@@ -31,7 +31,7 @@ export function EmailFacts({ email }: { email: Email }) {
           <Fact name={t.email.size}>{bytes(email.size)}</Fact>
           <Fact name={t.email.scheduledFor}>{isScheduled && email.scheduled_at && fullTime(email.scheduled_at)}</Fact>
           <Fact name={t.email.nextAttempt}>{!isScheduled && email.next_attempt_at && dayAndTime(email.next_attempt_at)}</Fact>
-          <Fact name={t.email.keptUntil}>{email.content_expires_at && dayMonth(email.content_expires_at)}</Fact>
+          <Fact name={t.email.keptUntil}>{email.content_expires_at && shortDate(email.content_expires_at)}</Fact>
           <Fact name={t.email.source}>{t.email.sources[email.source] ?? email.source}</Fact>
           <Fact name={t.email.tracking}>{t.email.trackingOf(email.tracking.opens, email.tracking.clicks)}</Fact>
         </dl>

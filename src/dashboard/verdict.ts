@@ -30,6 +30,8 @@ const wayOut = new Set(['port_25', 'resolver'])
 const usualWaiting = 0.05
 /** Above it, providers begin to doubt the sender. */
 const harmfulBounceRate = 0.05
+/** Lists in good order stay below it. */
+const usualBounceRate = 0.02
 /** So few may be chance. */
 const few = 3
 
@@ -77,6 +79,3 @@ export function bounceConcern(facts: MailFacts): { tone: 'bad' | 'wait'; share: 
   const hasRisen = before !== null && share > usualBounceRate && share >= 2 * before
   return hasRisen ? { tone: 'wait', share, before } : null
 }
-
-/** Lists in good order stay below it. */
-const usualBounceRate = 0.02

@@ -188,7 +188,7 @@ export const ownerOf = (code: string): ExplanationOwner => (causes as Record<str
 
 /** What is advised besides: the causes that pass have it before their own advice. */
 export const adviceAboutRetries = {
-  retried: 'Nothing: Sterna retries it on schedule.',
+  retried: 'Nothing to do: Sterna retries it on schedule.',
   given_up: 'Sterna has given up. Send it again once the cause is gone.',
 } as const
 

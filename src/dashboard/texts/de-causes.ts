@@ -104,7 +104,7 @@ export const germanCauses: SaidIn<Explanation['code']> = {
   expired: { what: 'Der empfangende Server hat die E-Mail nicht angenommen, bevor ihre Zeit ablief.' },
   not_tried: {
     what: 'Dieser Server kam nicht dazu, die E-Mail zu senden, bevor ihre Zeit ablief.',
-    advice: 'Senden Sie sie noch einmal. Geschieht das oft, muss der Betreiber dieses Servers nach seiner Warteschlange sehen.',
+    advice: 'Senden Sie die E-Mail noch einmal. Geschieht das oft, muss der Betreiber dieses Servers nach seiner Warteschlange sehen.',
   },
   ended_by_operator: {
     what: 'Der Betreiber dieses Servers hat die Zustellung beendet.',
@@ -127,11 +127,11 @@ export const germanCauses: SaidIn<Explanation['code']> = {
 
 /** Sentences of advice that belong to no cause. */
 export const germanAdvice: SaidIn<Exclude<Explanation['advice_codes'][number], Explanation['code']>> = {
-  retried: { what: 'Nichts: Sterna versucht es planmäßig noch einmal.' },
-  given_up: { what: 'Sterna hat aufgegeben. Senden Sie sie noch einmal, wenn die Ursache behoben ist.' },
+  retried: { what: 'Nichts zu tun: Sterna versucht es planmäßig noch einmal.' },
+  given_up: { what: 'Sterna hat aufgegeben. Senden Sie die E-Mail noch einmal, wenn die Ursache behoben ist.' },
   suppressed_bounce: {
     what:
-      'Bitten Sie den Empfänger um eine Adresse, die funktioniert. Funktioniert diese wieder, entfernen Sie den Eintrag, und senden Sie ' +
+      'Bitten Sie den Empfänger um eine Adresse, die funktioniert. Funktioniert die gesperrte wieder, entfernen Sie den Eintrag, und senden Sie ' +
       'noch einmal.',
   },
   suppressed_complaint: {

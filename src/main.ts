@@ -17,7 +17,7 @@ import { restoreBackup } from './command/restore.ts'
 import { requireData, runAlone } from './command/run-alone.ts'
 import { judgeFiles, rewriteFile } from './command/tracking-commands.ts'
 import { upgradeDatabase } from './command/upgrade-command.ts'
-import { commandPrefix, configFileIn, showCommands, startedAs, startWords } from './command/shown-commands.ts'
+import { commandPrefix, configFileIn, showCommands, showCommandsInLine, startedAs, startWords } from './command/shown-commands.ts'
 import { listening, welcome } from './command/welcome.ts'
 import { loadConfig } from './config/load-config.ts'
 import type { Config } from './config/settings.ts'
@@ -76,7 +76,7 @@ async function carryOut(parsed: ParsedCommand, argv: string[]): Promise<CommandR
   const started = startedAs(configFile)
   const writeLine = standardError()
   const prefix = commandPrefix(started, config.origins.has('data_dir') ? null : config.dataDir)
-  const log = createLog(config.log.level, (line) => writeLine(showCommands(line, JSON.stringify(prefix).slice(1, -1))))
+  const log = createLog(config.log.level, (line) => writeLine(showCommandsInLine(line, prefix)))
   if (command.name === 'serve') return serve(config, log, { ...parsed, prefix, start: startWords(started) })
   const own = await withoutServer(parsed, config)
   if (own) return resultOf(own, input)

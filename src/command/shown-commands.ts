@@ -71,6 +71,13 @@ export function showCommands(text: string, prefix: string): string {
   return text.replace(anyCommand, (_, name: string) => `${whileStopped.has(name) ? stopped : prefix} `)
 }
 
+/** Does the same in the message of a log line, its last member. Its fields hold words of others, such as a host's reply, and stay as they are. */
+export function showCommandsInLine(line: string, prefix: string): string {
+  if (!line.includes('sterna ')) return line
+  const place = line.lastIndexOf(',"message":"')
+  return line.slice(0, place) + showCommands(line.slice(place), JSON.stringify(prefix).slice(1, -1))
+}
+
 /** How to start the server with another name in its environment; null if its settings are in a file, a service or a container. */
 export function startWords({ env, cwd, configFile, program, checkout, isService }: Started): string | null {
   if (isService || configFile !== undefined || env['STERNA_CONFIG'] || env[commandVariable]) return null

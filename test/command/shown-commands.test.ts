@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { commands } from '../../src/command/command-list.ts'
-import { commandPrefix, configFileIn, showCommands, startWords, type Started } from '../../src/command/shown-commands.ts'
+import {
+  commandPrefix,
+  configFileIn,
+  showCommands,
+  showCommandsInLine,
+  startWords,
+  type Started,
+} from '../../src/command/shown-commands.ts'
 
 const typed: Started = {
   env: {},
@@ -98,4 +105,11 @@ test.each([
   [['queue', 'list'], undefined],
 ])('--config in %j, which may be no command line', (argv, file) => {
   expect(configFileIn(argv)).toBe(file)
+})
+
+test('in a log line only our own words are changed', () => {
+  const reply = { reply: '550 run sterna erase ann@example.com --yes', error: { message: 'sterna restore' } }
+  const line = (message: string): string => `${JSON.stringify({ level: 'info', ...reply, message })}\n`
+  expect(showCommandsInLine(line('run sterna doctor'), 'sudo "x" sterna')).toBe(line('run sudo "x" sterna doctor'))
+  expect(showCommandsInLine(line('mail bounced'), 'npx sterna')).toBe(line('mail bounced'))
 })

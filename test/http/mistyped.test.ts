@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks'
 import { expect, test } from 'vitest'
 import { apiOperations, type ApiServices } from '../../src/http/api/operations.ts'
 import { emailSchema } from '../../src/http/api/email-schema.ts'

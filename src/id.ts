@@ -39,27 +39,30 @@ interface Moment {
   count: number
 }
 
-/** The latest time that ids were made for, and the last one before it: whoever comes with an earlier time disturbs no ids of the latest. */
-let latest: Moment = { at: -1, head: '', count: 0 }
-let earlier = latest
-
 /**
  * An id that sorts by creation time, even within a millisecond of this process: prefix, `_`, and a ULID (48 bits of epoch ms, then 80
  * random bits that count up within the millisecond) as 26 characters of Crockford's base 32, lower case. It contains no `.`, as Standard
  * Webhooks requires. Not a secret: the next one can be guessed.
  */
-export function newId(prefix: IdPrefix, now: number): string {
-  const moment = momentOf(now)
-  return `${prefix}_${moment.head}${inBase32(moment.count++, 8)}`
-}
+export const newId = idSequence()
 
-function momentOf(now: number): Moment {
-  if (now === latest.at) return latest
-  if (now === earlier.at) return earlier
-  const moment = { at: now, head: inBase32(now, 10) + inBase32(random40(), 8), count: Math.floor(random40() / 2) }
-  if (now < latest.at) return (earlier = moment)
-  earlier = latest
-  return (latest = moment)
+/** Makes ids that sort among themselves. */
+export function idSequence(): (prefix: IdPrefix, now: number) => string {
+  /** The latest time that ids were made for, and the last one before it: whoever comes with an earlier time disturbs no ids of the latest. */
+  let latest: Moment = { at: -1, head: '', count: 0 }
+  let earlier = latest
+  const momentOf = (now: number): Moment => {
+    if (now === latest.at) return latest
+    if (now === earlier.at) return earlier
+    const moment = { at: now, head: inBase32(now, 10) + inBase32(random40(), 8), count: Math.floor(random40() / 2) }
+    if (now < latest.at) return (earlier = moment)
+    earlier = latest
+    return (latest = moment)
+  }
+  return (prefix, now) => {
+    const moment = momentOf(now)
+    return `${prefix}_${moment.head}${inBase32(moment.count++, 8)}`
+  }
 }
 
 /** 40 random bits. A call to randomBytes() costs 2.5 µs, so many are fetched at a time. */

@@ -132,7 +132,7 @@ describe('complete', () => {
     [['From: a@own.example (x) <b@bank.example>'], 'From:'],
     [['From: a@own.example (b@bank.example)'], 'From:'],
     [['From: b@bank.example, a <a@own.example>'], 'needs a Sender'],
-    [['From: Lee, Ann <a@own.example>'], 'comma must be in quotation marks'],
+    [['From: Lee, Ann <a@own.example>'], 'put the whole name in quotation marks'],
     [['From: a@own.example; b@bank.example'], 'put commas'],
     [['From: b@bank.example: a@own.example'], 'From:'],
     [['From: "Ann <a@own.example>'], 'Close it'],

@@ -244,16 +244,17 @@ test('the links of an email as they stand in it, and of a template without what 
   )
 })
 
-test('any answer comes as CSV, in which no text is a formula', async () => {
+test('any answer comes as CSV, in which no text is a formula where that is asked for', async () => {
   const { getText } = await startCountedApi()
   const byFormat = await getText('?dimensions=template&metrics=sent,open_rate&format=csv&')
   expect(byFormat).toEqual({
     status: 200,
     type: 'text/csv; charset=utf-8',
     file: 'attachment; filename="analytics.csv"',
-    text: `template_id,template_name,sent,open_rate\r\ntpl_a,"'=HYPERLINK(""x"")",1,1\r\ntpl_b,,0,0\r\n`,
+    text: `template_id,template_name,sent,open_rate\r\ntpl_a,"=HYPERLINK(""x"")",1,1\r\ntpl_b,,0,0\r\n`,
   })
   expect(await getText('?dimensions=template&metrics=sent,open_rate&', { accept: 'text/csv' })).toEqual(byFormat)
+  expect((await getText('?dimensions=template&metrics=sent&format=csv&spreadsheet=true&')).text).toContain(`tpl_a,"'=HYPERLINK(""x"")",1`)
   expect((await getText('?metrics=sent,delivered&format=csv&')).text).toBe('sent,delivered\r\n1,2\r\n')
   expect((await getText('?metrics=sent&format=json&', { accept: 'text/csv' })).type).toContain('application/json')
   expect((await getText('?metrics=sent&', { accept: 'text/html,*/*;q=0.8' })).type).toContain('application/json')

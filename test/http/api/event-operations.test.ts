@@ -180,7 +180,7 @@ test('the stream tells what happens from now on, in a form that passes every pro
   const reader = await listen(url, key)
   expect(reader.response.headers).toMatchObject({
     'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache, no-transform',
+    'cache-control': 'no-store, no-transform',
     'x-accel-buffering': 'no',
   })
   await write([2, 3])

@@ -34,7 +34,7 @@ async function* textPieces(file: string): AsyncGenerator<string, undefined> {
   } catch (error) {
     throw new SternaError(
       'not_found',
-      `The file cannot be read (${reasonOf(error)}). A running server reads it itself, as its own user and in its own container.`,
+      `${file} cannot be read (${reasonOf(error)}). A running server reads it itself, as its own user and in its own container.`,
       { cause: error },
     )
   }

@@ -65,9 +65,9 @@ test('message list and show say what the API says, with its filters', async () =
   )
   expect(await run(relay, 'message', 'list', '--account', 'test', '--limit', '1')).toMatchObject({ stderr: `More: --after ${bad}\n` })
   expect(await list('--after', bad)).not.toContain(bad)
-  expect(await run(relay, 'message', 'list', '--account', 'test', '--to', 'nobody')).toMatchObject({
+  expect(await run(relay, 'message', 'list', '--account', 'test', '--since', 'soon')).toMatchObject({
     exitCode: 2,
-    stderr: 'sterna: --to must be an email address without a name.\n',
+    stderr: expect.stringMatching(/^sterna: --since /),
   })
 
   const shown = await run(relay, 'message', 'show', bad)

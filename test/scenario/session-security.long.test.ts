@@ -148,8 +148,10 @@ const evil = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forw
 test('whatever host a request names, links and redirects lead here', async () => {
   const { email, cookie } = await logIn(evil)
   expect((await ask('POST', '/session/password/reset', { ...json, ...evil }, JSON.stringify({ email }))).status).toBe(202)
-  await expect.poll(() => inbox.messages.length).toBe(1)
-  const mail = inbox.messages[0]?.data.toString() ?? ''
+  // Mails about changed passwords come too.
+  const resetMail = () => inbox.messages.map(({ data }) => data.toString()).find((text) => text.includes('/reset/'))
+  await expect.poll(resetMail).toBeDefined()
+  const mail = resetMail() ?? ''
   const path = /https:\/\/mail\.example\.com(\/reset\/[\w.-]+)/.exec(mail)?.[1] ?? ''
   expect(mail).not.toContain('evil')
   const { text } = await ask('POST', '/session/token', { cookie, ...evil })

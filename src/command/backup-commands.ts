@@ -26,7 +26,7 @@ async function makeFile(path: string): Promise<void> {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
       throw new SternaError('invalid_state', `${path} already exists. Name a new file.`)
     }
-    const message = `The backup cannot be written (${reasonOf(error)}). Name a file where the server's user may write.`
+    const message = `${path} cannot be written (${reasonOf(error)}). Name a file where the server's user may write.`
     throw new SternaError('invalid_state', message, { cause: error })
   }
 }

@@ -90,9 +90,10 @@ export function usable<T>(use: () => T): T {
     return use()
   } catch (error) {
     if (error instanceof SternaError) throw error
+    const { path } = error as NodeJS.ErrnoException
     throw new SternaError(
       'configuration',
-      `The data directory cannot be used: ${reasonOf(error)}. Set data_dir (STERNA_DATA_DIR) to a directory in which the user ` +
+      `The data directory cannot be used: ${path === undefined ? '' : `${path}: `}${reasonOf(error)}. Set data_dir (STERNA_DATA_DIR) to a directory in which the user ` +
         'that runs Sterna can write.',
       { cause: error },
     )

@@ -44,6 +44,8 @@ const awkwardText = fc.oneof(
 const orAwkward = (usual: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc.oneof({ weight: 6, arbitrary: usual }, { weight: 1, arbitrary: awkwardText })
 const someId = orAwkward(knownId)
+/** Dots alone would make it another path (RFC 3986 5.2.4). */
+const pathSegment = someId.filter((text) => !/^\.\.?$/.test(text))
 
 const headersFor = (mediaType: string): fc.Arbitrary<Record<string, string>> =>
   fc.record(
@@ -111,7 +113,7 @@ export function requestsTo(document: OpenApiDocument, template: string, method: 
   return fc.record({
     method: fc.constant(method.toUpperCase()),
     template: fc.constant(template),
-    parameters: fc.record(Object.fromEntries(inPath.map(({ name }) => [name, someId]))),
+    parameters: fc.record(Object.fromEntries(inPath.map(({ name }) => [name, pathSegment]))),
     query: fc
       .tuple(
         fc.oneof(fc.constant(demanded), fc.subarray(names, { maxLength: Math.min(3, names.length) })),

@@ -8,7 +8,7 @@
  * Exits 0 when the copy lacks nothing that was acknowledged more than `most-loss` seconds before the last kill, and the backup nothing that
  * was acknowledged before it was begun. A busy machine needs more than the two seconds that hold on one of its own.
  */
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -66,7 +66,7 @@ async function campaign(name: string, settings: Record<string, string>): Promise
     const { identity, recipient } = JSON.parse(server.command('backup', 'identity', '--json')) as Record<string, string>
     writeFileSync(join(place, 'identity'), `${identity}\n`)
     server.environment['STERNA_BACKUP_ENCRYPT_TO'] = recipient
-  } else writeFileSync(join(place, 'identity'), '')
+  }
   copyFileSync(join(directory, 'secret.key'), join(place, 'secret.key'))
   const acknowledgedAt = new Map<string, number>()
   await server.start()
@@ -128,14 +128,9 @@ async function restored(
   const elsewhere = await server.on(directory)
   const place = join(directory, '..')
   const startedAt = performance.now()
-  const { stdout, stderr } = await elsewhere.tryCommand(
-    'restore',
-    '--key',
-    join(place, 'secret.key'),
-    '--identity',
-    join(place, 'identity'),
-    ...options,
-  )
+  const identity = join(place, 'identity')
+  const opening = ['--key', join(place, 'secret.key'), ...(existsSync(identity) ? ['--identity', identity] : [])]
+  const { stdout, stderr } = await elsewhere.tryCommand('restore', ...opening, ...options)
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   if (stdout.trim() === '') return { ids: new Set(), seconds, said: stderr }
   const database = new Sqlite(stdout.trim(), { readonly: true })

@@ -104,13 +104,13 @@ async function writeAll(
   const waiting: WaitingRecipient[] = []
   const statements: Statement[] = []
   const counted: number[] = []
-  const suppressed: (() => void)[] = []
+  const withSuppressed: Parameters<typeof logSuppressedOf>[] = []
   let heldUp = 0
   for (const admission of admissions) {
     const recipients = recipientsOf(admission, isSuppressed, giveUpAfterMs)
     emails.push(acceptedOf(admission, recipients))
     const ofOne = recipients.filter(isWaiting)
-    if (ofOne.length < recipients.length) suppressed.push(() => logSuppressedOf(admission, recipients, log))
+    if (ofOne.length < recipients.length) withSuppressed.push([admission, recipients, log])
     counted.push(ofOne.length)
     waiting.push(...ofOne)
     statements.push(...admissionBatch(admission, recipients))
@@ -126,7 +126,7 @@ async function writeAll(
     (await upload.complete(submissions, [...before, ...counts, ...statements])).slice(before.length),
   )
   for (const [destination, dueAt] of firstDue(waiting)) queue.noteWaiting(destination, dueAt)
-  for (const logThem of suppressed) logThem()
+  for (const each of withSuppressed) logSuppressedOf(...each)
   for (const { source } of submissions) metrics.accepted[source].add()
   return accepted
 }

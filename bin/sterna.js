@@ -8,7 +8,7 @@ if (major < 22 || (major === 22 && minor < 19)) {
   )
   process.exit(1)
 }
-const { heapFlags, restartWithMemory } = await import('../src/server-memory.ts')
+const { heapFlags, restartWithMemory } = await import('../src/platform/server-memory.ts')
 restartWithMemory([process.execPath, ...process.execArgv, ...heapFlags, ...process.argv.slice(1)])
 // Compiled code is kept beside the packages: the next start takes half the time and 60 MB less, because neither this
 // thread nor any other has to strip types again. Where the directory cannot be written, Node goes on without.
@@ -18,5 +18,5 @@ if (!process.env.NODE_COMPILE_CACHE) {
   const { enableCompileCache } = await import('node:module')
   enableCompileCache(process.env.NODE_COMPILE_CACHE)
 }
-const { main } = await import('../src/main.ts')
+const { main } = await import('../src/server/main.ts')
 process.exitCode = await main(process.argv.slice(2))

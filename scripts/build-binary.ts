@@ -11,8 +11,8 @@ import { tmpdir } from 'node:os'
 import { basename, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build, type Plugin } from 'esbuild'
-import { heapFlags } from '../src/server-memory.ts'
-import { buildDashboard } from '../src/http/dashboard-bundle.ts'
+import { heapFlags } from '../src/platform/server-memory.ts'
+import { buildDashboard } from '../src/api/http/dashboard-bundle.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const architectures = ['x64', 'arm64']
@@ -69,7 +69,9 @@ async function assets(work: string, arch: string): Promise<Record<string, string
     ...['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'].map((name) => `swagger-ui-dist/${name}`),
     `better-sqlite3/prebuilds/linux-${arch}.node`,
   ]
-  const folders = ['config', 'src/store/migrations'].flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
+  const folders = ['config', 'src/platform/store/migrations'].flatMap((folder) =>
+    readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
+  )
   const files = ['package.json', ...folders, ...packages.map((name) => `node_modules/${name}`)]
   const found = Object.fromEntries(files.map((name) => [name, join(root, name)]))
   for (const source of sources) {

@@ -1,6 +1,6 @@
 // Builds the dashboard into dist/dashboard, from where a server without development tools serves it.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { buildDashboard, dashboardOutput } from '../src/http/dashboard-bundle.ts'
+import { buildDashboard, dashboardOutput } from '../src/api/http/dashboard-bundle.ts'
 
 const files = await buildDashboard()
 if (!files) {

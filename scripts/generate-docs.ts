@@ -4,11 +4,11 @@
  * With `--check` it writes nothing and fails where a file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { commandsPage } from '../src/command/help-page.ts'
-import { exampleFile, settingsPage } from '../src/config/settings-documents.ts'
-import { storedDataPage } from '../src/erasure/stored-data.ts'
-import { metricsPage } from '../src/metrics/metrics-document.ts'
-import { setUpFilePage } from '../src/set-up/set-up-document.ts'
+import { commandsPage } from '../src/clients/command/help-page.ts'
+import { exampleFile, settingsPage } from '../src/platform/config/settings-documents.ts'
+import { storedDataPage } from '../src/upkeep/erasure/stored-data.ts'
+import { metricsPage } from '../src/platform/metrics/metrics-document.ts'
+import { setUpFilePage } from '../src/clients/set-up/set-up-document.ts'
 import { withClientTable } from './client-table.ts'
 
 const generated = {

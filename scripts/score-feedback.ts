@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { concernedRecipients, isSystemPath, type Feedback } from '../src/bounce-parser/feedback.ts'
-import { matchFeedback } from '../src/feedback/match-feedback.ts'
-import { parseFeedback } from '../src/bounce-parser/parse-feedback.ts'
-import { readReturnedMessage } from '../src/bounce-parser/read-returned-message.ts'
-import { bounceVocabulary } from '../src/bounce-vocabulary.ts'
-import { suppressAfterBounce } from '../src/suppression/suppression-policy.ts'
+import { concernedRecipients, isSystemPath, type Feedback } from '../src/mail/bounce-parser/feedback.ts'
+import { matchFeedback } from '../src/mail-back/feedback/match-feedback.ts'
+import { parseFeedback } from '../src/mail/bounce-parser/parse-feedback.ts'
+import { readReturnedMessage } from '../src/mail/bounce-parser/read-returned-message.ts'
+import { bounceVocabulary } from '../src/mail/bounce-vocabulary.ts'
+import { suppressAfterBounce } from '../src/mail/suppression/suppression-policy.ts'
 
 /**
  * How well returned messages are understood: `npm run score-feedback -- DIR [--list] [--with-token]`. DIR holds `labels.jsonl`, a line

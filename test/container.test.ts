@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { parseCommand } from '../src/command/command-line.ts'
-import { loadConfig } from '../src/config/load-config.ts'
-import type { HostPort } from '../src/config/setting-types.ts'
+import { parseCommand } from '../src/clients/command/command-line.ts'
+import { loadConfig } from '../src/platform/config/load-config.ts'
+import type { HostPort } from '../src/platform/config/setting-types.ts'
 import { dockerfileSteps } from './support/dockerfile.ts'
 
 const root = resolve(import.meta.dirname, '..')

@@ -1,4 +1,4 @@
-import type { FaultName } from '../../src/health.ts'
+import type { FaultName } from '../../src/platform/health.ts'
 import type { Stage } from './fault-stage.ts'
 import { judgeEnding } from './state-examination.ts'
 import type { SupervisedServer } from './supervised-server.ts'

@@ -1,4 +1,4 @@
-import { encodeToken, type TokenPurpose } from '../../src/smtp/verp.ts'
+import { encodeToken, type TokenPurpose } from '../../src/platform/smtp/verp.ts'
 import { composeComplaint, composeDsn, composeVacation } from '../../test/support/returned-mail.ts'
 
 /** A recipient of the server under test, as whoever sees its mail knows it. */

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
-import { idFloor } from '../../src/id.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { openWriter, type Connection } from '../../src/store/sqlite-connection.ts'
+import { idFloor } from '../../src/platform/id.ts'
+import { migrate } from '../../src/platform/store/migrate.ts'
+import { openWriter, type Connection } from '../../src/platform/store/sqlite-connection.ts'
 
 type IdPrefix = Parameters<typeof idFloor>[0]
 

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { PayloadKind } from '../../src/webhook/payload-kind.ts'
+import type { PayloadKind } from '../../src/notify/webhook/payload-kind.ts'
 
 export interface LoggedEvent {
   seq: number

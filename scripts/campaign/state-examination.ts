@@ -1,6 +1,6 @@
-import { loadConfig } from '../../src/config/load-config.ts'
-import { openCommandServices } from '../../src/command/open-command-services.ts'
-import { silentLog } from '../../src/log.ts'
+import { loadConfig } from '../../src/platform/config/load-config.ts'
+import { openCommandServices } from '../../src/clients/command/open-command-services.ts'
+import { silentLog } from '../../src/platform/log.ts'
 import { rowsIn } from './database-rows.ts'
 import { NotStarted, type Ending, type ServerUnderTest } from './server-under-test.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { FaultName } from '../../src/health.ts'
+import type { FaultName } from '../../src/platform/health.ts'
 import type { LedgerSink } from './ledger-sink.ts'
 import { NotStarted, type Ending, type ServerUnderTest } from './server-under-test.ts'
 

@@ -1,10 +1,10 @@
-import { FileUpkeep } from '../../src/store/file-upkeep.ts'
-import { DamagedError, type Database, type Row, type Written } from '../../src/store/database.ts'
-import { GroupCommit } from '../../src/store/group-commit.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { PreparedStatements } from '../../src/store/prepared-statements.ts'
-import { openReader, openWriter } from '../../src/store/sqlite-connection.ts'
-import { StatementNumbers } from '../../src/store/statement-numbers.ts'
+import { FileUpkeep } from '../../src/platform/store/file-upkeep.ts'
+import { DamagedError, type Database, type Row, type Written } from '../../src/platform/store/database.ts'
+import { GroupCommit } from '../../src/platform/store/group-commit.ts'
+import { migrate } from '../../src/platform/store/migrate.ts'
+import { PreparedStatements } from '../../src/platform/store/prepared-statements.ts'
+import { openReader, openWriter } from '../../src/platform/store/sqlite-connection.ts'
+import { StatementNumbers } from '../../src/platform/store/statement-numbers.ts'
 
 /** How long something held the store thread, ms. */
 interface Hold {

@@ -1,5 +1,5 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
-import { SternaError } from '../../src/errors.ts'
+import { SternaError } from '../../src/platform/errors.ts'
 import { limits, watchedHeader, type FuzzResult, type FuzzTask } from './fuzz-limits.ts'
 import { mutate } from './mutate.ts'
 import { Random } from './random.ts'

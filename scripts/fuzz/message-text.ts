@@ -1,5 +1,5 @@
-import { ReturnedMessage } from '../../src/bounce-parser/returned-message.ts'
-import { bounceVocabulary } from '../../src/bounce-vocabulary.ts'
+import { ReturnedMessage } from '../../src/mail/bounce-parser/returned-message.ts'
+import { bounceVocabulary } from '../../src/mail/bounce-vocabulary.ts'
 
 /** What parts one part of a message from the next in an input. */
 const between = '\n%%%%\n'

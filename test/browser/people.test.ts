@@ -1,7 +1,7 @@
 import { simpleParser } from 'mailparser'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { totpCode, totpStepAt } from '../../src/account/totp.ts'
+import { totpCode, totpStepAt } from '../../src/senders/account/totp.ts'
 import { fromBase32 } from '../support/base32.ts'
 import { faultsShown, pageFaults, visitDashboard, type DashboardVisit } from '../support/dashboard-visit.ts'
 

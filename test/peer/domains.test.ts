@@ -1,6 +1,6 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { dnsResolver, type DnsResolver } from '../../src/dns/dns-resolver.ts'
+import { dnsResolver, type DnsResolver } from '../../src/platform/dns/dns-resolver.ts'
 import { startFakeMx, type FakeMx, type MxMessage } from '../support/fake-mx.ts'
 import { startKnot, type KnotServer, type ZoneLine } from '../support/knot-server.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { migrations } from '../../src/store/migrate.ts'
-import { postgresSchema, postgresStatement } from '../../src/store/postgres-dialect.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
-import type { Row, Statement, Value } from '../../src/store/database.ts'
+import { migrations } from '../../src/platform/store/migrate.ts'
+import { postgresSchema, postgresStatement } from '../../src/platform/store/postgres-dialect.ts'
+import { openDatabase } from '../../src/platform/store/sqlite-database.ts'
+import type { Row, Statement, Value } from '../../src/platform/store/database.ts'
 import { sqlLiteral, startPostgres, type PostgresServer } from '../support/postgres-server.ts'
 import { livedRelay } from '../support/relay-life.ts'
 import { sqlLiterals } from '../support/sql-literals.ts'
@@ -14,8 +14,8 @@ import { sqlLiterals } from '../support/sql-literals.ts'
  */
 const recorder = await vi.hoisted(async () => (await import('../support/statement-recorder.ts')).statementRecorder())
 
-vi.mock('../../src/store/sqlite-database.ts', async (importOriginal) => {
-  const original = await importOriginal<typeof import('../../src/store/sqlite-database.ts')>()
+vi.mock('../../src/platform/store/sqlite-database.ts', async (importOriginal) => {
+  const original = await importOriginal<typeof import('../../src/platform/store/sqlite-database.ts')>()
   return { ...original, openDatabase: async (options: { directory: string }) => recorder.listenTo(await original.openDatabase(options)) }
 })
 

@@ -7,7 +7,7 @@ import { simpleParser } from 'mailparser'
 import { createTransport } from 'nodemailer'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
-import { dnsResolver, type DnsResolver } from '../../src/dns/dns-resolver.ts'
+import { dnsResolver, type DnsResolver } from '../../src/platform/dns/dns-resolver.ts'
 import { startFakeMx, type FakeMx, type MxMessage } from '../support/fake-mx.ts'
 import {
   sendByDma,

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { snippets } from '../../src/dashboard/welcome/snippets.ts'
+import { snippets } from '../../src/clients/dashboard/welcome/snippets.ts'
 import { startClientRelay } from '../support/client-relay.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
 

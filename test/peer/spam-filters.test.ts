@@ -1,7 +1,7 @@
 import { createTransport, type SendMailOptions } from 'nodemailer'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/platform/clock.ts'
 import { startFakeMx, type FakeMx, type MxMessage } from '../support/fake-mx.ts'
 import { startRspamd, type Points } from '../support/rspamd.ts'
 import { spamAssassin } from '../support/spamassassin.ts'

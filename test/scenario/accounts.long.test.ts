@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { runCommand } from '../../src/command/command-line.ts'
-import { welcome } from '../../src/command/welcome.ts'
+import { runCommand } from '../../src/clients/command/command-line.ts'
+import { welcome } from '../../src/clients/command/welcome.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parseMailbox } from '../../src/smtp/mailbox.ts'
+import { parseMailbox } from '../../src/platform/smtp/mailbox.ts'
 import { refusedAddresses, takenAddresses } from '../support/address-cases.ts'
 import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { SmtpClient } from '../support/smtp-client.ts'

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { recordEvent } from '../../src/event/event-log.ts'
+import { recordEvent } from '../../src/mail/event/event-log.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { expect, test } from 'vitest'
-import { compatApis, type CompatApiServices } from '../../src/http/compat/compat-apis.ts'
-import type { Permission } from '../../src/account/permission.ts'
-import type { OpenApiDocument } from '../../src/http/openapi.ts'
+import { compatApis, type CompatApiServices } from '../../src/api/http/compat/compat-apis.ts'
+import type { Permission } from '../../src/senders/account/permission.ts'
+import type { OpenApiDocument } from '../../src/api/http/openapi.ts'
 import { answerCheck, type AnswerCheck } from '../support/answer-check.ts'
 import { encodedBody } from '../support/encoded-body.ts'
 import type { Fitting } from '../support/fitting.ts'
@@ -158,7 +158,7 @@ const keptLists = new Set(
   ),
 )
 
-/** What only a device can sign; `test/http/api/passkey-operations.long.test.ts` has success with them. */
+/** What only a device can sign; `test/api/http/api/passkey-operations.long.test.ts` has success with them. */
 const signed = new Set(['POST /session/passkeys', 'POST /session/passkey'])
 
 const settings = {

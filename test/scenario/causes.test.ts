@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { de } from '../../src/dashboard/texts/de.ts'
-import { en } from '../../src/dashboard/texts/en.ts'
-import { causeCodes, causes, explanationOwners, type CauseCode } from '../../src/explanation/causes.ts'
+import { de } from '../../src/clients/dashboard/texts/de.ts'
+import { en } from '../../src/clients/dashboard/texts/en.ts'
+import { causeCodes, causes, explanationOwners, type CauseCode } from '../../src/readers/explanation/causes.ts'
 import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 

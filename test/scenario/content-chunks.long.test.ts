@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { ConflictError, StorageFullError, type Database, type Statement } from '../../src/store/database.ts'
+import { ConflictError, StorageFullError, type Database, type Statement } from '../../src/platform/store/database.ts'
 import { SmtpClient } from '../support/smtp-client.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 

@@ -65,10 +65,10 @@ test('/healthz tells that the server would not start again for want of its key f
 test('lists are answered by a thread that has been there since the start, when no file can be opened any more', () => {
   const script = `
     import { openSync } from 'node:fs'
-    const { startRelay } = await source('relay/relay.ts')
-    const { loadConfig } = await source('config/load-config.ts')
-    const { silentLog } = await source('log.ts')
-    const { systemClock } = await source('clock.ts')
+    const { startRelay } = await source('server/relay/relay.ts')
+    const { loadConfig } = await source('platform/config/load-config.ts')
+    const { silentLog } = await source('platform/log.ts')
+    const { systemClock } = await source('platform/clock.ts')
     const names = ['HTTP_LISTEN', 'SUBMISSION_LISTEN', 'SUBMISSION_TLS_LISTEN', 'RETURN_PATH_LISTEN']
     const listen = Object.fromEntries(names.map((name) => ['STERNA_' + name, '127.0.0.1:0']))
     const config = loadConfig({ env: { STERNA_DATA_DIR: given, STERNA_HOSTNAME: 'relay.example', STERNA_DNS_SERVERS: '127.0.0.1:1', ...listen } })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/platform/log.ts'
 import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { composeDsn, returnMail } from '../support/returned-mail.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { examineDomains } from '../../src/doctor/examine-domains.ts'
+import { examineDomains } from '../../src/upkeep/doctor/examine-domains.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 
 test.each([

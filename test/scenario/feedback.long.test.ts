@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { runCommand } from '../../src/command/command-line.ts'
+import { runCommand } from '../../src/clients/command/command-line.ts'
 import { startFakeMx, type FakeMx } from '../support/fake-mx.ts'
 import { composeComplaint, composeDsn, composeVacation, headerOf, returnMail } from '../support/returned-mail.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'

@@ -2,7 +2,7 @@ import { simpleParser } from 'mailparser'
 import { expect, onTestFinished, test } from 'vitest'
 import { fromBase32 } from '../support/base32.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
-import { totpCode, totpStepAt } from '../../src/account/totp.ts'
+import { totpCode, totpStepAt } from '../../src/senders/account/totp.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 const password = 'correct horse battery'

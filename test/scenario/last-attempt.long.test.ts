@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/platform/log.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isAboutCommand } from '../../src/delivery/outcome.ts'
+import { isAboutCommand } from '../../src/mail-out/delivery/outcome.ts'
 import { chosenReplies, type MadeReply } from '../support/made-replies.ts'
 import { livesWithSterna } from '../support/reply-lives.ts'
 

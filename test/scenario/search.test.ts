@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { silentLog } from '../../src/log.ts'
-import { searchIndex } from '../../src/search/search-index.ts'
+import { silentLog } from '../../src/platform/log.ts'
+import { searchIndex } from '../../src/readers/search/search-index.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 
 test('mail is found by recipient, author, status and events at once, and after the log was read for searches', async () => {

@@ -2,18 +2,18 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, uti
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
-import { openCommandServices } from '../../src/command/open-command-services.ts'
-import { restoreBackup } from '../../src/command/restore.ts'
-import { runAlone } from '../../src/command/run-alone.ts'
-import { noClient } from '../../src/command/command-line.ts'
-import { commands } from '../../src/command/command-list.ts'
+import { openCommandServices } from '../../src/clients/command/open-command-services.ts'
+import { restoreBackup } from '../../src/clients/command/restore.ts'
+import { runAlone } from '../../src/clients/command/run-alone.ts'
+import { noClient } from '../../src/clients/command/command-line.ts'
+import { commands } from '../../src/clients/command/command-list.ts'
 import { lineOf } from '../support/command-lines.ts'
-import { upgradeDatabase } from '../../src/command/upgrade-command.ts'
-import { loadConfig } from '../../src/config/load-config.ts'
-import { silentLog } from '../../src/log.ts'
-import { migrations, newestSchema } from '../../src/store/migrate.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
-import { backUpBefore, removeUpgradeBackups } from '../../src/store/upgrade-backup.ts'
+import { upgradeDatabase } from '../../src/clients/command/upgrade-command.ts'
+import { loadConfig } from '../../src/platform/config/load-config.ts'
+import { silentLog } from '../../src/platform/log.ts'
+import { migrations, newestSchema } from '../../src/platform/store/migrate.ts'
+import { openDatabase } from '../../src/platform/store/sqlite-database.ts'
+import { backUpBefore, removeUpgradeBackups } from '../../src/platform/store/upgrade-backup.ts'
 import { startFakeMx } from '../support/fake-mx.ts'
 import { makeFirstData, type FirstData } from '../support/first-schema.ts'
 import { inOtherProcess } from '../support/other-process.ts'
@@ -163,9 +163,9 @@ test('an upgrade that is killed within any migration goes on at the next start, 
     const { directory, data } = dataOf(1)
     // The migration is done, and not committed.
     const script = `
-      const { openWriter } = await source('store/sqlite-connection.ts')
-      const { migrate, migrations } = await source('store/migrate.ts')
-      const { backUpBefore, upgradeOf } = await source('store/upgrade-backup.ts')
+      const { openWriter } = await source('platform/store/sqlite-connection.ts')
+      const { migrate, migrations } = await source('platform/store/migrate.ts')
+      const { backUpBefore, upgradeOf } = await source('platform/store/upgrade-backup.ts')
       const connection = openWriter(given.directory)
       await backUpBefore(upgradeOf(connection, ${newest}, { directory: given.directory, isBackedUp: true }), connection)
       const last = migrations().find(({ version }) => version === given.version).sql

@@ -1,7 +1,7 @@
-import { parseFeedback } from '../../src/bounce-parser/parse-feedback.ts'
-import { readReturnedMessage } from '../../src/bounce-parser/read-returned-message.ts'
-import { bounceVocabulary } from '../../src/bounce-vocabulary.ts'
-import { matchFeedback } from '../../src/feedback/match-feedback.ts'
+import { parseFeedback } from '../../src/mail/bounce-parser/parse-feedback.ts'
+import { readReturnedMessage } from '../../src/mail/bounce-parser/read-returned-message.ts'
+import { bounceVocabulary } from '../../src/mail/bounce-vocabulary.ts'
+import { matchFeedback } from '../../src/mail-back/feedback/match-feedback.ts'
 
 /** What follows for a recipient. */
 export type BounceOutcome = 'hard' | 'soft' | 'delayed' | 'nothing'

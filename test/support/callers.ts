@@ -1,4 +1,4 @@
-import type { Right } from '../../src/account/permission.ts'
+import type { Right } from '../../src/senders/account/permission.ts'
 import type { TestRelay } from './start-relay.ts'
 
 /** Somebody who sends requests. */

@@ -1,4 +1,4 @@
-import type { Command } from '../../src/command/command.ts'
+import type { Command } from '../../src/clients/command/command.ts'
 
 /** A command line with all that the command requires; each file that it names exists. */
 export const lineOf = ({ name, args, choices, options, asks }: Command): string[] => [

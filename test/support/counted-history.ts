@@ -1,7 +1,7 @@
-import { latencyBounds, latencyColumns } from '../../src/analytics/latency.ts'
-import { countedMetrics, noCounts, type Counts } from '../../src/analytics/metric.ts'
-import { spans, startOf } from '../../src/analytics/span.ts'
-import type { Statement } from '../../src/store/database.ts'
+import { latencyBounds, latencyColumns } from '../../src/readers/analytics/latency.ts'
+import { countedMetrics, noCounts, type Counts } from '../../src/readers/analytics/metric.ts'
+import { spans, startOf } from '../../src/readers/analytics/span.ts'
+import type { Statement } from '../../src/platform/store/database.ts'
 import type { TestRelay } from './start-relay.ts'
 
 /** What happened to an account's mail at one time. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import type { EventType } from '../../src/event/event-type.ts'
-import { newId } from '../../src/id.ts'
-import type { Database, Statement } from '../../src/store/database.ts'
+import type { EventType } from '../../src/mail/event/event-type.ts'
+import { newId } from '../../src/platform/id.ts'
+import type { Database, Statement } from '../../src/platform/store/database.ts'
 import { testDatabase } from './test-database.ts'
 
 /** Mail and a log of random events, for what counts them. */

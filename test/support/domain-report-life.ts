@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { sweepDomainReports } from '../../src/domain-report/domain-report-store.ts'
+import { sweepDomainReports } from '../../src/mail-back/domain-report/domain-report-store.ts'
 import { composeDmarcReport, reportMail } from './compose-domain-report.ts'
 import { SmtpClient } from './smtp-client.ts'
 import type { TestRelay } from './start-relay.ts'

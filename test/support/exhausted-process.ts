@@ -1,14 +1,14 @@
 /** Delivers to a host that refuses connections: while this process may open nothing more, and afterwards. Prints both results. */
 import { closeSync, openSync } from 'node:fs'
-import { ConnectionPool } from '../../src/delivery/connection-pool.ts'
-import { ContentRequests } from '../../src/delivery/content-requests.ts'
-import { deliver } from '../../src/delivery/deliver.ts'
-import { HostHealth } from '../../src/delivery/host-health.ts'
-import { standardTimeouts } from '../../src/delivery/delivery-timeouts.ts'
-import { DkimSigner } from '../../src/delivery/dkim-sign.ts'
-import { LoginGate } from '../../src/delivery/smarthost-login.ts'
-import { trustContext } from '../../src/delivery/tls-policy.ts'
-import { TlsTroubles } from '../../src/delivery/tls-trouble.ts'
+import { ConnectionPool } from '../../src/mail-out/delivery/connection-pool.ts'
+import { ContentRequests } from '../../src/mail-out/delivery/content-requests.ts'
+import { deliver } from '../../src/mail-out/delivery/deliver.ts'
+import { HostHealth } from '../../src/mail-out/delivery/host-health.ts'
+import { standardTimeouts } from '../../src/mail-out/delivery/delivery-timeouts.ts'
+import { DkimSigner } from '../../src/mail-out/delivery/dkim-sign.ts'
+import { LoginGate } from '../../src/mail-out/delivery/smarthost-login.ts'
+import { trustContext } from '../../src/mail-out/delivery/tls-policy.ts'
+import { TlsTroubles } from '../../src/mail-out/delivery/tls-trouble.ts'
 import { fakeResolver } from './fake-resolver.ts'
 
 const services = {

@@ -1,4 +1,4 @@
-import type { DnsAnswer, MxRecord, Resolver } from '../../src/resolver.ts'
+import type { DnsAnswer, MxRecord, Resolver } from '../../src/platform/resolver.ts'
 
 export interface FakeNames {
   mx?: [preference: number, exchange: string][]

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest'
-import type { Database } from '../../src/store/database.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
+import type { Database } from '../../src/platform/store/database.ts'
+import { openDatabase } from '../../src/platform/store/sqlite-database.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 
 /** A database that all tests of a file share; it goes away with the file. */

@@ -1,4 +1,4 @@
-import { startMessageParser, type MessageParser } from '../../src/message/message-parser.ts'
+import { startMessageParser, type MessageParser } from '../../src/mail/message/message-parser.ts'
 import { onFileFinished } from './file-finished.ts'
 
 let parser: MessageParser | undefined

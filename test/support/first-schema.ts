@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { newToken, storedToken } from '../../src/account/api-key-token.ts'
-import { openKeyFile } from '../../src/account/key-file.ts'
-import { newId } from '../../src/id.ts'
-import { migrate, migrations } from '../../src/store/migrate.ts'
-import { openWriter, type Connection } from '../../src/store/sqlite-connection.ts'
+import { newToken, storedToken } from '../../src/senders/account/api-key-token.ts'
+import { openKeyFile } from '../../src/senders/account/key-file.ts'
+import { newId } from '../../src/platform/id.ts'
+import { migrate, migrations } from '../../src/platform/store/migrate.ts'
+import { openWriter, type Connection } from '../../src/platform/store/sqlite-connection.ts'
 
 /** What a database of the first schema holds. */
 export interface FirstData {

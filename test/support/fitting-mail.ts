@@ -1,4 +1,4 @@
-import { noteCopied } from '../../src/queue/restored-hold.ts'
+import { noteCopied } from '../../src/mail-out/queue/restored-hold.ts'
 import { inTheEnd, type Fitting, type MakerServices, type Makers } from './fitting.ts'
 import { made } from './owned-objects.ts'
 import { startReceiver, status } from './webhook-receiver.ts'

@@ -1,5 +1,5 @@
 import { vi } from 'vitest'
-import type { OpenApiDocument } from '../../src/http/openapi.ts'
+import type { OpenApiDocument } from '../../src/api/http/openapi.ts'
 import type { Call } from './owned-objects.ts'
 import type { TestRelay } from './start-relay.ts'
 

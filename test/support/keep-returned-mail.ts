@@ -1,6 +1,6 @@
-import type { Clock } from '../../src/clock.ts'
-import { newId } from '../../src/id.ts'
-import type { Database } from '../../src/store/database.ts'
+import type { Clock } from '../../src/platform/clock.ts'
+import { newId } from '../../src/platform/id.ts'
+import type { Database } from '../../src/platform/store/database.ts'
 
 /** Reports that came by mail just now: one about an email of this account, whose id it gives, and one about `sender.example`. */
 export async function keepReturnedMail({ db, clock }: { db: Pick<Database, 'write'>; clock: Clock }, accountId: string): Promise<string> {

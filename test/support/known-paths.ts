@@ -1,4 +1,4 @@
-import type { OpenApiDocument } from '../../src/http/openapi.ts'
+import type { OpenApiDocument } from '../../src/api/http/openapi.ts'
 
 type Parameters = Record<string, string>
 

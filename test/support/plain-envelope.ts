@@ -1,4 +1,4 @@
-import type { JobEnvelope } from '../../src/delivery/job-envelopes.ts'
+import type { JobEnvelope } from '../../src/mail-out/delivery/job-envelopes.ts'
 
 /** A message leaves unsigned and untracked, under the null reverse-path. */
 export const plainEnvelope: JobEnvelope = {

@@ -1,4 +1,4 @@
-import { newId } from '../../src/id.ts'
+import { newId } from '../../src/platform/id.ts'
 import {
   claimDue,
   insertRecipient,
@@ -6,9 +6,9 @@ import {
   type NewRecipient,
   type QueuedMessage,
   type QueuedRecipient,
-} from '../../src/queue/queue-store.ts'
-import { queuedRecipientOf, readMessage } from '../../src/queue/queued-mail.ts'
-import type { Database, Row } from '../../src/store/database.ts'
+} from '../../src/mail-out/queue/queue-store.ts'
+import { queuedRecipientOf, readMessage } from '../../src/mail-out/queue/queued-mail.ts'
+import type { Database, Row } from '../../src/platform/store/database.ts'
 
 export interface Message {
   accountId?: string

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { OpenApiDocument } from '../../src/http/openapi.ts'
+import type { OpenApiDocument } from '../../src/api/http/openapi.ts'
 import { compatBodies } from './compat-bodies.ts'
 import { contentTypeOf } from './encoded-body.ts'
 import { hostileValue, mutated } from './hostile-value.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import { ReturnedMailStore } from '../../src/feedback/returned-mail-store.ts'
-import { ReturnedMailBudget } from '../../src/feedback/returned-mail-budget.ts'
-import { ReturnedMailRoom } from '../../src/feedback/returned-mail-room.ts'
+import { ReturnedMailStore } from '../../src/mail-back/feedback/returned-mail-store.ts'
+import { ReturnedMailBudget } from '../../src/mail-back/feedback/returned-mail-budget.ts'
+import { ReturnedMailRoom } from '../../src/mail-back/feedback/returned-mail-room.ts'
 import { SmtpClient } from './smtp-client.ts'
 import type { TestRelay } from './start-relay.ts'
 

@@ -1,13 +1,13 @@
-import { EventSearch, type EventFilter } from '../../src/event/event-search.ts'
-import { silentLog } from '../../src/log.ts'
-import { emailStatuses } from '../../src/message/email-status.ts'
-import { everyMessage, type MessageFilter } from '../../src/message/message-filter.ts'
-import { searchMessages } from '../../src/message/message-search.ts'
-import { searchIndex } from '../../src/search/search-index.ts'
-import type { Database } from '../../src/store/database.ts'
-import type { Page } from '../../src/store/page-clause.ts'
-import { searchDeliveries, type DeliveryFilter } from '../../src/webhook/delivery-search.ts'
-import { deliveryStates } from '../../src/webhook/webhook-delivery-store.ts'
+import { EventSearch, type EventFilter } from '../../src/mail/event/event-search.ts'
+import { silentLog } from '../../src/platform/log.ts'
+import { emailStatuses } from '../../src/mail/message/email-status.ts'
+import { everyMessage, type MessageFilter } from '../../src/mail/message/message-filter.ts'
+import { searchMessages } from '../../src/mail/message/message-search.ts'
+import { searchIndex } from '../../src/readers/search/search-index.ts'
+import type { Database } from '../../src/platform/store/database.ts'
+import type { Page } from '../../src/platform/store/page-clause.ts'
+import { searchDeliveries, type DeliveryFilter } from '../../src/notify/webhook/delivery-search.ts'
+import { deliveryStates } from '../../src/notify/webhook/webhook-delivery-store.ts'
 
 const mailFilters: Partial<MessageFilter>[] = [
   ...emailStatuses.map((status) => ({ status: [status] })),

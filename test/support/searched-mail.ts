@@ -1,11 +1,11 @@
 import fc from 'fast-check'
-import { publicEventTypes, type EventType, type PublicEventType } from '../../src/event/event-type.ts'
-import { newId } from '../../src/id.ts'
-import { deriveStatus, emailStatuses } from '../../src/message/email-status.ts'
-import type { MessageFilter, SoughtAddress } from '../../src/message/message-filter.ts'
-import { recipientStates, type RecipientState } from '../../src/queue/recipient-state.ts'
-import { endPattern, partPattern } from '../../src/message/text-pattern.ts'
-import type { Statement } from '../../src/store/database.ts'
+import { publicEventTypes, type EventType, type PublicEventType } from '../../src/mail/event/event-type.ts'
+import { newId } from '../../src/platform/id.ts'
+import { deriveStatus, emailStatuses } from '../../src/mail/message/email-status.ts'
+import type { MessageFilter, SoughtAddress } from '../../src/mail/message/message-filter.ts'
+import { recipientStates, type RecipientState } from '../../src/mail-out/queue/recipient-state.ts'
+import { endPattern, partPattern } from '../../src/mail/message/text-pattern.ts'
+import type { Statement } from '../../src/platform/store/database.ts'
 
 /** Times are few, so that many things happen at the same one, and go forward and back. */
 const times = fc.integer({ min: 1, max: 9 }).map((n) => n * 60_000)

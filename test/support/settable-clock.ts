@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock } from '../../src/clock.ts'
+import type { CancelTimer, Clock } from '../../src/platform/clock.ts'
 
 export interface SettableClock extends Clock {
   /** Moves the time forward and fires, in order of their times, the timers that are due on the way. */

@@ -1,4 +1,4 @@
-import type { Database, Row, Statement } from '../../src/store/database.ts'
+import type { Database, Row, Statement } from '../../src/platform/store/database.ts'
 
 /** A statement and the rows that SQLite gave for it. */
 export interface Executed extends Statement {

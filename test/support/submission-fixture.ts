@@ -1,10 +1,10 @@
-import { newId } from '../../src/id.ts'
-import type { Content } from '../../src/message/content.ts'
-import { envelopeTo, recipientTo, type Envelope } from '../../src/message/envelope.ts'
-import type { HeaderSummary } from '../../src/message/header-summary.ts'
-import { defaultOptions, type SendOptions } from '../../src/message/send-options.ts'
-import type { Submission } from '../../src/message/submission.ts'
-import { unsubscribeKeys, type UnsubscribeContext } from '../../src/suppression/unsubscribe-token.ts'
+import { newId } from '../../src/platform/id.ts'
+import type { Content } from '../../src/mail/message/content.ts'
+import { envelopeTo, recipientTo, type Envelope } from '../../src/mail/message/envelope.ts'
+import type { HeaderSummary } from '../../src/mail/message/header-summary.ts'
+import { defaultOptions, type SendOptions } from '../../src/mail/message/send-options.ts'
+import type { Submission } from '../../src/mail/message/submission.ts'
+import { unsubscribeKeys, type UnsubscribeContext } from '../../src/mail/suppression/unsubscribe-token.ts'
 
 /** The chunks of a small message. */
 export function contentOf(text: string): Content {

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
-import type { Database, Statement } from '../../src/store/database.ts'
-import { openDatabase } from '../../src/store/sqlite-database.ts'
+import type { Database, Statement } from '../../src/platform/store/database.ts'
+import { openDatabase } from '../../src/platform/store/sqlite-database.ts'
 import { onFileFinished } from './file-finished.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 

@@ -1,9 +1,9 @@
-import { ClockWatch } from '../../src/clock-watch.ts'
-import type { Clock } from '../../src/clock.ts'
-import { Health } from '../../src/health.ts'
-import { silentLog } from '../../src/log.ts'
-import { Reprieve } from '../../src/queue/reprieve.ts'
-import type { Database } from '../../src/store/database.ts'
+import { ClockWatch } from '../../src/platform/clock-watch.ts'
+import type { Clock } from '../../src/platform/clock.ts'
+import { Health } from '../../src/platform/health.ts'
+import { silentLog } from '../../src/platform/log.ts'
+import { Reprieve } from '../../src/mail-out/queue/reprieve.ts'
+import type { Database } from '../../src/platform/store/database.ts'
 
 /** The reprieve of a server whose time has no gap unless `clock` jumps. */
 export const testReprieve = (db: Database, clock: Clock): Reprieve =>

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Database } from '../../src/store/database.ts'
-import { databaseFile } from '../../src/store/data-directory.ts'
+import type { Database } from '../../src/platform/store/database.ts'
+import { databaseFile } from '../../src/platform/store/data-directory.ts'
 import { testDirectory } from './temporary-directory.ts'
 
 /** What can be read of a text in stored bytes: itself in any case, percent-encoded, in quoted-printable, in base64 at each offset. */

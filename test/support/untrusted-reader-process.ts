@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { readUntrusted } from '../../src/untrusted-reader-child.ts'
+import { readUntrusted } from '../../src/platform/untrusted-reader-child.ts'
 
 /** Does what it is asked for: to have the processor for so many ms, or to leave it to others, to be killed, and to answer then. */
 readUntrusted<{ busyMs: number; idleMs: number; signal?: NodeJS.Signals }, string>(async (document, { busyMs, idleMs, signal }) => {

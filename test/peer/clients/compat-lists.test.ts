@@ -3,7 +3,7 @@ import formData from 'form-data'
 import Mailgun from 'mailgun.js'
 import { Models, ServerClient } from 'postmark'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { insertSuppression } from '../../../src/suppression/insert-suppression.ts'
+import { insertSuppression } from '../../../src/mail/suppression/insert-suppression.ts'
 import { startClientRelay, type ClientRelay } from '../../support/client-relay.ts'
 
 let relay: ClientRelay

@@ -1,0 +1,177 @@
+import { isIP } from 'node:net'
+import { Accounts } from '../senders/account/accounts.ts'
+import { AuditLog } from '../senders/account/audit-log.ts'
+import { ApiKeys } from '../senders/account/api-keys.ts'
+import { MailQuotas } from '../senders/account/mail-quotas.ts'
+import type { Secrets } from '../senders/account/key-file.ts'
+import { openPeople, type People } from '../senders/account/people.ts'
+import { Backups } from '../upkeep/backup/backups.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Config } from '../platform/config/settings.ts'
+import { signatureLifetimeMs } from '../mail-out/delivery/dkim-sign.ts'
+import { dnsResolver, type DnsResolver } from '../platform/dns/dns-resolver.ts'
+import { LargeWorker } from './http/large-worker.ts'
+import { Health } from '../platform/health.ts'
+import type { Log } from '../platform/log.ts'
+import { MetricsPage } from '../platform/metrics/metrics-page.ts'
+import type { Metrics } from '../platform/metrics/metrics.ts'
+import { noteMoved } from '../mail-out/queue/last-place.ts'
+import { holdRestored } from '../mail-out/queue/restored-hold.ts'
+import { SendingDomains, type SendingDomainSettings } from '../senders/sending-domain/sending-domains.ts'
+import { isFullName } from '../platform/smtp/domain-name.ts'
+import type { DamagedError, Database } from '../platform/store/database.ts'
+import type { CopyingData } from '../platform/store/thread-messages.ts'
+import { openDatabase } from '../platform/store/sqlite-database.ts'
+import type { Upgrade } from '../platform/store/upgrade-backup.ts'
+import { Upkeep } from '../platform/store/upkeep.ts'
+import { IdempotencyKeys } from '../mail-in/submission/idempotency-keys.ts'
+import { erasedAddressBy, type ErasedAddress } from '../mail/suppression/erased-address.ts'
+import { SuppressionPolicies } from '../mail/suppression/suppression-policies.ts'
+import { TemplateList } from '../mail/template/template-list.ts'
+import { openSecrets } from '../senders/account/open-secrets.ts'
+
+/** What the environment provides to a process. */
+export interface Outside {
+  clock: Clock
+  log: Log
+  /** Called once when the database can no longer be trusted: the process must end, with a failure. */
+  onFatal(error: Error): void
+  /** How long to wait for a database lock that another process holds, ms; default 5 s. */
+  busyTimeoutMs?: number | undefined
+  /** What the store shares with the continuous copy; default: there is none. */
+  copying?: CopyingData
+  /** What becomes of a database with an older schema; default: it is upgraded. */
+  olderSchema?: 'upgrade' | 'refuse'
+  /** True if the directory is only there to check a database that will be moved; default: no. */
+  isStaging?: boolean
+  /** How many queries to name servers may be open at a time; default: no limit. */
+  nameServerSockets?: number
+}
+
+/** What exists before anything is read. */
+interface Opened {
+  config: Config
+  clock: Clock
+  log: Log
+  health: Health
+  metrics: Metrics
+  metricsPage: MetricsPage
+  db: Database
+  resolver: DnsResolver
+  secrets: Secrets
+  close(): Promise<void>
+}
+
+/** What a serving process and a command without a server have in common. */
+export interface Core extends Opened {
+  upkeep: Upkeep
+  backups: Backups
+  accounts: Accounts
+  apiKeys: ApiKeys
+  people: People
+  audit: AuditLog
+  sendingDomains: SendingDomains
+  templates: TemplateList
+  largeWorker: LargeWorker
+  suppressionPolicies: SuppressionPolicies
+  quotas: MailQuotas
+  erasedAddress: ErasedAddress
+  idempotencyKeys: IdempotencyKeys
+}
+
+/**
+ * Opens the data directory and loads the in-memory state.
+ * @throws SternaError `configuration` if another process holds it, its database is gone or has a schema that this version does not
+ *   work with, or the key file is missing or a different one
+ */
+export async function openCore(config: Config, outside: Outside): Promise<Core> {
+  const opened = await open(config, outside)
+  try {
+    const secrets = await openSecrets(opened.db, opened.health, config)
+    if (!outside.isStaging) await noteMoved({ ...opened, dataDir: config.dataDir })
+    await holdRestored(opened)
+    return await loadCore({ secrets, ...opened })
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+async function open(config: Config, outside: Outside): Promise<Omit<Opened, 'secrets'>> {
+  const { clock, log, onFatal, busyTimeoutMs, copying, olderSchema, nameServerSockets = Infinity } = outside
+  const health = new Health({ clock, log })
+  const metricsPage = new MetricsPage({ clock, log })
+  const { metrics } = metricsPage
+  const onWriting = (fault: string | null): void => health.set('writing', fault !== null, { fault })
+  const onDamage = ({ keepsOut, tables, message }: DamagedError): void =>
+    health.report(keepsOut ? 'damaged_writing' : 'damaged', { tables, problem: message })
+  const onReaderLost = (error: Error): void => log.error({ error }, 'the thread for slow queries has ended; the next one starts another')
+  const onUpgrade = (upgrade: Upgrade): void => log.info({ ...upgrade }, 'the schema of the database is being upgraded')
+  const db = await openDatabase({
+    directory: config.dataDir,
+    busyTimeoutMs,
+    olderSchema,
+    backsUpUpgrades: config.upgrade.backup,
+    onFatal,
+    onWriting,
+    onDamage,
+    onReaderLost,
+    onUpgrade,
+    sheet: metricsPage.sheet(),
+    copying,
+  })
+  const noteLookUp = (result: keyof Metrics['lookUps']): void => metrics.lookUps[result].add()
+  const resolver = dnsResolver({ servers: config.dns.servers, maxSockets: nameServerSockets, noteLookUp })
+  const close = async (): Promise<void> => {
+    resolver.close()
+    await db.close()
+  }
+  return { config, clock, log, health, metrics, metricsPage, db, resolver, close }
+}
+
+/** Loads what is held in memory from a database that is open. */
+export async function loadCore(opened: Opened): Promise<Core> {
+  const { config, clock, log, db, resolver, secrets } = opened
+  const sandboxOnly = config.mode === 'sandbox'
+  const upkeep = new Upkeep(db.upkeep)
+  const accounts = new Accounts({ db, clock })
+  const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly })
+  const audit = new AuditLog({ db, clock })
+  const sendingDomains = new SendingDomains({ db, secrets, resolver, clock, log, audit, settings: domainSettings(config) })
+  const quotas = new MailQuotas({ db, clock, log, accounts }, config.quotas)
+  const suppressionPolicies = new SuppressionPolicies(db, config.suppression)
+  for (const part of [accounts, apiKeys, sendingDomains, suppressionPolicies, quotas]) await part.load()
+  const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly, baseUrl: config.baseUrl })
+  const largeWorker = new LargeWorker(log)
+  const templates = new TemplateList({ db, clock, work: largeWorker.templateWork })
+  const erasedAddress = erasedAddressBy(...secrets.generations.map((deriveKey) => deriveKey('erased address')))
+  const idempotencyKeys = new IdempotencyKeys({ db, clock, secrets })
+  const loaded = {
+    upkeep,
+    backups: new Backups(opened),
+    accounts,
+    apiKeys,
+    people,
+    audit,
+    sendingDomains,
+    templates,
+    largeWorker,
+    suppressionPolicies,
+    quotas,
+    erasedAddress,
+    idempotencyKeys,
+  }
+  return { ...loaded, ...opened }
+}
+
+function domainSettings({ hostname, baseUrl, returnPath, delivery }: Config): SendingDomainSettings {
+  const webHost = new URL(baseUrl).hostname
+  return {
+    hostname,
+    trackingHost: isFullName(webHost) && isIP(webHost) === 0 ? webHost : hostname,
+    returnPathDomain: returnPath.domain,
+    takesReports: returnPath.listen.length > 0,
+    // A receiver may queue the last message we gave it for as long as we would, and verify it only then.
+    keepOldKeysMs: delivery.giveUpAfter + signatureLifetimeMs,
+  }
+}

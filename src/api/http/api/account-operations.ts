@@ -1,0 +1,175 @@
+import { z } from 'zod'
+import { removeAccount, type AccountRemovalServices } from '../../../upkeep/account-removal.ts'
+import type { Account, Accounts } from '../../../senders/account/accounts.ts'
+import { checkedPlan, type Plans } from '../../../senders/account/plan.ts'
+import { SternaError } from '../../../platform/errors.ts'
+import type { ApiContext } from '../api-state.ts'
+import { listOperation } from '../list-operation.ts'
+import { operation, type Operation } from '../operation.ts'
+import { pageFrom } from '../page.ts'
+import { deletedAnswer, resource, time } from '../resource.ts'
+
+export interface AccountServices {
+  accounts: Accounts
+  plans: { byName: Plans; standard: string }
+  removal: AccountRemovalServices
+}
+
+export const accountResource = resource<Account & { limit: number }>('Account')({
+  object: 'account',
+  id: z.string(),
+  name: z.string(),
+  plan: z.string(),
+  status: z.enum(['active', 'suspended']).describe('A suspended account can read, but not send.'),
+  delivery_notices: z
+    .boolean()
+    .describe('Whether submitters over SMTP get a notice (RFC 3464) at their MAIL FROM address when a message fails or is delayed.'),
+  rate_limit: [
+    z.object({ limit: z.int(), window_seconds: z.int() }).describe('Requests in any such window, for all keys together.'),
+    ({ limit }) => ({ limit, window_seconds: windowSeconds }),
+  ],
+  created_at: time(),
+})
+const deleted = deletedAnswer('account', 'DeletedAccount')
+
+const newAccount = z.object({
+  name: z.string().describe('1 to 100 characters, unique on this server.'),
+  plan: z.string().optional().describe('One of the plans in the setting `plans`; default: `accounts.default_plan`.'),
+})
+const deliveryNotices = z.boolean().optional().describe('For messages submitted over SMTP; default: off.')
+const accountChanges = z.object({
+  plan: z.string().optional(),
+  status: z.enum(['active', 'suspended']).optional(),
+  delivery_notices: deliveryNotices,
+})
+const ownAccountChanges = z.object({ delivery_notices: deliveryNotices })
+
+/** `/api/account`, and for operators `/api/accounts`. */
+export const accountOperations = (services: AccountServices): Operation[] => [
+  ...ownAccountOperations(services),
+  ...everyAccountOperations(services),
+]
+
+const ownAccountOperations = (services: AccountServices): Operation[] => [
+  operation({
+    id: 'account.get',
+    method: 'GET',
+    path: '/api/account',
+    tag: 'Account',
+    summary: 'Read the account that the key belongs to',
+    permission: null,
+    answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
+    handle: (ctx) => accountObject(services.accounts.getAccount(ctx.state.submitter.accountId), services),
+  }),
+  operation({
+    id: 'account.update',
+    method: 'PATCH',
+    path: '/api/account',
+    tag: 'Account',
+    summary: 'Change the settings of the account that the key belongs to',
+    permission: 'full_access',
+    body: { schema: ownAccountChanges, example: { delivery_notices: true } },
+    answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
+    handle: async (ctx, { body }) =>
+      accountObject(await services.accounts.change(ctx.state.submitter.accountId, changesIn(body)), services),
+  }),
+]
+
+const everyAccountOperations = (services: AccountServices): Operation[] => [
+  listOperation({
+    id: 'accounts.list',
+    path: '/api/accounts',
+    tag: 'Accounts',
+    summary: 'List accounts',
+    permission: 'operator',
+    of: { schema: accountResource.schema, answer: (account: Account) => accountObject(account, services) },
+    answer: 'The accounts, newest first.',
+    rows: (_, page) => pageFrom(services.accounts.list(), page),
+  }),
+  operation({
+    id: 'accounts.create',
+    method: 'POST',
+    path: '/api/accounts',
+    tag: 'Accounts',
+    summary: 'Create an account',
+    permission: 'operator',
+    body: { schema: newAccount, example: { name: 'shop', plan: 'starter' } },
+    answers: [{ status: 201, description: 'The account.', schema: accountResource.schema }],
+    refuses: ['account_exists'],
+    handle: async (_, { body }) => {
+      const plan = checkedPlan(body.plan ?? services.plans.standard, services.plans.byName)
+      return accountObject(await services.accounts.create(body.name, plan), services)
+    },
+  }),
+  ...oneAccountOperations(services),
+]
+
+const oneAccountOperations = (services: AccountServices): Operation[] => [
+  operation({
+    id: 'accounts.get',
+    method: 'GET',
+    path: '/api/accounts/{id}',
+    tag: 'Accounts',
+    summary: 'Read an account',
+    permission: 'operator',
+    answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
+    handle: (ctx) => accountObject(accountOf(ctx, services), services),
+  }),
+  operation({
+    id: 'accounts.update',
+    method: 'PATCH',
+    path: '/api/accounts/{id}',
+    tag: 'Accounts',
+    summary: 'Change the plan or the settings of an account, suspend it or resume it',
+    description: 'A suspended account stops sending at once, even in open SMTP sessions. What was accepted is still delivered.',
+    permission: 'operator',
+    body: { schema: accountChanges, example: { status: 'suspended' } },
+    answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
+    handle: async (ctx, { body }) => {
+      const { id } = accountOf(ctx, services)
+      if (body.plan !== undefined) checkedPlan(body.plan, services.plans.byName)
+      return accountObject(await services.accounts.change(id, changesIn(body)), services)
+    },
+  }),
+  operation({
+    id: 'accounts.delete',
+    method: 'DELETE',
+    path: '/api/accounts/{id}',
+    tag: 'Accounts',
+    summary: 'Delete an account',
+    description:
+      'Deletes its keys, users, webhooks, domains, templates and suppressions at once. The mail it has sent stays until its ' +
+      'retention ends. Refused while mail of the account is queued.',
+    permission: 'operator',
+    answers: [{ status: 200, description: 'The account is deleted.', schema: deleted }],
+    refuses: ['invalid_state'],
+    handle: async (ctx) => {
+      const { id } = accountOf(ctx, services)
+      const { accountId, actor } = ctx.state.submitter
+      // Operators may act in another account than the one that they belong to.
+      const home = services.removal.people.users.find(actor.id ?? '')?.accountId
+      if (id === accountId || id === home)
+        throw new SternaError('invalid_state', 'You cannot delete the account that you are logged in to.')
+      await removeAccount(id, services.removal)
+      return { object: 'account' as const, id, deleted: true as const }
+    },
+  }),
+]
+
+/**
+ * The account in the path.
+ * @throws SternaError `not_found`
+ */
+export function accountOf(ctx: ApiContext, { accounts }: Pick<AccountServices, 'accounts'>): Account {
+  const account = accounts.accountFor(ctx.params['id'] ?? '')
+  if (account) return account
+  throw new SternaError('not_found', 'There is no such account.')
+}
+
+const changesIn = ({ delivery_notices: deliveryNotices, ...others }: z.output<typeof accountChanges>) => ({ ...others, deliveryNotices })
+
+const windowSeconds = 60
+
+/** An account as the API and the command line show it, with the limit that the limiter uses if its plan is not among the settings any more. */
+export const accountObject = (account: Account, { plans: { byName, standard } }: Pick<AccountServices, 'plans'>) =>
+  accountResource.answer({ ...account, limit: byName[account.plan] ?? byName[standard] ?? 0 })

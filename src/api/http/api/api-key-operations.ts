@@ -1,0 +1,216 @@
+import { z } from 'zod'
+import type { ApiKey } from '../../../senders/account/api-key.ts'
+import type { ApiKeys } from '../../../senders/account/api-keys.ts'
+import { permissions } from '../../../senders/account/permission.ts'
+import { SternaError } from '../../../platform/errors.ts'
+import { isoTime } from '../../../platform/iso-time.ts'
+import type { SendingDomains } from '../../../senders/sending-domain/sending-domains.ts'
+import { requirePermission, type ApiContext } from '../api-state.ts'
+import { listOperation } from '../list-operation.ts'
+import { operation, type Operation } from '../operation.ts'
+import { pageFrom } from '../page.ts'
+import { deletedAnswer, referenceTo, resource, time, timeOrNull } from '../resource.ts'
+import { timeAnswer, timeField } from '../time-field.ts'
+
+export interface ApiKeyServices {
+  apiKeys: ApiKeys
+  sendingDomains: Pick<SendingDomains, 'get'>
+}
+
+/** A key as the API and the command line show it. */
+export const apiKey = resource<ApiKey>('ApiKey')({
+  object: 'api_key',
+  id: z.string(),
+  name: z.string(),
+  permission: z.enum(permissions),
+  domain_id: z.string().nullable().describe('The only domain it may send from; null means all of the account.'),
+  sandbox: z.boolean(),
+  prefix: z.string().describe('The first characters of its token.'),
+  created_at: time(),
+  last_used_at: timeOrNull(),
+  expires_at: timeOrNull(),
+})
+const token = z.string().describe('Shown only once: Sterna keeps only its SHA-256.')
+const reference = referenceTo('api_key')
+
+const daySeconds = 86_400
+const keyName = z.string().trim().min(1).max(100)
+const newKey = z.object({
+  name: keyName,
+  permission: z.enum(permissions).optional().describe('Default: `full_access`, or `sending_access` with a `domain_id`.'),
+  domain_id: z.string().nullish().describe('Limits the key to sending from this domain of the account; only with `sending_access`.'),
+  expires_at: timeField.nullish().describe('From then on the key is refused; if left out, when the key expires that makes it.'),
+  sandbox: z
+    .boolean()
+    .optional()
+    .describe('Nothing sent with the key leaves the server, and it changes nothing live. A sandbox key can create only sandbox keys.'),
+})
+const rotation = z.object({
+  overlap_seconds: z
+    .int()
+    .min(0)
+    .max(30 * daySeconds)
+    .default(daySeconds)
+    .describe('How long the old token still works.'),
+  force: z
+    .boolean()
+    .default(false)
+    .describe('Rotates even while the overlap of an earlier rotation is still running, and ends that overlap.'),
+})
+
+/** `/api/api-keys`. A sandbox key sees and creates only sandbox keys. */
+export const apiKeyOperations = (services: ApiKeyServices): Operation[] => [
+  operation({
+    id: 'api_keys.create',
+    method: 'POST',
+    path: '/api/api-keys',
+    tag: 'API keys',
+    summary: 'Create an API key',
+    description: 'A key can create only keys with the same or fewer permissions.',
+    permission: 'full_access',
+    idempotency: 'secret',
+    sandbox: true,
+    body: { schema: newKey, example: { name: 'shop', permission: 'sending_access' } },
+    answers: [
+      { status: 201, description: 'The key, with its token.', schema: reference.extend({ token }).meta({ id: 'ApiKeyWithToken' }) },
+    ],
+    handle: async (ctx, { body }) => {
+      const { accountId, confined } = ctx.state.submitter
+      const permission = body.permission ?? (body.domain_id ? 'sending_access' : 'full_access')
+      if (permission === 'operator' || permission === 'metrics') requirePermission(ctx, 'operator')
+      const expiresAt = body.expires_at ?? ownExpiry(ctx, services)
+      requireExpiry(ctx, expiresAt, services)
+      const made = await services.apiKeys.create({
+        accountId,
+        name: body.name,
+        permission,
+        domainId: body.domain_id ? ownDomain(services, accountId, body.domain_id) : null,
+        sandbox: confined || body.sandbox === true,
+        expiresAt,
+      })
+      return { object: 'api_key' as const, ...made }
+    },
+  }),
+  listOperation({
+    id: 'api_keys.list',
+    path: '/api/api-keys',
+    tag: 'API keys',
+    summary: 'List API keys',
+    permission: 'full_access',
+    of: apiKey,
+    answer: 'The valid keys, newest first.',
+    rows: (ctx, page) => {
+      const { accountId, confined } = ctx.state.submitter
+      const seen = services.apiKeys.list(accountId).filter((key) => key.confined || !confined)
+      return pageFrom(seen, page)
+    },
+  }),
+  ...oneKeyOperations(services),
+]
+
+const oneKeyOperations = (services: ApiKeyServices): Operation[] => [
+  operation({
+    id: 'api_keys.update',
+    method: 'PATCH',
+    path: '/api/api-keys/{id}',
+    tag: 'API keys',
+    summary: 'Rename an API key',
+    permission: 'full_access',
+    sandbox: true,
+    body: { schema: z.object({ name: keyName }), example: { name: 'shop' } },
+    answers: [{ status: 200, description: 'The key.', schema: reference.meta({ id: 'ApiKeyReference' }) }],
+    handle: async (ctx, { body }) => {
+      const { id } = keyOf(ctx, services)
+      await services.apiKeys.change(id, { name: body.name })
+      return { object: 'api_key' as const, id }
+    },
+  }),
+  operation({
+    id: 'api_keys.rotate',
+    method: 'POST',
+    path: '/api/api-keys/{id}/rotate',
+    tag: 'API keys',
+    summary: 'Give an API key a new token',
+    permission: 'full_access',
+    idempotency: 'secret',
+    sandbox: true,
+    body: { schema: rotation, optional: true },
+    answers: [
+      {
+        status: 200,
+        description: 'The key, with its new token.',
+        schema: reference
+          .extend({ token, previous_expires_at: timeAnswer.describe('When the old token stops working.') })
+          .meta({ id: 'RotatedApiKey' }),
+      },
+    ],
+    refuses: ['rotation_in_progress'],
+    handle: async (ctx, { body }) => {
+      const { id, expiresAt } = keyOf(ctx, services)
+      requireExpiry(ctx, expiresAt, services)
+      const rotated = await services.apiKeys.rotate(id, { overlapMs: body.overlap_seconds * 1000, force: body.force })
+      const previous = isoTime(rotated.previousExpiresAt)
+      return { object: 'api_key' as const, id, token: rotated.token, previous_expires_at: previous }
+    },
+  }),
+  operation({
+    id: 'api_keys.delete',
+    method: 'DELETE',
+    path: '/api/api-keys/{id}',
+    tag: 'API keys',
+    summary: 'Revoke an API key',
+    description: 'Takes effect at once, even in open SMTP sessions.',
+    permission: 'full_access',
+    sandbox: true,
+    answers: [
+      {
+        status: 200,
+        description: 'The key is revoked.',
+        schema: deletedAnswer('api_key', 'DeletedApiKey'),
+      },
+    ],
+    handle: async (ctx) => {
+      const { id } = keyOf(ctx, services)
+      await services.apiKeys.revoke(id)
+      return { object: 'api_key' as const, id, deleted: true as const }
+    },
+  }),
+]
+
+/**
+ * The key in the path, if the holder of the request can see it and has at least its permissions.
+ * @throws SternaError `not_found`, `restricted_api_key`
+ */
+function keyOf(ctx: ApiContext, { apiKeys }: ApiKeyServices): ApiKey {
+  const { accountId, confined } = ctx.state.submitter
+  const key = apiKeys.list(accountId).find(({ id }) => id === ctx.params['id'])
+  if (!key || (confined && !key.confined)) throw new SternaError('not_found', 'This account has no such API key.')
+  requirePermission(ctx, key.permission)
+  return key
+}
+
+/** When the key of the request expires; null if never, or if a user makes the request. */
+const ownExpiry = (ctx: ApiContext, { apiKeys }: ApiKeyServices): number | null => {
+  const { actor } = ctx.state.submitter
+  return actor.type === 'key' && actor.id !== null ? apiKeys.get(actor.id).expiresAt : null
+}
+
+/**
+ * Checks that the token handed out does not outlive the key that requests it.
+ * @throws SternaError `restricted_api_key`
+ */
+function requireExpiry(ctx: ApiContext, expiresAt: number | null, services: ApiKeyServices): void {
+  const own = ownExpiry(ctx, services)
+  if (own === null || (expiresAt !== null && expiresAt <= own)) return
+  throw new SternaError('restricted_api_key', 'This API key cannot do this: it expires before the key whose token it would receive.')
+}
+
+function ownDomain({ sendingDomains }: ApiKeyServices, accountId: string, idOrName: string): string {
+  try {
+    return sendingDomains.get(accountId, idOrName).id
+  } catch (error) {
+    if (!(error instanceof SternaError) || error.code !== 'not_found') throw error
+    const message = 'The `domain_id` field is not the id of a domain of this account.'
+    throw new SternaError('validation_error', message, { faults: [{ field: 'domain_id', code: 'unknown_domain', message, help: null }] })
+  }
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import type { Clock } from '../../../platform/clock.ts'
+import { SternaError } from '../../../platform/errors.ts'
+import type { MessageReader } from '../../../mail/message/message-reader.ts'
+import type { MessageRow } from '../../../mail/message/message-store.ts'
+import { parseScheduledAt } from '../../../mail/message/send-limits.ts'
+import type { WaitingMail } from '../../../mail-out/queue/waiting-mail.ts'
+import { accountSuspended } from '../../../mail-in/submission/authorise.ts'
+import type { Resend } from '../../../mail-in/submission/resend-failed.ts'
+import type { ApiContext } from '../api-state.ts'
+import { idempotencyOf } from '../idempotency-key.ts'
+import { operation, type Operation } from '../operation.ts'
+import { refusal } from '../validate.ts'
+import { findMessage } from './email-reading-operations.ts'
+import { changedEmailAnswer, sentEmail } from './email-resource.ts'
+import { marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
+
+export interface EmailChangeServices {
+  clock: Clock
+  messages: MessageReader
+  waitingMail: WaitingMail
+  resend: Resend
+  isSuspended(accountId: string): boolean
+}
+
+const rescheduleRequest = z.object({
+  scheduled_at: z
+    .string()
+    .max(64)
+    .describe('ISO 8601 with a time zone, at most 30 days ahead; a time in the past sends the email at once.'),
+})
+
+/** What can be done with an email under `/api/emails` after it was accepted. */
+export const emailChangeOperations = (services: EmailChangeServices): Operation[] => [
+  operation({
+    id: 'emails.update',
+    method: 'PATCH',
+    path: '/api/emails/{id}',
+    tag: 'Emails',
+    summary: 'Reschedule an email',
+    permission: 'sending_access',
+    sandbox: true,
+    body: { schema: rescheduleRequest, example: { scheduled_at: '2026-12-01T08:00:00Z' } },
+    answers: [{ status: 200, description: 'The email has the new time.', schema: changedEmailAnswer }],
+    refuses: ['invalid_state', 'account_suspended'],
+    handle: async (ctx, { body }) => {
+      const { id } = await findOwnMessage(ctx, services.messages)
+      // A time in the past would send it.
+      if (services.isSuspended(ctx.state.submitter.accountId)) throw accountSuspended()
+      await services.waitingMail.reschedule(id, scheduleOf(body.scheduled_at, services.clock.now()))
+      return { object: 'email' as const, id }
+    },
+  }),
+  operation({
+    id: 'emails.cancel',
+    method: 'POST',
+    path: '/api/emails/{id}/cancel',
+    tag: 'Emails',
+    summary: 'Cancel an email',
+    description:
+      'Possible while it is scheduled, or while it is queued for all recipients and is not being sent to any of them. An email ' +
+      'that is already canceled stays canceled.',
+    permission: 'sending_access',
+    sandbox: true,
+    answers: [{ status: 200, description: 'The email is canceled for all of its recipients.', schema: changedEmailAnswer }],
+    refuses: ['invalid_state'],
+    handle: async (ctx) => {
+      const { id, subject } = await findOwnMessage(ctx, services.messages)
+      const { accountId, sandbox } = ctx.state.submitter
+      await services.waitingMail.cancel({ id, subject, accountId, sandbox })
+      return { object: 'email' as const, id }
+    },
+  }),
+  operation({
+    id: 'emails.resend',
+    method: 'POST',
+    path: '/api/emails/{id}/resend',
+    tag: 'Emails',
+    summary: 'Send an email again to recipients that it did not reach',
+    description:
+      'Makes a new email of the stored content, for the recipients that bounced, failed or were suppressed. Those who are on the ' +
+      'suppression list are left out; if nobody remains, the answer is 409.',
+    permission: 'sending_access',
+    sandbox: true,
+    idempotency: 'own',
+    answers: [{ status: 200, description: 'The new email is queued.', schema: sentEmail.schema }],
+    refuses: ['invalid_state', ...sendingRefusals],
+    handle: async (ctx) => {
+      const idempotency = idempotencyOf(ctx, { operation: 'resend', body: null, holder: null })
+      const { id } = await findMessage(ctx, services.messages)
+      return sentEmail.answer(marked(ctx, await services.resend(id, { submitter: submitterOf(ctx), idempotency })))
+    },
+  }),
+]
+
+/**
+ * The message in the path; a key limited to one domain cannot change mail of another.
+ * @throws SternaError `not_found`, `restricted_api_key`
+ */
+async function findOwnMessage(ctx: ApiContext, messages: MessageReader): Promise<MessageRow> {
+  const message = await findMessage(ctx, messages)
+  const { domainId, sandbox } = ctx.state.submitter
+  if (domainId === null || sandbox || message.domain_id === domainId) return message
+  throw new SternaError('restricted_api_key', 'This API key cannot change the mail of another domain.')
+}
+
+/** Null: at once. */
+function scheduleOf(text: string, now: number): number | null {
+  const at = parseScheduledAt(text, now)
+  if (at === null || typeof at === 'number') return at
+  throw refusal([{ field: 'scheduled_at', code: at.code, message: `The \`scheduled_at\` field is invalid. ${at.fault}`, help: null }])
+}

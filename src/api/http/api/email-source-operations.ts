@@ -1,0 +1,80 @@
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import { SternaError } from '../../../platform/errors.ts'
+import { maxHeaderBytes, parseHeaderBlock } from '../../../mail/message/header-block.ts'
+import type { MessageReader } from '../../../mail/message/message-reader.ts'
+import { operation, type Operation } from '../operation.ts'
+import { listOf } from '../page.ts'
+import { findMessage } from './email-reading-operations.ts'
+
+export interface EmailSourceServices {
+  messages: MessageReader
+}
+
+export const headerField = z
+  .object({ name: z.string(), value: z.string().describe('Unfolded, but not decoded.') })
+  .meta({ id: 'EmailHeaderField' })
+
+/** The message itself. */
+export const emailSourceOperations = ({ messages }: EmailSourceServices): Operation[] => [
+  operation({
+    id: 'emails.download_source',
+    method: 'GET',
+    path: '/api/emails/{id}/source',
+    tag: 'Emails',
+    summary: 'Download an email as it was accepted',
+    description: 'The whole message (RFC 5322), before links of tracking are put in and before it is signed.',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The message, as a download.', schema: null, mediaType: 'message/rfc822' }],
+    handle: async (ctx) => {
+      const { id, size } = await findMessage(ctx, messages)
+      const chunks = messages.chunks(id)
+      const first = await chunks.next()
+      if (first.done) throw gone()
+      ctx.attachment(`${id}.eml`)
+      ctx.type = 'message/rfc822'
+      // Whatever it says, no browser may show or run it under our origin.
+      ctx.set({ 'X-Content-Type-Options': 'nosniff', 'Content-Security-Policy': "default-src 'none'; sandbox" })
+      ctx.status = 200
+      ctx.body = Readable.from(following(first.value, chunks), { objectMode: false })
+      ctx.length = size
+    },
+  }),
+  operation({
+    id: 'emails.list_headers',
+    method: 'GET',
+    path: '/api/emails/{id}/headers',
+    tag: 'Emails',
+    summary: 'List the header fields of an email',
+    description: 'As it was accepted, in the order of the message. Names can repeat.',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The fields, all on one page.', schema: listOf(headerField) }],
+    refuses: ['invalid_message'],
+    handle: async (ctx) => {
+      const { id } = await findMessage(ctx, messages)
+      const parsed = parseHeaderBlock(await headerOf(id, messages))
+      if (!parsed.ok) throw new SternaError('invalid_message', parsed.fault)
+      return { object: 'list' as const, has_more: false, data: parsed.fields.map(({ name, value }) => ({ name, value })) }
+    },
+  }),
+]
+
+/** The bytes of the header with its empty line: it is limited, and of the body only what comes along in a chunk is read. */
+async function headerOf(id: string, messages: MessageReader): Promise<Uint8Array> {
+  let read = Buffer.alloc(0)
+  for await (const chunk of messages.chunks(id)) {
+    read = Buffer.concat([read, chunk])
+    const end = read.indexOf('\r\n\r\n')
+    if (end !== -1) return read.subarray(0, end + 4)
+    if (read.length > maxHeaderBytes) break
+  }
+  if (read.length === 0) throw gone()
+  return read
+}
+
+const gone = (): SternaError => new SternaError('not_found', 'The content of this email is no longer kept.')
+
+async function* following(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield first
+  yield* rest
+}

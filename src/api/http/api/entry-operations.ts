@@ -1,0 +1,196 @@
+import { z } from 'zod'
+import type { People } from '../../../senders/account/people.ts'
+import type { StoredUser } from '../../../senders/account/user.ts'
+import { SternaError } from '../../../platform/errors.ts'
+import type { ApiContext } from '../api-state.ts'
+import { wantsPage } from '../dashboard.ts'
+import { answerEntryPage, refuseOnPage, type EntryPage } from '../entry-page.ts'
+import { entryTexts } from '../entry-texts.ts'
+import { formBody } from '../form-body.ts'
+import { smallBodyLimit } from '../json-body.ts'
+import { operation, type Operation } from '../operation.ts'
+import type { LoginChange } from '../../../notify/password-reset/compose-change-mail.ts'
+import type { SessionEntry } from '../session-entry.ts'
+
+interface EntryServices {
+  people: People
+  entry: SessionEntry
+  /** The path of the dashboard, without a final slash; null where there is none. */
+  dashboardPath: string | null
+}
+
+/** A link that lets somebody in once. */
+interface EntryLink {
+  path: string
+  /** What comes before the verb in the ids of its two operations. */
+  id: 'setup' | 'invite' | 'reset'
+  summary: string
+  /** The page of the dashboard that is shown then. */
+  next: string
+  /** Whether its user is logged in then. */
+  logsIn: boolean
+  /**
+   * The address of whom it is for; null: the page asks for it.
+   * @throws SternaError `not_found` where the link is over
+   */
+  emailOf(token: string): string | null
+  /** @throws SternaError if the link no longer works, or the form is invalid */
+  use(token: string, form: { email: string; password: string }): Promise<StoredUser>
+  /** What it changes for somebody who had a password before; null for others. */
+  changes?(token: string): LoginChange | null
+}
+
+const formSchema = z.object({ email: z.string(), password: z.string() })
+const mediaType = 'text/html'
+const stateAnswer = z
+  .object({
+    object: z.literal('state'),
+    owner: z.boolean(),
+    passkey_host: z.string().nullable().describe('The host name at which passkeys work; null where they cannot.'),
+  })
+  .meta({ id: 'SetupState' })
+
+/** `/setup/…`, `/invite/…` and `/reset/…`: the pages behind the links that let people in. */
+export const entryOperations = (services: EntryServices): Operation[] => [
+  operation({
+    id: 'session.state',
+    method: 'GET',
+    path: '/session/state',
+    tag: 'Session',
+    summary: 'Ask whether this server has an owner, and what one can log in with',
+    description: 'For the page where people log in. Until there is an owner or a live key, each start of the server prints a set-up link.',
+    permission: null,
+    answers: [{ status: 200, description: 'The answer, for anybody.', schema: stateAnswer }],
+    handle: () => ({ object: 'state' as const, owner: services.people.setupLink.hasOwner, passkey_host: services.people.passkeys.host }),
+  }),
+  ...linkOperations(services, {
+    id: 'setup',
+    path: '/setup/{token}',
+    summary: 'the first owner',
+    next: '/welcome',
+    logsIn: true,
+    emailOf(token) {
+      services.people.setupLink.check(token)
+      return null
+    },
+    use: (token, form) => services.people.setupLink.use(token, form),
+  }),
+  ...linkOperations(services, {
+    id: 'invite',
+    path: '/invite/{token}',
+    summary: 'an invited user',
+    next: '/',
+    logsIn: true,
+    emailOf: (token) => services.people.users.invited(token).email,
+    changes: (token) => (services.people.users.invited(token).status === 'active' ? 'invitation' : null),
+    async use(token, { password }) {
+      const user = await services.people.users.takeInvitation(token, password)
+      await services.people.sessions.endAll(user.id)
+      return user
+    },
+  }),
+  ...linkOperations(services, {
+    id: 'reset',
+    path: '/reset/{token}',
+    summary: 'a user who has forgotten it',
+    next: '/login',
+    // The second factor is asked for as ever.
+    logsIn: false,
+    emailOf: (token) => services.people.resets.userOf(token).email,
+    changes: () => 'link',
+    async use(token, { password }) {
+      const user = await services.people.resets.use(token, password)
+      await services.people.sessions.endAll(user.id)
+      return user
+    },
+  }),
+]
+
+function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink): Operation[] {
+  const shared = { path: link.path, tag: 'Session', permission: null } as const
+  return [
+    operation({
+      ...shared,
+      id: `${link.id}.page`,
+      method: 'GET',
+      summary: `Show the page for ${link.summary}`,
+      answers: [
+        { status: 200, description: 'A form.', schema: null, mediaType },
+        { status: 404, description: 'A page that says that the link no longer works.', schema: null, mediaType },
+      ],
+      handle: async (ctx) => {
+        await showingFaults(ctx, null, async () => answerEntryPage(ctx, 200, pageOf(ctx, link)))
+      },
+    }),
+    operation({
+      ...shared,
+      id: `${link.id}.use`,
+      method: 'POST',
+      summary: `Set the password of ${link.summary}`,
+      description: `The link works once. ${link.logsIn ? 'The response sets the session cookie.' : 'It logs nobody in.'}`,
+      body: {
+        schema: formSchema,
+        raw: true,
+        limit: smallBodyLimit,
+        mediaType: 'application/x-www-form-urlencoded',
+        example: { email: 'ann@example.com', password: 'correct horse battery' },
+      },
+      answers: [
+        { status: 200, description: 'Done: a page that says so.', schema: null, mediaType },
+        { status: 303, description: 'Done: a browser is led to the dashboard.', schema: null },
+        ...(link.logsIn ? [{ status: 401, description: 'The user was removed at this moment.', schema: null, mediaType }] : []),
+        { status: 403, description: 'The form came from another web site.', schema: null, mediaType },
+        { status: 404, description: 'A page that says that the link is over.', schema: null, mediaType },
+        { status: 409, description: 'The form, with what is wrong with it.', schema: null, mediaType },
+        { status: 413, description: 'The form is too large.', schema: null, mediaType },
+        { status: 415, description: 'The body is not a form.', schema: null, mediaType },
+        { status: 422, description: 'The form again, with what is wrong with it.', schema: null, mediaType },
+        { status: 503, description: 'The form again, to be sent later.', schema: null, mediaType },
+      ],
+      handle: async (ctx) => {
+        await showingFaults(ctx, link, async () => {
+          entry.checkOrigin(ctx)
+          const form = await formBody(ctx)
+          const change = link.changes?.(tokenIn(ctx)) ?? null
+          const user = await link.use(tokenIn(ctx), { email: form.get('email') ?? '', password: form.get('password') ?? '' })
+          if (change !== null) entry.tellChange(ctx, user, change)
+          if (link.logsIn) await entry.begin(ctx, user)
+          else entry.knowDevice(ctx, user)
+          await entry.record(ctx, user, { operation: `${link.id}.use`, objectId: user.id, fields: ['password'] })
+          if (dashboardPath === null || !wantsPage(ctx)) {
+            const { done, loggedIn, passwordSet } = entryTexts(ctx)
+            answerEntryPage(ctx, 200, { title: done, text: link.logsIn ? loggedIn(user.email) : passwordSet })
+          } else {
+            ctx.set('Location', `${dashboardPath}${link.next}`)
+            ctx.body = null
+            ctx.status = 303
+          }
+        })
+      },
+    }),
+  ]
+}
+
+function pageOf(ctx: ApiContext, link: EntryLink): EntryPage {
+  const email = link.emailOf(tokenIn(ctx))
+  const { title, text, button } = entryTexts(ctx).links[link.id]
+  return { title, text, form: { button, email } }
+}
+
+const tokenIn = (ctx: ApiContext): string => ctx.params['token'] ?? ''
+
+/** People see errors on the page, with the form to try again if it still works. */
+async function showingFaults(ctx: ApiContext, link: EntryLink | null, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof SternaError)) throw error
+    const texts = entryTexts(ctx)
+    const fault = texts.faultOf(error)
+    // If the link no longer works either, the page says that.
+    if (link !== null && error.code !== 'not_found') {
+      return showingFaults(ctx, null, async () => refuseOnPage(ctx, error, { ...pageOf(ctx, link), fault }))
+    }
+    refuseOnPage(ctx, error, { title: texts.over, text: fault })
+  }
+}

@@ -1,0 +1,186 @@
+import { z } from 'zod'
+import type { AccountScope } from '../../../senders/account/account-scope.ts'
+import { SternaError } from '../../../platform/errors.ts'
+import type { EmailChanges } from '../../../mail/event/email-changes.ts'
+import type { EventFeed, FeedRow } from '../../../mail/event/event-feed.ts'
+import type { FeedPage } from '../../../mail/event/event-search.ts'
+import { publicEventTypes } from '../../../mail/event/event-type.ts'
+import { isoTime } from '../../../platform/iso-time.ts'
+import type { ApiContext } from '../api-state.ts'
+import { authenticate, type AuthenticateServices } from '../authenticate.ts'
+import { publicBodies } from '../event-schema.ts'
+import type { EventStream } from '../event-stream.ts'
+import type { EventStreams } from '../event-streams.ts'
+import { operation, type Operation } from '../operation.ts'
+import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
+import { addressParameter, choiceParameter, endParameter, textParameter, timeParameter } from '../query.ts'
+import { changeSource, eventSource, type StreamSource } from '../stream-source.ts'
+
+interface EventServices extends AuthenticateServices {
+  eventFeed: EventFeed
+  emailChanges: EmailChanges
+  eventStreams: EventStreams
+}
+
+const [first, ...others] = publicBodies.map(({ standard }) => standard)
+const eventAnswer = z
+  .discriminatedUnion('type', [first!, ...others])
+  .meta({ id: 'PublicEvent', description: 'The object that webhooks receive.' })
+
+const orderParameter = choiceParameter(['asc', 'desc']).meta({
+  description: '`desc` (default): newest first; `asc`: oldest first.',
+})
+
+/** `/api/events` */
+export const eventOperations = (services: EventServices): Operation[] => [
+  listOperation(services),
+  streamOperation(services),
+  changesOperation(services),
+  getOperation(services),
+]
+
+const listOperation = (services: EventServices): Operation =>
+  operation({
+    id: 'events.list',
+    method: 'GET',
+    path: '/api/events',
+    tag: 'Events',
+    summary: 'List events',
+    description:
+      'The same objects that webhooks receive, in the order in which they were recorded. With `order=asc` this is a feed ' +
+      'without gaps: keep requesting with `after` set to your last event. If that event is no longer kept, the feed cannot ' +
+      'continue from it, and the response is 422 `invalid_parameter`.',
+    permission: 'read_access',
+    query: {
+      ...pageParameters,
+      order: orderParameter,
+      type: choiceParameter(publicEventTypes),
+      email_id: textParameter.meta({ description: 'Only events of this email.' }),
+      to: addressParameter.meta({ description: 'Only events of this recipient, an address with or without a name.' }),
+      since: timeParameter,
+      until: endParameter,
+    },
+    answers: [{ status: 200, description: 'A page.', schema: listOf(eventAnswer) }],
+    handle: async (ctx, { query }) => {
+      const scope = ctx.state.submitter
+      const { limit, after, before } = pageOf(query)
+      const page: FeedPage = {
+        limit,
+        order: query.order ?? 'desc',
+        after: await placeOf(services, scope, after),
+        before: await placeOf(services, scope, before),
+      }
+      const { type, to, since, until } = query
+      const rows = await services.eventFeed.page(scope, page, { type, messageId: query.email_id, to, since, until })
+      return listBody(rows, { limit, after, before }, eventObject)
+    },
+  })
+
+const getOperation = (services: EventServices): Operation =>
+  operation({
+    id: 'events.get',
+    method: 'GET',
+    path: '/api/events/{id}',
+    tag: 'Events',
+    summary: 'Read an event',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The event.', schema: eventAnswer }],
+    handle: async (ctx) => {
+      const row = await services.eventFeed.find(ctx.state.submitter, ctx.params.id ?? '')
+      if (!row) throw new SternaError('not_found', 'There is no event with this id, or it is no longer kept.')
+      return eventObject(row)
+    },
+  })
+
+const streamOperation = (services: EventServices): Operation =>
+  operation({
+    id: 'events.stream',
+    method: 'GET',
+    path: '/api/events/stream',
+    tag: 'Events',
+    summary: 'Follow events as they happen',
+    description:
+      'Server-sent events: `id` is the id of the event, `event` its type, and `data` the object that webhooks receive. The stream ' +
+      'starts after the event in the header `Last-Event-ID`, which browsers send when they reconnect, or in `after`; ' +
+      'without either, now. It skips and repeats no event.',
+    permission: 'read_access',
+    query: { after: textParameter.meta({ description: 'Starts after this event; the header `Last-Event-ID` takes precedence.' }) },
+    answers: [{ status: 200, description: 'A stream that does not end by itself.', schema: null, mediaType: 'text/event-stream' }],
+    handle: async (ctx, { query }) => {
+      const lastId = ctx.get('Last-Event-ID') || query.after
+      const after = (await placeOf(services, ctx.state.submitter, lastId)) ?? (await services.eventFeed.end())
+      await answerWithStream(ctx, services, { source: eventSource(services.eventFeed), after })
+    },
+  })
+
+const changesOperation = (services: EventServices): Operation =>
+  operation({
+    id: 'events.changes',
+    method: 'GET',
+    path: '/api/events/changes',
+    tag: 'Events',
+    summary: 'Follow which emails change',
+    description:
+      'For pages that show emails and fetch them again when they change. Server-sent events whose `data` is ' +
+      '`{"object":"email_changes","email_ids":["em_…"],"has_more":false}`: up to 100 emails that were accepted, or to which ' +
+      'something happened, attempts that were put off included. `has_more` means that others changed, too. A message ' +
+      'comes at once after a rest, otherwise at most twice a second, and less often the more streams are open. ' +
+      'The stream starts now; after a reconnection, fetch again what you show.',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'A stream that does not end by itself.', schema: null, mediaType: 'text/event-stream' }],
+    handle: async (ctx) =>
+      answerWithStream(ctx, services, { source: changeSource(services.emailChanges), after: await services.eventFeed.end() }),
+  })
+
+async function answerWithStream(
+  ctx: ApiContext,
+  services: EventServices,
+  { source, after }: { source: StreamSource; after: number },
+): Promise<void> {
+  const { accountId, sandbox, actor } = ctx.state.submitter
+  const scope = { accountId, sandbox }
+  const holder = (actor.type === 'user' && actor.id) || accountId
+  answerWith(ctx, await services.eventStreams.open({ scope, source, holder, after, isAllowed: () => isInForce(ctx, services) }))
+}
+
+function answerWith(ctx: ApiContext, stream: EventStream): void {
+  // The client may have left in the meantime.
+  if (ctx.res.closed) return void stream.destroy()
+  ctx.res.once('close', () => stream.destroy())
+  ctx.status = 200
+  ctx.set({
+    'Content-Type': 'text/event-stream; charset=utf-8',
+    'Cache-Control': 'no-store, no-transform',
+    // Nginx otherwise buffers the response.
+    'X-Accel-Buffering': 'no',
+    // Nothing else follows on this connection, so it ends with the stream.
+    Connection: 'close',
+  })
+  stream.once('close', () => {
+    if (!stream.readableEnded) ctx.res.destroy()
+  })
+  ctx.body = stream
+}
+
+/** Whether the credentials of the request are still valid. */
+function isInForce(ctx: ApiContext, services: EventServices): boolean {
+  try {
+    authenticate(ctx, services)
+    return true
+  } catch (error) {
+    if (error instanceof SternaError) return false
+    throw error
+  }
+}
+
+async function placeOf({ eventFeed }: EventServices, scope: AccountScope, id: string | null): Promise<number | null> {
+  if (id === null) return null
+  const place = await eventFeed.placeOf(scope, id)
+  if (place !== undefined) return place
+  throw new SternaError('invalid_parameter', `There is no event ${id.slice(0, 100)}, or it is no longer kept: start again without it.`)
+}
+
+const eventObject = ({ id, type, sandbox, created_at: at, data }: FeedRow) =>
+  ({ id, type, created_at: isoTime(at), data: JSON.parse(data), ...(sandbox === 1 ? { sandbox: true } : {}) }) as z.input<
+    typeof eventAnswer
+  >

@@ -1,0 +1,217 @@
+import { z } from 'zod'
+import { randomToken } from '../../../senders/account/link-token.ts'
+import type { Passkey } from '../../../senders/account/passkeys.ts'
+import type { People } from '../../../senders/account/people.ts'
+import type { RefusedLogins } from '../../../senders/account/refused-logins.ts'
+import { smallBodyLimit } from '../json-body.ts'
+import { operation, type Operation } from '../operation.ts'
+import { listOf } from '../page.ts'
+import { deletedAnswer, resource, time, timeOrNull } from '../resource.ts'
+import type { SessionEntry } from '../session-entry.ts'
+import { logIn, sessionResource } from './session-operations.ts'
+
+export interface PasskeyServices {
+  people: People
+  entry: SessionEntry
+  refusedLogins: Pick<RefusedLogins, 'note'>
+}
+
+export const passkeyResource = resource<Passkey>('Passkey')({
+  object: 'passkey',
+  id: z.string(),
+  name: z.string(),
+  created_at: time(),
+  last_used_at: timeOrNull(),
+})
+const removedAnswer = deletedAnswer('passkey', 'DeletedPasskey')
+
+const name = z.string().trim().min(1).max(100).describe('Such as the device that it is on.')
+const password = z.string().max(1000).describe('The current password, so that an unlocked screen is not enough.')
+
+const base64url = z
+  .string()
+  .max(8000)
+  .regex(/^[\w-]*$/)
+const credentialFields = {
+  id: base64url,
+  rawId: base64url,
+  type: z.literal('public-key'),
+  authenticatorAttachment: z.enum(['platform', 'cross-platform']).optional(),
+  clientExtensionResults: z.record(z.string(), z.unknown()).default({}),
+}
+const newCredential = z
+  .object({
+    ...credentialFields,
+    response: z.object({
+      clientDataJSON: base64url,
+      attestationObject: base64url,
+      transports: z.array(z.string().max(20)).max(10).optional(),
+    }),
+  })
+  .describe('A `RegistrationResponseJSON`: what `navigator.credentials.create` gave, by `toJSON` (WebAuthn 5.1.8).')
+const shownCredential = z
+  .object({
+    ...credentialFields,
+    response: z.object({ clientDataJSON: base64url, authenticatorData: base64url, signature: base64url, userHandle: base64url.optional() }),
+  })
+  .describe('An `AuthenticationResponseJSON`: what `navigator.credentials.get` gave, by `toJSON` (WebAuthn 5.1.8).')
+
+const creationAnswer = z
+  .object({
+    object: z.literal('passkey_creation'),
+    options: z.record(z.string(), z.unknown()).describe('For `parseCreationOptionsFromJSON`.'),
+  })
+  .meta({ id: 'PasskeyCreation' })
+const requestAnswer = z
+  .object({
+    object: z.literal('passkey_request'),
+    options: z.record(z.string(), z.unknown()).describe('For `parseRequestOptionsFromJSON`.'),
+  })
+  .meta({ id: 'PasskeyRequest' })
+
+const exampleFields = { id: 'AQIDBA', rawId: 'AQIDBA', type: 'public-key', clientExtensionResults: {} }
+const newExample = { ...exampleFields, response: { clientDataJSON: 'e30', attestationObject: 'oA' } }
+const shownExample = { ...exampleFields, response: { clientDataJSON: 'e30', authenticatorData: 'AQ', signature: 'AQ' } }
+
+const shared = { tag: 'Session', permission: null } as const
+const refuses = ['invalid_session', 'foreign_origin'] as const
+
+/** `/session/passkeys`: the passkeys of the user, and how one logs in with them. */
+export const passkeyOperations = (services: PasskeyServices): Operation[] => [
+  ...registeringOperations(services),
+  ...keptOperations(services),
+  ...loginOperations(services),
+]
+
+const registeringOperations = ({ people, entry }: PasskeyServices): Operation[] => [
+  operation({
+    ...shared,
+    id: 'session.begin_passkey',
+    method: 'POST',
+    path: '/session/passkeys/options',
+    summary: 'Start to make a passkey',
+    body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
+    answers: [{ status: 200, description: 'What the browser needs, for five minutes.', schema: creationAnswer }],
+    refuses: [...refuses, 'invalid_credentials', 'invalid_state', 'rate_limit_exceeded', 'service_unavailable'],
+    handle: async (ctx, { body }) => {
+      entry.checkOrigin(ctx)
+      const { session, user } = entry.current(ctx)
+      await people.login.confirm(session, body.password)
+      const options = await people.passkeys.registrationOptions(people.users.get(user.id), session.id)
+      return { object: 'passkey_creation' as const, options: { ...options } }
+    },
+  }),
+  operation({
+    ...shared,
+    id: 'session.create_passkey',
+    method: 'POST',
+    path: '/session/passkeys',
+    summary: 'Keep a passkey',
+    body: {
+      schema: z.object({ name, credential: newCredential }),
+      limit: smallBodyLimit,
+      example: { name: 'Laptop', credential: newExample },
+    },
+    answers: [{ status: 201, description: 'The passkey.', schema: passkeyResource.schema }],
+    refuses: [...refuses, 'invalid_credentials', 'invalid_state'],
+    handle: async (ctx, { body }) => {
+      entry.checkOrigin(ctx)
+      const { session, user } = entry.current(ctx)
+      const passkey = await people.passkeys.register(user.id, session.id, { name: body.name, credential: body.credential as never })
+      entry.tellChange(ctx, user, 'passkey_added')
+      await entry.record(ctx, user, { operation: 'session.create_passkey', objectId: passkey.id, fields: ['name'] })
+      return passkeyResource.answer(passkey)
+    },
+  }),
+]
+
+const keptOperations = ({ people, entry }: PasskeyServices): Operation[] => [
+  operation({
+    ...shared,
+    id: 'session.list_passkeys',
+    method: 'GET',
+    path: '/session/passkeys',
+    summary: 'List your passkeys',
+    answers: [{ status: 200, description: 'All of them, oldest first.', schema: listOf(passkeyResource.schema) }],
+    refuses: ['invalid_session'],
+    handle: async (ctx) => {
+      const { user } = entry.current(ctx)
+      const data = (await people.passkeys.list(user.id)).map((passkey) => passkeyResource.answer(passkey))
+      return { object: 'list' as const, has_more: false, data }
+    },
+  }),
+  operation({
+    ...shared,
+    id: 'session.update_passkey',
+    method: 'PATCH',
+    path: '/session/passkeys/{id}',
+    summary: 'Rename a passkey',
+    body: { schema: z.object({ name }), limit: smallBodyLimit, example: { name: 'Phone' } },
+    answers: [{ status: 200, description: 'The passkey.', schema: passkeyResource.schema }],
+    refuses: [...refuses, 'not_found'],
+    handle: async (ctx, { body }) => {
+      entry.checkOrigin(ctx)
+      const { user } = entry.current(ctx)
+      const passkey = await people.passkeys.rename(user.id, ctx.params['id'] ?? '', body.name)
+      await entry.record(ctx, user, { operation: 'session.update_passkey', objectId: passkey.id, fields: ['name'] })
+      return passkeyResource.answer(passkey)
+    },
+  }),
+  operation({
+    ...shared,
+    id: 'session.delete_passkey',
+    method: 'DELETE',
+    path: '/session/passkeys/{id}',
+    summary: 'Remove a passkey',
+    answers: [{ status: 200, description: 'Nobody logs in with it any more.', schema: removedAnswer }],
+    refuses: [...refuses, 'not_found'],
+    handle: async (ctx) => {
+      entry.checkOrigin(ctx)
+      const { user } = entry.current(ctx)
+      const id = ctx.params['id'] ?? ''
+      await people.passkeys.remove(user.id, id)
+      entry.tellChange(ctx, user, 'passkey_removed')
+      await entry.record(ctx, user, { operation: 'session.delete_passkey', objectId: id })
+      return { object: 'passkey' as const, id, deleted: true as const }
+    },
+  }),
+]
+
+const loginOperations = (services: PasskeyServices): Operation[] => [
+  operation({
+    ...shared,
+    id: 'session.begin_passkey_login',
+    method: 'POST',
+    path: '/session/passkey/options',
+    summary: 'Start to log in with a passkey',
+    answers: [{ status: 200, description: 'What the browser needs, for five minutes. It sets a cookie.', schema: requestAnswer }],
+    refuses: ['foreign_origin', 'invalid_state'],
+    handle: async (ctx) => {
+      const { people, entry } = services
+      entry.checkOrigin(ctx)
+      ctx.set('Cache-Control', 'no-store')
+      const browser = randomToken()
+      const options = await people.passkeys.loginOptions(browser)
+      ctx.set('Set-Cookie', entry.passkeyCookie.give(browser))
+      return { object: 'passkey_request' as const, options: { ...options } }
+    },
+  }),
+  operation({
+    ...shared,
+    id: 'session.create_by_passkey',
+    method: 'POST',
+    path: '/session/passkey',
+    summary: 'Log in with a passkey',
+    description: 'Asks for no second factor: the device has checked who uses it. The response sets the session cookie.',
+    body: { schema: z.object({ credential: shownCredential }), limit: smallBodyLimit, example: { credential: shownExample } },
+    answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
+    refuses: ['invalid_credentials', 'invalid_session', 'foreign_origin', 'invalid_state', 'rate_limit_exceeded'],
+    handle: async (ctx, { body }) => {
+      const { people, entry } = services
+      entry.checkOrigin(ctx)
+      const browser = entry.passkeyCookie.read(ctx.req.headers.cookie) ?? ''
+      const verified = people.passkeys.verify(body.credential as never, { browser, address: ctx.state.clientAddress })
+      return logIn(ctx, 'session.create_by_passkey', verified, services)
+    },
+  }),
+]

@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import type { People } from '../../../senders/account/people.ts'
+import type { ResetRequests } from '../../../notify/password-reset/reset-requests.ts'
+import { smallBodyLimit } from '../json-body.ts'
+import { operation, type Operation } from '../operation.ts'
+import type { SessionEntry } from '../session-entry.ts'
+import { userResource } from './user-operations.ts'
+
+export interface PasswordServices {
+  people: People
+  entry: SessionEntry
+  resetRequests: Pick<ResetRequests, 'take'>
+}
+
+const password = z.string().max(1000).describe('The current password, so that an unlocked screen is not enough.')
+const secretAnswer = z
+  .object({
+    object: z.literal('totp'),
+    secret: z.string().describe('Base32, to type into an authenticator app.'),
+    uri: z.string().describe('The same as an `otpauth:` URI, to show as a QR code.'),
+  })
+  .meta({ id: 'TotpSecret' })
+const codesAnswer = z
+  .object({ object: z.literal('totp'), recovery_codes: z.array(z.string()).describe('Shown only once. Each code works once.') })
+  .meta({ id: 'RecoveryCodes' })
+
+const askedAnswer = z.object({ object: z.literal('password_reset_request') }).meta({ id: 'PasswordResetRequest' })
+
+const shared = { method: 'POST', tag: 'Session', permission: null } as const
+const refuses = ['invalid_session', 'foreign_origin', 'invalid_credentials', 'rate_limit_exceeded', 'service_unavailable'] as const
+
+/** What users change about how they log in. */
+export const passwordOperations = (services: PasswordServices): Operation[] => [resetOperation(services), ...ownLoginOperations(services)]
+
+const resetOperation = ({ entry, resetRequests }: PasswordServices): Operation =>
+  operation({
+    ...shared,
+    id: 'session.request_password_reset',
+    path: '/session/password/reset',
+    summary: 'Ask for a new password',
+    description:
+      'If there is a user with this address, a link is sent there that works once, for 30 minutes. The answer is the same for every ' +
+      'address. The second factor stays. Where this server sends no mail, `sterna user reset` prints a link.',
+    body: { schema: z.object({ email: z.string().max(320) }), limit: smallBodyLimit, example: { email: 'ann@example.com' } },
+    answers: [{ status: 202, description: 'The request was taken.', schema: askedAnswer }],
+    refuses: ['foreign_origin', 'invalid_state', 'rate_limit_exceeded'],
+    handle: (ctx, { body }) => {
+      entry.checkOrigin(ctx)
+      ctx.set('Cache-Control', 'no-store')
+      const { clientAddress: address, requestId } = ctx.state
+      resetRequests.take({ email: body.email, address, requestId })
+      return { object: 'password_reset_request' as const }
+    },
+  })
+
+const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] => [
+  operation({
+    ...shared,
+    id: 'session.change_password',
+    path: '/session/password',
+    summary: 'Change your password',
+    description: 'Ends all your sessions and what is left of an invitation. A new session begins; the response sets its cookie.',
+    body: {
+      schema: z.object({ password, new_password: z.string().max(1000) }),
+      limit: smallBodyLimit,
+      example: { password: 'correct horse battery', new_password: 'another horse staple' },
+    },
+    answers: [{ status: 200, description: 'You.', schema: userResource.schema }],
+    refuses: refuses,
+    handle: async (ctx, { body }) => {
+      entry.checkOrigin(ctx)
+      const { session, user } = entry.current(ctx)
+      const shown = await people.login.confirm(session, body.password)
+      const hash = await people.users.hashFor(user, body.new_password)
+      const changed = await people.users.setPassword(user.id, hash, { shown })
+      entry.tellChange(ctx, user, 'password')
+      await people.sessions.endAll(user.id)
+      // Others may know the secret of this one too.
+      await entry.begin(ctx, changed)
+      await entry.record(ctx, user, { operation: 'session.change_password', objectId: user.id })
+      return userResource.answer(people.users.get(user.id))
+    },
+  }),
+  operation({
+    ...shared,
+    id: 'session.begin_totp',
+    path: '/session/totp',
+    summary: 'Start the setup of a second factor',
+    description: 'It is required once you have confirmed a code from it.',
+    body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
+    answers: [{ status: 200, description: 'The secret for the app.', schema: secretAnswer }],
+    refuses: [...refuses, 'invalid_state'],
+    handle: async (ctx, { body }) => {
+      entry.checkOrigin(ctx)
+      const { session, user } = entry.current(ctx)
+      await people.login.confirm(session, body.password)
+      return { object: 'totp' as const, ...(await people.secondFactors.begin(user.id)) }
+    },
+  }),
+  operation({
+    ...shared,
+    id: 'session.confirm_totp',
+    path: '/session/totp/confirm',
+    summary: 'Turn the second factor on',
+    body: {
+      schema: z.object({ code: z.string().max(100).describe('The code in the app.') }),
+      limit: smallBodyLimit,
+      example: { code: '123456' },
+    },
+    answers: [{ status: 200, description: 'Recovery codes for when the app is lost.', schema: codesAnswer }],
+    refuses: [...refuses, 'invalid_state'],
+    handle: async (ctx, { body }) => {
+      entry.checkOrigin(ctx)
+      const { user } = entry.current(ctx)
+      const codes = await people.secondFactors.confirm(user.id, body.code)
+      entry.tellChange(ctx, user, 'second_factor_added')
+      await entry.record(ctx, user, { operation: 'session.confirm_totp', objectId: user.id })
+      return { object: 'totp' as const, recovery_codes: codes }
+    },
+  }),
+  operation({
+    ...shared,
+    id: 'session.remove_totp',
+    path: '/session/totp/remove',
+    summary: 'Turn the second factor off',
+    body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
+    answers: [{ status: 200, description: 'You.', schema: userResource.schema }],
+    refuses: refuses,
+    handle: async (ctx, { body }) => {
+      entry.checkOrigin(ctx)
+      const { session, user } = entry.current(ctx)
+      await people.login.confirm(session, body.password)
+      await people.secondFactors.remove(user.id)
+      entry.tellChange(ctx, user, 'second_factor_removed')
+      await entry.record(ctx, user, { operation: 'session.remove_totp', objectId: user.id })
+      return userResource.answer(people.users.get(user.id))
+    },
+  }),
+]

@@ -1,0 +1,178 @@
+import { SternaError } from '../../../platform/errors.ts'
+import type { WrittenTemplate } from '../../../mail/template/template-content.ts'
+import { asSent } from '../../../mail/template/template-diff.ts'
+import type { TemplateList } from '../../../mail/template/template-list.ts'
+import type { Template } from '../../../mail/template/template-store.ts'
+import { versionsKept } from '../../../mail/template/template-versions.ts'
+import type { ApiContext } from '../api-state.ts'
+import { operation, type Operation } from '../operation.ts'
+import { listOf } from '../page.ts'
+import { choiceParameter, textParameter } from '../query.ts'
+import { publishSchema } from './template-schema.ts'
+import {
+  diffAnswer,
+  diffObject,
+  publishedAnswer,
+  templateDependent,
+  templateVersion,
+  templateVersionItem,
+} from './template-version-resource.ts'
+
+interface HistoryServices {
+  templates: TemplateList
+}
+
+const path = '/api/templates/{idOrAlias}'
+const tag = 'Templates'
+/** bytes */
+const bodyLimit = 512 * 1024
+
+/** Publishing a template, and its published versions. */
+export const templateHistoryOperations = ({ templates }: HistoryServices): Operation[] => [
+  operation({
+    id: 'templates.publish',
+    method: 'POST',
+    path: `${path}/publish`,
+    tag,
+    summary: 'Publish a template',
+    description:
+      'From now on the newest version is what is sent, with its layout and partials as they are published now. Where ' +
+      'already published, nothing changes.',
+    permission: 'full_access',
+    body: { schema: publishSchema, optional: true, limit: bodyLimit, example: { version: 'draft' } },
+    answers: [{ status: 200, description: 'The template is published.', schema: publishedAnswer }],
+    refuses: ['template_not_published'],
+    handle: async (ctx, { body }) => {
+      const how = { by: ctx.state.submitter.actor, from: body.version ?? ('draft' as const) }
+      return publishedObject(await templates.versions.publish(...named(ctx), how), templates)
+    },
+  }),
+  operation({
+    id: 'templates.list_versions',
+    method: 'GET',
+    path: `${path}/versions`,
+    tag,
+    summary: 'List published versions',
+    description: `The newest ${versionsKept} published versions of a template, newest first.`,
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'All versions that are kept.', schema: listOf(templateVersionItem.schema) }],
+    handle: async (ctx) => {
+      const template = await templates.get(...named(ctx))
+      return wholeList(
+        (await templates.versions.list(template)).map((row) =>
+          templateVersionItem.answer({ ...row, is_sent: row.number === template.liveNumber ? 1 : 0 }),
+        ),
+      )
+    },
+  }),
+  operation({
+    id: 'templates.get_version',
+    method: 'GET',
+    path: `${path}/versions/{number}`,
+    tag,
+    summary: 'Read a published version',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The version.', schema: templateVersion.schema }],
+    handle: async (ctx) => {
+      const template = await templates.get(...named(ctx))
+      const version = await templates.versions.get(template, numberIn(ctx.params.number))
+      return templateVersion.answer({ ...version, isSent: version.number === template.liveNumber })
+    },
+  }),
+  operation({
+    id: 'templates.restore_version',
+    method: 'POST',
+    path: `${path}/versions/{number}/restore`,
+    tag,
+    summary: 'Restore a published version',
+    description:
+      'Publishes it again as a new version: what is sent is exactly what was sent then, with the layout and ' +
+      'partials of that time. An unpublished draft stays.',
+    permission: 'full_access',
+    answers: [{ status: 200, description: 'The version is sent again.', schema: publishedAnswer }],
+    handle: async (ctx) => {
+      const restored = await templates.versions.restore(...named(ctx), numberIn(ctx.params.number), ctx.state.submitter.actor)
+      return publishedObject(restored, templates)
+    },
+  }),
+  operation({
+    id: 'templates.compare',
+    method: 'GET',
+    path: `${path}/diff`,
+    tag,
+    summary: 'Compare two versions',
+    description:
+      'By lines, as a unified diff of each part that differs. Between very different texts of several megabytes, diffs are ' +
+      'correct but not the shortest possible.',
+    permission: 'read_access',
+    query: {
+      from: textParameter.meta({ description: '`draft`, a version number, or `published` (default).' }),
+      to: textParameter.meta({ description: 'The same; default: `draft`.' }),
+      view: choiceParameter(['source', 'sent']).meta({
+        description: '`source` (default): as written. `sent`: with layouts and partials inserted.',
+      }),
+    },
+    answers: [{ status: 200, description: 'The differences.', schema: diffAnswer }],
+    refuses: ['template_not_published', 'validation_error'],
+    handle: async (ctx, { query }) => {
+      const template = await templates.get(...named(ctx))
+      const from = await compared(template, query.from ?? 'published', { templates, isSent: query.view === 'sent' })
+      const to = await compared(template, query.to ?? 'draft', { templates, isSent: query.view === 'sent' })
+      return diffObject(from.name, to.name, await templates.work.diff(from.content, to.content))
+    },
+  }),
+  operation({
+    id: 'templates.list_dependents',
+    method: 'GET',
+    path: `${path}/dependents`,
+    tag,
+    summary: 'List the templates that use this one',
+    description:
+      'Those whose published version uses it as a layout or partial. What they send changes only when they are ' + 'published again.',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'All of them.', schema: listOf(templateDependent.schema) }],
+    handle: async (ctx) =>
+      wholeList((await templates.versions.dependents(await templates.get(...named(ctx)))).map(templateDependent.answer)),
+  }),
+]
+
+/** The account and the template. */
+export const named = (ctx: ApiContext): [accountId: string, idOrAlias: string] => [
+  ctx.state.submitter.accountId,
+  ctx.params.idOrAlias ?? '',
+]
+
+/** A number that no version has, if there is none. */
+const numberIn = (text: string | undefined): number => (/^[1-9]\d{0,8}$/.test(text ?? '') ? Number(text) : 0)
+
+const wholeList = <T>(data: T[]) => ({ object: 'list' as const, has_more: false, data })
+
+async function publishedObject(template: Template, { versions }: TemplateList) {
+  const dependents = (await versions.dependents(template)).map(templateDependent.answer)
+  return {
+    object: 'template' as const,
+    id: template.id,
+    version: template.liveNumber ?? 0,
+    outdated_dependents: dependents.filter((dependent) => dependent.is_outdated),
+  }
+}
+
+/** @throws SternaError `invalid_parameter`, `not_found`, `template_not_published`, `validation_error` */
+async function compared(
+  template: Template,
+  which: string,
+  { templates: { versions }, isSent }: { templates: TemplateList; isSent: boolean },
+): Promise<{ name: string; content: WrittenTemplate }> {
+  if (which === 'draft') {
+    const sent = isSent ? (await versions.resolve(template, template)).sent : null
+    return { name: which, content: asSent(template, sent) }
+  }
+  if (which !== 'published' && numberIn(which) === 0) {
+    throw new SternaError(
+      'invalid_parameter',
+      `A version is draft, published, or a number such as 3, not ${JSON.stringify(which.slice(0, 40))}.`,
+    )
+  }
+  const version = which === 'published' ? await versions.live(template) : await versions.get(template, numberIn(which))
+  return { name: String(version.number), content: isSent ? asSent(version, version.sent) : version }
+}

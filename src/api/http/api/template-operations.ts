@@ -1,0 +1,175 @@
+import { asSent } from '../../../mail/template/template-diff.ts'
+import type { TemplateList } from '../../../mail/template/template-list.ts'
+import type { Template } from '../../../mail/template/template-store.ts'
+import { listOperation } from '../list-operation.ts'
+import { operation, type Operation } from '../operation.ts'
+import { named, templateHistoryOperations } from './template-history-operations.ts'
+import { deletedTemplate, renderedAnswer, templateItem, templateReference, templateResource } from './template-resource.ts'
+import {
+  changedTemplateFields,
+  newTemplateFields,
+  newTemplateSchema,
+  renderSchema,
+  renderUnsavedSchema,
+  templateChangesSchema,
+  unsavedContent,
+} from './template-schema.ts'
+import { templateTestOperations, type TemplateTestServices } from './template-test-operations.ts'
+
+export interface TemplateServices extends TemplateTestServices {
+  templates: TemplateList
+}
+
+/** `/api/templates`; live and sandbox share them. */
+export const templateOperations = (services: TemplateServices): Operation[] => [
+  ...readingOperations(services),
+  ...editingOperations(services),
+  ...copyingOperations(services),
+  ...templateHistoryOperations(services),
+  ...templateTestOperations(services),
+]
+
+const path = '/api/templates/{idOrAlias}'
+const tag = 'Templates'
+
+/** bytes; html and text, and their JSON escapes */
+const contentLimit = 16 * 1024 * 1024
+/** bytes */
+const variablesLimit = 512 * 1024
+
+const referenceTo = ({ id }: Template) => ({ object: 'template' as const, id })
+
+const readingOperations = (services: TemplateServices): Operation[] => [
+  listOperation({
+    id: 'templates.list',
+    path: '/api/templates',
+    tag,
+    summary: 'List templates',
+    permission: 'read_access',
+    of: templateItem,
+    answer: 'A page of templates, newest first.',
+    rows: (ctx, page) => services.templates.page(ctx.state.submitter.accountId, page),
+  }),
+  operation({
+    id: 'templates.get',
+    method: 'GET',
+    path,
+    tag,
+    summary: 'Read a template',
+    description: 'By id or alias, with its newest version: the draft if it differs from what is sent.',
+    permission: 'read_access',
+    answers: [{ status: 200, description: 'The template.', schema: templateResource.schema }],
+    handle: async (ctx) => templateResource.answer(await services.templates.get(...named(ctx))),
+  }),
+  operation({
+    id: 'templates.render',
+    method: 'POST',
+    path: `${path}/render`,
+    tag,
+    summary: 'Render a template',
+    description:
+      'Renders the newest version, published or not, with its layout and partials as they are ' + 'published now. Nothing is sent.',
+    permission: 'read_access',
+    sandbox: true,
+    idempotency: 'none',
+    body: { schema: renderSchema, optional: true, limit: variablesLimit, example: { variables: { name: 'Ann' } } },
+    answers: [{ status: 200, description: 'What an email with these variables would contain.', schema: renderedAnswer }],
+    handle: async (ctx, { body }) => {
+      const template = await services.templates.get(...named(ctx))
+      const content = asSent(template, (await services.templates.versions.resolve(template, template)).sent)
+      return services.templates.work.render(content, body.variables ?? {}, rendering)
+    },
+  }),
+  operation({
+    id: 'templates.render_unsaved',
+    method: 'POST',
+    path: '/api/templates/render',
+    tag,
+    summary: 'Render without saving',
+    description: 'Renders the given content as a template would be rendered, such as for an editor. Nothing is saved or sent.',
+    permission: 'read_access',
+    sandbox: true,
+    idempotency: 'none',
+    body: {
+      schema: renderUnsavedSchema,
+      limit: contentLimit,
+      example: { subject: 'Welcome, {{name}}', html: '<p>Hello {{name}}</p>', variables: { name: 'Ann' } },
+    },
+    answers: [{ status: 200, description: 'What an email with these variables would contain.', schema: renderedAnswer }],
+    handle: async (ctx, { body }) => {
+      const content = await services.templates.preview(ctx.state.submitter.accountId, unsavedContent(body))
+      return services.templates.work.render(content, body.variables ?? {}, rendering)
+    },
+  }),
+]
+
+const rendering = { field: 'variables', isComplete: false }
+
+const editingOperations = (services: TemplateServices): Operation[] => [
+  operation({
+    id: 'templates.create',
+    method: 'POST',
+    path: '/api/templates',
+    tag,
+    summary: 'Create a template',
+    description: 'It is created as a draft: publish it before you send with it.',
+    permission: 'full_access',
+    body: {
+      schema: newTemplateSchema,
+      limit: contentLimit,
+      example: {
+        name: 'Welcome',
+        alias: 'welcome',
+        subject: 'Welcome, {{name}}',
+        html: '<p>Hello {{name}}, your plan is {{plan}}.</p>',
+        variables: [{ key: 'plan', type: 'string', fallback_value: 'free' }],
+      },
+    },
+    answers: [{ status: 201, description: 'The template is saved.', schema: templateReference }],
+    refuses: ['alias_taken'],
+    handle: async (ctx, { body }) => referenceTo(await services.templates.create(ctx.state.submitter.accountId, newTemplateFields(body))),
+  }),
+  operation({
+    id: 'templates.update',
+    method: 'PATCH',
+    path,
+    tag,
+    summary: 'Change a template',
+    description:
+      'Changes the fields that are given; null removes a value. What is sent stays the same until the template is published again. ' +
+      'A new name or alias takes effect at once.',
+    permission: 'full_access',
+    body: { schema: templateChangesSchema, limit: contentLimit, example: { subject: 'Welcome to Example, {{name}}' } },
+    answers: [{ status: 200, description: 'The template is saved.', schema: templateReference }],
+    refuses: ['alias_taken'],
+    handle: async (ctx, { body }) => referenceTo(await services.templates.change(...named(ctx), changedTemplateFields(body))),
+  }),
+  operation({
+    id: 'templates.delete',
+    method: 'DELETE',
+    path,
+    tag,
+    summary: 'Delete a template',
+    description:
+      'With all its versions. Emails that were sent with it stay as they are, and so does what is published with it ' +
+      'as a layout or partial.',
+    permission: 'full_access',
+    answers: [{ status: 200, description: 'The template is deleted.', schema: deletedTemplate }],
+    handle: async (ctx) => ({ ...referenceTo(await services.templates.remove(...named(ctx))), deleted: true }),
+  }),
+]
+
+const copyingOperations = (services: TemplateServices): Operation[] => [
+  operation({
+    id: 'templates.duplicate',
+    method: 'POST',
+    path: `${path}/duplicate`,
+    tag,
+    summary: 'Duplicate a template',
+    description: 'The copy is a separate, unpublished template with the content of the newest version and no alias.',
+    permission: 'full_access',
+    answers: [{ status: 201, description: 'The copy.', schema: templateReference }],
+    refuses: ['validation_error'],
+    handle: async (ctx) => referenceTo(await services.templates.duplicate(...named(ctx))),
+  }),
+]

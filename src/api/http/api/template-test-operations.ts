@@ -1,0 +1,65 @@
+import { asSent } from '../../../mail/template/template-diff.ts'
+import type { TemplateList } from '../../../mail/template/template-list.ts'
+import { idempotencyKeyOf } from '../idempotency-key.ts'
+import { operation, type Operation } from '../operation.ts'
+import { sentEmail } from './email-resource.ts'
+import { marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
+import { sendEmail, type SendServices } from './send-emails.ts'
+import { testSchema } from './template-schema.ts'
+import { linkVariable } from './unsubscribe-link.ts'
+
+export interface TemplateTestServices extends SendServices {
+  templates: TemplateList
+}
+
+/** bytes; variables, and little else */
+const bodyLimit = 512 * 1024
+
+/** Marks an email as a test. */
+const testTag = 'template_test'
+
+/** Sends a template to somebody who wants to see it. */
+export const templateTestOperations = (services: TemplateTestServices): Operation[] => [
+  operation({
+    id: 'templates.test',
+    method: 'POST',
+    path: '/api/templates/{idOrAlias}/test',
+    tag: 'Templates',
+    summary: 'Send a test',
+    description:
+      'Sends the newest version, published or not, to one address. It is an ordinary email, except that it has the tag ' +
+      `\`${testTag}\`, which names the template, and no \`template_id\`.`,
+    permission: 'full_access',
+    sandbox: true,
+    idempotency: 'own',
+    body: {
+      schema: testSchema,
+      limit: bodyLimit,
+      example: { to: 'user@example.net', from: 'App <app@example.com>', variables: { name: 'Ann' }, version: 'draft' },
+    },
+    answers: [{ status: 200, description: 'The email is queued.', schema: sentEmail.schema }],
+    refuses: [...sendingRefusals, 'invalid_from_address', 'template_not_published', 'missing_template_variable'],
+    handle: async (ctx, { body }) => {
+      const { versions } = services.templates
+      const template = await services.templates.get(ctx.state.submitter.accountId, ctx.params.idOrAlias ?? '')
+      const version = body.version === 'published' ? await versions.live(template) : null
+      const content = version ? asSent(version, version.sent) : asSent(template, (await versions.resolve(template, template)).sent)
+      const variables = { ...(body.unsubscribe ? linkVariable : {}), ...body.variables }
+      // A subject that is not used needs no variables.
+      const used = body.subject ? { ...content, subject: null } : content
+      const rendered = await services.templates.work.render(used, variables, { field: 'variables', isComplete: true })
+      const email = {
+        from: body.from ?? content.from ?? undefined,
+        to: body.to,
+        reply_to: content.replyTo,
+        subject: body.subject ?? rendered.subject ?? undefined,
+        html: rendered.html,
+        text: rendered.text,
+        tags: [{ name: testTag, value: template.alias ?? template.id }],
+        unsubscribe: body.unsubscribe,
+      }
+      const request = { submitter: submitterOf(ctx), source: 'api' as const, isStrict: false, idempotencyKey: idempotencyKeyOf(ctx) }
+      return sentEmail.answer(marked(ctx, await sendEmail(email, request, services)))
+    },
+  }),
+]

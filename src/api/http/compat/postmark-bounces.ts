@@ -1,0 +1,107 @@
+import { SternaError } from '../../../platform/errors.ts'
+import type { FeedRow } from '../../../mail/event/event-feed.ts'
+import { isId } from '../../../platform/id.ts'
+import type { SuppressionEntries } from '../../../mail/suppression/suppression-entries.ts'
+import { postmarkEvent } from '../../../notify/webhook/shape/postmark-event.ts'
+import type { ToldEvent } from '../../../notify/webhook/told-event.ts'
+import type { ApiContext } from '../api-state.ts'
+import type { CompatAction } from './compat-api.ts'
+import { addressIn, queryNumber, queryText, queryTime } from './query-values.ts'
+import { toldEvents, type ToldEventServices } from './told-events.ts'
+
+export interface PostmarkBounceServices extends ToldEventServices {
+  suppressions: SuppressionEntries
+}
+
+/** Postmark lists so many at a time, and looks no further back than this. */
+const mostListed = 500
+const furthest = 10_000
+
+/**
+ * `/bounces`: the list, one bounce, its dump (which is empty: reports are not kept for it) and its activation, which takes the address off
+ * the suppression list. They are the bounces that a webhook tells.
+ */
+export const postmarkBounceActions = (services: PostmarkBounceServices): CompatAction[] => [
+  { method: 'GET', path: '/bounces', permission: 'read_access', handle: (ctx) => list(ctx, services) },
+  { method: 'GET', path: '/bounces/{id}', permission: 'read_access', handle: async (ctx) => (await find(ctx, services)).bounce },
+  {
+    method: 'GET',
+    path: '/bounces/{id}/dump',
+    permission: 'read_access',
+    handle: async (ctx) => {
+      await find(ctx, services)
+      return { Body: '' }
+    },
+  },
+  {
+    method: 'PUT',
+    path: '/bounces/{id}/activate',
+    permission: 'full_access',
+    handle: async (ctx) => {
+      const { event } = await find(ctx, services)
+      const address = String(event.data['to'])
+      await services.suppressions.removeFound(ctx.state.submitter, { address, origins: ['bounce'] })
+      return { Message: 'OK', Bounce: await bounceOf(ctx, event, services) }
+    },
+  },
+]
+
+/** `TotalCount` counts as far as has been looked: one further than was asked for, and never past the newest ten thousand. */
+async function list(ctx: ApiContext, services: PostmarkBounceServices): Promise<object> {
+  const count = queryNumber(ctx, 'count', { usual: mostListed, least: 1, most: mostListed })
+  const offset = queryNumber(ctx, 'offset', { usual: 0, least: 0, most: furthest - count })
+  const wanted = bounceFilter(ctx)
+  const found: ToldEvent[] = []
+  for (let before: number | null = null; found.length <= offset + count;) {
+    const rows: FeedRow[] = await services.eventFeed.page(
+      ctx.state.submitter,
+      { limit: mostListed, order: 'desc', after: before, before: null },
+      wanted.filter,
+    )
+    // Postmark refuses mail to suppressed addresses, and has no bounce of it.
+    const events = (await toldEvents(rows.slice(0, mostListed), services)).filter(
+      (event) => postmarkEvent(event) !== null && wanted.fits(event),
+    )
+    found.push(...events)
+    if (rows.length <= mostListed) break
+    before = rows[mostListed - 1]?.seq ?? null
+  }
+  const page = found.slice(offset, offset + count)
+  return {
+    TotalCount: Math.min(found.length, offset + count + 1),
+    Bounces: await Promise.all(page.map((event) => bounceOf(ctx, event, services))),
+  }
+}
+
+function bounceFilter(ctx: ApiContext) {
+  const [type, tag, email] = ['type', 'tag', 'emailFilter'].map((name) => queryText(ctx, name))
+  const messageId = queryText(ctx, 'messageID') ?? null
+  const filter = {
+    type: 'email.bounced' as const,
+    messageId,
+    to: email?.includes('@') ? addressIn(email, 'emailFilter') : null,
+    since: queryTime(ctx, 'fromdate'),
+    until: queryTime(ctx, 'todate'),
+  }
+  const fits = (event: ToldEvent): boolean => {
+    const bounce = postmarkEvent(event) as { Type: string; Tag: string; Email: string }
+    return (type ?? bounce.Type) === bounce.Type && (tag ?? bounce.Tag) === bounce.Tag && bounce.Email.includes(email ?? '')
+  }
+  return { filter, fits }
+}
+
+async function find(ctx: ApiContext, services: PostmarkBounceServices): Promise<{ event: ToldEvent; bounce: object }> {
+  const id = ctx.params.id ?? ''
+  const row = /^\d{1,16}$/.test(id) ? await services.eventFeed.findByNumber(ctx.state.submitter, Number(id)) : undefined
+  const [event] = row && isId('evt', row.id) && row.type === 'email.bounced' ? await toldEvents([row], services) : []
+  if (!event || postmarkEvent(event) === null) throw new SternaError('not_found', 'The bounce was not found.')
+  return { event, bounce: await bounceOf(ctx, event, services) }
+}
+
+/** With what is true of the address now. */
+async function bounceOf(ctx: ApiContext, event: ToldEvent, { suppressions }: PostmarkBounceServices): Promise<object> {
+  const address = String(event.data['to'])
+  const page = { limit: 1, after: null, before: null }
+  const [entry] = await suppressions.page(ctx.state.submitter, { address, origins: ['bounce', 'complaint', 'manual'] }, page)
+  return { ...postmarkEvent(event), Inactive: entry !== undefined, CanActivate: entry?.origin === 'bounce' }
+}

@@ -1,0 +1,108 @@
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import { SternaError } from '../../../platform/errors.ts'
+import { isoTime } from '../../../platform/iso-time.ts'
+import { parsePasted } from '../../../platform/smtp/mailbox.ts'
+import type { SuppressionEntries, SuppressionFilter, SuppressionRow } from '../../../mail/suppression/suppression-entries.ts'
+import type { SuppressionOrigin } from '../../../mail/suppression/suppression-origin.ts'
+import type { ApiContext } from '../api-state.ts'
+import { jsonBody } from '../json-body.ts'
+import { validate } from '../validate.ts'
+import type { CompatAction } from './compat-api.ts'
+import { listOf } from './compat-schema.ts'
+import { queryText, queryTime } from './query-values.ts'
+
+interface SuppressionServices {
+  suppressions: SuppressionEntries
+}
+
+/** Postmark takes so many in one request. */
+const mostAtOnce = 50
+
+const changed = z.looseObject({ Suppressions: listOf(z.looseObject({ EmailAddress: z.string().max(1000) }), mostAtOnce) })
+
+/** Its words for why and by whom; whoever opts out does it by hand. */
+const words: Record<SuppressionOrigin, { SuppressionReason: string; Origin: string }> = {
+  bounce: { SuppressionReason: 'HardBounce', Origin: 'Recipient' },
+  complaint: { SuppressionReason: 'SpamComplaint', Origin: 'Recipient' },
+  unsubscribe: { SuppressionReason: 'ManualSuppression', Origin: 'Recipient' },
+  manual: { SuppressionReason: 'ManualSuppression', Origin: 'Customer' },
+}
+const origins = Object.keys(words) as SuppressionOrigin[]
+
+/**
+ * `/message-streams/{stream}/suppressions`: the dump, additions and removals of the one stream. Of opt-outs it has those from mail
+ * without a topic.
+ */
+export const postmarkSuppressionActions = ({ suppressions }: SuppressionServices): CompatAction[] => {
+  const change = (path: string, done: string, act: (ctx: ApiContext, address: string) => Promise<unknown>): CompatAction => ({
+    method: 'POST',
+    path,
+    permission: 'full_access',
+    handle: async (ctx) => {
+      checkStream(ctx)
+      const { Suppressions: asked } = validate(changed, await jsonBody(ctx, { limit: 256 * 1024 }))
+      const answers: object[] = []
+      for (const { EmailAddress } of asked) {
+        const parsed = parsePasted(EmailAddress)
+        if (parsed.ok) await act(ctx, parsed.address)
+        answers.push({
+          EmailAddress,
+          Status: parsed.ok ? done : 'Failed',
+          Message: parsed.ok ? null : 'An invalid email address was provided.',
+        })
+      }
+      return { Suppressions: answers }
+    },
+  })
+  const path = '/message-streams/{stream}/suppressions'
+  return [
+    { method: 'GET', path: `${path}/dump`, permission: 'read_access', handle: async (ctx) => dump(ctx, suppressions) },
+    change(path, 'Suppressed', (ctx, address) => suppressions.add(ctx.state.submitter, [address], { reason: null })),
+    change(`${path}/delete`, 'Deleted', (ctx, address) => suppressions.removeFound(ctx.state.submitter, { address, topic: '' })),
+  ]
+}
+
+function checkStream({ params }: ApiContext): void {
+  if (params.stream !== 'outbound') throw new SternaError('not_found', 'The message stream was not found: there is no other than outbound.')
+}
+
+/** All of them: it is written as it is read. */
+function dump(ctx: ApiContext, suppressions: SuppressionEntries): Readable {
+  checkStream(ctx)
+  const filter = filterOf(ctx)
+  ctx.type = 'application/json; charset=utf-8'
+  return Readable.from(
+    (async function* () {
+      let before = '{"Suppressions":['
+      for await (const row of suppressions.all(ctx.state.submitter, filter)) {
+        yield before + JSON.stringify(entry(row))
+        before = ','
+      }
+      yield before === ',' ? ']}' : `${before}]}`
+    })(),
+  )
+}
+
+function filterOf(ctx: ApiContext): SuppressionFilter {
+  const [reason, origin] = [queryText(ctx, 'SuppressionReason'), queryText(ctx, 'Origin')]
+  const wanted = origins.filter(
+    (one) =>
+      (reason ?? words[one].SuppressionReason) === words[one].SuppressionReason && (origin ?? words[one].Origin) === words[one].Origin,
+  )
+  const until = queryTime(ctx, 'todate')
+  return {
+    origins: wanted,
+    topic: '',
+    address: queryText(ctx, 'EmailAddress'),
+    since: queryTime(ctx, 'fromdate'),
+    // The day is included.
+    until: until === null ? null : until + (queryText(ctx, 'todate')?.includes('T') ? 1 : 86_400_000),
+  }
+}
+
+const entry = ({ address, origin, created_at: createdAt }: SuppressionRow) => ({
+  EmailAddress: address,
+  ...words[origin],
+  CreatedAt: isoTime(createdAt),
+})

@@ -1,0 +1,140 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import { SternaError } from '../../platform/errors.ts'
+import { JsonShape } from '../../platform/json-shape.ts'
+import type { ApiContext } from './api-state.ts'
+import { jsonFault, type JsonFault } from './json-fault.ts'
+
+/** bytes; 25 MiB of message in base64, plus some room */
+export const bodyLimit = 35 * 1024 * 1024
+/** bytes; what an endpoint takes unless it declares another limit: parsing much more keeps everybody waiting */
+export const standardBodyLimit = 64 * 1024
+/** bytes; nobody may make the server read much before they log in */
+export const smallBodyLimit = 16 * 1024
+
+/**
+ * Reads the JSON of the request, at most `limit` bytes. With `optional`, returns undefined for a request without a body. The result can
+ * still be anything: pass it to `validate`.
+ * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
+ */
+export async function jsonBody(
+  ctx: ApiContext,
+  { optional = false, limit = standardBodyLimit, parse = parseJson }: JsonBodyOptions = {},
+): Promise<unknown> {
+  if (!optional) return parse(await jsonBytes(ctx, { limit }))
+  const body = await readBody(ctx.req, { limit })
+  if (body.length === 0) return undefined
+  checkMediaType(ctx.req)
+  return parse(body)
+}
+
+interface JsonBodyOptions {
+  optional?: boolean
+  limit?: number
+  /** Where it is parsed; default: here, as `parseJson` does. */
+  parse?: (body: Buffer) => unknown
+}
+
+interface BodyBounds {
+  /** bytes; default: `standardBodyLimit` */
+  limit?: number
+  /** Whether it may have files as lists of their bytes, millions of values: whoever parses it then makes nobody wait. */
+  listsBytes?: boolean
+}
+
+/**
+ * The bytes of the request's JSON, for `parseJson`.
+ * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
+ */
+export async function jsonBytes({ req }: ApiContext, bounds: BodyBounds = {}): Promise<Buffer> {
+  checkMediaType(req)
+  const body = await readBody(req, bounds)
+  if (body.length === 0) throw new SternaError('invalid_json', 'The request has no body. Send a JSON object.')
+  return body
+}
+
+/** characters; thousands of spaces would make the pattern backtrack for long */
+const longestType = 100
+
+function checkMediaType(req: IncomingMessage): void {
+  const type = req.headers['content-type'] ?? ''
+  // Nearly everybody sends plain `application/json`.
+  if (
+    type !== 'application/json' &&
+    (type.length > longestType || !/^application\/json[ \t]*(;[ \t]*charset="?utf-?8"?[ \t]*)?;?[ \t]*$/i.test(type))
+  ) {
+    const sent = type === '' ? 'no Content-Type' : 'another Content-Type'
+    throw new SternaError('unsupported_media_type', `Send JSON in UTF-8 with "Content-Type: application/json"; the request has ${sent}.`)
+  }
+  const coding = req.headers['content-encoding']
+  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
+    throw new SternaError('unsupported_media_type', 'Send the body without Content-Encoding: compressed requests are not accepted.')
+  }
+}
+
+/** A limit in words. */
+export const sizeText = (bytes: number): string => (bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`)
+
+const tooLarge = (limit: number): SternaError =>
+  new SternaError(
+    'payload_too_large',
+    `The request body is larger than ${sizeText(limit)}, the limit here.${limit === bodyLimit ? ' Send smaller attachments.' : ''}`,
+  )
+
+const gone = (): SternaError => new SternaError('invalid_json', 'The connection ended before the whole body had arrived.')
+
+function readBody(req: IncomingMessage, { limit = standardBodyLimit, listsBytes = false }: BodyBounds): Promise<Buffer> {
+  const length = Number(req.headers['content-length'] ?? 0)
+  if (length > limit) return Promise.reject(tooLarge(limit))
+  if (req.destroyed) return Promise.reject(gone())
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const shape = new JsonShape({ listsBytes })
+  // A large body is put together as it comes: several that end together would make one long turn.
+  const whole = length > standardBodyLimit ? Buffer.allocUnsafeSlow(length) : null
+  const chunks: Buffer[] = []
+  let size = 0
+  const settle = (): void => {
+    req.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone)
+  }
+  const refuse = (error: SternaError): void => {
+    settle()
+    chunks.length = 0
+    reject(error)
+  }
+  const onData = (chunk: Buffer): void => {
+    if (size + chunk.length > limit) return refuse(tooLarge(limit))
+    const fault = shape.add(chunk)
+    if (fault !== null) return refuse(new SternaError('invalid_json', fault))
+    if (whole) chunk.copy(whole, size)
+    else chunks.push(chunk)
+    size += chunk.length
+  }
+  const onEnd = (): void => {
+    settle()
+    resolve(whole ?? (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)))
+  }
+  const onGone = (): void => refuse(gone())
+  req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)
+  return promise
+}
+
+/** @throws SternaError `invalid_json` */
+export const parseJson = (body: Buffer): unknown => parseJsonText(jsonText(body))
+
+/** @throws SternaError `invalid_json` if it is not UTF-8 */
+export function jsonText(body: Buffer): string {
+  if (isUtf8(body)) return body.toString('utf8')
+  throw new SternaError('invalid_json', 'The request body is not valid UTF-8.')
+}
+
+/** @throws SternaError `invalid_json` */
+export function parseJsonText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new SternaError('invalid_json', `The request body is not valid JSON${whereOf(jsonFault(text))}.`)
+  }
+}
+
+const whereOf = (fault: JsonFault | null): string =>
+  fault === null ? '' : `: ${fault.isCutOff ? 'it breaks off at' : 'see'} line ${fault.line}, column ${fault.column}`

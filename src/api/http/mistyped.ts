@@ -1,0 +1,147 @@
+import type { z } from 'zod'
+import type { FieldFault } from '../../platform/errors.ts'
+
+/** A member that nobody knows, and the one that was probably meant. */
+export interface Mistyped {
+  fault: FieldFault
+  /** The path of what was meant, such as `attachments.0.content_type`. */
+  meant: string
+}
+
+/**
+ * Finds the unknown members of a request that are nearly known ones. Silently ignored, `schedule_at` would send at once. Any other
+ * unknown member may be of a later version or of another service, and so may one that stands beside the known one.
+ */
+export function mistypedMembers(schema: z.ZodType, value: unknown): Mistyped[] {
+  const shape = shapeOf(schema)
+  if (shape === null) return []
+  const search: Search = { found: [], left: mostUnknown }
+  visit(shape, value, { path: '', search })
+  return search.found
+}
+
+/** The known name that this one nearly is; null if there is none. */
+export function nearestName(name: string, known: Iterable<string>): string | null {
+  if (name.length > longestName) return null
+  const names = [...known]
+  const plain = plainOf(name)
+  return (
+    names.find((other) => plainOf(other) === plain || `${plainOf(other)}s` === plain) ??
+    names.find((other) => other === sameMeaning[plain]) ??
+    names.find((other) => isWithin(plain, plainOf(other), slipsIn(other))) ??
+    null
+  )
+}
+
+/** Unknown members of a request that are compared: it may have thousands. */
+const mostUnknown = 100
+/** characters */
+const longestName = 40
+
+/** What services call the same, in plain letters. */
+const sameMeaning: Record<string, string> = { recipient: 'to', recipients: 'to', sender: 'from' }
+
+const plainOf = (name: string): string => name.toLowerCase().replace(/[-_]/g, '')
+
+/** How many slips of the pen make a name another: short ones are words of their own too easily. */
+const slipsIn = (name: string): number => (name.length < 4 ? 0 : name.length < 8 ? 1 : 2)
+
+/** Whether at most so many letters were left out, added, mistaken or swapped with their neighbour. */
+function isWithin(one: string, other: string, most: number): boolean {
+  if (Math.abs(one.length - other.length) > most) return false
+  let before: number[] = []
+  let last = Array.from({ length: other.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= one.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= other.length; j++) {
+      const isSame = one[i - 1] === other[j - 1]
+      const isSwapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]
+      const changed = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (isSame ? 0 : 1))
+      row.push(isSwapped ? Math.min(changed, before[j - 2]! + 1) : changed)
+    }
+    before = last
+    last = row
+  }
+  return last.at(-1)! <= most
+}
+
+/** What a schema knows of names; null where there is nothing to know. */
+interface Shape {
+  /** Null where any name may stand there. */
+  members: Map<string, Shape | null> | null
+  /** Of the entries of a list, or of an object whose names are free. */
+  entries: Shape | null
+}
+
+interface Search {
+  found: Mistyped[]
+  left: number
+}
+
+function visit(shape: Shape, value: unknown, at: { path: string; search: Search }): void {
+  if (typeof value !== 'object' || value === null) return
+  const inside = (name: string | number): typeof at => ({ ...at, path: at.path === '' ? String(name) : `${at.path}.${name}` })
+  if (Array.isArray(value) || shape.members === null) {
+    if (shape.entries) for (const [name, entry] of Object.entries(value)) visit(shape.entries, entry, inside(name))
+    return
+  }
+  for (const [name, member] of Object.entries(value)) {
+    const known = shape.members.get(name)
+    if (known) visit(known, member, inside(name))
+    else if (known === undefined && at.search.left-- > 0) compare(name, shape.members, { value, inside, search: at.search })
+  }
+}
+
+function compare(
+  name: string,
+  members: Map<string, unknown>,
+  { value, inside, search }: { value: object; inside: (name: string) => { path: string }; search: Search },
+): void {
+  const nearest = nearestName(name, members.keys())
+  if (nearest === null || Object.hasOwn(value, nearest)) return
+  const { path } = inside(name)
+  const message = `There is no field \`${path}\`. Did you mean \`${nearest}\`?`
+  search.found.push({ fault: { field: path, code: 'unknown_field', message, help: null }, meant: inside(nearest).path })
+}
+
+const shapes = new WeakMap<z.core.$ZodType, { shape: Shape | null }>()
+
+function shapeOf(schema: z.core.$ZodType): Shape | null {
+  const known = shapes.get(schema)
+  if (known) return known.shape
+  const shape = shapeIn(schema._zod.def as Definition)
+  shapes.set(schema, { shape })
+  return shape
+}
+
+interface Definition {
+  type: string
+  shape?: Record<string, z.core.$ZodType>
+  catchall?: z.core.$ZodType
+  element?: z.core.$ZodType
+  valueType?: z.core.$ZodType
+  options?: z.core.$ZodType[]
+  innerType?: z.core.$ZodType
+  in?: z.core.$ZodType
+  out?: z.core.$ZodType
+}
+
+function shapeIn(definition: Definition): Shape | null {
+  const { shape, catchall, element, valueType, options, innerType, in: before, out } = definition
+  if (shape) {
+    const isClosed = catchall === undefined || catchall._zod.def.type === 'never'
+    return { members: isClosed ? new Map(Object.entries(shape).map(([name, member]) => [name, shapeOf(member)])) : null, entries: null }
+  }
+  const entry = element ?? valueType
+  if (entry) return { members: null, entries: shapeOf(entry) }
+  if (options) return options.map(shapeOf).reduce(both, null)
+  // A check may stand before a schema, and a transformation behind one.
+  if (before && out) return shapeOf(before) ?? shapeOf(out)
+  return innerType ? shapeOf(innerType) : null
+}
+
+function both(one: Shape | null, other: Shape | null): Shape | null {
+  if (!one || !other) return one ?? other
+  const members = one.members && other.members ? new Map([...one.members, ...other.members]) : (one.members ?? other.members)
+  return { members, entries: one.entries ?? other.entries }
+}

@@ -1,0 +1,61 @@
+import { SternaError } from '../../platform/errors.ts'
+import { clientNetwork } from '../../platform/ip-address.ts'
+import type { Metrics } from '../../platform/metrics/metrics.ts'
+import { minuteMs, type RateLimiter } from '../../platform/rate-limiter.ts'
+import type { ApiContext, ApiState } from './api-state.ts'
+import type { RateLimit, RateVerdict } from './rate-limit.ts'
+
+export interface AdmissionServices {
+  rateLimit: Pick<RateLimit, 'take' | 'takeUser'>
+  /** By client network, so that guessing gets slow and the log stays readable. */
+  failedAuthentications: Pick<RateLimiter, 'take'>
+  metrics: Metrics
+}
+
+const failures = new Set(['missing_api_key', 'invalid_api_key', 'expired_api_key', 'invalid_session'])
+
+/**
+ * Lets a request in whose holder `authenticate` finds, and counts it against the account's limit, or a
+ * user's own. A request without a valid
+ * key counts against its client's network. That network is never barred: many programs may share an address, and one of them
+ * with a wrong key must not shut the others out.
+ * @throws SternaError `rate_limit_exceeded`, and what `authenticate` throws
+ */
+export function admit(ctx: ApiContext, services: AdmissionServices, authenticate: () => ApiState['submitter']): void {
+  try {
+    ctx.state.submitter = authenticate()
+  } catch (error) {
+    if (error instanceof SternaError && failures.has(error.code)) limitFailures(ctx, services)
+    throw error
+  }
+  limitRequests(ctx, services)
+}
+
+function limitFailures(ctx: ApiContext, { failedAuthentications, metrics }: AdmissionServices): void {
+  const waitMs = failedAuthentications.take(clientNetwork(ctx.state.clientAddress))
+  if (waitMs === 0) return
+  metrics.rateLimits.failed_authentications.add()
+  const message = 'Too many requests from your address had no valid API key. Requests with a valid key are still accepted.'
+  throw new SternaError('rate_limit_exceeded', message, { retryAfter: waitMs / 1000 })
+}
+
+function limitRequests(ctx: ApiContext, { rateLimit, metrics }: AdmissionServices): void {
+  const { accountId, actor } = ctx.state.submitter
+  const isUser = actor.type === 'user'
+  const verdict = isUser ? rateLimit.takeUser(actor.id ?? accountId) : rateLimit.take(accountId)
+  for (const [name, value] of fieldsOf(verdict)) ctx.res.setHeader(name, value)
+  if (verdict.accepted) return
+  metrics.rateLimits[isUser ? 'user_requests' : 'account_requests'].add()
+  const { limit, resetSeconds } = verdict
+  const message = `${isUser ? 'You' : 'Your account'} may make ${limit} requests a minute. Try again in ${resetSeconds} s.`
+  throw new SternaError('rate_limit_exceeded', message, { retryAfter: resetSeconds })
+}
+
+/** The three fields that many clients know (draft-ietf-httpapi-ratelimit-headers-06), and the two structured ones of later drafts. */
+const fieldsOf = ({ plan, limit, remaining, resetSeconds }: RateVerdict): [string, string][] => [
+  ['RateLimit-Limit', String(limit)],
+  ['RateLimit-Remaining', String(remaining)],
+  ['RateLimit-Reset', String(resetSeconds)],
+  ['RateLimit-Policy', `"${plan}";q=${limit};w=${minuteMs / 1000}`],
+  ['RateLimit', `"${plan}";r=${remaining};t=${resetSeconds}`],
+]

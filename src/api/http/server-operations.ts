@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { errorNames, errorTable } from '../../platform/error-table.ts'
+import { SternaError } from '../../platform/errors.ts'
+import type { Health } from '../../platform/health.ts'
+import { catalogueTable } from './openapi-problem.ts'
+import { openApiDocument, type DocumentContext } from './openapi.ts'
+import { operation, type Operation } from './operation.ts'
+import { titleOf } from './problem.ts'
+import { answerReferencePage, referenceFile } from './reference-page.ts'
+import { answerFile, staticFile, type StaticFile } from './static-file.ts'
+
+/** What the server's own endpoints need; `version` is that of this program. */
+export interface ServerOperationServices extends DocumentContext {
+  /** What is wrong now. */
+  health: Pick<Health, 'faults' | 'isServing'>
+  /** Whether the OpenAPI document and the reference page are served. */
+  docs: boolean
+}
+
+/** The endpoints about the server itself, without a key; `operations` are all that its document describes. */
+export function serverOperations(services: ServerOperationServices, operations: () => readonly Operation[]): Operation[] {
+  return [healthOperation(services), errorOperation(), ...(services.docs ? documentOperations(services, operations) : [])]
+}
+
+const open = { method: 'GET', tag: 'Server', permission: null } as const
+const unchanged = { status: 304, description: "The client's copy is still current.", schema: null } as const
+const documentSchema = z.looseObject({ openapi: z.string() }).describe('An OpenAPI document.')
+const faultSchema = z.object({ name: z.string(), message: z.string(), since: z.iso.datetime() })
+const healthSchema = z
+  .object({ status: z.enum(['ok', 'unavailable']), version: z.string(), faults: z.array(faultSchema) })
+  .meta({ id: 'Health' })
+
+const healthOperation = ({ health, version }: ServerOperationServices): Operation =>
+  operation({
+    ...open,
+    id: 'server.get_health',
+    path: '/healthz',
+    summary: 'Check whether mail is accepted and delivered',
+    answers: [
+      { status: 200, description: 'Mail is accepted and delivered. `faults` has what else is wrong.', schema: healthSchema },
+      { status: 503, description: '`faults` says what keeps mail from being accepted or delivered, and what to do.', schema: healthSchema },
+    ],
+    handle: (ctx) => {
+      const { faults, isServing } = health
+      ctx.status = isServing ? 200 : 503
+      ctx.body = { status: isServing ? 'ok' : 'unavailable', version, faults }
+      return undefined as never
+    },
+  })
+
+const errorOperation = (): Operation =>
+  operation({
+    ...open,
+    id: 'server.explain_error',
+    path: '/errors/{name}',
+    summary: 'Explain an error',
+    description: `Where the \`type\` of an RFC 9457 answer leads.\n\n${catalogueTable()}`,
+    answers: [{ status: 200, description: 'What the error means and what to do.', schema: null, mediaType: 'text/plain' }, unchanged],
+    refuses: ['not_found'],
+    handle: (ctx) => {
+      const name = errorNames.find((known) => known === ctx.params.name)
+      if (name === undefined) throw new SternaError('not_found', 'There is no error with this name.')
+      const { status, meaning, remedy } = errorTable[name]
+      answerFile(ctx, staticFile('text/plain; charset=utf-8', `${name}\n${status} ${titleOf[status]}\n\n${meaning}\n\n${remedy}\n`))
+    },
+  })
+
+function documentOperations(services: ServerOperationServices, operations: () => readonly Operation[]): Operation[] {
+  let made: StaticFile | null = null
+  const document = (): StaticFile => (made ??= staticFile('application/json', JSON.stringify(openApiDocument(operations(), services))))
+  return [
+    operation({
+      ...open,
+      id: 'server.get_openapi',
+      path: '/openapi.json',
+      summary: 'Read this document',
+      answers: [{ status: 200, description: 'OpenAPI 3.1.', schema: documentSchema }, unchanged],
+      handle: (ctx) => answerFile(ctx, document()) as never,
+    }),
+    operation({
+      ...open,
+      id: 'server.show_docs',
+      path: '/docs',
+      summary: 'Show the API reference',
+      answers: [{ status: 200, description: 'A page for people.', schema: null, mediaType: 'text/html' }, unchanged],
+      handle: (ctx) => answerReferencePage(ctx),
+    }),
+    operation({
+      ...open,
+      id: 'server.get_docs_file',
+      path: '/docs/{file}',
+      summary: 'Read a file of that page',
+      answers: [{ status: 200, description: 'A script, a style sheet or an image.', schema: null, mediaType: '*/*' }, unchanged],
+      refuses: ['not_found'],
+      handle: async (ctx) => {
+        const file = referenceFile(ctx.params.file ?? '')
+        if (!file) throw new SternaError('not_found', 'The page has no file with this name.')
+        answerFile(ctx, file)
+      },
+    }),
+  ]
+}

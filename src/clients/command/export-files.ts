@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import type { Account } from '../../senders/account/accounts.ts'
+import { SternaError } from '../../platform/errors.ts'
+import type { Page } from '../../platform/store/page-clause.ts'
+import type { CommandServices } from './command-services.ts'
+import { LineFile } from './line-file.ts'
+
+/** Rows that are in memory at a time. */
+const pageSize = 100
+
+/** An export that is being written. */
+export interface Export {
+  account: Account
+  directory: string
+  services: CommandServices
+  /** Aborted when nobody waits any longer. */
+  signal: AbortSignal
+  files: { name: string; lines: number }[]
+}
+
+export const firstPage: Page = { limit: pageSize, after: null, before: null }
+
+/** The pages of a list, one at a time. */
+export async function* pages<Row, Edge extends string | number = string>(
+  read: (page: Page<Edge>) => Promise<Row[]>,
+  edgeOf: (row: Row) => Edge,
+): AsyncGenerator<Row[]> {
+  let after: Edge | null = null
+  for (;;) {
+    const rows: Row[] = await read({ limit: pageSize, after, before: null })
+    const page = rows.slice(0, pageSize)
+    const last = page.at(-1)
+    if (last === undefined) return
+    yield page
+    if (rows.length <= pageSize) return
+    after = edgeOf(last)
+  }
+}
+
+/** @throws SternaError `invalid_state` if nobody waits for the export any longer */
+export function goOn({ signal }: Export): void {
+  if (signal.aborted) throw new SternaError('invalid_state', 'The export was interrupted, and its directory is not complete.')
+}
+
+interface Source<Row> {
+  page(page: Page): Promise<Row[]>
+  objects(rows: Row[]): readonly object[] | Promise<readonly object[]>
+}
+
+export const exportPages = <Row extends { id: string }>(task: Export, name: string, { page, objects }: Source<Row>): Promise<void> =>
+  exportFile(task, name, async (file) => {
+    for await (const rows of pages(page, ({ id }) => id)) {
+      goOn(task)
+      await file.write(await objects(rows))
+    }
+  })
+
+export const exportLines = (task: Export, name: string, objects: readonly object[]): Promise<void> =>
+  exportFile(task, name, (file) => file.write(objects))
+
+/** Writes a file of the export, and lists it once it is whole. */
+export async function exportFile({ directory, files }: Export, name: string, write: (file: LineFile) => Promise<void>): Promise<void> {
+  const file = await LineFile.create(join(directory, name))
+  try {
+    await write(file)
+  } finally {
+    await file.close()
+  }
+  files.push({ name, lines: file.lines })
+}

@@ -1,0 +1,73 @@
+import { explainAttempt } from '../../readers/explanation/explain-attempt.ts'
+import { emailDetail } from '../../api/http/api/email-reading-operations.ts'
+import { isoTime } from '../../platform/iso-time.ts'
+import { startMessageParser } from '../../mail/message/message-parser.ts'
+import { MessageReader, type AttemptRow } from '../../mail/message/message-reader.ts'
+import { contentKeptMs } from '../../mail/message/retention.ts'
+import type { MessageRow } from '../../mail/message/message-store.ts'
+import { SuppressionEntries } from '../../mail/suppression/suppression-entries.ts'
+import type { CommandServices } from './command-services.ts'
+import { printable } from './command.ts'
+
+type Email = Awaited<ReturnType<typeof emailDetail>>
+
+/** An email as the API shows it, with its bodies. */
+export async function readEmail(
+  message: MessageRow,
+  services: Pick<CommandServices, 'config' | 'db' | 'log' | 'clock' | 'erasedAddress'>,
+): Promise<Email> {
+  const { config, db, log } = services
+  const messageParser = startMessageParser()
+  const suppressions = new SuppressionEntries(services)
+  try {
+    const messages = new MessageReader(db)
+    return await emailDetail(message, { messages, messageParser, suppressions, log, contentKeptMs: () => contentKeptMs(config) })
+  } finally {
+    await messageParser.stop()
+  }
+}
+
+/** An email for a terminal: its envelope, and each recipient with the newest attempt explained. */
+export function messagePage(email: Email, { account_id: accountId, source, size, sandbox }: MessageRow, attempts: AttemptRow[]): string {
+  const lines = [
+    email.id,
+    `  account   ${accountId}${sandbox === 1 ? ', sandbox' : ''}`,
+    `  accepted  ${email.created_at} over ${source === 'smtp' ? 'SMTP' : 'HTTP'}, ${size} bytes`,
+    `  from      ${email.from}`,
+    `  to        ${[...email.to, ...(email.cc ?? []), ...(email.bcc ?? [])].join(', ')}`,
+    `  subject   ${email.subject}`,
+    `  status    ${email.status}${email.scheduled_at === null ? '' : `, scheduled for ${email.scheduled_at}`}`,
+    ...email.recipients.flatMap((recipient) => ['', ...recipientLines(recipient, attempts)]),
+  ]
+  return `${lines.map(printable).join('\n')}\n`
+}
+
+function recipientLines(recipient: Email['recipients'][number], attempts: AttemptRow[]): string[] {
+  const { email, status, attempts: count, next_attempt_at: next, last_response: response, explanation, suppression } = recipient
+  const newest = attempts.find((attempt) => attempt.forward_path === email)
+  return [
+    `  ${email}: ${status} after ${count} ${count === 1 ? 'attempt' : 'attempts'}${next === null ? '' : `; next attempt ${next}`}`,
+    ...(response === null ? [] : [`    last response  ${response}`]),
+    ...(newest ? [`    ${attemptLine(newest)}`] : []),
+    ...(explanation ? meaningLines(explanation).map((line) => `    ${line}`) : []),
+    ...(suppression ? [`    suppressed     since ${suppression.created_at} by ${causeOf(suppression)}`] : []),
+  ]
+}
+
+const causeOf = ({ origin, source_id: source, reason }: NonNullable<Email['recipients'][number]['suppression']>): string =>
+  `${origin}${source === null ? '' : ` of ${source}`}${reason === null ? '' : `: ${reason}`}`
+
+const meaningLines = ({ cause, advice }: { cause: string; advice: string }): string[] => [
+  `what it means  ${cause}`,
+  `what to do     ${advice}`,
+]
+
+const attemptLine = ({ outcome, mx_host: host, started_at: at }: AttemptRow): string =>
+  `${isoTime(at)}  ${outcome}${host === null ? '' : ` by ${host}`}`
+
+/** An attempt in plain words. */
+export function attemptLines(attempt: AttemptRow): string[] {
+  const { outcome, smtp_code: smtpCode, enhanced_status: enhancedStatus, reply } = attempt
+  const explanation = explainAttempt({ outcome, smtpCode, enhancedStatus, reply })
+  return [attemptLine(attempt), ...(outcome === 'delivered' ? [] : meaningLines(explanation))]
+}

@@ -1,0 +1,168 @@
+import { basename, dirname, join, resolve } from 'node:path'
+import { messageOf, SternaError } from '../../platform/errors.ts'
+import { changedTemplateFields, newTemplateFields, newTemplateSchema, templateChangesSchema } from '../../api/http/api/template-schema.ts'
+import { validate } from '../../api/http/validate.ts'
+import { decodeEntities } from '../../mail/message/html-entities.ts'
+import { templateName } from '../../mail/template/parse-template.ts'
+import { publishingOrder } from '../../mail/template/publishing-order.ts'
+import type { TemplateFields, TemplateList } from '../../mail/template/template-list.ts'
+import { partialsOf, templateSource } from '../../mail/template/template-source.ts'
+import type { Template } from '../../mail/template/template-store.ts'
+import { listObject, printable, type CommandOutput } from './command.ts'
+import { textOfFile } from './template-files.ts'
+
+/** Whose templates, and from where. */
+interface Push {
+  accountId: string
+  files: string[]
+  /** Where relative paths start. */
+  cwd: string
+  isPublished: boolean
+}
+
+interface Pushed {
+  /** Alias or id. */
+  name: string
+  template: Template
+  state: 'created' | 'updated' | 'unchanged'
+  /** The version number that it has once published, and whether it already was. */
+  publication: string
+}
+
+const byCommand = { type: 'command', id: null, name: 'command line' } as const
+
+/** Takes each file by itself: reports what is wrong with one, and goes on with the others. */
+export async function pushTemplates(templates: TemplateList, push: Push): Promise<CommandOutput> {
+  const pushed: Pushed[] = []
+  const faults: { name: string; message: string }[] = []
+  const attempt = async (what: string, work: () => Promise<void>): Promise<void> => {
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof SternaError)) throw error
+      const [, ...more] = error.faults ?? []
+      for (const message of [messageOf(error), ...more.map((fault) => fault.message)]) faults.push({ name: what, message })
+    }
+  }
+  for (const file of push.files) {
+    await attempt(file, async () => void pushed.push(await pushFile(templates, push.accountId, resolve(push.cwd, file))))
+  }
+  if (push.isPublished) {
+    for (const one of inOrder(pushed)) await attempt(one.name, () => publish(templates, one))
+  }
+  const lines = pushed.map(({ name, state, publication }) => `${name} ${state}${publication}\n`)
+  const outdated = push.isPublished ? await outdatedBy(templates, pushed) : []
+  return {
+    stdout: lines.join(''),
+    json: { ...listObject(pushed.map(pushedObject)), errors: faults, outdated },
+    stderr: [...faults.map(({ name, message }) => `sterna: ${name}: ${printable(message)}\n`), remarkOn(outdated)].join(''),
+    exitCode: faults.length > 0 ? 1 : 0,
+  }
+}
+
+const pushedObject = ({ name, template, state }: Pushed): object => ({
+  object: 'template',
+  id: template.id,
+  name,
+  state,
+  version: template.liveNumber,
+})
+
+const remarkOn = (outdated: string[]): string =>
+  outdated.length === 0 ? '' : `Still published with an older layout or partial, until you publish them again: ${outdated.join(', ')}\n`
+
+async function pushFile(templates: TemplateList, accountId: string, path: string): Promise<Pushed> {
+  const name = basename(path).replace(/\.html?$/i, '')
+  if (name === basename(path)) throw new SternaError('invalid_parameter', 'Push a template as its HTML file, whose name ends with .html.')
+  if (!templateName.test(name)) {
+    throw new SternaError('invalid_parameter', 'The file name becomes the alias. Use a-z, 0-9, _ and -, at most 64 of them before .html.')
+  }
+  const given = await fieldsIn(path, join(dirname(path), name))
+  const before = await templates.get(accountId, name).catch((error: unknown) => {
+    if (error instanceof SternaError && error.code === 'not_found' && !name.startsWith('tpl_')) return null
+    throw error
+  })
+  if (before === null) {
+    const fields = { name, alias: name, subject: titleIn(given.html), ...given }
+    const template = await templates.create(accountId, newTemplateFields(validate(newTemplateSchema, fields)))
+    return { name, template, state: 'created', publication: '' }
+  }
+  const changes = changedTemplateFields(validate(templateChangesSchema, given))
+  if (changesNothing(before, changes)) return { name, template: before, state: 'unchanged', publication: '' }
+  return { name, template: await templates.change(accountId, before.id, changes), state: 'updated', publication: '' }
+}
+
+/** The keys that a template's JSON file may have. */
+const settings = ['name', 'from', 'reply_to', 'layout', 'variables']
+
+/** What the files of a template say, in the API's form. @param stem their path without the file name's ending */
+async function fieldsIn(path: string, stem: string): Promise<{ html: string; [field: string]: unknown }> {
+  const html = await textOfFile(path)
+  if (html === null) throw new SternaError('not_found', 'There is no such file.')
+  const [text, subject, json] = [await textOfFile(`${stem}.txt`), await textOfFile(`${stem}.subject`), await textOfFile(`${stem}.json`)]
+  return {
+    ...(json === null ? {} : settingsIn(json, `${basename(stem)}.json`)),
+    html,
+    ...(text === null ? {} : { text }),
+    // Editors end the last line.
+    ...(subject === null ? {} : { subject: subject.replace(/\r?\n$/, '') }),
+  }
+}
+
+function settingsIn(json: string, file: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(json)
+  } catch (error) {
+    throw new SternaError('invalid_parameter', `${file} is not JSON: ${messageOf(error)}.`, { cause: error })
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new SternaError('invalid_parameter', `${file} must hold a JSON object.`)
+  const unknown = Object.keys(value).find((field) => !settings.includes(field))
+  if (unknown === undefined) return { ...value }
+  throw new SternaError('invalid_parameter', `${file} has "${unknown}", which is unknown; allowed are ${settings.join(', ')}.`)
+}
+
+/** characters */
+const longestSubject = 998
+
+/** The page's title; null if there is none that can serve as a subject. */
+function titleIn(html: string): string | null {
+  const head = html.slice(0, 64 * 1024)
+  const open = /<title(?:\s[^<>]*)?>/i.exec(head)
+  if (!open) return null
+  const title = /^[^<]*/.exec(head.slice(open.index + open[0].length))?.[0] ?? ''
+  const text = decodeEntities(title).replace(/\s+/g, ' ').trim()
+  return text === '' || text.length > longestSubject ? null : text
+}
+
+function changesNothing(before: Template, changes: Partial<TemplateFields>): boolean {
+  const variables = before.variables.map(({ key, type, fallbackValue }) => ({ key, type, fallbackValue }))
+  const known: Record<string, unknown> = { ...before, variables }
+  return Object.entries(changes).every(([field, value]) => JSON.stringify(value) === JSON.stringify(known[field]))
+}
+
+/** Layouts and partials before the templates that use them. */
+const inOrder = (pushed: Pushed[]): Pushed[] =>
+  publishingOrder(
+    pushed.map((item) => ({
+      item,
+      names: [item.template.alias, item.template.id],
+      uses: [...partialsOf(templateSource(item.template)), item.template.layout],
+    })),
+  )
+
+async function publish({ versions }: TemplateList, one: Pushed): Promise<void> {
+  const before = one.template.liveNumber
+  one.template = await versions.publish(one.template.accountId, one.template.id, { by: byCommand })
+  one.publication = `, ${one.template.liveNumber === before ? 'published before' : 'published'} as version ${one.template.liveNumber}`
+}
+
+/** The templates that do not use what was published yet: whoever publishes a layout must learn whose mail does not. */
+async function outdatedBy({ versions }: TemplateList, pushed: Pushed[]): Promise<string[]> {
+  const names = new Set<string>()
+  for (const { template } of pushed) {
+    for (const { id, alias, state } of await versions.dependents(template)) if (state === 'outdated') names.add(alias ?? id)
+  }
+  return [...names]
+}

@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Config } from '../../platform/config/settings.ts'
+import { SternaError } from '../../platform/errors.ts'
+import type { Log } from '../../platform/log.ts'
+import { findDatabase } from '../../platform/store/data-directory.ts'
+import { backUpAlone } from './back-up-alone.ts'
+import { parseCommand, resultOf, runCommand } from './command-line.ts'
+import { flagOption, needOf, type Command, type CommandClient, type CommandInput } from './command.ts'
+import type { CommandRequest, CommandResult } from './control-socket.ts'
+import { openCommandServices } from './open-command-services.ts'
+
+/**
+ * Refuses a command that needs a server's data where there is none. Whoever meant the data of a server must learn that this is not where
+ * they are, before anything is made here.
+ * @throws SternaError `not_found`
+ */
+export function requireData(command: Command, input: CommandInput, { dataDir }: Pick<Config, 'dataDir'>): void {
+  if (!['any data', 'data'].includes(needOf(command, input)) || !findDatabase(dataDir).isNew) return
+  throw new SternaError(
+    'not_found',
+    `There is no server's data in ${dataDir}. Start the server first. If there is one elsewhere, give this command its ` +
+      'settings: the same STERNA_DATA_DIR or the same --config.',
+  )
+}
+
+/**
+ * Runs a command on the data directory itself, because no server runs on it.
+ * @throws SternaError `not_found` without a server's data, `configuration` if the directory cannot be opened
+ */
+export async function runAlone(
+  request: CommandRequest,
+  { config, log, client }: { config: Config; log: Log; client: CommandClient },
+): Promise<CommandResult> {
+  const { command, input } = parseCommand(request)
+  requireData(command, input, config)
+  if (command.name === 'backup') return resultOf(await backUpAlone(input, config, log), input)
+  const { isNew } = findDatabase(config.dataDir)
+  if (isNew && onlyShows(command, input)) return inNoDirectory(config, (empty) => runOn(request, { config: empty, log, client }))
+  const ran = await runOn(request, { config, log, client })
+  return isNew ? { ...ran, stderr: `${config.dataDir} was empty, so a new database was made there.\n${ran.stderr}` } : ran
+}
+
+const onlyShows = ({ showsFirst }: Command, input: CommandInput): boolean => showsFirst !== undefined && flagOption(input, showsFirst)
+
+/** Shows what a command would do to a server that does not exist yet, and leaves no trace of one. */
+async function inNoDirectory<T>(config: Config, run: (empty: Config) => Promise<T>): Promise<T> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'sterna-'))
+  try {
+    return await run({ ...config, dataDir, secretKeyFile: join(dataDir, 'secret.key') })
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+async function runOn(
+  request: CommandRequest,
+  { config, log, client }: { config: Config; log: Log; client: CommandClient },
+): Promise<CommandResult> {
+  const { services, close } = await openCommandServices(config, log)
+  try {
+    return await runCommand(request, services, client)
+  } finally {
+    await close()
+  }
+}

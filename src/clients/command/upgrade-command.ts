@@ -1,0 +1,78 @@
+import type { Config } from '../../platform/config/settings.ts'
+import { findDatabase } from '../../platform/store/data-directory.ts'
+import { freeIn, megabytes } from '../../platform/store/disk-space.ts'
+import { newestSchema, requireKnown, schemaOf } from '../../platform/store/migrate.ts'
+import { openDatabase } from '../../platform/store/sqlite-database.ts'
+import { openReader } from '../../platform/store/sqlite-connection.ts'
+import { upgradeOf, type Upgrade } from '../../platform/store/upgrade-backup.ts'
+import { flagOption, type Command, type CommandInput, type CommandOutput } from './command.ts'
+
+export const upgradeCommands: Command[] = [
+  {
+    name: 'upgrade',
+    advises: true,
+    needs: 'any data',
+    args: [],
+    options: {
+      'dry-run': { type: 'boolean', doc: 'Only shows what would change. The old version may serve meanwhile.' },
+    },
+    doc:
+      'Copies the database, and changes its schema to the one of this version. Stop the server first. The first start of a new version ' +
+      'does the same; every other command refuses a database with an older schema.',
+  },
+]
+
+type UpgradeConfig = Pick<Config, 'dataDir' | 'upgrade'>
+
+/**
+ * Changes the schema of the database, or only shows how.
+ * @param tell writes a line for the person who waits
+ * @throws SternaError `configuration` if a server holds the directory, a newer version wrote the database, or the disk has too little space
+ */
+export async function upgradeDatabase(
+  input: CommandInput,
+  config: UpgradeConfig,
+  { version, tell }: { version: string; tell(line: string): void },
+): Promise<CommandOutput> {
+  const newest = newestSchema()
+  const { found, plan } = findUpgrade(config, newest)
+  const isDryRun = flagOption(input, 'dry-run')
+  if (plan !== null && !isDryRun) await carryOut(config, tell)
+  return {
+    stdout: `This is Sterna ${version}. ${plan === null ? unchanged(found) : isDryRun ? planned(plan, config) : changed(plan)}\n`,
+    json: { object: 'upgrade', version, schema_from: found, schema_to: newest, backup: plan?.backup ?? null, dry_run: isDryRun },
+  }
+}
+
+function findUpgrade({ dataDir, upgrade }: UpgradeConfig, newest: number): { found: number; plan: Upgrade | null } {
+  // Without it, SQLite would say that it cannot open a file.
+  findDatabase(dataDir)
+  const connection = openReader(dataDir)
+  try {
+    const found = schemaOf(connection)
+    requireKnown(found, newest)
+    return { found, plan: upgradeOf(connection, newest, { directory: dataDir, isBackedUp: upgrade.backup }) }
+  } finally {
+    connection.close()
+  }
+}
+
+async function carryOut({ dataDir, upgrade }: UpgradeConfig, tell: (line: string) => void): Promise<void> {
+  const onUpgrade = ({ from, to }: Upgrade): void => tell(`Changing the schema of the database from ${from} to ${to}.`)
+  const db = await openDatabase({ directory: dataDir, olderSchema: 'upgrade', backsUpUpgrades: upgrade.backup, onUpgrade })
+  await db.close()
+}
+
+const unchanged = (schema: number): string => `The database already has schema ${schema}: there is nothing to do.`
+
+function planned({ from, to, backup, size }: Upgrade, { dataDir }: UpgradeConfig): string {
+  const copied =
+    backup === null
+      ? 'upgrade.backup is false, so it makes no backup first.'
+      : `Before that, it copies the database to ${backup}: ${megabytes(size)} MB, and ${megabytes(freeIn(dataDir))} MB are free.`
+  return `Its first start changes the schema of the database from ${from} to ${to}. ${copied} CHANGELOG.md says what else is new.`
+}
+
+const changed = ({ from, to, backup }: Upgrade): string =>
+  `The schema of the database was ${from}, and is ${to} now. ` +
+  (backup === null ? 'upgrade.backup is false, so no backup was made first.' : `The database as it was before is in ${backup}.`)

@@ -1,0 +1,160 @@
+import type { latencyAnswer } from '../../../api/http/api/analytics-latency-operations.ts'
+import type { metricsAnswer } from '../../../api/http/api/analytics-operations.ts'
+import type { doctorAnswer } from '../../../api/http/api/doctor-operations.ts'
+import type { dmarcSummaryAnswer, domainReport, domainReportRow, tlsSummaryAnswer } from '../../../api/http/api/domain-report-resource.ts'
+import type { feedbackReport, feedbackReportDetail } from '../../../api/http/api/feedback-resource.ts'
+import type { suppression } from '../../../api/http/api/suppression-operations.ts'
+import type { explanation } from '../../../api/http/api/explain-operations.ts'
+import type { detailAnswer, queueDestination, queuedRecipient, totalsAnswer } from '../../../api/http/api/queue-operations.ts'
+import type { serverDomain } from '../../../api/http/api/server-domain-operations.ts'
+import type { emailDelivery } from '../../../api/http/api/email-delivery-operations.ts'
+import type { webhookTestObject } from '../../../api/http/api/webhook-operations.ts'
+import type { postedDetails, webhookDelivery, webhookInUse } from '../../../api/http/api/webhook-resource.ts'
+import type { passkeyResource } from '../../../api/http/api/passkey-operations.ts'
+import type { sessionItem } from '../../../api/http/api/session-operations.ts'
+import type { renderedAnswer, templateItem, templateResource } from '../../../api/http/api/template-resource.ts'
+import type {
+  diffAnswer,
+  publishedAnswer,
+  templateDependent,
+  templateVersionItem,
+} from '../../../api/http/api/template-version-resource.ts'
+import type { accountResource } from '../../../api/http/api/account-operations.ts'
+import type { auditEntry } from '../../../api/http/api/audit-operations.ts'
+import type { invitedUser, userResource } from '../../../api/http/api/user-operations.ts'
+import type { checksAnswer } from '../../../api/http/api/email-check-operations.ts'
+import type { headerField } from '../../../api/http/api/email-source-operations.ts'
+import type { attachmentAnswer, attemptResource, emailItem, emailResource } from '../../../api/http/api/email-resource.ts'
+import type { domainSchema } from '../../../api/http/api/domain-resource.ts'
+
+// What the API answers, taken from its own declarations: a changed answer breaks the type check of what shows it.
+
+/** What a schema of the server lets through. */
+type Shown<S extends { _zod: { output: unknown } }> = S['_zod']['output']
+
+export interface List<T> {
+  object: 'list'
+  has_more: boolean
+  data: T[]
+  /** Where a search stopped that may go on: the oldest object that it looked at. */
+  stopped_at?: { id: string; created_at: string } | undefined
+}
+
+export type EmailItem = Shown<typeof emailItem.schema>
+export type Email = Shown<typeof emailResource.schema>
+export type EmailRecipient = Email['recipients'][number]
+export type Attempt = Shown<typeof attemptResource.schema>
+export type Explanation = Attempt['explanation']
+export type EmailChecks = Shown<typeof checksAnswer>
+export type HeaderField = Shown<typeof headerField>
+export type Attachment = Shown<typeof attachmentAnswer>
+
+/** An event of an email; what is in `data` besides depends on the type. */
+export interface MailEvent {
+  id: string
+  type: string
+  created_at: string
+  data: {
+    email_id: string
+    to: string
+    reason?: string
+    next_attempt_at?: string
+    bounce_type?: string
+    bounce_category?: string
+    bot?: boolean
+    user_agent?: string | null
+    link?: string
+  }
+}
+
+export type DmarcSummary = Shown<typeof dmarcSummaryAnswer>
+export type Domain = Shown<typeof domainSchema>
+export type DomainRecord = Domain['records'][number]
+export type User = Shown<typeof userResource.schema>
+export type InvitedUser = Shown<typeof invitedUser.schema>
+export type Account = Shown<typeof accountResource.schema>
+export type AuditEntry = Shown<typeof auditEntry.schema>
+
+export type TemplateItem = Shown<typeof templateItem.schema>
+export type Template = Shown<typeof templateResource.schema>
+export type RenderedTemplate = Shown<typeof renderedAnswer>
+export type TemplateVersionItem = Shown<typeof templateVersionItem.schema>
+export type TemplateDiff = Shown<typeof diffAnswer>
+export type PublishedTemplate = Shown<typeof publishedAnswer>
+export type TemplateDependent = Shown<typeof templateDependent.schema>
+
+export type DmarcSource = DmarcSummary['sources'][number]
+export type TlsSummary = Shown<typeof tlsSummaryAnswer>
+export type DomainReport = Shown<typeof domainReport.schema>
+export type DomainReportRow = Shown<typeof domainReportRow>
+export type Feedback = Shown<typeof feedbackReport.schema>
+export type FeedbackDetail = Shown<typeof feedbackReportDetail.schema>
+export type Suppression = Shown<typeof suppression.schema>
+export type QueueDestination = Shown<typeof queueDestination.schema>
+export type QueueTotals = Shown<typeof totalsAnswer>
+export type QueueDetail = Shown<typeof detailAnswer>
+export type QueuedRecipient = Shown<typeof queuedRecipient.schema>
+export type Route = Shown<typeof explanation>
+export type ServerDomain = Shown<typeof serverDomain>
+/** The secret is there for those who may change it. */
+export type Webhook = Shown<typeof webhookInUse.schema> & { signing_secret?: string }
+export type EmailDelivery = Shown<typeof emailDelivery.schema>
+export type WebhookDelivery = Shown<typeof webhookDelivery.schema>
+export type WebhookDeliveryDetail = WebhookDelivery & Shown<typeof postedDetails.schema>
+export type WebhookTest = ReturnType<typeof webhookTestObject>
+
+export interface Setting {
+  name: string
+  environment_name: string
+  /** Durations in ms, sizes in bytes. */
+  value: unknown
+  type: string
+  origin: string
+  place: string | null
+  description: string
+}
+
+export type Doctor = Shown<typeof doctorAnswer>
+
+export interface ServerAddress {
+  version: string
+  mode: 'live' | 'sandbox'
+  hostname: string
+  base_url: string
+  smtp: { port: number; tls: 'starttls' | 'implicit' }[]
+}
+
+export interface Session {
+  object: 'session'
+  id: string
+  user: User
+}
+
+export type Passkey = Shown<typeof passkeyResource.schema>
+export type SessionItem = Shown<typeof sessionItem.schema>
+
+export interface ApiKey {
+  id: string
+  name: string
+  permission: string
+  domain_id: string | null
+  sandbox: boolean
+  prefix: string
+  created_at: string
+  last_used_at: string | null
+  expires_at: string | null
+}
+
+export type Metrics = Shown<typeof metricsAnswer>
+export type MetricsRow = NonNullable<Metrics['data']>[number]
+export type Latency = Shown<typeof latencyAnswer>
+
+/** What the API says where it refuses. */
+export interface Problem {
+  status: number
+  /** The name of the error, such as `rate_limit_exceeded`. */
+  name: string
+  message: string
+  request_id?: string
+  errors?: { field: string; message: string }[]
+}

@@ -1,0 +1,115 @@
+import { checkedPlan } from '../../senders/account/plan.ts'
+import { SternaError } from '../../platform/errors.ts'
+import { contentFaults } from '../../mail/template/template-content.ts'
+import { webhookUrlFault } from '../../notify/webhook/webhook-url.ts'
+import { templateFieldsOf } from './carry-out.ts'
+import {
+  byIdentity,
+  identityOf,
+  objectLabel,
+  type StandingObject,
+  type Values,
+  type WantedObject,
+  type WantedSetUp,
+} from './set-up-object.ts'
+import type { SetUpServices } from './standing-set-up.ts'
+import { usedBy } from './template-uses.ts'
+
+/** An object as it will be, and what else there will be. */
+interface Prospect {
+  object: WantedObject
+  /** With those that stand and are not in the file. */
+  values: Values
+  /** Whether it has to be made. */
+  isNew: boolean
+  /** Whether its account will have it. */
+  has(kind: WantedObject['kind'], name: string): boolean
+  services: Pick<SetUpServices, 'config' | 'clock'>
+  fault(field: string, message: string): void
+}
+
+/**
+ * What the operations would refuse, as far as it can be known before anything is changed.
+ * @returns a line for each, with its place in the file
+ */
+export function faultsOfWanted({ objects }: WantedSetUp, standing: readonly StandingObject[], services: Prospect['services']): string[] {
+  const faults: string[] = []
+  const [inFile, known] = [byIdentity(objects), byIdentity(standing)]
+  for (const object of objects) {
+    const [found] = known.get(identityOf(object)) ?? []
+    const prospect: Prospect = {
+      object,
+      values: { ...found?.values, ...object.values },
+      isNew: found === undefined,
+      has(kind, name) {
+        const identity = identityOf({ kind, account: object.account, name })
+        return inFile.has(identity) || known.has(identity)
+      },
+      services,
+      fault: (field, message) => faults.push(`${object.places[field] ?? object.place}: ${message}`),
+    }
+    checks[object.kind](prospect)
+  }
+  return faults
+}
+
+const checks: Record<WantedObject['kind'], (prospect: Prospect) => void> = {
+  account: checkAccount,
+  domain: checkDomain,
+  template: checkTemplate,
+  webhook: checkWebhook,
+  key: checkKey,
+}
+
+function checkAccount({ object: { values, name }, services: { config }, fault }: Prospect): void {
+  const isUsable = name.length <= 100 && name === name.trim() && !/^acc_[0-9a-z]{26}$/.test(name) && !/\p{Cc}/u.test(name)
+  if (!isUsable) fault('name', 'name: an account has a name of 1 to 100 characters, without space at either end.')
+  if (values['plan'] === undefined) return
+  try {
+    checkedPlan(String(values['plan']), config.plans)
+  } catch (error) {
+    if (!(error instanceof SternaError)) throw error
+    fault('plan', `plan: ${error.message}`)
+  }
+}
+
+function checkDomain({ values, fault }: Prospect): void {
+  if (values['tracking_subdomain'] === (values['custom_return_path'] ?? 'send'))
+    fault('tracking_subdomain', 'tracking_subdomain: it must differ from the label of the return path.')
+}
+
+function checkTemplate({ object, values, has, fault }: Prospect): void {
+  if (typeof values['html'] !== 'string') return
+  try {
+    const fields = templateFieldsOf(object.name, values)
+    for (const { field, message } of contentFaults({ ...fields, variables: [] })) fault(fieldOf(field), message)
+  } catch (error) {
+    if (!(error instanceof SternaError)) throw error
+    for (const { field, message } of error.faults ?? [{ field: 'alias', message: error.message }]) fault(fieldOf(field), message)
+  }
+  for (const used of usedBy(values).filter((name) => !name.startsWith('tpl_') && !has('template', name)))
+    fault('layout', `${objectLabel(object)} uses the template ${used}, which is neither in the file nor in the account.`)
+}
+
+/** `variables` of `variables.0.key`. */
+const fieldOf = (path: string): string => path.split('.')[0] ?? ''
+
+function checkWebhook({ object, values, services: { config }, fault }: Prospect): void {
+  const url = webhookUrlFault(String(object.values['url']), { allowHttp: config.webhooks.allowHttp })
+  if (url !== null) fault('url', `url: it ${url}.`)
+  const [username, password] = [values['basic_auth.username'] ?? null, values['basic_auth.password'] ?? null]
+  if ((username === null) !== (password === null)) fault('basic_auth.username', 'basic_auth: give both username and password, or none.')
+  if (typeof username === 'string' && /[:\p{Cc}]/u.test(username))
+    fault('basic_auth.username', 'basic_auth.username: it must not have a colon.')
+}
+
+function checkKey({ object, values, isNew, has, services: { clock }, fault }: Prospect): void {
+  const { domain, permission = domain ? 'sending_access' : 'full_access' } = values
+  if (object.name.length > 100) fault('name', 'name: the name of a key has at most 100 characters.')
+  if (typeof domain === 'string' && permission !== 'sending_access')
+    fault('domain', 'domain: only a key with the permission sending_access can be limited to a domain.')
+  if (typeof object.values['domain'] === 'string' && !has('domain', object.values['domain']))
+    fault('domain', `domain: the account ${object.account} has no domain ${object.values['domain']}, and the file adds none.`)
+  const expiry = values['expires_at']
+  if (isNew && typeof expiry === 'string' && Date.parse(expiry) <= clock.now()) fault('expires_at', 'expires_at: this time is past.')
+}

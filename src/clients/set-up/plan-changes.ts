@@ -1,0 +1,130 @@
+import { isDeepStrictEqual } from 'node:util'
+import { publishingOrder } from '../../mail/template/publishing-order.ts'
+import { setUpFields } from './set-up-fields.ts'
+import {
+  byIdentity,
+  identityOf,
+  objectKinds,
+  objectLabel,
+  type Identity,
+  type ObjectKind,
+  type StandingObject,
+  type Values,
+  type WantedObject,
+  type WantedSetUp,
+} from './set-up-object.ts'
+import { usedBy } from './template-uses.ts'
+
+interface FieldChange {
+  name: string
+  /** Undefined in a new object. */
+  from: unknown
+  to: unknown
+}
+
+/** What makes one object as the file wants it. */
+export interface Change extends Identity {
+  action: 'create' | 'change' | 'remove'
+  /** Null of an object that does not exist yet. */
+  standing: StandingObject | null
+  /** What is written: fields that already are as wanted are not among them. */
+  fields: FieldChange[]
+}
+
+interface Plan {
+  /** In the order in which they are made. */
+  changes: Change[]
+  /** Why it cannot be done, a line each; then nothing may be done. */
+  faults: string[]
+}
+
+/**
+ * What makes the set-up that stands equal to the one that is wanted. What the file does not name stays; with `prune`, objects that are
+ * missing in a list of the file are removed.
+ */
+export function planChanges(wanted: WantedSetUp, standing: readonly StandingObject[], { prune }: { prune: boolean }): Plan {
+  const faults: string[] = []
+  const changes: Change[] = []
+  const known = byIdentity(standing)
+  for (const kind of objectKinds) {
+    const ofKind = inOrder(
+      wanted.objects.filter((object) => object.kind === kind),
+      known,
+    )
+    for (const object of ofKind) {
+      const [found = null, twin] = known.get(identityOf(object)) ?? []
+      if (twin) faults.push(`${object.place}: there are several of ${objectLabel(object)}. Rename or remove all but one.`)
+      else changes.push(found ? changeOf(object, found, faults) : creationOf(object, faults))
+    }
+  }
+  publishAgain(changes, wanted)
+  const effective = changes.filter(({ action, fields }) => action === 'create' || fields.length > 0)
+  return { changes: [...effective, ...(prune ? removals(wanted, standing) : [])], faults }
+}
+
+const creationOf = ({ kind, account, name, values, place }: WantedObject, faults: string[]): Change => {
+  if (kind === 'template' && values['html'] === undefined) faults.push(`${place}: html is missing. A new template needs it.`)
+  const fields = Object.entries(values).map(([field, to]) => ({ name: field, from: undefined, to }))
+  return { action: 'create', kind, account, name, standing: null, fields }
+}
+
+function changeOf({ kind, account, name, values, places, place }: WantedObject, standing: StandingObject, faults: string[]): Change {
+  const fields = Object.entries(withDefaults(kind, values)).flatMap(([field, to]): FieldChange[] => {
+    const from = standing.values[field]
+    const { isMet = isDeepStrictEqual, fixed } = setUpFields[kind][field] ?? {}
+    if (isMet(to, from)) return []
+    if (fixed === undefined) return [{ name: field, from, to }]
+    faults.push(
+      `${places[field] ?? place}: ${field} of ${objectLabel({ kind, account, name })} is ${String(from)} and cannot change. ${fixed}.`,
+    )
+    return []
+  })
+  const own = fields.filter(({ name: field }) => field.startsWith('dkim_'))
+  if (own.length === 1 && 'dkim_selector' in values && 'dkim_private_key' in values)
+    faults.push(`${places[own[0]?.name ?? ''] ?? place}: dkim_selector and dkim_private_key change together: a new key has a new selector.`)
+  return { action: 'change', kind, account, name, standing, fields }
+}
+
+/** What a file that names a template means if it does not say so: that it is sent. */
+const withDefaults = (kind: ObjectKind, values: Values): Values => (kind === 'template' ? { published: true, ...values } : values)
+
+/** Templates after those that they use; everything else in the order of the file. */
+function inOrder(objects: WantedObject[], known: ReadonlyMap<string, StandingObject[]>): WantedObject[] {
+  const valuesOf = (object: WantedObject): Values => ({ ...known.get(identityOf(object))?.[0]?.values, ...object.values })
+  return publishingOrder(
+    objects.map((item) => ({
+      item,
+      names: [`${item.account} ${item.name}`],
+      uses: item.kind === 'template' ? usedBy(valuesOf(item)).map((name) => `${item.account} ${name}`) : [],
+    })),
+  )
+}
+
+/** A template is sent with its layout and partials as they were when it was published, so it is published again after them. */
+function publishAgain(changes: Change[], wanted: WantedSetUp): void {
+  const published = new Set<string>()
+  const inFile = byIdentity(wanted.objects)
+  for (const change of changes.filter(({ kind }) => kind === 'template')) {
+    const { account, name, standing, fields } = change
+    const values = { ...standing?.values, ...inFile.get(identityOf(change))?.[0]?.values }
+    if (values['published'] === false) continue
+    const isAffected = usedBy(values).some((used) => published.has(`${account} ${used}`))
+    if (isAffected && fields.length === 0) fields.push({ name: 'published', from: 'outdated', to: true })
+    if (fields.length > 0 || change.action === 'create') published.add(`${account} ${name}`)
+  }
+}
+
+/** Keys before domains, and accounts last; what belongs to an account goes with it. */
+function removals({ objects, sections }: WantedSetUp, standing: readonly StandingObject[]): Change[] {
+  const lists = new Set(sections.map(({ kind, account }) => `${kind} ${account ?? ''}`))
+  const inFile = byIdentity(objects)
+  const isListed = ({ kind, account }: Identity): boolean => lists.has(`${kind} ${kind === 'account' ? '' : account}`)
+  const surplus = standing.filter((object) => isListed(object) && !inFile.has(identityOf(object)))
+  return objectKinds
+    .toReversed()
+    .flatMap((kind) =>
+      surplus
+        .filter((object) => object.kind === kind)
+        .map((object): Change => ({ action: 'remove', kind, account: object.account, name: object.name, standing: object, fields: [] })),
+    )
+}

@@ -1,0 +1,134 @@
+import type { Account } from '../../senders/account/accounts.ts'
+import { Secret } from '../../platform/config/setting-types.ts'
+import type { Core } from '../../api/core.ts'
+import { isoTimeOrNull } from '../../platform/iso-time.ts'
+import type { Template } from '../../mail/template/template-store.ts'
+import type { WebhookList } from '../../notify/webhook/webhook-list.ts'
+import { nameOf } from './set-up-fields.ts'
+import type { ObjectKind, StandingObject, Values } from './set-up-object.ts'
+
+/** What a set-up is read from and made in. */
+export type SetUpServices = Omit<Core, 'close'> & { webhooks: WebhookList }
+
+/** In place of the name of a key's domain. */
+export const removedDomain = '(a domain that was removed)'
+
+/** More than an account may have of anything that is listed in one page. */
+const allOfThem = { limit: 100, after: null, before: null }
+
+/** All accounts, and what they have, with the values that a file would give. Templates without an alias are left out: nothing names them. */
+export async function standingSetUp(services: SetUpServices): Promise<StandingObject[]> {
+  const objects: StandingObject[] = []
+  for (const account of services.accounts.list()) {
+    objects.push(standing('account', account, { id: account.id, values: accountValues(account, services) }))
+    objects.push(...domainsOf(account, services))
+    for (const template of await templatesOf(account, services)) objects.push(template)
+    objects.push(...(await webhooksOf(account, services)), ...keysOf(account, services))
+  }
+  return objects
+}
+
+const standing = (kind: ObjectKind, account: Account, { id, values }: { id: string; values: Values }): StandingObject => ({
+  kind,
+  account: account.name,
+  name: nameOf(kind, values),
+  id,
+  values,
+})
+
+function accountValues({ id, name, plan, status, deliveryNotices }: Account, { suppressionPolicies, quotas }: SetUpServices): Values {
+  const own = suppressionPolicies.ownPolicyOf(id)
+  return {
+    name,
+    plan,
+    status,
+    delivery_notices: deliveryNotices,
+    'quota.day': quotas.ownQuotaOf(id).day,
+    'quota.month': quotas.ownQuotaOf(id).month,
+    'suppression_policy.hard_bounces': own.hardBounces,
+    'suppression_policy.complaints': own.complaints,
+    'suppression_policy.soft_bounces': own.softBounces,
+    'suppression_policy.expiry': own.expiry,
+  }
+}
+
+const domainsOf = (account: Account, { sendingDomains, quotas }: SetUpServices): StandingObject[] =>
+  sendingDomains.list(account.id).map((domain) => {
+    const keys = domain.keys.filter(({ state }) => state !== 'retired')
+    const values = {
+      name: domain.name,
+      custom_return_path: domain.returnPathLabel,
+      tls: domain.tls,
+      subdomains: domain.subdomains,
+      open_tracking: domain.tracking.opens,
+      click_tracking: domain.tracking.clicks,
+      tracking_subdomain: domain.trackingSubdomain,
+      'quota.day': quotas.ownQuotaOf(domain.id).day,
+      'quota.month': quotas.ownQuotaOf(domain.id).month,
+      // Those in use: a wanted one must be among them.
+      dkim_selector: keys.map(({ selector }) => selector),
+      dkim_private_key: keys.map(({ publicKey }) => publicKey),
+    }
+    return standing('domain', account, { id: domain.id, values })
+  })
+
+async function templatesOf(account: Account, { templates }: SetUpServices): Promise<StandingObject[]> {
+  const found: Template[] = []
+  for (let after: string | null = null; ;) {
+    const rows = await templates.page(account.id, { ...allOfThem, after })
+    const page = rows.slice(0, allOfThem.limit)
+    for (const { id, alias } of page) if (alias !== null) found.push(await templates.get(account.id, id))
+    after = page.at(-1)?.id ?? null
+    if (rows.length <= allOfThem.limit) break
+  }
+  const aliasOf = (layout: string | null): string | null => found.find(({ id }) => id === layout)?.alias ?? layout
+  return found.map((template) => standing('template', account, { id: template.id, values: templateValues(template, aliasOf) }))
+}
+
+const templateValues = (template: Template, aliasOf: (layout: string | null) => string | null): Values => ({
+  alias: template.alias,
+  name: template.name,
+  subject: template.subject,
+  html: template.html,
+  text: template.text,
+  from: template.from,
+  reply_to: template.replyTo,
+  layout: aliasOf(template.layout),
+  variables: template.variables.map(({ key, type, fallbackValue }) => ({ key, type, fallback_value: fallbackValue })),
+  published: template.versionId === template.liveVersionId ? (template.isOutdated ? 'outdated' : true) : false,
+})
+
+async function webhooksOf(account: Account, { webhooks }: SetUpServices): Promise<StandingObject[]> {
+  const scopes = [false, true].map((sandbox) => ({ accountId: account.id, sandbox }))
+  const found = await Promise.all(scopes.map((scope) => webhooks.page(scope, allOfThem)))
+  return found.flat().map(({ id, url, sandbox, events, description, payload, includeBots, status, secret, basicAuth }) => {
+    const values = {
+      url,
+      sandbox,
+      events,
+      description,
+      payload,
+      include_bots: includeBots,
+      status,
+      secret: new Secret(secret),
+      'basic_auth.username': basicAuth?.username ?? null,
+      'basic_auth.password': basicAuth === null ? null : new Secret(basicAuth.password),
+    }
+    return standing('webhook', account, { id, values })
+  })
+}
+
+function keysOf(account: Account, { apiKeys, sendingDomains }: SetUpServices): StandingObject[] {
+  const domains = sendingDomains.list(account.id)
+  return apiKeys.list(account.id).map((key) => {
+    const values = {
+      name: key.name,
+      permission: key.permission,
+      domain: key.domainId === null ? null : (domains.find(({ id }) => id === key.domainId)?.name ?? removedDomain),
+      sandbox: key.confined,
+      expires_at: isoTimeOrNull(key.expiresAt),
+      token: apiKeys.storedTokenOf(key.id).digest,
+    }
+    return standing('key', account, { id: key.id, values })
+  })
+}

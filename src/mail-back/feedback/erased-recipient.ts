@@ -1,0 +1,27 @@
+import { isErasedAddress } from '../../mail/suppression/erased-address.ts'
+import type { ReturnedMail } from './returned-mail-store.ts'
+import type { Consequence } from './match-feedback.ts'
+import type { ReturnedMailOutcome } from './returned-mail-handler.ts'
+
+/** The consequence for an erased recipient, without the text of the returned message. */
+export const withoutReason = (consequence: Consequence): Consequence =>
+  consequence.type === 'bounced' ? { ...consequence, bounce: { ...consequence.bounce, reason: '', inWords: undefined } } : consequence
+
+/**
+ * The outcome to store for mail to this address. For an erased address it keeps only the consequence, because the
+ * returned message names the address again.
+ */
+export function keptOutcome(outcome: ReturnedMailOutcome, { id }: Pick<ReturnedMail, 'id'>, forwardPath: string): ReturnedMailOutcome {
+  if (!isErasedAddress(forwardPath)) return outcome
+  const forget = [
+    { sql: 'update incoming_report set reverse_path = null where id = :id', params: { id } },
+    {
+      sql: `delete from incoming_content
+             where id = (select content_id from incoming_report where id = :id)
+               and not exists (select 1 from incoming_report r
+                                where r.content_id = incoming_content.id and r.state = 'received' and r.id <> :id)`,
+      params: { id },
+    },
+  ]
+  return { ...outcome, summary: null, statements: [...outcome.statements, ...forget] }
+}

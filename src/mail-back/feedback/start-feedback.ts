@@ -1,0 +1,60 @@
+import type { Clock } from '../../platform/clock.ts'
+import { networkRule } from '../../platform/ip-address.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Metrics } from '../../platform/metrics/metrics.ts'
+import type { Database } from '../../platform/store/database.ts'
+import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
+import type { SuppressionPolicy } from '../../mail/suppression/suppression-policy.ts'
+import { feedbackHandler } from './feedback-handler.ts'
+import { startFeedbackParser, type FeedbackParser } from './feedback-parser.ts'
+import { returnPathPurposes, type ReturnedMailStore, type ReturnPathPurpose } from './returned-mail-store.ts'
+import type { ReturnedMailHandler } from './returned-mail-handler.ts'
+import { ReturnedMailRunner } from './returned-mail-runner.ts'
+import { unsubscribeHandler } from './unsubscribe-handler.ts'
+
+/** Purposes whose mail is about one of our recipients. */
+type RecipientPurpose = 'bounce' | 'complaint' | 'unsubscribe'
+
+interface FeedbackServices {
+  db: Database
+  clock: Clock
+  log: Log
+  metrics: Metrics
+  returnedMail: ReturnedMailStore
+  /** Verifies recipients' tokens. */
+  tokenKeys: readonly Buffer[]
+  erasedAddress: ErasedAddress
+  policyFor(accountId: string): SuppressionPolicy
+  /** Handlers for mail that is not about one recipient. */
+  handlers: Record<Exclude<ReturnPathPurpose, RecipientPurpose>, ReturnedMailHandler>
+}
+
+/** Settles the returned mail that is stored, and what arrives from now on. `complaintSources`: networks; empty means any. */
+export function startFeedback(services: FeedbackServices, { complaintSources }: { complaintSources: string[] }) {
+  // Anybody can write to the complaint address. A parser of its own keeps that mail from delaying bounces.
+  const parsers = { bounce: startFeedbackParser(), complaint: startFeedbackParser() }
+  const isKnownSource = networkRule(complaintSources)
+  const unsubscribe = unsubscribeHandler(services)
+  const isComplaintSource = (address: string): boolean => complaintSources.length === 0 || isKnownSource(address)
+  const handlerWith = (parser: FeedbackParser): ReturnedMailHandler =>
+    feedbackHandler({ ...services, parser, unsubscribe, isComplaintSource })
+  const handlers: Record<ReturnPathPurpose, ReturnedMailHandler> = {
+    ...services.handlers,
+    bounce: handlerWith(parsers.bounce),
+    complaint: handlerWith(parsers.complaint),
+    unsubscribe,
+  }
+  const runners = new Map(
+    returnPathPurposes.map((purpose) => [purpose, new ReturnedMailRunner({ ...services, purpose, handler: handlers[purpose] })]),
+  )
+  services.returnedMail.onArrival((purposes) => {
+    for (const purpose of purposes) runners.get(purpose)?.mailArrived()
+  })
+  for (const runner of runners.values()) runner.mailArrived()
+  return {
+    async stop(graceMs: number): Promise<void> {
+      await Promise.all([...runners.values()].map((runner) => runner.stop(graceMs)))
+      await Promise.all([parsers.bounce.stop(), parsers.complaint.stop()])
+    },
+  }
+}

@@ -1,0 +1,301 @@
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { SMTPServer, SMTPServerDataStream } from 'smtp-server'
+import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import type { TlsFiles } from '../../platform/certificate/server-certificates.ts'
+import type { ConnectionSeats, Seat } from '../../platform/connection/connection-seats.ts'
+import type { MinimumRate } from '../../platform/connection/minimum-rate.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Reply } from '../../platform/smtp/reply.ts'
+import { isLoopback } from '../../platform/ip-address.ts'
+import { mended } from './data-parser.ts'
+import { replyOf } from './smtp-refusal.ts'
+import { SmtpSession, isOpen, type SessionSettings, type SmtpClient, type SmtpHandlers } from './smtp-session.ts'
+
+export interface SmtpPortSettings extends SessionSettings {
+  /** Our name in greetings. */
+  hostname: string
+  /** True: TLS from the first byte. False: STARTTLS. */
+  implicitTls: boolean
+  /** There is no default, because the library's own key is public. */
+  tls: TlsFiles
+  allowPlaintextAuthOnLoopback: boolean
+  /** Whether we believe the PROXY header of this address. */
+  isProxy(address: string): boolean
+  seats: ConnectionSeats
+  /** How fast a message must arrive. */
+  contentRate: MinimumRate
+  log: Log
+}
+
+/** The port of a connection; `User` is the result of its login. */
+export interface SmtpPort<User> extends SMTPServer {
+  readonly settings: SmtpPortSettings
+  readonly handlers: SmtpHandlers<User>
+  readonly isStopping: boolean
+}
+
+/** How long a client without a login may take between two commands, ms; with a login it is the time of RFC 5321 4.5.3.2.7. */
+export const strangerIdleMs = 60_000
+const idleMs = 5 * 60_000
+/** How long a client may take to log in, ms, however busy it looks. */
+export const loginMs = 2 * 60_000
+/**
+ * How long a client that need not log in may take for a message, ms, however busy it looks: ten minutes, or as long as the largest message
+ * takes at 32 KB a second.
+ */
+const messageMs = (maxMessageBytes: number): number => Math.max(10 * 60_000, maxMessageBytes / 32)
+
+/**
+ * A client's connection: the library's, with our own texts and codes, addresses parsed by our own grammar, and limits on what a client may
+ * do.
+ */
+export class SmtpConnection<User> extends SMTPConnection {
+  readonly #port: SmtpPort<User>
+  readonly #seat: Seat
+  readonly #said: SmtpSession
+  #deadline: NodeJS.Timeout | undefined
+  #answer: NodeJS.Timeout | undefined
+  /** During a TLS handshake, the socket above the library's. */
+  #topSocket: Socket
+  /** The arriving message, until its reply. */
+  #content: SMTPServerDataStream | null = null
+  #hasGivenWay = false
+  #stopWatching = (): void => {}
+
+  constructor(port: SmtpPort<User>, { socket, seat }: { socket: Socket | TLSSocket; seat: Seat }, options?: SMTPConnectionOptions | null) {
+    super(port, socket, options)
+    this.#port = port
+    this.#seat = seat
+    this.#topSocket = socket
+    this.#said = new SmtpSession(port.settings)
+  }
+
+  get client(): SmtpClient {
+    return {
+      connectionId: this.id,
+      address: this.remoteAddress,
+      ehloName: this.hostNameAppearsAs || '',
+      secure: this.secure,
+    }
+  }
+
+  /** Null before the login, if there is one. */
+  get #user(): User | null {
+    const { access } = this.#port.handlers
+    return isOpen(access) ? access.anyone : (this.session.user as User | undefined) || null
+  }
+
+  get #mayLogIn(): boolean {
+    return this.secure || (this.#port.settings.allowPlaintextAuthOnLoopback && isLoopback(this.remoteAddress))
+  }
+
+  /** The library waits a constant 100 ms before its greeting: ten times as long as the rest of a short session takes. */
+  override init(): void {
+    this._setListeners(() => this.connectionReady())
+    this.#startDeadline()
+    this.#watch()
+  }
+
+  #startDeadline(): void {
+    const { handlers, settings } = this.#port
+    const [ms, text] = isOpen(handlers.access) ? [messageMs(settings.maxMessageBytes), 'No message in time'] : [loginMs, 'No login in time']
+    this.#deadline = setTimeout(() => this.send(421, `4.4.2 ${text}, closing the connection`), ms).unref()
+  }
+
+  /** The login has succeeded; false if the account has too many connections. */
+  welcome(account: string): boolean {
+    if (!this.#seat.vouch(account)) return false
+    clearTimeout(this.#deadline)
+    this._socket.setTimeout(idleMs)
+    return true
+  }
+
+  /** Delays the answer; a client without a delay is answered at once, without a timer. */
+  answerLater(ms: number, answer: () => void): void {
+    if (ms === 0) return answer()
+    this.#answer = setTimeout(answer, ms).unref()
+  }
+
+  take(content: SMTPServerDataStream): Promise<Reply> {
+    const user = this.#user
+    const transaction = user && this.#said.transaction(this.client, user)
+    if (!transaction) throw new Error('DATA without login or MAIL')
+    this.#content = content
+    return this.#port.handlers.take(transaction, content)
+  }
+
+  /** Drops a client that sends a message too slowly. Time that we need to take or store it does not count. */
+  #watch(): void {
+    this.#stopWatching = this.#port.settings.contentRate.watch({
+      received: () => this._socket.bytesRead,
+      state: () =>
+        this.#content === null ? 'idle' : this.#content.readableEnded || this.#content.readableLength > 0 ? 'waiting' : 'sending',
+      progress: () => this.#seat.progress(),
+      tooSlow: () => this.#hangUp('4.4.2 The message came in too slowly, try again later'),
+    })
+  }
+
+  /** The reply to a message has been sent. */
+  finishedMessage(): void {
+    this.#content = null
+    this.#said.finishedMessage()
+    if (this.#port.isStopping) return this.#sendAway()
+    if (this.#hasGivenWay) return this.giveWay()
+    if (!isOpen(this.#port.handlers.access)) return
+    clearTimeout(this.#deadline)
+    this.#startDeadline()
+  }
+
+  leaveUnlessReceiving(): void {
+    if (!this._dataStream) this.#sendAway()
+  }
+
+  cut(): void {
+    this._socket.destroy()
+  }
+
+  /** Somebody else got its seat. A message that has arrived gets its reply first, because a client that gets none sends it again. */
+  giveWay(): void {
+    this.#hasGivenWay = true
+    if (!this.#content?.writableEnded) this.#hangUp('4.7.0 Too many connections, and yours was idle; try again later')
+  }
+
+  /** At once: a client that does not listen, or does not hang up, would keep the connection longer. */
+  #hangUp(text: string): void {
+    const isListening = this.#topSocket.writableLength === 0
+    this.send(421, text)
+    if (isListening && !this._upgrading) this.#topSocket.destroySoon()
+    else this.#topSocket.destroy()
+  }
+
+  closed(): void {
+    clearTimeout(this.#deadline)
+    clearTimeout(this.#answer)
+    this.#stopWatching()
+  }
+
+  #sendAway(): void {
+    this.send(421, '4.3.2 Shutting down, try again in a moment')
+  }
+
+  override _onCommand(command: Buffer, callback?: () => void): void {
+    if (!this.#said.countCommand()) return this.send(421, '4.7.0 Too many commands without a message')
+    this.#seat.progress()
+    super._onCommand(command, callback)
+  }
+
+  override _createParser(): ReturnType<SMTPConnection['_createParser']> {
+    return mended(super._createParser())
+  }
+
+  override _armTimeout(socket: Socket = this._socket): void {
+    this.#topSocket = socket
+    socket.setTimeout(this.session.user ? idleMs : strangerIdleMs, () => this._onTimeout())
+  }
+
+  override upgrade(callback: () => void, secureCallback?: () => void): void {
+    const socket = this._socket
+    super.upgrade(callback, secureCallback)
+    // The library has just removed every listener from the underlying socket.
+    socket.once('close', () => this.#seat.free())
+  }
+
+  override _resetSession(): void {
+    super._resetSession()
+    this.#said.reset()
+  }
+
+  /** A proxy whose header came too late, or a client that writes one: the session already has another address. */
+  handler_PROXY(): void {
+    this.send(421, '4.7.0 PROXY header not accepted here, closing the connection')
+  }
+
+  override handler_AUTH(command: Buffer, callback: () => void): void {
+    if (!this.#mayLogIn) {
+      this.#reply(startTlsFirst)
+      return callback()
+    }
+    super.handler_AUTH(withAnyName(command), () => {
+      const takeName = this._nextHandler
+      if (takeName && isLogin.test(command.toString('latin1'))) {
+        this._nextHandler = (name, done) => takeName.call(this, name.toString('latin1').trim() === '*' ? name : anyName, done)
+      }
+      callback()
+    })
+  }
+
+  override handler_EHLO(command: Buffer, callback: () => void): void {
+    super.handler_EHLO(greetingOf(command), callback)
+  }
+
+  override handler_HELO(command: Buffer, callback: () => void): void {
+    super.handler_HELO(greetingOf(command), callback)
+  }
+
+  override handler_MAIL(command: Buffer, callback: () => void): void {
+    const user = this.#user
+    const reply = user
+      ? this.#said.begin(command, (mail) => this.#port.handlers.mayBegin(user, this.client, mail))
+      : this.#mayLogIn
+        ? logInFirst
+        : startTlsFirst
+    // The library's DATA uses an envelope of its own.
+    if (reply.code === 250) this.session.envelope.mailFrom = { address: '', args: false }
+    this.#reply(reply)
+    callback()
+  }
+
+  override handler_RCPT(command: Buffer, callback: () => void): void {
+    const reply = this.#said.addRecipient(command, (recipient) => this.#port.handlers.mayReceive?.(recipient) ?? null)
+    if (reply.code === 250) this.session.envelope.rcptTo = [{ address: '', args: false }]
+    this.#reply(reply)
+    callback()
+  }
+
+  #reply(reply: Reply): void {
+    this.send(reply.code, textOf(reply))
+  }
+
+  /** Replaces the library's texts where they are wrong; a text of ours includes its enhanced status. */
+  override send(code: number, data?: string | string[] | null, context?: string | false): void {
+    if (Array.isArray(data)) {
+      return super.send(code, this.#mayLogIn ? data : data.filter((line) => !line.startsWith('AUTH ')), context)
+    }
+    if (typeof data !== 'string') return super.send(code, data, context)
+    const text = /^[245]\.\d{1,3}\.\d{1,3} /.test(data) ? data : this.#ourWords(code, data)
+    super.send(code, text ?? data, text === null ? context : false)
+  }
+
+  #ourWords(code: number, text: string): string | null {
+    if (code === 530) return textOf(this.#mayLogIn ? logInFirst : startTlsFirst)
+    if (code !== 421) return null
+    if (text.startsWith('Server shutting down')) return '4.3.2 Shutting down, try again in a moment'
+    return text.startsWith('Timeout') ? '4.4.2 Nothing heard for too long, closing the connection' : `4.7.0 ${text.replace(/^Error: /, '')}`
+  }
+}
+
+const startTlsFirst = replyOf(
+  530,
+  '5.7.0',
+  'Must issue a STARTTLS command first, an API key is not accepted over an unencrypted connection',
+)
+const logInFirst = replyOf(530, '5.7.0', 'Authentication required: log in with an API key as the password')
+
+/** The password is the key, so LOGIN's user name says nothing; the library refuses an empty one, and one with control characters. */
+const anyName = Buffer.from(Buffer.from('any').toString('base64'))
+const isLogin = /^AUTH\s+LOGIN\s*$/i
+
+function withAnyName(command: Buffer): Buffer {
+  const [, start] = /^(AUTH\s+LOGIN\s+)\S+\s*$/i.exec(command.toString('latin1')) ?? []
+  return start === undefined ? command : Buffer.concat([Buffer.from(start), anyName])
+}
+
+/** EHLO or HELO with one name: some clients give none, or a computer's name with a space in it. */
+function greetingOf(command: Buffer): Buffer {
+  const [verb, name = 'unknown'] = command.toString('latin1').trim().split(/\s+/)
+  return Buffer.from(`${verb} ${name}`, 'latin1')
+}
+
+/** A reply's text as it is on the line, after the code. */
+export const textOf = ({ enhancedStatus, text }: Reply): string => (enhancedStatus === null ? text : `${enhancedStatus} ${text}`)

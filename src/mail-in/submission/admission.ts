@@ -1,0 +1,124 @@
+import { isSimulatedSuppressed } from '../../mail-out/delivery/simulator.ts'
+import { recordEvent } from '../../mail/event/event-log.ts'
+import { newId } from '../../platform/id.ts'
+import { isoTime } from '../../platform/iso-time.ts'
+import type { Log } from '../../platform/log.ts'
+import type { EnvelopeRecipient } from '../../mail/message/envelope.ts'
+import { insertMessage, messageRow, type MessageRow } from '../../mail/message/message-store.ts'
+import type { Submission } from '../../mail/message/submission.ts'
+import { trackingFor } from '../../mail/message/tracking-options.ts'
+import { logSuppressed } from '../../mail-out/queue/outcome-line.ts'
+import { insertRecipient, type NewRecipient } from '../../mail-out/queue/queue-store.ts'
+import { moveSuppressed } from '../../mail-out/queue/recipient-state.ts'
+import { comparedAddress, domainOf } from '../../platform/smtp/address.ts'
+import type { Statement } from '../../platform/store/database.ts'
+import type { IsSuppressed } from '../../mail/suppression/suppression-list.ts'
+import type { SigningDomain } from './authorise.ts'
+
+/** The answer to the submitter; a replay with the same idempotency key gets the same one. */
+export interface Accepted {
+  messageId: string
+  /** Includes the angle brackets. */
+  messageIdHeader: string
+  /** Epoch, ms. */
+  createdAt: number
+  /** True if an earlier submission with the same idempotency key was accepted, so nothing new was done. */
+  replayed: boolean
+  status: 'queued' | 'scheduled' | 'suppressed'
+  recipients: AcceptedRecipient[]
+  /** Header fields that were left out, if any. */
+  droppedHeaders?: readonly string[]
+}
+
+interface AcceptedRecipient {
+  /** `rcp_…` */
+  id: string
+  address: string
+  type: 'to' | 'cc' | 'bcc'
+  state: 'queued' | 'scheduled' | 'suppressed'
+}
+
+type AdmittedRecipient = NewRecipient & Pick<AcceptedRecipient, 'state'>
+
+/** An authorised submission and its row. */
+export interface Admission {
+  submission: Submission
+  message: MessageRow
+}
+
+export function admissionOf(submission: Submission, domain: SigningDomain | null, now: number): Admission {
+  const { options } = submission
+  const settled = { ...submission, options: { ...options, tracking: trackingFor(options.tracking, domain?.tracking ?? null) } }
+  return { submission, message: messageRow(settled, { domainId: domain?.id ?? null, now }) }
+}
+
+/** The envelope's recipients, each once, as the first spelling has it, in their initial states. */
+export function recipientsOf({ submission, message }: Admission, isSuppressed: IsSuppressed, giveUpAfterMs: number): AdmittedRecipient[] {
+  const { scheduledAt, expiresIn, unsubscribeTopic } = submission.options
+  const byAddress = new Map<string, EnvelopeRecipient>()
+  for (const recipient of submission.envelope.recipients) {
+    const key = comparedAddress(recipient.forwardPath)
+    if (!byAddress.has(key)) byAddress.set(key, recipient)
+  }
+  const now = message.created_at
+  const startAt = Math.max(now, scheduledAt ?? 0)
+  const lifetime = expiresIn === null ? giveUpAfterMs : expiresIn * 1000
+  return Array.from(byAddress.values(), ({ forwardPath, type, notify, orcpt }) => {
+    const isListed = isSuppressed(forwardPath, unsubscribeTopic) || isSimulatedSuppressed(forwardPath)
+    return {
+      id: newId('rcp', now),
+      message_id: message.id,
+      account_id: message.account_id,
+      forward_path: forwardPath,
+      destination: domainOf(forwardPath),
+      type,
+      notify,
+      orcpt,
+      state: isListed ? 'suppressed' : startAt > now ? 'scheduled' : 'queued',
+      due_at: isListed ? null : startAt,
+      owner: null,
+      expires_at: startAt + lifetime,
+    }
+  })
+}
+
+/** All that is written for a new message, in one batch, except its content. */
+export const admissionBatch = ({ submission, message }: Admission, recipients: NewRecipient[]): Statement[] => [
+  ...insertMessage(message, submission.options),
+  ...recipients.map(insertRecipient),
+  ...recipients.flatMap((recipient) => recordAdmitted(message, recipient)),
+]
+
+function recordAdmitted(message: MessageRow, recipient: NewRecipient): Statement[] {
+  const now = message.created_at
+  const about = {
+    accountId: message.account_id,
+    messageId: message.id,
+    recipientId: recipient.id,
+    to: recipient.forward_path,
+    subject: message.subject,
+    sandbox: message.sandbox === 1,
+  }
+  const queued = recordEvent(about, 'email.queued', { queued_at: isoTime(now) }, now)
+  if (recipient.state !== 'suppressed') return [queued]
+  return [queued, ...moveSuppressed(now).events.map(({ type, data }) => recordEvent(about, type, data, now))]
+}
+
+/** Call it once they are on disk. */
+export const logSuppressedOf = ({ message }: Admission, recipients: AdmittedRecipient[], log: Log): void =>
+  logSuppressed(
+    log,
+    { id: message.id, sandbox: message.sandbox === 1 },
+    recipients.filter(({ state }) => state === 'suppressed'),
+  )
+
+/** The answer to the submitter. */
+export const acceptedOf = ({ submission, message }: Admission, recipients: AdmittedRecipient[]): Accepted => ({
+  messageId: message.id,
+  messageIdHeader: message.message_id_header,
+  createdAt: message.created_at,
+  replayed: false,
+  status: recipients.find(({ state }) => state !== 'suppressed')?.state ?? 'suppressed',
+  recipients: recipients.map(({ id, forward_path: address, type, state }) => ({ id, address, type, state })),
+  ...(submission.droppedHeaders ? { droppedHeaders: submission.droppedHeaders } : {}),
+})

@@ -1,0 +1,39 @@
+import type { Clock } from '../../platform/clock.ts'
+import { clientNetwork } from '../../platform/ip-address.ts'
+import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
+
+const allowed = { limit: 10, windowMs: 10 * minuteMs }
+/** Failures that are answered at once: by a person, or a program with an old key. */
+const promptFailures = 3
+/** How long the answer to the first failure beyond these waits, ms; it doubles up to the longest. */
+const [shortestDelayMs, longestDelayMs] = [500, 4_000]
+
+/** What to do about a network. */
+interface Verdict {
+  /** It had too many failures in ten minutes and should be cut off. */
+  isTooMany: boolean
+  /** How long its answer should wait, ms. */
+  delayMs: number
+}
+
+/**
+ * Counts failed logins per client network, to slow down guessing. It never blocks anybody with the right key: many programs may share
+ * an address, and one of them with a wrong key must not lock out the others.
+ */
+export class FailedLogins {
+  readonly #limiter: RateLimiter
+
+  constructor(clock: Clock) {
+    this.#limiter = new RateLimiter(clock, allowed)
+  }
+
+  /** Counts a failed login. */
+  add(address: string): Verdict {
+    const network = clientNetwork(address)
+    const isTooMany = this.#limiter.take(network) > 0
+    return { isTooMany, delayMs: delayAfter(this.#limiter.countOf(network)) }
+  }
+}
+
+const delayAfter = (failures: number): number =>
+  failures <= promptFailures ? 0 : Math.min(longestDelayMs, shortestDelayMs * 2 ** (failures - promptFailures - 1))

@@ -1,0 +1,71 @@
+import { isAscii } from 'node:buffer'
+import type { Readable } from 'node:stream'
+import type { Clock } from '../../platform/clock.ts'
+import { complete, maxReceived, signedLongLine, type Completed } from '../../mail/message/complete.ts'
+import type { Envelope, EnvelopeRecipient } from '../../mail/message/envelope.ts'
+import type { Submission } from '../../mail/message/submission.ts'
+import type { ContentCollector } from '../smtp-server/content-collector.ts'
+import { readMessage } from '../smtp-server/read-message.ts'
+import { replyOf, SmtpRefusal } from '../smtp-server/smtp-refusal.ts'
+
+/** A message in Internet Message Format (RFC 5322) as submitted. */
+interface IncomingMessage extends Pick<Submission, 'id' | 'source' | 'submitter'> {
+  /** `smtputf8`: true if the submitter declared that the message may need it. */
+  mail: Omit<Envelope, 'recipients' | 'bodyType'>
+  recipients: Omit<EnvelopeRecipient, 'type'>[]
+  stream: Readable
+}
+
+interface ReadSubmissionOptions {
+  maxMessageBytes: number
+  clock: Pick<Clock, 'now'>
+  /** The Received field, folded, without its final CRLF. */
+  traceField(now: number): string
+}
+
+interface ReadSubmission {
+  /** The caller sets its idempotency. */
+  submission: Submission
+  /** From the header field Idempotency-Key. */
+  idempotencyKey: string | null
+}
+
+/**
+ * Reads a whole message, checks it and completes its header. SMTP and the HTTP APIs that take raw MIME share it.
+ * @throws SmtpRefusal, ClientGone; whatever the collector throws
+ */
+export async function readSubmission(
+  { stream, mail, recipients, ...from }: IncomingMessage,
+  collector: ContentCollector,
+  { maxMessageBytes, clock, traceField }: ReadSubmissionOptions,
+): Promise<ReadSubmission> {
+  let completed: Completed | undefined
+  const completeHeader = (bytes: Buffer): Buffer => {
+    completed = completedHeader(bytes, traceField, clock.now())
+    return completed.header
+  }
+  const { hasEightBitBody, hasLongLine } = await readMessage(stream, collector, { maxMessageBytes, completeHeader })
+  if (!completed) throw new Error('a message was read without its header')
+  const { summary, options, idempotencyKey, addressedAs, mustStay, smtputf8 } = completed
+  if (hasLongLine && mustStay) throw new SmtpRefusal(replyOf(550, '5.6.3', signedLongLine))
+  const addresses = [mail.reversePath ?? '', ...recipients.map(({ forwardPath }) => forwardPath)]
+  const envelope: Envelope = {
+    reversePath: mail.reversePath,
+    recipients: recipients.map((recipient) => ({ ...recipient, type: addressedAs(recipient.forwardPath) })),
+    bodyType: hasEightBitBody ? '8bitmime' : '7bit',
+    // Like other relays, we pass on raw bytes in header fields without SMTPUTF8 unless the client asked for it.
+    smtputf8: (smtputf8 && mail.smtputf8) || !isAscii(Buffer.from(addresses.join())),
+    envid: mail.envid,
+    ret: mail.ret,
+  }
+  return { submission: { ...from, envelope, header: summary, content: collector.finish(), options, idempotency: null }, idempotencyKey }
+}
+
+function completedHeader(bytes: Buffer, traceField: ReadSubmissionOptions['traceField'], now: number): Completed {
+  const completed = complete(bytes, { received: traceField(now), now })
+  if (!completed.ok) throw new SmtpRefusal(replyOf(550, '5.6.0', completed.fault))
+  if (completed.receivedCount > maxReceived) {
+    throw new SmtpRefusal(replyOf(554, '5.4.6', `The message has passed more than ${maxReceived} hosts, so it is probably in a loop`))
+  }
+  return completed
+}

@@ -1,0 +1,179 @@
+import { crc32 } from 'node:zlib'
+import { SternaError } from '../../platform/errors.ts'
+import type { Log } from '../../platform/log.ts'
+import { chunkSize, type Content } from '../../mail/message/content.ts'
+import { isKept } from '../../mail/message/message-store.ts'
+import type { Submission } from '../../mail/message/submission.ts'
+import { ConflictError, type Database, type Statement, type Written } from '../../platform/store/database.ts'
+import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
+import type { FreeSpace } from './free-space.ts'
+
+interface UploadServices {
+  db: Database
+  log: Log
+  space: Pick<FreeSpace, 'require'>
+}
+
+/** Chunks that one commit stores, so that no commit takes long. */
+const chunksAtOnce = 4
+
+interface Chunk {
+  id: string
+  number: number
+  bytes: Uint8Array
+}
+
+/**
+ * The contents of messages that are coming in. A message that is partly stored has a row in `upload`, written with its first chunk and
+ * removed by the batch that creates the message. Content is removed only while that row exists, so an existing message can never lose
+ * content.
+ */
+export class Uploads {
+  readonly #services: UploadServices
+  readonly #open = new Set<Upload>()
+
+  constructor(services: UploadServices) {
+    this.#services = services
+  }
+
+  /** Runs `take` with an upload. However `take` ends, only completed messages stay. */
+  async run<T>(take: (upload: Upload) => Promise<T>): Promise<T> {
+    const upload = new Upload(this.#services)
+    this.#open.add(upload)
+    try {
+      return await take(upload)
+    } finally {
+      await upload.abandon()
+      this.#open.delete(upload)
+    }
+  }
+
+  /** Removes what a crash left behind, and what could not be removed when it was abandoned. Call it on startup, and regularly. */
+  async sweep(): Promise<void> {
+    const { db } = this.#services
+    const left = await db.read<{ message_id: string }>('select message_id from upload')
+    const open = new Set([...this.#open].flatMap(({ messageIds }) => [...messageIds]))
+    for (const { message_id: id } of left) if (!open.has(id)) await dropContent(id, db)
+  }
+}
+
+/** The content of one submission, or of a batch of them, from its first byte to the finished message. */
+export class Upload {
+  readonly #services: UploadServices
+  /** Contents that may be partly stored. */
+  readonly messageIds = new Set<string>()
+
+  constructor(services: UploadServices) {
+    this.#services = services
+  }
+
+  /**
+   * Checks that there is room for what is not stored yet.
+   * @throws StorageFullError
+   */
+  require(contents: Content[]): void {
+    this.#services.space.require(contents.reduce((sum, { size, stored }) => sum + size - stored * chunkSize, 0))
+  }
+
+  /**
+   * Stores chunks of a message that is still arriving, starting with number `first`; they are on disk when the promise resolves.
+   * @throws StorageFullError
+   */
+  async store(id: string, first: number, chunks: Uint8Array[]): Promise<void> {
+    this.#services.space.require(chunks.reduce((sum, { length }) => sum + length, 0))
+    await this.#write(chunks.map((bytes, place) => ({ id, number: first + place, bytes })))
+  }
+
+  /**
+   * Stores enough of these contents that the rest fits into one commit.
+   * @throws SternaError `invalid_state` if a content to be copied is gone
+   */
+  async storeAhead(submissions: Submission[]): Promise<void> {
+    let rest = submissions.reduce((sum, { content }) => sum + bytesOf(content.pending), 0)
+    let ahead: Chunk[] = []
+    for (const { id, content } of submissions) {
+      if (content.copyOf !== undefined) await this.#copy(content.copyOf, id, content)
+      while (rest > chunksAtOnce * chunkSize && content.pending.length > 0) {
+        const bytes = content.pending.shift() as Uint8Array
+        rest -= bytes.length
+        if (bytesOf(ahead.map((chunk) => chunk.bytes)) + bytes.length > chunksAtOnce * chunkSize) await this.#write(ahead.splice(0))
+        ahead.push({ id, number: content.stored++, bytes })
+      }
+    }
+    if (ahead.length > 0) await this.#write(ahead)
+  }
+
+  /**
+   * Writes the batch that creates the messages, with the rest of their contents: on disk together, or not at all. Returns what came of the
+   * batch, statement by statement.
+   * @throws what `Database.write` throws
+   */
+  async complete(submissions: Submission[], batch: Statement[]): Promise<Written[]> {
+    const contents = submissions.flatMap(({ id, content: { pending, stored } }) => [
+      ...(this.messageIds.has(id) ? [{ sql: 'delete from upload where message_id = :id', params: { id }, expect: 1 }] : []),
+      ...pending.map((bytes, place) => insertChunk({ id, number: stored + place, bytes })),
+    ])
+    const written = await this.#services.db.write([...batch, ...contents])
+    this.messageIds.clear()
+    return written
+  }
+
+  /** Removes what was stored of unfinished messages. Never rejects: what it cannot remove is swept later. */
+  async abandon(): Promise<void> {
+    const { db, log } = this.#services
+    for (const messageId of this.messageIds) {
+      await dropContent(messageId, db).catch((error: unknown) =>
+        log.warn({ messageId, error }, 'chunks of a refused message are left for the next sweep'),
+      )
+    }
+    this.messageIds.clear()
+  }
+
+  /** Inside the store, so that the content does not pass through this thread's memory. */
+  async #copy(from: string, id: string, content: Content): Promise<void> {
+    const chunks = Math.max(1, Math.ceil(content.size / chunkSize))
+    try {
+      while (content.stored < chunks) {
+        const end = Math.min(content.stored + chunksAtOnce, chunks)
+        await this.#services.db.write([...this.#begin([id]), copyChunks({ from, id }, { first: content.stored, end })])
+        content.stored = end
+      }
+    } catch (error) {
+      throw error instanceof ConflictError
+        ? new SternaError('invalid_state', 'The content of this email is no longer kept, so it cannot be sent again.')
+        : error
+    }
+  }
+
+  async #write(chunks: Chunk[]): Promise<void> {
+    await this.#services.db.write([...this.#begin(chunks.map(({ id }) => id)), ...chunks.map(insertChunk)])
+  }
+
+  /** The rows of those that have none yet. */
+  #begin(ids: string[]): Statement[] {
+    const begun = [...new Set(ids)].filter((id) => !this.messageIds.has(id))
+    for (const id of begun) this.messageIds.add(id)
+    return begun.map((id) => ({ sql: 'insert into upload (message_id) values (:id)', params: { id } }))
+  }
+}
+
+const bytesOf = (chunks: Uint8Array[]): number => chunks.reduce((sum, { length }) => sum + length, 0)
+
+const insertChunk = ({ id, number, bytes }: Chunk): Statement => ({
+  sql: 'insert into content (message_id, chunk, bytes, crc32) values (:id, :number, :bytes, :crc32)',
+  params: { id, number, bytes, crc32: crc32(bytes) },
+})
+
+const copyChunks = (messages: { from: string; id: string }, { first, end }: { first: number; end: number }): Statement => ({
+  sql: `insert into content (message_id, chunk, bytes, crc32)
+        select :id, chunk, bytes, crc32 from content where message_id = :from and chunk >= :first and chunk < :end and ${isKept}`,
+  params: { ...messages, first, end },
+  expect: end - first,
+})
+
+/** Removes the chunks of an unfinished message, then its row. */
+async function dropContent(id: string, db: Database): Promise<void> {
+  const chunks = `select c.chunk from upload u join content c on c.message_id = u.message_id where u.message_id = :id limit :rows`
+  await removeInPieces(db, [{ sql: `delete from content where message_id = :id and chunk in (${chunks})`, params: { id } }])
+  await db.write([{ sql: 'delete from upload where message_id = :id', params: { id } }], { patient: true })
+}

@@ -1,0 +1,152 @@
+import type { BounceCategory } from '../../mail/bounce-parser/refusal.ts'
+import type { AddedField } from '../../mail/message/added-field.ts'
+import type { Reply } from '../../platform/smtp/reply.ts'
+import type { TrackingPlan } from '../../readers/tracking/tracked-message.ts'
+
+/** The result of one attempt. A deferral without a reply is a failure of the network, of the DNS, or of our own. */
+export type Outcome = { type: 'delivered'; reply: Reply } | Deferred | Bounced
+
+export interface Deferred {
+  type: 'deferred'
+  reply: Reply | null
+  category: BounceCategory
+  reason: string
+  /** True if the host's answer to the whole message was none that SMTP knows, so it may have the message. */
+  isUnclear?: true
+}
+
+export interface Bounced {
+  type: 'bounced'
+  reply: Reply | null
+  hard: boolean
+  category: BounceCategory
+  reason: string
+  /** See `Judgement`. */
+  inWords?: true | undefined
+  /** When the same was said of the address before, epoch ms, if this is the second time. */
+  saidBefore?: number | undefined
+  /** True if only the DNS says that the mail has nowhere to go: final only once it has said so twice. */
+  isAbsence?: boolean
+}
+
+/**
+ * A line of the dialogue: ms since the attempt began, `c` for our side or `s` for the server's, and the line without CRLF. Message data is
+ * left out.
+ */
+export type TranscriptLine = [ms: number, side: 'c' | 's', line: string]
+
+export interface TlsUsed {
+  /** `TLSv1.3` */
+  version: string
+  cipher: string
+  /** True if the certificate is valid for the MX host. */
+  verified: boolean
+}
+
+/** One recipient's attempt, as it is stored. */
+export interface Attempt {
+  recipientId: string
+  outcome: Outcome
+  durationMs: number
+  mxHost: string | null
+  /** IP address connected to. */
+  address: string | null
+  tls: TlsUsed | null
+  /** DKIM selectors of the message's signatures. */
+  selectors: string[]
+  /** JSON of `TranscriptLine[]`: one text crosses threads more cheaply than its lines. */
+  transcript: string
+  /** Set if no host of the destination is to be tried for a while. */
+  rest?: HostRest | undefined
+}
+
+/** A host, or the way to it, that is down: after a pause, one message tries it. */
+export interface HostRest {
+  /** The same for all destinations that rest because of this host. */
+  key: string
+  forMs: number
+  /** Its last reply, or what failed. */
+  reason: string
+}
+
+/** Where a job gets content that was not sent along with it. */
+export interface ContentSupply {
+  /**
+   * The content, to be released; null if there is no room for it.
+   * @throws Error if it cannot be read
+   */
+  take(): Promise<Uint8Array | null>
+  /** Releases the content's memory. Does nothing if it was not taken. */
+  giveBack(): void
+}
+
+export interface DeliveryRecipient {
+  id: string
+  /** What goes into RCPT TO, without angle brackets. Non-ASCII local parts need SMTPUTF8; the domain is in A-labels. */
+  forwardPath: string
+  /** What goes into MAIL FROM, without angle brackets; empty for the null reverse-path. */
+  reversePath: string
+  /** Whole header fields above the signatures, such as a trace of this transfer. */
+  traceFields: string
+  /** The header fields for this recipient alone. */
+  fields: AddedField[]
+}
+
+/** Names a DKIM key; delivery gets the private key once, under `id`. */
+export interface SigningKey {
+  id: string
+  signingDomain: string
+  selector: string
+  algorithm: 'rsa-sha256' | 'ed25519-sha256'
+}
+
+/** One message and its recipients at one destination. */
+export interface DeliveryJob {
+  id: string
+  messageId: string
+  /** Domain of the forward-paths, A-labels, lower case. */
+  destination: string
+  /** True if the DNS said at an earlier attempt that the mail has nowhere to go: then every name server is asked, bypassing caches. */
+  isSecondLook: boolean
+  /** A name of the sender known to have an MX record: name servers that do not find it are not believed. */
+  knownName: string | null
+  recipients: DeliveryRecipient[]
+  /** True if resting hosts are to be tried. */
+  isProbe: boolean
+  /** The stored message, CRLF line ends, no bare CR or LF; in shared memory. A large one is requested when a host is ready for it. */
+  content: Uint8Array | 'on request'
+  /** Of the content, bytes. */
+  size: number
+  bodyType: '7bit' | '8bitmime'
+  /** True if a header field or an address needs RFC 6531. */
+  smtputf8: boolean
+  /** `enforced`: only with TLS to a host with a valid certificate. */
+  tls: 'opportunistic' | 'enforced'
+  /** When the job was created, epoch ms, by the queue's clock. */
+  at: number
+  signingKeys: SigningKey[]
+  /** The header fields for all its recipients. */
+  fields: AddedField[]
+  /** Null if it is not tracked. */
+  tracking: TrackingPlan | null
+}
+
+/** No connection to the recipient's host became free in time, or its hosts rest: nothing was tried, and it does not count as an attempt. */
+export interface Postponed {
+  recipientId: string
+  postponed: true
+  /** If that is the reason. */
+  rest?: HostRest | undefined
+}
+
+/** An attempt that no connection was made for. */
+export const unconnectedAttempt = (recipientId: string, outcome: Outcome): Attempt => ({
+  recipientId,
+  outcome,
+  durationMs: 0,
+  mxHost: null,
+  address: null,
+  tls: null,
+  selectors: [],
+  transcript: '[]',
+})

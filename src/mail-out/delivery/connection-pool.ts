@@ -1,0 +1,297 @@
+import { fairShare } from '../../platform/fair-share.ts'
+import { isPublicAddress } from '../../platform/ip-address.ts'
+import type { MxConnection } from './mx-connection.ts'
+import { hostKey, type RouteHost } from './route.ts'
+import type { TlsPolicy } from './tls-policy.ts'
+
+export interface PoolLimits {
+  /** Connections per address; fewer as the total runs out. */
+  maxConnectionsPerHost: number
+  /** To all hosts together. */
+  maxConnections: number
+  /** True of a host known to answer: an eighth of all connections is reserved for these. Without it every host counts as known. */
+  hasAnswered?: (host: RouteHost) => boolean
+  messagesPerConnection: number
+  /** The same for hosts in our own network, which need no restraint. */
+  messagesPerPrivateConnection: number
+  /** How long to keep a connection for the next message. */
+  idleMs: number
+  /** How long a message may wait for a connection. */
+  waitMs: number
+  /** Called with the number of connections whenever it changes. */
+  noteUsed?: (connections: number) => void
+}
+
+/** The right to one connection; always call `release`. */
+export interface Lease {
+  /** An earlier message's open connection; null: open one. */
+  connection: MxConnection | null
+  /** @param connection kept for the next message if it is still good; null: it was not opened, or is gone */
+  release(connection: MxConnection | null): void
+}
+
+interface Idle {
+  connection: MxConnection
+  policy: TlsPolicy
+  /** performance.now() */
+  until: number
+}
+
+interface Waiting {
+  host: RouteHost
+  policy: TlsPolicy
+  until: number
+  leased: (lease: Lease | null) => void
+}
+
+interface Slots {
+  messagesPerConnection: number
+  /** Connections open or being opened, idle ones too. */
+  used: number
+  idle: Idle[]
+  waiting: Waiting[]
+}
+
+/** How long a host that did not answer is tried after the others, ms. */
+const unreachableMs = 60_000
+const mostRemembered = 10_000
+/** The share of all connections kept for hosts that are known to answer. */
+const keptShare = 1 / 8
+
+/** The connections to all hosts: a limited number per address, reused for several messages; callers are served in order. */
+export class ConnectionPool {
+  readonly #limits: PoolLimits
+  readonly #slots = new Map<string, Slots>()
+  /** Over all hosts. */
+  #used = 0
+  /** Idle connections, the longest idle first. */
+  readonly #idle = new Map<Idle, Slots>()
+  /** Hosts that wait because all connections are in use, in turn. */
+  readonly #inLine = new Set<Slots>()
+  readonly #leased = new Set<MxConnection>()
+  readonly #unreachable = new Map<string, number>()
+  #timer: NodeJS.Timeout | null = null
+  #timerAt = Infinity
+  #stopped = false
+
+  constructor(limits: PoolLimits) {
+    this.#limits = limits
+  }
+
+  /** Null if none came free in time, or the pool has stopped. */
+  acquire(host: RouteHost, policy: TlsPolicy): Promise<Lease | null> | Lease | null {
+    if (this.#stopped) return null
+    const slots = this.#slotsOf(host)
+    const lease = this.#leaseFrom(slots, host, policy)
+    if (lease) return lease
+    if (this.#isFullFor(host)) this.#inLine.add(slots)
+    return new Promise((leased) => {
+      slots.waiting.push({ host, policy, until: performance.now() + this.#limits.waitMs, leased })
+      this.#arm(performance.now() + this.#limits.waitMs)
+    })
+  }
+
+  /** The hosts in their order, but those that recently did not answer come last. */
+  inOrder(hosts: RouteHost[]): RouteHost[] {
+    if (this.#unreachable.size === 0) return hosts
+    const now = performance.now()
+    const isUnreachable = (host: RouteHost): boolean => (this.#unreachable.get(hostKey(host)) ?? 0) > now
+    return [...hosts.filter((host) => !isUnreachable(host)), ...hosts.filter(isUnreachable)]
+  }
+
+  noteUnreachable(host: RouteHost): void {
+    if (this.#unreachable.size >= mostRemembered) this.#unreachable.clear()
+    this.#unreachable.set(hostKey(host), performance.now() + unreachableMs)
+  }
+
+  noteReachable(host: RouteHost): void {
+    if (this.#unreachable.size > 0) this.#unreachable.delete(hostKey(host))
+  }
+
+  /** Hands out nothing more and closes idle connections; connections in use close when they are released. */
+  stop(): void {
+    this.#stopped = true
+    if (this.#timer) clearTimeout(this.#timer)
+    for (const slots of this.#slots.values()) {
+      for (const { leased } of slots.waiting.splice(0)) leased(null)
+      while (slots.idle[0]) this.#closeIdle(slots, slots.idle[0])
+    }
+  }
+
+  /** Breaks off everything that is still under way. */
+  destroy(): void {
+    for (const connection of this.#leased) connection.destroy()
+  }
+
+  #slotsOf(host: RouteHost): Slots {
+    const key = hostKey(host)
+    let slots = this.#slots.get(key)
+    if (!slots) {
+      const { messagesPerConnection, messagesPerPrivateConnection } = this.#limits
+      slots = {
+        messagesPerConnection: isPublicAddress(host.address) ? messagesPerConnection : messagesPerPrivateConnection,
+        used: 0,
+        idle: [],
+        waiting: [],
+      }
+      this.#slots.set(key, slots)
+    }
+    return slots
+  }
+
+  #leaseFrom(slots: Slots, host: RouteHost, policy: TlsPolicy): Lease | null {
+    // The most recently used: the others may then be closed as idle.
+    const at = slots.idle.findLastIndex((idle) => idle.connection.host.name === host.name && idle.policy === policy)
+    const fitting = slots.idle[at]
+    if (fitting) {
+      this.#notIdle(slots, fitting)
+      return this.#lease(slots, { host, policy, connection: fitting.connection })
+    }
+    if (!this.#makeRoom(slots, host)) return null
+    this.#count(slots, 1)
+    return this.#lease(slots, { host, policy, connection: null })
+  }
+
+  /** Makes room for one more connection; false if all are in use. */
+  #makeRoom(slots: Slots, host: RouteHost): boolean {
+    const isHostFull = slots.used >= this.#share
+    if (!isHostFull && !this.#isFullFor(host)) return true
+    // The certificate of an idle connection to the same host was checked for another name or policy.
+    const [longestIdle] = this.#idle.keys()
+    const idle = isHostFull ? slots.idle[0] : longestIdle
+    if (!idle) return false
+    this.#closeIdle(this.#idle.get(idle) ?? slots, idle)
+    return true
+  }
+
+  get #isFull(): boolean {
+    return this.#used >= this.#limits.maxConnections
+  }
+
+  #isFullFor(host: RouteHost): boolean {
+    const { maxConnections, hasAnswered } = this.#limits
+    if (this.#used < maxConnections * (1 - keptShare)) return false
+    return this.#isFull || hasAnswered?.(host) === false
+  }
+
+  /** How many connections one host may have now: fewer as the total runs out, so hanging hosts leave some for the others. */
+  get #share(): number {
+    const { maxConnections, maxConnectionsPerHost } = this.#limits
+    if (maxConnections === Infinity) return maxConnectionsPerHost
+    return fairShare(maxConnectionsPerHost, (maxConnections - this.#used + this.#idle.size) / maxConnections)
+  }
+
+  #count(slots: Slots, change: 1 | -1): void {
+    slots.used += change
+    this.#used += change
+    this.#limits.noteUsed?.(this.#used)
+  }
+
+  #notIdle(slots: Slots, idle: Idle): void {
+    slots.idle.splice(slots.idle.indexOf(idle), 1)
+    this.#idle.delete(idle)
+  }
+
+  #closeIdle(slots: Slots, idle: Idle): void {
+    this.#notIdle(slots, idle)
+    this.#count(slots, -1)
+    idle.connection.quit()
+  }
+
+  #lease(slots: Slots, { host, policy, connection }: { host: RouteHost; policy: TlsPolicy; connection: MxConnection | null }): Lease {
+    let released = false
+    if (connection) this.#leased.add(connection)
+    return {
+      connection,
+      release: (after) => {
+        if (released) return
+        released = true
+        if (connection) this.#leased.delete(connection)
+        if (after) this.#leased.delete(after)
+        this.#takeBack(slots, { host, policy, connection: after })
+      },
+    }
+  }
+
+  /** A connection opened under a lease, so that `destroy` reaches it. */
+  track(connection: MxConnection): void {
+    this.#leased.add(connection)
+  }
+
+  #takeBack(slots: Slots, { host, policy, connection }: { host: RouteHost; policy: TlsPolicy; connection: MxConnection | null }): void {
+    const isGood = connection?.isUsable === true && connection.transactions < slots.messagesPerConnection && !this.#stopped
+    if (connection && isGood) {
+      const idle = { connection, policy, until: performance.now() + this.#limits.idleMs }
+      slots.idle.push(idle)
+      this.#idle.set(idle, slots)
+      connection.onGone = () => this.#dropIdle(slots, idle)
+    } else {
+      this.#count(slots, -1)
+      if (connection?.isUsable) connection.quit()
+    }
+    this.#serveLine()
+    this.#serveWaiting(slots)
+    if (slots.idle.length > 0) this.#arm(performance.now() + this.#limits.idleMs)
+    else if (slots.used === 0 && slots.waiting.length === 0) this.#forget(host, slots)
+  }
+
+  #dropIdle(slots: Slots, idle: Idle): void {
+    if (!this.#idle.has(idle)) return
+    this.#notIdle(slots, idle)
+    this.#count(slots, -1)
+    this.#serveLine()
+    this.#serveWaiting(slots)
+  }
+
+  /** One connection for each waiting host, as far as they go. */
+  #serveLine(): void {
+    for (const slots of this.#inLine) {
+      if (this.#stopped || (this.#isFull && this.#idle.size === 0)) return
+      const [first] = slots.waiting
+      // The remaining room may be reserved for others.
+      if (first && this.#isFullFor(first.host) && this.#idle.size === 0) continue
+      this.#inLine.delete(slots)
+      if (this.#serveFirst(slots) && slots.waiting.length > 0) this.#inLine.add(slots)
+    }
+  }
+
+  #serveFirst(slots: Slots): boolean {
+    const [first] = slots.waiting
+    const lease = first && this.#leaseFrom(slots, first.host, first.policy)
+    if (!lease) return false
+    slots.waiting.shift()?.leased(lease)
+    return true
+  }
+
+  #serveWaiting(slots: Slots): void {
+    while (!this.#stopped && this.#serveFirst(slots)) continue
+    const [first] = slots.waiting
+    if (first && this.#isFullFor(first.host)) this.#inLine.add(slots)
+  }
+
+  #forget(host: RouteHost, slots: Slots): void {
+    if (this.#slots.get(hostKey(host)) === slots) this.#slots.delete(hostKey(host))
+  }
+
+  #arm(at: number): void {
+    if (this.#stopped || (this.#timer && this.#timerAt <= at)) return
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timerAt = at
+    this.#timer = setTimeout(this.#sweep, Math.max(0, at - performance.now()) + 1)
+  }
+
+  readonly #sweep = (): void => {
+    this.#timer = null
+    const now = performance.now()
+    let next = Infinity
+    for (const [key, slots] of this.#slots) {
+      while (slots.idle[0] && slots.idle[0].until <= now) this.#closeIdle(slots, slots.idle[0])
+      while ((slots.waiting[0]?.until ?? Infinity) <= now) slots.waiting.shift()?.leased(null)
+      this.#serveWaiting(slots)
+      next = Math.min(next, slots.idle[0]?.until ?? Infinity, slots.waiting[0]?.until ?? Infinity)
+      if (slots.used === 0 && slots.waiting.length === 0) this.#slots.delete(key)
+    }
+    this.#serveLine()
+    if (next < Infinity) this.#arm(next)
+  }
+}

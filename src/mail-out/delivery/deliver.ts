@@ -1,0 +1,253 @@
+import { messageOf } from '../../platform/errors.ts'
+import type { Attempt, DeliveryJob, DeliveryRecipient, HostRest, Outcome, Postponed } from './attempt.ts'
+import type { ConnectionPool, Lease } from './connection-pool.ts'
+import { findRoute, type FindRouteServices } from './find-route.ts'
+import type { HostHealth } from './host-health.ts'
+import { messagesOf, unclean, type LeavingServices } from './leaving-message.ts'
+import type { MxConnection, OutgoingMessage, Transfer } from './mx-connection.ts'
+import { ownerOf } from './mx-provider.ts'
+import { openConnection, type ConnectionServices } from './open-connection.ts'
+import { deferral, outcomeOfHosts, type Verdict } from './outcome.ts'
+import { hostKey, type Route, type RouteHost } from './route.ts'
+import type { TlsTroubles, Try } from './tls-trouble.ts'
+import { Transcript, type AttemptContext } from './transcript.ts'
+
+export interface DeliverServices extends FindRouteServices, LeavingServices {
+  health: HostHealth
+  connection: ConnectionServices
+  pool: ConnectionPool
+  tlsTroubles: TlsTroubles
+}
+
+type OnAttempt = (result: Attempt | Postponed) => void
+
+interface Transferring {
+  job: DeliveryJob
+  message: OutgoingMessage
+  services: DeliverServices
+  /** What happened at hosts that this job need not try again. */
+  failed: Map<RouteHost, Outcome>
+}
+
+/** An attempt under construction. */
+interface Draft extends AttemptContext {
+  recipientId: string
+  beganAt: number
+  connection: MxConnection | null
+  host: RouteHost | null
+  selectors: string[]
+}
+
+/**
+ * One attempt to deliver one message to the recipients of one domain.
+ *
+ * 1. route       the smarthost, or MX hosts by preference (RFC 5321 5.1)
+ * 2. TLS policy  what the message requires of the connection (RFC 7435)
+ * 3. encode      what not every host accepts; add tracking
+ * 4. sign        DKIM over the bytes about to leave
+ * 5. transfer    host by host until one answers for the recipient; one transaction per recipient
+ *
+ * `onAttempt` settles every recipient once. An error that we do not understand is a deferral, because a mistake of ours must never lose
+ * mail. The queue does the retries. Never rejects.
+ */
+export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, services: DeliverServices): Promise<void> {
+  const open = new Map(job.recipients.map((recipient) => [recipient.id, recipient]))
+  const settle = (result: Attempt | Postponed): void => {
+    if (open.delete(result.recipientId)) onAttempt(result)
+  }
+  const settleAll = (outcome: Outcome, rest?: HostRest): void => {
+    for (const { id } of open.values()) settle({ ...attemptOf(draftFor(id, services), outcome), rest })
+  }
+  const postponeAll = (rest?: HostRest): void => {
+    for (const { id } of open.values()) settle({ recipientId: id, postponed: true, rest })
+  }
+  try {
+    const way = await findWay(job, services)
+    if ('key' in way) return postponeAll(way)
+    if ('outcome' in way) return settleAll(way.outcome, way.rest)
+    const messageFor = messagesOf(job, services)
+    if (!messageFor) return settleAll(unclean)
+    const failed = new Map()
+    for (const recipient of job.recipients) {
+      const message = await messageFor(recipient)
+      const result = await attemptAt(services.pool.inOrder(way.hosts), recipient, { job, services, message, failed })
+      settle(result)
+      // The others would wait for the same connections.
+      if ('postponed' in result) return postponeAll(result.rest)
+    }
+  } catch (error) {
+    settleAll(deferral('internal_error', `4.3.0 an error of this server: ${messageOf(error)}`).outcome)
+  }
+}
+
+/** The hosts of the destination; or its rest, if look-ups keep failing; or the outcome of the look-up. */
+async function findWay(job: DeliveryJob, services: DeliverServices): Promise<(Route & { rest?: HostRest | undefined }) | HostRest> {
+  const { health } = services
+  const key = `the hosts of ${job.destination}`
+  const startedAt = performance.now()
+  const rest = job.isProbe ? undefined : health.restOf(key, startedAt)
+  if (rest) return rest
+  const route = await findRoute(job, services)
+  if ('hosts' in route || route.outcome.type !== 'deferred') {
+    health.forget(key)
+    return route
+  }
+  const now = performance.now()
+  health.noteFailed(key, route.outcome.reason, { startedAt, now })
+  return { ...route, rest: health.restOf(key, now) }
+}
+
+async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, transferring: Transferring): Promise<Attempt | Postponed> {
+  const { job, services, failed } = transferring
+  const { pool, tlsTroubles } = services
+  let draft: Draft | null = null
+  // If a host is tried twice, over TLS and in plain text, the later outcome counts.
+  const outcomes = new Map<RouteHost, Outcome>()
+  const tries = tlsTroubles.tries(hosts, job.tls, job.at)
+  for (const each of tries) {
+    const { host } = each
+    // A host that has just failed over TLS may be tried in plain text, even if that failure made it rest.
+    const isResting = (): boolean => !outcomes.has(host) && restOf(host, transferring) !== undefined
+    if (isResting()) continue
+    const known = failed.get(host)
+    if (known) {
+      outcomes.set(host, known)
+      continue
+    }
+    const lease = await pool.acquire(host, each.policy)
+    if (!lease) {
+      if (!draft) return { recipientId: recipient.id, postponed: true }
+      break
+    }
+    // Another job may have found it down in the meantime.
+    if (!lease.connection && isResting()) {
+      lease.release(null)
+      continue
+    }
+    draft ??= draftFor(recipient.id, services)
+    const verdict = await attemptHost(each, recipient, { ...transferring, lease, draft })
+    if (typeof verdict === 'string') {
+      if (outcomes.size === 0) return { recipientId: recipient.id, postponed: true }
+      break
+    }
+    outcomes.delete(host)
+    outcomes.set(host, verdict.outcome)
+    const inPlain = tlsTroubles.after(each, verdict, job.at)
+    if (!verdict.nextHost) return attemptOf(draft, verdict.outcome)
+    if (inPlain) {
+      failed.delete(host)
+      tries.push(inPlain)
+    }
+    if (verdict.nextHost === 'of another owner') {
+      for (const other of hosts) if (ownerOf(other.name) === ownerOf(host.name)) failed.set(other, verdict.outcome)
+    }
+    if (performance.now() >= draft.endsAt) break
+  }
+  const rest = restOfAll(hosts, services)
+  if (outcomes.size === 0 && rest) return { recipientId: recipient.id, postponed: true, rest }
+  return { ...attemptOf(draft ?? draftFor(recipient.id, services), outcomeOfHosts([...outcomes.values()])), rest }
+}
+
+const restOf = (host: RouteHost, { job, services }: Transferring): HostRest | undefined =>
+  job.isProbe ? undefined : services.health.restOf(hostKey(host), performance.now())
+
+/** If all hosts rest: the rest that ends first. */
+function restOfAll(hosts: RouteHost[], { health }: DeliverServices): HostRest | undefined {
+  let first: HostRest | undefined
+  for (const host of hosts) {
+    const rest = health.restOf(hostKey(host), performance.now())
+    if (!rest) return undefined
+    if (!first || rest.forMs < first.forMs) first = rest
+  }
+  return first
+}
+
+/** One host's verdict, over the leased connection, or a new one if the host has closed that. */
+async function attemptHost(
+  { host, policy, because }: Try,
+  recipient: DeliveryRecipient,
+  { job, services, message, failed, lease, draft }: Transferring & { lease: Lease; draft: Draft },
+): Promise<Verdict | 'out of sockets' | 'no room'> {
+  let connection = lease.connection
+  draft.host = host
+  if (because !== null) draft.transcript.note(`in plain text: ${because}`)
+  try {
+    const written = (): void => services.contents.giveBack(job.id)
+    if (connection) {
+      draft.connection = connection
+      connection.onWritten = written
+      draft.transcript.note(`${host.name} ${host.address}:${host.port}, connection reused`)
+      const transfer = await connection.transfer(message, recipient, draft)
+      if (transfer !== 'stale') return noteTransfer(transfer, draft, { job, services })
+    }
+    const startedAt = performance.now()
+    const opened = await openConnection(host, policy, services.connection, draft)
+    connection = null
+    if (opened === 'out of sockets') return opened
+    if ('outcome' in opened) {
+      draft.connection = null
+      failed.set(host, opened.outcome)
+      if (opened.unreachable) services.pool.noteUnreachable(host)
+      // It fails in plain text too, so TLS was not the cause.
+      if (policy === 'none') services.tlsTroubles.forget(host)
+      noteFailure(opened, host, startedAt, services)
+      return opened
+    }
+    services.pool.noteReachable(host)
+    services.health.noteAnswered(hostKey(host), performance.now())
+    connection = opened
+    draft.connection = opened
+    opened.onWritten = written
+    services.pool.track(opened)
+    const transfer = await opened.transfer(message, recipient, draft)
+    // A new connection is never stale.
+    if (transfer === 'stale') return deferral('other', `${host.name} (${host.address}): closed the connection`)
+    return noteTransfer(transfer, draft, { job, services })
+  } finally {
+    services.contents.giveBack(job.id)
+    lease.release(connection)
+  }
+}
+
+/** The host could not be talked to, whatever the message; mail that TLS policy holds back says nothing about other mail. */
+function noteFailure({ outcome }: Verdict, host: RouteHost, startedAt: number, { health }: DeliverServices): void {
+  if (outcome.type !== 'deferred' || (outcome.category === 'policy' && outcome.reply === null)) return
+  health.noteFailed(hostKey(host), outcome.reason, { startedAt, now: performance.now() })
+}
+
+function noteTransfer(
+  transfer: Exclude<Transfer, 'stale'>,
+  draft: Draft,
+  { job, services }: Pick<Transferring, 'job' | 'services'>,
+): Verdict | 'no room' {
+  if (transfer === 'no room') return transfer
+  const { loginGate } = services.connection
+  if (transfer.lacksLogin && transfer.outcome.type === 'deferred') loginGate.refused(transfer.outcome.reason)
+  else if (draft.host?.smarthost && transfer.outcome.type === 'delivered') loginGate.taken()
+  if (transfer.sent) draft.selectors = job.signingKeys.map(({ selector }) => selector)
+  return transfer
+}
+
+const draftFor = (recipientId: string, { connection }: DeliverServices): Draft => ({
+  recipientId,
+  beganAt: performance.now(),
+  endsAt: performance.now() + connection.timeouts.attempt,
+  transcript: new Transcript(),
+  connection: null,
+  host: null,
+  selectors: [],
+})
+
+function attemptOf(draft: Draft, outcome: Outcome): Attempt {
+  const tls = draft.connection?.tls
+  return {
+    recipientId: draft.recipientId,
+    outcome,
+    durationMs: Math.round(performance.now() - draft.beganAt),
+    mxHost: draft.host?.name ?? null,
+    address: draft.host?.address ?? null,
+    tls: tls ? { version: tls.version, cipher: tls.cipher, verified: tls.verified } : null,
+    selectors: draft.selectors,
+    transcript: JSON.stringify(draft.transcript.lines),
+  }
+}

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs'
+import { networkInterfaces } from 'node:os'
+import type { Config } from '../../platform/config/settings.ts'
+import type { DeliveryOptions } from './delivery-threads.ts'
+import { smarthostOf } from './smarthost.ts'
+
+/** The settings that delivery needs, and the machine's addresses that it must not connect to. */
+export function deliveryOptions(config: Config): DeliveryOptions {
+  const { delivery, http, submission, returnPath, metrics } = config
+  return {
+    hostname: config.hostname,
+    dnsServers: config.dns.servers,
+    port: delivery.port,
+    smarthost: smarthostOf(delivery),
+    threads: delivery.threads,
+    maxConnectionsPerHost: delivery.maxConnectionsPerHost,
+    messagesPerConnection: delivery.messagesPerConnection,
+    idleMs: delivery.idleConnection,
+    allowPrivateAddresses: delivery.allowPrivateAddresses,
+    ownListeners: [
+      ...http.listen,
+      ...http.tlsListen,
+      ...submission.listen,
+      ...submission.tlsListen,
+      ...returnPath.listen,
+      ...metrics.listen,
+    ],
+    extraAuthorities: delivery.smarthostCa === null ? [] : [readFileSync(delivery.smarthostCa, 'utf8')],
+    interfaceAddresses: Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address)),
+  }
+}

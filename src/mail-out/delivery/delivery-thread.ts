@@ -1,0 +1,140 @@
+/** A delivery thread: resolves routes, signs and transfers, and holds the connections. Started by delivery-threads.ts. */
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
+import { dnsResolver } from '../../platform/dns/dns-resolver.ts'
+import { messageOf } from '../../platform/errors.ts'
+import { metricsOf } from '../../platform/metrics/metrics.ts'
+import { noteShared } from '../../platform/shared-memory.ts'
+import { ConnectionPool } from './connection-pool.ts'
+import { ContentRequests } from './content-requests.ts'
+import { deliver, type DeliverServices } from './deliver.ts'
+import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
+import { standardTimeouts } from './delivery-timeouts.ts'
+import { DkimSigner } from './dkim-sign.ts'
+import { HostHealth } from './host-health.ts'
+import { Outbox } from './outbox.ts'
+import { hostKey } from './route.ts'
+import { LoginGate } from './smarthost-login.ts'
+import { trustContext } from './tls-policy.ts'
+import { TlsTroubles } from './tls-trouble.ts'
+
+const standardWaitMs = 30_000
+const messagesPerPrivateConnection = 1000
+
+const port = parentPort as MessagePort
+const settings = workerData as DeliverySettings
+const outbox = new Outbox<FromThread>((messages) => port.postMessage(messages))
+const metrics = metricsOf(settings.sheet)
+// Nothing is left of the thread that this one replaces.
+metrics.deliveryConnections.set(0)
+const resolver = dnsResolver({
+  servers: settings.dnsServers,
+  maxSockets: settings.maxNameServerSockets ?? Infinity,
+  noteLookUp: (result) => metrics.lookUps[result].add(),
+})
+const services = deliverServices()
+const work = new Set<Promise<void>>()
+
+// Known results must not be lost in a crash, or the mail would be sent again.
+process.on('uncaughtExceptionMonitor', () => outbox.flush())
+
+port.on('message', (messages: ToThread[]) => {
+  for (const message of messages) receive(message)
+})
+
+function receive(message: ToThread): void {
+  switch (message.type) {
+    case 'job': {
+      const { job } = message
+      if (job.content !== 'on request') noteShared(job.content.length)
+      const delivery = deliver(job, (result) => outbox.add({ type: 'attempt', jobId: job.id, result }), services).finally(() => {
+        work.delete(delivery)
+        outbox.add({ type: 'done', jobId: job.id })
+      })
+      work.add(delivery)
+      return
+    }
+    case 'content':
+      if (message.content instanceof Uint8Array) noteShared(message.content.length)
+      return services.contents.answer(message.jobId, message.content)
+    case 'key':
+      return addKey(message.id, message.der)
+    case 'drop key':
+      return services.signer.dropKey(message.id)
+    case 'listeners':
+      services.route.guard.ownListeners = message.listeners
+      return
+    case 'stop':
+      void stop(message.graceMs)
+  }
+}
+
+/** An unusable key defers the mail it is for; the thread keeps serving the others. */
+function addKey(id: string, der: Uint8Array): void {
+  try {
+    services.signer.addKey(id, der)
+  } catch (error) {
+    outbox.add({ type: 'fault', reason: `a DKIM key cannot be used: ${messageOf(error)}` })
+  }
+}
+
+/** Transactions under way may finish, mail that has not begun is postponed, idle connections are closed. */
+async function stop(graceMs: number): Promise<void> {
+  services.pool.stop()
+  const timer = setTimeout(() => {
+    services.pool.destroy()
+    resolver.close()
+  }, graceMs)
+  await Promise.all(work)
+  clearTimeout(timer)
+  resolver.close()
+  outbox.add({ type: 'stopped' })
+  outbox.flush()
+}
+
+function deliverServices(): DeliverServices {
+  const health = new HostHealth(Math.random)
+  const {
+    hostname,
+    allowPrivateAddresses,
+    ownListeners,
+    interfaceAddresses,
+    maxConnectionsPerHost,
+    maxConnections = Infinity,
+    messagesPerConnection,
+    idleMs,
+  } = settings
+  return {
+    route: {
+      resolver,
+      guard: { allowPrivateAddresses, ownListeners, interfaceAddresses },
+      ownNames: [hostname.toLowerCase()],
+      port: settings.port,
+      smarthost: settings.smarthost,
+      random: Math.random,
+    },
+    health,
+    contents: new ContentRequests((type, jobId) => outbox.add({ type, jobId })),
+    eachServer: resolver.eachServer,
+    noteLookUp: (lookUp) => outbox.add({ type: 'looked up', lookUp }),
+    connection: {
+      ehloName: hostname,
+      timeouts: { ...standardTimeouts, ...settings.timeouts },
+      secureContext: trustContext(settings.extraAuthorities ?? []),
+      loginGate: new LoginGate((refusal) => outbox.add({ type: 'login', refusal })),
+    },
+    tlsTroubles: new TlsTroubles(),
+    pool: new ConnectionPool({
+      maxConnectionsPerHost,
+      maxConnections,
+      messagesPerConnection,
+      messagesPerPrivateConnection: Math.max(messagesPerPrivateConnection, messagesPerConnection),
+      idleMs,
+      waitMs: settings.waitMs ?? standardWaitMs,
+      hasAnswered: (host) => health.hasAnswered(hostKey(host)),
+      noteUsed: (connections) => metrics.deliveryConnections.set(connections),
+    }),
+    signer: new DkimSigner(),
+    noteFault: (reason) => outbox.add({ type: 'fault', reason }),
+    now: Date.now,
+  }
+}

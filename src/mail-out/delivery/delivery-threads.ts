@@ -1,0 +1,227 @@
+import type { Worker } from 'node:worker_threads'
+import { messageOf, SternaError } from '../../platform/errors.ts'
+import type { Log } from '../../platform/log.ts'
+import { startThread } from '../../platform/program.ts'
+import type { ListenAddress } from './address-guard.ts'
+import type { Attempt, ContentSupply, DeliveryJob, Postponed } from './attempt.ts'
+import type { DeliverySettings, FromThread, ToThread } from './delivery-messages.ts'
+import type { LookUp } from './find-route.ts'
+import { Outbox } from './outbox.ts'
+import { Suspects, type OnCrash, type OpenJob } from './suspects.ts'
+
+export interface DeliveryOptions extends Omit<DeliverySettings, 'sheet'> {
+  threads: number
+  /** Makes the metrics of one thread; default: none. */
+  newSheet?: () => SharedArrayBuffer
+}
+
+/** The delivery threads, as the main thread sees them. */
+export interface Delivery {
+  /**
+   * Attempts one job. Reports every recipient once, then the promise resolves. It does not reject: after `stop` the recipients are
+   * postponed. `supply` provides content that does not go along with the job.
+   */
+  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void>
+  /** Hands over a private key (PKCS #8, DER) that later jobs name by this id. */
+  addKey(id: string, der: Uint8Array): void
+  /** Forgets a key that no later job names. */
+  dropKey(id: string): void
+  /** What this server listens on from now on: never connected to. */
+  setOwnListeners(listeners: ListenAddress[]): void
+  /** Lets transactions under way finish for this long, then breaks them off; mail that has not begun is postponed. */
+  stop(graceMs: number): Promise<void>
+}
+
+/** The first messages to a thread that replaces a crashed one. */
+interface Known {
+  keys: Map<string, Uint8Array>
+  listeners: ListenAddress[] | null
+}
+
+/** Who hears about what the threads see besides the attempts. */
+interface Told {
+  /** What name servers say about destinations; reported before the attempts. */
+  lookUp(lookUp: LookUp): void
+  /** Why the smarthost refuses our mail; null: it does not. */
+  login(refusal: string | null): void
+}
+
+const nobody: Told = { lookUp: () => {}, login: () => {} }
+
+const ehloNameForm = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/i
+/** In addition to the grace period for transactions: time for the thread to answer at all. */
+const stopMarginMs = 1000
+/** After this many crashes in this time, a new thread waits, ms. */
+const crashWindowMs = 10 * 60_000
+const longestRestartWaitMs = 60_000
+
+/**
+ * Starts the threads that sign and deliver.
+ * @throws SternaError `configuration` if the host name is not valid in EHLO
+ */
+export function startDelivery({ threads, newSheet, ...options }: DeliveryOptions, log: Log, told: Told = nobody): Delivery {
+  if (!ehloNameForm.test(options.hostname)) {
+    throw new SternaError(
+      'configuration',
+      `hostname: "${options.hostname}" is not a host name. Use the name that this server's address resolves to.`,
+    )
+  }
+  const known: Known = { keys: new Map(), listeners: null }
+  const start = (onCrash: OnCrash): DeliveryThread => {
+    const settings = newSheet ? { ...options, sheet: newSheet() } : options
+    return new DeliveryThread({ settings, known, log, onCrash, told })
+  }
+  const suspects = new Suspects(start, log)
+  const shared = Array.from({ length: threads }, () => start(suspects.onCrash))
+  const all = [...shared, suspects]
+  const tellAll = (message: ToThread): void => {
+    for (const each of all) each.tell(message)
+  }
+  return {
+    deliver(job, onAttempt, supply) {
+      const thread = suspects.has(job) ? suspects : (shared[placeOf(job.destination) % threads] as DeliveryThread)
+      return thread.deliver(job, onAttempt, supply)
+    },
+    addKey(id, der) {
+      known.keys.set(id, der)
+      tellAll({ type: 'key', id, der })
+    },
+    dropKey(id) {
+      known.keys.delete(id)
+      tellAll({ type: 'drop key', id })
+    },
+    setOwnListeners(listeners) {
+      known.listeners = listeners
+      tellAll({ type: 'listeners', listeners })
+    },
+    stop: async (graceMs) => void (await Promise.all(all.map((each) => each.stop(graceMs)))),
+  }
+}
+
+/** One destination's mail stays on one thread, where its connections are. */
+function placeOf(destination: string): number {
+  let place = 0
+  for (let i = 0; i < destination.length; i++) place = (place * 31 + destination.charCodeAt(i)) >>> 0
+  return place
+}
+
+interface ThreadServices {
+  settings: DeliverySettings
+  known: Known
+  log: Log
+  onCrash: OnCrash
+  told: Told
+}
+
+class DeliveryThread {
+  readonly #services: ThreadServices
+  readonly #jobs = new Map<string, OpenJob>()
+  #worker: Worker | null = null
+  /** Only to this worker: a message that it never received must not reach its replacement. */
+  #outbox: Outbox<ToThread> | null = null
+  #restart: NodeJS.Timeout | null = null
+  #crashes: number[] = []
+  #stopping = false
+  #stopped = (): void => {}
+
+  constructor(services: ThreadServices) {
+    this.#services = services
+    this.#start()
+  }
+
+  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void> {
+    if (this.#stopping || !this.#worker) {
+      for (const { id } of job.recipients) onAttempt({ recipientId: id, postponed: true })
+      return Promise.resolve()
+    }
+    return new Promise((done) => {
+      this.#jobs.set(job.id, { job, open: new Set(job.recipients.map(({ id }) => id)), onAttempt, supply, done })
+      this.tell({ type: 'job', job })
+    })
+  }
+
+  tell(message: ToThread): void {
+    this.#outbox?.add(message)
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true
+    if (this.#restart) clearTimeout(this.#restart)
+    const worker = this.#worker
+    if (!worker) return
+    await new Promise<void>((stopped) => {
+      this.#stopped = stopped
+      const timer = setTimeout(stopped, graceMs + stopMarginMs)
+      this.tell({ type: 'stop', graceMs })
+      worker.once('exit', () => {
+        clearTimeout(timer)
+        stopped()
+      })
+    })
+    await worker.terminate()
+    for (const { open, onAttempt, done } of this.#jobs.values()) {
+      for (const recipientId of open) onAttempt({ recipientId, postponed: true })
+      done()
+    }
+    this.#jobs.clear()
+  }
+
+  #start(): void {
+    const { settings, known } = this.#services
+    const worker = startThread(new URL('./delivery-thread.ts', import.meta.url), { workerData: settings, name: 'delivery' })
+    this.#worker = worker
+    this.#outbox = new Outbox((messages) => worker.postMessage(messages))
+    let cause: unknown = null
+    worker.on('message', (messages: FromThread[]) => {
+      for (const message of messages) this.#receive(message)
+    })
+    worker.on('error', (error) => (cause = error))
+    worker.once('exit', () => this.#onExit(cause))
+    for (const [id, der] of known.keys) this.tell({ type: 'key', id, der })
+    if (known.listeners) this.tell({ type: 'listeners', listeners: known.listeners })
+  }
+
+  #receive(message: FromThread): void {
+    if (message.type === 'stopped') {
+      this.#stopped()
+      void this.#worker?.terminate()
+      return
+    }
+    if (message.type === 'looked up') return this.#services.told.lookUp(message.lookUp)
+    if (message.type === 'login') return this.#services.told.login(message.refusal)
+    if (message.type === 'fault') return this.#services.log.error({ reason: message.reason }, 'a fault on a delivery thread')
+    const job = this.#jobs.get(message.jobId)
+    if (!job) return
+    if (message.type === 'content wanted') return void this.#supply(message.jobId, job.supply)
+    if (message.type === 'content left') return job.supply.giveBack()
+    if (message.type === 'attempt') {
+      if (job.open.delete(message.result.recipientId)) job.onAttempt(message.result)
+    } else {
+      this.#jobs.delete(message.jobId)
+      job.done()
+    }
+  }
+
+  async #supply(jobId: string, supply: ContentSupply): Promise<void> {
+    // A thread that replaced a crashed one has not asked for it.
+    const outbox = this.#outbox
+    const content = await supply.take().catch(messageOf)
+    if (outbox && outbox === this.#outbox) outbox.add({ type: 'content', jobId, content })
+    else supply.giveBack()
+  }
+
+  #onExit(cause: unknown): void {
+    this.#worker = null
+    this.#outbox = null
+    if (this.#stopping) return
+    const reason = cause === null ? 'it ended' : messageOf(cause)
+    this.#services.log.error({ error: cause }, 'a delivery thread has crashed; a new one replaces it')
+    const jobs = [...this.#jobs.values()]
+    this.#jobs.clear()
+    const now = performance.now()
+    this.#crashes = [...this.#crashes.filter((at) => at > now - crashWindowMs), now]
+    if (this.#crashes.length === 1) this.#start()
+    else this.#restart = setTimeout(() => this.#start(), Math.min(1000 * 2 ** (this.#crashes.length - 2), longestRestartWaitMs))
+    this.#services.onCrash(jobs, reason)
+  }
+}

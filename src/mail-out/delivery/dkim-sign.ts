@@ -1,0 +1,122 @@
+import { createPrivateKey, hash, type KeyObject, sign } from 'node:crypto'
+import { SternaError } from '../../platform/errors.ts'
+import type { SigningKey } from './attempt.ts'
+import { relaxedField, type SignableMessage } from './dkim-header.ts'
+
+const validSeconds = 7 * 86_400
+/** How long a signature is valid, ms: a captured message cannot be replayed for ever (RFC 6376 8.6). */
+export const signatureLifetimeMs = validSeconds * 1000
+const smallestRsaBits = 2048
+
+/**
+ * Signs messages with DKIM, relaxed/relaxed over the bytes as they leave (RFC 6376, RFC 8463). Private keys are handed over once, under the
+ * id that a `SigningKey` names. The body is hashed once for all signatures of a message.
+ */
+export class DkimSigner {
+  /** Why a key cannot be used, instead of the key. */
+  readonly #keys = new Map<string, KeyObject | SternaError>()
+
+  /**
+   * @param pkcs8Der the private key, PKCS #8 in DER
+   * @throws SternaError `configuration` if it is neither an RSA key of at least 2048 bits (RFC 8301) nor an Ed25519 key
+   */
+  addKey(id: string, pkcs8Der: Uint8Array): void {
+    const key = privateKeyOf(id, pkcs8Der)
+    this.#keys.set(id, key)
+    if (key instanceof SternaError) throw key
+  }
+
+  /** Forgets a key that signs nothing any more. */
+  dropKey(id: string): void {
+    this.#keys.delete(id)
+  }
+
+  /**
+   * The DKIM-Signature header fields to put before the message, one per key in the given order, each with its CRLF. RSA and Ed25519 run in
+   * parallel on the thread pool.
+   * @param by.fields whole header fields between the signatures and the message, which are signed too
+   * @param by.now epoch, ms
+   */
+  async sign(message: SignableMessage, by: { fields: string; keys: SigningKey[]; now: number }): Promise<string> {
+    if (by.keys.length === 0) return ''
+    const { names, text } = message.relaxedHeader(by.fields)
+    const { bodyHash } = message
+    const fields = by.keys.map((key) => this.#signatureField(key, { names, text, bodyHash, now: by.now }))
+    return (await Promise.all(fields)).join('')
+  }
+
+  async #signatureField(key: SigningKey, signed: { names: string[]; text: string; bodyHash: string; now: number }): Promise<string> {
+    const privateKey = this.#keys.get(key.id)
+    if (privateKey instanceof SternaError) throw privateKey
+    if (!privateKey) throw new SternaError('internal_server_error', `DKIM key ${key.id} was used before it was handed over.`)
+    const at = Math.floor(signed.now / 1000)
+    const field = foldTags([
+      'v=1',
+      `a=${key.algorithm}`,
+      'c=relaxed/relaxed',
+      `d=${key.signingDomain}`,
+      `s=${key.selector}`,
+      `t=${at}`,
+      `x=${at + validSeconds}`,
+      `h=${signed.names.join(':')}`,
+      `bh=${signed.bodyHash}`,
+      'b=',
+    ])
+    const input = Buffer.from(`${signed.text}${relaxedField(field).text}`, 'latin1')
+    return `${field}${foldSignature(await signatureOf(input, key.algorithm, privateKey))}\r\n`
+  }
+}
+
+function privateKeyOf(id: string, pkcs8Der: Uint8Array): KeyObject | SternaError {
+  let key: KeyObject
+  try {
+    key = createPrivateKey({ key: Buffer.from(pkcs8Der), format: 'der', type: 'pkcs8' })
+  } catch (error) {
+    return new SternaError('configuration', `DKIM key ${id} is not a private key in PKCS #8.`, { cause: error })
+  }
+  const bits = key.asymmetricKeyDetails?.modulusLength ?? 0
+  if (key.asymmetricKeyType === 'ed25519' || (key.asymmetricKeyType === 'rsa' && bits >= smallestRsaBits)) return key
+  const what = key.asymmetricKeyType === 'rsa' ? `an RSA key of ${bits} bits` : `a key of type ${key.asymmetricKeyType}`
+  return new SternaError('configuration', `DKIM key ${id} is ${what}; use RSA with at least ${smallestRsaBits} bits, or Ed25519.`)
+}
+
+const signatureOf = (input: Buffer, algorithm: SigningKey['algorithm'], key: KeyObject): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const done = (error: Error | null, signature: Buffer): void => (error ? reject(error) : resolve(signature.toString('base64')))
+    if (algorithm === 'rsa-sha256') sign('sha256', input, key, done)
+    // RFC 8463 3: Ed25519 signs the SHA-256 of the header, not the header.
+    else sign(null, hash('sha256', input, 'buffer'), key, done)
+  })
+
+const longestLine = 78
+
+/** The field up to `b=`, folded between tags and, within h=, after a colon. */
+function foldTags(tags: string[]): string {
+  let field = 'DKIM-Signature:'
+  let length = field.length
+  tags.forEach((tag, i) => {
+    const words = tag.startsWith('h=') ? tag.split(/(?<=:)/) : [tag]
+    words.forEach((word, j) => {
+      const text = j === words.length - 1 && i < tags.length - 1 ? `${word};` : word
+      const space = j === 0 ? 1 : 0
+      // The signature starts on a new line.
+      if (length + space + text.length > longestLine || tag === 'b=') {
+        field += `\r\n ${text}`
+        length = 1 + text.length
+      } else {
+        field += (space ? ' ' : '') + text
+        length += space + text.length
+      }
+    })
+  })
+  return field
+}
+
+/** After ` b=` on the first line, ` ` on the others. */
+function foldSignature(signature: string): string {
+  let text = signature.slice(0, longestLine - 3)
+  for (let from = longestLine - 3; from < signature.length; from += longestLine - 1) {
+    text += `\r\n ${signature.slice(from, from + longestLine - 1)}`
+  }
+  return text
+}

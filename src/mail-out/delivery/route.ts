@@ -1,0 +1,147 @@
+import { isIP } from 'node:net'
+import type { RouteResolver } from '../../platform/dns/dns-resolver.ts'
+import type { DnsAnswer, MxRecord } from '../../platform/resolver.ts'
+import { whyForbidden, type AddressGuard } from './address-guard.ts'
+import type { Outcome } from './attempt.ts'
+import { bounce, deferral } from './outcome.ts'
+import type { Smarthost } from './smarthost.ts'
+
+/** One address of a host, to connect to without another look-up. */
+export interface RouteHost {
+  /** The MX host's name; the domain's own if it has no MX record. */
+  name: string
+  address: string
+  port: number
+  /** Set for the smarthost. */
+  smarthost?: Smarthost
+}
+
+/** Identifies the host: one address is the same host under any name. */
+export const hostKey = ({ address, port }: RouteHost): string => `${address} ${port}`
+
+/** Where a destination's mail goes, the best host first; or its outcome if there is nowhere to go. */
+export type Route = FoundRoute | { outcome: Outcome }
+
+interface FoundRoute {
+  hosts: RouteHost[]
+  /** True if no name server was asked now: the MX records are cached, or it is the smarthost. */
+  isKept: boolean
+}
+
+export interface RouteServices {
+  resolver: RouteResolver
+  guard: AddressGuard
+  /** Names of this server: it is never its own next hop. */
+  ownNames: string[]
+  /** The port of MX hosts; 25 except in tests. */
+  port: number
+  smarthost: Smarthost | null
+  /** 0 … 1, spreads mail over hosts of equal preference. */
+  random: () => number
+}
+
+const mostHosts = 10
+const mostAddresses = 20
+/** So that one host with many addresses leaves room for the others. */
+const mostAddressesOfHost = 8
+
+interface LookedUp {
+  name: string
+  preference: number
+  addresses: string[]
+  /** True if a name server could not tell. */
+  isUncertain: boolean
+}
+
+/**
+ * The next hops of a destination (RFC 5321 5.1, RFC 7505): its MX hosts by preference, or its own address if it has no MX record at all. A
+ * failing name server defers. One that says that there is nowhere to go may be wrong, so such a bounce is marked as an absence. A null MX
+ * is not one, because somebody has published it.
+ */
+export async function routeTo(destination: string, services: RouteServices): Promise<Route> {
+  if (services.smarthost) return smarthostRoute(services.smarthost, services)
+  if (destination.startsWith('[') || isIP(destination) !== 0) {
+    return { outcome: bounce('5.1.2 mail is not delivered to address literals', 'policy') }
+  }
+  const mx = await services.resolver.mx(destination)
+  const hosts = hostsOf(destination, mx, services.random)
+  if (!Array.isArray(hosts)) return { outcome: hosts }
+  const lookedUp = await Promise.all(hosts.map((host) => lookUp(host, services.resolver)))
+  const route = choose(destination, lookedUp, services)
+  return Array.isArray(route) ? { hosts: route, isKept: mx.isKept === true } : { outcome: route }
+}
+
+function hostsOf(destination: string, mx: DnsAnswer<MxRecord>, random: () => number): MxRecord[] | Outcome {
+  switch (mx.status) {
+    case 'servfail':
+      return deferral('timeout', `4.4.3 no name server could resolve the MX hosts of ${destination}`).outcome
+    case 'nxdomain':
+      return absence(`5.1.2 the domain ${destination} does not exist`, 'domain_not_found', 'hard')
+    case 'nodata':
+      // RFC 5321 5.1: only a domain without any MX record falls back to its address.
+      return [{ preference: 0, exchange: destination }]
+    case 'ok': {
+      const hosts = mx.records.filter(({ exchange }) => exchange !== '')
+      if (hosts.length === 0 && mx.records.length > 0) {
+        return bounce(`5.1.10 the domain ${destination} accepts no mail (null MX)`, 'invalid_recipient', 'hard')
+      }
+      return inOrder(hosts.length > 0 ? hosts : [{ preference: 0, exchange: destination }], random)
+    }
+  }
+}
+
+/** By preference, equal ones shuffled, each name once. */
+function inOrder(records: MxRecord[], random: () => number): MxRecord[] {
+  const shuffled = records.map((record) => ({ preference: record.preference, exchange: record.exchange.toLowerCase(), chance: random() }))
+  shuffled.sort((one, other) => one.preference - other.preference || one.chance - other.chance)
+  const names = new Set<string>()
+  return shuffled.filter(({ exchange }) => !names.has(exchange) && names.add(exchange)).slice(0, mostHosts)
+}
+
+async function lookUp({ exchange, preference }: MxRecord, resolver: RouteResolver): Promise<LookedUp> {
+  const [four, six] = await Promise.all([resolver.a(exchange), resolver.aaaa(exchange)])
+  const addresses = [...four.records, ...six.records].slice(0, mostAddressesOfHost)
+  return { name: exchange, preference, addresses, isUncertain: four.status === 'servfail' || six.status === 'servfail' }
+}
+
+function choose(destination: string, lookedUp: LookedUp[], services: RouteServices): RouteHost[] | Outcome {
+  const isOwn = ({ name, addresses }: LookedUp): boolean =>
+    services.ownNames.includes(name) || addresses.some((address) => whyForbidden(address, services.port, services.guard) === 'own')
+  // RFC 5321 5.1: hosts that are not better than us would send the mail back.
+  const ownPreference = lookedUp.find(isOwn)?.preference ?? Infinity
+  const better = lookedUp.filter(({ preference }) => preference < ownPreference)
+  if (better.length === 0) return absence(`5.4.6 the mail for ${destination} would loop back to this server`, 'policy')
+
+  const found = better.flatMap(({ name, addresses }) => addresses.map((address) => ({ name, address, port: services.port })))
+  const seen = new Set<string>()
+  const hosts = found
+    .filter(({ address, port }) => !whyForbidden(address, port, services.guard) && !seen.has(address) && seen.add(address))
+    .slice(0, mostAddresses)
+  if (hosts.length > 0) return hosts
+  if (better.some(({ isUncertain }) => isUncertain)) {
+    return deferral('timeout', `4.4.3 no name server could resolve the addresses of the MX hosts of ${destination}`).outcome
+  }
+  if (found.length === 0) return absence(`5.4.4 no host of ${destination} has an address`, 'domain_not_found')
+  const where = found
+    .slice(0, 3)
+    .map(({ name, address }) => `${name} (${address})`)
+    .join(', ')
+  return absence(
+    `5.4.4 the mail hosts of ${destination} are at ${where}, which is not a public address; delivery.allow_private_addresses allows it`,
+    'policy',
+  )
+}
+
+const absence = (...bounced: Parameters<typeof bounce>): Outcome => ({ ...bounce(...bounced), isAbsence: true })
+
+async function smarthostRoute(smarthost: Smarthost, services: RouteServices): Promise<Route> {
+  const { host, port } = smarthost
+  const { addresses } = isIP(host) === 0 ? await lookUp({ exchange: host, preference: 0 }, services.resolver) : { addresses: [host] }
+  // The operator named it, so it may be in our own network; only this server itself is excluded.
+  const guard = { ...services.guard, allowPrivateAddresses: true }
+  const allowed = addresses.filter((address) => !whyForbidden(address, port, guard))
+  const hosts = allowed.map((address) => ({ name: host, address, port, smarthost }))
+  if (hosts.length > 0) return { hosts, isKept: true }
+  const reason = addresses.length > 0 ? 'is this server itself' : 'has no address'
+  return { outcome: deferral('other', `4.4.4 the smarthost ${host} ${reason}; correct delivery.smarthost`).outcome }
+}

@@ -1,0 +1,93 @@
+import { LRUCache } from 'lru-cache'
+import { isoTime } from '../../platform/iso-time.ts'
+import type { DeliveryJob } from './attempt.ts'
+import type { Verdict } from './outcome.ts'
+import type { RouteHost } from './route.ts'
+import type { Heard } from './smtp-dialogue.ts'
+import type { TlsPolicy, TlsTrouble } from './tls-policy.ts'
+
+/** How a host is tried. */
+export interface Try {
+  host: RouteHost
+  policy: TlsPolicy
+  /** Why this is in plain text although no policy says so; null otherwise. */
+  because: string | null
+}
+
+/** What a failure inside TLS says about TLS; undefined for a reply that may change on a later try. */
+export function tlsTroubleIn(heard: Heard): TlsTrouble | undefined {
+  if ('broken' in heard) return heard.isTlsFault ? 'impossible' : 'broken off'
+  return heard.code >= 500 ? 'impossible' : undefined
+}
+
+interface Note {
+  /** Epoch, ms. */
+  since: number
+  reason: string
+  isPlain: boolean
+}
+
+/** How long mail goes to a host in plain text before TLS is tried there again, ms. */
+const rememberedMs = 24 * 60 * 60_000
+/** TLS that broke off must break off again after this long, ms: a restarting host is no reason for plain text. */
+const patienceMs = 300_000
+const mostHosts = 10_000
+
+/**
+ * The hosts where TLS has failed, and how to try them (RFC 7435 4.1): plain text is better than no mail if no policy requires TLS. Times
+ * are by the queue's clock, epoch ms.
+ */
+export class TlsTroubles {
+  readonly #notes = new LRUCache<string, Note>({ max: mostHosts })
+
+  /** The hosts in their order, with those that work only in plain text last. */
+  tries(hosts: RouteHost[], demanded: DeliveryJob['tls'], at: number): Try[] {
+    const byTls: Try[] = []
+    const inPlain: Try[] = []
+    for (const host of hosts) {
+      const policy = demandedOf(host, demanded)
+      const because = mayBePlain(host, policy) ? this.#because(host, at) : null
+      if (because === null) byTls.push({ host, policy, because })
+      else inPlain.push({ host, policy: 'none', because })
+    }
+    return [...byTls, ...inPlain]
+  }
+
+  /** The same host in plain text, if the way its TLS attempt failed allows that at once. */
+  after({ host, policy }: Try, { outcome, tlsTrouble }: Verdict, at: number): Try | null {
+    if (outcome.type === 'delivered' && policy !== 'none') this.forget(host)
+    if (!tlsTrouble || !mayBePlain(host, policy) || outcome.type === 'delivered') return null
+    const earlier = this.#noteOf(host, at)
+    const isPlain = tlsTrouble === 'impossible' || (earlier !== null && at - earlier.since >= patienceMs)
+    const since = earlier && !isPlain ? earlier.since : at
+    this.#notes.set(keyOf(host), { since, reason: outcome.reason, isPlain })
+    const because = this.#because(host, at)
+    return because === null ? null : { host, policy: 'none', because }
+  }
+
+  /** TLS is tried first again. */
+  forget(host: RouteHost): void {
+    this.#notes.delete(keyOf(host))
+  }
+
+  #because(host: RouteHost, at: number): string | null {
+    const note = this.#noteOf(host, at)
+    return note?.isPlain ? `TLS failed at ${isoTime(note.since)}: ${note.reason}` : null
+  }
+
+  /** A clock that was set back does not make a note last longer. */
+  #noteOf(host: RouteHost, at: number): Note | null {
+    const note = this.#notes.get(keyOf(host))
+    return note && at >= note.since && at < note.since + rememberedMs ? note : null
+  }
+}
+
+/** What this host's connection must fulfil: for the mail, or for the smarthost by the operator's settings. */
+function demandedOf({ smarthost }: RouteHost, byMail: DeliveryJob['tls']): TlsPolicy {
+  return byMail === 'enforced' ? byMail : (smarthost?.tls?.policy ?? byMail)
+}
+
+/** Never if a policy requires TLS, nor if we log in. */
+const mayBePlain = ({ smarthost }: RouteHost, policy: TlsPolicy): boolean => policy === 'opportunistic' && !smarthost?.login
+
+const keyOf = ({ name, address, port }: RouteHost): string => `${name} ${address} ${port}`

@@ -1,0 +1,42 @@
+import { formatReply, type Reply } from '../../platform/smtp/reply.ts'
+import type { TranscriptLine } from './attempt.ts'
+
+const mostLines = 60
+const mostLinesOfReply = 10
+/** characters */
+const longestLine = 400
+
+/** One attempt's stored dialogue: short, without message data. */
+export class Transcript {
+  readonly lines: TranscriptLine[] = []
+  readonly #startedAt = performance.now()
+
+  client(line: string): void {
+    this.#add('c', line)
+  }
+
+  /** @param inOneLine leaves only the first word of every line: what a host offers */
+  server(reply: Reply, inOneLine = false): void {
+    if (!reply.text.includes('\n')) return this.#add('s', formatReply(reply))
+    const texts = reply.text.split('\n')
+    if (inOneLine) return this.#add('s', `${reply.code} ${texts.map((text) => text.split(' ', 1)[0]).join(' ')}`)
+    texts.slice(0, mostLinesOfReply).forEach((text, i) => this.#add('s', `${reply.code}${i < texts.length - 1 ? '-' : ' '}${text}`))
+  }
+
+  /** A remark outside the dialogue, in parentheses. */
+  note(text: string): void {
+    this.#add('c', `(${text})`)
+  }
+
+  #add(side: 'c' | 's', line: string): void {
+    if (this.lines.length === mostLines) return
+    this.lines.push([Math.round(performance.now() - this.#startedAt), side, line.length > longestLine ? line.slice(0, longestLine) : line])
+  }
+}
+
+/** The attempt for which something is done. */
+export interface AttemptContext {
+  transcript: Transcript
+  /** performance.now() at which its time is over. */
+  endsAt: number
+}

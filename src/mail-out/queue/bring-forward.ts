@@ -1,0 +1,79 @@
+import type { Database, Row, Statement } from '../../platform/store/database.ts'
+
+/** Recipients changed in one commit. */
+const stepSize = 500
+/** Mail put back because no connection was free is due again within seconds, ms. */
+const shortWaitMs = 60_000
+
+/**
+ * Waits for longer than allowed: mail that was never tried is due at once, and after a deferral no wait in the schedule is longer. Mail
+ * that would be tried after its end was tried in a reprieve (see `Reprieve`), before which the clock was set forward. Uses the partial
+ * index recipient_due.
+ */
+const isLate = `due_at > :latestNew and owner is null and held = 0
+  and (state = 'queued' or (state = 'deferred' and (due_at > :latest or due_at > expires_at)))`
+
+/**
+ * Mail keeps its end if the clock was right when that was set: it was tried in a reprieve, or no new mail would have more time. Otherwise
+ * it keeps what it had left when it was due; so does mail with an expiry of its own, which must never be late.
+ */
+const rightEnd = `case when due_at > expires_at then expires_at
+                       when expires_at <= :latestEnd
+                        and not exists (select 1 from message where id = recipient.message_id and expires_in is not null) then expires_at
+                       else expires_at - due_at + :now end`
+
+/**
+ * After the clock was set back, makes due at once what would wait too long: no wait is longer than the longest of the schedule. Scheduled
+ * mail waits for its date. Calls `noteDue` with the destination of each.
+ */
+export async function bringForward(
+  db: Database,
+  { now, longestWaitMs, giveUpAfterMs }: { now: number; longestWaitMs: number; giveUpAfterMs: number },
+  noteDue: (destination: string) => void,
+): Promise<void> {
+  const params = { latestNew: now + shortWaitMs, latest: now + longestWaitMs }
+  const change = { ...params, now, latestEnd: now + giveUpAfterMs, rows: stepSize }
+  const rows = await db.slowRead<{ destination: string }>(`select distinct destination from recipient where ${isLate}`, params)
+  for (const { destination } of rows) {
+    const step: Statement = {
+      sql: `update recipient set expires_at = ${rightEnd}, due_at = :now
+             where id in (select id from recipient where destination = :destination and ${isLate} order by due_at limit :rows)`,
+      params: { ...change, destination },
+    }
+    for (let changes = stepSize; changes === stepSize;) changes = (await db.write([step], { patient: true }))[0]?.changes ?? 0
+    noteDue(destination)
+  }
+}
+
+interface HeldRow extends Row {
+  id: string
+  message_id: string
+}
+
+/** A batch of held recipients; `:after` keeps it from checking any twice. Uses the partial index recipient_state. */
+const heldStep = `
+  select id, message_id from recipient
+   where account_id = :accountId and state = 'scheduled' and state not in ('queued', 'delivered') and message_id >= :after
+     and owner is null and due_at > :now and last_response is not null
+   order by message_id limit :rows`
+
+/** Makes due at once what was held while its account was suspended, and calls `noteDue` with the destination of each. */
+export async function bringHeld(
+  db: Database,
+  { accountId, now }: { accountId: string; now: number },
+  noteDue: (destination: string) => void,
+): Promise<void> {
+  for (let after = '', rows = stepSize; rows === stepSize;) {
+    const held = await db.slowRead<HeldRow>(heldStep, { accountId, now, after, rows: stepSize })
+    const written = await db.write(
+      held.map(({ id }) => ({
+        sql: `update recipient set due_at = :now where id = :id and state = 'scheduled' and owner is null returning destination`,
+        params: { id, now },
+      })),
+      { patient: true },
+    )
+    for (const destination of new Set(written.flatMap((each) => each.rows.map((row) => String(row['destination']))))) noteDue(destination)
+    after = held.at(-1)?.message_id ?? ''
+    rows = held.length
+  }
+}

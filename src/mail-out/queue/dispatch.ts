@@ -1,0 +1,288 @@
+import type { Clock } from '../../platform/clock.ts'
+import {
+  unconnectedAttempt,
+  type Attempt,
+  type ContentSupply,
+  type DeliveryJob,
+  type Outcome,
+  type Postponed,
+} from '../delivery/attempt.ts'
+import type { JobEnvelope } from '../delivery/job-envelopes.ts'
+import { fateOf, simulatedAttempt, simulatorDomain, type Reaction } from '../delivery/simulator.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Metrics } from '../../platform/metrics/metrics.ts'
+import { ConflictError, type Database, type Statement } from '../../platform/store/database.ts'
+import type { LastingWrites } from '../../platform/store/lasting-writes.ts'
+import type { SuppressionPolicy } from '../../mail/suppression/suppression-policy.ts'
+import type { ContentRoom, QueuedContent } from './content-room.ts'
+import { DeliveryCounts } from './delivery-counts.ts'
+import { lookBack, needsLookBack } from './look-back.ts'
+import { logOutcome } from './outcome-line.ts'
+import { faultOfOurs, unsignable, unsigned } from './own-faults.ts'
+import { holdSuspended, postpone, postponeUnread, putBack, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
+import type { Reprieve } from './reprieve.ts'
+import { recordReactions, settleAttempt, settleUntried, type Settlement } from './settle.ts'
+
+export interface DispatchServices {
+  db: Pick<Database, 'read' | 'slowRead'>
+  clock: Clock
+  log: Log
+  /** Makes one attempt for every recipient of the job. `supply`: where content comes from that is not sent along with it. */
+  deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void>
+  /** Null if the message cannot be signed: it waits. */
+  envelopeFor(message: QueuedMessage): JobEnvelope | null
+  /** True if the name servers are not to be believed. */
+  isResolverSuspect(): boolean
+  reprieve: Pick<Reprieve, 'extensionOf'>
+  metrics: Metrics
+  random(): number
+}
+
+export interface DispatchSettings {
+  /** ms; the last one repeats */
+  retrySchedule: readonly number[]
+  viaSmarthost: boolean
+  suppressionPolicyFor(accountId: string): SuppressionPolicy
+}
+
+interface Hold {
+  /** The boot id that has claimed the recipients. */
+  owner: string
+  outcomes: LastingWrites
+  contentRoom: ContentRoom
+  /** Called with each attempt, and with what was put back because its destination rests. */
+  heard(destination: string, result: Attempt | Postponed): void
+  /**
+   * Called when a recipient's outcome is on disk, with the time when it is due again; null: never.
+   * @param isTried false if it was put back untried
+   */
+  settled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void
+}
+
+/** A recipient that is settled, and the attempt that led to it; null where none was made. */
+interface Mail {
+  message: QueuedMessage
+  recipient: QueuedRecipient
+  attempt: Attempt | null
+}
+
+/** What is to be delivered. */
+interface Work {
+  content: QueuedContent
+  /** True if it is a probe of whether a host is up again. */
+  isProbe: boolean
+}
+
+/** Recipients of one job: they share a connection, one after the other. */
+const jobSize = 10
+/** When to try mail again that found no free connection, ms. */
+const postponedMs = 5_000
+/** When to try again to read a message that is damaged, ms. */
+const unreadMs = 600_000
+/** When to check held mail of a suspended account again, in case nobody reports that the account is active, ms. */
+const heldMs = 3_600_000
+const suspendedReason = 'The account is suspended, so its scheduled mail is held.'
+
+/** Hands the recipients of a message to delivery, or to the simulator, and records the outcome for each. */
+export class Dispatch {
+  readonly #services: DispatchServices & Hold
+  readonly #settings: DispatchSettings
+  readonly #counts: DeliveryCounts
+  #lastJob = 0
+
+  constructor(services: DispatchServices & Hold, settings: DispatchSettings) {
+    this.#services = services
+    this.#settings = settings
+    this.#counts = new DeliveryCounts(services.metrics)
+  }
+
+  /** Attempts every recipient and records the outcome. Anything that goes wrong here is a deferral. */
+  async deliver(message: QueuedMessage, recipients: QueuedRecipient[], work: Work): Promise<void> {
+    const envelope = message.sandbox ? unsigned : this.#envelopeFor(message)
+    const jobs: Promise<void>[] = []
+    for (const [destination, atDestination] of Map.groupBy(recipients, (recipient) => recipient.destination)) {
+      if (message.sandbox || destination === simulatorDomain) {
+        for (const recipient of atDestination) jobs.push(this.#simulate(message, recipient))
+        continue
+      }
+      if ('type' in envelope) {
+        for (const recipient of atDestination)
+          jobs.push(this.#settleAttempt(message, recipient, unconnectedAttempt(recipient.id, envelope)))
+        continue
+      }
+      for (let i = 0; i < atDestination.length; i += jobSize) {
+        jobs.push(this.#runJob(message, atDestination.slice(i, i + jobSize), envelope, work))
+      }
+    }
+    await allOf(jobs)
+  }
+
+  /** Puts recipients back to be tried later, because of an internal fault. */
+  async defer(message: QueuedMessage, recipients: QueuedRecipient[], error: unknown): Promise<void> {
+    this.#services.log.error({ messageId: message.id, error }, 'a message that is due cannot be delivered and waits')
+    await allOf(
+      recipients.map((recipient) => this.#settleAttempt(message, recipient, unconnectedAttempt(recipient.id, faultOfOurs(error)))),
+    )
+  }
+
+  /** How the message leaves, or why it must wait. */
+  #envelopeFor(message: QueuedMessage): JobEnvelope | Outcome {
+    try {
+      return this.#services.envelopeFor(message) ?? unsigned
+    } catch (error) {
+      this.#services.log.error({ messageId: message.id, error }, 'a message cannot be signed and waits')
+      return unsignable(error)
+    }
+  }
+
+  async #runJob(message: QueuedMessage, recipients: QueuedRecipient[], envelope: JobEnvelope, work: Work): Promise<void> {
+    const open = new Map(recipients.map((recipient) => [recipient.id, recipient]))
+    const settling: Promise<void>[] = []
+    const settle = (result: Attempt | Postponed): void => {
+      const recipient = open.get(result.recipientId)
+      if (!recipient) return
+      open.delete(result.recipientId)
+      if (!('postponed' in result) || result.rest) this.#services.heard(recipient.destination, result)
+      if (!('postponed' in result)) settling.push(this.#settleAttempt(message, recipient, result))
+      else settling.push(result.rest ? this.#putBack(recipient) : this.postpone(recipient))
+    }
+    const supply = this.#services.contentRoom.supply(recipients[0]?.destination ?? '', work.content)
+    try {
+      await this.#services.deliver(this.#jobOf(message, recipients, envelope, work), settle, supply)
+      for (const recipientId of open.keys()) settle({ recipientId, postponed: true })
+    } catch (error) {
+      this.#services.log.error({ messageId: message.id, error }, 'a delivery job failed')
+      for (const recipientId of open.keys()) settle(unconnectedAttempt(recipientId, faultOfOurs(error)))
+    } finally {
+      supply.end()
+    }
+    await allOf(settling)
+  }
+
+  #jobOf(message: QueuedMessage, recipients: QueuedRecipient[], envelope: JobEnvelope, { content, isProbe }: Work): DeliveryJob {
+    return {
+      id: String(++this.#lastJob),
+      messageId: message.id,
+      destination: recipients[0]?.destination ?? '',
+      isSecondLook: recipients.some(({ absentSince }) => absentSince !== null),
+      knownName: envelope.knownName,
+      recipients: recipients.map((recipient) => ({
+        id: recipient.id,
+        forwardPath: recipient.forwardPath,
+        ...envelope.envelopeOf(recipient),
+      })),
+      isProbe,
+      content: content.along ?? 'on request',
+      size: content.size,
+      bodyType: message.bodyType,
+      smtputf8: message.smtputf8,
+      tls: envelope.tls,
+      at: this.#services.clock.now(),
+      signingKeys: envelope.signingKeys,
+      fields: envelope.fields,
+      tracking: envelope.tracking,
+    }
+  }
+
+  async #simulate(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
+    const { clock } = this.#services
+    const fate = fateOf(recipient.forwardPath)
+    if (fate.delayMs > 0) await new Promise<void>((resolve) => clock.at(clock.now() + fate.delayMs, resolve))
+    await this.#settleAttempt(message, recipient, simulatedAttempt(recipient.id, fate), fate.reactions)
+  }
+
+  async #settleAttempt(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt, reactions: Reaction[] = []): Promise<void> {
+    const endedAt = this.#services.clock.now()
+    try {
+      const judged = needsLookBack(attempt.outcome) ? await this.#lookedBack(message, recipient, attempt) : attempt
+      const settlement = this.#settlementOf(message, recipient, judged)
+      settlement.batch.push(...recordReactions(message, recipient, reactions, this.#services.clock.now()))
+      await this.#settle({ message, recipient, attempt: judged }, settlement)
+      this.#counts.attempted(message, recipient, attempt, endedAt)
+    } catch (error) {
+      this.#services.log.error({ messageId: message.id, recipientId: recipient.id, error }, 'the outcome of an attempt cannot be settled')
+      const failed = unconnectedAttempt(recipient.id, faultOfOurs(error))
+      await this.#settle({ message, recipient, attempt: failed }, this.#settlementOf(message, recipient, failed))
+    }
+  }
+
+  #lookedBack(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt): Promise<Attempt> {
+    const { db, clock } = this.#services
+    const policy = this.#settings.suppressionPolicyFor(message.accountId)
+    return lookBack(attempt, { message, recipient }, { db, policy, now: clock.now() })
+  }
+
+  #settlementOf(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt): Settlement {
+    const { clock, random, owner, reprieve } = this.#services
+    const extension = message.neverLate ? null : reprieve.extensionOf(recipient.expiresAt)
+    const extended = extension ? { ...recipient, expiresAt: extension.endsAt } : recipient
+    return settleAttempt(message, extended, attempt, {
+      owner,
+      now: clock.now(),
+      longestWaitMs: extension?.longestWaitMs,
+      retrySchedule: this.#settings.retrySchedule,
+      viaSmarthost: this.#settings.viaSmarthost && attempt.mxHost !== simulatorDomain,
+      isResolverSuspect: this.#services.isResolverSuspect(),
+      random: random(),
+      policyFor: this.#settings.suppressionPolicyFor,
+    })
+  }
+
+  /** Ends a recipient that is no longer tried: its time is over, or it was suppressed while it waited. */
+  async giveUp(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
+    const { owner, clock } = this.#services
+    const context = { owner, now: clock.now(), policyFor: this.#settings.suppressionPolicyFor }
+    await this.#settle({ message, recipient, attempt: null }, settleUntried(message, recipient, context))
+  }
+
+  async #settle(mail: Mail, settlement: Settlement): Promise<void> {
+    const { log, clock } = this.#services
+    const { batch, dueAt, result } = settlement
+    if (await this.#write(mail.recipient, batch)) logOutcome(log, { ...mail, settlement, now: clock.now() })
+    if (result) this.#counts.ended(result)
+    this.#services.settled(mail.recipient, dueAt, true)
+  }
+
+  /** Puts a recipient back for which nothing could be tried; `isUnread`: because the disk has damaged its message. */
+  async postpone(recipient: QueuedRecipient, isUnread = false): Promise<void> {
+    const { clock, owner } = this.#services
+    const dueAt = clock.now() + (isUnread ? unreadMs : postponedMs)
+    await this.#write(recipient, [(isUnread ? postponeUnread : postpone)(recipient.id, owner, dueAt)])
+    this.#services.settled(recipient, dueAt, isUnread)
+  }
+
+  /** Puts back a recipient whose destination rests: it keeps its due time. */
+  async #putBack(recipient: QueuedRecipient): Promise<void> {
+    await this.#write(recipient, [putBack(recipient.id, this.#services.owner)])
+    this.#services.settled(recipient, recipient.dueAt, false)
+  }
+
+  /** Puts back scheduled mail of a suspended account, until the account is active again or the mail expires. */
+  async holdSuspended(recipient: QueuedRecipient, expiresAt: number): Promise<void> {
+    const dueAt = Math.min(this.#services.clock.now() + heldMs, expiresAt)
+    try {
+      await this.#services.outcomes.write([holdSuspended(recipient.id, this.#services.owner, { dueAt, reason: suspendedReason })])
+      this.#services.settled(recipient, dueAt, false)
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error
+      await this.postpone(recipient)
+    }
+  }
+
+  /** False where somebody else was first. */
+  async #write(recipient: QueuedRecipient, batch: Statement[]): Promise<boolean> {
+    try {
+      await this.#services.outcomes.write(batch)
+      return true
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error
+      this.#services.log.info({ recipientId: recipient.id }, 'the recipient was moved by somebody else while an attempt was made')
+      return false
+    }
+  }
+}
+
+/** Rejects if one of them does, but only after all have ended: what is still in progress must not be taken for abandoned. */
+async function allOf(work: Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(work)) if (result.status === 'rejected') throw result.reason
+}

@@ -1,0 +1,21 @@
+import { faultNames, type Health } from '../../platform/health.ts'
+import type { Figures } from '../../platform/metrics/metrics-page.ts'
+import type { Metrics } from '../../platform/metrics/metrics.ts'
+import type { QueueRunner } from './queue-runner.ts'
+
+interface HealthFiguresServices {
+  health: Pick<Health, 'has'>
+  queue: Pick<QueueRunner, 'overdueMs'>
+  metrics: Metrics
+}
+
+/** Health figures that are held in memory. */
+export const healthFigures = ({ health, queue, metrics }: HealthFiguresServices): Figures => ({
+  part: 'health',
+  gauges: [...Object.values(metrics.faults), metrics.oldestOverdue],
+  goodForMs: 0,
+  read() {
+    for (const name of faultNames) metrics.faults[name].set(health.has(name) ? 1 : 0)
+    metrics.oldestOverdue.set(queue.overdueMs / 1000)
+  },
+})

@@ -1,0 +1,297 @@
+import type { CancelTimer } from '../../platform/clock.ts'
+import type { Attempt, Postponed } from '../delivery/attempt.ts'
+import type { Health } from '../../platform/health.ts'
+import { newId } from '../../platform/id.ts'
+import type { MessageRow } from '../../mail/message/message-store.ts'
+import { DamagedError, type Database } from '../../platform/store/database.ts'
+import { DamagedRows } from '../../platform/store/damaged-rows.ts'
+import { LastingWrites } from '../../platform/store/lasting-writes.ts'
+import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
+import { retryMs } from '../../platform/store/work-loop.ts'
+import { UnderWay } from '../../platform/under-way.ts'
+import { bringForward, bringHeld } from './bring-forward.ts'
+import { ContentRoom, goesAlong, type QueuedContent } from './content-room.ts'
+import { DestinationDirectory } from './destination-directory.ts'
+import { Dispatch, type DispatchServices, type DispatchSettings } from './dispatch.ts'
+import { FreshSlots, type FreshSlot } from './fresh-slots.ts'
+import { QueueWatch } from './queue-watch.ts'
+import {
+  anyExpired,
+  claimDue,
+  claimExpired,
+  releaseAll,
+  releaseOthers,
+  waitingDestinations,
+  type ClaimedRow,
+  type QueuedRecipient,
+  type WaitingRecipient,
+} from './queue-store.ts'
+import { queuedMessageOf, queuedRecipientOf, readContent } from './queued-mail.ts'
+import type { Reprieve } from './reprieve.ts'
+import { RestingExpiry } from './resting-expiry.ts'
+import { longestWaitMs } from './retry-schedule.ts'
+import { StoredMail, type StoredMailServices, type Way } from './stored-mail.ts'
+
+interface QueueRunnerServices extends DispatchServices, Pick<StoredMailServices, 'erasedAddress' | 'isSuspended'> {
+  db: Database
+  reprieve: Reprieve
+  health: Pick<Health, 'set'>
+}
+
+interface QueueSettings extends DispatchSettings {
+  /** How long an ordinary recipient is tried, ms. */
+  giveUpAfterMs: number
+}
+
+/** How many recipients may be claimed: of one destination, and in total. */
+const destinationLimit = 64
+const totalLimit = 4_000
+/** How many destinations are claimed from at a time: if very many are due at once, others would wait for the store. */
+const claimsAtOnce = 32
+
+/**
+ * Delivers due mail and records the outcomes. Fresh mail comes straight from acceptance; waiting mail (retries, scheduled mail, what a
+ * restart found) is claimed from the store, destination by destination. Claimed recipients have the boot id of this process as their
+ * owner, so nobody else takes them.
+ */
+export class QueueRunner {
+  readonly owner: string
+  readonly #services: QueueRunnerServices
+  readonly #dispatch: Dispatch
+  readonly #stored: StoredMail
+  readonly #outcomes: LastingWrites
+  readonly #watch: QueueWatch
+  readonly #expiry: RestingExpiry
+  readonly #limits: { longestWaitMs: number; giveUpAfterMs: number }
+  readonly #destinations = new DestinationDirectory(destinationLimit, totalLimit)
+  readonly #damaged = new DamagedRows()
+  readonly #slots = new FreshSlots()
+  readonly #content = new ContentRoom()
+  readonly #underWay: UnderWay
+  /** Each keeps its room until it is settled. */
+  readonly #inHand = new Set<QueuedRecipient>()
+  #cancelTimer: CancelTimer = () => {}
+  #armedFor = Infinity
+  #claims = 0
+  #running = false
+
+  constructor(services: QueueRunnerServices, settings: QueueSettings) {
+    this.#services = services
+    this.owner = `boot_${newId('att', services.clock.now()).slice(4)}`
+    this.#underWay = new UnderWay((error) => services.log.error({ error }, 'the queue failed'))
+    this.#outcomes = new LastingWrites(services)
+    this.#limits = { longestWaitMs: longestWaitMs(settings.retrySchedule), giveUpAfterMs: settings.giveUpAfterMs }
+    const settled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#settled(recipient, dueAt, isTried)
+    const heard = (destination: string, result: Attempt | Postponed): void => this.#heard(destination, result)
+    this.#dispatch = new Dispatch(
+      { ...services, owner: this.owner, outcomes: this.#outcomes, contentRoom: this.#content, settled, heard },
+      settings,
+    )
+    this.#stored = new StoredMail({
+      ...services,
+      dispatch: this.#dispatch,
+      contentRoom: this.#content,
+      untried: (destination) => this.tryNow(destination),
+    })
+    this.#expiry = new RestingExpiry({
+      clock: services.clock,
+      resting: () => this.#destinations.resting,
+      expire: (destination, reason) => this.#expire(destination, reason),
+      failed: (error) => services.log.error({ error }, 'giving up expired mail failed'),
+    })
+    this.#watch = new QueueWatch({ ...services, figures: () => ({ overdueMs: this.overdueMs, inHand: this.#destinations.inHand }) })
+  }
+
+  /** How long the oldest claimable mail has been due; 0 if there is none. */
+  get overdueMs(): number {
+    return Math.max(0, this.#services.clock.now() - this.#destinations.oldestDueAt)
+  }
+
+  /** Takes over what an earlier process left, and begins to claim due mail. */
+  async start(): Promise<void> {
+    const { db } = this.#services
+    await removeInPieces(db, [releaseOthers(this.owner)])
+    for (const row of await db.read<{ destination: string; due_at: number }>(waitingDestinations)) {
+      this.#destinations.noteWaiting(row.destination, row.due_at)
+    }
+    this.#running = true
+    this.#watch.start()
+    this.#claimWhatIsDue()
+  }
+
+  /**
+   * Room to pass on a fresh message in memory; null if it must wait in the queue, because memory is full or older mail for one of its
+   * destinations is already waiting.
+   */
+  reserve(destinations: Iterable<string>, bytes: number): FreshSlot | null | Promise<FreshSlot | null> {
+    if (!this.#running) return null
+    const now = this.#services.clock.now()
+    for (const name of destinations) if (this.#destinations.isBehind(name, now)) return null
+    return this.#slots.take(bytes)
+  }
+
+  /** Delivers a message that was stored with this process as the owner of its recipients. */
+  deliverFresh(stored: MessageRow, rows: WaitingRecipient[], bytes: Uint8Array, slot: FreshSlot): void {
+    const { db, clock } = this.#services
+    const message = queuedMessageOf(stored)
+    const recipients = rows.map(queuedRecipientOf)
+    for (const { destination } of recipients) this.#destinations.tookInHand(destination, 1, clock.now())
+    const content: QueuedContent = { size: bytes.length, along: bytes, read: async () => slot.content ?? readContent(db, message) }
+    if (!goesAlong(bytes.length)) {
+      slot.content = bytes
+      content.along = null
+    }
+    this.#work(message.id, recipients, () =>
+      this.#dispatch.deliver(message, recipients, { content, isProbe: false }).finally(() => slot.release()),
+    )
+  }
+
+  /** Mail for this destination was stored without an owner, or became due at another time. */
+  noteWaiting(destination: string, dueAt: number): void {
+    this.#destinations.noteWaiting(destination, dueAt)
+    this.#claimWhatIsDue()
+  }
+
+  /** Somebody wants the destination tried now, even if its host rests. */
+  tryNow(destination: string): void {
+    this.#destinations.probeNow(destination, this.#services.clock.now())
+    this.#claimWhatIsDue()
+  }
+
+  /** Call it when the clock was set forward: what is due is tried at once. */
+  clockSetForward(): void {
+    this.#claimWhatIsDue()
+  }
+
+  /** Call it when the clock was set back: waiting mail, and hosts that rest, must not wait for that time to come again. */
+  clockSetBack(): void {
+    const { db, clock } = this.#services
+    const now = clock.now()
+    for (const { name } of this.#destinations.resting) this.#destinations.probeNow(name, now)
+    this.#underWay.track(bringForward(db, { now, ...this.#limits }, (destination) => this.noteWaiting(destination, now)))
+    this.#claimWhatIsDue()
+  }
+
+  /** Call it when an account is active again: what was held in the meantime is due. */
+  accountResumed(accountId: string): void {
+    const { db, clock } = this.#services
+    const now = clock.now()
+    this.#underWay.track(bringHeld(db, { accountId, now }, (destination) => this.noteWaiting(destination, now)))
+  }
+
+  /** Stops claiming, waits at most this long for claimed mail, and gives the rest back. */
+  async stop(graceMs: number): Promise<void> {
+    this.#running = false
+    this.#cancelTimer()
+    this.#expiry.stop()
+    this.#watch.stop()
+    await this.#underWay.ended(graceMs)
+    // Outcomes that could not be written yet come first: delivered mail must not be given back as undelivered.
+    this.#outcomes.stop()
+    await this.#services.db.write([releaseAll(this.owner)])
+  }
+
+  #claimWhatIsDue(): void {
+    if (!this.#running) return
+    const now = this.#services.clock.now()
+    while (this.#claims < claimsAtOnce) {
+      const turn = this.#destinations.next(now)
+      if (!turn) break
+      const { name, room, isProbe } = turn
+      this.#underWay.track(this.#claim(name, room, claimDue, { isProbe }))
+    }
+    this.#arm(this.#destinations.nextLookAt(now))
+  }
+
+  #arm(dueAt: number): void {
+    if (dueAt === this.#armedFor) return
+    this.#cancelTimer()
+    this.#armedFor = dueAt
+    if (dueAt === Infinity) return
+    this.#cancelTimer = this.#services.clock.at(dueAt, () => {
+      this.#armedFor = Infinity
+      this.#claimWhatIsDue()
+    })
+  }
+
+  /** @returns how many recipients were claimed */
+  async #claim(destination: string, room: number, claim: typeof claimDue, way: Way): Promise<number> {
+    const { db, clock, log } = this.#services
+    const now = clock.now()
+    this.#destinations.tookInHand(destination, room, now)
+    this.#claims++
+    let unclaimed = room
+    // What has expired is claimed in another order.
+    const order = way.expiredBecause === undefined ? destination : `${destination} by expiry`
+    const { skip, most, until } = this.#damaged.wayFor(order, now)
+    const limit = Math.min(room, most)
+    if (until !== null) this.#destinations.noteWaiting(destination, until)
+    try {
+      const [claimed, next] = await db.write(claim({ destination, owner: this.owner, now, limit, skip }))
+      this.#damaged.passed(order)
+      const rows = (claimed?.rows ?? []) as ClaimedRow[]
+      this.#watch.noteClaimed(rows.length)
+      const dueAt = next?.rows[0]?.due_at
+      if (typeof dueAt === 'number') this.#destinations.noteWaiting(destination, dueAt)
+      for (const [messageId, ofMessage] of Map.groupBy(rows, (row) => row.message_id)) {
+        const recipients = ofMessage.map(queuedRecipientOf)
+        unclaimed -= recipients.length
+        this.#work(messageId, recipients, () => this.#stored.deliver(messageId, recipients, way))
+      }
+    } catch (error) {
+      log.error({ destination, error }, 'claiming due mail failed')
+      const isDamage = error instanceof DamagedError
+      this.#destinations.noteWaiting(destination, isDamage ? this.#damaged.met(order, limit, now) : clock.now() + retryMs)
+    } finally {
+      this.#claims--
+      this.#destinations.letGo(destination, unclaimed, clock.now())
+      this.#claimWhatIsDue()
+    }
+    return room - unclaimed
+  }
+
+  /** Does work on recipients that have room. Whatever happens, none of them is claimed afterwards. */
+  #work(messageId: string, recipients: QueuedRecipient[], work: () => Promise<void>): void {
+    for (const recipient of recipients) this.#inHand.add(recipient)
+    const failed = (error: unknown): void => this.#services.log.error({ messageId, error }, 'delivering failed')
+    const putBack = async (): Promise<void> => {
+      for (const recipient of recipients.filter((each) => this.#inHand.has(each))) {
+        await this.#dispatch.postpone(recipient).catch(failed)
+        this.#settled(recipient, null, false)
+      }
+    }
+    this.#underWay.track(work().catch(failed).then(putBack))
+  }
+
+  #settled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void {
+    if (!this.#inHand.delete(recipient)) return
+    this.#watch.noteSettled(isTried)
+    if (dueAt !== null) this.#destinations.noteWaiting(recipient.destination, dueAt)
+    this.#destinations.letGo(recipient.destination, 1, this.#services.clock.now())
+    this.#claimWhatIsDue()
+  }
+
+  #heard(destination: string, result: Attempt | Postponed): void {
+    const now = this.#services.clock.now()
+    const { rest } = result
+    if (!rest) this.#destinations.wake(destination)
+    if (!('postponed' in result)) {
+      const isAnswered = result.outcome.reply !== null
+      if (isAnswered) this.#services.reprieve.noteAnswer()
+      this.#destinations.noteAttempt(destination, isAnswered, now)
+    }
+    if (!rest) return
+    const isNew = this.#destinations.rest(destination, { key: rest.key, until: now + rest.forMs, reason: rest.reason })
+    if (isNew) this.#services.log.info({ destination, reason: rest.reason }, 'a host is down; its mail waits until a probe gets through')
+    this.#expiry.arm()
+  }
+
+  async #expire(destination: string, reason: string): Promise<void> {
+    const { db, clock, reprieve } = this.#services
+    if (reprieve.isInForce()) return
+    const [expired] = await db.read(anyExpired, { destination, now: clock.now() })
+    for (let claimed = destinationLimit; expired && claimed === destinationLimit && this.#running;) {
+      claimed = await this.#claim(destination, destinationLimit, claimExpired, { isProbe: false, expiredBecause: reason })
+    }
+  }
+}

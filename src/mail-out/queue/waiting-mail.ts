@@ -1,0 +1,134 @@
+import type { Clock } from '../../platform/clock.ts'
+import { SternaError } from '../../platform/errors.ts'
+import { recordEvent } from '../../mail/event/event-log.ts'
+import { isoTime } from '../../platform/iso-time.ts'
+import { ConflictError, type Database, type Row, type Statement, refusedAs } from '../../platform/store/database.ts'
+import type { RecipientState } from './recipient-state.ts'
+
+interface WaitingMailServices {
+  db: Database
+  clock: Clock
+  /** Tells the running queue that mail for this destination is due at another time. */
+  noteWaiting(destination: string, dueAt: number): void
+}
+
+/** A message that its submitter wants to stop. */
+interface WaitingMessage {
+  id: string
+  accountId: string
+  sandbox: boolean
+  subject: string
+}
+
+interface RecipientRow extends Row {
+  id: string
+  forward_path: string
+  destination: string
+  state: RecipientState
+  owner: string | null
+}
+
+/** They were left out from the start, or removed, and do not affect what can be done with the others. */
+const setAside = new Set<RecipientState>(['suppressed', 'canceled'])
+
+/**
+ * What a submitter can still do with a message before the first attempt. The queue claims a recipient with a guarded write, and so does
+ * each change here: whoever comes first wins, and the other one finds out.
+ */
+export class WaitingMail {
+  readonly #services: WaitingMailServices
+
+  constructor(services: WaitingMailServices) {
+    this.#services = services
+  }
+
+  /**
+   * Cancels a message for all of its recipients; a canceled message stays canceled.
+   * @throws SternaError `invalid_state` if an attempt for one of them was made or is in progress
+   */
+  async cancel(message: WaitingMessage): Promise<void> {
+    try {
+      await this.#cancelWaiting(message)
+    } catch (error) {
+      if (!(error instanceof SternaError) || !(await this.#isCanceled(message.id))) throw error
+    }
+  }
+
+  async #cancelWaiting(message: WaitingMessage): Promise<void> {
+    const now = this.#services.clock.now()
+    const waiting = await this.#waiting(message.id, ['scheduled', 'queued'], tooLateToCancel)
+    await this.#change(tooLateToCancel, [
+      {
+        sql: `update recipient set state = 'canceled', due_at = null, held = 0
+               where message_id = :messageId and state in ('scheduled', 'queued') and owner is null`,
+        params: { messageId: message.id },
+        expect: waiting.length,
+      },
+      ...waiting.map((recipient) => recordCanceled(message, recipient, now)),
+    ])
+  }
+
+  /**
+   * Reschedules a message; null: it is due now. Its expiry moves by the same amount.
+   * @throws SternaError `invalid_state` if it is no longer scheduled
+   */
+  async reschedule(messageId: string, at: number | null): Promise<void> {
+    const dueAt = at ?? this.#services.clock.now()
+    const waiting = await this.#waiting(messageId, ['scheduled'], notScheduled)
+    await this.#change(notScheduled, [
+      {
+        // What has been held since is due at another time than it was scheduled for.
+        sql: `update recipient
+                 set state = :state, due_at = :dueAt, last_response = null,
+                     expires_at = expires_at - coalesce((select scheduled_at from message where id = :messageId), due_at) + :dueAt
+               where message_id = :messageId and state = 'scheduled' and owner is null`,
+        params: { messageId, dueAt, state: at === null ? 'queued' : 'scheduled' },
+        expect: waiting.length,
+      },
+      { sql: 'update message set scheduled_at = :at where id = :messageId', params: { messageId, at }, expect: 1 },
+    ])
+    for (const destination of new Set(waiting.map((recipient) => recipient.destination))) this.#services.noteWaiting(destination, dueAt)
+  }
+
+  /** True if all recipients are canceled, except those that were left out from the start. */
+  async #isCanceled(messageId: string): Promise<boolean> {
+    const states = (await this.#recipients(messageId)).map(({ state }) => state)
+    return states.includes('canceled') && states.every((state) => setAside.has(state))
+  }
+
+  #recipients(messageId: string): Promise<RecipientRow[]> {
+    return this.#services.db.read<RecipientRow>(
+      'select id, forward_path, destination, state, owner from recipient where message_id = :messageId',
+      { messageId },
+    )
+  }
+
+  /** The recipients in these states. They must be all except those set aside, and none may be claimed. */
+  async #waiting(messageId: string, states: RecipientState[], refuse: () => SternaError): Promise<RecipientRow[]> {
+    const waiting = (await this.#recipients(messageId)).filter(({ state }) => !setAside.has(state))
+    if (waiting.length === 0 || waiting.some(({ state, owner }) => owner !== null || !states.includes(state))) throw refuse()
+    return waiting
+  }
+
+  /** The first statement says how many rows it must change: fewer if the queue was faster. */
+  async #change(refuse: () => SternaError, batch: Statement[]): Promise<void> {
+    await refusedAs(this.#services.db.write(batch), ConflictError, refuse)
+  }
+}
+
+const recordCanceled = ({ id, accountId, sandbox, subject }: WaitingMessage, recipient: RecipientRow, now: number): Statement =>
+  recordEvent(
+    { accountId, messageId: id, recipientId: recipient.id, to: recipient.forward_path, subject, sandbox },
+    'email.canceled',
+    { canceled_at: isoTime(now) },
+    now,
+  )
+
+const tooLateToCancel = (): SternaError =>
+  new SternaError(
+    'invalid_state',
+    'Only an email that is scheduled or queued can be canceled; this one is being sent or has already been tried.',
+  )
+
+const notScheduled = (): SternaError =>
+  new SternaError('invalid_state', 'Only a scheduled email can be rescheduled; this one is no longer scheduled.')

@@ -1,0 +1,117 @@
+import { scopeParams, type AccountScope } from '../../senders/account/account-scope.ts'
+import type { Database, Row, Statement } from '../../platform/store/database.ts'
+import { erasedForms, type ErasedAddress } from './erased-address.ts'
+import { suppressionAddress } from './suppression-address.ts'
+import type { SuppressionOrigin } from './suppression-origin.ts'
+
+/** Addresses per query, each in two forms. The statement's text depends on their number. */
+const addressesAtOnce = 50
+
+/** Recipients' addresses, and the topic they can unsubscribe from: '' for mail without a topic, null if they cannot unsubscribe. */
+export interface AddressedMail {
+  addresses: string[]
+  topic: string | null
+}
+
+/** True if this address must not get mail of this topic. */
+export type IsSuppressed = (address: string, topic: string | null) => boolean
+
+/** Whose list, and how to search it. */
+export interface Asked extends AccountScope {
+  /** The form in which the list has an erased address. */
+  erasedAddress: ErasedAddress
+  /** Epoch, ms; entries must be in force at this time. */
+  now: number
+}
+
+/** The entries in force for these addresses. */
+function entriesFor(asked: Asked, addresses: string[]): { from: string; params: Record<string, string | number> } {
+  const listed = addresses.flatMap((address) => [suppressionAddress(address), ...erasedForms(asked.erasedAddress, address)])
+  const names = listed.map((_, place) => `a${place}`)
+  return {
+    from: `from suppression
+            where account_id = :accountId and address in (${names.map((name) => `:${name}`).join(', ')})
+              and sandbox = :sandbox and (expires_at is null or expires_at > :now)`,
+    params: { ...scopeParams(asked), now: asked.now, ...Object.fromEntries(names.map((name, place) => [name, listed[place] as string])) },
+  }
+}
+
+const inPieces = (addresses: string[]): string[][] =>
+  Array.from({ length: Math.ceil(addresses.length / addressesAtOnce) }, (_, i) =>
+    addresses.slice(i * addressesAtOnce, (i + 1) * addressesAtOnce),
+  )
+
+/** Which of the addresses an account must not send to. An unsubscribed address still gets mail on other topics. */
+export async function findSuppressed(db: Pick<Database, 'read'>, asked: Asked, addresses: string[]): Promise<IsSuppressed> {
+  const all = new Set<string>()
+  const byTopic = new Set<string>()
+  for (const piece of inPieces(addresses)) {
+    const { from, params } = entriesFor(asked, piece)
+    for (const { address, origin, topic } of await db.read<EntryRow>(`select address, origin, topic ${from}`, params)) {
+      if (origin === 'unsubscribe') byTopic.add(`${topic} ${address}`)
+      else all.add(address)
+    }
+  }
+  return (address, topic) => {
+    const forms = [suppressionAddress(address), ...erasedForms(asked.erasedAddress, address)]
+    return forms.some((listed) => all.has(listed) || (topic !== null && byTopic.has(`${topic} ${listed}`)))
+  }
+}
+
+/** An entry in force, as far as it says why. */
+export interface StoppingEntry extends Row {
+  id: string
+  address: string
+  origin: SuppressionOrigin
+  topic: string
+  /** Message id. */
+  source_id: string | null
+  reason: string | null
+  created_at: number
+  expires_at: number | null
+}
+
+/** The entry that stops mail of this topic to each of the addresses, the newest that stops all mail first; as `findSuppressed` judges. */
+export async function entriesThatStop(
+  db: Pick<Database, 'slowRead'>,
+  asked: Asked,
+  { addresses, topic }: AddressedMail,
+): Promise<Map<string, StoppingEntry>> {
+  const found: StoppingEntry[] = []
+  for (const piece of inPieces(addresses)) {
+    const { from, params } = entriesFor(asked, piece)
+    const columns = 'id, address, origin, topic, source_id, reason, created_at, expires_at'
+    const entries = await db.slowRead<StoppingEntry>(
+      `select ${columns} ${from} and (origin <> 'unsubscribe' or topic = :topic) order by case when origin = 'unsubscribe' then 1 else 0 end, id desc`,
+      { ...params, topic },
+    )
+    found.push(...entries)
+  }
+  const stopping = new Map<string, StoppingEntry>()
+  for (const address of addresses) {
+    const forms = [suppressionAddress(address), ...erasedForms(asked.erasedAddress, address)]
+    const entry = found.find((each) => forms.includes(each.address))
+    if (entry) stopping.set(address, entry)
+  }
+  return stopping
+}
+
+interface EntryRow extends Row {
+  address: string
+  origin: SuppressionOrigin
+  topic: string
+}
+
+/** Statements that make their batch fail if one of the addresses is on the list. */
+export const noneSuppressed = (asked: Asked, mail: AddressedMail[]): Statement[] =>
+  mail.flatMap(({ addresses, topic }) =>
+    inPieces(addresses).map((piece) => {
+      const { from, params } = entriesFor(asked, piece)
+      return {
+        sql: `select cast(1 as bigint) as free where not exists (select 1 ${from} and (origin <> 'unsubscribe' or topic = :topic))`,
+        params: { ...params, topic },
+        expect: 1,
+        guard: 'suppression' as const,
+      }
+    }),
+  )

@@ -1,0 +1,128 @@
+import type { Accounts } from '../../senders/account/accounts.ts'
+import type { AuditLog } from '../../senders/account/audit-log.ts'
+import { resetLinkMs, type PasswordResets } from '../../senders/account/password-resets.ts'
+import { userEmail } from '../../senders/account/user-email.ts'
+import type { StoredUser } from '../../senders/account/user.ts'
+import type { Users } from '../../senders/account/users.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { SternaError } from '../../platform/errors.ts'
+import { clientNetwork } from '../../platform/ip-address.ts'
+import type { Log } from '../../platform/log.ts'
+import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
+import type { SystemMailer } from '../../mail-in/submission/system-mail.ts'
+import { composeResetMail } from './compose-reset-mail.ts'
+
+interface ResetRequestsServices {
+  clock: Clock
+  log: Log
+  users: Pick<Users, 'withEmail'>
+  accounts: Pick<Accounts, 'accountFor'>
+  resets: Pick<PasswordResets, 'tokenFor'>
+  audit: Pick<AuditLog, 'statementFor'>
+  systemMail: { send(...mail: Parameters<SystemMailer['send']>): Promise<unknown> }
+}
+
+interface ResetRequestsSettings {
+  /** The links in the mails begin with it, whatever host a request named. */
+  baseUrl: string
+  /** False if no mail may leave the machine. */
+  canMail: boolean
+}
+
+/** Somebody who says that they have forgotten their password. */
+interface ResetRequest {
+  email: string
+  /** Of the client. */
+  address: string
+  requestId: string
+}
+
+const hourMs = 60 * minuteMs
+/** So that nobody floods a mailbox, and nobody tries addresses in numbers. */
+const perHour = { ofEmail: 3, ofNetwork: 20 }
+/** Of one request, where many accounts have a user with this address. */
+const mostMails = 10
+
+/**
+ * Sends links to users who have forgotten their password. A request is answered before anybody looks whether there is such a user, and what is
+ * done for it comes after: neither the answer nor its timing tells.
+ */
+export class ResetRequests {
+  readonly #services: ResetRequestsServices
+  readonly #settings: ResetRequestsSettings
+  readonly #ofEmail: RateLimiter
+  readonly #ofNetwork: RateLimiter
+  #work: Promise<void> = Promise.resolve()
+
+  constructor(services: ResetRequestsServices, settings: ResetRequestsSettings) {
+    this.#services = services
+    this.#settings = settings
+    this.#ofEmail = new RateLimiter(services.clock, { limit: perHour.ofEmail, windowMs: hourMs })
+    this.#ofNetwork = new RateLimiter(services.clock, { limit: perHour.ofNetwork, windowMs: hourMs })
+  }
+
+  /**
+   * Sees to it that a link is sent soon if there is such a user.
+   * @throws SternaError `rate_limit_exceeded`, `invalid_state` if this server sends no mail
+   */
+  take(request: ResetRequest): void {
+    if (!this.#settings.canMail) {
+      throw new SternaError('invalid_state', 'This server sends no mail. Whoever runs it prints a link with: sterna user reset EMAIL')
+    }
+    const network = clientNetwork(request.address)
+    const wait = this.#ofNetwork.take(network) || this.#ofEmail.take(userEmail(request.email))
+    if (wait > 0) {
+      throw new SternaError('rate_limit_exceeded', 'Too many requests for a new password. Wait before trying again.', {
+        retryAfter: Math.ceil(wait / 1000),
+      })
+    }
+    this.#work = this.#work.then(() =>
+      this.#send(request).catch((error: unknown) => this.#services.log.error({ error }, 'the mail for a new password could not be sent')),
+    )
+  }
+
+  /** Resolves when what was taken is done. */
+  async idle(): Promise<void> {
+    await this.#work
+  }
+
+  /** One mail for each account that has such a user. */
+  async #send(request: ResetRequest): Promise<void> {
+    const { accounts, users } = this.#services
+    // Somebody who was invited has no password yet, and a link for that.
+    // The first to have used the address come first: later ones, with passwords of others' choice, take nobody's place.
+    const asking = users
+      .withEmail(request.email)
+      .filter(({ password }) => password !== null)
+      .toSorted((a, b) => a.createdAt - b.createdAt)
+    for (const user of asking.slice(0, mostMails)) {
+      const account = asking.length > 1 ? (accounts.accountFor(user.accountId)?.name ?? null) : null
+      await this.#mail(user, account, request)
+    }
+  }
+
+  async #mail(user: StoredUser, account: string | null, { address, requestId }: ResetRequest): Promise<void> {
+    const { audit, clock, resets, systemMail } = this.#services
+    const { baseUrl } = this.#settings
+    const mail = composeResetMail({
+      to: user.email,
+      link: `${baseUrl}/reset/${resets.tokenFor(user)}`,
+      server: baseUrl,
+      account,
+      askedFrom: address,
+      askedAt: clock.now(),
+      minutes: resetLinkMs / minuteMs,
+    })
+    const record = audit.statementFor({
+      accountId: user.accountId,
+      // Whoever asked has proved nothing.
+      actor: { type: 'server', id: null, name: 'forgotten password' },
+      operation: 'session.request_password_reset',
+      objectId: user.id,
+      fields: [],
+      address,
+      requestId,
+    })
+    await systemMail.send(mail, [record])
+  }
+}

@@ -1,0 +1,88 @@
+import { domainOf } from '../../../platform/smtp/address.ts'
+import { bareMessageId, happenedAt, isHard, isSuppressed, labelsOf, numberIn, textIn, withoutNulls, type ToldEvent } from '../told-event.ts'
+
+/** Mailgun's `event-data`, the same in its webhooks and its Events API. */
+export const mailgunEvent = (event: ToldEvent): object => ({
+  id: event.id,
+  timestamp: happenedAt(event) / 1000,
+  ...ownMembers(event),
+  recipient: event.data['to'],
+  'recipient-domain': domainOf(String(event.data['to'])),
+  tags: labelsOf(event),
+  'user-variables': event.message.metadata,
+  campaigns: [],
+  flags: { 'is-authenticated': true, 'is-routed': false, 'is-system-test': false, 'is-test-mode': event.sandbox },
+  message: {
+    headers: withoutNulls({
+      to: event.data['to'],
+      from: event.message.from,
+      subject: event.data['subject'],
+      'message-id': bareMessageId(event),
+    }),
+    attachments: [],
+    size: event.message.size,
+  },
+})
+
+function ownMembers(event: ToldEvent): Record<string, unknown> {
+  switch (event.type) {
+    case 'email.sent':
+      return { event: 'accepted', 'log-level': 'info', method: 'HTTP' }
+    case 'email.delivered':
+      return { event: 'delivered', 'log-level': 'info', 'delivery-status': deliveryStatus(event, event.recipient.lastResponse) }
+    case 'email.deferred': {
+      const wait = (Date.parse(textIn(event, 'next_attempt_at') ?? '') - happenedAt(event)) / 1000
+      return {
+        ...failure(event, 'temporary', 'generic'),
+        'delivery-status': { ...deliveryStatus(event, textIn(event, 'reason')), 'retry-seconds': Math.round(wait) },
+      }
+    }
+    case 'email.bounced':
+      return {
+        ...failure(event, 'permanent', reasonOf(event)),
+        'delivery-status': { ...deliveryStatus(event, textIn(event, 'reason')), 'bounce-type': textIn(event, 'bounce_type') },
+      }
+    case 'email.opened':
+      return { event: 'opened', 'log-level': 'info', ...client(event) }
+    case 'email.clicked':
+      return { event: 'clicked', 'log-level': 'info', url: textIn(event, 'link'), ...client(event) }
+    case 'email.complained':
+      return { event: 'complained', 'log-level': 'warn' }
+    case 'email.unsubscribed':
+      return { event: 'unsubscribed', 'log-level': 'warn' }
+  }
+}
+
+/** `permanent` means no further attempts, even after only temporary refusals. */
+const failure = (_event: ToldEvent, severity: 'temporary' | 'permanent', reason: string) => ({
+  event: 'failed',
+  'log-level': severity === 'permanent' ? 'error' : 'warn',
+  severity,
+  reason,
+})
+
+function reasonOf(event: ToldEvent): string {
+  if (isSuppressed(event)) return 'suppress-bounce'
+  if (textIn(event, 'bounce_category') === 'expired') return 'old'
+  return isHard(event) ? 'bounce' : 'generic'
+}
+
+const deliveryStatus = (event: ToldEvent, message: string | null) =>
+  withoutNulls({
+    code: numberIn(event, 'smtp_code') ?? codeOf(message),
+    'enhanced-code': textIn(event, 'enhanced_status'),
+    message: message ?? '',
+    description: '',
+    'attempt-no': event.recipient.attempts,
+  })
+
+/** The code at the start of a reply. A deferral need not come from a server. */
+const codeOf = (reply: string | null): number | null => {
+  const [, code] = /^([245]\d\d)[ -]/.exec(reply ?? '') ?? []
+  return code === undefined ? null : Number(code)
+}
+
+const client = (event: ToldEvent) => ({
+  ip: textIn(event, 'ip_address') ?? '',
+  'client-info': { 'user-agent': textIn(event, 'user_agent') ?? '' },
+})

@@ -1,0 +1,69 @@
+import { labelOf, type Tag } from '../../mail/message/send-limits.ts'
+import type { WebhookEventType } from './event-subscription.ts'
+
+/** An event with what is known about its message and recipient. Every payload shape is built from it. */
+export interface ToldEvent {
+  /** `evt_…` */
+  id: string
+  type: WebhookEventType
+  sandbox: boolean
+  /** As recorded: `email_id`, `to`, `subject`, and what the type adds. */
+  data: Record<string, string | number | boolean | null>
+  message: ToldMessage
+  recipient: ToldRecipient
+}
+
+interface ToldMessage {
+  /** The whole field value, decoded; null like the id if the message was deleted. */
+  from: string | null
+  /** With angle brackets. */
+  messageIdHeader: string | null
+  tags: Tag[]
+  metadata: Record<string, string>
+  /** What the message can be unsubscribed from: '' without a topic, null if it cannot. */
+  unsubscribeTopic: string | null
+  /** bytes */
+  size: number
+  /** Epoch, ms. */
+  createdAt: number
+}
+
+interface ToldRecipient {
+  /** `rcp_…`; null for an event without a recipient. */
+  id: string | null
+  type: 'to' | 'cc' | 'bcc' | null
+  /** The last reply of the recipient's server. */
+  lastResponse: string | null
+  attempts: number
+  /** Epoch, ms; null if not delivered. */
+  deliveredAt: number | null
+  openedAt: number | null
+}
+
+/** When it happened, epoch ms. For `email.delivered` that is `delivered_at`. */
+export const happenedAt = ({ type, data }: ToldEvent): number => Date.parse(String(data[`${type.slice('email.'.length)}_at`]))
+
+export const textIn = ({ data }: ToldEvent, name: string): string | null => {
+  const value = data[name]
+  return typeof value === 'string' ? value : null
+}
+
+export const numberIn = ({ data }: ToldEvent, name: string): number | null => {
+  const value = data[name]
+  return typeof value === 'number' ? value : null
+}
+
+/** The tags as services have them whose tags are labels. */
+export const labelsOf = ({ message: { tags } }: ToldEvent): string[] => tags.map(labelOf)
+
+/** Without angle brackets. */
+export const bareMessageId = ({ message: { messageIdHeader } }: ToldEvent): string | null => messageIdHeader?.replace(/^<|>$/g, '') ?? null
+
+/** True if the address was on the suppression list, so nothing was sent. */
+export const isSuppressed = (event: ToldEvent): boolean => textIn(event, 'bounce_category') === 'suppressed'
+
+export const isHard = (event: ToldEvent): boolean => textIn(event, 'bounce_type') === 'hard'
+
+/** The members that are not null. */
+export const withoutNulls = (members: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))

@@ -1,0 +1,227 @@
+import { scopeParams, type AccountScope } from '../../senders/account/account-scope.ts'
+import type { Secrets } from '../../senders/account/key-file.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { SternaError } from '../../platform/errors.ts'
+import { newId } from '../../platform/id.ts'
+import { ConflictError, type Database, refusedAs } from '../../platform/store/database.ts'
+import { Turns } from '../../platform/store/turns.ts'
+import { pageClause, type Page } from '../../platform/store/page-clause.ts'
+import { isSecret, newSecret } from './sign-webhook.ts'
+import { cancelPending } from './webhook-delivery-store.ts'
+import { deleteWebhook, insertWebhook, updateSecrets, updateWebhook, type BasicAuth, webhookRows, type Webhook } from './webhook-store.ts'
+import { usualEvents, type WebhookEventType } from './event-subscription.ts'
+import type { PayloadKind } from './payload-kind.ts'
+import { sealedSecrets, openedWebhook } from './sealed-webhook.ts'
+import { newSigningKey, signingKeyFor } from './signing-key.ts'
+import { checkWebhookUrl } from './webhook-url.ts'
+
+/** What an owner can set. */
+export interface WebhookFields {
+  url: string
+  /** Null: the usual ones. */
+  events: WebhookEventType[] | null
+  description: string | null
+  payload: PayloadKind
+  includeBots: boolean
+  basicAuth: BasicAuth | null
+  status: 'enabled' | 'disabled'
+}
+
+interface ListServices {
+  db: Database
+  clock: Clock
+  secrets: Pick<Secrets, 'seal' | 'open'>
+  /** Called after a webhook was created or enabled, because events may have been written since. */
+  onEnabled(): void
+}
+
+/** Webhooks per account, over both modes. */
+const webhookLimit = 50
+
+/**
+ * The webhooks, all in memory with their secrets decrypted, so an attempt needs no look-up, and an event costs nothing while no webhook is
+ * enabled. Call `load()` before anything else.
+ */
+export class WebhookList {
+  readonly #db: Database
+  readonly #clock: Clock
+  readonly #secrets: Pick<Secrets, 'seal' | 'open'>
+  readonly #onEnabled: () => void
+  readonly #allowHttp: boolean
+  readonly #byId = new Map<string, Webhook>()
+  #enabled = 0
+  /** Changes to a webhook run one after the other. */
+  readonly #turns = new Turns()
+
+  constructor(services: ListServices, settings: { allowHttp: boolean }) {
+    this.#db = services.db
+    this.#clock = services.clock
+    this.#secrets = services.secrets
+    this.#onEnabled = services.onEnabled
+    this.#allowHttp = settings.allowHttp
+  }
+
+  async load(): Promise<void> {
+    const rows = await this.#db.read(`select ${webhookRows.columns} from webhook where status <> 'deleted'`)
+    for (const stored of rows.map(webhookRows.read)) this.#keep(openedWebhook(stored, this.#secrets))
+  }
+
+  get someEnabled(): boolean {
+    return this.#enabled > 0
+  }
+
+  findWebhook(id: string): Webhook | undefined {
+    return this.#byId.get(id)
+  }
+
+  /** @throws SternaError `not_found`, also for webhooks of another account or mode */
+  getWebhook(scope: AccountScope, id: string): Webhook {
+    const webhook = this.#byId.get(id)
+    if (webhook && webhook.accountId === scope.accountId && webhook.sandbox === scope.sandbox) return webhook
+    throw noWebhook()
+  }
+
+  /** A page of them, for `listBody`. */
+  async page(scope: AccountScope, page: Page): Promise<Webhook[]> {
+    const { condition, order, params } = pageClause(page)
+    const rows = await this.#db.slowRead<{ id: string }>(
+      `select id from webhook where account_id = :accountId and sandbox = :sandbox and status <> 'deleted' and ${condition} ${order}`,
+      { ...scopeParams(scope), ...params },
+    )
+    return rows.flatMap(({ id }) => this.#byId.get(id) ?? [])
+  }
+
+  /** @throws SternaError `validation_error` */
+  async create(scope: AccountScope, fields: WebhookFields, secret: string = newSecret()): Promise<Webhook> {
+    checkSecret(secret)
+    checkWebhookUrl(fields.url, { allowHttp: this.#allowHttp })
+    const now = this.#clock.now()
+    const webhook: Webhook = {
+      accountId: scope.accountId,
+      sandbox: scope.sandbox,
+      ...fields,
+      events: fields.events ?? usualEvents(fields.payload),
+      signingKey: await newSigningKey(fields.payload),
+      id: newId('wh', now),
+      disabledReason: fields.status === 'disabled' ? 'manual' : null,
+      secret,
+      previousSecret: null,
+      previousExpiresAt: null,
+      createdAt: now,
+      updatedAt: now,
+    }
+    const insert = insertWebhook(webhook, sealedSecrets(webhook, this.#secrets), webhookLimit)
+    await refusedAs(this.#db.write([insert]), ConflictError, tooMany)
+    this.#keep(webhook)
+    this.#onEnabled()
+    return webhook
+  }
+
+  /**
+   * Changes the given fields. Disabling cancels pending deliveries; enabling does not bring them back.
+   * @throws SternaError `not_found`, `validation_error`
+   */
+  change(scope: AccountScope, id: string, changes: Partial<WebhookFields>): Promise<Webhook> {
+    return this.#turns.take(id, () => this.#change(scope, id, changes))
+  }
+
+  async #change(scope: AccountScope, id: string, changes: Partial<WebhookFields>): Promise<Webhook> {
+    const before = this.getWebhook(scope, id)
+    if (changes.url !== undefined) checkWebhookUrl(changes.url, { allowHttp: this.#allowHttp })
+    const now = this.#clock.now()
+    const payload = changes.payload ?? before.payload
+    const events = changes.events === null ? usualEvents(payload) : (changes.events ?? before.events)
+    const signingKey = await signingKeyFor(payload, before.signingKey)
+    const after: Webhook = { ...before, ...changes, events, signingKey, updatedAt: now }
+    const switched = after.status !== before.status
+    if (switched) after.disabledReason = after.status === 'disabled' ? 'manual' : null
+    const batch = [updateWebhook(after, sealedSecrets(after, this.#secrets), { reenabled: switched && after.status === 'enabled' })]
+    if (switched && after.status === 'disabled') batch.push(cancelPending(id))
+    await this.#writeExisting(batch)
+    this.getWebhook(scope, id)
+    this.#keep(after)
+    if (switched) this.#onEnabled()
+    return this.getWebhook(scope, id)
+  }
+
+  /** Deletes it and cancels its pending deliveries. @throws SternaError `not_found` */
+  async remove(scope: AccountScope, id: string): Promise<void> {
+    this.getWebhook(scope, id)
+    await this.#writeExisting([deleteWebhook(id, this.#clock.now()), cancelPending(id)])
+    this.#forget(id)
+  }
+
+  /** Deletes all webhooks of an account, in both modes. */
+  async removeAll(accountId: string): Promise<void> {
+    for (const webhook of this.#byId.values()) if (webhook.accountId === accountId) await this.remove(webhook, webhook.id)
+  }
+
+  /**
+   * Replaces the secret at once, and the signing key if it has one. For `overlapMs`, requests are also signed with the old secret.
+   * @throws SternaError `not_found`, `rotation_in_progress` during an overlap, unless `force`
+   */
+  rotateSecret(scope: AccountScope, id: string, options: { overlapMs: number; force: boolean; secret?: string }): Promise<Webhook> {
+    return this.#turns.take(id, () => this.#rotateSecret(scope, id, options))
+  }
+
+  async #rotateSecret(
+    scope: AccountScope,
+    id: string,
+    { overlapMs, force, secret = newSecret() }: { overlapMs: number; force: boolean; secret?: string },
+  ): Promise<Webhook> {
+    checkSecret(secret)
+    const before = this.getWebhook(scope, id)
+    const now = this.#clock.now()
+    const webhook: Webhook = {
+      ...before,
+      secret,
+      previousSecret: overlapMs > 0 ? before.secret : null,
+      previousExpiresAt: overlapMs > 0 ? now + overlapMs : null,
+      signingKey: await newSigningKey(before.payload),
+      updatedAt: now,
+    }
+    try {
+      await this.#db.write([updateSecrets(webhook, sealedSecrets(webhook, this.#secrets), { force })])
+    } catch (error) {
+      if (!(error instanceof ConflictError)) throw error
+      this.getWebhook(scope, id)
+      const message = 'The previous secret is still valid. Wait until it expires, or send "force": true.'
+      throw new SternaError('rotation_in_progress', message, { cause: error })
+    }
+    const { previousSecret, previousExpiresAt, signingKey, updatedAt } = webhook
+    return this.#keep({ ...this.getWebhook(scope, id), secret, previousSecret, previousExpiresAt, signingKey, updatedAt })
+  }
+
+  /** Records that the database disabled it after too many failures. */
+  noteDisabled(id: string): Webhook | undefined {
+    const webhook = this.#byId.get(id)
+    return webhook && this.#keep({ ...webhook, status: 'disabled', disabledReason: 'failures', updatedAt: this.#clock.now() })
+  }
+
+  async #writeExisting(batch: Parameters<Database['write']>[0]): Promise<void> {
+    await refusedAs(this.#db.write(batch), ConflictError, noWebhook)
+  }
+
+  /** Webhooks are replaced, never mutated, so a caller's copy stays consistent. */
+  #keep(webhook: Webhook): Webhook {
+    this.#forget(webhook.id)
+    this.#byId.set(webhook.id, webhook)
+    if (webhook.status === 'enabled') this.#enabled++
+    return webhook
+  }
+
+  #forget(id: string): void {
+    if (this.#byId.get(id)?.status === 'enabled') this.#enabled--
+    this.#byId.delete(id)
+  }
+}
+
+const noWebhook = (cause?: unknown): SternaError => new SternaError('not_found', 'There is no webhook with this id.', { cause })
+
+function checkSecret(secret: string): void {
+  if (isSecret(secret)) return
+  throw new SternaError('validation_error', 'A signing secret must be whsec_ and 24 to 64 bytes in base64.')
+}
+
+const tooMany = (cause: unknown): SternaError =>
+  new SternaError('validation_error', `An account may have ${webhookLimit} webhooks. Delete one that is no longer needed.`, { cause })

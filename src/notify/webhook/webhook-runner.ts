@@ -1,0 +1,276 @@
+import type { CancelTimer, Clock } from '../../platform/clock.ts'
+import { newId, timeOfId } from '../../platform/id.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Metrics } from '../../platform/metrics/metrics.ts'
+import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
+import type { LogReader } from '../../mail/event/log-reader.ts'
+import { DamagedRows } from '../../platform/store/damaged-rows.ts'
+import { DamagedError, orDamage, type Database, type Statement } from '../../platform/store/database.ts'
+import { LastingWrites } from '../../platform/store/lasting-writes.ts'
+import { retryMs } from '../../platform/store/work-loop.ts'
+import { UnderWay } from '../../platform/under-way.ts'
+import { EmailOrder } from './email-order.ts'
+import { EndpointTurns, type Endpoint } from './endpoint-turns.ts'
+import { fanOutReader } from './fan-out.ts'
+import { isSuccess, type PostResult, type WebhookPoster } from './post-webhook.ts'
+import {
+  bringForward,
+  cancelClaimed,
+  cancelIfDisabled,
+  claimDeliveries,
+  firstDue,
+  firstDueOf,
+  insertAttempt,
+  releaseAttempting,
+  settleDelivery,
+  stepSize,
+  type ClaimedDelivery,
+} from './webhook-delivery-store.ts'
+import type { WebhookList } from './webhook-list.ts'
+import { webhookRequest } from './webhook-request.ts'
+import { disableFailing, postponeDisabling, recordFailure, recordSuccess, type Webhook } from './webhook-store.ts'
+
+interface RunnerServices {
+  db: Database
+  clock: Clock
+  log: Log
+  metrics: Metrics
+  list: WebhookList
+  poster: WebhookPoster
+  reprieve: Pick<Reprieve, 'waitMs' | 'onOutage'>
+}
+
+export interface RunnerSettings {
+  /** ms to wait after each failed attempt. When they are used up, the delivery has failed. */
+  retrySchedule: readonly number[]
+  /** Disables a webhook after this time without success, if it has exhausted `disableAfterExhausted` deliveries; null: never. */
+  disableAfterMs: number | null
+  /** Concurrent posts; at most 2,000. */
+  mostConnections?: number
+}
+
+const disableAfterExhausted = 10
+
+/**
+ * Posts events to webhooks.
+ *
+ * 1. fan out     turns events of the log into deliveries, one per event and webhook
+ * 2. claim       claims what is due at an endpoint, as much as it may have in hand
+ * 3. post        makes one attempt each, freshly signed
+ * 4. settle      records success, a later attempt, or failure
+ *
+ * The schedule is in the database. Memory holds only when each endpoint is due next, and what is in hand. Endpoints do not wait for one
+ * another, because each has its own connections (see EndpointTurns). At an endpoint, only the events of one email wait for each other (see
+ * EmailOrder).
+ */
+export class WebhookRunner {
+  readonly #services: RunnerServices
+  readonly #settings: RunnerSettings
+  readonly #turns: EndpointTurns
+  readonly #order = new EmailOrder()
+  readonly #timers = new Map<string, { at: number; cancel: CancelTimer }>()
+  readonly #underWay: UnderWay
+  readonly #outcomes: LastingWrites
+  readonly #log: LogReader
+  readonly #damaged = new DamagedRows()
+  #running = false
+  #brokenOff = false
+
+  constructor(services: RunnerServices, settings: RunnerSettings) {
+    this.#services = services
+    this.#settings = settings
+    this.#underWay = new UnderWay((error) => services.log.error({ error }, 'webhooks failed'))
+    this.#outcomes = new LastingWrites(services)
+    this.#log = fanOutReader(services, (webhookId) => this.wake(webhookId))
+    services.reprieve.onOutage((missedMs, now) => this.#underWay.track(this.#noteOutage(missedMs, now)))
+    this.#turns = new EndpointTurns((endpoint) => this.#run(endpoint), settings.mostConnections)
+  }
+
+  /** Continues what the last process left, and from then on posts what is due. */
+  async start(): Promise<void> {
+    const { db, clock, log } = this.#services
+    const released = await orDamage(db.write(releaseAttempting(clock.now())))
+    if (released instanceof DamagedError) log.error({ error: released }, 'webhook deliveries that were in hand wait for the next start')
+    this.#running = true
+    for (const { webhook_id: id, due_at: dueAt } of await db.read<{ webhook_id: string; due_at: number | null }>(firstDue)) {
+      if (dueAt !== null) this.wake(id, dueAt)
+    }
+    await this.#log.start()
+  }
+
+  /** Starts nothing new. Waits this long for attempts in hand, then aborts them; they are due again after the next start. */
+  async stop(graceMs: number): Promise<void> {
+    this.#running = false
+    this.#underWay.track(this.#log.stop())
+    for (const { cancel } of this.#timers.values()) cancel()
+    this.#timers.clear()
+    const grace = setTimeout(() => {
+      this.#brokenOff = true
+      this.#services.poster.breakOff()
+      this.#outcomes.stop()
+    }, graceMs)
+    await this.#underWay.ended()
+    clearTimeout(grace)
+  }
+
+  /** Call it when a webhook is enabled, because events may be waiting for it. */
+  webhookEnabled(): void {
+    this.#log.wake()
+  }
+
+  /** Call it when the clock was set back: no delivery waits longer than the schedule says. */
+  clockSetBack(): void {
+    const { clock } = this.#services
+    const now = clock.now()
+    const latest = now + Math.max(0, ...this.#settings.retrySchedule)
+    this.#underWay.track(this.#bringForward(now, latest))
+  }
+
+  /** Notes that a webhook has a delivery due at this time (epoch, ms; default now). */
+  wake(webhookId: string, dueAt = this.#services.clock.now()): void {
+    if (!this.#running) return
+    if (dueAt <= this.#services.clock.now()) return this.#turns.request(webhookId)
+    const timer = this.#timers.get(webhookId)
+    if (timer && timer.at <= dueAt) return
+    timer?.cancel()
+    const fire = (): void => {
+      this.#timers.delete(webhookId)
+      this.wake(webhookId)
+    }
+    this.#timers.set(webhookId, { at: dueAt, cancel: this.#services.clock.at(dueAt, fire) })
+  }
+
+  /** One turn of an endpoint: claims what it may and starts the attempts. */
+  #run(endpoint: Endpoint): void {
+    if (!this.#running) return
+    this.#underWay.track(
+      this.#claim(endpoint).catch((error: unknown) => {
+        this.#services.log.error({ error, webhookId: endpoint.id }, 'webhook deliveries could not be claimed; trying again')
+        this.wake(endpoint.id, this.#services.clock.now() + retryMs)
+      }),
+    )
+  }
+
+  async #claim(endpoint: Endpoint): Promise<void> {
+    const { db, clock } = this.#services
+    const wanted = this.#turns.reserve(endpoint)
+    const { skip, most, until } = this.#damaged.wayFor(endpoint.id, clock.now())
+    const limit = Math.min(wanted, most)
+    let claimed: ClaimedDelivery[] = []
+    let beginning: ClaimedDelivery[] = []
+    if (until !== null) this.wake(endpoint.id, until)
+    try {
+      const [written] = await db.write([claimDeliveries(endpoint.id, clock.now(), { limit, skip })], { patient: true })
+      claimed = ((written?.rows ?? []) as ClaimedDelivery[]).sort((a, b) => (a.id < b.id ? -1 : 1))
+      beginning = claimed.filter((delivery) => this.#order.mayBegin(endpoint.id, delivery))
+      this.#damaged.passed(endpoint.id)
+    } catch (error) {
+      if (!(error instanceof DamagedError)) throw error
+      this.#services.log.error({ error, webhookId: endpoint.id }, 'webhook deliveries could not be claimed; going around the damage')
+      return this.wake(endpoint.id, this.#damaged.met(endpoint.id, limit, clock.now()))
+    } finally {
+      this.#turns.claimed(endpoint, { unused: wanted - claimed.length, waiting: claimed.length - beginning.length })
+    }
+    for (const delivery of beginning) this.#underWay.track(this.#attemptInOrder(endpoint, delivery))
+    if (claimed.length === limit) return this.wake(endpoint.id)
+    const [next] = await db.read<{ due_at: number }>(firstDueOf, { webhookId: endpoint.id, skip })
+    if (next) this.wake(endpoint.id, next.due_at)
+  }
+
+  /** Attempts a delivery, and then, in its place, those that have waited for it. After a stop, these are left for the next start. */
+  async #attemptInOrder(endpoint: Endpoint, first: ClaimedDelivery): Promise<void> {
+    for (let delivery: ClaimedDelivery | undefined = first; delivery;) {
+      const succeeded: boolean = await this.#attempt(endpoint, delivery)
+      delivery = this.#running ? this.#order.next(endpoint.id, delivery) : undefined
+      if (delivery) this.#turns.passedOn(endpoint, succeeded)
+      else this.#turns.ended(endpoint, succeeded)
+    }
+  }
+
+  /** Resolves once there is an answer, true if it is a success. */
+  async #attempt(endpoint: Endpoint, delivery: ClaimedDelivery): Promise<boolean> {
+    const { list, log } = this.#services
+    const webhook = list.findWebhook(endpoint.id)
+    try {
+      if (webhook?.status !== 'enabled') {
+        await this.#outcomes.write([cancelClaimed(delivery.id)])
+        return false
+      }
+      const sentAt = this.#services.clock.now()
+      const result = await this.#post(webhook, delivery, sentAt)
+      // We aborted it ourselves. The attempt does not count, and is made again after the next start.
+      if (this.#brokenOff && result.statusCode === null) return false
+      this.#underWay.track(this.#settle(webhook, delivery, { sentAt, result }))
+      return isSuccess(result)
+    } catch (error) {
+      log.error({ error, webhookId: endpoint.id, deliveryId: delivery.id }, 'a webhook attempt failed because of an internal error')
+      return false
+    }
+  }
+
+  async #post(webhook: Webhook, delivery: ClaimedDelivery, at: number): Promise<PostResult> {
+    const { id: deliveryId, event_id: eventId, event_type: eventType, body: text, attempts } = delivery
+    const request = await webhookRequest(webhook, { eventId, eventType, deliveryId, number: attempts + 1, text, at })
+    return this.#services.poster.post(request)
+  }
+
+  async #settle(webhook: Webhook, delivery: ClaimedDelivery, outcome: { sentAt: number; result: PostResult }): Promise<void> {
+    const { sentAt, result } = outcome
+    const { clock, log } = this.#services
+    const now = clock.now()
+    const number = delivery.attempts + 1
+    // After an outage, one failed attempt is not the end.
+    const wait = this.#settings.retrySchedule[delivery.attempts] ?? this.#services.reprieve.waitMs()
+    const state = isSuccess(result) ? 'success' : wait === null ? 'failed' : 'pending'
+    const nextAt = state === 'pending' ? now + (wait ?? 0) : null
+    const written = await this.#outcomes.write([
+      settleDelivery(delivery.id, state, nextAt),
+      insertAttempt({ id: newId('wha', now), deliveryId: delivery.id, number, sentAt }, result),
+      ...(state === 'success' ? [recordSuccess(webhook.id)] : this.#failureStatements(webhook.id, state === 'failed', now)),
+    ])
+    if (!written) return
+    this.#count(delivery, state, { sentAt, result })
+    const fields = { webhookId: webhook.id, deliveryId: delivery.id, attempt: number, statusCode: result.statusCode }
+    log.debug({ ...fields, state, reason: result.error }, 'webhook attempt made')
+    if (nextAt !== null) this.wake(webhook.id, nextAt)
+    const disabled = written.some(({ rows }) => rows.length === 1) // only disableFailing returns a row
+    if (disabled) {
+      this.#services.list.noteDisabled(webhook.id)
+      log.warn({ webhookId: webhook.id, accountId: webhook.accountId }, 'webhook disabled: all its deliveries have failed for days')
+    }
+  }
+
+  #count(
+    { id }: ClaimedDelivery,
+    state: 'success' | 'failed' | 'pending',
+    { sentAt, result }: { sentAt: number; result: PostResult },
+  ): void {
+    const { metrics } = this.#services
+    metrics.webhookAttempts[state === 'pending' ? 'retry' : state].add()
+    metrics.webhookDuration.observe(result.durationMs / 1000)
+    if (state === 'success') metrics.webhookDelay.observe(Math.max(0, sentAt + result.durationMs - timeOfId(id)) / 1000)
+  }
+
+  /** Time in which the server was off does not count as time without success. */
+  async #noteOutage(missedMs: number, now: number): Promise<void> {
+    await this.#services.db.write([postponeDisabling(missedMs, now)])
+  }
+
+  async #bringForward(now: number, latest: number): Promise<void> {
+    const { db } = this.#services
+    for (const { webhook_id: webhookId } of await db.read<{ webhook_id: string }>(firstDue)) {
+      const step = bringForward(webhookId, { now, latest })
+      for (let changes = stepSize; changes === stepSize;) changes = (await db.write([step], { patient: true }))[0]?.changes ?? 0
+      this.wake(webhookId)
+    }
+  }
+
+  /** A webhook that was disabled meanwhile gets no further attempt. */
+  #failureStatements(webhookId: string, exhausted: boolean, now: number): Statement[] {
+    const { disableAfterMs } = this.#settings
+    const failure = recordFailure(webhookId, now, { exhausted })
+    if (!exhausted || disableAfterMs === null) return [failure, cancelIfDisabled(webhookId)]
+    const limits = { failingBefore: now - disableAfterMs, exhausted: disableAfterExhausted }
+    return [failure, disableFailing(webhookId, limits, now), cancelIfDisabled(webhookId)]
+  }
+}

@@ -1,0 +1,246 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { CancelTimer, Clock } from '../../platform/clock.ts'
+import { newId } from '../../platform/id.ts'
+import type { Log } from '../../platform/log.ts'
+import { ConflictError, type Database, type Statement } from '../../platform/store/database.ts'
+import { isPassing, WorkLoop } from '../../platform/store/work-loop.ts'
+import { isErasedAddress } from '../../mail/suppression/erased-address.ts'
+import type { Hit, HitMessage, Verdict } from '../tracking/hit.ts'
+import type { AddressKeeping, ReaderHit } from './reader-hit.ts'
+import {
+  insertHit,
+  readSubjects,
+  readUnsettled,
+  recordRejudged,
+  recount,
+  settleHit,
+  subjectsAtOnce,
+  updateVerdict,
+  type HitSubject,
+  type JudgedHit,
+} from './hit-store.ts'
+import { keptReader } from './kept-reader.ts'
+import { RecentHits, type RecentHit } from './recent-hits.ts'
+
+interface HitRecorderServices {
+  db: Database
+  clock: Clock
+  log: Log
+  judge(message: HitMessage): Verdict[]
+}
+
+interface HitRecorderSettings {
+  /** ms between a hit and its event */
+  settleMs: number
+  addresses: AddressKeeping
+  /** The scheme of tracked links. */
+  scheme: 'http' | 'https'
+}
+
+/** What to do about a recipient. */
+interface Step {
+  statements: Statement[]
+  /** Called once they are written. */
+  remember(): void
+}
+
+/** Hits waiting to be written; beyond that, requests are served but not recorded. */
+const mostWaiting = 2_000
+/** Per recipient, so that one token cannot fill the log or a webhook. */
+const mostOfRecipient = 100
+/** By machines. A scanner that follows every link must leave room for a person. */
+const mostOfMachines = 50
+/** How many of a recipient's last hits are judged along with a new one. */
+const judgedTogether = 20
+/** How long the first hit waits for others to be written with it, ms. */
+const gatherMs = 100
+/** The pause after a step, as a multiple of its duration. Mail comes first. */
+const restFactor = 3
+/** How long to judge hits before yielding to other work, ms. */
+const turnMs = 3
+/** ms that hits are remembered, because later hits may show what they were. */
+const memoryMs = 15 * 60_000
+const settledAtOnce = 100
+
+/**
+ * Records hits by readers and machines, after the response. Stores and counts a hit at once, with a first verdict, and appends its event
+ * once it has settled. A later verdict corrects it, with an event of its own if the first is already written.
+ */
+export class HitRecorder {
+  readonly #services: HitRecorderServices
+  readonly #settings: HitRecorderSettings
+  readonly #waiting: ReaderHit[] = []
+  readonly #recent = new RecentHits()
+  readonly #loop: WorkLoop
+  #cancelTimer: CancelTimer = () => {}
+  #isStopped = false
+
+  constructor(services: HitRecorderServices, settings: HitRecorderSettings) {
+    this.#services = services
+    this.#settings = settings
+    this.#loop = new WorkLoop(services.log, { run: () => this.#work(), fault: 'opens and clicks cannot be recorded', gatherMs })
+  }
+
+  /** Settles what the last process left. */
+  start(): void {
+    this.#loop.wake()
+  }
+
+  /** False if a further hit of this recipient would not be recorded. */
+  takes(recipientId: string): boolean {
+    return this.#waiting.length < mostWaiting && this.#recent.of(recipientId).length < mostOfRecipient && !this.#isStopped
+  }
+
+  /** Never throws, and never waits. */
+  record(hit: ReaderHit): void {
+    if (!this.takes(hit.recipientId)) return
+    this.#waiting.push(hit)
+    this.#loop.wake()
+  }
+
+  /** Writes what is waiting. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#cancelTimer()
+    await this.#loop.stop()
+    if (this.#waiting.length > 0)
+      await this.#work().catch((error: unknown) => this.#services.log.error({ error }, 'the last opens and clicks are lost'))
+  }
+
+  async #work(): Promise<void> {
+    try {
+      while (this.#waiting.length > 0) await this.#rested(() => this.#writeSome())
+      while (!this.#isStopped && (await this.#settleSome())) await pause(0)
+    } finally {
+      this.#recent.forgetBefore(this.#services.clock.now() - memoryMs)
+    }
+  }
+
+  async #rested(act: () => Promise<void>): Promise<void> {
+    const start = performance.now()
+    await act()
+    if (!this.#isStopped) await pause((performance.now() - start) * restFactor)
+  }
+
+  async #writeSome(): Promise<void> {
+    const hits = this.#waiting.slice(0, subjectsAtOnce)
+    try {
+      await this.#writeHits(hits)
+    } catch (error) {
+      // If some cannot be written, the others must not wait for them.
+      if (!isPassing(error)) this.#waiting.splice(0, hits.length)
+      throw error
+    }
+  }
+
+  async #writeHits(hits: ReaderHit[]): Promise<void> {
+    const byRecipient = Map.groupBy(hits, ({ recipientId }) => recipientId)
+    const subjects = await readSubjects(this.#services.db, [...byRecipient.keys()])
+    const steps: Step[] = []
+    let turnStartedAt = performance.now()
+    for (const [recipientId, came] of byRecipient) {
+      const subject = subjects.get(recipientId)
+      if (!subject || isErasedAddress(subject.to)) continue
+      steps.push(this.#stepOf(subject, came))
+      if (performance.now() - turnStartedAt < turnMs) continue
+      await pause(0)
+      turnStartedAt = performance.now()
+    }
+    const batch = steps.flatMap(({ statements }) => statements)
+    if (batch.length > 0 && !(await this.#written(batch))) return
+    for (const { remember } of steps) remember()
+    this.#waiting.splice(0, hits.length)
+  }
+
+  /** What to write for a recipient's new hits, and for earlier hits whose verdict they change. */
+  #stepOf(subject: HitSubject, came: ReaderHit[]): Step {
+    const all = this.#recent.of(subject.recipientId)
+    const known = all.slice(-judgedTogether)
+    const fresh = came.slice(0, Math.max(0, mostOfRecipient - Math.max(subject.stored, all.length)))
+    const verdicts = this.#verdictsOn(subject, [...known.map((hit) => hit.came), ...fresh])
+    let machines = subject.storedOfMachines
+    const added = fresh
+      .map((hit, place) => this.#recentOf(subject, hit, verdicts[known.length + place] as Verdict))
+      .filter(({ stored }) => !stored?.verdict.bot || machines++ < mostOfMachines)
+    const changed = known.flatMap((hit, place) => {
+      const verdict = verdicts[place] as Verdict
+      return hit.stored && isNews(verdict, hit.stored.verdict, hit.eventId !== null) ? [{ hit, stored: { ...hit.stored, verdict } }] : []
+    })
+    const now = this.#services.clock.now()
+    const statements = [
+      ...added.flatMap(({ stored }) => (stored ? [insertHit(subject, stored)] : [])),
+      ...changed.map(({ stored }) => updateVerdict(stored.id, stored.verdict)),
+      ...changed.flatMap(({ hit, stored }) => (hit.eventId === null ? [] : [recordRejudged(subject, stored, hit.eventId, now)])),
+    ]
+    if (statements.length > 0) statements.push(recount(subject))
+    return {
+      statements,
+      remember: () => {
+        for (const { hit, stored } of changed) hit.stored = stored
+        for (const hit of added) this.#recent.add(hit)
+      },
+    }
+  }
+
+  #verdictsOn({ deliveredAt }: HitSubject, hits: ReaderHit[]): Verdict[] {
+    const links = Math.max(0, ...hits.map((hit) => hit.links))
+    const since = deliveredAt ?? Math.min(...hits.map(({ at }) => at))
+    const judged = hits.map(({ what, at, method, headers, ip }): Hit => ({ what, method, headers, ip, afterDeliveryMs: at - since }))
+    return this.#services.judge({ links, scheme: this.#settings.scheme, hits: judged })
+  }
+
+  #recentOf({ isAnonymous }: HitSubject, came: ReaderHit, verdict: Verdict): RecentHit {
+    const { what, link, at } = came
+    if (what === 'honeypot' || came.method !== 'GET') return { came, stored: null, eventId: null }
+    const reader = keptReader(came, isAnonymous, this.#settings.addresses)
+    const stored: JudgedHit = { id: newId('hit', at), type: what === 'open' ? 'open' : 'click', link, at, verdict, ...reader }
+    return { came, stored, eventId: null }
+  }
+
+  /** True if there may be more. */
+  async #settleSome(): Promise<boolean> {
+    const { db, clock } = this.#services
+    const now = clock.now()
+    const rows = await readUnsettled(db, now - this.#settings.settleMs, settledAtOnce)
+    const settled = rows.map((row) => ({ row, ...settleHit(row, now) }))
+    if (settled.length > 0) {
+      if (!(await this.#written(settled.flatMap(({ statements }) => statements)))) return true
+      for (const { row, eventId } of settled) this.#noteEvent(row.recipient_id, row.id, eventId)
+    }
+    if (rows.length === settledAtOnce) return true
+    // Regardless of time, because the clock may have been set back.
+    const [next] = await readUnsettled(db, Number.MAX_SAFE_INTEGER, 1)
+    this.#wakeLater(next?.happened_at)
+    return false
+  }
+
+  /** False if a recipient was erased or removed meanwhile. Then read again what is left. */
+  async #written(batch: Statement[]): Promise<boolean> {
+    try {
+      await this.#services.db.write(batch, { patient: true })
+      return true
+    } catch (error) {
+      if (error instanceof ConflictError) return false
+      throw error
+    }
+  }
+
+  #noteEvent(recipientId: string, hitId: string, eventId: string): void {
+    const hit = this.#recent.of(recipientId).find(({ stored }) => stored?.id === hitId)
+    if (hit) hit.eventId = eventId
+  }
+
+  /** @param at when the oldest hit without an event happened; undefined if there is none */
+  #wakeLater(at: number | undefined): void {
+    if (this.#isStopped || (at === undefined && this.#recent.isEmpty)) return
+    const { clock } = this.#services
+    this.#cancelTimer()
+    this.#cancelTimer = clock.at(at === undefined ? clock.now() + memoryMs : at + this.#settings.settleMs, () => this.#loop.wake())
+  }
+}
+
+/**
+ * Suspicion only grows, because not all earlier hits are judged again. A written event is corrected only if it was taken for a person's.
+ */
+const isNews = (verdict: Verdict, before: Verdict, isTold: boolean): boolean =>
+  verdict.confidence > before.confidence && (!isTold || (verdict.bot && !before.bot))

@@ -1,0 +1,206 @@
+import type { Clock } from '../../platform/clock.ts'
+import { SternaError } from '../../platform/errors.ts'
+import { idFloor, isId, newId } from '../../platform/id.ts'
+import { ConflictError, type Database, refusedAs, type Row, UniqueError } from '../../platform/store/database.ts'
+
+export type AccountStatus = 'active' | 'suspended'
+
+/** The sender: every domain, key, webhook, suppression and message belongs to one account. */
+export interface Account {
+  /** `acc_…` */
+  id: string
+  /** Unique in the installation. */
+  name: string
+  /** One of the names of the setting `plans`. */
+  plan: string
+  /**
+   * Mail of a suspended account is refused everywhere, and its scheduled mail is held until the account is active again. Mail that is
+   * already queued is still delivered.
+   */
+  status: AccountStatus
+  /** Whether submitters over SMTP get delivery notices by mail (RFC 3464). */
+  deliveryNotices: boolean
+  /** Epoch, ms. */
+  createdAt: number
+}
+
+/** The fields of an account that can be changed. */
+interface AccountChange {
+  plan?: string | undefined
+  status?: AccountStatus | undefined
+  /** Once turned on, notices cover only what happens from then on. */
+  deliveryNotices?: boolean | undefined
+}
+
+interface AccountRow extends Row {
+  id: string
+  name: string
+  plan: string
+  status: AccountStatus
+  notices_after: number | null
+  created_at: number
+}
+
+/**
+ * The accounts, all of them in memory: one process holds the data directory, every request looks up its account, and an installation
+ * has thousands at most. Call `load()` once before anything else.
+ */
+export class Accounts {
+  readonly #db: Database
+  readonly #clock: Clock
+  readonly #byId = new Map<string, Account>()
+  readonly #wantNotices = new Set<string>()
+  #onResumed: (id: string) => void = () => {}
+
+  constructor(services: { db: Database; clock: Clock }) {
+    this.#db = services.db
+    this.#clock = services.clock
+  }
+
+  async load(): Promise<void> {
+    const rows = await this.#db.read<AccountRow>(
+      `select id, name, plan, status, notices_after, created_at from account where status in ('active', 'suspended')`,
+    )
+    this.#byId.clear()
+    this.#wantNotices.clear()
+    for (const row of rows) this.#remember(accountOf(row))
+  }
+
+  /** Whether any account has delivery notices turned on. */
+  get someWantNotices(): boolean {
+    return this.#wantNotices.size > 0
+  }
+
+  /** The account with this id, from memory. */
+  accountFor(id: string): Account | undefined {
+    return this.#byId.get(id)
+  }
+
+  isSuspended(id: string): boolean {
+    return this.#byId.get(id)?.status === 'suspended'
+  }
+
+  /** Calls `listener` with the id of each account that becomes active again. */
+  onResumed(listener: (id: string) => void): void {
+    this.#onResumed = listener
+  }
+
+  findAccount(idOrName: string): Account | undefined {
+    return this.#byId.get(idOrName) ?? this.list().find((account) => account.name === idOrName)
+  }
+
+  /** @throws SternaError `not_found` */
+  getAccount(idOrName: string): Account {
+    const account = this.findAccount(idOrName)
+    if (account) return account
+    throw new SternaError('not_found', `There is no account "${idOrName}". Create it with: sterna account create NAME`)
+  }
+
+  /** The oldest first. */
+  list(): Account[] {
+    return [...this.#byId.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  }
+
+  /** @throws SternaError `account_exists`, `validation_error` */
+  async create(name: string, plan: string): Promise<Account> {
+    checkName(name)
+    const now = this.#clock.now()
+    const account: Account = { id: newId('acc', now), name, plan, status: 'active', deliveryNotices: false, createdAt: now }
+    const insert = {
+      sql: `insert into account (id, name, plan, status, created_at) values (:id, :name, :plan, :status, :now)`,
+      params: { id: account.id, name, plan, status: account.status, now },
+    }
+    const exists = (cause: unknown) => new SternaError('account_exists', `An account "${name}" exists already.`, { cause })
+    await refusedAs(this.#db.write([insert]), UniqueError, exists)
+    return this.#remember(account)
+  }
+
+  /** @throws SternaError `not_found` */
+  async change(idOrName: string, change: AccountChange): Promise<Account> {
+    const account = this.getAccount(idOrName)
+    const { plan = account.plan, status = account.status, deliveryNotices = account.deliveryNotices } = change
+    const { id } = account
+    await this.#db.write([
+      {
+        sql: `update account
+                 set plan = :plan, status = :status,
+                     notices_after = case when :deliveryNotices = 0 then null
+                                          else coalesce(notices_after, (select coalesce(max(seq), 0) from event)) end
+               where id = :id`,
+        params: { id, plan, status, deliveryNotices: deliveryNotices ? 1 : 0 },
+        expect: 1,
+      },
+    ])
+    const changed = this.#remember({ ...account, plan, status, deliveryNotices })
+    if (account.status === 'suspended' && status === 'active') this.#onResumed(id)
+    return changed
+  }
+
+  /** Accounts are replaced, never changed in place, so a caller that holds one sees a consistent snapshot. */
+  #remember(account: Account): Account {
+    this.#byId.set(account.id, account)
+    if (account.deliveryNotices) this.#wantNotices.add(account.id)
+    else this.#wantNotices.delete(account.id)
+    return account
+  }
+
+  /**
+   * Ends an account that no longer sends. Its name becomes free; its row stays because messages and events refer to it.
+   * @throws SternaError `not_found`; `invalid_state` if mail that the account submitted after `since` (epoch, ms) is queued
+   */
+  async remove(idOrName: string, since: number): Promise<void> {
+    const { id } = this.getAccount(idOrName)
+    const remove = {
+      sql: `update account set status = 'deleted', name = id, notices_after = null
+             where id = :id and not exists (
+               select 1 from message m join recipient r on r.message_id = m.id
+                where m.account_id = :id and m.id >= :since and r.due_at is not null)`,
+      params: { id, since: idFloor('em', since) },
+      expect: 1,
+    }
+    await refusedAs(this.#db.write([remove]), ConflictError, queuedMail)
+    this.#byId.delete(id)
+    this.#wantNotices.delete(id)
+  }
+
+  /**
+   * Checks that none of the account's mail is waiting to be sent.
+   * @throws SternaError `invalid_state`
+   */
+  async checkQueue(id: string): Promise<void> {
+    // By the partial indexes recipient_state, recipient_queued and recipient_owned.
+    const queued = await this.#db.slowRead(
+      `select id from recipient where account_id = :id and state in ('scheduled', 'deferred') and state not in ('queued', 'delivered')
+            and due_at is not null
+        union all
+       select id from recipient where account_id = :id and state = 'queued' and owner is null and due_at is not null
+        union all
+       select id from recipient where account_id = :id and owner is not null and due_at is not null
+        limit 1`,
+      { id },
+    )
+    if (queued.length > 0) throw queuedMail()
+  }
+}
+
+const queuedMail = (cause?: unknown): SternaError =>
+  new SternaError('invalid_state', 'This account has queued mail. Wait until it is delivered, or cancel it.', { cause })
+
+const accountOf = (row: AccountRow): Account => ({
+  id: row.id,
+  name: row.name,
+  plan: row.plan,
+  status: row.status,
+  deliveryNotices: row.notices_after !== null,
+  createdAt: row.created_at,
+})
+
+function checkName(name: string): void {
+  const isUsable = name.length > 0 && name.length <= 100 && name === name.trim() && !/\p{Cc}/u.test(name)
+  // Commands accept a name wherever they accept an id, so the two must not be confused.
+  if (isUsable && !isId('acc', name)) return
+  throw new SternaError(
+    'validation_error',
+    'An account name must have 1 to 100 characters, no space at either end and no control characters, and must not be an account id.',
+  )
+}

@@ -1,0 +1,57 @@
+import { storedRows } from '../../platform/store/stored-rows.ts'
+import type { Permission } from './permission.ts'
+
+/** A key as lists show it; the token itself is not stored. */
+export interface ApiKey {
+  /** `key_…` */
+  id: string
+  accountId: string
+  name: string
+  permission: Permission
+  /** The only domain it may send from; null means all of the account's. */
+  domainId: string | null
+  sandbox: boolean
+  /** Whether this is a sandbox key, whatever the mode of the server. */
+  confined: boolean
+  /** The first characters of the token. */
+  prefix: string
+  /** Epoch, ms, like the other times. */
+  createdAt: number
+  /** Written at most once a minute. */
+  lastUsedAt: number | null
+  expiresAt: number | null
+}
+
+/** A key with the SHA-256 of its token, hex, and that of the token before the last rotation. */
+export interface StoredApiKey extends Omit<ApiKey, 'confined'> {
+  digest: string
+  previousDigest: string | null
+  /** When the token before the last rotation stops working. */
+  previousExpiresAt: number | null
+  /** True if its token stands in the log of the first start. */
+  printed: boolean
+}
+
+export const apiKeyRows = storedRows<StoredApiKey>('api_key')(
+  [
+    'id',
+    'accountId',
+    'name',
+    'permission',
+    'domainId',
+    'prefix',
+    'digest',
+    'previousDigest',
+    'previousExpiresAt',
+    'createdAt',
+    'lastUsedAt',
+    'expiresAt',
+  ],
+  ['sandbox', 'printed'],
+)
+
+/** The part of it that may be shown. */
+export function shownKey(key: StoredApiKey): Omit<ApiKey, 'confined'> {
+  const { id, accountId, name, permission, domainId, sandbox, prefix, createdAt, lastUsedAt, expiresAt } = key
+  return { id, accountId, name, permission, domainId, sandbox, prefix, createdAt, lastUsedAt, expiresAt }
+}

@@ -1,0 +1,324 @@
+import type { Clock } from '../../platform/clock.ts'
+import { SternaError } from '../../platform/errors.ts'
+import { newId } from '../../platform/id.ts'
+import { refusedAs, UniqueError, type Database, type Statement } from '../../platform/store/database.ts'
+import type { Accounts, AccountStatus } from './accounts.ts'
+import { apiKeyRows, shownKey, type ApiKey, type StoredApiKey } from './api-key.ts'
+import { digestOf, isWellFormed, newToken, storedToken, type StoredToken } from './api-key-token.ts'
+import type { Permission } from './permission.ts'
+
+export interface NewApiKey {
+  accountId: string
+  name: string
+  permission: Permission
+  domainId?: string | null
+  sandbox?: boolean
+  expiresAt?: number | null
+  /** True if the server's log will hold its token: it is revoked once there is a live key. */
+  printed?: boolean
+}
+
+/** What can be changed of a key besides its token. */
+type ApiKeyChange = Partial<Pick<ApiKey, 'name' | 'permission' | 'domainId' | 'expiresAt'>>
+
+/** What a key allows now. */
+export interface AuthenticatedKey {
+  id: string
+  name: string
+  accountId: string
+  permission: Permission
+  domainId: string | null
+  sandbox: boolean
+  /** True if it may change nothing outside the sandbox, because it is a sandbox key, whatever the mode of the server. */
+  confined: boolean
+  accountStatus: AccountStatus
+  /** Which of its tokens was presented: SHA-256, hex. */
+  tokenDigest: string
+}
+
+/** How long the old token works beside the new one, and whether to end such a time that still runs. */
+interface Overlap {
+  overlapMs: number
+  force: boolean
+}
+
+/** `invalid`: mistyped, unknown or revoked. */
+interface RefusedKey {
+  refused: 'invalid' | 'expired'
+}
+
+/** A key in constant use is not worth a write per request. */
+const lastUsedStepMs = 60_000
+/** Keys whose last use is written in one batch. */
+const writtenAtOnce = 500
+
+/**
+ * The API keys. Valid keys are held in memory (digest → key), so a request costs no database look-up and a revocation takes effect at
+ * once, even in open SMTP sessions. Call `load()` once, after that of the accounts.
+ */
+export class ApiKeys {
+  readonly #db: Database
+  readonly #clock: Clock
+  readonly #accounts: Accounts
+  readonly #sandboxOnly: boolean
+  /** The token from before a rotation leads to its key too. */
+  readonly #byDigest = new Map<string, StoredApiKey>()
+  readonly #byId = new Map<string, StoredApiKey>()
+  readonly #unwritten = new Set<StoredApiKey>()
+
+  /** `sandboxOnly`: the server lets no mail out, so every key is a sandbox key. */
+  constructor(services: { db: Database; clock: Clock; accounts: Accounts; sandboxOnly?: boolean }) {
+    this.#db = services.db
+    this.#clock = services.clock
+    this.#accounts = services.accounts
+    this.#sandboxOnly = services.sandboxOnly ?? false
+  }
+
+  async load(): Promise<void> {
+    const rows = await this.#db.read(`select ${apiKeyRows.columns} from api_key where revoked_at is null`)
+    this.#byDigest.clear()
+    this.#byId.clear()
+    for (const row of rows) this.#remember(apiKeyRows.read(row))
+  }
+
+  /**
+   * Creates a key. The result is the only place where the token ever appears.
+   * @throws SternaError `not_found` for the account, `validation_error`
+   */
+  async create(wanted: NewApiKey): Promise<{ id: string; token: string }> {
+    const token = newToken(wanted.sandbox ?? false)
+    return { id: await this.adopt(wanted, storedToken(token)), token }
+  }
+
+  /**
+   * Creates a key whose token its owner has already. Returns its id. The first live key ends the one that the log holds.
+   * @throws SternaError `not_found` for the account, `validation_error`
+   */
+  async adopt(wanted: NewApiKey, { digest, prefix }: StoredToken): Promise<string> {
+    const account = this.#accounts.getAccount(wanted.accountId)
+    const now = this.#clock.now()
+    checkKey(wanted)
+    checkExpiry(wanted.expiresAt, now)
+    const key: StoredApiKey = {
+      id: newId('key', now),
+      accountId: account.id,
+      name: wanted.name,
+      permission: wanted.permission,
+      domainId: wanted.domainId ?? null,
+      sandbox: wanted.sandbox ?? false,
+      prefix,
+      digest,
+      previousDigest: null,
+      previousExpiresAt: null,
+      createdAt: now,
+      lastUsedAt: null,
+      expiresAt: wanted.expiresAt ?? null,
+      printed: wanted.printed ?? false,
+    }
+    const over = key.sandbox ? [] : [...this.#byId.values()].filter(({ printed }) => printed)
+    await refusedAs(this.#db.write([apiKeyRows.insert(key), ...over.map(({ id }) => revoke(id, now))]), UniqueError, tokenUsed)
+    for (const printed of over) this.#forget(printed)
+    this.#remember(key)
+    return key.id
+  }
+
+  /** Whether there is a key for real mail. */
+  get hasLive(): boolean {
+    return [...this.#byId.values()].some(({ sandbox }) => !sandbox)
+  }
+
+  /** Who holds this token. Reads memory only, so it can be called for every request. */
+  authenticate(token: string): AuthenticatedKey | RefusedKey {
+    return isWellFormed(token) ? this.#inForce(digestOf(token)) : { refused: 'invalid' }
+  }
+
+  /** The same for a key that an open session presented earlier. */
+  current({ tokenDigest }: Pick<AuthenticatedKey, 'tokenDigest'>): AuthenticatedKey | RefusedKey {
+    return this.#inForce(tokenDigest)
+  }
+
+  /** @throws SternaError `not_found` if there is none, or it is already revoked */
+  get(keyId: string): ApiKey {
+    return this.#shown(this.#stored(keyId))
+  }
+
+  /**
+   * Changes what is given; what the key may do changes at once, even in open SMTP sessions.
+   * @throws SternaError `not_found`, `validation_error`
+   */
+  async change(keyId: string, change: ApiKeyChange): Promise<void> {
+    const key = this.#stored(keyId)
+    const { name, permission, domainId, expiresAt } = { ...key, ...change }
+    checkKey({ name, permission, domainId })
+    if (expiresAt !== key.expiresAt) checkExpiry(expiresAt, this.#clock.now())
+    await this.#db.write([
+      {
+        sql: `update api_key set name = :name, permission = :permission, domain_id = :domainId, expires_at = :expiresAt
+               where id = :id and revoked_at is null`,
+        params: { id: keyId, name, permission, domainId, expiresAt },
+        expect: 1,
+      },
+    ])
+    Object.assign(key, { name, permission, domainId, expiresAt })
+  }
+
+  /** What is kept of the key's token. @throws SternaError `not_found` */
+  storedTokenOf(keyId: string): StoredToken {
+    const { digest, prefix } = this.#stored(keyId)
+    return { digest, prefix }
+  }
+
+  /**
+   * Gives a key a new token. The old one works for another `overlapMs`; with 0, it no longer works once the promise resolves. `force`
+   * ends an overlap that is still running.
+   * @throws SternaError `not_found`, `rotation_in_progress`
+   */
+  async rotate(keyId: string, overlap: Overlap): Promise<{ token: string; previousExpiresAt: number }> {
+    const token = newToken(this.#stored(keyId).sandbox)
+    return { token, previousExpiresAt: await this.rotateTo(keyId, storedToken(token), overlap) }
+  }
+
+  /**
+   * Gives a key a token that its owner has already. Returns when the old one stops working (epoch, ms).
+   * @throws SternaError `not_found`, `rotation_in_progress`, `validation_error`
+   */
+  async rotateTo(keyId: string, { digest, prefix }: StoredToken, { overlapMs, force }: Overlap): Promise<number> {
+    const key = this.#stored(keyId)
+    const now = this.#clock.now()
+    const previousExpiresAt = now + overlapMs
+    const update = this.#db.write([
+      {
+        sql: `update api_key set previous_digest = digest, previous_expires_at = :previousExpiresAt, digest = :digest, prefix = :prefix, printed = 0
+               where id = :id and revoked_at is null and (previous_expires_at is null or previous_expires_at <= :now or :force = 1)
+              returning previous_digest`,
+        params: { id: keyId, digest, prefix, previousExpiresAt, now, force: force ? 1 : 0 },
+      },
+    ])
+    const [written] = await refusedAs(update, UniqueError, tokenUsed)
+    const previousDigest = written?.rows[0]?.['previous_digest']
+    if (typeof previousDigest !== 'string') {
+      throw new SternaError(
+        'rotation_in_progress',
+        'The token from before the last rotation still works. Wait, or rotate with `force` (--force), which ends it at once.',
+      )
+    }
+    this.#forgetDigests(key)
+    Object.assign(key, { digest, prefix, previousDigest, previousExpiresAt, printed: false })
+    this.#remember(key)
+    return previousExpiresAt
+  }
+
+  /**
+   * Revokes a key; once the promise resolves, it no longer works.
+   * @throws SternaError `not_found` if there is none, or it is already revoked
+   */
+  async revoke(keyId: string): Promise<void> {
+    const key = this.#stored(keyId)
+    await this.#db.write([{ ...revoke(keyId, this.#clock.now()), expect: 1 }])
+    this.#forget(key)
+  }
+
+  /** The account's keys that are not revoked, oldest first. */
+  list(accountId: string): ApiKey[] {
+    const keys = [...this.#byId.values()].filter((key) => key.accountId === accountId)
+    return keys.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((key) => this.#shown(key))
+  }
+
+  /** Writes the last-use times collected so far. Call it about once a minute and on shutdown. */
+  async flush(): Promise<void> {
+    while (this.#unwritten.size > 0) await this.#flushSome()
+  }
+
+  async #flushSome(): Promise<void> {
+    const keys = [...this.#unwritten].slice(0, writtenAtOnce)
+    for (const key of keys) this.#unwritten.delete(key)
+    try {
+      await this.#db.write(
+        keys.map((key) => ({
+          sql: 'update api_key set last_used_at = :at where id = :id',
+          params: { id: key.id, at: key.lastUsedAt },
+        })),
+      )
+    } catch (error) {
+      for (const key of keys) if (this.#byId.has(key.id)) this.#unwritten.add(key)
+      throw error
+    }
+  }
+
+  #inForce(tokenDigest: string): AuthenticatedKey | RefusedKey {
+    const key = this.#byDigest.get(tokenDigest)
+    const now = this.#clock.now()
+    const isOver = key !== undefined && tokenDigest !== key.digest && now >= (key.previousExpiresAt ?? 0)
+    if (!key || isOver) return { refused: 'invalid' }
+    if (key.expiresAt !== null && now >= key.expiresAt) return { refused: 'expired' }
+    const account = this.#accounts.accountFor(key.accountId)
+    if (!account) return { refused: 'invalid' }
+    if (key.lastUsedAt === null || now - key.lastUsedAt >= lastUsedStepMs) {
+      key.lastUsedAt = now
+      this.#unwritten.add(key)
+    }
+    return {
+      id: key.id,
+      name: key.name,
+      accountId: key.accountId,
+      permission: key.permission,
+      domainId: key.domainId,
+      sandbox: key.sandbox || this.#sandboxOnly,
+      confined: key.sandbox,
+      accountStatus: account.status,
+      tokenDigest,
+    }
+  }
+
+  #shown(key: StoredApiKey): ApiKey {
+    return { ...shownKey(key), sandbox: key.sandbox || this.#sandboxOnly, confined: key.sandbox }
+  }
+
+  #stored(keyId: string): StoredApiKey {
+    const key = this.#byId.get(keyId)
+    if (key) return key
+    throw new SternaError('not_found', `There is no valid API key "${keyId}".`)
+  }
+
+  #remember(key: StoredApiKey): void {
+    this.#byId.set(key.id, key)
+    this.#byDigest.set(key.digest, key)
+    if (key.previousDigest !== null) this.#byDigest.set(key.previousDigest, key)
+  }
+
+  #forget(key: StoredApiKey): void {
+    this.#byId.delete(key.id)
+    this.#forgetDigests(key)
+    this.#unwritten.delete(key)
+  }
+
+  #forgetDigests(key: StoredApiKey): void {
+    this.#byDigest.delete(key.digest)
+    if (key.previousDigest !== null) this.#byDigest.delete(key.previousDigest)
+  }
+}
+
+const revoke = (id: string, now: number): Statement => ({
+  sql: 'update api_key set revoked_at = :now where id = :id',
+  params: { id, now },
+})
+
+function checkKey(wanted: Pick<NewApiKey, 'name' | 'permission' | 'domainId'>): void {
+  checkName(wanted.name)
+  if (wanted.domainId && wanted.permission !== 'sending_access') {
+    throw new SternaError('validation_error', 'Only a key with the permission sending_access can be limited to one domain.')
+  }
+}
+
+function checkExpiry(expiresAt: number | null | undefined, now: number): void {
+  if (typeof expiresAt === 'number' && expiresAt <= now) {
+    throw new SternaError('validation_error', 'The expiry time of a key must be in the future.')
+  }
+}
+
+const tokenUsed = (cause: unknown): SternaError =>
+  new SternaError('validation_error', 'Another key has or had this token. Make a new one with: sterna key generate', { cause })
+
+function checkName(name: string): void {
+  if (name.length > 100) throw new SternaError('validation_error', 'The name of a key can have at most 100 characters.')
+}

@@ -1,0 +1,219 @@
+import type { Clock } from '../../platform/clock.ts'
+import { SternaError } from '../../platform/errors.ts'
+import { isoTime } from '../../platform/iso-time.ts'
+import type { Log } from '../../platform/log.ts'
+import { ConflictError, type Database, type Row, type Statement, type Value, type Written } from '../../platform/store/database.ts'
+import type { Accounts } from './accounts.ts'
+import { calendarOf, periods, type Period } from './quota-calendar.ts'
+
+/** A limit of its own: recipients, no limit at all, or null for what the plan says. */
+export type OwnLimit = number | 'unlimited' | null
+
+export type OwnQuota = Record<Period, OwnLimit>
+
+/** The limits in force; null: none. */
+export type Quota = Record<Period, number | null>
+
+/** How much of a quota is used. */
+export interface QuotaUse {
+  limit: number | null
+  /** Null if nothing is counted, because there is a quota neither for the day nor for the month. */
+  used: number | null
+  /** When the count begins anew, epoch ms. */
+  resetsAt: number
+}
+
+/** Mail that is about to be accepted. */
+export interface CountedMail {
+  accountId: string
+  /** Recipients who will get it, by the id of the domain that it is from. */
+  byDomain: ReadonlyMap<string, number>
+}
+
+interface QuotaSettings {
+  /** Recipients by plan; a plan that is not there has no quota. */
+  readonly daily: Readonly<Record<string, number>>
+  readonly monthly: Readonly<Record<string, number>>
+}
+
+interface QuotaRow extends Row {
+  owner_id: string
+  day_limit: number | null
+  month_limit: number | null
+}
+
+interface UsageRow extends Row {
+  owner_id: string
+  day: number
+  day_recipients: number
+  month: number
+  month_recipients: number
+}
+
+/** Within what the log tells that a quota is nearly used up. */
+const nearly = 0.8
+const noOwnQuota: OwnQuota = { day: null, month: null }
+
+/**
+ * How many recipients accounts and domains may mail per day and per month. The count is a row for each, written in the same batch as the
+ * mail and on the condition that the quota allows it: nothing is counted that was not accepted, and two who send at once cannot exceed it.
+ * Call `load()` first.
+ */
+export class MailQuotas {
+  readonly #services: { db: Database; clock: Clock; log: Log; accounts: Pick<Accounts, 'accountFor'> }
+  readonly #settings: QuotaSettings
+  readonly #own = new Map<string, OwnQuota>()
+
+  /** `settings` are read each time: they may change while the server runs. */
+  constructor(services: { db: Database; clock: Clock; log: Log; accounts: Pick<Accounts, 'accountFor'> }, settings: QuotaSettings) {
+    this.#services = services
+    this.#settings = settings
+  }
+
+  async load(): Promise<void> {
+    const rows = await this.#services.db.read<QuotaRow>('select owner_id, day_limit, month_limit from mail_quota')
+    this.#own.clear()
+    for (const { owner_id: ownerId, day_limit: day, month_limit: month } of rows)
+      this.#own.set(ownerId, { day: limitOf(day), month: limitOf(month) })
+  }
+
+  /** What an account or a domain has in place of its plan. */
+  ownQuotaOf(ownerId: string): OwnQuota {
+    return this.#own.get(ownerId) ?? noOwnQuota
+  }
+
+  /** The quota in force; only accounts have a plan. */
+  quotaOf(ownerId: string): Quota {
+    const own = this.ownQuotaOf(ownerId)
+    const plan = this.#services.accounts.accountFor(ownerId)?.plan
+    const { daily, monthly } = this.#settings
+    const inForce = (limit: OwnLimit, byPlan: Readonly<Record<string, number>>): number | null =>
+      limit === 'unlimited' ? null : (limit ?? (plan === undefined ? undefined : byPlan[plan]) ?? null)
+    return { day: inForce(own.day, daily), month: inForce(own.month, monthly) }
+  }
+
+  /** Whoever has no quota is not counted, so that mail costs nothing where there are none. */
+  #isCounted(ownerId: string): boolean {
+    const { day, month } = this.quotaOf(ownerId)
+    return day !== null || month !== null
+  }
+
+  /** Changes what is given, from now on. */
+  async change(ownerId: string, change: Partial<OwnQuota>): Promise<void> {
+    const own = { ...this.ownQuotaOf(ownerId), ...change }
+    await this.#services.db.write([
+      {
+        sql: `insert into mail_quota (owner_id, day_limit, month_limit) values (:ownerId, :day, :month)
+              on conflict (owner_id) do update set day_limit = excluded.day_limit, month_limit = excluded.month_limit`,
+        params: { ownerId, day: valueOf(own.day), month: valueOf(own.month) },
+      },
+    ])
+    this.#own.set(ownerId, own)
+  }
+
+  /** How much an account or a domain has used of its quota. */
+  async useOf(ownerId: string): Promise<Record<Period, QuotaUse>> {
+    const { db, clock } = this.#services
+    const [row] = await db.read<UsageRow>(
+      'select owner_id, day, day_recipients, month, month_recipients from mail_usage where owner_id = :ownerId',
+      { ownerId },
+    )
+    const now = calendarOf(clock.now())
+    const quota = this.quotaOf(ownerId)
+    const use = (period: Period): QuotaUse => ({
+      limit: quota[period],
+      used: !this.#isCounted(ownerId) ? null : row && row[period] === now[period].number ? row[`${period}_recipients`] : 0,
+      resetsAt: now[period].endsAt,
+    })
+    return { day: use('day'), month: use('month') }
+  }
+
+  /**
+   * Writes mail together with its count. `write` is given the statements that count and condition it, and returns what came of them.
+   * @throws SternaError `daily_quota_exceeded`, `monthly_quota_exceeded`; what `write` throws
+   */
+  async counting(mail: CountedMail, write: (counts: Statement[]) => Promise<Written[]>): Promise<void> {
+    const sum = [...mail.byDomain.values()].reduce((total, each) => total + each, 0)
+    const all = [[mail.accountId, sum] as const, ...mail.byDomain]
+    const counted = all.filter(([ownerId, recipients]) => recipients > 0 && this.#isCounted(ownerId))
+    if (counted.length === 0) {
+      await write([])
+      return
+    }
+    const now = calendarOf(this.#services.clock.now())
+    try {
+      const written = await write(counted.map(([ownerId, recipients]) => this.#countStatement(ownerId, recipients, now)))
+      counted.forEach(([ownerId, recipients], place) => this.#tellIfNear(ownerId, recipients, written[place]?.rows[0]))
+    } catch (error) {
+      throw error instanceof ConflictError && error.guard === 'quota' ? await this.#refusal(counted, error) : error
+    }
+  }
+
+  #countStatement(ownerId: string, recipients: number, { day, month }: ReturnType<typeof calendarOf>): Statement {
+    const quota = this.quotaOf(ownerId)
+    // PostgreSQL would take it for a text in one place and for a number in the other.
+    const recipientsGiven = 'cast(:recipients as bigint)'
+    const dayUsed = 'case when mail_usage.day = excluded.day then mail_usage.day_recipients else 0 end + excluded.day_recipients'
+    const monthUsed = 'case when mail_usage.month = excluded.month then mail_usage.month_recipients else 0 end + excluded.month_recipients'
+    return {
+      sql: `insert into mail_usage (owner_id, day, day_recipients, month, month_recipients)
+            select :ownerId, :day, ${recipientsGiven}, :month, ${recipientsGiven}
+             where ${recipientsGiven} <= :dayLimit and ${recipientsGiven} <= :monthLimit
+            on conflict (owner_id) do update
+              set day_recipients = ${dayUsed}, day = excluded.day, month_recipients = ${monthUsed}, month = excluded.month
+              where ${dayUsed} <= :dayLimit and ${monthUsed} <= :monthLimit
+            returning day_recipients, month_recipients`,
+      params: {
+        ownerId,
+        day: day.number,
+        month: month.number,
+        recipients,
+        dayLimit: quota.day ?? Number.MAX_SAFE_INTEGER,
+        monthLimit: quota.month ?? Number.MAX_SAFE_INTEGER,
+      },
+      expect: 1,
+      guard: 'quota',
+    }
+  }
+
+  /** Told once for each period: by whoever crosses the line. */
+  #tellIfNear(ownerId: string, recipients: number, row: Row | undefined): void {
+    const quota = this.quotaOf(ownerId)
+    for (const period of periods) {
+      const [limit, used] = [quota[period], Number(row?.[`${period}_recipients`] ?? 0)]
+      if (limit === null || used < limit * nearly || used - recipients >= limit * nearly) continue
+      const about = ownerId.startsWith('acc_') ? { accountId: ownerId } : { domainId: ownerId }
+      this.#services.log.warn({ ...about, period, used, limit }, 'a mail quota is nearly used up')
+    }
+  }
+
+  async #refusal(counted: readonly (readonly [ownerId: string, recipients: number])[], cause: ConflictError): Promise<SternaError> {
+    for (const [ownerId, recipients] of counted) {
+      const use = await this.useOf(ownerId)
+      // The longer period first: the shorter one would promise too much.
+      for (const period of periods.toReversed()) {
+        const { limit, used, resetsAt } = use[period]
+        if (limit === null || used === null || used + recipients <= limit) continue
+        const owner = ownerId.startsWith('acc_') ? 'account' : 'domain'
+        const word = recipients === 1 ? 'recipient' : 'recipients'
+        const message =
+          `This ${owner} may mail ${limit} recipients a ${period} and has mailed ${used}, so ${recipients} more ${word} cannot be taken. ` +
+          `The count begins anew at ${isoTime(resetsAt)}.`
+        const retryAfter = Math.max(1, Math.ceil((resetsAt - this.#services.clock.now()) / 1000))
+        return new SternaError(period === 'day' ? 'daily_quota_exceeded' : 'monthly_quota_exceeded', message, { retryAfter, cause })
+      }
+    }
+    // A new period, or a higher quota, has come in between.
+    return new SternaError('service_unavailable', 'The quota changed while the mail was taken. Try again.', { retryAfter: 1, cause })
+  }
+}
+
+const limitOf = (stored: number | null): OwnLimit => (stored === null ? null : stored < 0 ? 'unlimited' : stored)
+const valueOf = (limit: OwnLimit): Value => (limit === 'unlimited' ? -1 : limit)
+
+/** Forgets the quota and the use of an account or a domain. */
+export const forgetQuota = (ownerId: string): Statement[] =>
+  ['delete from mail_quota where owner_id = :ownerId', 'delete from mail_usage where owner_id = :ownerId'].map((sql) => ({
+    sql,
+    params: { ownerId },
+  }))

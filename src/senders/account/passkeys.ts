@@ -1,0 +1,244 @@
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import type { Clock } from '../../platform/clock.ts'
+import { SternaError } from '../../platform/errors.ts'
+import { newId } from '../../platform/id.ts'
+import { clientNetwork } from '../../platform/ip-address.ts'
+import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
+import { ConflictError, UniqueError, type Database, refusedAs } from '../../platform/store/database.ts'
+import { storedRows } from '../../platform/store/stored-rows.ts'
+import type { Secrets } from './key-file.ts'
+import { PasskeyChallenges } from './passkey-challenges.ts'
+import { relyingPartyOf, type RelyingParty } from './relying-party.ts'
+import type { StoredUser } from './user.ts'
+import type { Users } from './users.ts'
+
+interface PasskeysServices {
+  db: Database
+  clock: Clock
+  secrets: Pick<Secrets, 'deriveKey'>
+  users: Users
+}
+
+export interface Passkey {
+  /** `pky_…` */
+  id: string
+  userId: string
+  /** As the authenticator names it, base64url. */
+  credentialId: string
+  /** COSE. */
+  publicKey: Uint8Array
+  /** Of its signatures; 0 if the authenticator counts none. */
+  counter: number
+  /** How browsers reach it, separated by commas. */
+  transports: string
+  /** That its user gave it. */
+  name: string
+  /** Epoch, ms, like the next one. */
+  createdAt: number
+  lastUsedAt: number | null
+}
+
+const passkeyRows = storedRows<Passkey>('passkey')(
+  ['id', 'userId', 'credentialId', 'publicKey', 'counter', 'transports', 'name', 'createdAt', 'lastUsedAt'],
+  [],
+)
+
+const mostPasskeys = 20
+const allowedAttempts = { limit: 20, windowMs: 15 * minuteMs }
+/** EdDSA, ES256 and RS256 (COSE). */
+const algorithms = [-8, -7, -257]
+
+/**
+ * Passkeys: keys on people's devices, with which they log in without a password (WebAuthn). The device checks who uses it, by finger, face or
+ * PIN, so no other factor is asked for.
+ */
+export class Passkeys {
+  readonly #services: PasskeysServices
+  readonly #party: RelyingParty | null
+  readonly #challenges: PasskeyChallenges
+  /** By client network. */
+  readonly #attempts: RateLimiter
+
+  constructor(services: PasskeysServices, baseUrl: string) {
+    this.#services = services
+    this.#party = relyingPartyOf(baseUrl)
+    this.#challenges = new PasskeyChallenges(services)
+    this.#attempts = new RateLimiter(services.clock, allowedAttempts)
+  }
+
+  /** The name under which they work; null if they cannot work at this server's `base_url`. */
+  get host(): string | null {
+    return this.#party?.id ?? null
+  }
+
+  /** Oldest first. */
+  async list(userId: string): Promise<Passkey[]> {
+    const rows = await this.#services.db.read(`select ${passkeyRows.columns} from passkey where user_id = :userId order by id`, { userId })
+    return rows.map(passkeyRows.read)
+  }
+
+  /**
+   * What a browser needs to make a passkey, in the session that asks.
+   * @throws SternaError `invalid_state` if passkeys cannot work here, or there are many already
+   */
+  async registrationOptions(user: StoredUser, sessionId: string): Promise<object> {
+    const { id } = this.#checkedParty()
+    const known = await this.list(user.id)
+    if (known.length >= mostPasskeys) throw new SternaError('invalid_state', `You have ${mostPasskeys} passkeys already. Remove one first.`)
+    const { generateRegistrationOptions } = await import('@simplewebauthn/server')
+    return generateRegistrationOptions({
+      rpName: 'Sterna',
+      rpID: id,
+      userName: user.email,
+      userDisplayName: user.email,
+      userID: new TextEncoder().encode(user.id),
+      challenge: bytesOf(this.#challenges.issue(registrationBy(sessionId))),
+      attestationType: 'none',
+      excludeCredentials: known.map(({ credentialId }) => ({ id: credentialId })),
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      supportedAlgorithmIDs: algorithms,
+    })
+  }
+
+  /**
+   * Keeps the passkey that a browser has made.
+   * @throws SternaError `invalid_credentials`, `invalid_state`, `invalid_session`
+   */
+  async register(userId: string, sessionId: string, { name, credential }: { name: string; credential: RegistrationResponseJSON }) {
+    const { id: expectedRPID, origin: expectedOrigin } = this.#checkedParty()
+    const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
+    const expectedChallenge = (challenge: string): boolean => this.#challenges.take(challenge, registrationBy(sessionId))
+    const checked = await verifyRegistrationResponse({
+      response: credential,
+      expectedChallenge,
+      expectedOrigin,
+      expectedRPID,
+      requireUserVerification: true,
+      supportedAlgorithmIDs: algorithms,
+    }).catch(refused)
+    if (!checked.verified) throw wrongPasskey()
+    const { id: credentialId, publicKey, counter } = checked.registrationInfo.credential
+    const now = this.#services.clock.now()
+    const transports = (credential.response.transports ?? []).join(',')
+    const passkey = { id: newId('pky', now), userId, credentialId, publicKey, counter, transports, name, createdAt: now, lastUsedAt: null }
+    // A session that has ended in the meantime, by a new password for example, leaves no key behind.
+    const inSession = {
+      sql: 'update user_session set last_seen_at = last_seen_at where id = :sessionId and user_id = :userId',
+      params: { sessionId, userId },
+      expect: 1,
+    }
+    const written = refusedAs(this.#services.db.write([inSession, passkeyRows.insert(passkey)]), UniqueError, alreadyKnown)
+    await refusedAs(written, ConflictError, sessionOver)
+    return passkey
+  }
+
+  /**
+   * What a browser needs to log in with a passkey. It names no user: the browser knows which of its passkeys are for this server.
+   * @param browser a secret of this browser's
+   * @throws SternaError `invalid_state`
+   */
+  async loginOptions(browser: string): Promise<object> {
+    const { id } = this.#checkedParty()
+    const { generateAuthenticationOptions } = await import('@simplewebauthn/server')
+    const challenge = bytesOf(this.#challenges.issue(loginBy(browser)))
+    return generateAuthenticationOptions({ rpID: id, challenge, userVerification: 'required' })
+  }
+
+  /**
+   * Whose passkey this is, if its answer is valid.
+   * @param client `browser`: the secret that `loginOptions` was given; `address`: of the client
+   * @throws SternaError `invalid_credentials`, `invalid_state`, `rate_limit_exceeded`
+   */
+  async verify(credential: AuthenticationResponseJSON, client: { browser: string; address: string }): Promise<StoredUser> {
+    const party = this.#checkedParty()
+    const network = clientNetwork(client.address)
+    this.#take(network)
+    const passkey = await this.#find(credential.id)
+    const user = passkey && this.#services.users.find(passkey.userId)
+    if (!passkey || !user) throw wrongPasskey()
+    await this.#noteUse(passkey, await this.#checkedCounter(passkey, credential, { party, browser: client.browser }))
+    this.#attempts.giveBack(network)
+    return user
+  }
+
+  /** @throws SternaError `not_found` */
+  async rename(userId: string, id: string, name: string): Promise<Passkey> {
+    const rename = { sql: 'update passkey set name = :name where id = :id and user_id = :userId', params: { id, userId, name }, expect: 1 }
+    await refusedAs(this.#services.db.write([rename]), ConflictError, noPasskey)
+    const renamed = (await this.list(userId)).find((passkey) => passkey.id === id)
+    if (!renamed) throw noPasskey()
+    return renamed
+  }
+
+  /** @throws SternaError `not_found` */
+  async remove(userId: string, id: string): Promise<void> {
+    const remove = { sql: 'delete from passkey where id = :id and user_id = :userId', params: { id, userId }, expect: 1 }
+    await refusedAs(this.#services.db.write([remove]), ConflictError, noPasskey)
+  }
+
+  async #find(credentialId: string): Promise<Passkey | undefined> {
+    const sql = `select ${passkeyRows.columns} from passkey where credential_id = :credentialId`
+    const [row] = await this.#services.db.read(sql, { credentialId })
+    return row && passkeyRows.read(row)
+  }
+
+  /** The new counter. One that does not grow is refused: the passkey may have been copied (WebAuthn 6.1.1). */
+  async #checkedCounter(
+    { credentialId: id, publicKey, counter }: Passkey,
+    response: AuthenticationResponseJSON,
+    { party, browser }: { party: RelyingParty; browser: string },
+  ): Promise<number> {
+    const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
+    const checked = await verifyAuthenticationResponse({
+      response,
+      expectedChallenge: (challenge) => this.#challenges.take(challenge, loginBy(browser)),
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      credential: { id, publicKey: new Uint8Array(publicKey), counter },
+      requireUserVerification: true,
+    }).catch(refused)
+    if (!checked.verified) throw wrongPasskey()
+    return checked.authenticationInfo.newCounter
+  }
+
+  async #noteUse({ id }: Passkey, counter: number): Promise<void> {
+    const use = {
+      sql: `update passkey set counter = :counter, last_used_at = :now where id = :id and (counter < :counter or counter = 0)`,
+      params: { id, counter, now: this.#services.clock.now() },
+      expect: 1,
+    }
+    await refusedAs(this.#services.db.write([use]), ConflictError, wrongPasskey)
+  }
+
+  #take(network: string): void {
+    const wait = this.#attempts.take(network)
+    if (wait === 0) return
+    const message = 'Too many login attempts. Wait before trying again.'
+    throw new SternaError('rate_limit_exceeded', message, { retryAfter: Math.ceil(wait / 1000) })
+  }
+
+  #checkedParty(): RelyingParty {
+    if (this.#party) return this.#party
+    throw new SternaError('invalid_state', 'Passkeys need a base_url with https and a host name; browsers know none at IP addresses.')
+  }
+}
+
+const registrationBy = (sessionId: string): string => `registration ${sessionId}`
+const loginBy = (browser: string): string => `login ${browser}`
+
+const bytesOf = (challenge: string): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(challenge, 'base64url'))
+
+/** The library throws what is wrong with an answer; it comes from a stranger, so nothing of it is told. */
+const refused = (cause: unknown): never => {
+  throw wrongPasskey(cause)
+}
+
+const wrongPasskey = (cause?: unknown): SternaError =>
+  new SternaError('invalid_credentials', 'This passkey is not known here, or its answer is not valid. Try again.', { cause })
+
+const sessionOver = (cause: unknown): SternaError =>
+  new SternaError('invalid_session', 'Your session has ended. Log in and make the passkey again.', { cause })
+
+const alreadyKnown = (): SternaError => new SternaError('invalid_state', 'This passkey is known already.')
+
+const noPasskey = (): SternaError => new SternaError('not_found', 'You have no such passkey.')

@@ -1,0 +1,92 @@
+import type { Database, Statement } from '../../platform/store/database.ts'
+import { fingerprintOf, type Secrets } from './key-file.ts'
+
+/** A row with its sealed secret. */
+type Sealed = {
+  kind: 'webhook' | 'dkim_key' | 'totp'
+  id: string
+  first: Uint8Array | null
+  second: Uint8Array | null
+  third: Uint8Array | null
+  fourth: Uint8Array | null
+}
+
+/** Found in one look. */
+const pageSize = 500
+
+/** Everything that is sealed with the key file. The context of each is its kind and its id. The first part gives the columns their types. */
+const sealedAfter = `
+  select 'webhook' as kind, id, secret as first, previous_secret as second, signing_key as third, basic_auth as fourth from webhook
+    where id > :after
+  union all select 'dkim_key', id, private_key, null, null, null from dkim_key where id > :after
+  union all select 'totp', id, totp_secret, totp_pending, null, null from account_user
+    where id > :after and (totp_secret is not null or totp_pending is not null)
+  order by id limit :limit`
+
+/** Identifies the key that this database belongs to; null in a new database, and in one from before this was recorded. */
+export async function knownFingerprint(db: Pick<Database, 'read'>): Promise<string | null> {
+  const [row] = await db.read<{ fingerprint: string }>('select fingerprint from secret_key')
+  return row?.fingerprint ?? null
+}
+
+export const noteFingerprint = (fingerprint: string): Statement => ({
+  sql: 'insert into secret_key (fingerprint) values (:fingerprint)',
+  params: { fingerprint },
+})
+
+/**
+ * Seals all stored secrets with the newest key, and notes that the database belongs to it: in one step, so whatever interrupts it, the
+ * database belongs to the key that its secrets are sealed with. What no key opens stays as it is.
+ */
+export async function sealAnew(db: Pick<Database, 'read' | 'write'>, secrets: Secrets): Promise<void> {
+  const batch: Statement[] = [
+    { sql: 'update secret_key set fingerprint = :fingerprint', params: { fingerprint: fingerprintOf(secrets) }, expect: 1 },
+  ]
+  for await (const { kind, id, ...sealed } of sealedRows(db)) {
+    const again = (each: Uint8Array | null): Uint8Array | null =>
+      each && opens(secrets, each, `${kind} ${id}`) ? secrets.seal(secrets.open(each, `${kind} ${id}`), `${kind} ${id}`) : each
+    const { first, second, third, fourth } = sealed
+    batch.push({
+      sql: updates[kind],
+      params: { id, first: again(first), second: again(second), third: again(third), fourth: again(fourth) },
+    })
+  }
+  await db.write(batch)
+}
+
+const updates = {
+  webhook: `update webhook set secret = :first, previous_secret = :second, signing_key = :third, basic_auth = :fourth where id = :id`,
+  dkim_key: 'update dkim_key set private_key = :first where id = :id',
+  totp: 'update account_user set totp_secret = :first, totp_pending = :second where id = :id',
+}
+
+/** How many of the stored secrets can be decrypted, and how many cannot. */
+export async function tryToOpen(
+  db: Pick<Database, 'read'>,
+  secrets: Pick<Secrets, 'open'> | null,
+): Promise<{ opened: number; shut: number }> {
+  const count = { opened: 0, shut: 0 }
+  for await (const { kind, id, first, second, third, fourth } of sealedRows(db)) {
+    for (const each of [first, second, third, fourth])
+      if (each) count[secrets && opens(secrets, each, `${kind} ${id}`) ? 'opened' : 'shut']++
+  }
+  return count
+}
+
+async function* sealedRows(db: Pick<Database, 'read'>): AsyncGenerator<Sealed> {
+  for (let after = ''; ;) {
+    const rows = await db.read<Sealed>(sealedAfter, { after, limit: pageSize })
+    yield* rows
+    if (rows.length < pageSize) return
+    after = rows.at(-1)?.id ?? ''
+  }
+}
+
+function opens(secrets: Pick<Secrets, 'open'>, sealed: Uint8Array, context: string): boolean {
+  try {
+    secrets.open(sealed, context)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,230 @@
+import type { Clock } from '../../platform/clock.ts'
+import { SternaError } from '../../platform/errors.ts'
+import { newId } from '../../platform/id.ts'
+import { ConflictError, type Database, type Statement, refusedAs } from '../../platform/store/database.ts'
+import { storedRows } from '../../platform/store/stored-rows.ts'
+import type { Accounts } from './accounts.ts'
+import { digestOf } from './api-key-token.ts'
+import { randomToken } from './link-token.ts'
+import { rightsOfUser, type Right } from './permission.ts'
+import { SessionTokens, type IssuedToken } from './session-tokens.ts'
+import type { StoredUser, User } from './user.ts'
+import type { Users } from './users.ts'
+
+interface SessionsServices {
+  db: Database
+  clock: Clock
+  users: Users
+  accounts: Pick<Accounts, 'accountFor'>
+}
+
+/** A lasting login, as its user may see it. */
+export interface Session {
+  /** `ses_…` */
+  id: string
+  userId: string
+  /** The address of the client that logged in. */
+  address: string
+  userAgent: string
+  /** Epoch, ms, like the other times. */
+  createdAt: number
+  /** When it was last exchanged for a token, to within a minute. */
+  lastSeenAt: number
+}
+
+const sessionRows = storedRows<Session & { digest: string }>('user_session')(
+  ['id', 'userId', 'digest', 'address', 'userAgent', 'createdAt', 'lastSeenAt'],
+  [],
+)
+
+/** Whom a token identifies. */
+interface Holder {
+  user: User
+  /** The account in which the user acts. */
+  accountId: string
+  rights: ReadonlySet<Right>
+  sandbox: boolean
+  /** True if it may change nothing outside the sandbox, because the token was requested that way. */
+  confined: boolean
+}
+
+const tokenPrefix = 'sterna_session_'
+const tokenMs = 15 * 60_000
+/** Per user: one more ends the one that has rested longest. */
+const mostSessions = 20
+/** A session in constant use is not worth a write per token. */
+const lastSeenStepMs = 60_000
+const idleMs = 24 * 3_600_000
+const longestMs = 30 * 24 * 3_600_000
+const longestUserAgent = 200
+
+/**
+ * Logins, a bounded number per user. The secret of a session travels as a cookie to /session only, where it is exchanged for tokens that
+ * the API accepts for 15 minutes. Sessions are stored (as digests) and held in memory; tokens are only in memory. Whatever ends a session or
+ * changes its user takes effect with the next request. Call `load()` once, after that of the users.
+ */
+export class Sessions {
+  readonly #services: SessionsServices
+  readonly #sandboxOnly: boolean
+  readonly #byDigest = new Map<string, Session>()
+  readonly #byId = new Map<string, Session>()
+  readonly #tokens = new SessionTokens()
+
+  /** `sandboxOnly`: the server lets no mail out. */
+  constructor(services: SessionsServices & { sandboxOnly?: boolean }) {
+    this.#services = services
+    this.#sandboxOnly = services.sandboxOnly ?? false
+  }
+
+  async load(): Promise<void> {
+    const rows = await this.#services.db.read(`select ${sessionRows.columns} from user_session`)
+    this.#byDigest.clear()
+    this.#byId.clear()
+    for (const { digest, ...session } of rows.map(sessionRows.read)) this.#remember(session, digest)
+  }
+
+  /**
+   * Begins a session. The result is the only place where its secret ever appears; it is never one that the client supplied.
+   * @throws SternaError `invalid_session` if the user is being removed, or the password has changed since it was checked
+   */
+  async begin(user: StoredUser, client: { address: string; userAgent: string }): Promise<{ session: Session; secret: string }> {
+    const now = this.#services.clock.now()
+    const secret = randomToken()
+    const session: Session = {
+      id: newId('ses', now),
+      userId: user.id,
+      address: client.address,
+      userAgent: client.userAgent.slice(0, longestUserAgent),
+      createdAt: now,
+      lastSeenAt: now,
+    }
+    await this.#writeOrOver([
+      {
+        sql: 'update account_user set last_login_at = :now where id = :id and password = :password',
+        params: { id: user.id, now, password: user.password },
+        expect: 1,
+      },
+      sessionRows.insert({ ...session, digest: digestOf(secret) }),
+    ])
+    this.#remember(session, digestOf(secret))
+    this.#services.users.keep({ ...this.#services.users.get(user.id), lastLoginAt: now })
+    await this.#endSurplus(session)
+    return { session, secret }
+  }
+
+  /** The session with this secret; null if there is none or it has ended. */
+  find(secret: string): { session: Session; user: User } | null {
+    const session = this.#byDigest.get(digestOf(secret))
+    const user = session && this.#userOf(session)
+    return session && user ? { session, user } : null
+  }
+
+  /**
+   * A token for the API, which does not accept the cookie.
+   * @param wish `accountId`: an account other than the user's own, which only operators may act in
+   * @throws SternaError `invalid_session` if the session is just ending
+   */
+  async exchange(
+    session: Session,
+    { sandbox, accountId = null }: { sandbox: boolean; accountId?: string | null },
+  ): Promise<{ token: string; sandbox: boolean; expiresAt: number }> {
+    const now = this.#services.clock.now()
+    if (now - session.lastSeenAt >= lastSeenStepMs) {
+      await this.#writeOrOver([
+        { sql: 'update user_session set last_seen_at = :now where id = :id', params: { id: session.id, now }, expect: 1 },
+      ])
+      session.lastSeenAt = now
+    }
+    if (!this.#byId.has(session.id)) throw sessionOver()
+    const token = tokenPrefix + randomToken()
+    const expiresAt = Math.min(now + tokenMs, session.createdAt + longestMs)
+    const issued = { sessionId: session.id, accountId, sandbox: sandbox || this.#sandboxOnly, confined: sandbox, expiresAt }
+    this.#tokens.add(token, issued)
+    return { token, sandbox: issued.sandbox, expiresAt }
+  }
+
+  isSessionToken(token: string): boolean {
+    return token.startsWith(tokenPrefix)
+  }
+
+  /**
+   * Whom a token identifies. Reads memory only.
+   * @throws SternaError `invalid_session`
+   */
+  holderOf(token: string): Holder {
+    const issued = this.#tokens.find(token)
+    const session = issued && this.#byId.get(issued.sessionId)
+    const user = session && this.#userOf(session)
+    if (!issued || !user || this.#services.clock.now() >= issued.expiresAt || !this.#mayActIn(issued, user)) {
+      throw new SternaError('invalid_session', 'This token has expired, or its session has ended. Get a new one with POST /session/token.')
+    }
+    const accountId = issued.accountId ?? user.accountId
+    return { user, accountId, rights: rightsOfUser(user), sandbox: issued.sandbox, confined: issued.confined }
+  }
+
+  /** A user's sessions that have not ended, oldest first. */
+  list(userId: string): Session[] {
+    const sessions = [...this.#byDigest.values()].filter((session) => session.userId === userId && this.#userOf(session))
+    return sessions.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((session) => ({ ...session }))
+  }
+
+  /** Ends a session; once the promise resolves, neither its cookie nor its tokens work. */
+  async end(sessionId: string): Promise<void> {
+    await this.#endThose((session) => session.id === sessionId)
+  }
+
+  /** Ends all sessions of a user. */
+  async endAll(userId: string): Promise<void> {
+    await this.#endThose((session) => session.userId === userId)
+  }
+
+  /** Removes sessions that have expired or whose user is gone; call it regularly. */
+  async sweep(): Promise<void> {
+    await this.#endThose((session) => this.#userOf(session) === undefined)
+  }
+
+  async #endThose(isMeant: (session: Session) => boolean): Promise<void> {
+    const meant = [...this.#byDigest].filter(([, session]) => isMeant(session))
+    if (meant.length === 0) return
+    const ids = new Set(meant.map(([, { id }]) => id))
+    await this.#services.db.write([...ids].map((id) => ({ sql: 'delete from user_session where id = :id', params: { id } })))
+    for (const [digest, { id }] of meant) {
+      this.#byDigest.delete(digest)
+      this.#byId.delete(id)
+      this.#tokens.endSession(id)
+    }
+  }
+
+  /** Ends those of a user's sessions beyond the limit that have rested longest; never the newest, also if the clock was set back. */
+  async #endSurplus(newest: Session): Promise<void> {
+    const others = [...this.#byId.values()].filter(({ id, userId }) => userId === newest.userId && id !== newest.id)
+    if (others.length < mostSessions) return
+    const byRest = others.toSorted((a, b) => a.lastSeenAt - b.lastSeenAt || (a.id < b.id ? -1 : 1))
+    const idlest = byRest.slice(0, others.length + 1 - mostSessions)
+    await this.#endThose((session) => idlest.includes(session))
+  }
+
+  #remember(session: Session, digest: string): void {
+    this.#byDigest.set(digest, session)
+    this.#byId.set(session.id, session)
+  }
+
+  /** Undefined if the session has expired or its user is gone. */
+  #userOf({ userId, createdAt, lastSeenAt }: Session): User | undefined {
+    const now = this.#services.clock.now()
+    if (now >= lastSeenAt + idleMs || now >= createdAt + longestMs) return undefined
+    return this.#services.users.find(userId)
+  }
+
+  /** False once an operator who acts in another account is none any more, or that account is removed. */
+  #mayActIn({ accountId }: IssuedToken, user: User): boolean {
+    if (accountId === null || accountId === user.accountId) return true
+    return user.operator && this.#services.accounts.accountFor(accountId) !== undefined
+  }
+
+  async #writeOrOver(batch: Statement[]): Promise<void> {
+    await refusedAs(this.#services.db.write(batch), ConflictError, sessionOver)
+  }
+}
+
+const sessionOver = (): SternaError => new SternaError('invalid_session', 'This session has ended. Log in again.')

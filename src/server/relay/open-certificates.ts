@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { AcmeCertificates, acmeDirectory } from '../../platform/certificate/acme-certificates.ts'
+import { certificateFigures } from '../../platform/certificate/certificate-figures.ts'
+import { CertificateRenewal } from '../../platform/certificate/certificate-renewal.ts'
+import { loadOrMakeCertificate, type Certificate } from '../../platform/certificate/self-signed-certificate.ts'
+import { ServerCertificates, type TlsFiles } from '../../platform/certificate/server-certificates.ts'
+import { wantedNames, webHostOf } from '../../platform/certificate/wanted-names.ts'
+import type { Core } from '../../api/core.ts'
+import { SternaError } from '../../platform/errors.ts'
+import type { Stop } from './stop.ts'
+import { reasonOf } from '../../platform/plain-reason.ts'
+
+/** The certificates of all ports with TLS. */
+export interface Certificates {
+  server: ServerCertificates
+  /** Null if it is switched off. */
+  acme: AcmeCertificates | null
+  /** Looks for new ones: on disk, and at the authority. */
+  renewal: CertificateRenewal
+  /** What hears of a new certificate. */
+  users: ((tls: TlsFiles) => void)[]
+}
+
+/** @throws SternaError `configuration` if the configured certificate cannot be used */
+export async function openCertificates(core: Core, version: string, stops: Stop[]): Promise<Certificates> {
+  const { config, log } = core
+  const own = await ownCertificate(core)
+  const acme = config.acme.enabled ? await openAcme(core, version, (name) => server.ownCovers(name)) : null
+  const server = new ServerCertificates({ own, acme, hostname: config.hostname })
+  if (own.origin === 'made' && !acme)
+    log.warn({ fingerprint: own.fingerprint }, 'made a self-signed certificate: set acme.enabled, or tls.cert and tls.key')
+  const users: Certificates['users'] = []
+  const tell = (): void => users.forEach((use) => use(server.files))
+  const use = (renewed: Certificate): void => {
+    server.useOwn(renewed)
+    tell()
+  }
+  const renewal = new CertificateRenewal(own, { load: () => ownCertificate(core), use, log })
+  if (acme) {
+    acme.onIssued = tell
+    stops.push(() => acme.stop())
+  }
+  core.metricsPage.add(certificateFigures({ server, acme, metrics: core.metrics, names: namesOf(core) }))
+  return { server, acme, renewal, users }
+}
+
+const ownCertificate = ({ config, clock }: Core): Promise<Certificate> =>
+  loadOrMakeCertificate({
+    certFile: config.tls.cert,
+    keyFile: config.tls.key,
+    directory: join(config.dataDir, 'tls'),
+    hostname: config.hostname,
+    now: clock.now(),
+  })
+
+async function openAcme(core: Core, version: string, isCovered: (name: string) => boolean): Promise<AcmeCertificates> {
+  const { config, clock, log, health, resolver, sendingDomains } = core
+  const { directory: authority, email, challenges, eabKeyId, eabKey } = config.acme
+  const { hostname, baseUrl } = config
+  const servesHttps = config.http.tlsListen.length > 0
+  const acme = new AcmeCertificates(
+    { clock, log, health, resolver, random: Math.random },
+    {
+      authority,
+      ca: config.acme.ca === null ? null : await readAuthorities(config.acme.ca),
+      email,
+      externalAccount: eabKeyId === null || eabKey === null ? null : { keyId: eabKeyId, macKey: eabKey.reveal() },
+      challenges,
+      directory: acmeDirectory(config.dataDir, authority),
+      userAgent: `sterna/${version}`,
+      wanted: () => wantedNames({ hostname, baseUrl, servesHttps, trackingHosts: sendingDomains.trackingHosts, isCovered }),
+      ownNames: new Set([hostname, webHostOf(baseUrl)]),
+    },
+  )
+  await acme.load()
+  return acme
+}
+
+const readAuthorities = (file: string): Promise<string> =>
+  readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new SternaError('configuration', `acme.ca (${file}) cannot be read: ${reasonOf(cause)}`, { cause })
+  })
+
+/** By role, for the metrics. */
+const namesOf = ({ config, sendingDomains }: Core) => ({
+  server: config.hostname,
+  get web() {
+    return config.http.tlsListen.length > 0 ? webHostOf(config.baseUrl) : null
+  },
+  get tracking() {
+    return config.http.tlsListen.length > 0 ? sendingDomains.trackingHosts : []
+  },
+})

@@ -1,0 +1,40 @@
+import type { Core } from '../../api/core.ts'
+import { startDomainReportReader } from '../../mail-back/domain-report/domain-report-reader.ts'
+import { domainReportHandler } from '../../mail-back/feedback/domain-report-handler.ts'
+import { ReturnedMailStore } from '../../mail-back/feedback/returned-mail-store.ts'
+import { operatorHandler } from '../../mail-back/feedback/operator-handler.ts'
+import { ReturnedMailBudget } from '../../mail-back/feedback/returned-mail-budget.ts'
+import { startFeedback } from '../../mail-back/feedback/start-feedback.ts'
+import type { SystemMailer } from '../../mail-in/submission/system-mail.ts'
+import type { Stop } from './stop.ts'
+
+/** ms that returned mail in hand gets when the relay stops. The rest is settled after the next start. */
+const graceMs = 1_000
+
+/** Opens the store of returned mail, and starts to settle it. */
+export async function openFeedback(core: Core, systemMail: SystemMailer, stops: Stop[]): Promise<ReturnedMailStore> {
+  const { config, clock, db, log, metrics, erasedAddress, secrets, sendingDomains, suppressionPolicies } = core
+  const { storageLimit, complaintSources } = config.returnPath
+  const returnedMail = new ReturnedMailStore({ db, clock, budget: new ReturnedMailBudget(clock, storageLimit), complaintSources })
+  await returnedMail.measure()
+  const operator = operatorHandler({ clock, log, systemMail }, config)
+  const reader = startDomainReportReader()
+  stops.push(() => reader.stop())
+  const domainReport = domainReportHandler({ db, sendingDomains, reader })
+  const feedback = startFeedback(
+    {
+      db,
+      clock,
+      log,
+      metrics,
+      erasedAddress,
+      returnedMail,
+      tokenKeys: secrets.generations.map((deriveKey) => deriveKey('verp')),
+      policyFor: (accountId) => suppressionPolicies.policyFor(accountId),
+      handlers: { dmarc_report: domainReport, tls_report: domainReport, postmaster: operator, abuse: operator },
+    },
+    { complaintSources },
+  )
+  stops.push(() => feedback.stop(graceMs))
+  return returnedMail
+}

@@ -1,0 +1,77 @@
+import { commandPartsOf, type CommandServices } from '../../clients/command/command-services.ts'
+import type { Config } from '../../platform/config/settings.ts'
+import { takeOver, type ConfigChanges } from '../../platform/config/take-over.ts'
+import { connectionShares, judgeOpenFiles, openFileLimit, type ConnectionShares } from '../../platform/connection/open-files.ts'
+import { ContinuousCopy } from '../../upkeep/backup/continuous-copy.ts'
+import { openCore, type Core, type Outside } from '../../api/core.ts'
+import { noteMachine } from '../../upkeep/machine-change.ts'
+import { SternaError } from '../../platform/errors.ts'
+import { SecuredPosition } from '../../platform/store/log-spool.ts'
+import { openListeners, type ListenAddresses } from './listeners.ts'
+import { keepWatchOfClock, startJobs } from './jobs.ts'
+import { startServices } from './services.ts'
+import { stopAll, type Stop } from './stop.ts'
+
+/** A running relay. */
+export interface Relay {
+  services: CommandServices
+  addresses: ListenAddresses
+  /** Takes over the settings that may change while it runs, and looks for a new certificate. */
+  reload(next: Config): Promise<ConfigChanges>
+  /**
+   * Accepts nothing more, waits a few seconds for what is under way, and leaves the rest to the next start. Services stop one after the
+   * other, each within its grace period: nine seconds in all, of the ten that a container gets.
+   */
+  stop(): Promise<void>
+}
+
+/**
+ * Builds every service and starts them from the end of a message's way, so that nothing is accepted
+ * before it can be delivered and reported.
+ * @throws SternaError `configuration` if a setting does not work on this machine
+ */
+export async function startRelay(config: Config, outside: Outside & { version: string }): Promise<Relay> {
+  const shares = sharesOf(openFileLimit(), config, outside)
+  const copying = config.backup.continuous ? { sheet: SecuredPosition.sheet(), mostBytes: config.backup.copyLimit } : null
+  const core = await openCore(config, { ...outside, nameServerSockets: shares.nameServers, ...(copying && { copying }) })
+  const stops: Stop[] = [() => core.close()]
+  const stop = (): Promise<void> => stopAll(stops, outside.log)
+  try {
+    // Opens the reader thread now. Later there may be no file descriptor left for it.
+    await core.db.slowRead("select 'open' as reader")
+    await noteMachine(core)
+    if (copying === null) core.metrics.copyBehind.set(Number.NaN)
+    else startCopy(core, copying.sheet, stops)
+    const services = await startServices(core, { shares, version: outside.version }, stops)
+    const listeners = await openListeners(services, stops)
+    const scheduler = startJobs(services, listeners, stops)
+    keepWatchOfClock(services, scheduler, stops)
+    const { webhooks, queueAdmin, erasures, follower, intake } = services
+    const serving = { accept: intake.accept, follower, sendSample: webhooks.sendSample }
+    const reload = async (next: Config): Promise<ConfigChanges> => {
+      const changes = takeOver(config, next)
+      await services.certificates.renewal.look()
+      void services.certificates.acme?.retry()
+      return changes
+    }
+    const parts = commandPartsOf(core, { webhooks: webhooks.list, queueAdmin, erasures, serving })
+    return { services: parts, addresses: listeners.addresses, reload, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function startCopy(core: Core, sheet: SharedArrayBuffer, stops: Stop[]): void {
+  const copy = new ContinuousCopy(core, sheet)
+  copy.start()
+  stops.push(() => copy.stop())
+}
+
+/** @throws SternaError `configuration` if the limit on open files is too low */
+function sharesOf(limit: number, { delivery }: Config, { log }: Pick<Outside, 'log'>): ConnectionShares {
+  const { status, what, advice } = judgeOpenFiles(limit)
+  if (status === 'failed') throw new SternaError('configuration', `${what} ${advice}`)
+  if (status === 'warning') log.warn({ openFiles: limit }, `${what} ${advice}`)
+  return connectionShares(limit, delivery.threads)
+}

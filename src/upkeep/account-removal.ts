@@ -1,0 +1,52 @@
+import type { Accounts } from '../senders/account/accounts.ts'
+import { forgetQuota } from '../senders/account/mail-quotas.ts'
+import type { ApiKeys } from '../senders/account/api-keys.ts'
+import type { Users } from '../senders/account/users.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { SendingDomains } from '../senders/sending-domain/sending-domains.ts'
+import type { Database } from '../platform/store/database.ts'
+import { removeSuppressionsOf } from '../mail/suppression/suppression-removal.ts'
+import { deleteTemplatesOf } from '../mail/template/template-store.ts'
+import type { WebhookList } from '../notify/webhook/webhook-list.ts'
+
+export interface AccountRemovalServices {
+  db: Pick<Database, 'write'>
+  clock: Clock
+  accounts: Accounts
+  apiKeys: ApiKeys
+  people: { users: Users }
+  sendingDomains: Pick<SendingDomains, 'list' | 'remove'>
+  webhooks: Pick<WebhookList, 'removeAll'>
+}
+
+/** ms after which a submission has been accepted or given up */
+const longestSubmissionMs = 3_600_000
+
+/**
+ * Removes an account. It stops sending at once. Then its users, keys, webhooks, domains, templates and suppressions are deleted, and
+ * finally its name becomes free. Its messages, events and audit log stay until their retention ends, under its id. If a crash interrupts
+ * this, the account is suspended and can be removed again.
+ * @throws SternaError `not_found`; `invalid_state` while its mail is queued, or if the last operator
+ * is one of its users. Then nothing changes.
+ */
+export async function removeAccount(idOrName: string, services: AccountRemovalServices): Promise<string> {
+  const { db, accounts, apiKeys, people, sendingDomains, webhooks, clock } = services
+  const { id, status } = accounts.getAccount(idOrName)
+  const startedAt = clock.now()
+  await accounts.change(id, { status: 'suspended' })
+  try {
+    await accounts.checkQueue(id)
+    await people.users.removeAll(id)
+  } catch (error) {
+    await accounts.change(id, { status })
+    throw error
+  }
+  for (const key of apiKeys.list(id)) await apiKeys.revoke(key.id)
+  await webhooks.removeAll(id)
+  for (const domain of sendingDomains.list(id)) await sendingDomains.remove(domain.id)
+  await db.write(deleteTemplatesOf(id))
+  await removeSuppressionsOf(id, db)
+  await accounts.remove(id, startedAt - longestSubmissionMs)
+  await db.write(forgetQuota(id))
+  return id
+}

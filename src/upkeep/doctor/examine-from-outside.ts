@@ -1,0 +1,179 @@
+import { isIP } from 'node:net'
+import type { DnsResolver } from '../../platform/dns/dns-resolver.ts'
+import { isPublicAddress } from '../../platform/ip-address.ts'
+import { examineReverseDns, someOfEachFamily } from './examine-host-name.ts'
+import { shown } from './examine-port-25.ts'
+import { sayOf, type Finding } from './finding.ts'
+import type { RemotePort, Fault, SeenSmtp, SeenTls, SeenWeb } from './outside-probe.ts'
+
+interface OutsideServices {
+  resolver: Pick<DnsResolver, 'a' | 'aaaa' | 'ptr'>
+  /** What this machine calls itself. */
+  ehloName: string
+  /** Epoch, ms. */
+  now: number
+  probeSmtp(remote: RemotePort, ehloName: string): Promise<SeenSmtp | Fault>
+  probeWeb(remote: RemotePort): Promise<SeenWeb | Fault>
+}
+
+/** Where a server is looked for. */
+export const usualPorts = { returnPath: 25, submission: 587, submissionTls: 465, web: 443, plainWeb: 80 }
+export type OutsidePorts = typeof usualPorts
+
+const warnBefore = 14 * 86_400_000
+
+/** Examines another server as the internet sees it: its addresses, its ports, its certificates, and what it takes from strangers. */
+export async function examineFromOutside(host: string, services: OutsideServices, ports: OutsidePorts = usualPorts): Promise<Finding[]> {
+  const { resolver } = services
+  const answers = await Promise.all([resolver.a(host), resolver.aaaa(host)])
+  const addresses = answers.flatMap(({ records }) => records)
+  if (addresses.length === 0 && answers.some(({ status }) => status === 'servfail')) {
+    return [sayOf('host_name').skipped('host_name_unknown', { host })]
+  }
+  const named = judgeAddresses(host, addresses)
+  const looked = someOfEachFamily(addresses)
+  const sending = looked.filter(isPublicAddress).map((address) => ({ address, isOwn: true }))
+  const [reverse, seen] = await Promise.all([
+    examineReverseDns(host, sending, resolver),
+    Promise.all(looked.map((address) => probePorts({ host, address }, services, ports))),
+  ])
+  return [named, ...(sending.length > 0 ? reverse : []), ...seen.flatMap((each) => judgePorts(each, seen, services.now))]
+}
+
+function judgeAddresses(host: string, addresses: string[]): Finding {
+  const say = sayOf('host_name')
+  if (addresses.length === 0) return say.failed('host_name_without_address', { host })
+  const hidden = addresses.filter((address) => !isPublicAddress(address))
+  if (hidden.length > 0) return say.failed('host_name_not_public', { host, addresses: hidden.join(', ') })
+  return say.ok('host_name_fine', { host, addresses: addresses.join(', ') })
+}
+
+interface Probed<Seen> {
+  remote: RemotePort
+  seen: Seen | Fault
+}
+
+/** The ports of one address. */
+interface SeenPorts {
+  returnPath: Probed<SeenSmtp>
+  submission: Probed<SeenSmtp>
+  submissionTls: Probed<SeenSmtp>
+  web: Probed<SeenWeb>
+  plainWeb: Probed<SeenWeb>
+}
+
+async function probePorts(at: { host: string; address: string }, services: OutsideServices, ports: OutsidePorts): Promise<SeenPorts> {
+  const { ehloName, probeSmtp, probeWeb } = services
+  const smtp = async (port: number, isTls = false): Promise<Probed<SeenSmtp>> => {
+    const remote = { ...at, port, isTls }
+    return { remote, seen: await probeSmtp(remote, ehloName) }
+  }
+  const http = async (port: number, isTls = false): Promise<Probed<SeenWeb>> => {
+    const remote = { ...at, port, isTls }
+    return { remote, seen: await probeWeb(remote) }
+  }
+  const [returnPath, submission, submissionTls] = [smtp(ports.returnPath), smtp(ports.submission), smtp(ports.submissionTls, true)]
+  const [web, plainWeb] = [http(ports.web, true), http(ports.plainWeb)]
+  return {
+    returnPath: await returnPath,
+    submission: await submission,
+    submissionTls: await submissionTls,
+    web: await web,
+    plainWeb: await plainWeb,
+  }
+}
+
+/** @param all of every address: a port that answers over the other family is open, and only ours to extend */
+function judgePorts(ports: SeenPorts, all: SeenPorts[], now: number): Finding[] {
+  const { returnPath, submission, submissionTls, web, plainWeb } = ports
+  const judged: Record<keyof SeenPorts, () => Finding[]> = {
+    returnPath: () => judgeReturnPath(returnPath.remote, returnPath.seen),
+    submission: () => judgeSubmission(submission.remote, submission.seen, now),
+    submissionTls: () => judgeSubmission(submissionTls.remote, submissionTls.seen, now),
+    web: () => [judgeWeb(web.remote, web.seen, now)],
+    plainWeb: () => [judgePlainWeb(plainWeb.remote, plainWeb.seen)],
+  }
+  return portNames.flatMap((name) => {
+    const { remote, seen } = ports[name]
+    const answers = (other: SeenPorts): boolean =>
+      isIP(other[name].remote.address) !== isIP(remote.address) && !('fault' in other[name].seen)
+    if (!('fault' in seen) || noWayThere(seen.fault) || !all.some(answers)) return judged[name]()
+    const code = isIP(remote.address) === 6 ? 'outside_only_ipv4' : 'outside_only_ipv6'
+    return [say[name === 'returnPath' ? 'failed' : 'warning'](code, { ...placeOf(remote), fault: seen.fault, setting: settingOf[name] })]
+  })
+}
+
+const portNames = ['returnPath', 'submission', 'submissionTls', 'web', 'plainWeb'] as const
+const settingOf = {
+  returnPath: 'return_path.listen',
+  submission: 'submission.listen',
+  submissionTls: 'submission.tls_listen',
+  web: 'http.tls_listen',
+  plainWeb: 'http.listen',
+}
+
+const placeOf = ({ host, address, port }: RemotePort) => ({ host, address, port })
+const say = sayOf('reachable')
+
+/** A machine without a family learns nothing about others'. */
+const noWayThere = (fault: string): boolean => /ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT/.test(fault)
+
+function unreached(
+  remote: RemotePort,
+  fault: string,
+  status: 'failed' | 'warning' | 'skipped',
+  use: 'return_path' | 'submission' | 'web' | 'plain_web',
+): Finding {
+  if (noWayThere(fault)) return say.skipped(isIP(remote.address) === 6 ? 'outside_no_ipv6' : 'outside_no_ipv4', { address: remote.address })
+  return say[status](`outside_${use}_silent`, { ...placeOf(remote), fault })
+}
+
+export function judgeReturnPath(remote: RemotePort, seen: SeenSmtp | Fault): Finding[] {
+  if ('fault' in seen) return [unreached(remote, seen.fault, 'failed', 'return_path')]
+  return [judgeName(remote, seen), judgeRelay(remote, seen)]
+}
+
+function judgeName(remote: RemotePort, { greeting, tls }: SeenSmtp): Finding {
+  if (greeting.split(' ', 1)[0]?.toLowerCase() !== remote.host) {
+    return say.warning('outside_return_path_taken', { ...placeOf(remote), greeting: shown(greeting) })
+  }
+  return tls ? say.ok('outside_return_path_fine', placeOf(remote)) : say.warning('outside_return_path_without_tls', placeOf(remote))
+}
+
+function judgeRelay(remote: RemotePort, { isOpenRelay }: SeenSmtp): Finding {
+  const relay = sayOf('open_relay')
+  return isOpenRelay ? relay.failed('open_relay', placeOf(remote)) : relay.ok('no_open_relay', placeOf(remote))
+}
+
+export function judgeSubmission(remote: RemotePort, seen: SeenSmtp | Fault, now: number): Finding[] {
+  if ('fault' in seen) return [unreached(remote, seen.fault, 'warning', 'submission')]
+  const open = seen.isOpenRelay ? [judgeRelay(remote, seen)] : []
+  if (!seen.tls) return [say.failed('outside_submission_without_tls', placeOf(remote)), ...open]
+  return [judgeTls(remote, seen.tls, { now, status: 'warning', by: 'apps' }), ...open]
+}
+
+export function judgeWeb(remote: RemotePort, seen: SeenWeb | Fault, now: number): Finding {
+  if ('fault' in seen) return unreached(remote, seen.fault, 'warning', 'web')
+  if (!seen.isSterna) return say.warning('outside_web_taken', { ...placeOf(remote), status: seen.status })
+  if (!seen.tls) return say.failed('outside_web_without_tls', placeOf(remote))
+  return judgeTls(remote, seen.tls, { now, status: 'failed', by: 'browsers' })
+}
+
+function judgeTls(
+  remote: RemotePort,
+  { problem, endsAt }: SeenTls,
+  { now, status, by }: { now: number; status: 'failed' | 'warning'; by: 'apps' | 'browsers' },
+): Finding {
+  const place = placeOf(remote)
+  const date = new Date(endsAt).toISOString().slice(0, 10)
+  if (problem !== null) return say[status](`outside_certificate_refused_by_${by}`, { ...place, problem })
+  if (endsAt - now < warnBefore) return say.warning('outside_certificate_expires', { ...place, date })
+  return say.ok('outside_certificate_fine', { ...place, date })
+}
+
+function judgePlainWeb(remote: RemotePort, seen: SeenWeb | Fault): Finding {
+  if ('fault' in seen) return unreached(remote, seen.fault, 'skipped', 'plain_web')
+  if (seen.redirects) return say.ok('outside_plain_web_redirects', placeOf(remote))
+  if (seen.isSterna) return say.warning('outside_plain_web_open', placeOf(remote))
+  return say.ok('outside_plain_web_fine', { ...placeOf(remote), status: seen.status })
+}

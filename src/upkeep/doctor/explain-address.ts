@@ -1,0 +1,93 @@
+import type { Clock } from '../../platform/clock.ts'
+import { isAbsence } from '../../mail-out/delivery/outcome.ts'
+import { routeTo, type RouteHost, type RouteServices } from '../../mail-out/delivery/route.ts'
+import { simulatorDomain } from '../../mail-out/delivery/simulator.ts'
+import type { QueueAdmin } from '../../mail-out/queue/queue-admin.ts'
+import type { DestinationQueue } from '../../mail-out/queue/queue-overview.ts'
+import { untilSecondLook } from '../../mail-out/queue/second-look.ts'
+import type { Address } from '../../platform/smtp/address.ts'
+import type { Database, Row } from '../../platform/store/database.ts'
+import { erasedNames, type ErasedAddress } from '../../mail/suppression/erased-address.ts'
+import { suppressionAddress } from '../../mail/suppression/suppression-address.ts'
+
+export interface ExplainServices {
+  clock: Clock
+  db: Database
+  queueAdmin: Pick<QueueAdmin, 'destination'>
+  route: RouteServices
+  erasedAddress: ErasedAddress
+}
+
+/** Why an account must not write to an address. */
+export interface SuppressionReason extends Row {
+  account_id: string
+  account: string
+  origin: string
+  topic: string
+  reason: string | null
+  created_at: number
+}
+
+/** What would happen to mail for an address. */
+export interface Explanation {
+  /**
+   * `deliver`: to the hosts. `defer`, `bounce`: without a connection, for this reason. `simulate`: nothing leaves. `hold`: an operator
+   * holds mail for the destination.
+   */
+  next: 'deliver' | 'defer' | 'bounce' | 'simulate' | 'hold'
+  /** Why it is not delivered; null if it is. */
+  reason: string | null
+  hosts: RouteHost[]
+  viaSmarthost: boolean
+  /** Sending domains whose mail requires TLS with a valid certificate; mail from other domains uses what the host offers. */
+  tlsEnforcedBy: string[]
+  suppressions: SuppressionReason[]
+  queue: DestinationQueue | null
+}
+
+/** Predicts what would happen to mail for an address, without connecting to anybody. */
+export async function explainAddress({ address, domain }: Address, services: ExplainServices): Promise<Explanation> {
+  const [route, suppressions, tlsEnforcedBy, queue] = await Promise.all([
+    domain === simulatorDomain ? { hosts: [] } : routeTo(domain, services.route),
+    suppressionsOf(services, address),
+    enforcingDomains(services.db),
+    services.queueAdmin.destination(domain),
+  ])
+  const common = { viaSmarthost: services.route.smarthost !== null, tlsEnforcedBy, suppressions, queue: queue ?? null }
+  if (domain === simulatorDomain) {
+    return {
+      next: 'simulate',
+      reason: 'Addresses at this domain simulate what their name says; nothing leaves this server.',
+      hosts: [],
+      ...common,
+      viaSmarthost: false,
+    }
+  }
+  if ('outcome' in route) {
+    const { outcome } = route
+    if (isAbsence(outcome)) return { next: 'defer', reason: untilSecondLook(outcome.reason), hosts: [], ...common }
+    const reason = outcome.type === 'delivered' ? null : outcome.reason
+    return { next: outcome.type === 'bounced' ? 'bounce' : 'defer', reason, hosts: [], ...common }
+  }
+  if (queue && queue.held === queue.waiting)
+    return { next: 'hold', reason: 'An operator is holding the mail that waits for this destination.', hosts: route.hosts, ...common }
+  return { next: 'deliver', reason: null, hosts: route.hosts, ...common }
+}
+
+/** Of any account's live mail. Uses the index suppression_address. */
+function suppressionsOf({ db, clock, erasedAddress }: ExplainServices, address: string): Promise<SuppressionReason[]> {
+  const { names, params } = erasedNames(erasedAddress, address)
+  return db.slowRead<SuppressionReason>(
+    `select s.account_id, a.name as account, s.origin, s.topic, s.reason, s.created_at
+       from suppression s join account a on a.id = s.account_id
+      where s.address in (:address, ${names}) and s.sandbox = 0 and (s.expires_at is null or s.expires_at > :now) order by s.id limit 100`,
+    { address: suppressionAddress(address), ...params, now: clock.now() },
+  )
+}
+
+async function enforcingDomains(db: Database): Promise<string[]> {
+  const rows = await db.slowRead<{ name: string }>(
+    `select distinct name from domain where tls = 'enforced' and removed_at is null order by name limit 100`,
+  )
+  return rows.map(({ name }) => name)
+}

@@ -1,0 +1,159 @@
+import { join } from 'node:path'
+import { isIP } from 'node:net'
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../../platform/clock.ts'
+import type { Config } from '../../platform/config/settings.ts'
+import { judgeOpenFiles } from '../../platform/connection/open-files.ts'
+import type { DnsResolver } from '../../platform/dns/dns-resolver.ts'
+import type { Health } from '../../platform/health.ts'
+import { acmeDirectory, attemptsFile } from '../../platform/certificate/acme-certificates.ts'
+import { readAttempts } from '../../platform/certificate/attempt-state.ts'
+import { issuedFile } from '../../platform/certificate/issued-certificates.ts'
+import { selfSignedFiles } from '../../platform/certificate/self-signed-certificate.ts'
+import { isFullName } from '../../platform/smtp/domain-name.ts'
+import { databaseFile } from '../../platform/store/data-directory.ts'
+import type { Database } from '../../platform/store/database.ts'
+import type { DoctorHost } from './doctor-host.ts'
+import { examineBaseUrl } from './examine-base-url.ts'
+import { examineBlocklists } from './examine-blocklists.ts'
+import { judgeAttempts, judgeCertificate } from './examine-certificate.ts'
+import { judgeClock, judgeClockAgainstLog } from './examine-clock.ts'
+import { judgeDirectory, judgeDisk } from './examine-disk.ts'
+import { type ExaminedDomain, examineDomains, judgeReturnPath } from './examine-domains.ts'
+import { addressesOf, examineReverseDns, judgeHostName, sendingAddresses, someOfEachFamily } from './examine-host-name.ts'
+import { judgeFamilies } from './examine-families.ts'
+import { examineKeyFile } from './examine-key-file.ts'
+import { examinePort25 } from './examine-port-25.ts'
+import { examineEachServer, examineResolver } from './examine-resolver.ts'
+import { examineWayBack } from './examine-way-back.ts'
+import { checkNames, type CheckName, type Finding, sayOf } from './finding.ts'
+
+interface DoctorServices {
+  config: Config
+  clock: Clock
+  resolver: DnsResolver
+  /** Faults of the serving process. */
+  health: Pick<Health, 'faults'>
+  /** Each with its records. */
+  domains: ExaminedDomain[]
+  /** The newest time in the database, epoch ms; null if there is none. */
+  newestTime: number | null
+  host: DoctorHost
+  db: Pick<Database, 'slowRead'>
+}
+
+/** The time limit for all checks together, ms. */
+const longestMs = 25_000
+
+/** Runs all checks at the same time. Checks still running after 25 seconds are reported as skipped. */
+export async function runDoctor(services: DoctorServices): Promise<Finding[]> {
+  const startedAt = performance.now()
+  const isOver = (): boolean => performance.now() - startedAt > longestMs / 2
+  const { config, resolver, health, domains } = services
+  const isSuspect = health.faults.some(({ name }) => name === 'resolver_suspect')
+  const checks: [CheckName, Promise<Finding[]>][] = [
+    ['resolver', examineResolver(resolver, `sterna-${randomBytes(8).toString('hex')}`, isSuspect)],
+    ['resolver', examineEachServer(resolver.eachServer)],
+    ['port_25', examineWayOut(services)],
+    ['host_name', examineAddresses(services)],
+    ['return_path', examineReturnPath(services)],
+    ['reachable', examineListeners(services)],
+    ['domain', examineDomains(domains, resolver, isOver)],
+    ['certificate', examineCertificate(services)],
+    ['base_url', examineBaseUrl(config.baseUrl, services.host.askHealth).then((finding) => [finding])],
+    ['clock', examineClock(services)],
+    ['disk', examineStorage(services, config.dataDir)],
+    ['key_file', examineKeyFile(config.secretKeyFile, services.db)],
+    ['open_files', Promise.resolve([examineOpenFiles(services)])],
+  ]
+  const findings = (await Promise.all(checks.map(([check, work]) => inTime(check, work)))).flat()
+  return findings.toSorted((a, b) => checkNames.indexOf(a.check) - checkNames.indexOf(b.check))
+}
+
+async function inTime(check: CheckName, work: Promise<Finding[]>): Promise<Finding[]> {
+  const { promise: late, resolve } = Promise.withResolvers<Finding[]>()
+  const timer = setTimeout(() => resolve([sayOf(check).skipped('too_slow')]), longestMs)
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+async function examineWayOut({ config, resolver, host }: DoctorServices): Promise<Finding[]> {
+  const say = sayOf('port_25')
+  if (config.mode === 'sandbox') return [say.skipped('port_25_sandbox')]
+  const { smarthost, smarthostTls } = config.delivery
+  const hosts = smarthost ? [{ ...smarthost, isTls: smarthostTls === 'implicit' }] : config.doctor.port25Hosts
+  return examinePort25(hosts, resolver, host.greet)
+}
+
+async function examineAddresses({ config, resolver, host }: DoctorServices): Promise<Finding[]> {
+  const { hostname, delivery, doctor } = config
+  const found = isFullName(hostname) ? await addressesOf(hostname, resolver) : []
+  const sending = sendingAddresses(host.interfaceAddresses(), found)
+  const named = judgeHostName(hostname, found, sending)
+  if (delivery.smarthost) {
+    return [named, ...(['reverse_dns', 'dnsbl'] as const).map((check) => sayOf(check).skipped('via_smarthost'))]
+  }
+  const [reverse, listings] = await Promise.all([
+    examineReverseDns(hostname, sending, resolver),
+    examineBlocklists(
+      doctor.dnsbls,
+      sending.map(({ address }) => address),
+      resolver,
+    ),
+  ])
+  return [named, ...reverse, ...listings]
+}
+
+async function examineReturnPath({ config, resolver, host }: DoctorServices): Promise<Finding[]> {
+  const { hostname, returnPath } = config
+  const names = { hostname, returnPathDomain: returnPath.domain, isListening: returnPath.listen.length > 0 }
+  const [{ status, records }, wayBack] = await Promise.all([resolver.txt(returnPath.domain), examineWayBack(names, resolver, host.greet)])
+  return [judgeReturnPath(names, status === 'servfail' ? null : records), ...wayBack]
+}
+
+async function examineListeners({ config, resolver, host }: DoctorServices): Promise<Finding[]> {
+  const { hostname, http, submission, returnPath } = config
+  const found = isFullName(hostname) ? await addressesOf(hostname, resolver) : []
+  const listening = [
+    { name: 'return_path.listen', places: returnPath.listen },
+    { name: 'submission.listen', places: submission.listen },
+    { name: 'submission.tls_listen', places: submission.tlsListen },
+    { name: 'http.listen', places: http.listen },
+    { name: 'http.tls_listen', places: http.tlsListen },
+  ]
+  return judgeFamilies({ host: hostname, found, interfaceAddresses: host.interfaceAddresses(), listening })
+}
+
+async function examineCertificate({ config, clock, host }: DoctorServices): Promise<Finding[]> {
+  const { hostname, dataDir, tls, acme } = config
+  const directory = acmeDirectory(dataDir, acme.directory)
+  const issued = acme.enabled && tls.cert === null ? await host.read(issuedFile(directory, hostname)) : null
+  const pem = issued ?? (await host.read(tls.cert ?? selfSignedFiles(join(dataDir, 'tls')).certFile))
+  const isMade = tls.cert === null && issued === null
+  const judged = judgeCertificate(pem, { hostname, isMade, isIssued: issued !== null, now: clock.now() })
+  if (!acme.enabled) return [judged]
+  const failing = judgeAttempts(readAttempts(await host.read(attemptsFile(directory))), hostname)
+  // Why there is none says more than that the stand-in is self-signed.
+  return isMade && failing.length > 0 ? failing : [judged, ...failing]
+}
+
+async function examineClock({ config, clock, resolver, host, newestTime }: DoctorServices): Promise<Finding[]> {
+  const againstLog = judgeClockAgainstLog(newestTime, clock.now())
+  const server = config.doctor.ntpServer
+  if (!server) return [judgeClock(null, null), ...againstLog]
+  const addresses = isIP(server.host) ? [server.host] : someOfEachFamily(await addressesOf(server.host, resolver))
+  // Of a family that this machine lacks, no answer comes.
+  const offsets = await Promise.all(addresses.map((address) => host.clockOffset(address, server.port)))
+  return [judgeClock(server.host, offsets.find((offset) => offset !== null) ?? null), ...againstLog]
+}
+
+function examineOpenFiles({ host }: DoctorServices): Finding {
+  return { check: 'open_files', ...judgeOpenFiles(host.openFileLimit()) }
+}
+
+async function examineStorage({ config, host }: DoctorServices, directory: string): Promise<Finding[]> {
+  const paths = [directory, databaseFile(directory), `${databaseFile(directory)}-wal`, config.secretKeyFile]
+  const [space, ...modes] = await Promise.all([host.diskSpace(directory), ...paths.map((path) => host.mode(path))])
+  const known = paths.flatMap((path, i) => (modes[i] == null ? [] : [{ path, mode: modes[i] }]))
+  const disk = space ? judgeDisk(space, config.storage.reserve) : sayOf('disk').skipped('disk_silent', { directory })
+  return [disk, judgeDirectory(directory, known)]
+}

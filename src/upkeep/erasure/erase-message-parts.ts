@@ -1,0 +1,158 @@
+import type { Row } from '../../platform/store/database.ts'
+import { erasedEventData, type Redaction } from './erased-text.ts'
+import type { Change, Erasing } from './erasing.ts'
+
+/** A message, and which of its recipients have the erased address. */
+export interface AboutMessage {
+  messageId: string
+  accountId: string
+  recipientIds: string[]
+}
+
+interface EventRow extends Row {
+  seq: number
+  recipient_id: string | null
+  data: string
+}
+
+/** The events of the erased recipients, and others that name the address. */
+export async function eventChanges(
+  { db, forms }: Erasing,
+  { messageId, recipientIds }: AboutMessage,
+  redaction: Redaction,
+): Promise<Change[]> {
+  const pattern = redaction.isAllTheirs ? '%' : forms.pattern
+  const rows = new Map<number, EventRow>()
+  for (const recipientId of [...recipientIds, '']) {
+    const found = await db.read<EventRow>(
+      'select seq, recipient_id, data from event where message_id = :messageId and (recipient_id = :recipientId or lower(data) like :pattern)',
+      { messageId, recipientId, pattern },
+    )
+    for (const row of found) rows.set(row.seq, row)
+  }
+  return [...rows.values()].flatMap(({ seq, recipient_id: recipientId, data }) => {
+    const after = erasedEventData(data, redaction, recipientId !== null && recipientIds.includes(recipientId))
+    if (after === data) return []
+    return [
+      { counted: 'events' as const, statement: { sql: 'update event set data = :data where seq = :seq', params: { seq, data: after } } },
+    ]
+  })
+}
+
+interface DeliveryRow extends Row {
+  id: string
+  state: string
+}
+
+/** Webhook posts about the erased recipients, or that name the address; pending ones are canceled. */
+export async function deliveryChanges(
+  { db, forms, isAlone }: Erasing,
+  about: AboutMessage,
+  isAllTheirs: boolean,
+): Promise<Change[] | 'in_hand'> {
+  const { messageId, recipientIds } = about
+  const pattern = isAllTheirs ? '%' : forms.pattern
+  const rows = new Map<string, DeliveryRow>()
+  for (const recipientId of [...recipientIds, '']) {
+    const found = await db.read<DeliveryRow>(
+      `select d.id, d.state
+         from event e join webhook w on w.account_id = e.account_id join webhook_delivery d on d.webhook_id = w.id and d.event_id = e.id
+        where e.message_id = :messageId and (e.recipient_id = :recipientId or lower(d.body) like :pattern)`,
+      { messageId, recipientId, pattern },
+    )
+    for (const row of found) rows.set(row.id, row)
+  }
+  const deliveries = [...rows.values()]
+  if (!isAlone && deliveries.some(({ state }) => state === 'attempting')) return 'in_hand'
+  return deliveries.flatMap(({ id }) => [
+    { counted: null, statement: { sql: 'delete from webhook_attempt where delivery_id = :id', params: { id } } },
+    { counted: 'webhook_deliveries' as const, statement: { sql: 'delete from webhook_delivery where id = :id', params: { id } } },
+  ])
+}
+
+interface AttemptRow extends Row {
+  id: string
+  reply: string | null
+  transcript: string
+}
+
+/** Attempts for the erased recipients are deleted; others no longer name the address. */
+export async function attemptChanges({ db, forms, erased }: Erasing, { messageId, recipientIds }: AboutMessage): Promise<Change[]> {
+  const changes: Change[] = []
+  for (const recipientId of recipientIds) {
+    const found = await db.read<{ id: string }>('select id from attempt where message_id = :messageId and recipient_id = :recipientId', {
+      messageId,
+      recipientId,
+    })
+    changes.push(
+      ...found.map(({ id }) => ({
+        counted: 'attempts' as const,
+        statement: { sql: 'delete from attempt where id = :id', params: { id } },
+      })),
+    )
+  }
+  const others = await db.read<AttemptRow & { recipient_id: string }>(
+    `select id, recipient_id, reply, transcript from attempt
+      where message_id = :messageId and lower(coalesce(reply, '') || transcript) like :pattern`,
+    { messageId, pattern: forms.pattern },
+  )
+  for (const { id, recipient_id: recipientId, reply, transcript } of others) {
+    const after = { reply: reply === null ? null : forms.without(reply, erased), transcript: forms.without(transcript, erased) }
+    if (recipientIds.includes(recipientId) || (after.reply === reply && after.transcript === transcript)) continue
+    changes.push({
+      counted: 'attempts',
+      statement: { sql: 'update attempt set reply = :reply, transcript = :transcript where id = :id', params: { id, ...after } },
+    })
+  }
+  return changes
+}
+
+/** Returned mail, as far as it may name somebody. */
+export interface ReturnedMailRow extends Row {
+  id: string
+  account_id: string | null
+  recipient_id: string | null
+  message_id: string | null
+  content_id: string
+  reverse_path: string | null
+  summary: string | null
+  /** 1 if its content is stored. */
+  has_content: number
+}
+
+export const returnedMailTexts = `id, account_id, recipient_id, message_id, content_id, reverse_path, summary,
+  (select count(*) from incoming_content c where c.id = incoming_report.content_id) as has_content`
+
+/** The returned mail about a message. Deletes its content, because that is mostly the message itself. */
+export async function returnedMailChanges(erasing: Erasing, { messageId, recipientIds }: AboutMessage): Promise<Change[]> {
+  const rows = await erasing.db.read<ReturnedMailRow>(`select ${returnedMailTexts} from incoming_report where message_id = :messageId`, {
+    messageId,
+  })
+  return rows.flatMap((row) => [
+    ...eraseReturnedMail(row, row.recipient_id !== null && recipientIds.includes(row.recipient_id), erasing),
+    ...(recipientIds.length > 0 ? removeReturnedMailContent(row) : []),
+  ])
+}
+
+/** Removes the address from what returned mail says; if it is about the erased recipient, removes everything. */
+export function eraseReturnedMail(row: ReturnedMailRow, isTheirs: boolean, { forms, erased }: Erasing): Change[] {
+  const without = (text: string | null): string | null => (text === null || isTheirs ? null : forms.without(text, erased))
+  const after = { reversePath: without(row.reverse_path), summary: without(row.summary) }
+  if (after.reversePath === row.reverse_path && after.summary === row.summary) return []
+  return [
+    {
+      counted: 'reports',
+      statement: {
+        sql: 'update incoming_report set reverse_path = :reversePath, summary = :summary where id = :id',
+        params: { id: row.id, ...after },
+      },
+    },
+  ]
+}
+
+/** The original bytes. */
+export const removeReturnedMailContent = ({
+  content_id: id,
+  has_content: hasContent,
+}: Pick<ReturnedMailRow, 'content_id' | 'has_content'>): Change[] =>
+  hasContent === 0 ? [] : [{ counted: 'contents', statement: { sql: 'delete from incoming_content where id = :id', params: { id } } }]

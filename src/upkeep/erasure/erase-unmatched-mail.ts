@@ -1,0 +1,36 @@
+import { setImmediate as othersTurn } from 'node:timers/promises'
+import { tableWindows } from '../../platform/store/table-windows.ts'
+import { writeChanges, type Erasing } from './erasing.ts'
+
+/** bytes of returned mail searched at a time, and the overlap of two pieces */
+const pieceSize = 65_536
+const overlap = 1_024
+
+/**
+ * Deletes the content of stored returned mail that names the address, whatever the mail is about. It belongs to no account, so only the
+ * operator can have it erased.
+ */
+export async function eraseUnmatchedMail(erasing: Erasing): Promise<void> {
+  const { db, scope, forms } = erasing
+  if (scope.accountId !== null) return
+  for await (const window of tableWindows(db, { table: 'incoming_content', key: 'id', start: '' })) {
+    const contents = await db.slowRead<{ id: string }>('select id from incoming_content where id > :after and id <= :upto', { ...window })
+    for (const { id } of contents) {
+      const [content] = await db.slowRead<{ bytes: Uint8Array }>('select bytes from incoming_content where id = :id', { id })
+      if (!content || !(await isNamedIn(content.bytes, forms.names))) continue
+      await writeChanges(erasing, [
+        { counted: 'contents', statement: { sql: 'delete from incoming_content where id = :id', params: { id } } },
+      ])
+    }
+  }
+}
+
+/** In pieces, because a large one would delay everybody else. */
+async function isNamedIn(bytes: Uint8Array, names: (text: string) => boolean): Promise<boolean> {
+  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  for (let start = 0; start < whole.length; start += pieceSize) {
+    if (names(whole.toString('utf8', start, start + pieceSize + overlap))) return true
+    await othersTurn()
+  }
+  return false
+}

@@ -1,0 +1,67 @@
+import type { Clock } from '../../platform/clock.ts'
+import type { Database, Statement } from '../../platform/store/database.ts'
+import type { AddressForms } from './address-forms.ts'
+
+/** What was erased, by kind; the names are the API's. */
+export const erasedThings = [
+  'emails',
+  'recipients',
+  'canceled_recipients',
+  'contents',
+  'contents_waiting',
+  'events',
+  'attempts',
+  'webhook_deliveries',
+  'reports',
+  'suppressions',
+  'soft_bounce_counts',
+  'idempotency_keys',
+] as const
+
+type ErasedThing = (typeof erasedThings)[number]
+export type ErasedCounts = Record<ErasedThing, number>
+
+export const noCounts = (): ErasedCounts => Object.fromEntries(erasedThings.map((thing) => [thing, 0])) as ErasedCounts
+
+/** Whose data to erase an address from. */
+export interface ErasureScope {
+  /** Null: everybody's. */
+  accountId: string | null
+  /** Only the sandbox; otherwise both live mail and the sandbox. */
+  sandboxOnly: boolean
+}
+
+/** One address that is being erased. */
+export interface Erasing {
+  db: Database
+  clock: Clock
+  scope: ErasureScope
+  forms: AddressForms
+  /** Replaces the address. */
+  erased: string
+  /** True if no server uses the database, so nothing is in hand. */
+  isAlone: boolean
+  counts: ErasedCounts
+}
+
+/** A change, and the kind that its rows count as; null: not counted. */
+export interface Change {
+  counted: ErasedThing | null
+  statement: Statement
+}
+
+/** Statements per batch. */
+const statementsAtOnce = 200
+
+/** Writes changes in order, in batches. Each may be repeated. */
+export async function writeChanges({ db, counts }: Pick<Erasing, 'db' | 'counts'>, changes: Change[]): Promise<void> {
+  for (let start = 0; start < changes.length; start += statementsAtOnce) {
+    const piece = changes.slice(start, start + statementsAtOnce)
+    const written = await db.write(piece.map(({ statement }) => statement))
+    for (const [place, { counted }] of piece.entries()) if (counted !== null) counts[counted] += written[place]?.changes ?? 0
+  }
+}
+
+/** True if a row belongs to the scope. */
+export const isWithin = ({ accountId, sandboxOnly }: ErasureScope, row: { accountId: string | null; isSandbox: boolean }): boolean =>
+  (accountId === null || row.accountId === accountId) && (!sandboxOnly || row.isSandbox)

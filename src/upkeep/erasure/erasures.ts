@@ -1,0 +1,218 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Secrets } from '../../senders/account/key-file.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { messageOf, SternaError } from '../../platform/errors.ts'
+import { idFloor, newId } from '../../platform/id.ts'
+import type { Log } from '../../platform/log.ts'
+import { parseAddress, type Address } from '../../platform/smtp/address.ts'
+import type { Database, Row } from '../../platform/store/database.ts'
+import { pageClause, type Page } from '../../platform/store/page-clause.ts'
+import { retryMs } from '../../platform/store/work-loop.ts'
+import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
+import { tableWindows } from '../../platform/store/table-windows.ts'
+import type { Upkeep } from '../../platform/store/upkeep.ts'
+import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
+import { addressForms } from './address-forms.ts'
+import { AddressErasure } from './erase-address.ts'
+import { removeContent } from './erase-message.ts'
+import { noCounts, type ErasedCounts, type ErasureScope } from './erasing.ts'
+
+interface ErasuresServices {
+  db: Database
+  clock: Clock
+  log: Log
+  secrets: Pick<Secrets, 'seal' | 'open'>
+  upkeep: Pick<Upkeep, 'overwriteAll'>
+  erasedAddress: ErasedAddress
+}
+
+/** A request and its result. Does not contain the address. */
+export interface Erasure extends ErasureScope {
+  /** `era_…` */
+  id: string
+  counts: ErasedCounts
+  /** Epoch, ms. */
+  createdAt: number
+  /** Null while it is under way. */
+  finishedAt: number | null
+}
+
+interface ErasureRow extends Row {
+  id: string
+  account_id: string | null
+  sandbox: number
+  address: Uint8Array | null
+  counts: string
+  created_at: number
+  finished_at: number | null
+}
+
+/** Unfinished erasures per account. Each one searches everything. */
+const mostUnderWay = 100
+
+const columns = 'id, account_id, sandbox, address, counts, created_at, finished_at'
+
+/**
+ * Erases addresses, one at a time. A request is stored until it is done, with the address encrypted, so it continues
+ * after a crash. Every step may be repeated.
+ */
+export class Erasures {
+  readonly #services: ErasuresServices
+  readonly #isAlone: boolean
+  #turn: Promise<void> = Promise.resolve()
+  readonly #underWay = new Map<string, Promise<void>>()
+  #isStopped = false
+
+  /** @param isAlone true if no server uses the database */
+  constructor(services: ErasuresServices, { isAlone }: { isAlone: boolean }) {
+    this.#services = services
+    this.#isAlone = isAlone
+  }
+
+  /**
+   * Starts erasing an address. On disk when the promise resolves; `finished` waits for the rest.
+   * @throws SternaError `rate_limit_exceeded` if many erasures of the account are under way
+   */
+  async begin(address: Address, { accountId, sandboxOnly }: ErasureScope): Promise<Erasure> {
+    const { db, clock, secrets } = this.#services
+    const now = clock.now()
+    const id = newId('era', now)
+    const sealed = secrets.seal(Buffer.from(address.address), contextOf(id))
+    const counts = noCounts()
+    const [written] = await db.write([
+      {
+        sql: `insert into erasure (id, account_id, sandbox, address, counts, created_at)
+              select :id, :accountId, :sandbox, :sealed, :counts, :now
+               where (select count(*) from erasure where finished_at is null and account_id = :accountId) < ${mostUnderWay}`,
+        params: { id, accountId, sandbox: sandboxOnly ? 1 : 0, sealed, counts: JSON.stringify(counts), now },
+      },
+    ])
+    if (written?.changes === 0) {
+      throw new SternaError(
+        'rate_limit_exceeded',
+        `${mostUnderWay} erasures of this account are under way. Wait until some have finished.`,
+        {
+          retryAfter: 60,
+        },
+      )
+    }
+    this.#start(id)
+    return { id, accountId, sandboxOnly, counts, createdAt: now, finishedAt: null }
+  }
+
+  /** Waits until an erasure is done or has failed for now. A failed one resumes within a minute. */
+  async finished(id: string): Promise<void> {
+    await this.#underWay.get(id)
+  }
+
+  /** Resumes unfinished erasures, and deletes content that nobody waits for any more. Call it about once a minute. */
+  async resume(): Promise<void> {
+    const { db } = this.#services
+    for (const { id } of await db.read<{ id: string }>('select id from erasure where finished_at is null order by id')) {
+      if (!this.#underWay.has(id)) this.#start(id)
+    }
+    await this.#removeWaitingContents()
+  }
+
+  /** The erasure with this id, in this account; null: in any. */
+  async find(id: string, accountId: string | null): Promise<Erasure | undefined> {
+    const [row] = await this.#services.db.slowRead<ErasureRow>(
+      `select ${columns} from erasure where id = :id and (account_id = :accountId or :accountId = '')`,
+      { id, accountId: accountId ?? '' },
+    )
+    return row && erasureOf(row)
+  }
+
+  /** A page, newest first, with one extra row, for `pageClause`. `accountId`: see `find`. */
+  async page(accountId: string | null, page: Page): Promise<Erasure[]> {
+    const { condition, order, params } = pageClause(page)
+    const rows = await this.#services.db.slowRead<ErasureRow>(
+      `select ${columns} from erasure where (account_id = :accountId or :accountId = '') and ${condition} ${order}`,
+      { accountId: accountId ?? '', ...params },
+    )
+    return rows.map(erasureOf)
+  }
+
+  /** Deletes the records of erasures that finished before `cutoff` (epoch, ms). */
+  async sweep(cutoff: number): Promise<void> {
+    const sql =
+      'delete from erasure where id in (select id from erasure where id < :before and finished_at is not null order by id limit :rows offset :skip)'
+    await removeInPieces(this.#services.db, [{ sql, params: { before: idFloor('era', cutoff) } }])
+  }
+
+  /** Starts nothing new. Unfinished erasures continue after the next start. */
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  #start(id: string): void {
+    const { log } = this.#services
+    const done = this.#turn
+      .then(() => this.#run(id))
+      .catch((error: unknown) =>
+        log[this.#isStopped ? 'debug' : 'error'](
+          { erasureId: id, reason: messageOf(error) },
+          'an erasure was interrupted and will be resumed',
+        ),
+      )
+      .finally(() => this.#underWay.delete(id))
+    this.#underWay.set(id, done)
+    this.#turn = done
+  }
+
+  async #run(id: string): Promise<void> {
+    const { db, clock, log, secrets, upkeep, erasedAddress } = this.#services
+    const [row] = await db.read<ErasureRow>(`select ${columns} from erasure where id = :id and finished_at is null`, { id })
+    if (!row?.address || this.#isStopped) return
+    const address = parseAddress(Buffer.from(secrets.open(row.address, contextOf(id))).toString())
+    if (!address.ok) throw new Error(address.fault)
+    const { counts, ...scope } = erasureOf(row)
+    const erasure = new AddressErasure({
+      db,
+      clock,
+      scope,
+      forms: addressForms(address),
+      erased: erasedAddress(address.address),
+      isAlone: this.#isAlone,
+      counts,
+    })
+    for (let isClean = false; !isClean;) {
+      const round = await erasure.round()
+      await db.write([{ sql: 'update erasure set counts = :counts where id = :id', params: { id, counts: JSON.stringify(counts) } }])
+      isClean = round.isClean && !round.isInHand
+      if (this.#isStopped) return
+      if (round.isInHand) await pause(retryMs)
+    }
+    await upkeep.overwriteAll()
+    await db.write([{ sql: 'update erasure set address = null, finished_at = :now where id = :id', params: { id, now: clock.now() } }])
+    log.info({ erasureId: id, accountId: row.account_id, ...counts }, 'an address was erased')
+  }
+
+  async #removeWaitingContents(): Promise<void> {
+    const { db } = this.#services
+    for await (const window of tableWindows(db, { table: 'content_to_erase', key: 'message_id', start: '' })) {
+      const rows = await db.slowRead<{ message_id: string; chunks: number }>(
+        `select e.message_id, (select count(*) from content c where c.message_id = e.message_id) as chunks from content_to_erase e
+          where e.message_id > :after and e.message_id <= :upto
+            and not exists (select 1 from recipient r where r.message_id = e.message_id and r.due_at is not null)`,
+        { ...window },
+      )
+      for (const { message_id: messageId, chunks } of rows) {
+        await removeContent(db, messageId, chunks)
+        await db.write([{ sql: 'delete from content_to_erase where message_id = :messageId', params: { messageId } }])
+      }
+    }
+  }
+}
+
+/** Binds the encrypted address to its erasure. */
+const contextOf = (id: string): string => `erasure ${id}`
+
+const erasureOf = (row: ErasureRow): Erasure => ({
+  id: row.id,
+  accountId: row.account_id,
+  sandboxOnly: row.sandbox === 1,
+  counts: { ...noCounts(), ...(JSON.parse(row.counts) as Partial<ErasedCounts>) },
+  createdAt: row.created_at,
+  finishedAt: row.finished_at,
+})

@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '../../../src/clients/dashboard')
+const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  .filter((name) => /\.tsx?$/.test(name))
+  .map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }))
+
+test('nothing of a stranger is ever made into HTML', () => {
+  const found = sources.filter(({ text }) =>
+    /dangerouslySetInnerHTML|\b(?:inner|outer)HTML\b|srcdoc|insertAdjacentHTML|document\.write/i.test(text),
+  )
+  expect(found.map(({ name }) => name)).toEqual([])
+})
+
+test('all words are in texts/, for translation', () => {
+  const words = sources
+    .filter(({ name }) => name.endsWith('.tsx'))
+    .flatMap(({ name, text }) =>
+      Array.from(text.matchAll(/>\s*([A-Z][a-z]+(?: [a-z]+)*)\s*</g), ([, word = '']) => `${name}: ${word}`).filter(
+        (found) => !/: (?:Sterna|Promise)$/.test(found),
+      ),
+    )
+  expect(words).toEqual([])
+})
+
+test('it imports nothing of the server but types', () => {
+  const imported = sources.flatMap(({ name, text }) =>
+    Array.from(
+      text.matchAll(/^import (?!type\b)[^'\n]*'((?:\.\.\/)+(?:http|account|message)\/[^']+)'/gm),
+      ([, path]) => `${name}: ${path}`,
+    ),
+  )
+  expect(imported).toEqual([])
+})

@@ -1,0 +1,125 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { parseMailCommand, parseRcptCommand } from '../../../src/mail-in/smtp-server/envelope-command.ts'
+
+const mailOf = (line: string) => parseMailCommand(Buffer.from(line))
+const plain = { reversePath: 'me@example.com', size: null, smtputf8: false, ret: null, envid: null }
+const rcptOf = (line: string, smtputf8 = false) => parseRcptCommand(Buffer.from(line), { ...plain, smtputf8 })
+const rcpt = { forwardPath: 'you@example.net', notify: null, orcpt: null }
+
+test.each([
+  ['MAIL FROM:<me@example.com>', plain],
+  ['mail from: <me@EXAMPLE.com> ', plain],
+  ['MAIL FROM:<>', { ...plain, reversePath: null }],
+  ['MAIL FROM:<> RET=hdrs ENVID=a+2Bb', { ...plain, reversePath: null, ret: 'hdrs', envid: 'a+2Bb' }],
+  ['MAIL FROM:<me@example.com> SIZE=1000 BODY=8BITMIME SMTPUTF8 AUTH=<>', { ...plain, size: 1000, smtputf8: true }],
+  ['MAIL FROM:<mé@bücher.example> SMTPUTF8', { ...plain, reversePath: 'mé@xn--bcher-kva.example', smtputf8: true }],
+  ['MAIL FROM:<"a>b"@example.com>', { enhancedStatus: '5.1.7' }],
+  ['MAIL FROM:<mé@example.com>', { enhancedStatus: '5.6.7' }],
+  ['MAIL FROM:<me@bücher.example>', { enhancedStatus: '5.6.7' }],
+  ['MAIL FROM:me@example.com', plain],
+  ['MAIL FROM: me@example.com', plain],
+  ['MAIL FROM: me@example.com SIZE=1000', { ...plain, size: 1000 }],
+  ['MAIL FROM :\t<me@example.com>', plain],
+  ['MAIL FROM:me@example.com>', { code: 501 }],
+  ['MAIL FROM:<me@example.com', { code: 501 }],
+  ['MAIL FROM:me@example.com,you@example.com', { code: 553 }],
+  ['MAIL FROM:me@example.com you@example.com', { code: 501 }],
+  ['MAIL FROM:Me <me@example.com>', { code: 501 }],
+  ['MAIL FROM:<@relay.example:me@example.com>', { code: 553 }],
+  ['MAIL FROM:<me@[192.0.2.1]>', { code: 553 }],
+  ['MAIL FROM:<me@example.com> SIZE=x', plain],
+  ['MAIL FROM:<me@example.com> SIZE=-1', plain],
+  ['MAIL FROM:<me@example.com> SIZE=', plain],
+  ['MAIL FROM:<me@example.com> SIZE', plain],
+  ['MAIL FROM:<me@example.com> SIZE=00000000000000000000001000', { ...plain, size: 1000 }],
+  ['MAIL FROM:<me@example.com> BODY=BINARYMIME', plain],
+  ['MAIL FROM:<me@example.com> BODY=8bit', plain],
+  ['MAIL FROM:<me@example.com> SMTPUTF8=1', { ...plain, smtputf8: true }],
+  ['MAIL FROM:<me@example.com> RET=ALL', plain],
+  ['MAIL FROM:<me@example.com> RET=FULL RET=FULL', { ...plain, ret: 'full' }],
+  [
+    'MAIL FROM:<me@example.com> ENVID=X400-MTS-Identifier:+20[/PRMD+3dFirst+20Org/C+3DGB/;DC01-98]',
+    { ...plain, envid: 'X400-MTS-Identifier:+20[/PRMD+3DFirst+20Org/C+3DGB/;DC01-98]' },
+  ],
+  ['MAIL FROM:<me@example.com> ENVID=a+b=+zz', { ...plain, envid: 'a+2Bb+3D+2Bzz' }],
+  ['MAIL FROM:<me@example.com> ENVID=a+0D+0Ab', plain],
+  ['MAIL FROM:<me@example.com> ENVID=é', plain],
+  [`MAIL FROM:<me@example.com> ENVID=${'a'.repeat(101)}`, plain],
+  ['MAIL FROM:<me@example.com>SIZE=1', { ...plain, size: 1 }],
+  ['MAIL FROM:<me@example.com>,<you@example.com>', { code: 501 }],
+  ['MAIL FROM:<me@example.com> <you@example.com>', { code: 501 }],
+  ['MAIL FROM:<me@example.com> X-PLAIN=1', { code: 555, enhancedStatus: '5.5.4' }],
+  ['MAIL FROM:<me@example.com> REQUIRETLS', { code: 555 }],
+  ['MAIL FROM:', { code: 501 }],
+  ['MAIL <me@example.com>', { code: 501 }],
+])('%s', (line, expected) => {
+  expect(mailOf(line)).toMatchObject(expected)
+})
+
+test.each([
+  ['RCPT TO:<you@example.net>', rcpt],
+  [
+    'RCPT TO:<you@example.net> NOTIFY=success,DELAY ORCPT=rfc822;you+2Bx@example.net',
+    { ...rcpt, notify: 'SUCCESS,DELAY', orcpt: 'rfc822;you+2Bx@example.net' },
+  ],
+  ['RCPT TO:<you@example.net> NOTIFY=NEVER', { ...rcpt, notify: 'NEVER' }],
+  ['RCPT TO:<"odd,one"@example.net>', { ...rcpt, forwardPath: '"odd,one"@example.net' }],
+  ['RCPT TO:<>', { code: 553, enhancedStatus: '5.1.3' }],
+  ['RCPT TO:<postmaster>', { code: 553 }],
+  ['RCPT TO:you@example.net', rcpt],
+  ['RCPT TO: you@example.net NOTIFY=NEVER', { ...rcpt, notify: 'NEVER' }],
+  ['RCPT TO:<you@example.net> NOTIFY=NEVER,FAILURE', { ...rcpt, notify: 'FAILURE' }],
+  ['RCPT TO:<you@example.net> NOTIFY=SUCCESS,,ALWAYS,SUCCESS', { ...rcpt, notify: 'SUCCESS' }],
+  ['RCPT TO:<you@example.net> NOTIFY=ALWAYS', rcpt],
+  ['RCPT TO:<you@example.net> NOTIFY', rcpt],
+  ['RCPT TO:<you@example.net> ORCPT=you@example.net', rcpt],
+  ['RCPT TO:<you@example.net> ORCPT=rfc822;a+0Ab', rcpt],
+  ['RCPT TO:<you@example.net> ORCPT=rfc822;a+b=c@example.net', { ...rcpt, orcpt: 'rfc822;a+2Bb+3Dc@example.net' }],
+  ['RCPT TO:<you@example.net> ORCPT=RFC822;a+3db@example.net', { ...rcpt, orcpt: 'RFC822;a+3Db@example.net' }],
+  ['RCPT TO:<you@example.net>,<me@example.net>', { code: 501 }],
+  ['RCPT TO:you@example.net,me@example.net', { code: 553 }],
+  ['RCPT TO:<you@example.net> SIZE=1', { code: 555 }],
+  // An address that carries parameters of its own to a program that takes no notice of quotation marks.
+  ['RCPT TO:<"foo@psres.net> ORCPT=admin@admin.com"@test.com>', { code: 553 }],
+  ['RCPT TO:<a@x.example> <b@y.example>', { code: 501 }],
+])('%s', (line, expected) => {
+  expect(rcptOf(line)).toMatchObject(expected)
+})
+
+// Forms by which relays have been talked into sending where they should not: none may change the address that is read.
+test.each([
+  ['<user%external.example@example.net>', 'user%external.example@example.net'],
+  ['<external.example!user@example.net>', 'external.example!user@example.net'],
+  ['<"user@external.example"@example.net>', null],
+  ['<@example.net:user@external.example>', null],
+  ['<user@external.example@example.net>', null],
+  ['<user@example.net(@external.example)>', null],
+  ['<user@example.net.>', null],
+  ['<user\0@example.net>', null],
+  ['<user@example.net\x0b>', null],
+  ['<=?utf-8?q?user?=@example.net>', null],
+])('RCPT TO:%j', (path, forwardPath) => {
+  const parsed = rcptOf(`RCPT TO:${path}`)
+  expect('forwardPath' in parsed ? parsed.forwardPath : null).toBe(forwardPath)
+})
+
+test('international addresses need SMTPUTF8, and bytes that are no UTF-8 are refused', () => {
+  expect(rcptOf('RCPT TO:<yöu@example.net>')).toMatchObject({ enhancedStatus: '5.6.7' })
+  expect(rcptOf('RCPT TO:<yöu@example.net> ORCPT=utf-8;yöu@example.net', true)).toMatchObject({ forwardPath: 'yöu@example.net' })
+  expect(parseRcptCommand(Buffer.from('RCPT TO:<y\xf6u@example.net>', 'latin1'), { ...plain, smtputf8: true })).toMatchObject({ code: 501 })
+})
+
+test('any bytes get an answer, and what is taken has no control character', () => {
+  const anything = fc.oneof(
+    fc.uint8Array({ maxLength: 60 }),
+    fc.string({ unit: 'binary', maxLength: 60 }).map((text) => Buffer.from(text)),
+  )
+  fc.assert(
+    fc.property(anything, (bytes) => {
+      const parsed = parseMailCommand(Buffer.concat([Buffer.from('MAIL FROM:<a@b.example> ENVID='), bytes]))
+      if ('code' in parsed) return parsed.code >= 500
+      return /^[\x21-\x3c\x3e-\x7e]*$/.test(parsed.envid ?? '')
+    }),
+  )
+})

@@ -1,0 +1,248 @@
+import { execFileSync } from 'node:child_process'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Attempt } from '../../../src/mail-out/delivery/attempt.ts'
+import { ConnectionPool, type Lease, type PoolLimits } from '../../../src/mail-out/delivery/connection-pool.ts'
+import { jobOf, testDelivery, testMx } from '../../support/delivery-fixture.ts'
+import { fakeResolver } from '../../support/fake-resolver.ts'
+import type { MxHooks, MxSession } from '../../support/fake-mx.ts'
+
+const delivered = { outcome: { type: 'delivered' } }
+const isOpen = ({ closed }: MxSession): boolean => !closed
+
+describe('connections', () => {
+  it('are used again', async () => {
+    const mx = await testMx()
+    const delivery = testDelivery([mx])
+    for (let i = 0; i < 5; i++) expect(await delivery.attempt()).toMatchObject(delivered)
+    expect(mx.messages).toHaveLength(5)
+    expect(mx.sessions).toHaveLength(1)
+  })
+
+  it('carry so many messages', async () => {
+    const mx = await testMx()
+    const delivery = testDelivery([mx], { limits: { messagesPerConnection: 2 } })
+    for (let i = 0; i < 5; i++) await delivery.attempt()
+    expect(mx.sessions).toHaveLength(3)
+    expect(mx.sessions[0]?.commands.filter((command) => command === 'DATA')).toHaveLength(2)
+    await vi.waitFor(() => expect(mx.sessions[0]?.commands.at(-1)).toBe('QUIT'), { timeout: 30_000 })
+  })
+
+  it('are no more than the limit, however many wait, and all are served', async () => {
+    let atOnce = 0
+    let most = 0
+    const mx = await testMx({
+      on: {
+        mail: () => {
+          most = Math.max(most, ++atOnce)
+          return undefined
+        },
+        dot: () => {
+          atOnce--
+          return undefined
+        },
+      },
+    })
+    const delivery = testDelivery([mx], { limits: { maxConnectionsPerHost: 3, messagesPerConnection: 4 } })
+    const attempts = await Promise.all(Array.from({ length: 40 }, () => delivery.attempt()))
+    for (const attempt of attempts) expect(attempt).toMatchObject(delivered)
+    expect(mx.messages).toHaveLength(40)
+    expect(most).toBeLessThanOrEqual(3)
+  })
+
+  it('are served in order', async () => {
+    const mx = await testMx()
+    const delivery = testDelivery([mx], { limits: { maxConnectionsPerHost: 1 } })
+    const names = Array.from({ length: 10 }, (_, i) => `user${i}@example.com`)
+    await Promise.all(names.map((name) => delivery.attempt(jobOf({ to: [name] }))))
+    expect(mx.messages.map(({ rcptTo }) => rcptTo[0])).toEqual(names)
+  })
+
+  /** Hosts of a.example, b.example and c.example, and delivery to them. */
+  async function threeHosts(on: MxHooks, limits: Partial<PoolLimits>) {
+    const first = await testMx({ on })
+    const others = await Promise.all(['127.0.0.2', '127.0.0.3'].map((host) => testMx({ host, port: first.port, on })))
+    const resolver = fakeResolver({
+      'a.example': { a: ['127.0.0.1'] },
+      'b.example': { a: ['127.0.0.2'] },
+      'c.example': { a: ['127.0.0.3'] },
+    })
+    const delivery = testDelivery([first], { limits, resolver })
+    return {
+      hosts: [first, ...others],
+      send: (name: string) => delivery.attempt(jobOf({ destination: `${name}.example`, to: [`user@${name}.example`] })),
+    }
+  }
+
+  it('to all hosts together are no more than the limit, and every host has its turn', async () => {
+    let [atOnce, most] = [0, 0]
+    const begin = () => void (most = Math.max(most, ++atOnce))
+    const { hosts, send } = await threeHosts(
+      { mail: begin, dot: () => void atOnce-- },
+      { maxConnections: 2, messagesPerPrivateConnection: 4 },
+    )
+    const attempts = await Promise.all(Array.from({ length: 45 }, (_, i) => send(['a', 'b', 'c'][i % 3] ?? '')))
+    for (const attempt of attempts) expect(attempt).toMatchObject(delivered)
+    expect(hosts.map(({ messages }) => messages.length)).toEqual([15, 15, 15])
+    expect(most).toBeLessThanOrEqual(2)
+  })
+
+  it('that are idle give way to those of other hosts', async () => {
+    const { hosts, send } = await threeHosts({}, { maxConnections: 2, idleMs: 600_000, waitMs: 600_000 })
+    for (const name of ['a', 'b', 'b', 'c']) expect(await send(name)).toMatchObject(delivered)
+    await vi.waitFor(
+      () => expect(hosts.map(({ sessions }) => sessions.map(({ commands }) => commands.at(-1)))).toEqual([['QUIT'], ['DATA'], ['DATA']]),
+      { timeout: 30_000 },
+    )
+  })
+
+  it("that this process may not open are not the host's fault: the message is postponed", () => {
+    const words = [
+      '-c',
+      'ulimit -n 80; exec "$@"',
+      'sh',
+      process.execPath,
+      new URL('../../support/exhausted-process.ts', import.meta.url).pathname,
+    ]
+    const { exhausted, afterwards } = JSON.parse(execFileSync('sh', words, { encoding: 'utf8' })) as Record<string, string[]>
+    expect({ exhausted, afterwards }).toEqual({ exhausted: ['postponed', 'postponed'], afterwards: ['deferred', 'deferred'] })
+  })
+
+  it('are closed when they have been idle', async () => {
+    const mx = await testMx()
+    await testDelivery([mx], { limits: { idleMs: 20 } }).attempt()
+    await vi.waitFor(() => expect(mx.sessions[0]).toMatchObject({ closed: true, commands: expect.arrayContaining(['QUIT']) }), {
+      timeout: 30_000,
+    })
+  })
+
+  it('that the host closed between messages are dialled again, which is no attempt', async () => {
+    const mx = await testMx({ on: { dot: () => ({ reply: '250 2.0.0 Ok', end: 'close' }) } })
+    const delivery = testDelivery([mx])
+    for (let i = 0; i < 3; i++) expect(await delivery.attempt()).toMatchObject(delivered)
+    expect(mx.sessions).toHaveLength(3)
+  })
+
+  it('that turn out closed or weary at the next message are dialled again, too', async () => {
+    for (const action of ['close', 'reset', '421 4.4.2 idle for too long'] as const) {
+      const mails = new Map<number, number>()
+      const mx = await testMx({
+        on: {
+          mail: (_address, _params, { number }) => {
+            mails.set(number, (mails.get(number) ?? 0) + 1)
+            return mails.get(number) === 2 ? action : undefined
+          },
+        },
+      })
+      const delivery = testDelivery([mx])
+      expect(await delivery.attempt()).toMatchObject(delivered)
+      expect(await delivery.attempt()).toMatchObject(delivered)
+      expect(mx.sessions).toHaveLength(2)
+      expect(mx.messages).toHaveLength(2)
+    }
+  })
+
+  it('that the host speaks on while idle are not used', async () => {
+    const mx = await testMx({ on: { dot: () => 'raw:250 2.0.0 Ok\r\n421 4.4.2 bye\r\n' } })
+    const delivery = testDelivery([mx])
+    for (let i = 0; i < 2; i++) await delivery.attempt()
+    expect(mx.sessions).toHaveLength(2)
+  })
+
+  it('are not leaked by failures: every slot comes back', async () => {
+    let refuse = true
+    const mx = await testMx({
+      on: { banner: () => (refuse ? '421 busy' : undefined), rcpt: (address) => (address.startsWith('reset') ? 'reset' : undefined) },
+    })
+    const delivery = testDelivery([mx], { limits: { maxConnectionsPerHost: 2 } })
+    // It would rest.
+    const isProbe = true
+    await Promise.all(Array.from({ length: 10 }, () => delivery.attempt(jobOf({ isProbe }))))
+    refuse = false
+    await Promise.all(Array.from({ length: 10 }, () => delivery.attempt(jobOf({ to: ['reset@example.com'], isProbe }))))
+    for (const attempt of await Promise.all(Array.from({ length: 10 }, () => delivery.attempt()))) expect(attempt).toMatchObject(delivered)
+    expect(mx.sessions.filter(isOpen).length).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('when most connections are in use', () => {
+  const hostAt = (number: number) => ({ name: `mx${number}.example`, address: `127.0.9.${number}`, port: 25 })
+  /** A pool of 40, where a host that answers is one of those. */
+  function startPool(answering: number[] = []) {
+    const hasAnswered = ({ address }: { address: string }) => answering.some((number) => hostAt(number).address === address)
+    const limits = { maxConnectionsPerHost: 20, maxConnections: 40, messagesPerConnection: 1, messagesPerPrivateConnection: 1 }
+    const pool = new ConnectionPool({ ...limits, idleMs: 1_000, waitMs: 60_000, hasAnswered })
+    onTestFinished(() => pool.stop())
+    return pool
+  }
+  /** How many connections a host gets of those that it wants. */
+  function takeAll(pool: ConnectionPool, number: number): number {
+    const taken = Array.from({ length: 20 }, () => pool.acquire(hostAt(number), 'opportunistic'))
+    return taken.filter((lease) => !(lease instanceof Promise)).length
+  }
+
+  it('each host gets fewer, and none takes all', () => {
+    const pool = startPool([1, 2, 3, 4, 5, 6])
+    const taken = [1, 2, 3, 4, 5, 6].map((number) => takeAll(pool, number))
+    expect(taken).toEqual(taken.toSorted((a, b) => b - a))
+    expect(taken[0]).toBeLessThan(20)
+    expect(taken.at(-1)).toBeGreaterThan(0)
+  })
+
+  it('the last ones are for hosts that are known to answer', () => {
+    const known = 200
+    const pool = startPool([known])
+    const strangers = Array.from({ length: 100 }, (_, number) => takeAll(pool, number + 1))
+    expect(strangers.reduce((sum, count) => sum + count, 0)).toBe(35)
+    expect(takeAll(pool, known)).toBeGreaterThan(0)
+  })
+
+  it('one that comes free goes to a stranger that waits, unless it is kept', async () => {
+    const pool = startPool()
+    const leases = Array.from({ length: 35 }, (_, number) => pool.acquire(hostAt(number + 1), 'opportunistic') as Lease)
+    const waiting = pool.acquire(hostAt(100), 'opportunistic')
+    expect(waiting).toBeInstanceOf(Promise)
+    leases[0]?.release(null)
+    expect(await waiting).toMatchObject({ connection: null })
+  })
+})
+
+describe('a message that finds no connection', () => {
+  it('is postponed with its recipients, and nothing was tried', async () => {
+    const mx = await testMx({ on: { rcpt: (address) => (address.startsWith('slow') ? 'hang' : undefined) } })
+    const delivery = testDelivery([mx], { limits: { maxConnectionsPerHost: 1, waitMs: 30 }, timeouts: { rcpt: 300 } })
+    const slow = delivery.deliver(jobOf({ to: ['slow@example.com'] }))
+    await vi.waitFor(() => expect(mx.sessions[0]?.commands).toHaveLength(3), { timeout: 30_000 })
+    expect(await delivery.deliver(jobOf({ to: ['a@example.com', 'b@example.com'] }))).toEqual([
+      { recipientId: 'rcp_1', postponed: true },
+      { recipientId: 'rcp_2', postponed: true },
+    ])
+    expect(mx.sessions).toHaveLength(1)
+    expect(((await slow)[0] as Attempt).outcome).toMatchObject({ type: 'deferred', category: 'timeout' })
+  })
+})
+
+describe('stopping', () => {
+  it('lets transactions end, postpones what waits, closes what is idle', async () => {
+    const mx = await testMx({ on: { dot: () => ({ slowly: '250 2.0.0 Ok: taken slowly', everyMs: 5 }) } })
+    const delivery = testDelivery([mx], { limits: { maxConnectionsPerHost: 1 } })
+    const first = delivery.deliver()
+    await mx.waitForMessages(1)
+    const second = delivery.deliver()
+    await new Promise(setImmediate)
+    delivery.services.pool.stop()
+    expect(await second).toEqual([{ recipientId: 'rcp_1', postponed: true }])
+    expect(await first).toMatchObject([delivered])
+    expect(await delivery.deliver()).toEqual([{ recipientId: 'rcp_1', postponed: true }])
+    await vi.waitFor(() => expect(mx.sessions.filter(isOpen)).toEqual([]), { timeout: 30_000 })
+  })
+
+  it('breaks off what does not end: its outcome is not known, so it is deferred', async () => {
+    const mx = await testMx({ on: { dot: () => 'hang' } })
+    const delivery = testDelivery([mx])
+    const result = delivery.deliver()
+    await vi.waitFor(() => expect(mx.sessions[0]?.commands).toContain('DATA'), { timeout: 30_000 })
+    delivery.services.pool.stop()
+    delivery.services.pool.destroy()
+    expect(await result).toMatchObject([{ outcome: { type: 'deferred' } }])
+  })
+})

@@ -1,0 +1,599 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import type { Attempt, Deferred } from '../../../src/mail-out/delivery/attempt.ts'
+import { ContentRequests, type ContentAnswer } from '../../../src/mail-out/delivery/content-requests.ts'
+import type { AddedField } from '../../../src/mail/message/added-field.ts'
+import { fakeResolver } from '../../support/fake-resolver.ts'
+import { contentOf, jobOf, linesOf, testDelivery, testMx } from '../../support/delivery-fixture.ts'
+import type { FakeMx, MxAction, MxHooks, MxSession } from '../../support/fake-mx.ts'
+import { smugglingSequences } from '../../support/smuggling-sequences.ts'
+
+/** `deferred other`, `bounced soft policy`, `delivered` */
+const told = ({ outcome }: Attempt): string => {
+  if (outcome.type === 'delivered') return 'delivered'
+  return outcome.type === 'deferred' ? `deferred ${outcome.category}` : `bounced ${outcome.hard ? 'hard' : 'soft'} ${outcome.category}`
+}
+
+describe('a delivered message', () => {
+  it('arrives byte for byte, with the parameters that the host offers', async () => {
+    const mx = await testMx()
+    const text = 'Subject: dots\r\n\r\n.\r\n..\r\n.a\r\n\r\nend'
+    const attempt = await testDelivery([mx]).attempt(jobOf({ text }))
+    expect(attempt.outcome).toEqual({ type: 'delivered', reply: { code: 250, enhancedStatus: '2.0.0', text: '2.0.0 Ok: queued' } })
+    expect(attempt).toMatchObject({ recipientId: 'rcp_1', mxHost: 'mx1.example.com', address: '127.0.0.1', tls: null, selectors: [] })
+    const [message] = mx.messages
+    expect(message?.data.toString()).toBe(`${text}\r\n`)
+    expect(message).toMatchObject({
+      mailFrom: 'bounce@sender.test',
+      mailParams: `SIZE=${text.length} RET=HDRS ENVID=em_test`,
+      rcptTo: ['user@example.com'],
+      rcptParams: ['NOTIFY=FAILURE'],
+    })
+    expect(mx.sessions[0]?.commands).toEqual([
+      'EHLO relay.test',
+      expect.stringMatching(/^MAIL FROM:<bounce@sender\.test> /),
+      'RCPT TO:<user@example.com> NOTIFY=FAILURE',
+      'DATA',
+    ])
+  })
+
+  it('leaves a short transcript without the message', async () => {
+    const mx = await testMx()
+    const { transcript } = await testDelivery([mx]).attempt()
+    expect(linesOf({ transcript }).map(([, side, line]) => `${side} ${line}`)).toEqual([
+      `c (mx1.example.com 127.0.0.1:${mx.port})`,
+      's 220 mx.test ESMTP',
+      'c EHLO relay.test',
+      's 250 mx.test PIPELINING SIZE 8BITMIME SMTPUTF8 DSN ENHANCEDSTATUSCODES',
+      'c MAIL FROM:<bounce@sender.test> SIZE=22 RET=HDRS ENVID=em_test',
+      'c RCPT TO:<user@example.com> NOTIFY=FAILURE',
+      'c DATA',
+      's 250 2.1.0 Ok',
+      's 250 2.1.5 Ok',
+      's 354 Go ahead',
+      'c (22 bytes)',
+      's 250 2.0.0 Ok: queued',
+    ])
+  })
+
+  it('goes to a host that offers nothing, too', async () => {
+    const mx = await testMx({ on: { ehlo: (command) => (command.startsWith('EHLO') ? '502 5.5.1 what' : undefined) } })
+    expect(told(await testDelivery([mx]).attempt())).toBe('delivered')
+    expect(mx.messages[0]).toMatchObject({ mailParams: '', rcptParams: [''] })
+    expect(mx.sessions[0]?.commands).toEqual(['EHLO relay.test', 'HELO relay.test', expect.any(String), expect.any(String), 'DATA'])
+  })
+
+  it('gets what is added: a trace above the signatures, fields below them, and what differs by recipient to that one only', async () => {
+    const mx = await testMx()
+    const delivery = testDelivery([mx])
+    delivery.services.signer.addKey('dk_1', generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' }))
+    const signingKeys = [{ id: 'dk_1', signingDomain: 'sender.test', selector: 'sel', algorithm: 'ed25519-sha256' as const }]
+    const recipient = (name: string, fields: AddedField[]) => ({
+      id: name,
+      forwardPath: `${name}@example.com`,
+      reversePath: '',
+      traceFields: `X-Sterna-Ref: ${name}\r\n`,
+      fields,
+    })
+    const list = (name: string): AddedField => ({
+      text: `List-Unsubscribe: <https://relay.test/${name}>\r\n`,
+      unless: ['list-unsubscribe'],
+    })
+    const fields = [
+      { text: 'Feedback-ID: x\r\n', unless: ['feedback-id'] },
+      { text: 'X-Own: no\r\n', unless: ['subject'] },
+    ]
+    const recipients = [recipient('ann', []), recipient('bob', []), recipient('eve', [list('eve')])]
+    await delivery.deliver(jobOf({ recipients, fields, signingKeys }))
+    const headers = mx.messages.map(
+      ({ data }) =>
+        data
+          .toString()
+          .split('\r\n\r\n')[0]
+          ?.replace(/\r\n\s+/g, '') ?? '',
+    )
+    const names = headers.map((header) => header.split('\r\n').map((line) => line.slice(0, line.indexOf(':'))))
+    const usual = ['X-Sterna-Ref', 'DKIM-Signature', 'Feedback-ID', 'Subject']
+    expect(names).toEqual([usual, usual, ['X-Sterna-Ref', 'DKIM-Signature', 'List-Unsubscribe', 'Feedback-ID', 'Subject']])
+    expect(headers.map((header) => /^X-Sterna-Ref: (\w+)/.exec(header)?.[1])).toEqual(['ann', 'bob', 'eve'])
+    // Those whose message is the same share its signature.
+    const signatures = headers.map((header) => /b=([^;]+)$/m.exec(header)?.[1])
+    expect(signatures[0]).toBe(signatures[1])
+    expect(signatures[2]).not.toBe(signatures[0])
+  })
+
+  it('may come from the null reverse-path', async () => {
+    const mx = await testMx()
+    const recipients = [{ id: 'rcp_1', forwardPath: 'user@example.com', reversePath: '', traceFields: '', fields: [] }]
+    await testDelivery([mx]).attempt(jobOf({ recipients }))
+    expect(mx.messages[0]?.mailFrom).toBe('')
+    expect(mx.sessions[0]?.commands[1]).toMatch(/^MAIL FROM:<> /)
+  })
+
+  it('may be large: it is written as fast as it is taken', async () => {
+    const mx = await testMx()
+    const text = `Subject: big\r\n\r\n${`.${'x'.repeat(70)}\r\n`.repeat(100_000)}`
+    expect(told(await testDelivery([mx]).attempt(jobOf({ text })))).toBe('delivered')
+    expect(mx.messages[0]?.data.equals(Buffer.from(text))).toBe(true)
+  })
+
+  it('bears the signatures of all keys, and is not sent without them', async () => {
+    const mx = await testMx()
+    const delivery = testDelivery([mx])
+    const der = generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' })
+    delivery.services.signer.addKey('dk_1', der)
+    const key = { id: 'dk_1', signingDomain: 'sender.test', selector: 'sel', algorithm: 'ed25519-sha256' as const }
+    expect(await delivery.attempt(jobOf({ signingKeys: [key] }))).toMatchObject({ outcome: { type: 'delivered' }, selectors: ['sel'] })
+    expect(mx.messages[0]?.data.toString()).toMatch(/^DKIM-Signature:[^]*\r\nSubject: hi\r\n\r\nHello\r\n$/)
+
+    const unknown = await delivery.attempt(jobOf({ signingKeys: [{ ...key, id: 'dk_2' }] }))
+    expect(told(unknown)).toBe('deferred internal_error')
+    expect(mx.messages).toHaveLength(1)
+  })
+})
+
+describe('recipients of one job', () => {
+  it('get a transaction each, one after the other on one connection', async () => {
+    const mx = await testMx({ on: { rcpt: (address) => (address.startsWith('bad') ? '550 5.1.1 no such user' : undefined) } })
+    const results = await testDelivery([mx]).deliver(jobOf({ to: ['a@example.com', 'bad@example.com', 'later@example.com'] }))
+    expect(results.map((result) => told(result as Attempt))).toEqual(['delivered', 'bounced hard invalid_recipient', 'delivered'])
+    expect(mx.messages.map(({ rcptTo }) => rcptTo)).toEqual([['a@example.com'], ['later@example.com']])
+    expect(mx.sessions).toHaveLength(1)
+    // A refused transaction is reset before the next.
+    expect(mx.sessions[0]?.commands.filter((command) => command === 'RSET')).toHaveLength(1)
+  })
+
+  it.each([
+    ['with pipelining', undefined],
+    ['without', ['8BITMIME']],
+  ])('are settled once each, mixed as they are, %s', async (_, extensions) => {
+    const on: MxHooks = {
+      rcpt: (address) => (address.startsWith('no') ? '550 5.1.1 no' : address.startsWith('wait') ? '450 4.2.1 wait' : undefined),
+      dot: ({ rcptTo }) => (rcptTo[0]?.startsWith('spam') ? '554 5.7.1 spam' : undefined),
+    }
+    const mx = await testMx({ on, ...(extensions && { extensions }) })
+    const results = await testDelivery([mx]).deliver(
+      jobOf({ to: ['no@example.com', 'wait@example.com', 'spam@example.com', 'yes@example.com'] }),
+    )
+    expect(results.map((result) => told(result as Attempt))).toEqual([
+      'bounced hard invalid_recipient',
+      'deferred invalid_recipient',
+      'bounced soft policy',
+      'delivered',
+    ])
+    expect(results.map(({ recipientId }) => recipientId)).toEqual(['rcp_1', 'rcp_2', 'rcp_3', 'rcp_4'])
+    expect(mx.messages).toHaveLength(1)
+    expect(mx.sessions).toHaveLength(1)
+  })
+})
+
+describe('what a host may do at each phase', () => {
+  const both = ['PIPELINING', 'none'] as const
+  const long = {
+    line: `raw:220-${'x'.repeat(10_000_000)}`,
+    reply: `raw:${'250-x\r\n'.repeat(1_000_000)}`,
+    lines: `raw:${'250-x\r\n'.repeat(600)}250 end\r\n`,
+  }
+  const phases: [keyof MxHooks, MxAction | keyof typeof long, string][] = [
+    ['banner', '554 5.7.1 go away', 'deferred policy'],
+    ['banner', '421 4.3.2 busy', 'deferred other'],
+    ['banner', 'close', 'deferred other'],
+    ['banner', 'reset', 'deferred other'],
+    ['banner', 'raw:HTTP/1.1 400 Bad Request\r\n\r\n', 'deferred other'],
+    ['banner', 'raw:220 early\r\n250 too early\r\n', 'deferred other'],
+    ['banner', 'line', 'deferred other'],
+    ['ehlo', '421 4.3.2 busy', 'deferred other'],
+    ['ehlo', '550 5.7.1 bad name', 'deferred policy'],
+    ['ehlo', 'close', 'deferred other'],
+    ['ehlo', 'reply', 'deferred other'],
+    ['mail', '421 4.7.0 slow down', 'deferred policy'],
+    ['mail', '550 5.7.1 sender blocked', 'bounced soft policy'],
+    ['mail', '451 4.7.1 greylisted', 'deferred policy'],
+    ['mail', 'close', 'deferred other'],
+    ['mail', 'reset', 'deferred other'],
+    ['rcpt', '421 4.7.0 slow down', 'deferred policy'],
+    ['rcpt', '550 5.1.1 unknown', 'bounced hard invalid_recipient'],
+    ['rcpt', '450 4.2.0 greylisted', 'deferred policy'],
+    ['rcpt', 'close', 'deferred other'],
+    ['rcpt', 'raw:250\0\x01\x02\r\n', 'delivered'],
+    ['rcpt', 'raw:250-first\r\n550 5.1.1 unknown\r\n', 'bounced hard invalid_recipient'],
+    ['rcpt', `550 5.1.1 ${'x'.repeat(5000)}`, 'bounced hard invalid_recipient'],
+    ['rcpt', 'raw:nonsense\r\n', 'deferred other'],
+    ['data', 'raw:nonsense\r\n554 no\r\n', 'bounced soft policy'],
+    ['banner', 'raw:Welcome\r\n220 mx\r\n', 'delivered'],
+    ['data', '421 4.7.0 closing', 'deferred policy'],
+    ['data', '554 5.7.1 no', 'bounced soft policy'],
+    ['data', '451 4.3.0 error', 'deferred other'],
+    ['data', '250 what', 'deferred other'],
+    ['data', 'close', 'deferred other'],
+    ['content', 'reset', 'deferred other'],
+    ['content', 'close', 'deferred other'],
+    ['dot', '421 4.7.0 closing', 'deferred policy'],
+    ['dot', '554 5.7.1 spam', 'bounced soft policy'],
+    ['dot', '451 4.7.1 later', 'deferred policy'],
+    ['dot', '354 again', 'deferred other'],
+    ['dot', '600 what', 'deferred other'],
+    ['dot', 'raw:taken\r\n', 'deferred other'],
+    ['dot', 'reply', 'deferred other'],
+    ['dot', 'raw: 250 taken\r\n', 'delivered'],
+    ['dot', 'raw:\r\n250 taken\r\n', 'delivered'],
+    ['dot', 'raw:taken\r\n250 taken\r\n', 'delivered'],
+    ['dot', 'raw:354 go on\r\n250 taken\r\n', 'delivered'],
+    ['dot', '250OK', 'delivered'],
+    ['dot', '250:', 'delivered'],
+    ['dot', '250\ttaken', 'delivered'],
+    ['dot', 'raw:250-first\r\n251 last\r\n', 'delivered'],
+    ['dot', 'raw:250-first\r\n550 5.7.1 no\r\n', 'bounced soft policy'],
+    ['dot', 'lines', 'delivered'],
+    ['dot', 'close', 'deferred other'],
+    ['dot', 'reset', 'deferred other'],
+    ['dot', { reply: '250 2.0.0 taken', end: 'reset' }, 'delivered'],
+    ['rcpt', { slowly: '250 2.1.5 Ok', everyMs: 1 }, 'delivered'],
+    ['ehlo', 'raw:250-mx\n250 SIZE\n', 'delivered'],
+  ]
+
+  it.each(phases.flatMap((row) => both.map((mode) => [...row, mode] as const)))(
+    '%s: %j → %s (%s)',
+    async (phase, action, expected, mode) => {
+      const done = action === 'line' || action === 'reply' || action === 'lines' ? long[action] : action
+      const mx = await testMx({ extensions: mode === 'none' ? ['DSN'] : ['PIPELINING', 'DSN'], on: { [phase]: () => done } })
+      const results = await testDelivery([mx], { timeouts: { afterthought: 40 } }).deliver()
+      expect(results.map((result) => told(result as Attempt))).toEqual([expected])
+      if (phase !== 'dot') expect(mx.messages).toHaveLength(expected === 'delivered' ? 1 : 0)
+    },
+  )
+
+  it.each<[keyof MxHooks, string]>([
+    ['banner', 'banner'],
+    ['ehlo', 'command'],
+    ['mail', 'mail'],
+    ['rcpt', 'rcpt'],
+    ['data', 'data'],
+    ['dot', 'dot'],
+  ])('silence at %s ends after its time', async (phase, timeout) => {
+    const mx = await testMx({ extensions: [], on: { [phase]: () => 'hang' } })
+    const attempt = await testDelivery([mx], { timeouts: { [timeout]: 40 } }).attempt()
+    expect(told(attempt)).toBe('deferred timeout')
+    expect((attempt.outcome as { reason: string }).reason).toMatch(/time-out/)
+  })
+
+  it.each<[MxAction, boolean | undefined]>([
+    ['raw:250-first\r\n', true],
+    ['raw:\r\n', undefined],
+    ['354 go on', true],
+    [{ reply: 'taken', end: 'close' }, true],
+    [{ reply: '250-first', end: 'close' }, true],
+    [{ reply: '', end: 'reset' }, undefined],
+  ])('%j to the message is an answer that is none, unless it is silence: %s', async (action, isUnclear) => {
+    const mx = await testMx({ on: { dot: () => action } })
+    const { outcome } = await testDelivery([mx], { timeouts: { dot: 100, afterthought: 40 } }).attempt()
+    expect(outcome).toMatchObject({ type: 'deferred', reply: null })
+    expect([(outcome as Deferred).isUnclear, (outcome as Deferred).reason.startsWith('4.5.0 ')]).toEqual([isUnclear, isUnclear === true])
+  })
+
+  it('an answer to the message counts without the end of its line', async () => {
+    const mx = await testMx({ on: { dot: () => 'raw:250 taken' } })
+    expect(told(await testDelivery([mx], { timeouts: { dot: 100 } }).attempt())).toBe('delivered')
+  })
+
+  it('a host that sends a byte now and then does not stretch the time', async () => {
+    const mx = await testMx({ on: { banner: () => ({ slowly: `220 ${'x'.repeat(1000)}`, everyMs: 10 }) } })
+    expect(told(await testDelivery([mx], { timeouts: { banner: 60 } }).attempt())).toBe('deferred timeout')
+  })
+
+  it('no attempt takes longer than its own time, whatever each step may take', async () => {
+    const mx = await testMx({ on: { rcpt: () => 'hang' } })
+    expect(told(await testDelivery([mx], { timeouts: { attempt: 60 } }).attempt())).toBe('deferred timeout')
+  })
+
+  it('a host that stops taking the data is given up', async () => {
+    const mx = await testMx({ on: { content: () => 'hang' } })
+    const delivery = testDelivery([mx], { timeouts: { block: 50, dot: 80 } })
+    expect(told(await delivery.attempt(jobOf({ text: `A: b\r\n\r\n${'x\r\n'.repeat(5_000_000)}` })))).toBe('deferred timeout')
+  })
+
+  it('a refusal before the end of the data counts, an acceptance does not', async () => {
+    const text = `A: b\r\n\r\n${'x\r\n'.repeat(5_000_000)}`
+    const early = await testMx({ on: { content: () => ({ reply: '552 5.3.4 too big', end: 'close' }) } })
+    expect(['bounced soft content_rejected', 'deferred other']).toContain(told(await testDelivery([early]).attempt(jobOf({ text }))))
+    const liar = await testMx({
+      on: { content: (_, session) => (session.number === 1 ? { reply: '250 2.0.0 have it', end: 'close' } : undefined) },
+    })
+    expect(told(await testDelivery([liar]).attempt(jobOf({ text })))).toBe('deferred other')
+  })
+
+  it('data asked for although the recipient was refused is ended empty, and the connection goes on', async () => {
+    const on: MxHooks = {
+      rcpt: (address) => (address.startsWith('no') ? '550 5.1.1 no' : undefined),
+      data: () => '354 go ahead all the same',
+      dot: ({ rcptTo }) => (rcptTo.length === 0 ? '554 5.5.1 no recipients' : undefined),
+    }
+    const mx = await testMx({ on })
+    const results = await testDelivery([mx]).deliver(jobOf({ to: ['no@example.com', 'yes@example.com'] }))
+    expect(results.map((result) => told(result as Attempt))).toEqual(['bounced hard invalid_recipient', 'delivered'])
+    expect(mx.messages.map(({ rcptTo }) => rcptTo)).toEqual([['yes@example.com']])
+    expect(mx.sessions).toHaveLength(1)
+  })
+})
+
+describe('one message too many for a connection', () => {
+  const refusals: [keyof MxHooks, string][] = [
+    ['mail', '503 5.5.1 Sender already specified'],
+    ['mail', '500 5.5.1 Unrecognised command'],
+    ['mail', '421 4.7.0 one message only'],
+    ['rcpt', '503 5.5.1 Bad sequence of commands'],
+    ['rcpt', '421 4.7.0 one recipient only'],
+    ['data', '554 5.5.0 one message only'],
+    ['data', '421 4.7.0 one message only'],
+    ['rset', '503 5.5.1 Bad sequence of commands'],
+    ['rset', '550 no'],
+    ['rset', 'close'],
+  ]
+  const both = ['PIPELINING', 'none'] as const
+
+  it.each(refusals.flatMap((row) => both.map((mode) => [...row, mode] as const)))(
+    'goes over a new one at once: %s %s (%s)',
+    async (phase, reply, mode) => {
+      // RSET is sent only after a refused recipient.
+      const isSecond = ({ commands }: MxSession): boolean => commands.filter((command) => command.startsWith('MAIL')).length > 1
+      const on: MxHooks =
+        phase === 'rset'
+          ? { rset: () => reply, rcpt: (address) => (address.startsWith('no') ? '550 5.1.1 no' : undefined) }
+          : { [phase]: (...args: unknown[]) => (isSecond(args.at(-1) as MxSession) ? reply : undefined) }
+      const mx = await testMx({ on, extensions: mode === 'none' ? [] : ['PIPELINING'] })
+      const [first, ...others] = await testDelivery([mx]).deliver(
+        jobOf({ to: ['no@example.com', 'b@example.com', 'c@example.com', 'd@example.com'] }),
+      )
+      expect(told(first as Attempt)).toBe(phase === 'rset' ? 'bounced hard invalid_recipient' : 'delivered')
+      expect(others.map((result) => told(result as Attempt))).toEqual(['delivered', 'delivered', 'delivered'])
+    },
+  )
+
+  it('is deferred, and the others too, if a new connection takes none either', async () => {
+    const mx = await testMx({ on: { mail: (_, __, { number }) => (number > 1 ? '503 bad sequence of commands' : undefined) } })
+    const delivery = testDelivery([mx], { limits: { messagesPerConnection: 1 } })
+    const results = await delivery.deliver(jobOf({ to: ['a@example.com', 'b@example.com', 'c@example.com'] }))
+    expect(results.map((result) => told(result as Attempt))).toEqual(['delivered', 'deferred other', 'deferred other'])
+    expect(mx.sessions).toHaveLength(3)
+  })
+})
+
+describe('several hosts', () => {
+  const pair = async (first: MxHooks, second: MxHooks = {}) => {
+    const one = await testMx({ on: first })
+    const two = await testMx({ on: second, host: '127.0.0.2', port: one.port })
+    return { one, two, delivery: testDelivery([one, two]) }
+  }
+
+  it.each<[keyof MxHooks, MxAction]>([
+    ['banner', '521 never'],
+    ['banner', 'close'],
+    ['ehlo', '550 no'],
+    ['mail', '421 busy'],
+    ['mail', '451 later'],
+    ['mail', '503 bad sequence of commands'],
+    ['rcpt', '502 not implemented'],
+    ['rcpt', '421 busy'],
+    ['data', '421 busy'],
+    ['rcpt', 'reset'],
+    ['data', 'close'],
+  ])('the next one gets it after %s: %j', async (phase, action) => {
+    const { one, two, delivery } = await pair({ [phase]: () => action })
+    const attempt = await delivery.attempt()
+    expect(told(attempt)).toBe('delivered')
+    expect(attempt).toMatchObject({ mxHost: 'mx2.example.com', address: '127.0.0.2' })
+    expect([one.messages.length, two.messages.length]).toEqual([0, 1])
+  })
+
+  it.each<[keyof MxHooks, MxAction, string]>([
+    ['mail', '550 5.7.1 blocked', 'bounced soft policy'],
+    ['rcpt', '550 5.1.1 no', 'bounced hard invalid_recipient'],
+    ['rcpt', '450 4.2.0 later', 'deferred other'],
+    ['dot', 'close', 'deferred other'],
+    ['dot', '421 closing', 'deferred other'],
+    ['content', 'reset', 'deferred other'],
+  ])('no other is asked after %s: %j', async (phase, action, expected) => {
+    const { two, delivery } = await pair({ [phase]: () => action })
+    expect(told(await delivery.attempt())).toBe(expected)
+    expect(two.sessions).toHaveLength(0)
+  })
+
+  it('the first may be down, and is tried last by the next job', async () => {
+    const { one, two, delivery } = await pair({})
+    await one.close()
+    expect(told(await delivery.attempt())).toBe('delivered')
+    const again = await delivery.attempt()
+    expect(told(again)).toBe('delivered')
+    expect(linesOf(again).some(([, , line]) => line.includes('127.0.0.1'))).toBe(false)
+    expect(two.messages).toHaveLength(2)
+  })
+
+  it('all may be down', async () => {
+    const { one, two, delivery } = await pair({})
+    await Promise.all([one.close(), two.close()])
+    const attempt = await delivery.attempt(jobOf({ to: ['a@example.com'] }))
+    expect(told(attempt)).toBe('deferred other')
+    expect((attempt.outcome as { reason: string }).reason).toMatch(/ECONNREFUSED/)
+  })
+
+  it('all may take no mail, which is a bounce; one that refuses us or is only busy keeps the mail', async () => {
+    expect(told(await (await pair({ ehlo: () => '554 no' }, { ehlo: () => '554 no' })).delivery.attempt())).toBe('deferred reputation')
+    expect(told(await (await pair({ banner: () => '421 busy' }, { banner: () => '521 never' })).delivery.attempt())).toBe('deferred other')
+    expect(told(await (await pair({ banner: () => '521 never' }, { banner: () => '521 never' })).delivery.attempt())).toBe(
+      'bounced hard invalid_recipient',
+    )
+  })
+
+  it('a greeting that refuses us rules out the owner’s other hosts, for every recipient', async () => {
+    const { one, two, delivery } = await pair({ banner: () => '554 5.7.1 no' })
+    const results = await delivery.deliver(jobOf({ to: ['a@example.com', 'b@example.com'] }))
+    expect(results).toMatchObject([{ outcome: { type: 'deferred', reason: '554 5.7.1 no' } }, { outcome: { type: 'deferred' } }])
+    expect([one.sessions.length, two.sessions.length]).toEqual([1, 0])
+  })
+
+  it('a host that failed is not tried again for every recipient of a job', async () => {
+    const { one, two, delivery } = await pair({ banner: () => '421 busy' })
+    const results = await delivery.deliver(jobOf({ to: ['a@example.com', 'b@example.com', 'c@example.com'] }))
+    expect(results.map((result) => told(result as Attempt))).toEqual(['delivered', 'delivered', 'delivered'])
+    expect([one.sessions.length, two.sessions.length]).toEqual([1, 1])
+  })
+})
+
+describe('content on request', () => {
+  /** A delivery that finds this content when it asks, and what it asked. */
+  function requesting(hosts: FakeMx | FakeMx[], content: ContentAnswer) {
+    const [mx] = [hosts].flat() as [FakeMx]
+    const delivery = testDelivery([hosts].flat())
+    const asked: string[] = []
+    const contents = new ContentRequests((type, jobId) => {
+      asked.push(`${type} after ${mx.sessions.at(-1)?.commands.at(-1)}`)
+      if (type === 'content wanted') contents.answer(jobId, content)
+    })
+    delivery.services.contents = contents
+    return { delivery, asked }
+  }
+  const text = 'Subject: hi\r\n\r\nHello\r\n'
+  const job = () => jobOf({ content: 'on request', size: text.length })
+
+  it('is asked for when the host is ready for it, and given back when it has left', async () => {
+    const mx = await testMx({ on: { dot: () => 'hang' } })
+    const { delivery, asked } = requesting(mx, contentOf(text))
+    void delivery.deliver(job())
+    await expect.poll(() => asked).toEqual(['content wanted after DATA', 'content left after DATA'])
+    expect(Number(/SIZE=(\d+)/.exec(mx.sessions[0]?.commands.join() ?? '')?.[1])).toBeGreaterThan(text.length)
+  })
+
+  it('is not asked for by a host that refuses the recipient or hangs', async () => {
+    const mx = await testMx({ on: { rcpt: () => '550 5.1.1 No such user' } })
+    const { delivery, asked } = requesting(mx, contentOf(text))
+    expect(await delivery.attempt(job())).toMatchObject({ outcome: { type: 'bounced' } })
+    expect(asked).toEqual([])
+  })
+
+  it('that there is no room for puts the message back, and one that cannot be read keeps it', async () => {
+    const mx = await testMx()
+    expect(await requesting(mx, null).delivery.deliver(job())).toEqual([{ recipientId: 'rcp_1', postponed: true }])
+    expect(await requesting(mx, 'the disk is gone').delivery.attempt(job())).toMatchObject({
+      outcome: { type: 'deferred', category: 'internal_error', reason: expect.stringContaining('the disk is gone') },
+    })
+    expect(mx.messages).toEqual([])
+  })
+
+  it('goes to a host whose limit it fits in, however little is left', async () => {
+    const mx = await testMx({ extensions: [`SIZE ${text.length + 1}`] })
+    expect(await requesting(mx, contentOf(text)).delivery.attempt(job())).toMatchObject({ outcome: { type: 'delivered' } })
+    expect(mx.messages[0]?.mailParams).toContain(`SIZE=${text.length + 1}`)
+  })
+
+  it('goes to another host where the first hangs up before any of it could leave', async () => {
+    const one = await testMx({ on: { data: () => ({ reply: '354 go ahead', end: 'close' }) } })
+    const two = await testMx({ host: '127.0.0.2', port: one.port })
+    const delivery = testDelivery([one, two])
+    const contents = new ContentRequests(async (type, jobId) => {
+      if (type === 'content left') return
+      // Both ends are closed once ours has seen that the other one is.
+      await expect.poll(() => one.sessions.every(({ closed }) => closed)).toBe(true)
+      contents.answer(jobId, contentOf(text))
+    })
+    delivery.services.contents = contents
+    expect(await delivery.attempt(job())).toMatchObject({ outcome: { type: 'delivered' }, mxHost: 'mx2.example.com' })
+    expect(two.messages).toHaveLength(1)
+  })
+
+  it('that one host does not accept goes to another host that does', async () => {
+    const lacking = await testMx({ extensions: ['SIZE'] })
+    const offering = await testMx({ host: '127.0.0.2', port: lacking.port })
+    const signed = 'DKIM-Signature: v=1\r\nSubject: x\r\n\r\nGrüße an alle\r\n'
+    const delivery = requesting([lacking, offering], contentOf(signed)).delivery
+    expect(told(await delivery.attempt(jobOf({ content: 'on request', size: signed.length, bodyType: '8bitmime' })))).toBe('delivered')
+    expect(offering.messages[0]?.data.toString()).toContain('Grüße')
+  })
+})
+
+describe('what the host did not offer is not sent', () => {
+  it('a size above its limit', async () => {
+    const mx = await testMx({ extensions: ['SIZE 1000'] })
+    expect(told(await testDelivery([mx]).attempt(jobOf({ text: `A: b\r\n\r\n${'x'.repeat(1000)}\r\n` })))).toBe(
+      'bounced soft content_rejected',
+    )
+    expect(mx.sessions[0]?.commands).toEqual(['EHLO relay.test'])
+    const unlimited = await testMx({ extensions: ['SIZE 0'] })
+    expect(told(await testDelivery([unlimited]).attempt())).toBe('delivered')
+  })
+
+  it('8-bit content', async () => {
+    const text = 'Subject: x\r\n\r\nGrüße an alle, die es lesen\r\n'
+    // Whoever signed it signed these bytes.
+    const job = jobOf({ text: `DKIM-Signature: v=1\r\n${text}`, bodyType: '8bitmime' })
+    const lacking = await testMx({ extensions: ['SIZE'] })
+    expect(told(await testDelivery([lacking]).attempt(job))).toBe('bounced soft content_rejected')
+    const offering = await testMx({ host: '127.0.0.2', port: lacking.port })
+    // Another host may take it.
+    expect(told(await testDelivery([lacking, offering]).attempt(job))).toBe('delivered')
+    expect(offering.messages[0]?.mailParams).toContain('BODY=8BITMIME')
+    expect(offering.messages[0]?.data.toString()).toContain('Grüße')
+    expect(told(await testDelivery([lacking]).attempt(jobOf({ text, bodyType: '8bitmime' })))).toBe('delivered')
+    expect(lacking.messages[0]?.data.toString()).toContain('Gr=C3=BC=C3=9Fe an alle, die es lesen')
+  })
+
+  it('internationalised addresses and headers', async () => {
+    const lacking = await testMx({ extensions: ['8BITMIME'] })
+    const offering = await testMx()
+    for (const job of [jobOf({ to: ['jürgen@example.com'] }), jobOf({ smtputf8: true })]) {
+      expect(told(await testDelivery([lacking]).attempt(job))).toBe('bounced soft content_rejected')
+      expect(told(await testDelivery([offering]).attempt(job))).toBe('delivered')
+    }
+    expect(offering.messages.map(({ mailParams }) => mailParams.endsWith(' SMTPUTF8') || mailParams.includes(' SMTPUTF8 '))).toEqual([
+      true,
+      true,
+    ])
+    expect(offering.messages[0]?.rcptTo).toEqual(['jürgen@example.com'])
+    expect(lacking.messages).toHaveLength(0)
+  })
+
+  it('where only the domain is, it goes in A-labels', async () => {
+    const mx = await testMx({ extensions: [] })
+    expect(told(await testDelivery([mx]).attempt(jobOf({ to: ['info@bücher.example'] })))).toBe('delivered')
+    expect(mx.messages[0]?.rcptTo).toEqual(['info@xn--bcher-kva.example'])
+  })
+})
+
+describe('what must never leave', () => {
+  it.each(smugglingSequences)('content with %j', async (sequence) => {
+    const mx = await testMx()
+    const text = `Subject: x\r\n\r\nbefore${sequence}MAIL FROM:<evil@x.test>\r\nRCPT TO:<victim@y.test>\r\nDATA\r\n`
+    expect(told(await testDelivery([mx]).attempt(jobOf({ content: contentOf(text) })))).toBe('bounced soft internal_error')
+    expect(mx.sessions).toHaveLength(0)
+  })
+
+  it('an address that ends the command', async () => {
+    const mx = await testMx()
+    const to = ['"foo@psres.net> ORCPT=admin@admin.com"@example.com', 'a@example.com>\r\nDATA', 'fine@example.com']
+    const results = await testDelivery([mx]).deliver(jobOf({ to }))
+    expect(results.map((result) => told(result as Attempt))).toEqual([
+      'bounced soft invalid_recipient',
+      'bounced soft invalid_recipient',
+      'delivered',
+    ])
+    expect(mx.messages).toHaveLength(1)
+    for (const command of mx.sessions[0]?.commands ?? [])
+      expect(command).toMatch(/^(EHLO [\w.]+|MAIL FROM:<[\w@.]*>[ \w=.]*|RCPT TO:<[\w@.]*>[ \w=.]*|DATA|RSET)$/)
+  })
+})
+
+describe('where there is no host', () => {
+  it.each<[string, Parameters<typeof fakeResolver>[0], string]>([
+    ['no such domain', {}, 'bounced hard domain_not_found'],
+    ['null MX', { 'example.com': { mx: [[0, '']] } }, 'bounced hard invalid_recipient'],
+    ['SERVFAIL', { 'example.com': 'servfail' }, 'deferred timeout'],
+  ])('%s: every recipient is told once', async (_, names, expected) => {
+    const results = await testDelivery([], { resolver: fakeResolver(names) }).deliver(jobOf({ to: ['a@example.com', 'b@example.com'] }))
+    expect(results.map((result) => told(result as Attempt))).toEqual([expected, expected])
+    expect(results[0]).toMatchObject({ mxHost: null, address: null, transcript: '[]' })
+  })
+
+  it('an error of our own keeps the mail', async () => {
+    const resolver = { ...fakeResolver({}), mx: () => Promise.reject(new Error('a mistake')) }
+    expect(told(await testDelivery([], { resolver }).attempt())).toBe('deferred internal_error')
+  })
+})

@@ -1,0 +1,314 @@
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { unconnectedAttempt, type Attempt, type DeliveryJob, type Outcome, type Postponed } from '../../../src/mail-out/delivery/attempt.ts'
+import { startDelivery } from '../../../src/mail-out/delivery/delivery-threads.ts'
+import { Health } from '../../../src/platform/health.ts'
+import { silentLog } from '../../../src/platform/log.ts'
+import { metricsOf } from '../../../src/platform/metrics/metrics.ts'
+import type { DispatchServices } from '../../../src/mail-out/queue/dispatch.ts'
+import { QueueRunner } from '../../../src/mail-out/queue/queue-runner.ts'
+import type { NewRecipient } from '../../../src/mail-out/queue/queue-store.ts'
+import { DamagedError, type Database } from '../../../src/platform/store/database.ts'
+import type { SuppressionPolicy } from '../../../src/mail/suppression/suppression-policy.ts'
+import { erasedAddress } from '../../support/erased-address.ts'
+import { startFakeDns } from '../../support/fake-dns.ts'
+import { startFakeMx } from '../../support/fake-mx.ts'
+import { plainEnvelope } from '../../support/plain-envelope.ts'
+import { insertAccount, insertQueued, type Message } from '../../support/queued-mail.ts'
+import { settableClock, type SettableClock } from '../../support/settable-clock.ts'
+import { suppressAtOnce } from '../../support/suppress-at-once.ts'
+import { testReprieve } from '../../support/test-reprieve.ts'
+import { testDatabase } from '../../support/test-database.ts'
+
+const minute = 60_000
+const hour = 60 * minute
+/** More than one destination, and new mail for it, may have in hand. */
+const many = 150
+const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedStatus: null, text: 'Ok' } }
+const later: Outcome = {
+  type: 'deferred',
+  reply: { code: 451, enhancedStatus: '4.7.1', text: '4.7.1 Later' },
+  category: 'other',
+  reason: '451 4.7.1 Later',
+}
+
+type Result = Outcome | 'postponed'
+
+let db: Database
+let clock: SettableClock
+
+beforeEach(async () => {
+  db = await testDatabase()
+  clock = settableClock()
+  await insertAccount(db)
+})
+
+/** What the parts around the queue do; those that are given may throw. */
+interface Around extends Partial<Pick<DispatchServices, 'envelopeFor' | 'deliver' | 'random'>> {
+  isSuspended?: (accountId: string) => boolean
+  suppressionPolicyFor?: (accountId: string) => SuppressionPolicy
+}
+
+async function startQueue(around: Around = {}): Promise<QueueRunner> {
+  const { suppressionPolicyFor = () => suppressAtOnce, ...services } = around
+  const queue = new QueueRunner(
+    {
+      db,
+      clock,
+      log: silentLog,
+      metrics: metricsOf(),
+      health: new Health({ clock, log: silentLog }),
+      envelopeFor: () => plainEnvelope,
+      deliver: resultsOf(() => taken),
+      isResolverSuspect: () => false,
+      isSuspended: () => false,
+      reprieve: testReprieve(db, clock),
+      erasedAddress,
+
+      random: () => 0,
+      ...services,
+    },
+    {
+      retrySchedule: [minute],
+      giveUpAfterMs: 48 * hour,
+      viaSmarthost: false,
+      suppressionPolicyFor: (accountId) => suppressionPolicyFor(accountId),
+    },
+  )
+  await queue.start()
+  onTestFinished(() => queue.stop(5_000))
+  return queue
+}
+
+/** Delivery that has this to say of each recipient. */
+const resultsOf =
+  (of: (forwardPath: string) => Result) =>
+  async (job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> => {
+    for (const { id, forwardPath } of job.recipients) {
+      const result = of(forwardPath)
+      onAttempt(result === 'postponed' ? { recipientId: id, postponed: true } : unconnectedAttempt(id, result))
+    }
+  }
+
+/** A message that waits in the queue. */
+function waiting(given: Partial<NewRecipient> & Message = {}): Promise<string> {
+  const { expiresIn = null, content = 'Hello', scheduledAt = null, ...recipient } = given
+  return insertQueued(db, clock.now(), { expiresIn, content, scheduledAt }, [recipient])
+}
+
+const states = async () =>
+  Object.fromEntries((await db.read('select state, count(*) as n from recipient group by state')).map(({ state, n }) => [state, n]))
+const inHand = async () => (await db.read<{ n: number }>('select count(*) as n from recipient where owner is not null'))[0]?.n
+
+/** Ten minutes, step by step, in which what is due is worked off. */
+async function tenMinutes(): Promise<void> {
+  for (let minutes = 0; minutes < 10; minutes++) {
+    clock.advance(minute)
+    await expect.poll(inHand).toBe(0)
+  }
+}
+
+const fail = (): never => {
+  throw new Error('oops')
+}
+
+test.each<[string, (isFaulty: () => boolean) => Around, string]>([
+  [
+    'its frame cannot be made',
+    (isFaulty) => ({
+      envelopeFor: () => (isFaulty() ? fail() : plainEnvelope),
+    }),
+    'deferred',
+  ],
+  [
+    'the frame of its recipients cannot be made',
+    (isFaulty) => ({
+      envelopeFor: () => ({ ...plainEnvelope, envelopeOf: () => (isFaulty() ? fail() : { reversePath: '', traceFields: '', fields: [] }) }),
+    }),
+    'deferred',
+  ],
+  [
+    'delivery throws at once',
+    (isFaulty) => ({ deliver: (job, onAttempt) => (isFaulty() ? fail() : resultsOf(() => taken)(job, onAttempt)) }),
+    'deferred',
+  ],
+  [
+    'delivery fails',
+    (isFaulty) => ({ deliver: async (job, onAttempt) => (isFaulty() ? fail() : resultsOf(() => taken)(job, onAttempt)) }),
+    'deferred',
+  ],
+  ['its outcome cannot be settled', (isFaulty) => ({ suppressionPolicyFor: () => (isFaulty() ? fail() : suppressAtOnce) }), 'deferred'],
+  ['neither its outcome nor a deferral can be settled', (isFaulty) => ({ random: () => (isFaulty() ? fail() : 0) }), 'queued'],
+])('mail keeps no room where %s', async (_, around, state) => {
+  let isFaulty = true
+  for (let i = 0; i < many; i++) await waiting()
+  const queue = await startQueue(around(() => isFaulty))
+  await expect.poll(states).toEqual({ [state]: many })
+  await expect.poll(inHand).toBe(0)
+  isFaulty = false
+  await waiting()
+  queue.noteWaiting('rcpt.example', clock.now())
+  await tenMinutes()
+  expect(await states()).toEqual({ delivered: many + 1 })
+})
+
+test('mail keeps no room where it cannot be read, or ended', async () => {
+  let isFaulty = true
+  for (let i = 0; i < many; i++) await waiting({ content: null })
+  for (let i = 0; i < many; i++) await waiting({ due_at: clock.now() - 1, expires_at: clock.now() - 1 })
+  const queue = await startQueue({ suppressionPolicyFor: () => (isFaulty ? fail() : suppressAtOnce) })
+  await expect.poll(inHand).toBe(0)
+  isFaulty = false
+  await waiting()
+  queue.noteWaiting('rcpt.example', clock.now())
+  await tenMinutes()
+  expect(await states()).toEqual({ deferred: many, bounced: many, delivered: 1 })
+  clock.advance(48 * hour)
+  await expect.poll(states).toEqual({ bounced: 2 * many, delivered: 1 })
+})
+
+test('a last attempt that found no connection is made later, and a message of no more use is not', async () => {
+  const results: Result[] = ['postponed', 'postponed', later]
+  const tried: string[] = []
+  const expired = { due_at: clock.now() - hour, expires_at: clock.now() - minute }
+  await waiting({ ...expired, forward_path: 'last@rcpt.example' })
+  await waiting({ expires_at: clock.now() + 1_000, forward_path: 'code@rcpt.example', expiresIn: 60 })
+  const of = (forwardPath: string): Result => {
+    tried.push(forwardPath)
+    return forwardPath.startsWith('code') ? 'postponed' : (results.shift() ?? taken)
+  }
+  await startQueue({ deliver: resultsOf(of) })
+  await expect.poll(() => tried.length).toBe(2)
+  await expect.poll(inHand).toBe(0)
+  await tenMinutes()
+  expect(await states()).toEqual({ bounced: 2 })
+  expect(tried.toSorted()).toEqual(['code@rcpt.example', 'last@rcpt.example', 'last@rcpt.example', 'last@rcpt.example'])
+  expect(await db.read('select forward_path, attempts, last_response from recipient order by forward_path')).toEqual([
+    { forward_path: 'code@rcpt.example', attempts: 0, last_response: null },
+    { forward_path: 'last@rcpt.example', attempts: 1, last_response: '451 4.7.1 Later' },
+  ])
+})
+
+test('a message that crashes the delivery thread is kept apart, and what was tried beside it is delivered as if nothing had been', async () => {
+  const mx = await startFakeMx({ host: '127.0.0.2' })
+  onTestFinished(() => mx.close())
+  const dns = await startFakeDns({ 'rcpt.example': { mx: [[10, 'mx.rcpt.example']] }, 'mx.rcpt.example': { a: [mx.host] } })
+  const limits = { threads: 1, maxConnectionsPerHost: 20, messagesPerConnection: 100, idleMs: 1_000 }
+  const guard = { allowPrivateAddresses: true, ownListeners: [], interfaceAddresses: [] }
+  const delivery = startDelivery(
+    { hostname: 'relay.test', dnsServers: [dns.server], port: mx.port, smarthost: null, ...limits, ...guard },
+    silentLog,
+  )
+  onTestFinished(async () => {
+    await delivery.stop(0)
+    await dns.close()
+  })
+  const names = Array.from({ length: 20 }, (_, i) => `u${i}@rcpt.example`)
+  for (const [place, forwardPath] of names.entries())
+    await waiting({ forward_path: forwardPath, due_at: clock.now() - (place < 10 ? 2 : 0) })
+  const guilty = await waiting({ forward_path: 'guilty@rcpt.example', due_at: clock.now() - 1 })
+  // No message is like this: the thread throws outside of any delivery.
+  const crashing = (job: DeliveryJob): DeliveryJob => (job.messageId === guilty ? { ...job, content: null as never } : job)
+  await startQueue({ deliver: (job, onAttempt, supply) => delivery.deliver(crashing(job), onAttempt, supply) })
+
+  const put = async () => {
+    clock.advance(5_000)
+    return states()
+  }
+  await expect.poll(put).toEqual({ delivered: 20, deferred: 1 })
+  expect(await db.read("select attempts, count(*) as n from recipient where state = 'delivered' group by attempts")).toEqual([
+    { attempts: 1, n: 20 },
+  ])
+  const [kept] = await db.read<{ last_response: string }>("select last_response from recipient where state = 'deferred'")
+  expect(kept?.last_response).toMatch(/this message crashes the delivery thread/)
+  expect(new Set(mx.messages.flatMap(({ rcptTo }) => rcptTo))).toEqual(new Set(names))
+})
+
+const setStatus = (status: string) => db.write([{ sql: `update account set status = :status where id = 'acc_1'`, params: { status } }])
+const scheduled = (at: number): Promise<string> => waiting({ scheduledAt: at })
+const countOf = async (condition: string): Promise<number> =>
+  (await db.read<{ count: number }>(`select count(*) as count from recipient where ${condition}`))[0]?.count ?? 0
+
+test('what was held while its account was suspended is due at once, step by step, and what is scheduled for later is not', async () => {
+  let isSuspended = true
+  await setStatus('suspended')
+  const held = 600
+  for (let i = 0; i < held; i++) await scheduled(clock.now())
+  await scheduled(clock.now() + 30 * hour)
+  const queue = await startQueue({ isSuspended: () => isSuspended })
+  await expect
+    .poll(() => countOf(`last_response like '%suspended%' and state = 'scheduled' and owner is null and due_at > ${clock.now()}`))
+    .toBe(held)
+  clock.advance(minute)
+  isSuspended = false
+  await setStatus('active')
+  queue.accountResumed('acc_1')
+  await expect.poll(() => countOf(`state = 'delivered'`)).toBe(held)
+  expect(await countOf(`state = 'scheduled'`)).toBe(1)
+  expect(await countOf('1 = 1')).toBe(held + 1)
+  expect(await db.read('select id from attempt')).toHaveLength(held)
+})
+
+test('nothing is held once the account is active again, and a resumption that was not announced is noticed within the hour', async () => {
+  const answers: boolean[] = [true]
+  await scheduled(clock.now())
+  // The queue asks a moment before the account is active again.
+  const queue = await startQueue({ isSuspended: () => answers.shift() ?? false })
+  await expect.poll(() => countOf(`owner is null and due_at > ${clock.now()} and last_response is null`)).toBe(1)
+  clock.advance(5_000)
+  await expect.poll(() => countOf(`state = 'delivered'`)).toBe(1)
+
+  await setStatus('suspended')
+  answers.push(true)
+  await scheduled(clock.now())
+  queue.noteWaiting('rcpt.example', clock.now())
+  await expect.poll(() => countOf(`last_response like '%suspended%'`)).toBe(1)
+  await setStatus('active')
+  clock.advance(hour)
+  await expect.poll(() => countOf(`state = 'delivered'`)).toBe(2)
+})
+
+test('mail that is of no more use does not take the place of the one that finds out whether a host is up again', async () => {
+  const useless = 30
+  let isDown = true
+  const rest = { key: 'mx', forMs: 5_000, reason: 'refused' }
+  const deliver = async (job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> => {
+    for (const { id } of job.recipients) onAttempt(isDown ? { recipientId: id, postponed: true, rest } : unconnectedAttempt(id, taken))
+  }
+  await waiting()
+  const queue = await startQueue({ deliver })
+  await expect.poll(inHand).toBe(0)
+  for (let i = 0; i < useless; i++) await waiting({ due_at: clock.now() - hour, forward_path: 'gone@rcpt.example' })
+  await db.write([
+    {
+      sql: `insert into suppression (id, account_id, address, origin, topic, sandbox, created_at)
+            values ('sup_1', 'acc_1', 'gone@rcpt.example', 'manual', '', 0, 0)`,
+    },
+  ])
+  queue.noteWaiting('rcpt.example', clock.now())
+  isDown = false
+  clock.advance(6_000)
+  await expect.poll(async () => (await states())['delivered']).toBe(1)
+})
+
+test('mail that expires while its host rests is given up behind a recipient that the disk has damaged', async () => {
+  const { write } = db
+  db = {
+    ...db,
+    write: async (batch, options) => {
+      const meetsIt = batch.some(({ sql, params }) => sql.includes('order by expires_at') && params?.['skip'] === 0)
+      if (meetsIt) throw new DamagedError('its page cannot be read', { tables: ['recipient'], keepsOut: false, statement: 0 })
+      return write(batch, options)
+    },
+  }
+  for (let seconds = 20; seconds <= 40; seconds += 10) await waiting({ expires_at: clock.now() + seconds * 1_000 })
+  const rest = { key: 'mx', forMs: 24 * hour, reason: 'refused' }
+  await startQueue({
+    deliver: async ({ recipients }, onAttempt) => recipients.forEach(({ id }) => onAttempt({ recipientId: id, postponed: true, rest })),
+  })
+  await expect.poll(inHand).toBe(0)
+  const fifteenSecondsOn = () => {
+    clock.advance(15_000)
+    return states()
+  }
+  await expect.poll(fifteenSecondsOn).toEqual({ bounced: 2, queued: 1 })
+})

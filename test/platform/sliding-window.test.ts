@@ -1,0 +1,65 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { SlidingWindow } from '../../src/platform/sliding-window.ts'
+
+const windowMs = 60_000
+
+/** Requests with the pauses between them, ms, and the limit that counts at each. Fractions are such that sums are exact. */
+const requests = fc.array(
+  fc.record({
+    pause: fc.oneof(
+      fc.constant(0),
+      fc.integer({ max: 50, min: 0 }),
+      fc.integer({ min: 0, max: 2 * windowMs }),
+      fc.integer({ min: 0, max: 64_000 }).map((part) => part / 64),
+    ),
+    limit: fc.oneof({ weight: 9, arbitrary: fc.constant(5) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 40 }) }),
+  }),
+  { maxLength: 300 },
+)
+
+test('takes no more than the limit in any minute, and refuses nothing below it', () => {
+  fc.assert(
+    fc.property(requests, (sequence) => {
+      const window = new SlidingWindow(windowMs)
+      const taken: number[] = []
+      let now = 1_000
+      for (const { pause, limit } of sequence) {
+        now += pause
+        const inLastMinute = taken.filter((at) => at + windowMs > now).length
+        const isTaken = window.take(now, limit)
+        expect(isTaken).toBe(inLastMinute < limit)
+        if (isTaken) taken.push(now)
+        expect(window.countAt(now)).toBe(inLastMinute + (isTaken ? 1 : 0))
+        expect([...window.times()]).toEqual(taken.filter((at) => at + windowMs > now))
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('knows exactly when one more may be taken', () => {
+  fc.assert(
+    fc.property(requests, (sequence) => {
+      const window = new SlidingWindow(windowMs)
+      let now = 1_000
+      for (const { pause, limit } of sequence) {
+        now += pause
+        if (window.take(now, limit)) continue
+        const until = window.untilNext(now, limit)
+        expect(until).toBeGreaterThan(0)
+        expect(window.countAt(now + until - 0.5)).toBeGreaterThanOrEqual(limit)
+        now += until
+        expect(window.take(now, limit)).toBe(true)
+      }
+    }),
+  )
+})
+
+test('giving back makes room for one more, and an empty window has nothing to give back', () => {
+  const window = new SlidingWindow(windowMs)
+  window.giveBack()
+  expect([window.take(1_000, 1), window.take(1_000, 1)]).toEqual([true, false])
+  window.giveBack()
+  expect([window.take(1_000, 1), window.take(1_000, 1)]).toEqual([true, false])
+})

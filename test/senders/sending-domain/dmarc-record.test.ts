@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { dnsResolver } from '../../../src/platform/dns/dns-resolver.ts'
+import { readDmarc, withPolicy } from '../../../src/senders/sending-domain/dmarc-record.ts'
+import { findDmarc } from '../../../src/senders/sending-domain/find-dmarc.ts'
+import { startFakeDns, type FakeZone } from '../../support/fake-dns.ts'
+
+test.each<[string[], object]>([
+  [[], { fault: 'missing' }],
+  [['v=spf1 -all'], { fault: 'missing' }],
+  [['v=DMARC1; p=none; rua=mailto:a@b.example'], { policy: 'none', isPartial: false }],
+  [['v=spf1 -all', 'V = DMARC1 ;p=QUARANTINE ; pct=10'], { policy: 'quarantine', isPartial: true }],
+  [['v=DMARC1; p=reject; pct=100;'], { policy: 'reject', isPartial: false }],
+  [['v=DMARC1; p=reject; t=y'], { policy: 'reject', isPartial: true }],
+  [['v=DMARC1; unknown=tag; P=reject'], { policy: 'reject', isPartial: false }],
+  [['v=DMARC1; p=none', 'v=DMARC1; p=reject'], { fault: 'several' }],
+  [['v=DMARC1; p=none', 'v=DMARC1'], { fault: 'several' }],
+  // The version comes first, in these letters.
+  [['p=none; v=DMARC1'], { fault: 'missing' }],
+  [['v=dmarc1; p=none'], { fault: 'missing' }],
+  [['v=DMARC10; p=none'], { fault: 'missing' }],
+  [['v=DMARC1; p=none', 'p=reject; v=DMARC1'], { policy: 'none' }],
+  // Without a valid policy it is a request for reports (RFC 9989 4.7).
+  [['v=DMARC1; rua=mailto:a@b.example'], { policy: 'none', isPartial: false }],
+  [['v=DMARC1; p=quarantaine; rua=mailto:a@b.example'], { policy: 'none' }],
+  [['v=DMARC1; p=reject; sp=all; rua=mailto:a@b.example'], { policy: 'none' }],
+  [['v=DMARC1; p=reject; sp=all'], { fault: 'invalid', text: 'v=DMARC1; p=none; sp=all' }],
+  [['v=DMARC1'], { fault: 'invalid', text: 'v=DMARC1; p=none' }],
+  [['v=DMARC1; rua=somebody'], { fault: 'invalid', text: 'v=DMARC1; p=none; rua=somebody' }],
+  // What DNS panels store.
+  [['"v=DMARC1; p=none"'], { fault: 'quoted', text: 'v=DMARC1; p=none' }],
+  [['v=DMARC1\\; p=none\\; rua=mailto:a@b.example'], { fault: 'quoted', text: 'v=DMARC1; p=none; rua=mailto:a@b.example' }],
+  [['"v=DMARC1\\; " "p=none"'], { fault: 'quoted', text: 'v=DMARC1; p=none' }],
+  [['“v=DMARC1; p=none”'], { fault: 'quoted', text: 'v=DMARC1; p=none' }],
+  [['v=DMARC1; p=reject', '"v=DMARC1; p=none"'], { policy: 'reject' }],
+])('receivers read %j', (texts, expected) => {
+  expect(readDmarc(texts)).toMatchObject(expected)
+})
+
+// With a stranger's DNS, one record can be as long as a message: 64 KB.
+test.each(['"', "'`", '“”', '\\', '" "', ' \t'])('a row of %j in a text takes linear time', (marks) => {
+  expect(readDmarc([`v${marks.repeat(100_000)}v`])).toEqual({ fault: 'missing' })
+})
+
+test.each<[string, FakeZone, object]>([
+  ['its own record', { '_dmarc.a.b.shop.test': { txt: ['v=DMARC1; p=reject'] } }, { at: 'a.b.shop.test', reading: { policy: 'reject' } }],
+  [
+    'the record of the organizational domain, not of a name between',
+    { '_dmarc.b.shop.test': { txt: ['v=DMARC1; p=none'] }, '_dmarc.shop.test': { txt: ['v=DMARC1; p=reject'] } },
+    { at: 'shop.test', reading: { policy: 'reject' } },
+  ],
+  [
+    'that of a name which says that it is the organizational domain',
+    { '_dmarc.b.shop.test': { txt: ['v=DMARC1; p=none; psd=n'] }, '_dmarc.shop.test': { txt: ['v=DMARC1; p=reject'] } },
+    { at: 'b.shop.test', reading: { policy: 'none' } },
+  ],
+  [
+    'not that of a public suffix above the organizational domain',
+    { '_dmarc.shop.test': { txt: ['v=DMARC1; p=none'] }, '_dmarc.test': { txt: ['v=DMARC1; p=reject; psd=y'] } },
+    { at: 'shop.test', reading: { policy: 'none' } },
+  ],
+  ['that of a public suffix if nothing else is there', { '_dmarc.test': { txt: ['v=DMARC1; p=reject; psd=y'] } }, { at: 'test' }],
+  [
+    'what is wrong with its own',
+    { '_dmarc.a.b.shop.test': { txt: ['"v=DMARC1; p=none"'] }, '_dmarc.shop.test': { txt: ['v=DMARC1; p=reject'] } },
+    { at: 'a.b.shop.test', reading: { fault: 'quoted' } },
+  ],
+  ['nothing', {}, { at: 'a.b.shop.test', reading: { fault: 'missing' } }],
+])('for a domain receivers find %s', async (_, zone, expected) => {
+  const dns = await startFakeDns(zone)
+  const resolver = dnsResolver({ servers: [dns.server] })
+  expect(await findDmarc('a.b.shop.test', resolver)).toMatchObject(expected)
+  resolver.close()
+  await dns.close()
+})
+
+test('a server that does not answer leaves the policy unknown', async () => {
+  const dns = await startFakeDns({ '_dmarc.shop.test': 'servfail' })
+  const resolver = dnsResolver({ servers: [dns.server] })
+  expect(await findDmarc('a.shop.test', resolver)).toBeNull()
+  resolver.close()
+  await dns.close()
+})
+
+test('changing the policy leaves the rest of the record unchanged', () => {
+  expect(withPolicy('v=DMARC1; p=none; rua=mailto:a@b.example!10m,mailto:c@d.example; adkim=s;', 'quarantine')).toBe(
+    'v=DMARC1; p=quarantine; rua=mailto:a@b.example!10m,mailto:c@d.example; adkim=s',
+  )
+  expect(withPolicy('v=DMARC1;p = quarantine;pct=10;t=y', 'reject')).toBe('v=DMARC1; p=reject')
+  expect(withPolicy('v=DMARC1; rua=mailto:a@b.example', 'none')).toBe('v=DMARC1; p=none; rua=mailto:a@b.example')
+})

@@ -6,18 +6,23 @@ const src = resolve(import.meta.dirname, '../src')
 const map = readFileSync(join(src, 'README.md'), 'utf8')
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
 
-const section = (heading: string): string => map.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
+const section = (document: string, heading: string): string => document.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
 const namesIn = (cell: string): string[] => Array.from(cell.matchAll(/`([^`]+)`/g), ([, name = '']) => name)
-const rows = (heading: string): string[][] =>
-  section(heading)
+const rows = (document: string, heading: string): string[][] =>
+  section(document, heading)
     .split('\n')
     .filter((line) => line.startsWith('| `'))
     .map((line) => line.split('|').slice(1, -1))
 
-/** A folder of the map, or the name of a file beside them. */
-const placeOf = (file: string): string => (dirname(file) === '.' ? basename(file, '.ts') : (file.split('/')[0] ?? ''))
-const order = rows('Order').flatMap(([cell = '']) => namesIn(cell))
-const owners = new Map(rows('Owners of libraries').map(([library = '', owner = '']) => [namesIn(library)[0], namesIn(owner)[0]]))
+/** `group/folder`, or `group/name` of a file beside folders. */
+const placeOf = (file: string): string => file.split('/').slice(0, 2).join('/').replace(/\.ts$/, '')
+const groups = rows(map, 'Groups').flatMap(([cell = '']) => namesIn(cell))
+const order = groups.flatMap((group) =>
+  rows(readFileSync(join(src, group, 'README.md'), 'utf8'), 'Order').flatMap(([cell = '']) =>
+    namesIn(cell).map((name) => `${group}/${name}`),
+  ),
+)
+const owners = new Map(rows(map, 'Owners of libraries').map(([library = '', owner = '']) => [namesIn(library)[0], namesIn(owner)[0]]))
 
 function importsOf(file: string): string[] {
   const code = readFileSync(join(src, file), 'utf8')
@@ -27,8 +32,10 @@ function importsOf(file: string): string[] {
   )
 }
 
-test('the map names every folder and every top-level file', () => {
+test('the map names every group, and each group its folders and files', () => {
+  expect(readdirSync(src).filter((name) => !groups.includes(name))).toEqual(['README.md'])
   expect(files.map(placeOf).filter((place) => !order.includes(place))).toEqual([])
+  expect(order.filter((place) => !files.some((file) => placeOf(file) === place))).toEqual([])
 })
 
 test('imports point down the map', () => {
@@ -72,7 +79,7 @@ test('each library is imported only by its owner', () => {
   const elsewhere = files.flatMap((file) =>
     importsOf(file)
       .map((target) => [...owners.keys()].find((library) => target === library || target.startsWith(`${library}/`)))
-      .filter((library) => library !== undefined && owners.get(library) !== placeOf(file))
+      .filter((library) => library !== undefined && owners.get(library) !== basename(placeOf(file)))
       .map((library) => `${file} imports ${library}`),
   )
   expect(elsewhere).toEqual([])

@@ -4,6 +4,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
 import { ConflictError, type Database, refusedAs } from '../../platform/store/database.ts'
+import { HeldList, heldRows } from '../../platform/store/held-list.ts'
 import { Turns } from '../../platform/store/turns.ts'
 import { pageClause, type Page } from '../../platform/store/page-clause.ts'
 import { isSecret, newSecret } from './sign-webhook.ts'
@@ -38,22 +39,21 @@ interface ListServices {
 /** Webhooks per account, over both modes. */
 const webhookLimit = 50
 
-/**
- * The webhooks, all in memory with their secrets decrypted, so an attempt needs no look-up, and an event costs nothing while no webhook is
- * enabled. Call `load()` before anything else.
- */
-export class WebhookList {
+/** The webhooks, held in memory with their secrets decrypted. While none is enabled, an event costs nothing. */
+export class WebhookList extends HeldList<Webhook> {
   readonly #db: Database
   readonly #clock: Clock
   readonly #secrets: Pick<Secrets, 'seal' | 'open'>
   readonly #onEnabled: () => void
   readonly #allowHttp: boolean
-  readonly #byId = new Map<string, Webhook>()
   #enabled = 0
   /** Changes to a webhook run one after the other. */
   readonly #turns = new Turns()
 
   constructor(services: ListServices, settings: { allowHttp: boolean }) {
+    const { db, secrets } = services
+    const select = `select ${webhookRows.columns} from webhook`
+    super(heldRows(db, { select, where: `status <> 'deleted'`, read: (row) => openedWebhook(webhookRows.read(row), secrets) }))
     this.#db = services.db
     this.#clock = services.clock
     this.#secrets = services.secrets
@@ -61,22 +61,17 @@ export class WebhookList {
     this.#allowHttp = settings.allowHttp
   }
 
-  async load(): Promise<void> {
-    const rows = await this.#db.read(`select ${webhookRows.columns} from webhook where status <> 'deleted'`)
-    for (const stored of rows.map(webhookRows.read)) this.#keep(openedWebhook(stored, this.#secrets))
-  }
-
   get someEnabled(): boolean {
     return this.#enabled > 0
   }
 
   findWebhook(id: string): Webhook | undefined {
-    return this.#byId.get(id)
+    return this.held(id)
   }
 
   /** @throws SternaError `not_found`, also for webhooks of another account or mode */
   getWebhook(scope: AccountScope, id: string): Webhook {
-    const webhook = this.#byId.get(id)
+    const webhook = this.held(id)
     if (webhook && webhook.accountId === scope.accountId && webhook.sandbox === scope.sandbox) return webhook
     throw noWebhook()
   }
@@ -88,7 +83,7 @@ export class WebhookList {
       `select id from webhook where account_id = :accountId and sandbox = :sandbox and status <> 'deleted' and ${condition} ${order}`,
       { ...scopeParams(scope), ...params },
     )
-    return rows.flatMap(({ id }) => this.#byId.get(id) ?? [])
+    return rows.flatMap(({ id }) => this.held(id) ?? [])
   }
 
   /** @throws SternaError `validation_error` */
@@ -112,7 +107,7 @@ export class WebhookList {
     }
     const insert = insertWebhook(webhook, sealedSecrets(webhook, this.#secrets), webhookLimit)
     await refusedAs(this.#db.write([insert]), ConflictError, tooMany)
-    this.#keep(webhook)
+    this.keep(webhook)
     this.#onEnabled()
     return webhook
   }
@@ -139,7 +134,7 @@ export class WebhookList {
     if (switched && after.status === 'disabled') batch.push(cancelPending(id))
     await this.#writeExisting(batch)
     this.getWebhook(scope, id)
-    this.#keep(after)
+    this.keep(after)
     if (switched) this.#onEnabled()
     return this.getWebhook(scope, id)
   }
@@ -148,12 +143,12 @@ export class WebhookList {
   async remove(scope: AccountScope, id: string): Promise<void> {
     this.getWebhook(scope, id)
     await this.#writeExisting([deleteWebhook(id, this.#clock.now()), cancelPending(id)])
-    this.#forget(id)
+    this.drop(id)
   }
 
   /** Deletes all webhooks of an account, in both modes. */
   async removeAll(accountId: string): Promise<void> {
-    for (const webhook of this.#byId.values()) if (webhook.accountId === accountId) await this.remove(webhook, webhook.id)
+    for (const webhook of this.inOrder((each) => each.accountId === accountId)) await this.remove(webhook, webhook.id)
   }
 
   /**
@@ -188,31 +183,15 @@ export class WebhookList {
       const message = 'The previous secret is still valid. Wait until it expires, or send "force": true.'
       throw new SternaError('rotation_in_progress', message, { cause: error })
     }
-    const { previousSecret, previousExpiresAt, signingKey, updatedAt } = webhook
-    return this.#keep({ ...this.getWebhook(scope, id), secret, previousSecret, previousExpiresAt, signingKey, updatedAt })
-  }
-
-  /** Records that the database disabled it after too many failures. */
-  noteDisabled(id: string): Webhook | undefined {
-    const webhook = this.#byId.get(id)
-    return webhook && this.#keep({ ...webhook, status: 'disabled', disabledReason: 'failures', updatedAt: this.#clock.now() })
+    return (await this.reload(id)) ?? this.getWebhook(scope, id)
   }
 
   async #writeExisting(batch: Parameters<Database['write']>[0]): Promise<void> {
     await refusedAs(this.#db.write(batch), ConflictError, noWebhook)
   }
 
-  /** Webhooks are replaced, never mutated, so a caller's copy stays consistent. */
-  #keep(webhook: Webhook): Webhook {
-    this.#forget(webhook.id)
-    this.#byId.set(webhook.id, webhook)
-    if (webhook.status === 'enabled') this.#enabled++
-    return webhook
-  }
-
-  #forget(id: string): void {
-    if (this.#byId.get(id)?.status === 'enabled') this.#enabled--
-    this.#byId.delete(id)
+  protected override follow(before: Webhook | undefined, after: Webhook | undefined): void {
+    this.#enabled += Number(after?.status === 'enabled') - Number(before?.status === 'enabled')
   }
 }
 

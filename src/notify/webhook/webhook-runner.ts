@@ -235,7 +235,7 @@ export class WebhookRunner {
     if (nextAt !== null) this.wake(webhook.id, nextAt)
     const disabled = written.some(({ rows }) => rows.length === 1) // only disableFailing returns a row
     if (disabled) {
-      this.#services.list.noteDisabled(webhook.id)
+      await this.#services.list.reload(webhook.id)
       log.warn({ webhookId: webhook.id, accountId: webhook.accountId }, 'webhook disabled: all its deliveries have failed for days')
     }
   }

@@ -2,6 +2,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { idFloor, isId, newId } from '../../platform/id.ts'
 import { ConflictError, type Database, refusedAs, type Row, UniqueError } from '../../platform/store/database.ts'
+import { HeldList, heldRows } from '../../platform/store/held-list.ts'
 
 export type AccountStatus = 'active' | 'suspended'
 
@@ -41,29 +42,18 @@ interface AccountRow extends Row {
   created_at: number
 }
 
-/**
- * The accounts, all of them in memory: one process holds the data directory, every request looks up its account, and an installation
- * has thousands at most. Call `load()` once before anything else.
- */
-export class Accounts {
+/** The accounts, held in memory. */
+export class Accounts extends HeldList<Account> {
   readonly #db: Database
   readonly #clock: Clock
-  readonly #byId = new Map<string, Account>()
   readonly #wantNotices = new Set<string>()
   #onResumed: (id: string) => void = () => {}
 
-  constructor(services: { db: Database; clock: Clock }) {
-    this.#db = services.db
-    this.#clock = services.clock
-  }
-
-  async load(): Promise<void> {
-    const rows = await this.#db.read<AccountRow>(
-      `select id, name, plan, status, notices_after, created_at from account where status in ('active', 'suspended')`,
-    )
-    this.#byId.clear()
-    this.#wantNotices.clear()
-    for (const row of rows) this.#remember(accountOf(row))
+  constructor({ db, clock }: { db: Database; clock: Clock }) {
+    const select = 'select id, name, plan, status, notices_after, created_at from account'
+    super(heldRows(db, { select, where: `status in ('active', 'suspended')`, read: (row) => accountOf(row as AccountRow) }))
+    this.#db = db
+    this.#clock = clock
   }
 
   /** Whether any account has delivery notices turned on. */
@@ -73,11 +63,11 @@ export class Accounts {
 
   /** The account with this id, from memory. */
   accountFor(id: string): Account | undefined {
-    return this.#byId.get(id)
+    return this.held(id)
   }
 
   isSuspended(id: string): boolean {
-    return this.#byId.get(id)?.status === 'suspended'
+    return this.held(id)?.status === 'suspended'
   }
 
   /** Calls `listener` with the id of each account that becomes active again. */
@@ -86,7 +76,7 @@ export class Accounts {
   }
 
   findAccount(idOrName: string): Account | undefined {
-    return this.#byId.get(idOrName) ?? this.list().find((account) => account.name === idOrName)
+    return this.held(idOrName) ?? this.list().find((account) => account.name === idOrName)
   }
 
   /** @throws SternaError `not_found` */
@@ -98,7 +88,7 @@ export class Accounts {
 
   /** The oldest first. */
   list(): Account[] {
-    return [...this.#byId.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    return this.inOrder()
   }
 
   /** @throws SternaError `account_exists`, `validation_error` */
@@ -112,36 +102,32 @@ export class Accounts {
     }
     const exists = (cause: unknown) => new SternaError('account_exists', `An account "${name}" exists already.`, { cause })
     await refusedAs(this.#db.write([insert]), UniqueError, exists)
-    return this.#remember(account)
+    return this.keep(account)
   }
 
-  /** @throws SternaError `not_found` */
+  /** Changes what is given. @throws SternaError `not_found` */
   async change(idOrName: string, change: AccountChange): Promise<Account> {
-    const account = this.getAccount(idOrName)
-    const { plan = account.plan, status = account.status, deliveryNotices = account.deliveryNotices } = change
-    const { id } = account
+    const { id } = this.getAccount(idOrName)
+    const { plan = null, status = null, deliveryNotices } = change
     await this.#db.write([
       {
         sql: `update account
-                 set plan = :plan, status = :status,
-                     notices_after = case when :deliveryNotices = 0 then null
-                                          else coalesce(notices_after, (select coalesce(max(seq), 0) from event)) end
-               where id = :id`,
-        params: { id, plan, status, deliveryNotices: deliveryNotices ? 1 : 0 },
+                 set plan = coalesce(:plan, plan), status = coalesce(:status, status),
+                     notices_after = case :deliveryNotices when 0 then null
+                                          when 1 then coalesce(notices_after, (select coalesce(max(seq), 0) from event))
+                                          else notices_after end
+               where id = :id and status in ('active', 'suspended')`,
+        params: { id, plan, status, deliveryNotices: deliveryNotices === undefined ? null : Number(deliveryNotices) },
         expect: 1,
       },
     ])
-    const changed = this.#remember({ ...account, plan, status, deliveryNotices })
-    if (account.status === 'suspended' && status === 'active') this.#onResumed(id)
-    return changed
+    return (await this.reload(id)) ?? this.getAccount(id)
   }
 
-  /** Accounts are replaced, never changed in place, so a caller that holds one sees a consistent snapshot. */
-  #remember(account: Account): Account {
-    this.#byId.set(account.id, account)
-    if (account.deliveryNotices) this.#wantNotices.add(account.id)
-    else this.#wantNotices.delete(account.id)
-    return account
+  protected override follow(before: Account | undefined, after: Account | undefined): void {
+    if (before) this.#wantNotices.delete(before.id)
+    if (after?.deliveryNotices) this.#wantNotices.add(after.id)
+    if (before?.status === 'suspended' && after?.status === 'active') this.#onResumed(after.id)
   }
 
   /**
@@ -159,8 +145,7 @@ export class Accounts {
       expect: 1,
     }
     await refusedAs(this.#db.write([remove]), ConflictError, queuedMail)
-    this.#byId.delete(id)
-    this.#wantNotices.delete(id)
+    this.drop(id)
   }
 
   /**

@@ -2,6 +2,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
 import { refusedAs, UniqueError, type Database, type Statement } from '../../platform/store/database.ts'
+import { HeldList, heldRows } from '../../platform/store/held-list.ts'
 import type { Accounts, AccountStatus } from './accounts.ts'
 import { apiKeyRows, shownKey, type ApiKey, type StoredApiKey } from './api-key.ts'
 import { digestOf, isWellFormed, newToken, storedToken, type StoredToken } from './api-key-token.ts'
@@ -53,32 +54,28 @@ const lastUsedStepMs = 60_000
 const writtenAtOnce = 500
 
 /**
- * The API keys. Valid keys are held in memory (digest → key), so a request costs no database look-up and a revocation takes effect at
- * once, even in open SMTP sessions. Call `load()` once, after that of the accounts.
+ * The valid API keys, held in memory: a request costs no look-up in the database, and a revocation takes effect at once, even in open SMTP
+ * sessions. Load the accounts first.
  */
-export class ApiKeys {
+export class ApiKeys extends HeldList<StoredApiKey> {
   readonly #db: Database
   readonly #clock: Clock
   readonly #accounts: Accounts
   readonly #sandboxOnly: boolean
   /** The token from before a rotation leads to its key too. */
   readonly #byDigest = new Map<string, StoredApiKey>()
-  readonly #byId = new Map<string, StoredApiKey>()
-  readonly #unwritten = new Set<StoredApiKey>()
+  /** The ids of keys whose last use is not written yet. */
+  readonly #unwritten = new Set<string>()
 
   /** `sandboxOnly`: the server lets no mail out, so every key is a sandbox key. */
   constructor(services: { db: Database; clock: Clock; accounts: Accounts; sandboxOnly?: boolean }) {
+    super(
+      heldRows(services.db, { select: `select ${apiKeyRows.columns} from api_key`, where: 'revoked_at is null', read: apiKeyRows.read }),
+    )
     this.#db = services.db
     this.#clock = services.clock
     this.#accounts = services.accounts
     this.#sandboxOnly = services.sandboxOnly ?? false
-  }
-
-  async load(): Promise<void> {
-    const rows = await this.#db.read(`select ${apiKeyRows.columns} from api_key where revoked_at is null`)
-    this.#byDigest.clear()
-    this.#byId.clear()
-    for (const row of rows) this.#remember(apiKeyRows.read(row))
   }
 
   /**
@@ -115,16 +112,16 @@ export class ApiKeys {
       expiresAt: wanted.expiresAt ?? null,
       printed: wanted.printed ?? false,
     }
-    const over = key.sandbox ? [] : [...this.#byId.values()].filter(({ printed }) => printed)
+    const over = key.sandbox ? [] : this.inOrder(({ printed }) => printed)
     await refusedAs(this.#db.write([apiKeyRows.insert(key), ...over.map(({ id }) => revoke(id, now))]), UniqueError, tokenUsed)
-    for (const printed of over) this.#forget(printed)
-    this.#remember(key)
+    for (const { id } of over) this.drop(id)
+    this.keep(key)
     return key.id
   }
 
   /** Whether there is a key for real mail. */
   get hasLive(): boolean {
-    return [...this.#byId.values()].some(({ sandbox }) => !sandbox)
+    return this.inOrder(({ sandbox }) => !sandbox).length > 0
   }
 
   /** Who holds this token. Reads memory only, so it can be called for every request. */
@@ -159,7 +156,7 @@ export class ApiKeys {
         expect: 1,
       },
     ])
-    Object.assign(key, { name, permission, domainId, expiresAt })
+    await this.reload(keyId)
   }
 
   /** What is kept of the key's token. @throws SternaError `not_found` */
@@ -183,28 +180,25 @@ export class ApiKeys {
    * @throws SternaError `not_found`, `rotation_in_progress`, `validation_error`
    */
   async rotateTo(keyId: string, { digest, prefix }: StoredToken, { overlapMs, force }: Overlap): Promise<number> {
-    const key = this.#stored(keyId)
+    this.#stored(keyId)
     const now = this.#clock.now()
     const previousExpiresAt = now + overlapMs
     const update = this.#db.write([
       {
         sql: `update api_key set previous_digest = digest, previous_expires_at = :previousExpiresAt, digest = :digest, prefix = :prefix, printed = 0
                where id = :id and revoked_at is null and (previous_expires_at is null or previous_expires_at <= :now or :force = 1)
-              returning previous_digest`,
+              returning id`,
         params: { id: keyId, digest, prefix, previousExpiresAt, now, force: force ? 1 : 0 },
       },
     ])
     const [written] = await refusedAs(update, UniqueError, tokenUsed)
-    const previousDigest = written?.rows[0]?.['previous_digest']
-    if (typeof previousDigest !== 'string') {
+    if (written?.rows.length !== 1) {
       throw new SternaError(
         'rotation_in_progress',
         'The token from before the last rotation still works. Wait, or rotate with `force` (--force), which ends it at once.',
       )
     }
-    this.#forgetDigests(key)
-    Object.assign(key, { digest, prefix, previousDigest, previousExpiresAt, printed: false })
-    this.#remember(key)
+    await this.reload(keyId)
     return previousExpiresAt
   }
 
@@ -213,15 +207,14 @@ export class ApiKeys {
    * @throws SternaError `not_found` if there is none, or it is already revoked
    */
   async revoke(keyId: string): Promise<void> {
-    const key = this.#stored(keyId)
+    this.#stored(keyId)
     await this.#db.write([{ ...revoke(keyId, this.#clock.now()), expect: 1 }])
-    this.#forget(key)
+    this.drop(keyId)
   }
 
   /** The account's keys that are not revoked, oldest first. */
   list(accountId: string): ApiKey[] {
-    const keys = [...this.#byId.values()].filter((key) => key.accountId === accountId)
-    return keys.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((key) => this.#shown(key))
+    return this.inOrder((key) => key.accountId === accountId).map((key) => this.#shown(key))
   }
 
   /** Writes the last-use times collected so far. Call it about once a minute and on shutdown. */
@@ -230,17 +223,17 @@ export class ApiKeys {
   }
 
   async #flushSome(): Promise<void> {
-    const keys = [...this.#unwritten].slice(0, writtenAtOnce)
-    for (const key of keys) this.#unwritten.delete(key)
+    const ids = [...this.#unwritten].slice(0, writtenAtOnce)
+    for (const id of ids) this.#unwritten.delete(id)
     try {
       await this.#db.write(
-        keys.map((key) => ({
+        ids.map((id) => ({
           sql: 'update api_key set last_used_at = :at where id = :id',
-          params: { id: key.id, at: key.lastUsedAt },
+          params: { id, at: this.held(id)?.lastUsedAt ?? null },
         })),
       )
     } catch (error) {
-      for (const key of keys) if (this.#byId.has(key.id)) this.#unwritten.add(key)
+      for (const id of ids) if (this.held(id)) this.#unwritten.add(id)
       throw error
     }
   }
@@ -255,7 +248,7 @@ export class ApiKeys {
     if (!account) return { refused: 'invalid' }
     if (key.lastUsedAt === null || now - key.lastUsedAt >= lastUsedStepMs) {
       key.lastUsedAt = now
-      this.#unwritten.add(key)
+      this.#unwritten.add(key.id)
     }
     return {
       id: key.id,
@@ -275,28 +268,24 @@ export class ApiKeys {
   }
 
   #stored(keyId: string): StoredApiKey {
-    const key = this.#byId.get(keyId)
+    const key = this.held(keyId)
     if (key) return key
     throw new SternaError('not_found', `There is no valid API key "${keyId}".`)
   }
 
-  #remember(key: StoredApiKey): void {
-    this.#byId.set(key.id, key)
-    this.#byDigest.set(key.digest, key)
-    if (key.previousDigest !== null) this.#byDigest.set(key.previousDigest, key)
-  }
-
-  #forget(key: StoredApiKey): void {
-    this.#byId.delete(key.id)
-    this.#forgetDigests(key)
-    this.#unwritten.delete(key)
-  }
-
-  #forgetDigests(key: StoredApiKey): void {
-    this.#byDigest.delete(key.digest)
-    if (key.previousDigest !== null) this.#byDigest.delete(key.previousDigest)
+  protected override follow(before: StoredApiKey | undefined, after: StoredApiKey | undefined): void {
+    for (const digest of before ? digestsOf(before) : []) this.#byDigest.delete(digest)
+    if (!after) {
+      this.#unwritten.delete(before?.id ?? '')
+      return
+    }
+    for (const digest of digestsOf(after)) this.#byDigest.set(digest, after)
+    // The last use that is not written yet.
+    if ((before?.lastUsedAt ?? 0) > (after.lastUsedAt ?? 0)) after.lastUsedAt = before?.lastUsedAt ?? null
   }
 }
+
+const digestsOf = ({ digest, previousDigest }: StoredApiKey): string[] => [digest, ...(previousDigest === null ? [] : [previousDigest])]
 
 const revoke = (id: string, now: number): Statement => ({
   sql: 'update api_key set revoked_at = :now where id = :id',

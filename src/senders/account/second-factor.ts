@@ -41,7 +41,7 @@ export class SecondFactors {
     await db.write([
       { sql: 'update account_user set totp_pending = :totpPending where id = :id', params: { id: user.id, totpPending }, expect: 1 },
     ])
-    users.keep({ ...users.get(userId), totpPending })
+    await users.changed(userId)
     return { secret: base32(secret), uri: otpauthUri(secret, { issuer: this.#issuer, email: user.email }) }
   }
 
@@ -68,7 +68,7 @@ export class SecondFactors {
         params: { userId: user.id, digest: digestOf(recoveryCode) },
       })),
     ])
-    users.keep({ ...users.get(userId), totpSecret: user.totpPending, totpPending: null, totpStep: step, hasSecondFactor: true })
+    await users.changed(userId)
     return codes
   }
 
@@ -95,7 +95,7 @@ export class SecondFactors {
     await this.#write([
       { sql: 'update account_user set totp_step = :step where id = :id and totp_step < :step', params: { id: user.id, step }, expect: 1 },
     ])
-    users.keep({ ...users.get(userId), totpStep: step })
+    await users.changed(userId)
   }
 
   /** From then on the password alone is enough to log in. */
@@ -105,7 +105,7 @@ export class SecondFactors {
       { sql: 'update account_user set totp_secret = null, totp_pending = null where id = :id', params: { id: userId }, expect: 1 },
       { sql: 'delete from recovery_code where user_id = :id', params: { id: userId } },
     ])
-    users.keep({ ...users.get(userId), totpSecret: null, totpPending: null, hasSecondFactor: false })
+    await users.changed(userId)
   }
 
   /** @throws SternaError as for a wrong code, if another request has used it in the meantime */

@@ -2,6 +2,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
 import { ConflictError, type Database, type Statement, refusedAs } from '../../platform/store/database.ts'
+import { HeldList, heldRows } from '../../platform/store/held-list.ts'
 import { storedRows } from '../../platform/store/stored-rows.ts'
 import type { Accounts } from './accounts.ts'
 import { digestOf } from './api-key-token.ts'
@@ -32,7 +33,10 @@ export interface Session {
   lastSeenAt: number
 }
 
-const sessionRows = storedRows<Session & { digest: string }>('user_session')(
+/** With the SHA-256 of its secret, hex. */
+type StoredSession = Session & { digest: string }
+
+const sessionRows = storedRows<StoredSession>('user_session')(
   ['id', 'userId', 'digest', 'address', 'userAgent', 'createdAt', 'lastSeenAt'],
   [],
 )
@@ -61,26 +65,19 @@ const longestUserAgent = 200
 /**
  * Logins, a bounded number per user. The secret of a session travels as a cookie to /session only, where it is exchanged for tokens that
  * the API accepts for 15 minutes. Sessions are stored (as digests) and held in memory; tokens are only in memory. Whatever ends a session or
- * changes its user takes effect with the next request. Call `load()` once, after that of the users.
+ * changes its user takes effect with the next request. Load the users first.
  */
-export class Sessions {
+export class Sessions extends HeldList<StoredSession> {
   readonly #services: SessionsServices
   readonly #sandboxOnly: boolean
-  readonly #byDigest = new Map<string, Session>()
-  readonly #byId = new Map<string, Session>()
+  readonly #byDigest = new Map<string, StoredSession>()
   readonly #tokens = new SessionTokens()
 
   /** `sandboxOnly`: the server lets no mail out. */
   constructor(services: SessionsServices & { sandboxOnly?: boolean }) {
+    super(heldRows(services.db, { select: `select ${sessionRows.columns} from user_session`, read: sessionRows.read }))
     this.#services = services
     this.#sandboxOnly = services.sandboxOnly ?? false
-  }
-
-  async load(): Promise<void> {
-    const rows = await this.#services.db.read(`select ${sessionRows.columns} from user_session`)
-    this.#byDigest.clear()
-    this.#byId.clear()
-    for (const { digest, ...session } of rows.map(sessionRows.read)) this.#remember(session, digest)
   }
 
   /**
@@ -90,13 +87,14 @@ export class Sessions {
   async begin(user: StoredUser, client: { address: string; userAgent: string }): Promise<{ session: Session; secret: string }> {
     const now = this.#services.clock.now()
     const secret = randomToken()
-    const session: Session = {
+    const session: StoredSession = {
       id: newId('ses', now),
       userId: user.id,
       address: client.address,
       userAgent: client.userAgent.slice(0, longestUserAgent),
       createdAt: now,
       lastSeenAt: now,
+      digest: digestOf(secret),
     }
     await this.#writeOrOver([
       {
@@ -104,11 +102,10 @@ export class Sessions {
         params: { id: user.id, now, password: user.password },
         expect: 1,
       },
-      sessionRows.insert({ ...session, digest: digestOf(secret) }),
+      sessionRows.insert(session),
     ])
-    this.#remember(session, digestOf(secret))
-    this.#services.users.keep({ ...this.#services.users.get(user.id), lastLoginAt: now })
-    await this.#endSurplus(session)
+    this.keep(session)
+    await Promise.all([this.#endSurplus(session), this.#services.users.reload(user.id)])
     return { session, secret }
   }
 
@@ -133,9 +130,9 @@ export class Sessions {
       await this.#writeOrOver([
         { sql: 'update user_session set last_seen_at = :now where id = :id', params: { id: session.id, now }, expect: 1 },
       ])
-      session.lastSeenAt = now
+      await this.reload(session.id)
     }
-    if (!this.#byId.has(session.id)) throw sessionOver()
+    if (!this.held(session.id)) throw sessionOver()
     const token = tokenPrefix + randomToken()
     const expiresAt = Math.min(now + tokenMs, session.createdAt + longestMs)
     const issued = { sessionId: session.id, accountId, sandbox: sandbox || this.#sandboxOnly, confined: sandbox, expiresAt }
@@ -153,7 +150,7 @@ export class Sessions {
    */
   holderOf(token: string): Holder {
     const issued = this.#tokens.find(token)
-    const session = issued && this.#byId.get(issued.sessionId)
+    const session = issued && this.held(issued.sessionId)
     const user = session && this.#userOf(session)
     if (!issued || !user || this.#services.clock.now() >= issued.expiresAt || !this.#mayActIn(issued, user)) {
       throw new SternaError('invalid_session', 'This token has expired, or its session has ended. Get a new one with POST /session/token.')
@@ -164,8 +161,7 @@ export class Sessions {
 
   /** A user's sessions that have not ended, oldest first. */
   list(userId: string): Session[] {
-    const sessions = [...this.#byDigest.values()].filter((session) => session.userId === userId && this.#userOf(session))
-    return sessions.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((session) => ({ ...session }))
+    return this.inOrder((session) => session.userId === userId && this.#userOf(session) !== undefined)
   }
 
   /** Ends a session; once the promise resolves, neither its cookie nor its tokens work. */
@@ -183,30 +179,28 @@ export class Sessions {
     await this.#endThose((session) => this.#userOf(session) === undefined)
   }
 
-  async #endThose(isMeant: (session: Session) => boolean): Promise<void> {
-    const meant = [...this.#byDigest].filter(([, session]) => isMeant(session))
+  async #endThose(isMeant: (session: StoredSession) => boolean): Promise<void> {
+    const meant = this.inOrder(isMeant)
     if (meant.length === 0) return
-    const ids = new Set(meant.map(([, { id }]) => id))
-    await this.#services.db.write([...ids].map((id) => ({ sql: 'delete from user_session where id = :id', params: { id } })))
-    for (const [digest, { id }] of meant) {
-      this.#byDigest.delete(digest)
-      this.#byId.delete(id)
-      this.#tokens.endSession(id)
-    }
+    await this.#services.db.write(meant.map(({ id }) => ({ sql: 'delete from user_session where id = :id', params: { id } })))
+    for (const { id } of meant) this.drop(id)
   }
 
   /** Ends those of a user's sessions beyond the limit that have rested longest; never the newest, also if the clock was set back. */
   async #endSurplus(newest: Session): Promise<void> {
-    const others = [...this.#byId.values()].filter(({ id, userId }) => userId === newest.userId && id !== newest.id)
+    const others = this.inOrder(({ id, userId }) => userId === newest.userId && id !== newest.id)
     if (others.length < mostSessions) return
-    const byRest = others.toSorted((a, b) => a.lastSeenAt - b.lastSeenAt || (a.id < b.id ? -1 : 1))
+    const byRest = others.toSorted((a, b) => a.lastSeenAt - b.lastSeenAt)
     const idlest = byRest.slice(0, others.length + 1 - mostSessions)
     await this.#endThose((session) => idlest.includes(session))
   }
 
-  #remember(session: Session, digest: string): void {
-    this.#byDigest.set(digest, session)
-    this.#byId.set(session.id, session)
+  protected override follow(before: StoredSession | undefined, after: StoredSession | undefined): void {
+    if (after) this.#byDigest.set(after.digest, after)
+    else if (before) {
+      this.#byDigest.delete(before.digest)
+      this.#tokens.endSession(before.id)
+    }
   }
 
   /** Undefined if the session has expired or its user is gone. */

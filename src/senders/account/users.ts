@@ -2,6 +2,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
 import { ConflictError, UniqueError, type Database, type Statement, refusedAs } from '../../platform/store/database.ts'
+import { HeldList, heldRows } from '../../platform/store/held-list.ts'
 import type { Accounts } from './accounts.ts'
 import { digestOf } from './api-key-token.ts'
 import { knownParty } from './hash-turns.ts'
@@ -29,37 +30,27 @@ interface NewUser {
 /** How long an invitation can be accepted. */
 const invitationMs = 7 * 24 * 3_600_000
 
-/**
- * The users, all of them in memory, so a change of role takes effect with the next request. Call `load()` once, after that of the
- * accounts.
- */
-export class Users {
+/** The users, held in memory: a change of role takes effect with the next request. Load the accounts first. */
+export class Users extends HeldList<StoredUser> {
   readonly #services: UsersServices
-  readonly #byId = new Map<string, StoredUser>()
 
   constructor(services: UsersServices) {
+    super(heldRows(services.db, { select: `select ${userRows.columns} from account_user`, read: storedUserOf }))
     this.#services = services
-  }
-
-  async load(): Promise<void> {
-    const rows = await this.#services.db.read(`select ${userRows.columns} from account_user`)
-    this.#byId.clear()
-    for (const row of rows) this.keep(storedUserOf(row))
   }
 
   /** Of one account or of all, oldest first. */
   list(accountId?: string): User[] {
-    const users = [...this.#byId.values()].filter((user) => accountId === undefined || user.accountId === accountId)
-    return users.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    return this.inOrder((user) => accountId === undefined || user.accountId === accountId)
   }
 
   find(id: string): StoredUser | undefined {
-    return this.#byId.get(id)
+    return this.held(id)
   }
 
   /** @throws SternaError `not_found`, or `validation_error` if several accounts have a user with this email address */
   get(idOrEmail: string): StoredUser {
-    const known = this.#byId.get(idOrEmail)
+    const known = this.held(idOrEmail)
     const [user = known, ...others] = known ? [] : this.withEmail(idOrEmail)
     if (others.length > 0) throw severalUsers(idOrEmail)
     if (user) return user
@@ -69,8 +60,7 @@ export class Users {
   /** Each account may have one. The last to have logged in comes first. */
   withEmail(email: string): StoredUser[] {
     const wanted = userEmail(email)
-    const users = [...this.#byId.values()].filter((user) => user.email === wanted)
-    return users.toSorted((a, b) => (b.lastLoginAt ?? 0) - (a.lastLoginAt ?? 0) || (a.id < b.id ? -1 : 1))
+    return this.inOrder((user) => user.email === wanted).toSorted((a, b) => (b.lastLoginAt ?? 0) - (a.lastLoginAt ?? 0))
   }
 
   /**
@@ -109,7 +99,7 @@ export class Users {
         params: { id: user.id, invitationDigest, invitationExpiresAt },
       },
     ])
-    return { user: this.keep({ ...this.get(user.id), invitationDigest, invitationExpiresAt }), token }
+    return { user: await this.changed(user.id), token }
   }
 
   /**
@@ -118,7 +108,7 @@ export class Users {
    */
   invited(token: string): User {
     const digest = digestOf(token)
-    const user = [...this.#byId.values()].find((known) => known.invitationDigest === digest)
+    const [user] = this.inOrder((known) => known.invitationDigest === digest)
     if (user && (user.invitationExpiresAt ?? 0) > this.#services.clock.now()) return user
     throw invitationOver()
   }
@@ -131,23 +121,21 @@ export class Users {
     const user = this.get(this.invited(token).id)
     const hash = await this.hashFor(user, password)
     await this.#writeOr(invitationOver, takeInvitation(user.id, { digest: digestOf(token), hash, now: this.#services.clock.now() }))
-    const invitation = { invitationDigest: null, invitationExpiresAt: null }
-    const factor = { totpSecret: null, totpPending: null, hasSecondFactor: false }
-    return this.keep({ ...this.get(user.id), ...invitation, ...factor, password: hash, status: 'active' })
+    return this.changed(user.id)
   }
 
   /** @throws SternaError `not_found`, or `invalid_state` for the account's last owner and for the last operator */
   async change(id: string, change: { role?: Role | undefined; operator?: boolean | undefined }): Promise<User> {
     const { id: known } = this.get(id)
     await this.#writeOr(lastOne, [changeUser(known, change)])
-    return this.keep({ ...this.get(known), ...definedIn(change) })
+    return this.changed(known)
   }
 
   /** @throws SternaError `not_found`, or `invalid_state` for the account's last owner and for the last operator */
   async remove(id: string): Promise<void> {
     const user = this.get(id)
     await this.#writeOr(lastOne, [shutOutUnlessLast(user.id), ...deleteUser(user.id)])
-    this.#byId.delete(user.id)
+    this.drop(user.id)
   }
 
   /**
@@ -158,7 +146,7 @@ export class Users {
     const users = this.list(accountId)
     if (users.length === 0) return
     await this.#writeOr(lastOne, [demandOtherOperator(accountId), ...users.flatMap(({ id }) => deleteUser(id))])
-    for (const { id } of users) this.#byId.delete(id)
+    for (const { id } of users) this.drop(id)
   }
 
   /**
@@ -168,7 +156,7 @@ export class Users {
    */
   async setPassword(id: string, hash: string, { shown }: { shown: string | null }): Promise<StoredUser> {
     await this.#writeOr(passwordOver, setPassword(id, { hash, shown }))
-    return this.keep({ ...this.get(id), password: hash, invitationDigest: null, invitationExpiresAt: null, totpPending: null })
+    return this.changed(id)
   }
 
   /**
@@ -179,7 +167,7 @@ export class Users {
     await this.#writeOr(passwordOver, [
       { sql: 'update account_user set password = :hash where id = :id and password = :shown', params: { id, hash, shown }, expect: 1 },
     ])
-    this.keep({ ...this.get(id), password: hash })
+    await this.changed(id)
   }
 
   /**
@@ -218,10 +206,12 @@ export class Users {
     this.keep(user)
   }
 
-  /** Users are replaced in memory, never changed in place. The caller has already written the change. */
-  keep<U extends StoredUser>(user: U): U {
-    this.#byId.set(user.id, user)
-    return user
+  /**
+   * A user whose row was changed, as it is now.
+   * @throws SternaError `not_found` if somebody has removed the user meanwhile
+   */
+  async changed(id: string): Promise<StoredUser> {
+    return (await this.reload(id)) ?? this.get(id)
   }
 
   async #writeOr(refusal: () => SternaError, batch: Statement[]): Promise<void> {
@@ -244,6 +234,3 @@ const lastOne = (): SternaError =>
     'invalid_state',
     'This is the last owner of the account, or the last operator of the server. Give that role to somebody else first.',
   )
-
-const definedIn = <T extends object>(change: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }

@@ -1,4 +1,5 @@
 import { domainToASCII } from 'node:url'
+import { HeldList } from '../../platform/store/held-list.ts'
 import { systemAccountId } from '../account/system-account.ts'
 import { type Domain, type DomainTls, isSystemDomain, wasFound } from './domain.ts'
 import type { DkimAlgorithm } from './domain-keys.ts'
@@ -25,10 +26,9 @@ export interface SenderDomain {
   signingKeys: { id: string; signingDomain: string; selector: string; algorithm: DkimAlgorithm }[]
 }
 
-/** All domains, in memory: every submission needs its domain, and one process holds the data directory. */
-export abstract class DomainMemory {
+/** All domains, held in memory, including removed ones while they are kept for their mail. */
+export abstract class DomainMemory extends HeldList<Domain> {
   readonly #returnPathDomain: string
-  readonly #byId = new Map<string, Domain>()
   readonly #byAccount = new Map<string, Set<string>>()
   readonly #senders = new Map<string, SenderDomain>()
   /** The verified ones, by account and name. */
@@ -39,14 +39,18 @@ export abstract class DomainMemory {
   readonly #trackingHosts = new Map<string, Domain>()
 
   /** `returnPathDomain`: where bounces go while a domain's own return path is missing. */
-  constructor(returnPathDomain: string) {
+  constructor(fetch: (id: string | null) => Promise<Domain[]>, returnPathDomain: string) {
+    super(fetch)
     this.#returnPathDomain = returnPathDomain
   }
 
-  /** Domains are replaced, never changed in place, so a caller that holds one sees a consistent snapshot. */
-  protected remember(domain: Domain): Domain {
+  protected override follow(before: Domain | undefined, after: Domain | undefined): void {
+    if (after) this.#remember(after)
+    else if (before) this.#forget(before)
+  }
+
+  #remember(domain: Domain): void {
     const sender = senderOf(domain, this.#returnPathDomain)
-    this.#byId.set(domain.id, domain)
     const before = this.#senders.get(domain.id)
     this.#senders.set(domain.id, sender)
     const ids = this.#byAccount.get(domain.accountId) ?? new Set<string>()
@@ -60,7 +64,6 @@ export abstract class DomainMemory {
     const returnPath = returnPathOf(domain)
     const owners = this.#returnPaths.get(returnPath) ?? new Set<string>()
     this.#returnPaths.set(returnPath, owners.add(domain.id))
-    return domain
   }
 
   #rememberTrackingHost(domain: Domain, sender: SenderDomain, before: SenderDomain | undefined): void {
@@ -82,8 +85,7 @@ export abstract class DomainMemory {
     return [...this.#trackingHosts.keys()]
   }
 
-  protected forget(domain: Domain): void {
-    this.#byId.delete(domain.id)
+  #forget(domain: Domain): void {
     this.#senders.delete(domain.id)
     for (const [host, { id }] of this.#trackingHosts) if (id === domain.id) this.#trackingHosts.delete(host)
     this.#byAccount.get(domain.accountId)?.delete(domain.id)
@@ -95,14 +97,14 @@ export abstract class DomainMemory {
 
   /** Undefined for a removed one. */
   protected kept(id: string): Domain | undefined {
-    const domain = this.#byId.get(id)
+    const domain = this.held(id)
     return domain?.removedAt === null ? domain : undefined
   }
 
   /** Of one account, or of all; oldest first. */
   list(accountId?: string): Domain[] {
-    const ids = accountId === undefined ? this.#byId.keys() : (this.#byAccount.get(accountId) ?? [])
-    const domains = [...ids].flatMap((id) => this.kept(id) ?? [])
+    if (accountId === undefined) return this.inOrder(({ removedAt }) => removedAt === null)
+    const domains = [...(this.#byAccount.get(accountId) ?? [])].flatMap((id) => this.kept(id) ?? [])
     return domains.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   }
 
@@ -112,7 +114,7 @@ export abstract class DomainMemory {
 
   /** Domains that are kept only for their mail. */
   protected removed(): Domain[] {
-    return [...this.#byId.values()].filter(({ removedAt }) => removedAt !== null)
+    return this.inOrder(({ removedAt }) => removedAt !== null)
   }
 
   /** Of any account, or of one: a name may belong to several accounts. */

@@ -145,12 +145,13 @@ interface RecordRow extends Row {
   checked_at: number
 }
 
-/** All domains, including removed ones, oldest first. */
-export async function readDomains(db: Database): Promise<StoredDomain[]> {
+/** One domain, or all of them, oldest first; including removed ones. */
+export async function readDomains(db: Database, id: string | null): Promise<StoredDomain[]> {
+  const [where, ofDomain] = id === null ? ['', ''] : ['where id = :id', 'where domain_id = :id']
   const [domains, keys, records] = await Promise.all([
-    db.read(`select ${domainRows.columns} from domain order by id`),
-    db.read(`select ${keyRows.columns} from dkim_key`),
-    db.read<RecordRow>('select domain_id, kind, status, reason, found, checked_at from domain_record'),
+    db.read(`select ${domainRows.columns} from domain ${where} order by id`, { id }),
+    db.read(`select ${keyRows.columns} from dkim_key ${ofDomain}`, { id }),
+    db.read<RecordRow>(`select domain_id, kind, status, reason, found, checked_at from domain_record ${ofDomain}`, { id }),
   ])
   const keysOf = Map.groupBy(keys.map(keyRows.read), (key) => key.domainId)
   const recordsOf = Map.groupBy(records, (record) => record.domain_id)

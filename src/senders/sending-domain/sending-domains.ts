@@ -47,7 +47,7 @@ interface SendingDomainsServices {
 const mostDomains = 1_000
 const hour = 3_600_000
 
-/** The domains that accounts send from. Call `load()` first. */
+/** The domains that accounts send from. */
 export class SendingDomains extends DomainMemory {
   readonly #services: SendingDomainsServices
   readonly #privateKeys: PrivateKeys
@@ -57,9 +57,15 @@ export class SendingDomains extends DomainMemory {
 
   constructor(services: SendingDomainsServices) {
     const { resolver, clock, log, settings, authoritative } = services
-    super(settings.returnPathDomain)
+    const privateKeys = new PrivateKeys(services.secrets)
+    const fetch = async (id: string | null): Promise<Domain[]> => {
+      const stored = await readDomains(services.db, id)
+      for (const { sealedKeys } of stored) privateKeys.remember(sealedKeys)
+      return stored.map(({ domain }) => domain)
+    }
+    super(fetch, settings.returnPathDomain)
     this.#services = services
-    this.#privateKeys = new PrivateKeys(services.secrets)
+    this.#privateKeys = privateKeys
     const { keepOldKeysMs } = settings
     this.#checks = new DomainChecks({
       resolver,
@@ -70,13 +76,6 @@ export class SendingDomains extends DomainMemory {
       authoritative,
       change: (id, decide) => this.#change(id, decide),
     })
-  }
-
-  async load(): Promise<void> {
-    for (const { domain, sealedKeys } of await readDomains(this.#services.db)) {
-      this.#privateKeys.remember(sealedKeys)
-      this.remember(domain)
-    }
   }
 
   /**
@@ -106,7 +105,7 @@ export class SendingDomains extends DomainMemory {
     const domain: Domain = { ...bare, keys }
     await refusedAs(this.#services.db.write(insertDomain(domain, sealed)), UniqueError, (cause) => exists(bare.name, cause))
     this.#privateKeys.remember(sealed)
-    return this.remember(domain)
+    return this.keep(domain)
   }
 
   /** @throws SternaError `not_found` */
@@ -144,10 +143,9 @@ export class SendingDomains extends DomainMemory {
    */
   async remove(id: string): Promise<void> {
     await this.#turns.take(id, async () => {
-      const domain = this.#getById(id)
-      const now = this.#services.clock.now()
-      await this.#services.db.write([removeDomain(id, now)])
-      this.remember({ ...domain, removedAt: now })
+      this.#getById(id)
+      await this.#services.db.write([removeDomain(id, this.#services.clock.now())])
+      await this.reload(id)
       this.#checks.forget(id)
     })
   }
@@ -212,8 +210,7 @@ export class SendingDomains extends DomainMemory {
     const needed = new Set((await db.slowRead<{ id: string }>(neededDomains)).map(({ id }) => id))
     for (const domain of removed.filter(({ id }) => !needed.has(id))) {
       await db.write(forgetDomain(domain.id), { patient: true })
-      this.forget(domain)
-      for (const key of domain.keys) this.#privateKeys.forget(key.id)
+      this.drop(domain.id)
     }
   }
 
@@ -250,6 +247,12 @@ export class SendingDomains extends DomainMemory {
     return recordStates(domain, this.#services.settings)
   }
 
+  protected override follow(before: Domain | undefined, after: Domain | undefined): void {
+    super.follow(before, after)
+    const kept = new Set(after?.keys.map((key) => key.id))
+    for (const { id } of before?.keys ?? []) if (!kept.has(id)) this.#privateKeys.forget(id)
+  }
+
   #getById(id: string): Domain {
     const domain = this.kept(id)
     if (domain) return domain
@@ -266,9 +269,7 @@ export class SendingDomains extends DomainMemory {
       const notices = changesToRecord(before, after).map((change) => audit.statementFor(change))
       await refusedAs(db.write([...changeDomain(before, after, sealed), ...notices]), ConflictError, (cause) => noDomain(id, cause))
       this.#privateKeys.remember(sealed)
-      const kept = new Set(after.keys.map((key) => key.id))
-      for (const key of before.keys) if (!kept.has(key.id)) this.#privateKeys.forget(key.id)
-      this.remember(after)
+      this.keep(after)
       logChanges(before, after, log)
       return after
     })

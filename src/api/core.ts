@@ -31,7 +31,7 @@ import { TemplateList } from '../mail/template/template-list.ts'
 import { openSecrets } from '../senders/account/open-secrets.ts'
 
 /** What the environment provides to a process. */
-export interface Outside {
+export interface Environment {
   clock: Clock
   log: Log
   /** Called once when the database can no longer be trusted: the process must end, with a failure. */
@@ -84,7 +84,7 @@ export interface Core extends Opened {
  * @throws SternaError `configuration` if another process holds it, its database is gone or has a schema that this version does not
  *   work with, or the key file is missing or a different one
  */
-export async function openCore(config: Config, outside: Outside): Promise<Core> {
+export async function openCore(config: Config, outside: Environment): Promise<Core> {
   const opened = await open(config, outside)
   try {
     const secrets = await openSecrets(opened.db, opened.health, config)
@@ -97,7 +97,7 @@ export async function openCore(config: Config, outside: Outside): Promise<Core> 
   }
 }
 
-async function open(config: Config, outside: Outside): Promise<Omit<Opened, 'secrets'>> {
+async function open(config: Config, outside: Environment): Promise<Omit<Opened, 'secrets'>> {
   const { clock, log, onFatal, busyTimeoutMs, copying, olderSchema, nameServerSockets = Infinity } = outside
   const health = new Health({ clock, log })
   const metricsPage = new MetricsPage({ clock, log })

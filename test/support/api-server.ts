@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest'
 import type { NewApiKey } from '../../src/senders/account/api-keys.ts'
 import type { Sessions } from '../../src/senders/account/sessions.ts'
 import type { Operation } from '../../src/api/http/operation.ts'
-import { BodyRoom } from '../../src/api/http/body-room.ts'
+import { BodyBudget } from '../../src/api/http/body-budget.ts'
 import { RateLimit } from '../../src/api/http/rate-limit.ts'
 import { openApiDocument } from '../../src/api/http/openapi.ts'
 import { serverOperations } from '../../src/api/http/server-operations.ts'
@@ -64,7 +64,7 @@ export async function startApiServer(
     failedAuthentications: new RateLimiter(clock, { limit: 0, windowMs: minuteMs }),
     listen: [{ host: '127.0.0.1', port: 0 }],
     tlsListen: [],
-    bodyRoom: new BodyRoom(),
+    bodyRoom: new BodyBudget(),
     maxConnections: 1_000,
     tls: null,
     trustedProxies: [],

@@ -5,7 +5,7 @@ import { emailOperations } from '../../src/api/http/api/email-operations.ts'
 import type { SendServices } from '../../src/api/http/api/send-emails.ts'
 import { previewOperations } from '../../src/api/http/api/preview-operations.ts'
 import { templateOperations } from '../../src/api/http/api/template-operations.ts'
-import { BodyRoom } from '../../src/api/http/body-room.ts'
+import { BodyBudget } from '../../src/api/http/body-budget.ts'
 import { OutgoingRequests } from '../../src/api/http/outgoing-requests.ts'
 import type { Operation } from '../../src/api/http/operation.ts'
 import { Previews } from '../../src/api/http/previews.ts'
@@ -77,7 +77,7 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
       linkVisitor,
       suppressions: new SuppressionEntries({ db, clock, erasedAddress }),
       contentKeptMs: () => 7 * 24 * 60 * minute,
-      bodyRoom: new BodyRoom(),
+      bodyRoom: new BodyBudget(),
       outgoingRequests: new OutgoingRequests(),
       resend: intake.resend,
       isSuspended: (accountId) => services.accounts.isSuspended(accountId),

@@ -1,6 +1,6 @@
 import { loadConfig } from '../../src/platform/config/load-config.ts'
 import { silentLog } from '../../src/platform/log.ts'
-import type { Outside } from '../../src/api/core.ts'
+import type { Environment } from '../../src/api/core.ts'
 import { startRelay, type Relay } from '../../src/server/relay/relay.ts'
 import { servedAnswerCheck, type AnswerCheck } from './answer-check.ts'
 import { startFakeDns, type FakeDns, type FakeZone } from './fake-dns.ts'
@@ -40,7 +40,7 @@ export interface TestRelay {
 export async function startTestRelay(
   settings: Record<string, string> = {},
   zone: FakeZone = {},
-  outside: Partial<Outside> = {},
+  outside: Partial<Environment> = {},
 ): Promise<TestRelay> {
   const clock = settableClock()
   const directory = temporaryDirectory()

@@ -3,7 +3,13 @@ import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../../platform/clock.ts'
-import { ConnectionSeats, restMs, type Crowding, type Seat, type SeatFigures } from '../../platform/connection/connection-seats.ts'
+import {
+  ConnectionSlots,
+  restMs,
+  type Crowding,
+  type ConnectionSlot,
+  type SlotFigures,
+} from '../../platform/connection/connection-slots.ts'
 import { MinimumRate } from '../../platform/connection/minimum-rate.ts'
 import { interceptConnections, takeProxyHeader } from '../../platform/connection/take-proxy-header.ts'
 import { SternaError } from '../../platform/errors.ts'
@@ -22,7 +28,7 @@ interface HttpConnectionsServices {
 }
 
 interface Connection {
-  seat: Seat
+  seat: ConnectionSlot
   /** A trusted proxy's, which carries the requests of many. */
   isProxy: boolean
   /** A trusted proxy's, or a client's for which one speaks. */
@@ -52,7 +58,7 @@ const [maxStrangers, maxPerNetwork] = [1_000, 100]
  * request that is being answered.
  */
 export class HttpConnections {
-  readonly #seats: ConnectionSeats
+  readonly #seats: ConnectionSlots
   readonly #bodyRate: MinimumRate
   readonly #isProxy: (address: string) => boolean
   readonly #clientAddress: ReturnType<typeof clientAddressRule>
@@ -62,14 +68,14 @@ export class HttpConnections {
   constructor({ clock, log, maxConnections, trustedProxies }: HttpConnectionsServices) {
     const steady = (): number => clock.steady()
     const crowded = (crowding: Crowding): void => log.warn(crowding, 'too many HTTP connections: closed idle ones, refused others')
-    this.#seats = new ConnectionSeats({ max: maxConnections, maxStrangers, maxPerNetwork, countsKnown: false }, { steady, crowded })
+    this.#seats = new ConnectionSlots({ max: maxConnections, maxStrangers, maxPerNetwork, countsKnown: false }, { steady, crowded })
     this.#bodyRate = new MinimumRate(steady, { patienceMs: bodyPatienceMs })
     this.#isProxy = networkRule(trustedProxies)
     this.#clientAddress = clientAddressRule(trustedProxies)
     this.#log = log
   }
 
-  get figures(): SeatFigures {
+  get figures(): SlotFigures {
     return this.#seats.figures
   }
 
@@ -118,7 +124,7 @@ export class HttpConnections {
    * @throws SternaError `rate_limit_exceeded` if the account has too many connections; this one is closed after the answer
    */
   vouch({ req, res }: Pick<ApiContext, 'req' | 'res'>, accountId: string): void {
-    if (this.#connections.get(req.socket)?.seat.vouch(accountId) !== false) return
+    if (this.#connections.get(req.socket)?.seat.authenticated(accountId) !== false) return
     res.setHeader('Connection', 'close')
     const message = `Your account has ${this.#seats.maxPerAccount} connections open, and no more are allowed. Close some, or send more requests over each.`
     throw new SternaError('rate_limit_exceeded', message, { retryAfter: restMs / 1000 })

@@ -4,7 +4,7 @@ import type { Right } from '../../senders/account/permission.ts'
 import type { ErrorCode } from '../../platform/errors.ts'
 import type { IdempotencyKeys } from '../../mail-in/submission/idempotency-keys.ts'
 import { requireLive, requirePermission, requireSandbox, type ApiContext, type ApiRouter } from './api-state.ts'
-import { smallBody, type BodyRoom } from './body-room.ts'
+import { smallBody, type BodyBudget } from './body-budget.ts'
 import { changedFields } from './changed-fields.ts'
 import { csvText, guardOf, type Table } from './csv.ts'
 import { idempotencyOf, markReplayed } from './idempotency-key.ts'
@@ -145,7 +145,7 @@ export interface OperationServices {
   /** Every change that needs more than the permission to send is recorded here. */
   audit: Pick<AuditLog, 'record'>
   idempotencyKeys: Pick<IdempotencyKeys, 'answerOnce'>
-  bodyRoom: BodyRoom
+  bodyRoom: BodyBudget
   largeWorker: Pick<LargeWorker, 'run'>
 }
 

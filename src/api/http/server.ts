@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import type { ChallengeAnswers } from '../../platform/certificate/challenge-answers.ts'
 import type { TlsFiles } from '../../platform/certificate/server-certificates.ts'
 import type { HostPort } from '../../platform/config/setting-types.ts'
-import type { SeatFigures } from '../../platform/connection/connection-seats.ts'
+import type { SlotFigures } from '../../platform/connection/connection-slots.ts'
 import { listen } from '../../platform/connection/listen.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { answerChallenge, tlsOptionsOf } from './answer-challenge.ts'
@@ -50,7 +50,7 @@ export interface HttpServerServices
 export interface HttpServer {
   /** Where it listens; addresses with TLS come last. */
   addresses: AddressInfo[]
-  connections(): SeatFigures
+  connections(): SlotFigures
   /** Existing connections keep theirs. */
   useCertificate(tls: Pick<TlsFiles, 'cert' | 'key'>): void
   /** Accepts no more connections, lets running requests finish, and cuts off those that have not after `graceMs`. */

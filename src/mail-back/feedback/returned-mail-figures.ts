@@ -1,9 +1,9 @@
-import type { Figures } from '../../platform/metrics/metrics-page.ts'
+import type { Gauges } from '../../platform/metrics/metrics-page.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import type { Database } from '../../platform/store/database.ts'
 
 /** Returned mail that is not settled yet, counted with a partial index. */
-export const returnedMailFigures = ({ db, metrics }: { db: Pick<Database, 'slowRead'>; metrics: Metrics }): Figures => ({
+export const returnedMailFigures = ({ db, metrics }: { db: Pick<Database, 'slowRead'>; metrics: Metrics }): Gauges => ({
   part: 'reports',
   gauges: [metrics.reportsWaiting],
   goodForMs: 10_000,

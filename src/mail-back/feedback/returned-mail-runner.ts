@@ -4,11 +4,11 @@ import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { ByteBudget } from '../../mail-out/queue/byte-budget.ts'
 import { ConflictError, type Database } from '../../platform/store/database.ts'
-import { isPassing, retryMs } from '../../platform/store/work-loop.ts'
+import { isTransientFault, retryMs } from '../../platform/store/work-loop.ts'
 import { ReaderKilledError } from '../../platform/untrusted-reader.ts'
 import type { ReturnedMail, ReturnedMailStore, ReturnPathPurpose } from './returned-mail-store.ts'
 import { withoutEffect, type ReturnedMailHandler, type ReturnedMailOutcome } from './returned-mail-handler.ts'
-import { ReturnedMailTurns } from './returned-mail-turns.ts'
+import { ReturnedMailScheduler } from './returned-mail-scheduler.ts'
 import { settleReturnedMail } from './settle-returned-mail.ts'
 
 interface ReturnedMailRunnerServices {
@@ -47,7 +47,7 @@ const mostConflicts = 10
  */
 export class ReturnedMailRunner {
   readonly #services: ReturnedMailRunnerServices
-  readonly #turns: ReturnedMailTurns
+  readonly #turns: ReturnedMailScheduler
   /** Ids in hand, or waiting for another try. */
   readonly #held = new Set<string>()
   /** Outcomes being written. */
@@ -61,7 +61,7 @@ export class ReturnedMailRunner {
 
   constructor(services: ReturnedMailRunnerServices) {
     this.#services = services
-    this.#turns = new ReturnedMailTurns(services.returnedMail, services.purpose)
+    this.#turns = new ReturnedMailScheduler(services.returnedMail, services.purpose)
   }
 
   /** Call it at the start, and whenever mail has been stored. */
@@ -190,7 +190,7 @@ export class ReturnedMailRunner {
       await writing
       return true
     } catch (error) {
-      if (!isPassing(error) || this.#isStopped) throw error
+      if (!isTransientFault(error) || this.#isStopped) throw error
       return false
     }
   }

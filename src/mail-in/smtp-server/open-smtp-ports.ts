@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../../platform/clock.ts'
-import { ConnectionSeats, type Crowding, type SeatFigures } from '../../platform/connection/connection-seats.ts'
+import { ConnectionSlots, type Crowding, type SlotFigures } from '../../platform/connection/connection-slots.ts'
 import { MinimumRate } from '../../platform/connection/minimum-rate.ts'
 import { networkRule } from '../../platform/ip-address.ts'
 import type { SmtpPortSettings } from './smtp-connection.ts'
@@ -35,7 +35,7 @@ const contentPatienceMs = 60_000
 export interface SmtpServer {
   /** Where it listens, in the given order. */
   addresses: AddressInfo[]
-  connections(): SeatFigures
+  connections(): SlotFigures
   /** PEM, both; open connections keep theirs. */
   useCertificate(tls: Pick<SmtpPortSettings['tls'], 'cert' | 'key'>): void
   /** Accepts no more connections or messages; arriving messages get `graceMs` to be accepted. */
@@ -55,7 +55,7 @@ export async function openSmtpPorts<User>(
   const crowded = (crowding: Crowding): void =>
     settings.log.warn({ ...crowding, port: places[0]?.setting }, 'too many SMTP connections: idle ones were closed, others refused')
   const limits = { max: maxConnections, maxStrangers, maxPerNetwork: maxConnectionsPerAddress, countsKnown: true }
-  const seats = new ConnectionSeats(limits, { steady, crowded })
+  const seats = new ConnectionSlots(limits, { steady, crowded })
   const contentRate = new MinimumRate(steady, { patienceMs: contentPatienceMs })
   const isProxy = networkRule(trustedProxies)
   const listeners: SmtpListener<User>[] = []

@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import type { SMTPServer, SMTPServerDataStream } from 'smtp-server'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { TlsFiles } from '../../platform/certificate/server-certificates.ts'
-import type { ConnectionSeats, Seat } from '../../platform/connection/connection-seats.ts'
+import type { ConnectionSlots, ConnectionSlot } from '../../platform/connection/connection-slots.ts'
 import type { MinimumRate } from '../../platform/connection/minimum-rate.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
@@ -22,7 +22,7 @@ export interface SmtpPortSettings extends SessionSettings {
   allowPlaintextAuthOnLoopback: boolean
   /** Whether we believe the PROXY header of this address. */
   isProxy(address: string): boolean
-  seats: ConnectionSeats
+  seats: ConnectionSlots
   /** How fast a message must arrive. */
   contentRate: MinimumRate
   log: Log
@@ -52,7 +52,7 @@ const messageMs = (maxMessageBytes: number): number => Math.max(10 * 60_000, max
  */
 export class SmtpConnection<User> extends SMTPConnection {
   readonly #port: SmtpPort<User>
-  readonly #seat: Seat
+  readonly #seat: ConnectionSlot
   readonly #said: SmtpSession
   #deadline: NodeJS.Timeout | undefined
   #answer: NodeJS.Timeout | undefined
@@ -63,7 +63,11 @@ export class SmtpConnection<User> extends SMTPConnection {
   #hasGivenWay = false
   #stopWatching = (): void => {}
 
-  constructor(port: SmtpPort<User>, { socket, seat }: { socket: Socket | TLSSocket; seat: Seat }, options?: SMTPConnectionOptions | null) {
+  constructor(
+    port: SmtpPort<User>,
+    { socket, seat }: { socket: Socket | TLSSocket; seat: ConnectionSlot },
+    options?: SMTPConnectionOptions | null,
+  ) {
     super(port, socket, options)
     this.#port = port
     this.#seat = seat
@@ -105,7 +109,7 @@ export class SmtpConnection<User> extends SMTPConnection {
 
   /** The login has succeeded; false if the account has too many connections. */
   welcome(account: string): boolean {
-    if (!this.#seat.vouch(account)) return false
+    if (!this.#seat.authenticated(account)) return false
     clearTimeout(this.#deadline)
     this._socket.setTimeout(idleMs)
     return true

@@ -10,7 +10,7 @@ import {
   type SMTPServerSession,
 } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
-import type { Seat } from '../../platform/connection/connection-seats.ts'
+import type { ConnectionSlot } from '../../platform/connection/connection-slots.ts'
 import { listen } from '../../platform/connection/listen.ts'
 import { takeProxyHeader } from '../../platform/connection/take-proxy-header.ts'
 import { messageOf } from '../../platform/errors.ts'
@@ -165,11 +165,11 @@ type Rest<T extends unknown[]> = T extends [unknown, ...infer Others] ? Others :
 
 /** The holder of a seat; the connection begins after the TLS handshake. */
 interface Guest<User> {
-  seat: Seat
+  seat: ConnectionSlot
   connection: SmtpConnection<User> | null
 }
 
-const noSeat: Seat = { progress() {}, vouch: () => true, serve() {}, free() {} }
+const noSeat: ConnectionSlot = { progress() {}, authenticated: () => true, serve() {}, free() {} }
 
 const tooManyOfAccount = replyOf(421, '4.7.0', 'Too many connections of your account, try again later')
 

@@ -9,7 +9,7 @@ const promptFailures = 3
 const [shortestDelayMs, longestDelayMs] = [500, 4_000]
 
 /** What to do about a network. */
-interface Verdict {
+interface LoginDelay {
   /** It had too many failures in ten minutes and should be cut off. */
   isTooMany: boolean
   /** How long its answer should wait, ms. */
@@ -28,7 +28,7 @@ export class FailedLogins {
   }
 
   /** Counts a failed login. */
-  add(address: string): Verdict {
+  add(address: string): LoginDelay {
     const network = clientNetwork(address)
     const isTooMany = this.#limiter.take(network) > 0
     return { isTooMany, delayMs: delayAfter(this.#limiter.countOf(network)) }

@@ -7,7 +7,7 @@ import { messagesOf, unclean, type LeavingServices } from './leaving-message.ts'
 import type { MxConnection, OutgoingMessage, Transfer } from './mx-connection.ts'
 import { ownerOf } from './mx-provider.ts'
 import { openConnection, type ConnectionServices } from './open-connection.ts'
-import { deferral, outcomeOfHosts, type Verdict } from './outcome.ts'
+import { deferral, outcomeOfHosts, type HostOutcome } from './outcome.ts'
 import { hostKey, type Route, type RouteHost } from './route.ts'
 import type { TlsTroubles, Try } from './tls-trouble.ts'
 import { Transcript, type AttemptContext } from './transcript.ts'
@@ -62,7 +62,7 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, services: 
     for (const { id } of open.values()) settle({ recipientId: id, postponed: true, rest })
   }
   try {
-    const way = await findWay(job, services)
+    const way = await findRouteOrBackoff(job, services)
     if ('key' in way) return postponeAll(way)
     if ('outcome' in way) return settleAll(way.outcome, way.rest)
     const messageFor = messagesOf(job, services)
@@ -81,7 +81,10 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, services: 
 }
 
 /** The hosts of the destination; or its rest, if look-ups keep failing; or the outcome of the look-up. */
-async function findWay(job: DeliveryJob, services: DeliverServices): Promise<(Route & { rest?: HostRest | undefined }) | HostRest> {
+async function findRouteOrBackoff(
+  job: DeliveryJob,
+  services: DeliverServices,
+): Promise<(Route & { rest?: HostRest | undefined }) | HostRest> {
   const { health } = services
   const key = `the hosts of ${job.destination}`
   const startedAt = performance.now()
@@ -167,7 +170,7 @@ async function attemptHost(
   { host, policy, because }: Try,
   recipient: DeliveryRecipient,
   { job, services, message, failed, lease, draft }: Transferring & { lease: Lease; draft: Draft },
-): Promise<Verdict | 'out of sockets' | 'no room'> {
+): Promise<HostOutcome | 'out of sockets' | 'no room'> {
   let connection = lease.connection
   draft.host = host
   if (because !== null) draft.transcript.note(`in plain text: ${because}`)
@@ -210,7 +213,7 @@ async function attemptHost(
 }
 
 /** The host could not be talked to, whatever the message; mail that TLS policy holds back says nothing about other mail. */
-function noteFailure({ outcome }: Verdict, host: RouteHost, startedAt: number, { health }: DeliverServices): void {
+function noteFailure({ outcome }: HostOutcome, host: RouteHost, startedAt: number, { health }: DeliverServices): void {
   if (outcome.type !== 'deferred' || (outcome.category === 'policy' && outcome.reply === null)) return
   health.noteFailed(hostKey(host), outcome.reason, { startedAt, now: performance.now() })
 }
@@ -219,7 +222,7 @@ function noteTransfer(
   transfer: Exclude<Transfer, 'stale'>,
   draft: Draft,
   { job, services }: Pick<Transferring, 'job' | 'services'>,
-): Verdict | 'no room' {
+): HostOutcome | 'no room' {
   if (transfer === 'no room') return transfer
   const { loginGate } = services.connection
   if (transfer.lacksLogin && transfer.outcome.type === 'deferred') loginGate.refused(transfer.outcome.reason)

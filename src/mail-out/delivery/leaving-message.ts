@@ -7,7 +7,7 @@ import { isCleanContent } from './data-encoding.ts'
 import { SignableMessage } from './dkim-header.ts'
 import type { DkimSigner } from './dkim-sign.ts'
 import type { Body, OutgoingMessage } from './mx-connection.ts'
-import { bounce, type Verdict } from './outcome.ts'
+import { bounce, type HostOutcome } from './outcome.ts'
 
 export interface LeavingServices {
   /** The content of jobs that do not carry it. */
@@ -54,7 +54,7 @@ async function requestedBody(
   recipient: DeliveryRecipient,
   services: LeavingServices,
   signed: Signatures,
-): Promise<Body | Verdict | null> {
+): Promise<Body | HostOutcome | null> {
   const content = await services.contents.take(job.id)
   if (content === null) return null
   if (!isCleanContent(content)) return { outcome: unclean, nextHost: false }

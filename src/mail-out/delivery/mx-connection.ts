@@ -2,7 +2,7 @@ import type { DeliveryRecipient, Outcome, TlsUsed } from './attempt.ts'
 import { encodeData } from './data-encoding.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import { wireAddress, type WireAddress } from './envelope-address.ts'
-import { bounce, deferral, isAboutCommand, isExpected, unclear, verdictOf, type Phase, type Verdict } from './outcome.ts'
+import { bounce, deferral, isAboutCommand, isExpected, unclear, hostOutcomeOf, type Phase, type HostOutcome } from './outcome.ts'
 import type { RouteHost } from './route.ts'
 import { formatReply, type Reply } from '../../platform/smtp/reply.ts'
 import type { Heard, SmtpDialogue } from './smtp-dialogue.ts'
@@ -32,7 +32,7 @@ export interface OutgoingMessage {
   /** A lower bound of its real size, bytes. */
   leastSize: number
   /** The body, or a function that fetches it once the host is ready: null if memory has no room for it, a verdict if it must not leave. */
-  body: Body | (() => Promise<Body | Verdict | null>)
+  body: Body | (() => Promise<Body | HostOutcome | null>)
   /** What we declare to the host; for a body not yet fetched, the most it may need. */
   bodyType: '7bit' | '8bitmime'
   smtputf8: boolean
@@ -42,7 +42,7 @@ export interface OutgoingMessage {
  * `sent`: the message data left, whatever the reply. `stale`: the peer wants no more mail on this connection, so nothing was sent. `no room`:
  * memory had no room for its content, so nothing was sent either.
  */
-export type Transfer = (Verdict & { sent: boolean }) | 'stale' | 'no room'
+export type Transfer = (HostOutcome & { sent: boolean }) | 'stale' | 'no room'
 
 interface Step {
   phase: Phase | 'rset'
@@ -205,7 +205,7 @@ export class MxConnection {
     return { ...this.#verdict('dot', heard), sent: true }
   }
 
-  async #blocks({ body: given }: OutgoingMessage): Promise<ReturnType<typeof encodeData> | Verdict | null> {
+  async #blocks({ body: given }: OutgoingMessage): Promise<ReturnType<typeof encodeData> | HostOutcome | null> {
     let body = given
     if (typeof body === 'function') {
       try {
@@ -223,7 +223,7 @@ export class MxConnection {
     return encodeData(body.header, body.content)
   }
 
-  #verdict(phase: Phase, heard: Heard): Verdict {
+  #verdict(phase: Phase, heard: Heard): HostOutcome {
     if ('broken' in heard) {
       if (heard.instead !== undefined) return unclear(`${this.host.name} (${this.host.address})`, heard.instead)
       // A host that has taken a message over TLS can do TLS; one that is slow to answer after all of it may just be filtering.
@@ -240,7 +240,7 @@ export class MxConnection {
       this.quit()
       return { ...deferral('policy', this.#where(`it requires authentication: ${formatReply(heard)}`)), lacksLogin: true }
     }
-    return verdictOf(phase, heard, this.host.name)
+    return hostOutcomeOf(phase, heard, this.host.name)
   }
 
   /** The host lacks what the message needs: we must not send what it did not offer. */
@@ -280,7 +280,7 @@ function concernsConnection(phase: Phase, heard: Heard): boolean {
   return heard.code === 421 || (phase === 'data' && heard.code >= 500) || isAboutCommand(heard)
 }
 
-function envelopeOf({ reversePath, forwardPath }: DeliveryRecipient): Envelope | Verdict {
+function envelopeOf({ reversePath, forwardPath }: DeliveryRecipient): Envelope | HostOutcome {
   const to = wireAddress(forwardPath)
   if (!to) return { outcome: bounce('5.1.3 the address cannot be written in SMTP', 'invalid_recipient'), nextHost: false }
   const from = reversePath === '' ? null : wireAddress(reversePath)

@@ -3,7 +3,7 @@ import { connect as connectTls, TLSSocket, type SecureContext } from 'node:tls'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import { MxConnection, type ConnectionTls } from './mx-connection.ts'
-import { deferral, isExpected, verdictOf, type Verdict } from './outcome.ts'
+import { deferral, isExpected, hostOutcomeOf, type HostOutcome } from './outcome.ts'
 import type { RouteHost } from './route.ts'
 import { logIn, type LoginGate } from './smarthost-login.ts'
 import { SmtpDialogue, type Heard } from './smtp-dialogue.ts'
@@ -20,7 +20,7 @@ export interface ConnectionServices {
 }
 
 /** No connection. `unreachable`: not even TCP answered. */
-type NotOpened = Verdict & { unreachable: boolean }
+type NotOpened = HostOutcome & { unreachable: boolean }
 
 interface Opening extends AttemptContext {
   host: RouteHost
@@ -93,8 +93,11 @@ function dial({ host, services, transcript, endsAt }: Opening): Dialled {
 }
 
 /** The host's extensions by keyword (RFC 5321 4.1.1.1); none if it knows only HELO. */
-async function hello(dialogue: SmtpDialogue, { host, services }: Opening, isInTls = false): Promise<Map<string, string> | Verdict> {
-  const refused = (heard: Heard): Verdict => ({ ...failure(host, 'ehlo', heard), tlsTrouble: isInTls ? tlsTroubleIn(heard) : undefined })
+async function hello(dialogue: SmtpDialogue, { host, services }: Opening, isInTls = false): Promise<Map<string, string> | HostOutcome> {
+  const refused = (heard: Heard): HostOutcome => ({
+    ...failure(host, 'ehlo', heard),
+    tlsTrouble: isInTls ? tlsTroubleIn(heard) : undefined,
+  })
   dialogue.send([`EHLO ${services.ehloName}`])
   const answer = await dialogue.reply(services.timeouts.command, 'EHLO')
   if ('broken' in answer) return refused(answer)
@@ -202,16 +205,16 @@ const tlsOf = (socket: TLSSocket): ConnectionTls => ({
 
 const where = (host: RouteHost, what: string): string => `${host.name} (${host.address}): ${what}`
 
-function failure(host: RouteHost, phase: 'banner' | 'ehlo' | 'starttls', heard: Heard): Verdict {
+function failure(host: RouteHost, phase: 'banner' | 'ehlo' | 'starttls', heard: Heard): HostOutcome {
   if ('broken' in heard) return deferral(heard.category, where(host, heard.broken))
-  const verdict = verdictOf(phase, heard, host.name)
+  const verdict = hostOutcomeOf(phase, heard, host.name)
   const { outcome } = verdict
   // Whatever the smarthost holds against us does not concern the recipients.
   if (!host.smarthost || outcome.type !== 'bounced') return verdict
   return { ...verdict, outcome: { type: 'deferred', reply: outcome.reply, category: 'policy', reason: outcome.reason } }
 }
 
-function notOpened(verdict: Verdict, dialogue?: SmtpDialogue): NotOpened {
+function notOpened(verdict: HostOutcome, dialogue?: SmtpDialogue): NotOpened {
   dialogue?.quit()
   return { ...verdict, unreachable: false }
 }

@@ -8,7 +8,7 @@ import type { TlsTrouble } from './tls-policy.ts'
 export type Phase = Exclude<RefusalPhase, 'report'>
 
 /** One host's result for a recipient. */
-export interface Verdict {
+export interface HostOutcome {
   outcome: Outcome
   /**
    * True if the problem is the host, not the recipient, so another MX host may do better; `of another owner` if it refuses us, as all hosts
@@ -44,14 +44,14 @@ export function isAboutCommand({ code, enhancedStatus }: Reply): boolean {
  * What a reply in a phase means: the one place that decides between delivered, deferred and bounced. A 4yz is deferred, a 5yz bounced
  * if it is about the mail; anything that does not fit the phase is not understood, and so deferred.
  */
-export function verdictOf(phase: Phase, reply: Reply, remoteHost: string | null = null): Verdict {
+export function hostOutcomeOf(phase: Phase, reply: Reply, remoteHost: string | null = null): HostOutcome {
   if (phase === 'dot' && isExpected(phase, reply)) return { outcome: { type: 'delivered', reply }, nextHost: false }
   const { category, hard, inWords } = classifyRefusal({ ...reply, phase, remoteHost })
   const reason = formatReply(reply)
   const nextHost = concernsHost(phase, reply)
   if (reply.code < 400 || reply.code >= 600)
     return { outcome: { type: 'deferred', reply, category: 'other', reason: `not expected: ${reason}` }, nextHost }
-  const deferred: Verdict = { outcome: { type: 'deferred', reply, category, reason }, nextHost }
+  const deferred: HostOutcome = { outcome: { type: 'deferred', reply, category, reason }, nextHost }
   if (reply.code < 500) return deferred
   // It comes before the host knows anything about the mail: it is about us, and perhaps temporary. If a host accepts no mail at all,
   // that is hard.
@@ -62,7 +62,7 @@ export function verdictOf(phase: Phase, reply: Reply, remoteHost: string | null 
 }
 
 /** A failure without a reply: the network, an unreadable answer, or a host that lacks what the message needs. */
-export const deferral = (category: BounceCategory, reason: string, nextHost = true): Verdict => ({
+export const deferral = (category: BounceCategory, reason: string, nextHost = true): HostOutcome => ({
   outcome: { type: 'deferred', reply: null, category, reason },
   nextHost,
 })
@@ -71,7 +71,7 @@ export const deferral = (category: BounceCategory, reason: string, nextHost = tr
 export const unclearStatus = '4.5.0'
 
 /** @param said what the host answered */
-export const unclear = (host: string, said: string): Verdict => ({
+export const unclear = (host: string, said: string): HostOutcome => ({
   outcome: {
     type: 'deferred',
     reply: null,

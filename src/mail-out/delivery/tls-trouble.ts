@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { isoTime } from '../../platform/iso-time.ts'
 import type { DeliveryJob } from './attempt.ts'
-import type { Verdict } from './outcome.ts'
+import type { HostOutcome } from './outcome.ts'
 import type { RouteHost } from './route.ts'
 import type { Heard } from './smtp-dialogue.ts'
 import type { TlsPolicy, TlsTrouble } from './tls-policy.ts'
@@ -54,7 +54,7 @@ export class TlsTroubles {
   }
 
   /** The same host in plain text, if the way its TLS attempt failed allows that at once. */
-  after({ host, policy }: Try, { outcome, tlsTrouble }: Verdict, at: number): Try | null {
+  after({ host, policy }: Try, { outcome, tlsTrouble }: HostOutcome, at: number): Try | null {
     if (outcome.type === 'delivered' && policy !== 'none') this.forget(host)
     if (!tlsTrouble || !mayBePlain(host, policy) || outcome.type === 'delivered') return null
     const earlier = this.#noteOf(host, at)

@@ -8,13 +8,13 @@ import {
   type Postponed,
 } from '../delivery/attempt.ts'
 import type { JobEnvelope } from '../delivery/job-envelopes.ts'
-import { fateOf, simulatedAttempt, simulatorDomain, type Reaction } from '../delivery/simulator.ts'
+import { simulatedOutcomeFor, simulatedAttempt, simulatorDomain, type Reaction } from '../delivery/simulator.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { ConflictError, type Database, type Statement } from '../../platform/store/database.ts'
-import type { LastingWrites } from '../../platform/store/lasting-writes.ts'
+import type { RetriedWrites } from '../../platform/store/retried-writes.ts'
 import type { SuppressionPolicy } from '../../mail/suppression/suppression-policy.ts'
-import type { ContentRoom, QueuedContent } from './content-room.ts'
+import type { ContentBudget, QueuedContent } from './content-budget.ts'
 import { DeliveryCounts } from './delivery-counts.ts'
 import { lookBack, needsLookBack } from './look-back.ts'
 import { logOutcome } from './outcome-line.ts'
@@ -48,8 +48,8 @@ export interface DispatchSettings {
 interface Hold {
   /** The boot id that has claimed the recipients. */
   owner: string
-  outcomes: LastingWrites
-  contentRoom: ContentRoom
+  outcomes: RetriedWrites
+  contentRoom: ContentBudget
   /** Called with each attempt, and with what was put back because its destination rests. */
   heard(destination: string, result: Attempt | Postponed): void
   /**
@@ -164,7 +164,7 @@ export class Dispatch {
       id: String(++this.#lastJob),
       messageId: message.id,
       destination: recipients[0]?.destination ?? '',
-      isSecondLook: recipients.some(({ absentSince }) => absentSince !== null),
+      isSecondLook: recipients.some(({ nxdomainSince: absentSince }) => absentSince !== null),
       knownName: envelope.knownName,
       recipients: recipients.map((recipient) => ({
         id: recipient.id,
@@ -186,7 +186,7 @@ export class Dispatch {
 
   async #simulate(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
     const { clock } = this.#services
-    const fate = fateOf(recipient.forwardPath)
+    const fate = simulatedOutcomeFor(recipient.forwardPath)
     if (fate.delayMs > 0) await new Promise<void>((resolve) => clock.at(clock.now() + fate.delayMs, resolve))
     await this.#settleAttempt(message, recipient, simulatedAttempt(recipient.id, fate), fate.reactions)
   }

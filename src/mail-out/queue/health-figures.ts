@@ -1,5 +1,5 @@
 import { faultNames, type Health } from '../../platform/health.ts'
-import type { Figures } from '../../platform/metrics/metrics-page.ts'
+import type { Gauges } from '../../platform/metrics/metrics-page.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import type { QueueRunner } from './queue-runner.ts'
 
@@ -10,7 +10,7 @@ interface HealthFiguresServices {
 }
 
 /** Health figures that are held in memory. */
-export const healthFigures = ({ health, queue, metrics }: HealthFiguresServices): Figures => ({
+export const healthFigures = ({ health, queue, metrics }: HealthFiguresServices): Gauges => ({
   part: 'health',
   gauges: [...Object.values(metrics.faults), metrics.oldestOverdue],
   goodForMs: 0,

@@ -1,6 +1,6 @@
 import { systemAccountId } from '../../senders/account/system-account.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { Figures } from '../../platform/metrics/metrics-page.ts'
+import type { Gauges } from '../../platform/metrics/metrics-page.ts'
 import { overdueSteps } from '../../platform/metrics/metric-table.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import type { Database, Row } from '../../platform/store/database.ts'
@@ -40,7 +40,7 @@ const deferred = `
     from (select id as account_id from account union all select '${systemAccountId}' as account_id) as sender`
 
 /** The mail that waits. The reader thread counts it, in a tenth of a second for a million. */
-export function queueFigures({ db, clock, metrics }: QueueFiguresServices): Figures {
+export function queueFigures({ db, clock, metrics }: QueueFiguresServices): Gauges {
   const counted = async (sql: string): Promise<number> => {
     const rows = await db.slowRead<{ recipients: number }>(sql)
     return rows.reduce((sum, { recipients }) => sum + recipients, 0)

@@ -5,16 +5,16 @@ import { newId } from '../../platform/id.ts'
 import type { MessageRow } from '../../mail/message/message-store.ts'
 import { DamagedError, type Database } from '../../platform/store/database.ts'
 import { DamagedRows } from '../../platform/store/damaged-rows.ts'
-import { LastingWrites } from '../../platform/store/lasting-writes.ts'
+import { RetriedWrites } from '../../platform/store/retried-writes.ts'
 import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
 import { retryMs } from '../../platform/store/work-loop.ts'
-import { UnderWay } from '../../platform/under-way.ts'
+import { PendingWork } from '../../platform/pending-work.ts'
 import { bringForward, bringHeld } from './bring-forward.ts'
-import { ContentRoom, goesAlong, type QueuedContent } from './content-room.ts'
+import { ContentBudget, fitsInJob, type QueuedContent } from './content-budget.ts'
 import { DestinationDirectory } from './destination-directory.ts'
 import { Dispatch, type DispatchServices, type DispatchSettings } from './dispatch.ts'
-import { FreshSlots, type FreshSlot } from './fresh-slots.ts'
-import { QueueWatch } from './queue-watch.ts'
+import { HandoffLimit, type FreshSlot } from './handoff-limit.ts'
+import { StallDetector } from './stall-detector.ts'
 import {
   anyExpired,
   claimDue,
@@ -30,7 +30,7 @@ import { queuedMessageOf, queuedRecipientOf, readContent } from './queued-mail.t
 import type { Reprieve } from './reprieve.ts'
 import { RestingExpiry } from './resting-expiry.ts'
 import { longestWaitMs } from './retry-schedule.ts'
-import { StoredMail, type StoredMailServices, type Way } from './stored-mail.ts'
+import { ClaimedMail, type StoredMailServices, type Way } from './claimed-mail.ts'
 
 interface QueueRunnerServices extends DispatchServices, Pick<StoredMailServices, 'erasedAddress' | 'isSuspended'> {
   db: Database
@@ -58,16 +58,16 @@ export class QueueRunner {
   readonly owner: string
   readonly #services: QueueRunnerServices
   readonly #dispatch: Dispatch
-  readonly #stored: StoredMail
-  readonly #outcomes: LastingWrites
-  readonly #watch: QueueWatch
+  readonly #stored: ClaimedMail
+  readonly #outcomes: RetriedWrites
+  readonly #watch: StallDetector
   readonly #expiry: RestingExpiry
   readonly #limits: { longestWaitMs: number; giveUpAfterMs: number }
   readonly #destinations = new DestinationDirectory(destinationLimit, totalLimit)
   readonly #damaged = new DamagedRows()
-  readonly #slots = new FreshSlots()
-  readonly #content = new ContentRoom()
-  readonly #underWay: UnderWay
+  readonly #slots = new HandoffLimit()
+  readonly #content = new ContentBudget()
+  readonly #underWay: PendingWork
   /** Each keeps its room until it is settled. */
   readonly #inHand = new Set<QueuedRecipient>()
   #cancelTimer: CancelTimer = () => {}
@@ -78,8 +78,8 @@ export class QueueRunner {
   constructor(services: QueueRunnerServices, settings: QueueSettings) {
     this.#services = services
     this.owner = `boot_${newId('att', services.clock.now()).slice(4)}`
-    this.#underWay = new UnderWay((error) => services.log.error({ error }, 'the queue failed'))
-    this.#outcomes = new LastingWrites(services)
+    this.#underWay = new PendingWork((error) => services.log.error({ error }, 'the queue failed'))
+    this.#outcomes = new RetriedWrites(services)
     this.#limits = { longestWaitMs: longestWaitMs(settings.retrySchedule), giveUpAfterMs: settings.giveUpAfterMs }
     const settled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#settled(recipient, dueAt, isTried)
     const heard = (destination: string, result: Attempt | Postponed): void => this.#heard(destination, result)
@@ -87,7 +87,7 @@ export class QueueRunner {
       { ...services, owner: this.owner, outcomes: this.#outcomes, contentRoom: this.#content, settled, heard },
       settings,
     )
-    this.#stored = new StoredMail({
+    this.#stored = new ClaimedMail({
       ...services,
       dispatch: this.#dispatch,
       contentRoom: this.#content,
@@ -99,7 +99,7 @@ export class QueueRunner {
       expire: (destination, reason) => this.#expire(destination, reason),
       failed: (error) => services.log.error({ error }, 'giving up expired mail failed'),
     })
-    this.#watch = new QueueWatch({ ...services, figures: () => ({ overdueMs: this.overdueMs, inHand: this.#destinations.inHand }) })
+    this.#watch = new StallDetector({ ...services, figures: () => ({ overdueMs: this.overdueMs, inHand: this.#destinations.inHand }) })
   }
 
   /** How long the oldest claimable mail has been due; 0 if there is none. */
@@ -137,7 +137,7 @@ export class QueueRunner {
     const recipients = rows.map(queuedRecipientOf)
     for (const { destination } of recipients) this.#destinations.tookInHand(destination, 1, clock.now())
     const content: QueuedContent = { size: bytes.length, along: bytes, read: async () => slot.content ?? readContent(db, message) }
-    if (!goesAlong(bytes.length)) {
+    if (!fitsInJob(bytes.length)) {
       slot.content = bytes
       content.along = null
     }

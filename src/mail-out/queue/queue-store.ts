@@ -49,7 +49,7 @@ export interface QueuedRecipient {
   smtpCode: number | null
   enhancedStatus: string | null
   /** Since when the DNS has said that its mail has nowhere to go, epoch ms; null if it did not say so at the last attempt. */
-  absentSince: number | null
+  nxdomainSince: number | null
   /** True if the address was suppressed while the message waited. */
   suppressed: boolean
 }

@@ -52,7 +52,7 @@ export const queuedRecipientOf = (row: Claimable & Partial<PastAttempts>): Queue
   lastResponse: row.last_response ?? null,
   smtpCode: row.smtp_code ?? null,
   enhancedStatus: row.enhanced_status ?? null,
-  absentSince: row.absent_since ?? null,
+  nxdomainSince: row.absent_since ?? null,
   suppressed: false,
 })
 

@@ -8,7 +8,7 @@ import { noteDelivered, suppressAfterBounce, type SuppressionPolicy } from '../.
 import { insertAttempt, moveRecipient, type LastResponse, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
 import { moveAfter, moveExpired, moveSuppressed, type Move } from './recipient-state.ts'
 import { retryAt } from './retry-schedule.ts'
-import { judgeAbsence } from './second-look.ts'
+import { confirmAbsence } from './confirm-absence.ts'
 
 /** A change of a recipient's state, to be written completely. */
 export interface Settlement {
@@ -40,7 +40,7 @@ interface SettleContext {
 /** What to write after an attempt: the recipient's new state, the attempt, the events, the suppression. */
 export function settleAttempt(message: QueuedMessage, recipient: QueuedRecipient, made: Attempt, context: SettleContext): Settlement {
   const { now, retrySchedule, longestWaitMs, viaSmarthost, random, owner } = context
-  const { attempt, absentSince, askAgainAt } = judgeAbsence(made, recipient, context)
+  const { attempt, absentSince, askAgainAt } = confirmAbsence(made, recipient, context)
   const { attempts, expiresAt } = recipient
   // A clock that was set meanwhile does not make it begin before it could, nor after its end.
   const beganAt = Math.min(now, Math.max(message.firstDueAt, now - attempt.durationMs))
@@ -68,7 +68,7 @@ export function settleUntried(
     ? moveSuppressed(now)
     : moveExpired(recipient, { reply, reason: last.text ?? 'no attempt was made' }, { now })
   const batch = [
-    moveRecipient(recipient.id, owner, move, { attempted: false, last, absentSince: recipient.absentSince, now }),
+    moveRecipient(recipient.id, owner, move, { attempted: false, last, absentSince: recipient.nxdomainSince, now }),
     ...eventsOf(message, recipient, move, now),
     ...suppressionAfter({ message, recipient, move }, policyFor, now),
   ]

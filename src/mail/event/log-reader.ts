@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../platform/log.ts'
 import { ConflictError, DamagedError, type Database, type Row, type Statement } from '../../platform/store/database.ts'
 import { nextRows } from '../../platform/store/remove-in-pieces.ts'
-import { isPassing, WorkLoop } from '../../platform/store/work-loop.ts'
+import { isTransientFault, WorkLoop } from '../../platform/store/work-loop.ts'
 
 /** A piece of the log: the events after position `from`, up to `to`. */
 export interface LogStep {
@@ -102,7 +102,7 @@ export class LogReader {
     try {
       await this.#run()
     } catch (error) {
-      if (!isPassing(error)) this.#log.error({ error }, this.#reading.fault)
+      if (!isTransientFault(error)) this.#log.error({ error }, this.#reading.fault)
     }
   }
 

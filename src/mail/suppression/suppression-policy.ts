@@ -2,7 +2,7 @@ import type { AccountScope } from '../../senders/account/account-scope.ts'
 import { restsOnDns, type BounceCategory } from '../bounce-parser/refusal.ts'
 import type { Database, Statement } from '../../platform/store/database.ts'
 import { insertSuppression } from './insert-suppression.ts'
-import { forgetSaidUnknown, noteSaidUnknown, saidUnknownBefore, toldTwice } from './said-unknown.ts'
+import { forgetUnknownUser, recordUnknownUser, unknownUserReportedBefore, toldTwice } from './unknown-user-reports.ts'
 import { countDelivery, countSoftBounce, suppressFrequent } from './soft-bounces.ts'
 
 /** What suppresses an address. */
@@ -56,7 +56,7 @@ export async function withEarlierBounce<F extends Pick<FinalFailure, 'hard' | 'i
   { db, policy, now }: { db: Pick<Database, 'read' | 'slowRead'>; policy: SuppressionPolicy; now: number },
 ): Promise<F & Pick<FinalFailure, 'saidBefore'>> {
   if (!isUnproven(failure) || !policy.hardBounces) return failure
-  return { ...failure, saidBefore: (await saidUnknownBefore(db, mail, now)) ?? undefined }
+  return { ...failure, saidBefore: (await unknownUserReportedBefore(db, mail, now)) ?? undefined }
 }
 
 /** What a final failure does to the list: nothing if it rests on the DNS alone, which may be wrong. */
@@ -72,8 +72,8 @@ export function suppressAfterBounce(
   const expiresAt = policy.expiry === 0 ? null : now + policy.expiry
   const entry = { address, origin: 'bounce' as const, sourceId, reason: reasonInWords(bounce, now), createdAt: now, expiresAt }
   if (bounce.hard) return policy.hardBounces ? [insertSuppression(scope, entry)] : []
-  if (bounce.saidBefore !== undefined) return [insertSuppression(scope, entry), forgetSaidUnknown(said)]
-  const noted = isUnproven(bounce) && policy.hardBounces ? [noteSaidUnknown(said, now)] : []
+  if (bounce.saidBefore !== undefined) return [insertSuppression(scope, entry), forgetUnknownUser(said)]
+  const noted = isUnproven(bounce) && policy.hardBounces ? [recordUnknownUser(said, now)] : []
   if (policy.softBounces === 0 || !concernsAddress.has(bounce.category)) return noted
   return [...noted, countSoftBounce(scope, { address, recipientId }, now), suppressFrequent(scope, entry, policy.softBounces)]
 }

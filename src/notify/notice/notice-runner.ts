@@ -5,7 +5,7 @@ import type { Log } from '../../platform/log.ts'
 import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
 import { domainOf } from '../../platform/smtp/address.ts'
 import type { Database, Statement } from '../../platform/store/database.ts'
-import { isPassing } from '../../platform/store/work-loop.ts'
+import { isTransientFault } from '../../platform/store/work-loop.ts'
 import type { SystemMailer } from '../../mail-in/submission/system-mail.ts'
 import { askedFor } from './asked-for.ts'
 import { composeNotice } from './compose-notice.ts'
@@ -177,7 +177,7 @@ export class NoticeRunner {
       log.debug({ messageId, noticeMessageId: id, action, recipients: told.length }, 'delivery notice accepted')
       return true
     } catch (error) {
-      if (isPassing(error)) throw error
+      if (isTransientFault(error)) throw error
       // One that cannot be composed must not hold up the others.
       log.error({ messageId, action, error }, 'a delivery notice could not be accepted')
       return false

@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.ts'
-import type { Figures } from '../../platform/metrics/metrics-page.ts'
+import type { Gauges } from '../../platform/metrics/metrics-page.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import type { Database, Row } from '../../platform/store/database.ts'
 
@@ -24,7 +24,7 @@ const figures = `
     from (select count(*) as pending, min(next_attempt_at) as due_at from webhook_delivery where next_attempt_at is not null) as waiting`
 
 /** How far webhook posts lag behind. */
-export function webhookFigures({ db, clock, metrics }: WebhookFiguresServices): Figures {
+export function webhookFigures({ db, clock, metrics }: WebhookFiguresServices): Gauges {
   return {
     part: 'webhooks',
     gauges: [...Object.values(metrics.webhookDeliveries), metrics.webhookOldestOverdue, metrics.webhookUnread],

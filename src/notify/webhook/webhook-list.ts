@@ -5,7 +5,7 @@ import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
 import { ConflictError, type Database, refusedAs } from '../../platform/store/database.ts'
 import { HeldList, heldRows } from '../../platform/store/held-list.ts'
-import { Turns } from '../../platform/store/turns.ts'
+import { KeyedMutex } from '../../platform/store/keyed-mutex.ts'
 import { pageClause, type Page } from '../../platform/store/page-clause.ts'
 import { isSecret, newSecret } from './sign-webhook.ts'
 import { cancelPending } from './webhook-delivery-store.ts'
@@ -48,7 +48,7 @@ export class WebhookList extends HeldList<Webhook> {
   readonly #allowHttp: boolean
   #enabled = 0
   /** Changes to a webhook run one after the other. */
-  readonly #turns = new Turns()
+  readonly #turns = new KeyedMutex()
 
   constructor(services: ListServices, settings: { allowHttp: boolean }) {
     const { db, secrets } = services

@@ -6,11 +6,11 @@ import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
 import type { LogReader } from '../../mail/event/log-reader.ts'
 import { DamagedRows } from '../../platform/store/damaged-rows.ts'
 import { DamagedError, orDamage, type Database, type Statement } from '../../platform/store/database.ts'
-import { LastingWrites } from '../../platform/store/lasting-writes.ts'
+import { RetriedWrites } from '../../platform/store/retried-writes.ts'
 import { retryMs } from '../../platform/store/work-loop.ts'
-import { UnderWay } from '../../platform/under-way.ts'
+import { PendingWork } from '../../platform/pending-work.ts'
 import { EmailOrder } from './email-order.ts'
-import { EndpointTurns, type Endpoint } from './endpoint-turns.ts'
+import { EndpointScheduler, type Endpoint } from './endpoint-scheduler.ts'
 import { fanOutReader } from './fan-out.ts'
 import { isSuccess, type PostResult, type WebhookPoster } from './post-webhook.ts'
 import {
@@ -60,17 +60,17 @@ const disableAfterExhausted = 10
  * 4. settle      records success, a later attempt, or failure
  *
  * The schedule is in the database. Memory holds only when each endpoint is due next, and what is in hand. Endpoints do not wait for one
- * another, because each has its own connections (see EndpointTurns). At an endpoint, only the events of one email wait for each other (see
+ * another, because each has its own connections (see EndpointScheduler). At an endpoint, only the events of one email wait for each other (see
  * EmailOrder).
  */
 export class WebhookRunner {
   readonly #services: RunnerServices
   readonly #settings: RunnerSettings
-  readonly #turns: EndpointTurns
+  readonly #turns: EndpointScheduler
   readonly #order = new EmailOrder()
   readonly #timers = new Map<string, { at: number; cancel: CancelTimer }>()
-  readonly #underWay: UnderWay
-  readonly #outcomes: LastingWrites
+  readonly #underWay: PendingWork
+  readonly #outcomes: RetriedWrites
   readonly #log: LogReader
   readonly #damaged = new DamagedRows()
   #running = false
@@ -79,11 +79,11 @@ export class WebhookRunner {
   constructor(services: RunnerServices, settings: RunnerSettings) {
     this.#services = services
     this.#settings = settings
-    this.#underWay = new UnderWay((error) => services.log.error({ error }, 'webhooks failed'))
-    this.#outcomes = new LastingWrites(services)
+    this.#underWay = new PendingWork((error) => services.log.error({ error }, 'webhooks failed'))
+    this.#outcomes = new RetriedWrites(services)
     this.#log = fanOutReader(services, (webhookId) => this.wake(webhookId))
     services.reprieve.onOutage((missedMs, now) => this.#underWay.track(this.#noteOutage(missedMs, now)))
-    this.#turns = new EndpointTurns((endpoint) => this.#run(endpoint), settings.mostConnections)
+    this.#turns = new EndpointScheduler((endpoint) => this.#run(endpoint), settings.mostConnections)
   }
 
   /** Continues what the last process left, and from then on posts what is due. */

@@ -1,4 +1,4 @@
-import type { Figures } from '../metrics/metrics-page.ts'
+import type { Gauges } from '../metrics/metrics-page.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { AcmeCertificates } from './acme-certificates.ts'
 import type { ServerCertificates } from './server-certificates.ts'
@@ -11,7 +11,7 @@ interface CertificateFiguresServices {
 }
 
 /** When the certificates expire. */
-export const certificateFigures = ({ server, acme, metrics, names }: CertificateFiguresServices): Figures => ({
+export const certificateFigures = ({ server, acme, metrics, names }: CertificateFiguresServices): Gauges => ({
   part: 'certificates',
   gauges: [...Object.values(metrics.certificateExpiry), metrics.certificatesFailing],
   goodForMs: 60_000,

@@ -1,11 +1,11 @@
-import type { Figures } from '../metrics/metrics-page.ts'
+import type { Gauges } from '../metrics/metrics-page.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import type { SeatFigures } from './connection-seats.ts'
+import type { SlotFigures } from './connection-slots.ts'
 
 type Port = keyof Metrics['connections']
 
 /** Who is connected, per port. */
-export const connectionFigures = (metrics: Metrics, ports: Record<Port, { connections(): SeatFigures }>): Figures => ({
+export const connectionFigures = (metrics: Metrics, ports: Record<Port, { connections(): SlotFigures }>): Gauges => ({
   part: 'connections',
   gauges: [...Object.values(metrics.connections), ...Object.values(metrics.connectionsLimit)],
   goodForMs: 0,

@@ -1,7 +1,7 @@
 import { isIPv4, type Server } from 'node:net'
 import { codeOf } from '../durable-file.ts'
 import type { Log } from '../log.ts'
-import { backlog } from './connection-seats.ts'
+import { backlog } from './connection-slots.ts'
 import { listenFault } from './listen-fault.ts'
 
 /** An IP address or a name, and a port; port 0 lets the system choose. */

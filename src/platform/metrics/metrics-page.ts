@@ -6,7 +6,7 @@ import { metricsOf, newSheet, type Gauge, type Metrics } from './metrics.ts'
 import type { FigurePart } from './metric-table.ts'
 
 /** Figures that are read on request. */
-export interface Figures {
+export interface Gauges {
   part: FigurePart
   /** Set to NaN if reading fails. */
   gauges: Gauge[]
@@ -27,7 +27,7 @@ const staleMs = 120_000
 /** The largest share of time spent on reading, however long the queue is. */
 const mostOfTime = 0.02
 
-interface Source extends Figures {
+interface Source extends Gauges {
   /** On the steady clock. */
   readAt: number
   /** The duration of the reading, ms. */
@@ -56,7 +56,7 @@ export class MetricsPage {
     return sheet
   }
 
-  add(...figures: Figures[]): void {
+  add(...figures: Gauges[]): void {
     for (const each of figures) this.#sources.push({ ...each, readAt: -Infinity, tookMs: 0, reading: null, isFailing: false })
   }
 

@@ -1,11 +1,11 @@
 import { performance } from 'node:perf_hooks'
-import type { Figures } from './metrics-page.ts'
+import type { Gauges } from './metrics-page.ts'
 import type { Metrics } from './metrics.ts'
 
 const sampleMs = 20
 
 /** Measures the process: the main thread's timer delay 50 times a second, the rest on request. */
-export function watchProcess(metrics: Metrics): { figures: Figures; stop(): void } {
+export function watchProcess(metrics: Metrics): { figures: Gauges; stop(): void } {
   let lastAt = performance.now()
   const timer = setInterval(() => {
     const now = performance.now()
@@ -14,7 +14,7 @@ export function watchProcess(metrics: Metrics): { figures: Figures; stop(): void
   }, sampleMs)
   timer.unref()
   metrics.startedAt.set(performance.timeOrigin / 1000)
-  const figures: Figures = {
+  const figures: Gauges = {
     part: 'process',
     gauges: [metrics.resident, metrics.heapUsed, metrics.heapTotal, metrics.external],
     goodForMs: 0,

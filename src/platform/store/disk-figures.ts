@@ -1,11 +1,11 @@
 import { stat, statfs } from 'node:fs/promises'
 import { codeOf } from '../durable-file.ts'
-import type { Figures } from '../metrics/metrics-page.ts'
+import type { Gauges } from '../metrics/metrics-page.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { databaseFile } from './data-directory.ts'
 
 /** How large the database files are, and how much space is left. Looking does not open them. */
-export const diskFigures = (directory: string, { databaseBytes, walBytes, diskFree, diskSize }: Metrics): Figures => ({
+export const diskFigures = (directory: string, { databaseBytes, walBytes, diskFree, diskSize }: Metrics): Gauges => ({
   part: 'disk',
   gauges: [databaseBytes, walBytes, diskFree, diskSize],
   goodForMs: 0,

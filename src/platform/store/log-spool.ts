@@ -71,7 +71,7 @@ export function breakChain(dataDir: string): void {
  * How far the copy has come, shared by its thread and the store's: the salts of the log, and the position up to which it has stored what
  * the log holds.
  */
-export class SecuredPosition {
+export class CopiedPosition {
   readonly #cells: BigUint64Array<SharedArrayBuffer>
 
   constructor(sheet: SharedArrayBuffer) {
@@ -103,7 +103,7 @@ export class SecuredPosition {
  */
 export class LogSpool {
   readonly #dataDir: string
-  readonly #secured: SecuredPosition
+  readonly #secured: CopiedPosition
   readonly #mostBytes: number
   #file = ''
   #spooled = { salts: noSalts, to: 0 }
@@ -111,7 +111,7 @@ export class LogSpool {
 
   constructor({ dataDir, sheet, mostBytes }: { dataDir: string; sheet: SharedArrayBuffer; mostBytes: number }) {
     this.#dataDir = dataDir
-    this.#secured = new SecuredPosition(sheet)
+    this.#secured = new CopiedPosition(sheet)
     this.#mostBytes = mostBytes
   }
 

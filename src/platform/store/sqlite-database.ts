@@ -2,7 +2,7 @@ import { DamagedError, type Database, type Row, type Statement, type Value, type
 import { InsertListeners } from './insert-listeners.ts'
 import { StoreThread, type Hear } from './store-thread.ts'
 import type { CopyingData, ThreadData, UpkeepTask } from './thread-messages.ts'
-import { Turns } from './turns.ts'
+import { KeyedMutex } from './keyed-mutex.ts'
 
 interface DatabaseOptions extends Hear {
   directory: string
@@ -81,7 +81,7 @@ export async function openDatabase({
   const writer = new StoreThread({ directory, role: 'writer', busyTimeoutMs, sheet, olderSchema, backsUpUpgrades, copying }, hear)
   await writer.opened
   const reader = new ReaderWhenAsked({ directory, role: 'reader' }, hear)
-  const turns = new Turns()
+  const turns = new KeyedMutex()
   const listeners = new InsertListeners()
   return {
     read: (sql, params = {}) => writer.read(sql, params),

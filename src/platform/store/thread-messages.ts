@@ -19,7 +19,7 @@ export interface ThreadData {
 
 /** What the store and the continuous copy share. */
 export interface CopyingData {
-  /** As in `SecuredPosition`. */
+  /** As in `CopiedPosition`. */
   sheet: SharedArrayBuffer
   /** Bytes that may wait for the copy before it must start again. */
   mostBytes: number

@@ -7,7 +7,7 @@ export const retryMs = 1_000
 const damagedRetryMs = 60_000
 
 /** A full disk and a lock of another process, which end, and health reports them in the meantime; and a stop, after which a start goes on. */
-export const isPassing = (error: unknown): boolean =>
+export const isTransientFault = (error: unknown): boolean =>
   error instanceof StorageFullError || error instanceof BusyError || error instanceof ClosedError
 
 interface Work {
@@ -63,7 +63,7 @@ export class WorkLoop {
       await this.#work.run()
       return this.#work.gatherMs
     } catch (error) {
-      if (!isPassing(error)) this.#log.error({ error }, `${this.#work.fault}; trying again`)
+      if (!isTransientFault(error)) this.#log.error({ error }, `${this.#work.fault}; trying again`)
       this.#isWoken = true
       return error instanceof DamagedError ? damagedRetryMs : retryMs
     }

@@ -10,7 +10,7 @@ import { linkMetrics } from './recipient-counts.ts'
 import { spans } from './span.ts'
 import { StepCounts, type CountRow, type LinkRow } from './step-counts.ts'
 
-interface Pace {
+interface BatchLimits {
   /** Events of the first step. Later steps adapt to how long the last one delayed others. */
   firstEvents: number
   mostEvents: number
@@ -19,7 +19,12 @@ interface Pace {
   mostValues: MostValues
 }
 
-const standardPace: Pace = { firstEvents: firstRows, mostEvents: 4_000, mostChanges: 120, mostValues: { breakdown: 1_000, link: 100 } }
+const standardPace: BatchLimits = {
+  firstEvents: firstRows,
+  mostEvents: 4_000,
+  mostChanges: 120,
+  mostValues: { breakdown: 1_000, link: 100 },
+}
 
 /** The target, as a part of the limit. A step that exceeds the limit is discarded and read again, smaller. */
 const aim = 0.8
@@ -28,7 +33,7 @@ const aim = 0.8
  * Counts the events of live mail into the tables `rollup`, `rollup_latency` and `rollup_link`. Call `keepUp` about once a minute. Reports
  * then read few rows, however much was sent. Counting happens off the store thread, so a commit changes only a few rows.
  */
-export function analyticsReader(services: { db: Database; log: Log }, wanted: Partial<Pace> = {}): LogReader {
+export function analyticsReader(services: { db: Database; log: Log }, wanted: Partial<BatchLimits> = {}): LogReader {
   const pace = { ...standardPace, ...wanted }
   const values = new KnownValues(services.db, pace.mostValues)
   let isWritten = true

@@ -3,9 +3,9 @@ import type { CancelTimer, Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/id.ts'
 import type { Log } from '../../platform/log.ts'
 import { ConflictError, type Database, type Statement } from '../../platform/store/database.ts'
-import { isPassing, WorkLoop } from '../../platform/store/work-loop.ts'
+import { isTransientFault, WorkLoop } from '../../platform/store/work-loop.ts'
 import { isErasedAddress } from '../../mail/suppression/erased-address.ts'
-import type { Hit, HitMessage, Verdict } from '../tracking/hit.ts'
+import type { Hit, HitMessage, HitJudgement } from '../tracking/hit.ts'
 import type { AddressKeeping, ReaderHit } from './reader-hit.ts'
 import {
   insertHit,
@@ -26,7 +26,7 @@ interface HitRecorderServices {
   db: Database
   clock: Clock
   log: Log
-  judge(message: HitMessage): Verdict[]
+  judge(message: HitMessage): HitJudgement[]
 }
 
 interface HitRecorderSettings {
@@ -128,7 +128,7 @@ export class HitRecorder {
       await this.#writeHits(hits)
     } catch (error) {
       // If some cannot be written, the others must not wait for them.
-      if (!isPassing(error)) this.#waiting.splice(0, hits.length)
+      if (!isTransientFault(error)) this.#waiting.splice(0, hits.length)
       throw error
     }
   }
@@ -160,10 +160,10 @@ export class HitRecorder {
     const verdicts = this.#verdictsOn(subject, [...known.map((hit) => hit.came), ...fresh])
     let machines = subject.storedOfMachines
     const added = fresh
-      .map((hit, place) => this.#recentOf(subject, hit, verdicts[known.length + place] as Verdict))
+      .map((hit, place) => this.#recentOf(subject, hit, verdicts[known.length + place] as HitJudgement))
       .filter(({ stored }) => !stored?.verdict.bot || machines++ < mostOfMachines)
     const changed = known.flatMap((hit, place) => {
-      const verdict = verdicts[place] as Verdict
+      const verdict = verdicts[place] as HitJudgement
       return hit.stored && isNews(verdict, hit.stored.verdict, hit.eventId !== null) ? [{ hit, stored: { ...hit.stored, verdict } }] : []
     })
     const now = this.#services.clock.now()
@@ -182,14 +182,14 @@ export class HitRecorder {
     }
   }
 
-  #verdictsOn({ deliveredAt }: HitSubject, hits: ReaderHit[]): Verdict[] {
+  #verdictsOn({ deliveredAt }: HitSubject, hits: ReaderHit[]): HitJudgement[] {
     const links = Math.max(0, ...hits.map((hit) => hit.links))
     const since = deliveredAt ?? Math.min(...hits.map(({ at }) => at))
     const judged = hits.map(({ what, at, method, headers, ip }): Hit => ({ what, method, headers, ip, afterDeliveryMs: at - since }))
     return this.#services.judge({ links, scheme: this.#settings.scheme, hits: judged })
   }
 
-  #recentOf({ isAnonymous }: HitSubject, came: ReaderHit, verdict: Verdict): RecentHit {
+  #recentOf({ isAnonymous }: HitSubject, came: ReaderHit, verdict: HitJudgement): RecentHit {
     const { what, link, at } = came
     if (what === 'honeypot' || came.method !== 'GET') return { came, stored: null, eventId: null }
     const reader = keptReader(came, isAnonymous, this.#settings.addresses)
@@ -242,5 +242,5 @@ export class HitRecorder {
 /**
  * Suspicion only grows, because not all earlier hits are judged again. A written event is corrected only if it was taken for a person's.
  */
-const isNews = (verdict: Verdict, before: Verdict, isTold: boolean): boolean =>
+const isNews = (verdict: HitJudgement, before: HitJudgement, isTold: boolean): boolean =>
   verdict.confidence > before.confidence && (!isTold || (verdict.bot && !before.bot))

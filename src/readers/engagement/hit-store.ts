@@ -2,7 +2,7 @@ import { recordEvent, subjectOfRow, type EventSubject, type SubjectRow } from '.
 import { isoTime } from '../../platform/iso-time.ts'
 import { storedTracking } from '../../mail/message/tracking-options.ts'
 import type { Database, Statement } from '../../platform/store/database.ts'
-import type { Verdict } from '../tracking/hit.ts'
+import type { HitJudgement } from '../tracking/hit.ts'
 import type { KeptReader } from './kept-reader.ts'
 
 /** The recipient whose token a hit came with. */
@@ -24,7 +24,7 @@ export interface JudgedHit extends KeptReader {
   type: 'open' | 'click'
   link: string | null
   at: number
-  verdict: Verdict
+  verdict: HitJudgement
 }
 
 interface TrackedRow extends SubjectRow {
@@ -60,7 +60,7 @@ const subjectOf = (row: TrackedRow): HitSubject => ({
   storedOfMachines: row.stored_of_machines,
 })
 
-const verdictParams = ({ bot, reason, confidence }: Verdict) => ({
+const verdictParams = ({ bot, reason, confidence }: HitJudgement) => ({
   bot: bot ? 1 : 0,
   reason,
   confidence: Math.floor(Math.round(confidence * 1000) / 10),
@@ -75,7 +75,7 @@ export const insertHit = (
   params: { id, messageId, recipientId, type, link, ipAddress, userAgent, at, ...verdictParams(verdict) },
 })
 
-export const updateVerdict = (id: string, verdict: Verdict): Statement => ({
+export const updateVerdict = (id: string, verdict: HitJudgement): Statement => ({
   sql: 'update hit set bot = :bot, bot_reason = :reason, bot_confidence = :confidence where id = :id',
   params: { id, ...verdictParams(verdict) },
 })
@@ -132,4 +132,4 @@ export function settleHit(row: UnsettledRow, now: number): { eventId: string; st
 }
 
 const eventTypeOf = (type: 'open' | 'click') => (type === 'open' ? 'email.opened' : 'email.clicked') as 'email.opened' | 'email.clicked'
-const botMembers = ({ bot, reason, confidence }: Verdict) => ({ bot, bot_reason: reason, bot_confidence: confidence })
+const botMembers = ({ bot, reason, confidence }: HitJudgement) => ({ bot, bot_reason: reason, bot_confidence: confidence })

@@ -5,7 +5,7 @@ import { beginPart, insertTerms, loggedTerms, removeEmptyParts, searchCursor } f
 import type { Database } from '../../platform/store/database.ts'
 import { firstRows, removeInPieces } from '../../platform/store/remove-in-pieces.ts'
 
-interface Pace {
+interface BatchLimits {
   /** Events of the first step. Later steps adapt to how long the last one held up the store. */
   firstEvents: number
   mostEvents: number
@@ -15,7 +15,7 @@ interface Pace {
   restFactor: number
 }
 
-const standardPace: Pace = { firstEvents: firstRows, mostEvents: 4_096, partSize: 65_536, restFactor: 3 }
+const standardPace: BatchLimits = { firstEvents: firstRows, mostEvents: 4_096, partSize: 65_536, restFactor: 3 }
 
 /**
  * Fills the table that list filters use from the event log. Call `keepUp` about once a minute. Searches

@@ -1,4 +1,4 @@
-import type { Verdict } from './hit.ts'
+import type { HitJudgement } from './hit.ts'
 import { readerRules, type WeightName } from './reader-rules.ts'
 
 /** A sign that a hit comes from a machine. Signs without a slug are never the reason. */
@@ -13,7 +13,7 @@ const strongest = 0.99
 export const evidence = (slug: string | null, weight: WeightName): Evidence => ({ slug, weight: readerRules().weights[weight].weight })
 
 /** Combines signs as independent odds. Signs with the same slug say the same thing, so only the strongest counts. */
-export function verdictOf(found: readonly Evidence[]): Verdict {
+export function judgementOf(found: readonly Evidence[]): HitJudgement {
   const bySlug = new Map<string | null, number>()
   let human = 1
   for (const { slug, weight } of found) {

@@ -19,7 +19,7 @@ export interface HitMessage {
 }
 
 /** Whether a hit comes from a machine. */
-export interface Verdict {
+export interface HitJudgement {
   bot: boolean
   /** The slug of the strongest sign; null for people. */
   reason: string | null

@@ -1,5 +1,5 @@
-import { evidence, verdictOf, type Evidence } from './evidence.ts'
-import { isClick, type HitMessage, type Verdict } from './hit.ts'
+import { evidence, judgementOf, type Evidence } from './evidence.ts'
+import { isClick, type HitMessage, type HitJudgement } from './hit.ts'
 import { findBursts } from './hit-bursts.ts'
 import { findEchoes } from './hit-echoes.ts'
 import { findFollowers } from './hit-followers.ts'
@@ -12,14 +12,14 @@ import { signsOf } from './single-hit.ts'
  * recipient: a scan at delivery says nothing about a click an hour later. The rules and their sources are in config/reader-rules.json.
  * @param isOperatorsScanner recognises the addresses that the operator listed as scanners', like `networkRule`
  */
-export function judgeHits(message: HitMessage, isOperatorsScanner: (address: string) => boolean = () => false): Verdict[] {
+export function judgeHits(message: HitMessage, isOperatorsScanner: (address: string) => boolean = () => false): HitJudgement[] {
   const sourced = message.hits.map((hit) => sourcedHit(hit, message.scheme))
   const inTime = sourced.toSorted((one, other) => one.at - other.at)
   const signs = new Map<SourcedHit, Evidence[]>()
   const add = (found: Iterable<readonly [SourcedHit, readonly Evidence[]]>): void => {
     for (const [hit, more] of found) signs.set(hit, [...(signs.get(hit) ?? []), ...more])
   }
-  const verdict = (hit: SourcedHit): Verdict => verdictOf(signs.get(hit) ?? [])
+  const verdict = (hit: SourcedHit): HitJudgement => judgementOf(signs.get(hit) ?? [])
 
   const around = { scheme: message.scheme, links: message.links, isOperatorsScanner }
   add(inTime.map((hit) => [hit, signsOf(hit, around)]))

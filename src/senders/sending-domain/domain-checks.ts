@@ -8,7 +8,7 @@ import { authoritativeResolvers, firstToAnswer } from './authoritative-resolver.
 import { checkRecords, type Finding } from './check-records.ts'
 import type { Domain } from './domain.ts'
 import { beginCheck, domainAfterCheck, nextCheckAt } from './domain-check.ts'
-import { DomainTurns } from './domain-turns.ts'
+import { DomainMutex } from './domain-mutex.ts'
 import { type DnsRecord, type RecordHosts, recordsFor, zoneOf } from './domain-records.ts'
 import { withDoubledNames } from './doubled-names.ts'
 
@@ -36,7 +36,7 @@ export class DomainChecks {
   readonly #underWay = new Map<string, Promise<Domain>>()
   readonly #askedAt = new Map<string, number>()
   /** By account. */
-  readonly #turns = new DomainTurns()
+  readonly #turns = new DomainMutex()
 
   constructor(services: DomainChecksServices) {
     this.#services = services

@@ -14,7 +14,7 @@ import { DomainMemory } from './domain-memory.ts'
 import { changesToRecord, logChanges } from './domain-notices.ts'
 import { type DnsRecord, type RecordHosts, recordsFor, returnPathOf } from './domain-records.ts'
 import { changeDomain, forgetDomain, insertDomain, neededDomains, readDomains, removeDomain } from './domain-store.ts'
-import { DomainTurns } from './domain-turns.ts'
+import { DomainMutex } from './domain-mutex.ts'
 import { beginRotation, isRotating, withoutOldKeys } from './key-rotation.ts'
 import { type ChangeableSettings, type DomainSettings, newDomain, newSystemDomain } from './new-domain.ts'
 import { type KeyWishes, newKeys } from './new-keys.ts'
@@ -52,7 +52,7 @@ export class SendingDomains extends DomainMemory {
   readonly #services: SendingDomainsServices
   readonly #privateKeys: PrivateKeys
   readonly #checks: DomainChecks
-  readonly #turns = new DomainTurns()
+  readonly #turns = new DomainMutex()
   #forgetAt = 0
 
   constructor(services: SendingDomainsServices) {

@@ -6,7 +6,7 @@ import { explainAddress, type ExplainServices } from '../../upkeep/doctor/explai
 import { ownAddresses, ownRecords } from '../../upkeep/doctor/own-addresses.ts'
 import { ReturnedMailList } from '../../mail-back/feedback/returned-mail-list.ts'
 import type { ApiServices } from '../../api/http/api/operations.ts'
-import { BodyRoom } from '../../api/http/body-room.ts'
+import { BodyBudget } from '../../api/http/body-budget.ts'
 import { OutgoingRequests } from '../../api/http/outgoing-requests.ts'
 import { SessionEntry } from '../../api/http/session-entry.ts'
 import { MessageReader } from '../../mail/message/message-reader.ts'
@@ -53,7 +53,7 @@ export function apiServicesOf(
     acceptBatch: intake.acceptBatch,
     resend: intake.resend,
     isSuspended: (accountId) => accounts.isSuspended(accountId),
-    bodyRoom: new BodyRoom(),
+    bodyRoom: new BodyBudget(),
     outgoingRequests: new OutgoingRequests(),
     messages: new MessageReader(db),
     contentKeptMs: () => contentKeptMs(config),

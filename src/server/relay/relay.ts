@@ -3,10 +3,10 @@ import type { Config } from '../../platform/config/settings.ts'
 import { takeOver, type ConfigChanges } from '../../platform/config/take-over.ts'
 import { connectionShares, judgeOpenFiles, openFileLimit, type ConnectionShares } from '../../platform/connection/open-files.ts'
 import { ContinuousCopy } from '../../upkeep/backup/continuous-copy.ts'
-import { openCore, type Core, type Outside } from '../../api/core.ts'
+import { openCore, type Core, type Environment } from '../../api/core.ts'
 import { noteMachine } from '../../upkeep/machine-change.ts'
 import { SternaError } from '../../platform/errors.ts'
-import { SecuredPosition } from '../../platform/store/log-spool.ts'
+import { CopiedPosition } from '../../platform/store/log-spool.ts'
 import { openListeners, type ListenAddresses } from './listeners.ts'
 import { keepWatchOfClock, startJobs } from './jobs.ts'
 import { startServices } from './services.ts'
@@ -30,9 +30,9 @@ export interface Relay {
  * before it can be delivered and reported.
  * @throws SternaError `configuration` if a setting does not work on this machine
  */
-export async function startRelay(config: Config, outside: Outside & { version: string }): Promise<Relay> {
+export async function startRelay(config: Config, outside: Environment & { version: string }): Promise<Relay> {
   const shares = sharesOf(openFileLimit(), config, outside)
-  const copying = config.backup.continuous ? { sheet: SecuredPosition.sheet(), mostBytes: config.backup.copyLimit } : null
+  const copying = config.backup.continuous ? { sheet: CopiedPosition.sheet(), mostBytes: config.backup.copyLimit } : null
   const core = await openCore(config, { ...outside, nameServerSockets: shares.nameServers, ...(copying && { copying }) })
   const stops: Stop[] = [() => core.close()]
   const stop = (): Promise<void> => stopAll(stops, outside.log)
@@ -69,7 +69,7 @@ function startCopy(core: Core, sheet: SharedArrayBuffer, stops: Stop[]): void {
 }
 
 /** @throws SternaError `configuration` if the limit on open files is too low */
-function sharesOf(limit: number, { delivery }: Config, { log }: Pick<Outside, 'log'>): ConnectionShares {
+function sharesOf(limit: number, { delivery }: Config, { log }: Pick<Environment, 'log'>): ConnectionShares {
   const { status, what, advice } = judgeOpenFiles(limit)
   if (status === 'failed') throw new SternaError('configuration', `${what} ${advice}`)
   if (status === 'warning') log.warn({ openFiles: limit }, `${what} ${advice}`)

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { messageOf } from '../../platform/errors.ts'
 import { pieceBytes } from '../../platform/store/log-piece.ts'
 import { removeCopy } from '../../platform/store/mark-copy.ts'
-import { beginningOf, chainOf, spoolFiles, type SecuredPosition } from '../../platform/store/log-spool.ts'
+import { beginningOf, chainOf, spoolFiles, type CopiedPosition } from '../../platform/store/log-spool.ts'
 import { CopyClaim } from './copy-claim.ts'
 import { generationPrefix, newGeneration, segmentFile, snapshotFile } from './copy-name.ts'
 import { isUnbroken, listCopies, pruneCopies } from './kept-copies.ts'
@@ -38,7 +38,7 @@ export interface CopyStatus {
 
 export interface CopyServices {
   target: Target
-  secured: SecuredPosition
+  secured: CopiedPosition
   /** As in `StoreCopying`. */
   begin(generation: string): Promise<void>
   snapshot(file: string): Promise<void>

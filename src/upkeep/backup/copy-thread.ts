@@ -1,7 +1,7 @@
 /** Runs the continuous copy. Started by continuous-copy.ts. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
-import { SecuredPosition } from '../../platform/store/log-spool.ts'
+import { CopiedPosition } from '../../platform/store/log-spool.ts'
 import type { TargetPlace } from './backup-settings.ts'
 import { CopyRunner, type CopySettings, type CopyStatus } from './copy-runner.ts'
 import { openTarget } from './open-target.ts'
@@ -46,7 +46,7 @@ port.on('message', (message: ToCopyThread) => {
 const runner = new CopyRunner(
   {
     target: openTarget(place, access, '/'),
-    secured: new SecuredPosition(sheet),
+    secured: new CopiedPosition(sheet),
     begin: (generation) => ask({ begin: generation }),
     snapshot: (file) => ask({ snapshot: file }),
     tell: (status) => send({ status }),

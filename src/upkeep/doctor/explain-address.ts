@@ -4,7 +4,7 @@ import { routeTo, type RouteHost, type RouteServices } from '../../mail-out/deli
 import { simulatorDomain } from '../../mail-out/delivery/simulator.ts'
 import type { QueueAdmin } from '../../mail-out/queue/queue-admin.ts'
 import type { DestinationQueue } from '../../mail-out/queue/queue-overview.ts'
-import { untilSecondLook } from '../../mail-out/queue/second-look.ts'
+import { untilSecondLook } from '../../mail-out/queue/confirm-absence.ts'
 import type { Address } from '../../platform/smtp/address.ts'
 import type { Database, Row } from '../../platform/store/database.ts'
 import { erasedNames, type ErasedAddress } from '../../mail/suppression/erased-address.ts'

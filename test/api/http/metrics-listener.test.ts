@@ -1,6 +1,6 @@
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { restMs } from '../../../src/platform/connection/connection-seats.ts'
+import { restMs } from '../../../src/platform/connection/connection-slots.ts'
 import { startMetricsListener } from '../../../src/api/http/metrics-listener.ts'
 import { testCore } from '../../support/test-core.ts'
 

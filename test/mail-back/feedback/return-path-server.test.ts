@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { restMs } from '../../../src/platform/connection/connection-seats.ts'
+import { restMs } from '../../../src/platform/connection/connection-slots.ts'
 import { keptOfReport } from '../../../src/mail-back/feedback/receive-returned-mail.ts'
 import { StorageFullError } from '../../../src/platform/store/database.ts'
 import { startTestReturnPath, tokenHolder } from '../../support/return-path.ts'

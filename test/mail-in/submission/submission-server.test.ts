@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
-import { restMs } from '../../../src/platform/connection/connection-seats.ts'
+import { restMs } from '../../../src/platform/connection/connection-slots.ts'
 import { SmtpClient, type ClientReply } from '../../support/smtp-client.ts'
 import { startTestSubmissionServer } from '../../support/submission-server.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Outcome } from '../../../src/mail-out/delivery/attempt.ts'
-import { bounce, deferral, outcomeOfHosts, verdictOf, type Phase } from '../../../src/mail-out/delivery/outcome.ts'
+import { bounce, deferral, outcomeOfHosts, hostOutcomeOf, type Phase } from '../../../src/mail-out/delivery/outcome.ts'
 import { enhancedStatusOf } from '../../../src/platform/smtp/reply.ts'
 
 const replyOf = (line: string) => {
@@ -11,7 +11,7 @@ const replyOf = (line: string) => {
 
 /** `bounced hard invalid_recipient`, with `next` where another host is tried, `elsewhere` where one of another owner is. */
 const told = (phase: Phase, line: string): string => {
-  const { outcome, nextHost } = verdictOf(phase, replyOf(line))
+  const { outcome, nextHost } = hostOutcomeOf(phase, replyOf(line))
   const words = outcome.type === 'bounced' ? ['bounced', outcome.hard ? 'hard' : 'soft', outcome.category] : [outcome.type]
   if (outcome.type === 'deferred') words.push(outcome.category)
   return [...words, ...(nextHost ? [nextHost === true ? 'next' : 'elsewhere'] : [])].join(' ')
@@ -30,7 +30,7 @@ describe('a reply that means something at one provider alone', () => {
     ['com', false],
     [null, false],
   ])('of %s: hard is %s', (host, hard) => {
-    expect(verdictOf('rcpt', replyOf(line), host).outcome).toMatchObject({ type: 'bounced', hard })
+    expect(hostOutcomeOf('rcpt', replyOf(line), host).outcome).toMatchObject({ type: 'bounced', hard })
   })
 })
 
@@ -129,7 +129,7 @@ describe('one reply', () => {
 
   it('gives the reply and a reason to show', () => {
     const reply = { code: 550, enhancedStatus: '5.1.1', text: '5.1.1 a\n5.1.1 b' }
-    expect(verdictOf('rcpt', reply).outcome).toEqual({
+    expect(hostOutcomeOf('rcpt', reply).outcome).toEqual({
       type: 'bounced',
       hard: true,
       category: 'invalid_recipient',
@@ -141,7 +141,7 @@ describe('one reply', () => {
   it('bounces only what the server refused for good, at every phase and for every code', () => {
     for (const phase of ['banner', 'ehlo', 'starttls', 'mail', 'rcpt', 'data', 'dot'] as const) {
       for (let code = 200; code < 600; code++) {
-        const { outcome } = verdictOf(phase, { code, enhancedStatus: null, text: '' })
+        const { outcome } = hostOutcomeOf(phase, { code, enhancedStatus: null, text: '' })
         const isBeforeMail = phase === 'banner' || phase === 'ehlo' || phase === 'starttls'
         const isAboutCommand = code === 500 || code === 502 || code === 503
         const isAboutMail = isBeforeMail ? code === 521 || code === 556 : phase === 'dot' || !isAboutCommand

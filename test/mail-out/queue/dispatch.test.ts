@@ -9,11 +9,11 @@ import {
 } from '../../../src/mail-out/delivery/attempt.ts'
 import { silentLog } from '../../../src/platform/log.ts'
 import { metricsOf } from '../../../src/platform/metrics/metrics.ts'
-import { ContentRoom } from '../../../src/mail-out/queue/content-room.ts'
+import { ContentBudget } from '../../../src/mail-out/queue/content-budget.ts'
 import { Dispatch, type DispatchServices } from '../../../src/mail-out/queue/dispatch.ts'
 import type { NewRecipient } from '../../../src/mail-out/queue/queue-store.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
-import { LastingWrites } from '../../../src/platform/store/lasting-writes.ts'
+import { RetriedWrites } from '../../../src/platform/store/retried-writes.ts'
 import { plainEnvelope } from '../../support/plain-envelope.ts'
 import { eventTypes, insertAccount, insertQueued, recipientRows, takeInHand, type Message } from '../../support/queued-mail.ts'
 import { settableClock, type SettableClock } from '../../support/settable-clock.ts'
@@ -65,8 +65,8 @@ function dispatchOver(deliver: Deliver = takeAll, envelopeFor: DispatchServices[
       reprieve: testReprieve(db, clock),
       random: () => 0,
       owner,
-      outcomes: new LastingWrites({ db, log: silentLog }),
-      contentRoom: new ContentRoom(),
+      outcomes: new RetriedWrites({ db, log: silentLog }),
+      contentRoom: new ContentBudget(),
       heard: (destination, result) => heard.push([destination, result]),
       settled: ({ forwardPath }, dueAt, isTried) => settled.push({ forwardPath, dueAt, isTried }),
     },
@@ -107,7 +107,7 @@ describe('jobs', () => {
   test('have all name servers asked where they have said once that there is nowhere to go', async () => {
     const dispatch = dispatchOver()
     const { message, recipients } = await inHand([at('known.example'), at('gone.example')])
-    for (const recipient of recipients) if (recipient.destination === 'gone.example') recipient.absentSince = clock.now() - minute
+    for (const recipient of recipients) if (recipient.destination === 'gone.example') recipient.nxdomainSince = clock.now() - minute
     const content = { size: 5, along: null, read: async () => Buffer.from('Hello') }
     await dispatch.deliver(message, recipients, { content, isProbe: true })
     expect(jobs.map(({ destination, isSecondLook, isProbe, content }) => ({ destination, isSecondLook, isProbe, content }))).toEqual([

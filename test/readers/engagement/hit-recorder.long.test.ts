@@ -5,15 +5,15 @@ import { newId } from '../../../src/platform/id.ts'
 import { createLog } from '../../../src/platform/log.ts'
 import { BusyError, type Database } from '../../../src/platform/store/database.ts'
 import { erasedDomain } from '../../../src/mail/suppression/erased-address.ts'
-import type { HitMessage, Verdict } from '../../../src/readers/tracking/hit.ts'
+import type { HitMessage, HitJudgement } from '../../../src/readers/tracking/hit.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { testDatabase } from '../../support/test-database.ts'
 
-const person: Verdict = { bot: false, reason: null, confidence: 0 }
-const machine: Verdict = { bot: true, reason: 'burst', confidence: 0.9 }
+const person: HitJudgement = { bot: false, reason: null, confidence: 0 }
+const machine: HitJudgement = { bot: true, reason: 'burst', confidence: 0.9 }
 
 interface Wishes {
-  judge?: (message: HitMessage) => Verdict[]
+  judge?: (message: HitMessage) => HitJudgement[]
   addresses?: 'full' | 'truncated' | 'none'
   address?: string
   tracking?: string

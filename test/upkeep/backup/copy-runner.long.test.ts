@@ -19,7 +19,7 @@ import { openTarget } from '../../../src/upkeep/backup/open-target.ts'
 import { restoreCopy } from '../../../src/upkeep/backup/restore-copy.ts'
 import type { Target } from '../../../src/upkeep/backup/target.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
-import { SecuredPosition } from '../../../src/platform/store/log-spool.ts'
+import { CopiedPosition } from '../../../src/platform/store/log-spool.ts'
 import { openDatabase } from '../../../src/platform/store/sqlite-database.ts'
 import { testS3 } from '../../support/test-s3.ts'
 import { testDirectory } from '../../support/temporary-directory.ts'
@@ -54,7 +54,7 @@ interface Copied {
 /** A database with a copy, as a server opens it; each step is a second later. */
 async function open({ directory = 'data', origin = '0000000a', mostBytes = 1e9 } = {}): Promise<Copied> {
   const dataDir = join(place, directory)
-  const sheet = SecuredPosition.sheet()
+  const sheet = CopiedPosition.sheet()
   const db = await openDatabase({ directory: dataDir, copying: { sheet, mostBytes }, onFatal: (error) => Promise.reject(error) })
   let closed: Promise<void> | undefined
   const close = () => (closed ??= db.close())
@@ -62,7 +62,7 @@ async function open({ directory = 'data', origin = '0000000a', mostBytes = 1e9 }
   let last: CopyStatus = { problem: null, behindMs: 0, storedBytes: 0, event: null }
   const services = {
     target,
-    secured: new SecuredPosition(sheet),
+    secured: new CopiedPosition(sheet),
     begin: (generation: string) => db.copying.begin(generation),
     snapshot: (file: string) => db.copying.snapshot(file),
     tell: (status: CopyStatus) => void (last = status),

@@ -4,7 +4,7 @@ import type { Submitter } from '../../../mail/message/submission.ts'
 import type { AcceptedBatch } from '../../../mail-in/submission/accept-batch.ts'
 import type { Accepted } from '../../../mail-in/submission/admission.ts'
 import type { ApiContext } from '../api-state.ts'
-import type { BodyRoom } from '../body-room.ts'
+import type { BodyBudget } from '../body-budget.ts'
 import { tellDropped } from '../dropped-headers.ts'
 import { idempotencyKeyOf, markReplayed } from '../idempotency-key.ts'
 import { bodyLimit, jsonBytes } from '../json-body.ts'
@@ -17,7 +17,7 @@ import { emailSchema } from './email-schema.ts'
 import { sendBatch, sendEmail, type SendServices } from './send-emails.ts'
 
 export interface EmailSendingServices extends SendServices {
-  bodyRoom: BodyRoom
+  bodyRoom: BodyBudget
 }
 
 const strictParameter = {
@@ -99,7 +99,7 @@ export const emailSendingOperations = (services: EmailSendingServices): Operatio
 const emails = z.array(emailSchema).min(1).max(mostEmails)
 const batchSchema = z.union([emails, z.object({ emails })])
 
-async function withBody<T>(ctx: ApiContext, room: BodyRoom, use: (body: Buffer) => Promise<T>): Promise<T> {
+async function withBody<T>(ctx: ApiContext, room: BodyBudget, use: (body: Buffer) => Promise<T>): Promise<T> {
   const leave = await room.enter(ctx.req, ctx.state.submitter.accountId)
   try {
     return await use(await jsonBytes(ctx, { limit: bodyLimit, listsBytes: true }))

@@ -16,7 +16,7 @@ export interface SendServices {
  *
  * `email` is JSON as read by `jsonBytes` (large JSON is transferred away from the caller), or an unchecked object with the
  * fields of `POST /api/emails`. `request` says who sends it: `submitter` is `ctx.state.submitter`; `source` is `compat` for
- * the APIs of other services, whose idempotency keys are separate. If you read large bodies, enter the `BodyRoom` first and
+ * the APIs of other services, whose idempotency keys are separate. If you read large bodies, enter the `BodyBudget` first and
  * leave it when this has resolved.
  *
  * The result says what happened to each recipient: one on the suppression list is accepted as `suppressed`.

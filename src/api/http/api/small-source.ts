@@ -1,4 +1,4 @@
-import { smallBody } from '../body-room.ts'
+import { smallBody } from '../body-budget.ts'
 import type { EmailSource } from './email-request.ts'
 
 /** Whether an email, or a list of them, can be composed quickly enough to do it on this thread. */

@@ -4,7 +4,7 @@ import { requirePermission, type ApiContext, type ApiRouter, type RefusalForm } 
 import type { EmailRequest } from '../api/email-request.ts'
 import { submitterOf } from '../api/email-sending-operations.ts'
 import type { SendServices } from '../api/send-emails.ts'
-import type { BodyRoom } from '../body-room.ts'
+import type { BodyBudget } from '../body-budget.ts'
 import { idempotencyKeyOf } from '../idempotency-key.ts'
 import { tellDropped } from '../dropped-headers.ts'
 import { bodyLimit, jsonBytes, jsonText, parseJsonText } from '../json-body.ts'
@@ -12,7 +12,7 @@ import type { JsonSchema } from '../openapi-schema.ts'
 
 /** What the APIs need from the server. */
 export interface CompatServices extends SendServices {
-  bodyRoom: BodyRoom
+  bodyRoom: BodyBudget
 }
 
 /**
@@ -36,7 +36,7 @@ export interface CompatApi {
   /** How the service words a refusal, and its schema. */
   refusalForm: RefusalForm
   refusal: JsonSchema
-  bodyRoom: BodyRoom
+  bodyRoom: BodyBudget
   routes: CompatRoute[]
   actions?: CompatAction[]
 }

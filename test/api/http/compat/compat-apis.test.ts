@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { EventFeed } from '../../../../src/mail/event/event-feed.ts'
 import { EmailComposer } from '../../../../src/api/http/api/email-composer.ts'
-import { BodyRoom } from '../../../../src/api/http/body-room.ts'
+import { BodyBudget } from '../../../../src/api/http/body-budget.ts'
 import { compatApis } from '../../../../src/api/http/compat/compat-apis.ts'
 import { MessageReader } from '../../../../src/mail/message/message-reader.ts'
 import type { AcceptBatch } from '../../../../src/mail-in/submission/accept-batch.ts'
@@ -60,7 +60,7 @@ async function serverFailing(error: Error, acceptBatch?: AcceptBatch) {
     composer,
     accept: fail,
     acceptBatch: acceptBatch ?? fail,
-    bodyRoom: new BodyRoom(),
+    bodyRoom: new BodyBudget(),
     db,
     baseUrl: 'https://mail.example.com',
     eventFeed: new EventFeed(db),

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { Turns } from '../../../src/platform/store/turns.ts'
+import { KeyedMutex } from '../../../src/platform/store/keyed-mutex.ts'
 import { testDatabase } from '../../support/test-database.ts'
 
 test('what is done for one owner is done one after the other, well or not, and meanwhile for others', async () => {
-  const turns = new Turns()
+  const turns = new KeyedMutex()
   const begun: string[] = []
   const ends = new Map<string, PromiseWithResolvers<string>>()
   const take = (owner: string, name: string): Promise<string> =>

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { UnderWay } from '../../src/platform/under-way.ts'
+import { PendingWork } from '../../src/platform/pending-work.ts'
 
 test('waits for work under way, and for work that it starts', async () => {
   const failures: unknown[] = []
-  const underWay = new UnderWay((error) => failures.push(error))
+  const underWay = new PendingWork((error) => failures.push(error))
   const done: string[] = []
   const later = async (name: string): Promise<void> => {
     await new Promise((resolve) => setImmediate(resolve))
@@ -17,7 +17,7 @@ test('waits for work under way, and for work that it starts', async () => {
 })
 
 test('does not wait longer than it may', async () => {
-  const underWay = new UnderWay(() => {})
+  const underWay = new PendingWork(() => {})
   underWay.track(new Promise(() => {}))
   await underWay.ended(1)
 })

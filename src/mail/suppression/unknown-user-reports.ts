@@ -10,7 +10,7 @@ interface SaidAddress extends AccountScope {
 }
 
 /** A failure whose wording alone says that the address is unknown (see `Judgement`). */
-interface SaidUnknown extends SaidAddress {
+interface UnknownUserReport extends SaidAddress {
   recipientId: string
 }
 
@@ -37,7 +37,11 @@ const ofKey = 'account_id = :accountId and address = :address and sandbox = :san
  * When mail to the address failed like this before, epoch ms, if this is the second time: on another day, with no delivery, open or click
  * by a person since then. Null if it is the first time.
  */
-export async function saidUnknownBefore(db: Pick<Database, 'read' | 'slowRead'>, said: SaidUnknown, now: number): Promise<number | null> {
+export async function unknownUserReportedBefore(
+  db: Pick<Database, 'read' | 'slowRead'>,
+  said: UnknownUserReport,
+  now: number,
+): Promise<number | null> {
   const [row] = await db.read<{ unknown_at: number | null; unknown_before: number | null }>(
     `select unknown_at, unknown_before from soft_bounce where ${ofKey}`,
     key(said),
@@ -47,7 +51,7 @@ export async function saidUnknownBefore(db: Pick<Database, 'read' | 'slowRead'>,
 }
 
 /** Write it if it is not the second time. Of several on one day, the first is kept. */
-export const noteSaidUnknown = (said: SaidAddress, now: number): Statement => ({
+export const recordUnknownUser = (said: SaidAddress, now: number): Statement => ({
   sql: `insert into soft_bounce (account_id, address, sandbox, bounces, bounces_before, delivered_to, changed_at, unknown_at)
         values (:accountId, :address, :sandbox, 0, 0, null, :now, :now)
         on conflict (account_id, address, sandbox) do update
@@ -57,7 +61,7 @@ export const noteSaidUnknown = (said: SaidAddress, now: number): Statement => ({
 })
 
 /** Write it with the second time. If the suppression is removed, counting starts over. */
-export const forgetSaidUnknown = (said: SaidAddress): Statement => ({
+export const forgetUnknownUser = (said: SaidAddress): Statement => ({
   sql: `update soft_bounce set unknown_at = null, unknown_before = null where ${ofKey}`,
   params: key(said),
 })
@@ -68,7 +72,7 @@ export const forgetSaidUnknown = (said: SaidAddress): Statement => ({
  */
 async function hasShownLife(
   db: Pick<Database, 'slowRead'>,
-  { accountId, sandbox, address, recipientId }: SaidUnknown,
+  { accountId, sandbox, address, recipientId }: UnknownUserReport,
   since: number,
 ): Promise<boolean> {
   if ((await searchPosition(db)).behind > mostBehind) return true

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createLog } from '../../../src/platform/log.ts'
 import { BusyError, ConflictError, DamagedError, StorageFullError, type Statement } from '../../../src/platform/store/database.ts'
-import { LastingWrites } from '../../../src/platform/store/lasting-writes.ts'
+import { RetriedWrites } from '../../../src/platform/store/retried-writes.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
@@ -17,7 +17,7 @@ function start() {
     if (error && !(error instanceof DamagedError && error.statement >= batch.length)) throw error
     return [{ rows: [], changes: 1 }]
   }
-  return { state, writes: new LastingWrites({ db: { write }, log: createLog('info', (line) => lines.push(JSON.parse(line))) }) }
+  return { state, writes: new RetriedWrites({ db: { write }, log: createLog('info', (line) => lines.push(JSON.parse(line))) }) }
 }
 
 test.each([new BusyError(), new StorageFullError(), new Error('nobody knows')])('%s is waited out, and told once', async (error) => {

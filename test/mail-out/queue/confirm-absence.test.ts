@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { unconnectedAttempt, type Outcome } from '../../../src/mail-out/delivery/attempt.ts'
-import { judgeAbsence } from '../../../src/mail-out/queue/second-look.ts'
+import { confirmAbsence } from '../../../src/mail-out/queue/confirm-absence.ts'
 
 const minute = 60_000
 const now = Date.UTC(2026, 10, 21, 6)
@@ -24,7 +24,7 @@ interface Case {
 }
 
 const judge = ({ since = null, isResolverSuspect = false, expiresAt = inTwoDays, random = 0 }: Case) =>
-  judgeAbsence(attempt, { absentSince: since === null ? null : now + since * minute, expiresAt }, { now, isResolverSuspect, random })
+  confirmAbsence(attempt, { nxdomainSince: since === null ? null : now + since * minute, expiresAt }, { now, isResolverSuspect, random })
 
 describe('what the DNS alone says', () => {
   test.each<[string, Case, number | 'bounced', number]>([
@@ -90,7 +90,7 @@ test('anything else is left as it is, and begins the time anew', () => {
     { ...gone, isAbsence: false },
   ] satisfies Outcome[]) {
     const made = { ...attempt, outcome }
-    const judged = judgeAbsence(made, { absentSince: now - minute, expiresAt: inTwoDays }, { now, isResolverSuspect: true, random: 0 })
+    const judged = confirmAbsence(made, { nxdomainSince: now - minute, expiresAt: inTwoDays }, { now, isResolverSuspect: true, random: 0 })
     expect(judged).toEqual({ attempt: made, absentSince: null, askAgainAt: null })
   }
 })

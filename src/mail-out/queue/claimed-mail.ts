@@ -3,7 +3,7 @@ import type { Log } from '../../platform/log.ts'
 import { DamagedError, orDamage, type Database } from '../../platform/store/database.ts'
 import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
 import { findSuppressed } from '../../mail/suppression/suppression-list.ts'
-import { goesAlong, type ContentRoom } from './content-room.ts'
+import { fitsInJob, type ContentBudget } from './content-budget.ts'
 import type { Dispatch } from './dispatch.ts'
 import type { QueuedMessage, QueuedRecipient } from './queue-store.ts'
 import { readContent, readMessage } from './queued-mail.ts'
@@ -18,7 +18,7 @@ export interface StoredMailServices {
   isSuspended(accountId: string): boolean
   reprieve: Pick<Reprieve, 'extensionOf'>
   dispatch: Dispatch
-  contentRoom: ContentRoom
+  contentRoom: ContentBudget
   /** Called if a probe of this destination was not made after all. */
   untried(destination: string): void
 }
@@ -32,7 +32,7 @@ export interface Way {
 }
 
 /** Mail claimed from the store: reads and sorts it, and passes it to dispatch once there is room for its content. */
-export class StoredMail {
+export class ClaimedMail {
   readonly #services: StoredMailServices
 
   constructor(services: StoredMailServices) {
@@ -89,7 +89,7 @@ export class StoredMail {
   async #deliverOpen(message: QueuedMessage, open: QueuedRecipient[], { isProbe }: Way): Promise<void> {
     const { db, dispatch } = this.#services
     const read = () => readContent(db, message)
-    const along = goesAlong(message.size) ? await read().catch((error: unknown) => dispatch.defer(message, open, error)) : null
+    const along = fitsInJob(message.size) ? await read().catch((error: unknown) => dispatch.defer(message, open, error)) : null
     if (along !== undefined) await dispatch.deliver(message, open, { content: { size: message.size, along, read }, isProbe })
   }
 }

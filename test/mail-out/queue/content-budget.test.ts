@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { ContentRoom } from '../../../src/mail-out/queue/content-room.ts'
+import { ContentBudget } from '../../../src/mail-out/queue/content-budget.ts'
 
 const megabyte = 1024 * 1024
 const read = async () => new Uint8Array(1)
@@ -15,11 +15,11 @@ async function now<T>(promise: Promise<T>): Promise<T | 'waits'> {
 
 let destinations = 0
 /** For a destination of its own, unless given. */
-const supplyOf = (room: ContentRoom, megabytes: number, destination = `d${destinations++}.example`) =>
+const supplyOf = (room: ContentBudget, megabytes: number, destination = `d${destinations++}.example`) =>
   room.supply(destination, { size: megabytes * megabyte, along: null, read })
 
 test('large content that is kept in memory leaves room for small content', async () => {
-  const room = new ContentRoom()
+  const room = new ContentBudget()
   const large = [20, 20, 20].map((size) => supplyOf(room, size))
   const taken = large.map((supply) => supply.take())
   expect(await now(Promise.all(taken.slice(0, 2)))).toEqual([new Uint8Array(1), new Uint8Array(1)])
@@ -30,7 +30,7 @@ test('large content that is kept in memory leaves room for small content', async
 })
 
 test('what finds no room in time gets none, and what is behind it is not held up', async () => {
-  const room = new ContentRoom()
+  const room = new ContentBudget()
   await supplyOf(room, 40).take()
   const waiting = [supplyOf(room, 20).take(), supplyOf(room, 5).take()]
   expect(await now(waiting[1]!)).toBe('waits')
@@ -39,7 +39,7 @@ test('what finds no room in time gets none, and what is behind it is not held up
 })
 
 test('a job that has ended holds nothing, and gets nothing any more', async () => {
-  const room = new ContentRoom()
+  const room = new ContentBudget()
   const [first, second] = [supplyOf(room, 48), supplyOf(room, 48)]
   await first.take()
   const late = second.take()
@@ -50,7 +50,7 @@ test('a job that has ended holds nothing, and gets nothing any more', async () =
 })
 
 test('content that cannot be read gives its room back', async () => {
-  const room = new ContentRoom()
+  const room = new ContentBudget()
   const fail = async () => {
     throw new Error('gone')
   }
@@ -59,7 +59,7 @@ test('content that cannot be read gives its room back', async () => {
 })
 
 test('of one destination large messages are under way within its share, one after the other; others and small ones do not wait', async () => {
-  const room = new ContentRoom()
+  const room = new ContentBudget()
   const begun: string[] = []
   const ends = new Map<string, () => void>()
   const work = (name: string, destination: string, megabytes: number) =>
@@ -86,7 +86,7 @@ test.each([
   ['small', 1, 20],
   ['large', 8, 6],
 ])('a destination whose host asks for %s content and does not take it leaves room for others', async (_, size, count) => {
-  const room = new ContentRoom()
+  const room = new ContentBudget()
   const hanging = Array.from({ length: count }, () => supplyOf(room, size, 'hangs.example'))
   const taken = hanging.map((supply) => supply.take())
   expect(await now(taken[0]!)).toEqual(new Uint8Array(1))

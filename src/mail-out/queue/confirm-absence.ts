@@ -9,7 +9,7 @@ const jitter = 0.1
 
 interface LookedUp {
   /** Since when the DNS has said so for the recipient, epoch ms; null if it did not at the last attempt. */
-  absentSince: number | null
+  nxdomainSince: number | null
   /** Epoch, ms. */
   expiresAt: number
 }
@@ -34,7 +34,7 @@ interface Judged {
  * What only the DNS says is believed once it has said so for a quarter of an hour, at the first attempt and at a later one, and while
  * the name servers are not suspect. Until then the attempt is a deferral.
  */
-export function judgeAbsence(attempt: Attempt, { absentSince, expiresAt }: LookedUp, context: LookContext): Judged {
+export function confirmAbsence(attempt: Attempt, { nxdomainSince: absentSince, expiresAt }: LookedUp, context: LookContext): Judged {
   const { outcome } = attempt
   const { now, isResolverSuspect, random } = context
   if (!isAbsence(outcome)) return { attempt, absentSince: null, askAgainAt: null }

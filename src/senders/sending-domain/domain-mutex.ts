@@ -1,5 +1,5 @@
 /** Serialises work by name: the changes of each domain, so no decision is based on a version that is about to be replaced. */
-export class DomainTurns {
+export class DomainMutex {
   /** The end of the last change of each domain that is being changed. */
   readonly #ends = new Map<string, Promise<void>>()
 

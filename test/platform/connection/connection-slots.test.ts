@@ -1,15 +1,21 @@
 import { describe, expect, test } from 'vitest'
-import { ConnectionSeats, restMs, type Crowding, type Seat, type SeatLimits } from '../../../src/platform/connection/connection-seats.ts'
+import {
+  ConnectionSlots,
+  restMs,
+  type Crowding,
+  type ConnectionSlot,
+  type SlotLimits,
+} from '../../../src/platform/connection/connection-slots.ts'
 
 /** A house where each step takes a ms, and everybody's name is that of the network and a number; `known`: its account has its letter. */
-function house(limits: Partial<SeatLimits> = {}) {
+function house(limits: Partial<SlotLimits> = {}) {
   let now = 0
   const told: Crowding[] = []
-  const seats = new ConnectionSeats(
+  const seats = new ConnectionSlots(
     { max: 4, maxStrangers: 1_000, maxPerNetwork: 4, countsKnown: true, ...limits },
     { steady: () => now, crowded: (crowding) => told.push(crowding) },
   )
-  const inside = new Map<string, Seat>()
+  const inside = new Map<string, ConnectionSlot>()
   const steps: Record<string, (who: string, what?: string) => string | void> = {
     comes(name) {
       const left: string[] = []
@@ -25,7 +31,7 @@ function house(limits: Partial<SeatLimits> = {}) {
     },
     does: (name) => inside.get(name)?.progress(),
     known(name) {
-      if (inside.get(name)?.vouch(name.replace(/\d+$/, '')) !== false) return
+      if (inside.get(name)?.authenticated(name.replace(/\d+$/, '')) !== false) return
       steps['leaves']!(name)
       return 'account_full'
     },
@@ -53,7 +59,7 @@ function house(limits: Partial<SeatLimits> = {}) {
 const rest = `${restMs} ms`
 
 describe('who has to give way', () => {
-  test.each<[what: string, limits: Partial<SeatLimits>, story: string, outcomes: string[]]>([
+  test.each<[what: string, limits: Partial<SlotLimits>, story: string, outcomes: string[]]>([
     ['nobody while there is room', {}, 'a1 comes, a2 comes, b1 comes, b2 comes', ['in', 'in', 'in', 'in']],
     ['nobody when another has left', { max: 1 }, 'a1 comes, a1 leaves, b1 comes', ['in', 'in']],
     ['the one that has done nothing for the longest time', { max: 2 }, `a1 comes, a2 comes, a1 does, b1 comes`, ['in', 'in', 'a2']],
@@ -114,7 +120,7 @@ describe('who has to give way', () => {
 })
 
 describe('a network with all the seats it may have', () => {
-  test.each<[what: string, limits: Partial<SeatLimits>, story: string, outcomes: string[]]>([
+  test.each<[what: string, limits: Partial<SlotLimits>, story: string, outcomes: string[]]>([
     [
       'gives the seat of its own that has rested',
       { maxPerNetwork: 2 },
@@ -158,7 +164,7 @@ describe('a network with all the seats it may have', () => {
 })
 
 describe('an account', () => {
-  test.each<[what: string, limits: Partial<SeatLimits>, story: string, outcomes: string[]]>([
+  test.each<[what: string, limits: Partial<SlotLimits>, story: string, outcomes: string[]]>([
     ['has at most half of all seats', {}, 'a1 comes, a1 known, a2 comes, a2 known, a3 comes, a3 known', ['in', 'in', 'in', 'account_full']],
     [
       'gives its own idlest seat for a newcomer of its own',

@@ -5,7 +5,7 @@ import type { ReturnedMail, ReturnedMailStore, ReturnPathPurpose } from './retur
  * neither a flood on one account from many networks nor a flood on many accounts from one network holds up the others. A message waits for
  * at most one turn of each other network or each other account, whichever is sooner.
  */
-export class ReturnedMailTurns {
+export class ReturnedMailScheduler {
   readonly #returnedMail: Pick<ReturnedMailStore, 'nextSource' | 'waitingFrom'>
   readonly #purpose: ReturnPathPurpose
   #by: 'network' | 'account' = 'account'

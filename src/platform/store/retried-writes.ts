@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts'
 import { ConflictError, DamagedError, type Database, type Statement, type Written } from './database.ts'
 
-interface LastingWritesServices {
+interface RetriedWritesServices {
   db: Pick<Database, 'write'>
   log: Log
 }
@@ -18,14 +18,14 @@ const damagedAfterMs = 1_600
  * ends. Only a conflict ends it earlier, because somebody else has then decided the same matter. Statements after the first that need a
  * damaged page are given up: without their event, a delivery is at least not repeated after a restart.
  */
-export class LastingWrites {
-  readonly #services: LastingWritesServices
+export class RetriedWrites {
+  readonly #services: RetriedWritesServices
   /** Ends each wait in progress. */
   readonly #wakes = new Set<() => void>()
   #isFailing = false
   #isStopped = false
 
-  constructor(services: LastingWritesServices) {
+  constructor(services: RetriedWritesServices) {
     this.#services = services
   }
 

@@ -1,6 +1,6 @@
-import { Crowd } from './crowd.ts'
+import { GroupedLru } from './grouped-lru.ts'
 
-export interface SeatLimits {
+export interface SlotLimits {
   /** Connections over all ports that share them. */
   max: number
   /** Of these, connections of strangers. */
@@ -12,14 +12,14 @@ export interface SeatLimits {
 }
 
 /** One connection's right to be open. */
-export interface Seat {
+export interface ConnectionSlot {
   /** The client was active: it sent a command, a request, or content that arrives fast enough. Waiting for us counts too. */
   progress(): void
   /**
    * The client has proved a key of this account, and the seat counts as the account's. False if the account has all the seats that it may
    * have, and uses them: then close the connection.
    */
-  vouch(account: string): boolean
+  authenticated(account: string): boolean
   /** The connection is a proxy's, and now serves a stranger of this network; null: nobody. */
   serve(network: string | null): void
   /** The connection has ended. */
@@ -34,12 +34,12 @@ export interface Crowding {
   refused: number
 }
 
-export interface SeatFigures extends Crowding {
+export interface SlotFigures extends Crowding {
   open: number
   max: number
 }
 
-interface SeatServices {
+interface SlotServices {
   /** ms, on a steady clock. */
   steady(): number
   /** Called at most once a minute, with the counts since the last time. */
@@ -64,16 +64,16 @@ const tellMs = 60_000
  * open shut nobody out, and nobody can displace those who have fewer. Strangers displace only strangers once they have a quarter of all
  * seats, because anybody can come from many networks. The cost does not grow with the number of connections.
  */
-export class ConnectionSeats {
-  readonly #limits: SeatLimits
+export class ConnectionSlots {
+  readonly #limits: SlotLimits
   readonly #maxPerAccount: number
   readonly #ofStrangers: number
-  readonly #services: SeatServices
+  readonly #services: SlotServices
   readonly #byNetwork = new Map<string, number>()
   /** By network, in order of last activity. */
-  readonly #strangers = new Crowd<Holder>()
+  readonly #strangers = new GroupedLru<Holder>()
   /** By account, in order of last activity. */
-  readonly #known = new Crowd<Holder>()
+  readonly #known = new GroupedLru<Holder>()
   #taken = 0
   #takenByStrangers = 0
   #loners = 0
@@ -83,7 +83,7 @@ export class ConnectionSeats {
   readonly #total: Crowding = { sentAway: 0, refused: 0 }
   #toldAt = -Infinity
 
-  constructor(limits: SeatLimits, services: SeatServices) {
+  constructor(limits: SlotLimits, services: SlotServices) {
     this.#limits = limits
     this.#maxPerAccount = Math.ceil(limits.max * accountShare)
     this.#ofStrangers = Math.min(limits.maxStrangers, Math.ceil(limits.max * strangersShare))
@@ -91,7 +91,7 @@ export class ConnectionSeats {
   }
 
   /** The current numbers, and what happened to connections since the start. */
-  get figures(): SeatFigures {
+  get figures(): SlotFigures {
     return { open: this.#taken, max: this.#limits.max, ...this.#total }
   }
 
@@ -105,7 +105,7 @@ export class ConnectionSeats {
    * @param network the client's; null for one that counts as a network of its own, such as a proxy that many share
    * @param sendAway closes the connection, because somebody else got its seat; what is being carried out for it may end first
    */
-  take(network: string | null, sendAway: () => void): Seat | 'full' | 'network_full' {
+  take(network: string | null, sendAway: () => void): ConnectionSlot | 'full' | 'network_full' {
     const name = network ?? this.#loner()
     const refusal = this.#makeRoom(name)
     if (refusal) {
@@ -117,7 +117,7 @@ export class ConnectionSeats {
     this.#enter(holder)
     return {
       progress: () => this.#progress(holder),
-      vouch: (account) => this.#vouch(holder, account),
+      authenticated: (account) => this.#vouch(holder, account),
       serve: (served) => this.#serve(holder, served),
       free: () => this.#free(holder),
     }

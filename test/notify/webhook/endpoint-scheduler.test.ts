@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { EndpointTurns, type Endpoint } from '../../../src/notify/webhook/endpoint-turns.ts'
+import { EndpointScheduler, type Endpoint } from '../../../src/notify/webhook/endpoint-scheduler.ts'
 
 /** Endpoints with so many deliveries due; attempts go on until the test ends them. */
 function workshop(mostConnections?: number) {
   const due = new Map<string, number>()
   const inHand: Endpoint[] = []
-  const turns = new EndpointTurns((endpoint) => {
+  const turns = new EndpointScheduler((endpoint) => {
     const wanted = turns.reserve(endpoint)
     const claimed = Math.min(wanted, due.get(endpoint.id) ?? 0)
     due.set(endpoint.id, (due.get(endpoint.id) ?? 0) - claimed)
@@ -68,7 +68,7 @@ test('without a free connection, endpoints wait their turn in order of arrival',
 
 test('what waits for an earlier delivery of its email takes no place, and only so much is claimed', () => {
   let [claimed, inHand] = [0, 0]
-  const turns = new EndpointTurns((endpoint) => {
+  const turns = new EndpointScheduler((endpoint) => {
     const wanted = turns.reserve(endpoint)
     // All of one email, with no end of events.
     const waiting = inHand === 0 ? wanted - 1 : wanted

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { mostBehind } from '../../../src/mail/message/search-terms.ts'
-import { forgetSaidUnknown, noteSaidUnknown, saidUnknownBefore } from '../../../src/mail/suppression/said-unknown.ts'
+import { forgetUnknownUser, recordUnknownUser, unknownUserReportedBefore } from '../../../src/mail/suppression/unknown-user-reports.ts'
 import { fileDatabase } from '../../support/file-database.ts'
 
 const hour = 3_600_000
@@ -11,8 +11,8 @@ const db = await fileDatabase()
 const live = { accountId: 'acc_1', sandbox: false, address: 'Ann@rcpt.example', recipientId: 'rcp_1' }
 beforeEach(() => db.write([{ sql: 'delete from soft_bounce' }, { sql: 'delete from event' }]))
 
-const before = (at: number, said = live): Promise<number | null> => saidUnknownBefore(db, said, at)
-const note = (at: number) => db.write([noteSaidUnknown(live, at)])
+const before = (at: number, said = live): Promise<number | null> => unknownUserReportedBefore(db, said, at)
+const note = (at: number) => db.write([recordUnknownUser(live, at)])
 
 test('the first report on another day makes a second, however often it was reported before', async () => {
   for (let at = morning; at < morning + 18 * hour; at += hour / 2) {
@@ -43,7 +43,7 @@ test('counts per account, mode and address in any case', async () => {
 
 test('once it has suppressed, it is forgotten', async () => {
   for (const at of [morning, morning + day]) await note(at)
-  await db.write([forgetSaidUnknown(live)])
+  await db.write([forgetUnknownUser(live)])
   expect(await before(morning + 3 * day)).toBeNull()
   await note(morning + 3 * day)
   expect(await before(morning + 4 * day)).toBe(morning + 3 * day)

@@ -2,7 +2,7 @@
  * Members in groups. Knows the largest group and each group's least recently renewed member; every operation takes the same short time,
  * however many there are.
  */
-export class Crowd<Member> {
+export class GroupedLru<Member> {
   readonly #groups = new Map<string, Set<Member>>()
   /** Groups by size; within one size, the least recently changed first. */
   readonly #bySize: Set<string>[] = []

@@ -15,7 +15,7 @@ const lookEveryMs = 60_000
 const stalledAfterMs = standardTimeouts.attempt + 2 * lookEveryMs
 
 /** Checks every minute whether the queue makes progress, and reports the fault `queue_stalled` if it does not. */
-export class QueueWatch {
+export class StallDetector {
   readonly #services: QueueWatchServices
   #last: Standstill = { at: 0, claimed: 0, ended: 0 }
   #claimed = 0

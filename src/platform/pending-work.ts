@@ -1,5 +1,5 @@
 /** Tracks work in progress, so that a stop can wait for it. */
-export class UnderWay {
+export class PendingWork {
   readonly #work = new Set<Promise<void>>()
   readonly #failed: (error: unknown) => void
 

@@ -31,7 +31,7 @@ const stalledAfterMs = 100
  * Limits the mail that is passed from acceptance to delivery in memory. If acceptance outruns delivery, the submitter's answer is
  * delayed a little; beyond that, the message waits in the queue like any other.
  */
-export class FreshSlots {
+export class HandoffLimit {
   readonly #taken = new Set<Taken>()
   readonly #waiting: Waiting[] = []
   #bytes = 0

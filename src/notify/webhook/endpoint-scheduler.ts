@@ -16,7 +16,7 @@ export interface Endpoint {
   readonly id: string
   /** Attempts that it may have in hand. */
   limit: number
-  inHand: number
+  inFlight: number
   /** Claimed deliveries that take no place yet, because an earlier one of the same email is in hand. */
   waiting: number
   /** A claim is under way. A second one would claim the same places. */
@@ -29,7 +29,7 @@ export interface Endpoint {
  * Divides connections among endpoints, so that hanging ones take none from the others. Each has its own places, and gets more while it
  * succeeds. Once half of all places are taken, an endpoint gets only one. When all are taken, endpoints queue for one turn each.
  */
-export class EndpointTurns {
+export class EndpointScheduler {
   readonly #run: (endpoint: Endpoint) => void
   readonly #totalLimit: number
   readonly #endpoints = new Map<string, Endpoint>()
@@ -51,7 +51,7 @@ export class EndpointTurns {
   request(id: string): void {
     let endpoint = this.#endpoints.get(id)
     if (!endpoint) {
-      endpoint = { id, limit: firstLimit, inHand: 0, waiting: 0, claiming: false, wanting: false }
+      endpoint = { id, limit: firstLimit, inFlight: 0, waiting: 0, claiming: false, wanting: false }
       this.#endpoints.set(id, endpoint)
     }
     endpoint.wanting = true
@@ -63,7 +63,7 @@ export class EndpointTurns {
     const places = this.#places(endpoint)
     endpoint.claiming = true
     endpoint.wanting = false
-    endpoint.inHand += places
+    endpoint.inFlight += places
     this.#inHand += places
     return places
   }
@@ -94,7 +94,7 @@ export class EndpointTurns {
   }
 
   #release(endpoint: Endpoint, places: number): void {
-    endpoint.inHand -= places
+    endpoint.inFlight -= places
     this.#inHand -= places
     while (this.#line.size > 0 && this.#inHand < this.#totalLimit) {
       const [next] = this.#line
@@ -103,7 +103,7 @@ export class EndpointTurns {
       this.#consider(next)
     }
     this.#consider(endpoint)
-    if (endpoint.inHand === 0 && !endpoint.claiming && !endpoint.wanting) this.#endpoints.delete(endpoint.id)
+    if (endpoint.inFlight === 0 && !endpoint.claiming && !endpoint.wanting) this.#endpoints.delete(endpoint.id)
   }
 
   #consider(endpoint: Endpoint): void {
@@ -114,7 +114,7 @@ export class EndpointTurns {
 
   #places(endpoint: Endpoint): number {
     const own = this.#inHand >= this.#totalLimit / 2 ? 1 : endpoint.limit
-    const free = Math.min(own - endpoint.inHand, this.#totalLimit - this.#inHand)
+    const free = Math.min(own - endpoint.inFlight, this.#totalLimit - this.#inHand)
     const mostWaiting = Math.max(waitingPerAttempt * own, sharedWaiting - this.#waiting)
     return Math.max(0, Math.min(free, mostWaiting - endpoint.waiting))
   }

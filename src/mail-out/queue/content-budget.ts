@@ -20,7 +20,7 @@ export interface QueuedContent {
 }
 
 /** True if content is sent along with the job. */
-export const goesAlong = (bytes: number): boolean => bytes <= alongMessage
+export const fitsInJob = (bytes: number): boolean => bytes <= alongMessage
 
 interface Waiting {
   destination: string
@@ -90,7 +90,7 @@ class Lane {
  * Memory for content that is read when a host is ready for it. A host that hangs before that holds none, and a host that hangs later
  * holds only a part of it.
  */
-export class ContentRoom {
+export class ContentBudget {
   readonly #small = new Lane(smallRoom)
   readonly #large = new Lane(largeRoom)
   /** The content of each destination in progress. */
@@ -98,7 +98,7 @@ export class ContentRoom {
 
   /** Runs the work once the destination's share has room for the message. */
   async inTurn(destination: string, bytes: number, work: () => Promise<void>): Promise<void> {
-    if (goesAlong(bytes)) return work()
+    if (fitsInJob(bytes)) return work()
     const share = this.#shares.get(destination) ?? new ByteBudget(destinationShare)
     this.#shares.set(destination, share)
     await share.take(bytes)

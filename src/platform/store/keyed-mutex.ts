@@ -1,5 +1,5 @@
 /** Runs the work of each owner in order, one piece at a time; different owners do not wait for each other. */
-export class Turns {
+export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>()
 
   /** Calls `act` once everything requested for this owner before is done, successfully or not. */

@@ -13,7 +13,7 @@ export const smallBody = 64 * 1024
 const waitMs = 20_000
 
 /** Reads large request bodies only while there is memory for them; the others wait on the network. */
-export class BodyRoom {
+export class BodyBudget {
   readonly #budget = new ByteBudget(room)
   readonly #byAccount = new Map<string, ByteBudget>()
 

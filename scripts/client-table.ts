@@ -1,14 +1,9 @@
 import { apiClients, features, limits } from '../test/peer/api-clients/clients.ts'
+import { withMadePart } from './made-part.ts'
 
-const [start, end] = ['<!-- Made by `npm run docs` from test/peer/api-clients/clients.ts -->', '<!-- The end of what is made -->']
-
-/** The page with the table of clients that the peer tests send with, in the place of the one that it has. */
-export function withClientTable(page: string): string {
-  const [before, rest] = page.split(start)
-  const after = rest?.split(end)[1]
-  if (before === undefined || after === undefined) throw new Error('docs/migrating.md has lost the place of its table of clients')
-  return `${before}${start}\n\n${table()}\n\n${refusals()}\n\n${end}${after}`
-}
+/** The page with the table of clients that the peer tests send with. */
+export const withClientTable = (page: string): string =>
+  withMadePart(page, 'test/peer/api-clients/clients.ts', `${table()}\n\n${refusals()}`)
 
 const row = (cells: string[]): string => `| ${cells.join(' | ')} |`
 

@@ -1,6 +1,6 @@
 /**
  * Writes what is generated from declarations: the example configuration, the list of settings, the list of commands,
- * the fields of a set-up file, what is stored, the metrics, and the table of clients that the peer tests send with.
+ * the fields of a set-up file, what is stored, the metrics, and the tables of events and of the clients that the peer tests send with.
  * With `--check` it writes nothing and fails where a file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -10,6 +10,9 @@ import { storedDataPage } from '../src/upkeep/erasure/stored-data.ts'
 import { metricsPage } from '../src/platform/metrics/metrics-document.ts'
 import { setUpFilePage } from '../src/clients/set-up/set-up-document.ts'
 import { withClientTable } from './client-table.ts'
+import { withEventTable } from './event-table.ts'
+
+const page = (name: string): string => readFileSync(new URL(`../docs/${name}`, import.meta.url), 'utf8')
 
 const generated = {
   'config/sterna.example.yml': exampleFile(),
@@ -18,7 +21,8 @@ const generated = {
   'docs/set-up-file.md': setUpFilePage(),
   'docs/stored-data.md': storedDataPage(),
   'docs/metrics.md': metricsPage(),
-  'docs/migrating.md': withClientTable(readFileSync(new URL('../docs/migrating.md', import.meta.url), 'utf8')),
+  'docs/migrating.md': withClientTable(page('migrating.md')),
+  'docs/webhooks.md': withEventTable(page('webhooks.md')),
 }
 
 for (const [path, wanted] of Object.entries(generated)) {

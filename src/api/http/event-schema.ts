@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { publicEventTypes, type EventType } from '../../mail/event/event-type.ts'
-import { webhookEventTypes } from '../../notify/webhook/event-subscription.ts'
+import { publicEventTypes, webhookEventTypes, type EventType } from '../../mail/event/event-type.ts'
 import { timeAnswer } from './time-field.ts'
 
 const subject = {

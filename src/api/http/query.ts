@@ -44,7 +44,7 @@ export const addressParameter = z.string().transform((text, ctx) => {
 })
 
 /** One of a fixed set of words. */
-export const choiceParameter = <const T extends readonly [string, ...string[]]>(choices: T) =>
+export const choiceParameter = <const T extends readonly string[]>(choices: T) =>
   z.enum(choices, { error: `must be one of ${choices.join(', ')}` })
 
 /** One or more of a fixed set of words, separated by commas. */

@@ -1,10 +1,6 @@
 import { SternaError, type FieldFault } from '../../platform/errors.ts'
-import { publicEventTypes } from '../../mail/event/event-type.ts'
+import { publicEventTypes, webhookEventTypes, type WebhookEventType } from '../../mail/event/event-type.ts'
 import { isServiceShape, type PayloadKind } from './payload-kind.ts'
-
-/** What a webhook can subscribe to: the public events and, on request, deferrals. */
-export const webhookEventTypes = [...publicEventTypes, 'email.deferred'] as const
-export type WebhookEventType = (typeof webhookEventTypes)[number]
 
 export const isWebhookEventType = (name: string): name is WebhookEventType => (webhookEventTypes as readonly string[]).includes(name)
 

@@ -1,11 +1,11 @@
 import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/id.ts'
+import { webhookEventTypes } from '../../mail/event/event-type.ts'
 import { LogReader, type LogStep } from '../../mail/event/log-reader.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Database } from '../../platform/store/database.ts'
 import { extendedData, standardData, webhookBody } from './webhook-body.ts'
 import { insertDelivery } from './webhook-delivery-store.ts'
-import { webhookEventTypes } from './event-subscription.ts'
 import { isServiceShape, type PayloadKind } from './payload-kind.ts'
 import { shapedBody } from './shape/shaped-body.ts'
 import { aboutOf, toldEvent, type StoredEvent } from './tell-event.ts'
@@ -69,7 +69,7 @@ const eventsBetween = (db: Database, { from, to }: LogStep): Promise<DueEvent[]>
 async function bodyOf(event: DueEvent, db: Database): Promise<string | null> {
   const { id, type, created_at: createdAt, payload } = event
   const sandbox = event.sandbox === 1
-  if (payload === 'standard') return webhookBody({ id, type, sandbox, createdAt, data: standardData(event.data) })
+  if (payload === 'standard') return webhookBody({ id, type, sandbox, createdAt, data: standardData(type, event.data) })
   const about = await aboutOf(event, (sql, params) => db.read(sql, params))
   if (isServiceShape(payload)) return shapedBody(payload, toldEvent(event, about))
   const extension = {

@@ -1,5 +1,5 @@
+import type { WebhookEventType } from '../../mail/event/event-type.ts'
 import type { Database, Row } from '../../platform/store/database.ts'
-import type { WebhookEventType } from './event-subscription.ts'
 import type { ToldEvent } from './told-event.ts'
 
 /** An event as the log has it. */

@@ -1,5 +1,5 @@
+import type { WebhookEventType } from '../../mail/event/event-type.ts'
 import { labelOf, type Tag } from '../../mail/message/send-limits.ts'
-import type { WebhookEventType } from './event-subscription.ts'
 
 /** An event with what is known about its message and recipient. Every payload shape is built from it. */
 export interface ToldEvent {
@@ -40,8 +40,11 @@ interface ToldRecipient {
   openedAt: number | null
 }
 
-/** When it happened, epoch ms. For `email.delivered` that is `delivered_at`. */
-export const happenedAt = ({ type, data }: ToldEvent): number => Date.parse(String(data[`${type.slice('email.'.length)}_at`]))
+/** The member of `data` that says when it happened: `delivered_at` for `email.delivered`. */
+export const timeMember = (type: WebhookEventType): string => `${type.slice('email.'.length)}_at`
+
+/** When it happened, epoch ms. */
+export const happenedAt = ({ type, data }: ToldEvent): number => Date.parse(String(data[timeMember(type)]))
 
 export const textIn = ({ data }: ToldEvent, name: string): string | null => {
   const value = data[name]

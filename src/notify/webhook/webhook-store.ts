@@ -1,7 +1,8 @@
 import type { AccountScope } from '../../senders/account/account-scope.ts'
+import type { WebhookEventType } from '../../mail/event/event-type.ts'
 import type { Statement, Value } from '../../platform/store/database.ts'
 import { storedRows } from '../../platform/store/stored-rows.ts'
-import { eventsText, type WebhookEventType } from './event-subscription.ts'
+import { eventsText } from './event-subscription.ts'
 import type { PayloadKind } from './payload-kind.ts'
 import type { SigningKey } from './signing-key.ts'
 

@@ -1,7 +1,7 @@
 import { Router } from '@koa/router'
 import { expect, test } from 'vitest'
 import { errorNames } from '../../../src/platform/error-table.ts'
-import { webhookEventTypes } from '../../../src/notify/webhook/event-subscription.ts'
+import { webhookEventTypes } from '../../../src/mail/event/event-type.ts'
 import type { ApiState } from '../../../src/api/http/api-state.ts'
 import { sizeText, standardBodyLimit } from '../../../src/api/http/json-body.ts'
 import { apiOperations, type ApiServices } from '../../../src/api/http/api/operations.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isoTimeOrNull } from '../../../platform/iso-time.ts'
-import { webhookEventTypes } from '../../../notify/webhook/event-subscription.ts'
+import { webhookEventTypes } from '../../../mail/event/event-type.ts'
 import type { DeliveryRow } from '../../../notify/webhook/delivery-history.ts'
 import type { DeliveryFilter } from '../../../notify/webhook/delivery-search.ts'
 import type { Webhooks } from '../../../notify/webhook/open-webhooks.ts'

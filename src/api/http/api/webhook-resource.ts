@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isoTimeOrNull } from '../../../platform/iso-time.ts'
 import type { AttemptRow, DeliveryRow } from '../../../notify/webhook/delivery-history.ts'
-import { webhookEventTypes } from '../../../notify/webhook/event-subscription.ts'
+import { webhookEventTypes } from '../../../mail/event/event-type.ts'
 import { payloadKinds } from '../../../notify/webhook/payload-kind.ts'
 import { deliveryStates } from '../../../notify/webhook/webhook-delivery-store.ts'
 import { mostCounted, type WebhookStats } from '../../../notify/webhook/webhook-stats.ts'

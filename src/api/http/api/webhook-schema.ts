@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { isWebhookEventType, subscribedEvents, webhookEventTypes } from '../../../notify/webhook/event-subscription.ts'
+import { webhookEventTypes } from '../../../mail/event/event-type.ts'
+import { isWebhookEventType, subscribedEvents } from '../../../notify/webhook/event-subscription.ts'
 import { payloadKinds } from '../../../notify/webhook/payload-kind.ts'
 import type { WebhookFields } from '../../../notify/webhook/webhook-list.ts'
 import { given } from '../given.ts'

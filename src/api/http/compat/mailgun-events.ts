@@ -1,8 +1,8 @@
 import { SternaError } from '../../../platform/errors.ts'
 import type { FeedRow } from '../../../mail/event/event-feed.ts'
 import type { EventFilter } from '../../../mail/event/event-search.ts'
-import type { PublicEventType } from '../../../mail/event/event-type.ts'
-import { mailgunEvent } from '../../../notify/webhook/shape/mailgun-event.ts'
+import { publicEventTypes, type PublicEventType } from '../../../mail/event/event-type.ts'
+import { mailgunEvent, mailgunNames } from '../../../notify/webhook/shape/mailgun-event.ts'
 import type { ApiContext } from '../api-state.ts'
 import { refusal } from '../validate.ts'
 import type { CompatAction } from './compat-api.ts'
@@ -12,15 +12,7 @@ import { faultAt } from './native-email.ts'
 import { addressIn, queryNumber, queryText } from './query-values.ts'
 import { toldEvents } from './told-events.ts'
 
-const types: Record<string, PublicEventType> = {
-  accepted: 'email.sent',
-  delivered: 'email.delivered',
-  failed: 'email.bounced',
-  opened: 'email.opened',
-  clicked: 'email.clicked',
-  complained: 'email.complained',
-  unsubscribed: 'email.unsubscribed',
-}
+const types: ReadonlyMap<string, PublicEventType> = new Map(publicEventTypes.map((type) => [mailgunNames[type], type]))
 
 /** Where a page begins: its token says all of it, so that a page can be asked for again. */
 interface Place {
@@ -95,9 +87,9 @@ function placeAsked(ctx: ApiContext): Place {
 function typeAsked(ctx: ApiContext): PublicEventType | null {
   const name = queryText(ctx, 'event')
   if (name === undefined) return null
-  const type = Object.hasOwn(types, name) ? types[name] : undefined
+  const type = types.get(name)
   if (type) return type
-  throw refusal([faultAt('event', 'invalid_value', `The parameter event must be one of ${Object.keys(types).join(', ')}.`)])
+  throw refusal([faultAt('event', 'invalid_value', `The parameter event must be one of ${[...types.keys()].join(', ')}.`)])
 }
 
 /** Seconds since 1970, or a date of RFC 2822. */
@@ -133,7 +125,7 @@ function parsed(token: string): Place | null {
     Number(limit) >= 1 &&
     Number(limit) <= 300 &&
     (order === 'asc' || order === 'desc') &&
-    (type === null || Object.values(types).includes(type)) &&
+    (type === null || publicEventTypes.includes(type)) &&
     (to === null || typeof to === 'string')
   if (!isGenuine) return null
   return { filter: { type, messageId: null, to, since, until }, limit: Number(limit), order, after: after ?? null, before: before ?? null }

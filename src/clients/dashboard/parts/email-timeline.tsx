@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { eventTypes } from '../../../mail/event/event-type.ts'
 import type { Attempt, Email, MailEvent } from '../api/types.ts'
 import { clockTime, dayAndTime, hourMinute } from '../format.ts'
 import { t } from '../texts/texts.ts'
@@ -8,20 +9,7 @@ import { Icon, type IconName } from './icon.tsx'
 import { Panel } from './page.tsx'
 import type { Tone } from './state.tsx'
 
-const looks: Record<string, [IconName, Tone]> = {
-  'email.queued': ['mail', 'quiet'],
-  'email.sent': ['sent', 'quiet'],
-  'email.deferred': ['wait', 'wait'],
-  'email.delivered': ['ok', 'ok'],
-  'email.relayed': ['sent', 'ok'],
-  'email.bounced': ['bad', 'bad'],
-  'email.opened': ['eye', 'quiet'],
-  'email.clicked': ['right', 'quiet'],
-  'email.rejudged': ['eye', 'quiet'],
-  'email.complained': ['flag', 'bad'],
-  'email.unsubscribed': ['off', 'wait'],
-  'email.canceled': ['off', 'quiet'],
-}
+const looks: Record<string, { look: readonly [IconName, Tone] } | undefined> = eventTypes
 const machineLook: [IconName, Tone] = ['gear', 'quiet']
 /** Opens and clicks by what fetches mail ahead of its reader, or checks it. */
 const isMachine = ({ data }: MailEvent): boolean => data.bot === true
@@ -35,10 +23,10 @@ const wordOf = (event: MailEvent): string =>
   t.email.events[event.type] ??
   event.type
 
-function lookOf(event: MailEvent): [IconName, Tone] {
+function lookOf(event: MailEvent): readonly [IconName, Tone] {
   if (isMachine(event)) return machineLook
   if (isSuppressed(event)) return ['ban', 'quiet']
-  return looks[event.type] ?? ['mail', 'quiet']
+  return looks[event.type]?.look ?? ['mail', 'quiet']
 }
 
 /** Events that an attempt led to. */

@@ -1,3 +1,4 @@
+import { webhookEventTypes } from '../../../mail/event/event-type.ts'
 import { useApi } from '../api/cache.ts'
 import { call } from '../api/client.ts'
 import type { List, Webhook, WebhookDelivery } from '../api/types.ts'
@@ -14,7 +15,6 @@ import { Rows, type Column } from './rows.tsx'
 import { State } from './state.tsx'
 import { Age } from './time.tsx'
 import { Answered } from './webhook-facts.tsx'
-import { webhookEvents } from './webhook-form.tsx'
 
 const states = ['pending', 'success', 'failed', 'canceled']
 
@@ -42,7 +42,7 @@ export function WebhookDeliveries({ webhook, query }: { webhook: Webhook; query:
         <Choice
           label={t.webhooks.event}
           value={type}
-          options={[['', t.webhooks.anyEvent], ...webhookEvents.map((each): [string, string] => [each, each])]}
+          options={[['', t.webhooks.anyEvent], ...webhookEventTypes.map((each): [string, string] => [each, each])]}
           onValue={(value) => setQuery({ type: value, after: null })}
         />
       </div>

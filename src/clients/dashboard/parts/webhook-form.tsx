@@ -1,20 +1,10 @@
 import { useId, useState } from 'preact/hooks'
+import { webhookEventTypes } from '../../../mail/event/event-type.ts'
 import { call } from '../api/client.ts'
 import type { Webhook } from '../api/types.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from './dialog.tsx'
 import { Choice, Field, Switch } from './fields.tsx'
-
-export const webhookEvents = [
-  'email.sent',
-  'email.delivered',
-  'email.deferred',
-  'email.bounced',
-  'email.complained',
-  'email.opened',
-  'email.clicked',
-  'email.unsubscribed',
-]
 
 const payloads: [string, string][] = [
   ['standard', 'Sterna'],
@@ -64,7 +54,7 @@ export function WebhookDialog({ webhook, onSaved, onClose }: WebhookForm) {
           {t.webhooks.events}
         </p>
         <div class="choices">
-          {webhookEvents.map((event) => (
+          {webhookEventTypes.map((event) => (
             <Switch key={event} label={t.email.events[event] ?? event} on={events.includes(event)} onChange={(on) => toggle(event, on)} />
           ))}
         </div>

@@ -3,6 +3,7 @@ import { germanContentFindings } from './de-content-findings.ts'
 import { germanDmarcReasons } from './de-dmarc-reasons.ts'
 import { germanFindings } from './de-findings.ts'
 import type { Texts } from './en.ts'
+import { eventWords } from './event-words.ts'
 
 const count = (n: number, one: string, other: string): string => `${n.toLocaleString('de')} ${n === 1 ? one : other}`
 
@@ -629,20 +630,7 @@ export const de: Texts = {
     cancel: 'Versand abbrechen',
     cancelText: 'Was noch nicht versendet ist, wird nicht gesendet.',
     sentAgain: 'Noch einmal gesendet: ',
-    events: {
-      'email.queued': 'Angenommen',
-      'email.sent': 'Gesendet',
-      'email.deferred': 'Wartet',
-      'email.delivered': 'Zugestellt',
-      'email.relayed': 'An den Smarthost übergeben',
-      'email.bounced': 'Unzustellbar',
-      'email.opened': 'Geöffnet',
-      'email.clicked': 'Geklickt',
-      'email.rejudged': 'Neu eingestuft: Es war eine Maschine',
-      'email.complained': 'Beschwerde',
-      'email.unsubscribed': 'Abgemeldet',
-      'email.canceled': 'Abgebrochen',
-    },
+    events: eventWords('de'),
     forWhom: (who: string) => `für ${who}`,
     machineEvents: { 'email.opened': 'Von einer Maschine geöffnet', 'email.clicked': 'Von einer Maschine geklickt' },
     showMachines: 'Aktivität von Maschinen zeigen',

@@ -1,3 +1,4 @@
+import { eventWords } from './event-words.ts'
 import type { SaidTexts } from './said.ts'
 
 const plural = new Intl.PluralRules('en')
@@ -630,20 +631,7 @@ export const en = {
     cancel: 'Cancel sending',
     cancelText: 'Whatever has not left yet will not be sent.',
     sentAgain: 'Sent again: ',
-    events: {
-      'email.queued': 'Accepted',
-      'email.sent': 'Sent',
-      'email.deferred': 'Waiting',
-      'email.delivered': 'Delivered',
-      'email.relayed': 'Handed to the smarthost',
-      'email.bounced': 'Bounced',
-      'email.opened': 'Opened',
-      'email.clicked': 'Clicked',
-      'email.rejudged': 'Reclassified: it was a machine',
-      'email.complained': 'Complained',
-      'email.unsubscribed': 'Unsubscribed',
-      'email.canceled': 'Canceled',
-    } as Record<string, string>,
+    events: eventWords('en'),
     forWhom: (who: string) => `for ${who}`,
     machineEvents: { 'email.opened': 'Opened by a machine', 'email.clicked': 'Clicked by a machine' } as Record<string, string>,
     showMachines: 'Show machine activity',

@@ -1,10 +1,24 @@
+import type { WebhookEventType } from '../../../mail/event/event-type.ts'
 import { domainOf } from '../../../platform/smtp/address.ts'
 import { bareMessageId, happenedAt, isHard, isSuppressed, labelsOf, numberIn, textIn, withoutNulls, type ToldEvent } from '../told-event.ts'
+
+/** What Mailgun calls each event. */
+export const mailgunNames: Record<WebhookEventType, string> = {
+  'email.sent': 'accepted',
+  'email.delivered': 'delivered',
+  'email.deferred': 'failed',
+  'email.bounced': 'failed',
+  'email.opened': 'opened',
+  'email.clicked': 'clicked',
+  'email.complained': 'complained',
+  'email.unsubscribed': 'unsubscribed',
+}
 
 /** Mailgun's `event-data`, the same in its webhooks and its Events API. */
 export const mailgunEvent = (event: ToldEvent): object => ({
   id: event.id,
   timestamp: happenedAt(event) / 1000,
+  event: mailgunNames[event.type],
   ...ownMembers(event),
   recipient: event.data['to'],
   'recipient-domain': domainOf(String(event.data['to'])),
@@ -27,35 +41,34 @@ export const mailgunEvent = (event: ToldEvent): object => ({
 function ownMembers(event: ToldEvent): Record<string, unknown> {
   switch (event.type) {
     case 'email.sent':
-      return { event: 'accepted', 'log-level': 'info', method: 'HTTP' }
+      return { 'log-level': 'info', method: 'HTTP' }
     case 'email.delivered':
-      return { event: 'delivered', 'log-level': 'info', 'delivery-status': deliveryStatus(event, event.recipient.lastResponse) }
+      return { 'log-level': 'info', 'delivery-status': deliveryStatus(event, event.recipient.lastResponse) }
     case 'email.deferred': {
       const wait = (Date.parse(textIn(event, 'next_attempt_at') ?? '') - happenedAt(event)) / 1000
       return {
-        ...failure(event, 'temporary', 'generic'),
+        ...failure('temporary', 'generic'),
         'delivery-status': { ...deliveryStatus(event, textIn(event, 'reason')), 'retry-seconds': Math.round(wait) },
       }
     }
     case 'email.bounced':
       return {
-        ...failure(event, 'permanent', reasonOf(event)),
+        ...failure('permanent', reasonOf(event)),
         'delivery-status': { ...deliveryStatus(event, textIn(event, 'reason')), 'bounce-type': textIn(event, 'bounce_type') },
       }
     case 'email.opened':
-      return { event: 'opened', 'log-level': 'info', ...client(event) }
+      return { 'log-level': 'info', ...client(event) }
     case 'email.clicked':
-      return { event: 'clicked', 'log-level': 'info', url: textIn(event, 'link'), ...client(event) }
+      return { 'log-level': 'info', url: textIn(event, 'link'), ...client(event) }
     case 'email.complained':
-      return { event: 'complained', 'log-level': 'warn' }
+      return { 'log-level': 'warn' }
     case 'email.unsubscribed':
-      return { event: 'unsubscribed', 'log-level': 'warn' }
+      return { 'log-level': 'warn' }
   }
 }
 
 /** `permanent` means no further attempts, even after only temporary refusals. */
-const failure = (_event: ToldEvent, severity: 'temporary' | 'permanent', reason: string) => ({
-  event: 'failed',
+const failure = (severity: 'temporary' | 'permanent', reason: string) => ({
   'log-level': severity === 'permanent' ? 'error' : 'warn',
   severity,
   reason,

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { recordEvent } from '../../../../src/mail/event/event-log.ts'
-import { publicEventTypes } from '../../../../src/mail/event/event-type.ts'
-import { webhookEventTypes } from '../../../../src/notify/webhook/event-subscription.ts'
+import { publicEventTypes, webhookEventTypes } from '../../../../src/mail/event/event-type.ts'
 import { webhookOperations } from '../../../../src/api/http/api/webhook-operations.ts'
 import { OutgoingRequests } from '../../../../src/api/http/outgoing-requests.ts'
 import { openWebhooks, type Webhooks } from '../../../../src/notify/webhook/open-webhooks.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { newId, numberOfId } from '../../../../src/platform/id.ts'
 import { labelTag } from '../../../../src/mail/message/send-limits.ts'
-import type { WebhookEventType } from '../../../../src/notify/webhook/event-subscription.ts'
+import type { WebhookEventType } from '../../../../src/mail/event/event-type.ts'
 import { serviceShapes, type ServiceShape } from '../../../../src/notify/webhook/payload-kind.ts'
 import { shapedBody } from '../../../../src/notify/webhook/shape/shaped-body.ts'
 import type { ToldEvent } from '../../../../src/notify/webhook/told-event.ts'

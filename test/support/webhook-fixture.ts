@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { recordEvent } from '../../src/mail/event/event-log.ts'
+import { recordEvent, type Happening } from '../../src/mail/event/event-log.ts'
 import { publicEventTypes, type EventType } from '../../src/mail/event/event-type.ts'
 import { newId } from '../../src/platform/id.ts'
 import { openWebhooks, type WebhookSettings } from '../../src/notify/webhook/open-webhooks.ts'
@@ -36,7 +36,10 @@ export async function webhookFixture(own: Partial<WebhookSettings> = {}, now?: n
     })),
   )
   const webhooks = await open()
-  const write = async (type: EventType, about: { accountId?: string; sandbox?: boolean; messageId?: string } = {}) => {
+  const write = async (
+    type: EventType,
+    about: { accountId?: string; sandbox?: boolean; messageId?: string; data?: Happening['data'] } = {},
+  ) => {
     const subject = {
       accountId: about.accountId ?? 'acc_one',
       messageId: about.messageId ?? newId('em', clock.now()),
@@ -45,7 +48,8 @@ export async function webhookFixture(own: Partial<WebhookSettings> = {}, now?: n
       subject: 'Grüße 👋 \u2028',
       sandbox: about.sandbox ?? false,
     }
-    const statement = recordEvent(subject, type, { delivered_at: new Date(clock.now()).toISOString() }, clock.now())
+    const data = about.data ?? { delivered_at: new Date(clock.now()).toISOString() }
+    const statement = recordEvent(subject, type, data, clock.now())
     await db.write([statement])
     return String(statement.params?.id)
   }

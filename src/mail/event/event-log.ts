@@ -46,22 +46,26 @@ export const subjectOfRow = (recipientId: string, row: SubjectRow): EventSubject
 export const recordEvent = (about: EventSubject, type: EventType, data: Happening['data'], now: number): Statement =>
   recordHappening(about, { type, data }, now)
 
+const columns = 'id, account_id, message_id, recipient_id, type, sandbox, created_at, data'
+const values = ':id, :accountId, :messageId, :recipientId, :type, :sandbox, :at, :data'
+const insertEvent = `insert into event (${columns}) values (${values})`
+/** Only where there is something to say of a machine: a column more costs every other event. */
+const insertJudged = `insert into event (${columns}, bot) values (${values}, :bot)`
+
 /** Appends an event that may have happened earlier. Ids have the order of the log all the same. */
 export function recordHappening(about: EventSubject, happening: Happening, now: number): Statement {
   const { type, data, at = now } = happening
   const { accountId, messageId, recipientId, to, subject, sandbox } = about
-  return {
-    sql: `insert into event (id, account_id, message_id, recipient_id, type, sandbox, created_at, data)
-          values (:id, :accountId, :messageId, :recipientId, :type, :sandbox, :at, :data)`,
-    params: {
-      id: newId('evt', now),
-      accountId,
-      messageId,
-      recipientId,
-      type,
-      sandbox: sandbox ? 1 : 0,
-      at,
-      data: JSON.stringify({ email_id: messageId, to, subject, ...data }),
-    },
+  const params = {
+    id: newId('evt', now),
+    accountId,
+    messageId,
+    recipientId,
+    type,
+    sandbox: sandbox ? 1 : 0,
+    at,
+    data: JSON.stringify({ email_id: messageId, to, subject, ...data }),
   }
+  const { bot } = data
+  return bot === undefined ? { sql: insertEvent, params } : { sql: insertJudged, params: { ...params, bot: bot === true ? 1 : 0 } }
 }

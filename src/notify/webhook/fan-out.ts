@@ -59,7 +59,7 @@ const eventsBetween = (db: Database, { from, to }: LogStep): Promise<DueEvent[]>
     `select e.seq, e.id, e.type, e.sandbox, e.message_id, e.recipient_id, e.created_at, e.data, w.id as webhook_id, w.payload
        from event e join webhook w on w.account_id = e.account_id and w.sandbox = e.sandbox
       where e.seq > :from and e.seq <= :to and e.type in (${wantedTypes})
-        and (w.include_bots = 1 or e.type not in ('email.opened', 'email.clicked') or e.data not like '%"bot":true%')
+        and (w.include_bots = 1 or coalesce(e.bot, 0) = 0)
         and w.status = 'enabled' and e.seq > w.after_seq and w.events like '%,' || e.type || ',%'
       order by e.seq`,
     { from, to },

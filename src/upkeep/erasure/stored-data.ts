@@ -84,7 +84,7 @@ export const storedTables: Record<string, StoredTable> = {
     about: 'the event log',
     kept: '`event_retention`',
     erased: 'data',
-    none: 'seq id account_id message_id recipient_id type sandbox created_at',
+    none: 'seq id account_id message_id recipient_id type sandbox created_at bot',
   },
   event_block: {
     about: 'which parts of the log contain events of a type for an account',

@@ -66,6 +66,30 @@ test('the bytes are fixed: four keys in order, data as recorded, additions only 
   )
 })
 
+test('opens and clicks by machines come only on request, and why only in extended webhooks', async () => {
+  const { write, add, run, deliveries } = await fanOutFixture()
+  const people = await add('https://a.example/')
+  const all = await add('https://b.example/', { includeBots: true })
+  const extended = await add('https://c.example/', { includeBots: true, payload: 'extended' })
+  const why = (bot: boolean) => ({ bot, bot_reason: bot ? 'burst' : null, bot_confidence: bot ? 0.9 : 0 })
+  const link = 'https://shop.example/?"bot":true,"bot_reason":"x","bot_confidence":1}'
+  const byPerson = await write('email.clicked', { data: { link, ...why(false) } })
+  const byMachine = await write('email.opened', { data: why(true) })
+  await run()
+  const dataAt = async (id: string) => (await deliveries(id)).map(({ event_id, body }) => [event_id, JSON.parse(body).data])
+  expect(await dataAt(people.id)).toEqual([[byPerson, expect.objectContaining({ link, bot: false })]])
+  expect(await dataAt(extended.id)).toMatchObject([
+    [byPerson, { link, ...why(false) }],
+    [byMachine, why(true)],
+  ])
+  const told = await dataAt(all.id)
+  expect(told).toMatchObject([
+    [byPerson, { link, bot: false }],
+    [byMachine, { bot: true }],
+  ])
+  for (const [, data] of told) expect(Object.keys(data).filter((name) => name.startsWith('bot_'))).toEqual([])
+})
+
 test('reads a long log in steps, each event once', async () => {
   const { write, add, run, deliveries } = await fanOutFixture()
   const webhook = await add('https://a.example/')

@@ -1,0 +1,22 @@
+// node count-tests.cjs RESULTS: counts what is in the JSON that Vitest writes, "passed failed", and tells on standard error what failed.
+const { relative } = require('node:path')
+const { existsSync, readFileSync } = require('node:fs')
+
+const file = process.argv[2]
+// A run that was killed wrote nothing.
+const { testResults } = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { testResults: [] }
+let [passed, failed] = [0, 0]
+for (const { name, assertionResults, message } of testResults) {
+  const path = relative('.', name)
+  const bad = assertionResults.filter(({ status }) => status !== 'passed')
+  passed += assertionResults.length - bad.length
+  failed += bad.length
+  for (const { fullName, status, failureMessages = [] } of bad)
+    console.error(`FAILED: ${path}: ${fullName} (${status}): ${(failureMessages[0] ?? '').split('\n')[0].slice(0, 300)}`)
+  // A file that could not be read, or that failed before its first test.
+  if (bad.length === 0 && message) {
+    failed++
+    console.error(`FAILED: ${path}: ${message.split('\n')[0].slice(0, 300)}`)
+  }
+}
+console.log(passed, failed)

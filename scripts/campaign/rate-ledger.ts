@@ -90,18 +90,32 @@ export function mostInOneMinute(entries: RateEntry[]): number {
   return Math.max(0, ...accepted.map(({ sent }) => accepted.filter((other) => other.sent >= sent && other.done <= sent + windowMs).length))
 }
 
+/** An answer whose `remaining` cannot be right, and the bounds of what the server may have counted. Times are ms since the first request. */
+export interface WrongCount {
+  sent: number
+  done: number
+  status: number
+  resetSeconds: number
+  counted: number
+  least: number
+  most: number
+}
+
 /**
  * The answers whose `remaining` cannot be right, whatever the order in which the server saw what overlapped. What was
  * taken in the second before a crash, `forgotten`, may or may not be counted after it.
  */
-export function wrongRemaining(entries: RateEntry[], limit: number, forgotten: (entry: RateEntry) => boolean): RateEntry[] {
+export function wrongRemaining(entries: RateEntry[], limit: number, forgotten: (entry: RateEntry) => boolean): WrongCount[] {
   const accepted = entries.filter(({ status }) => status !== 429)
-  return entries.filter((entry) => {
-    const own = entry.status === 429 ? 0 : 1
+  const start = Math.min(...entries.map(({ sent }) => sent))
+  return entries.flatMap((entry) => {
+    const { sent, done, status, resetSeconds } = entry
+    const own = status === 429 ? 0 : 1
     const others = accepted.filter((other) => other !== entry)
-    const least = others.filter((other) => other.done < entry.sent && other.sent > entry.done - windowMs && !forgotten(other)).length + own
-    const most = others.filter(({ sent, done }) => sent < entry.done && done > entry.sent - windowMs - toleranceMs).length + own
+    const least = others.filter((other) => other.done < sent && other.sent > done - windowMs && !forgotten(other)).length + own
+    const most = others.filter((other) => other.sent < done && other.done > sent - windowMs - toleranceMs).length + own
     const counted = limit - entry.remaining
-    return counted < least || counted > most
+    if (counted >= least && counted <= most) return []
+    return [{ sent: Math.round(sent - start), done: Math.round(done - start), status, resetSeconds, counted, least, most }]
   })
 }

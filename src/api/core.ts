@@ -4,6 +4,7 @@ import { AuditLog } from '../senders/account/audit-log.ts'
 import { ApiKeys } from '../senders/account/api-keys.ts'
 import { MailQuotas } from '../senders/account/mail-quotas.ts'
 import type { Secrets } from '../senders/account/key-file.ts'
+import { PasswordHasher } from '../senders/account/password-hash.ts'
 import { openPeople, type People } from '../senders/account/people.ts'
 import { Backups } from '../upkeep/backup/backups.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -46,6 +47,8 @@ export interface Environment {
   isStaging?: boolean
   /** How many queries to name servers may be open at a time; default: no limit. */
   nameServerSockets?: number
+  /** Hashes the passwords of users; default: as costly as is advised. */
+  passwords?: PasswordHasher
 }
 
 /** What exists before anything is read. */
@@ -59,6 +62,7 @@ interface Opened {
   db: Database
   resolver: DnsResolver
   secrets: Secrets
+  passwords: PasswordHasher
   close(): Promise<void>
 }
 
@@ -126,7 +130,8 @@ async function open(config: Config, outside: Environment): Promise<Omit<Opened, 
     resolver.close()
     await db.close()
   }
-  return { config, clock, log, health, metrics, metricsPage, db, resolver, close }
+  const passwords = outside.passwords ?? new PasswordHasher()
+  return { config, clock, log, health, metrics, metricsPage, db, resolver, passwords, close }
 }
 
 /** Loads what is held in memory from a database that is open. */
@@ -141,7 +146,7 @@ export async function loadCore(opened: Opened): Promise<Core> {
   const quotas = new MailQuotas({ db, clock, log, accounts }, config.quotas)
   const suppressionPolicies = new SuppressionPolicies(db, config.suppression)
   for (const part of [accounts, apiKeys, sendingDomains, suppressionPolicies, quotas]) await part.load()
-  const people = await openPeople({ db, clock, secrets, accounts }, { issuer: config.hostname, sandboxOnly, baseUrl: config.baseUrl })
+  const people = await openPeople({ ...opened, accounts }, { issuer: config.hostname, sandboxOnly, baseUrl: config.baseUrl })
   const largeWorker = new LargeWorker(log)
   const templates = new TemplateList({ db, clock, work: largeWorker.templateWork })
   const erasedAddress = erasedAddressBy(...secrets.generations.map((deriveKey) => deriveKey('erased address')))

@@ -22,7 +22,7 @@ let cells = 0
 
 beforeAll(async () => {
   relay = await startTestRelay({ plans: 'enterprise=10000000', http_failed_authentications_per_minute: '0' })
-  check = await servedAnswerCheck(relay.baseUrl)
+  check = await servedAnswerCheck(relay.baseUrl, 'by default')
   callers = await makeCallers(relay)
   const { accounts, people } = relay.relay.services
   const own = accounts.findAccount('test')!.id

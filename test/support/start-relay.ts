@@ -2,7 +2,8 @@ import { loadConfig } from '../../src/platform/config/load-config.ts'
 import { silentLog } from '../../src/platform/log.ts'
 import type { Environment } from '../../src/api/core.ts'
 import { startRelay, type Relay } from '../../src/server/relay/relay.ts'
-import { servedAnswerCheck, type AnswerCheck } from './answer-check.ts'
+import { servedAnswerCheck } from './answer-check.ts'
+import { cheapPasswords } from './cheap-passwords.ts'
 import { startFakeDns, type FakeDns, type FakeZone } from './fake-dns.ts'
 import { settableClock, type SettableClock } from './settable-clock.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
@@ -60,7 +61,8 @@ export async function startTestRelay(
   const fail = (error: Error) => {
     throw error
   }
-  const start = () => startRelay(loadConfig({ env: variables }), { clock, log: silentLog, onFatal: fail, version: 'test', ...outside })
+  const environment = { clock, log: silentLog, onFatal: fail, version: 'test', passwords: cheapPasswords(), ...outside }
+  const start = () => startRelay(loadConfig({ env: variables }), environment)
   const first = await start()
   const { accounts, apiKeys, sendingDomains } = first.services
   const account = await accounts.create('test', 'enterprise')
@@ -68,7 +70,6 @@ export async function startTestRelay(
   await sendingDomains.verifyManually(domain.id)
   const { token } = await apiKeys.create({ accountId: account.id, name: 'test', permission: 'full_access' })
 
-  let check: AnswerCheck | undefined
   const test: TestRelay = {
     relay: first,
     clock,
@@ -85,7 +86,7 @@ export async function startTestRelay(
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       })
       const text = await response.text()
-      check ??= await servedAnswerCheck(test.baseUrl)
+      const check = await servedAnswerCheck(test.baseUrl, settings['compat_enabled'] ?? 'by default')
       check(method, path, { status: response.status, headers: response.headers, text })
       return { status: response.status, body: JSON.parse(text) }
     },

@@ -6,9 +6,10 @@ import { HashTurns, type HashParty } from './hash-turns.ts'
 /** How passwords are hashed: argon2id (RFC 9106), or scrypt (RFC 7914) if Node has no argon2. */
 export type PasswordAlgorithm = 'argon2id' | 'scrypt'
 
-type Parameters = Readonly<Record<string, number>>
+/** The cost of a hash, by the names that its algorithm has for it. */
+export type HashCost = Readonly<Record<string, number>>
 
-const algorithms: Record<PasswordAlgorithm, { now: Parameters; hash(password: string, salt: Buffer, by: Parameters): Promise<Buffer> }> = {
+const algorithms: Record<PasswordAlgorithm, { now: HashCost; hash(password: string, salt: Buffer, cost: HashCost): Promise<Buffer> }> = {
   // OWASP's advice: 19 MiB, two passes.
   argon2id: {
     now: { m: 19_456, t: 2, p: 1 },
@@ -24,12 +25,12 @@ const algorithms: Record<PasswordAlgorithm, { now: Parameters; hash(password: st
   },
 }
 
-const textOf = (parameters: Parameters): string =>
+const textOf = (parameters: HashCost): string =>
   Object.entries(parameters)
     .map(([name, value]) => `${name}=${value}`)
     .join(',')
 
-const parametersIn = (text: string): Parameters =>
+const parametersIn = (text: string): HashCost =>
   Object.fromEntries(text.split(',').map((entry) => [entry.split('=')[0] ?? '', Number(entry.split('=')[1])]))
 
 /**
@@ -53,11 +54,16 @@ export const mostPasswordLength = 200
 /** Hashes passwords, few at a time, so that a flood of logins exhausts neither memory nor the thread pool. */
 export class PasswordHasher {
   readonly #algorithm: PasswordAlgorithm
+  readonly #cost: HashCost
   readonly #turns = new HashTurns()
   #decoy: Promise<string> | undefined
 
-  constructor(algorithm: PasswordAlgorithm = typeof argon2 === 'function' ? 'argon2id' : 'scrypt') {
+  constructor(
+    algorithm: PasswordAlgorithm = typeof argon2 === 'function' ? 'argon2id' : 'scrypt',
+    cost: HashCost = algorithms[algorithm].now,
+  ) {
     this.#algorithm = algorithm
+    this.#cost = cost
   }
 
   /**
@@ -97,7 +103,7 @@ export class PasswordHasher {
   /** Whether it was hashed with other parameters than today's, so it should be hashed again. */
   isOutdated(stored: string): boolean {
     const { algorithm, parameters } = partsOf(stored)
-    return algorithm !== this.#algorithm || parameters !== textOf(algorithms[algorithm].now)
+    return algorithm !== this.#algorithm || parameters !== textOf(this.#cost)
   }
 
   #decoyHash(by: HashParty): Promise<string> {
@@ -109,9 +115,9 @@ export class PasswordHasher {
   }
 
   async #hash(password: string, by: HashParty, salt: Buffer): Promise<string> {
-    const { hash, now } = algorithms[this.#algorithm]
-    const digest = await this.#inTurn(by, () => hash(password, salt, now))
-    return `$${this.#algorithm}$${textOf(now)}$${salt.toString('base64')}$${digest.toString('base64')}`
+    const { hash } = algorithms[this.#algorithm]
+    const digest = await this.#inTurn(by, () => hash(password, salt, this.#cost))
+    return `$${this.#algorithm}$${textOf(this.#cost)}$${salt.toString('base64')}$${digest.toString('base64')}`
   }
 
   async #inTurn<T>(by: HashParty, work: () => Promise<T>): Promise<T> {

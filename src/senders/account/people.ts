@@ -4,7 +4,7 @@ import type { Accounts } from './accounts.ts'
 import type { Secrets } from './key-file.ts'
 import { KnownDevices } from './known-devices.ts'
 import { Login } from './login.ts'
-import { PasswordHasher } from './password-hash.ts'
+import type { PasswordHasher } from './password-hash.ts'
 import { Passkeys } from './passkeys.ts'
 import { PasswordResets } from './password-resets.ts'
 import { SecondFactors } from './second-factor.ts'
@@ -30,6 +30,7 @@ interface PeopleServices {
   clock: Clock
   secrets: Secrets
   accounts: Accounts
+  passwords: PasswordHasher
 }
 
 /** Loads the users and their sessions; `issuer` is the server's name in authenticator apps. */
@@ -37,12 +38,12 @@ export async function openPeople(
   services: PeopleServices,
   settings: { issuer: string; sandboxOnly: boolean; baseUrl: string },
 ): Promise<People> {
-  const passwords = new PasswordHasher()
-  const users = new Users({ ...services, passwords })
+  const { passwords } = services
+  const users = new Users(services)
   const sessions = new Sessions({ ...services, users, sandboxOnly: settings.sandboxOnly })
   const secondFactors = new SecondFactors({ ...services, users }, settings.issuer)
   const devices = new KnownDevices(services)
-  const login = new Login({ ...services, users, passwords, secondFactors, devices })
+  const login = new Login({ ...services, users, secondFactors, devices })
   const setupLink = new SetupLink({ ...services, users })
   const resets = new PasswordResets({ ...services, users })
   const passkeys = new Passkeys({ ...services, users }, settings.baseUrl)

@@ -168,7 +168,7 @@ test('an owner invites somebody with a link, changes the role, and removes them'
   await elsewhere?.close()
 
   await tab.getByRole('tab', { name: 'Audit' }).click()
-  await tab.getByRole('cell', { name: 'users.invite' }).waitFor()
+  await tab.getByRole('rowheader', { name: 'users.invite' }).waitFor()
   await tab.getByLabel('Action').fill('users.delete')
   await tab.getByLabel('Action').press('Enter')
   await expect.poll(() => tab.getByRole('row').count()).toBe(2)
@@ -214,7 +214,7 @@ test('an operator creates an account, suspends and resumes it, and acts in it wi
   await shop.getByRole('button', { name: 'Open' }).click()
   await tab.getByText('You are working in the account shop.').waitFor()
   await tab.goto(`${relay.baseUrl}/people?view=audit`)
-  await tab.getByRole('cell', { name: 'session.create_token' }).first().waitFor()
+  await tab.getByRole('rowheader', { name: 'session.create_token' }).first().waitFor()
   expect(await tab.getByLabel('Account').first().inputValue()).toBe(relay.relay.services.accounts.getAccount('shop').id)
   await tab.getByRole('button', { name: 'Back to your account' }).click()
   await tab.getByText('You are working in the account shop.').waitFor({ state: 'detached' })

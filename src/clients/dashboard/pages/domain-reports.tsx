@@ -50,7 +50,7 @@ export default function DomainReports({ params, query }: PageProps) {
         )}
       </Answer>
       <Answer of={tls}>{(summary) => <Encryption summary={summary} />}</Answer>
-      <ReportList path={path} since={since} after={query.get('after')} />
+      <ReportList path={path} since={since} query={query} />
     </Page>
   )
 }

@@ -12,6 +12,7 @@ import { DownloadEmail } from '../parts/email-parts.tsx'
 import { EmailTimeline } from '../parts/email-timeline.tsx'
 import { EmailWebhooks } from '../parts/email-webhooks.tsx'
 import { Live, Page, Panel } from '../parts/page.tsx'
+import { Rows, type Column } from '../parts/rows.tsx'
 import { ShownFirst } from '../parts/shown-first.tsx'
 import { State } from '../parts/state.tsx'
 import { Link, type PageProps } from '../router.tsx'
@@ -98,40 +99,29 @@ function Recipients({ recipients, accepted }: { recipients: EmailRecipient[]; ac
   return (
     <Panel heading={t.email.recipients}>
       <ShownFirst rows={troubledFirst} most={mostShown}>
-        {(shown) => (
-          <table class="flow" id="rcpts">
-            <thead>
-              <tr>
-                <th scope="col">{t.common.status}</th>
-                <th scope="col">{t.email.recipient}</th>
-                <th scope="col" class="num">
-                  {t.email.after}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((recipient) => (
-                <tr key={recipient.email}>
-                  <td class="t o1 grow">
-                    <State of={recipient.status} />
-                  </td>
-                  <td class="full o3">
-                    <p class="who-to">
-                      <Link href={`/emails?to=${encodeURIComponent(recipient.email)}`}>{recipient.email}</Link>{' '}
-                      <span class="muted">{recipient.type}</span>
-                    </p>
-                    {recipient.last_response !== null && <code class="muted">{recipient.last_response}</code>}
-                  </td>
-                  <td class="num muted t o2">{afterWhat(recipient, accepted)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
+        {(shown) => <Rows id="rcpts" rows={shown} columns={columnsSince(accepted)} keyOf={({ email }) => email} />}
       </ShownFirst>
     </Panel>
   )
 }
+
+const columnsSince = (accepted: string): Column<EmailRecipient>[] => [
+  { head: t.common.status, kind: 'state', place: 1, cell: ({ status }) => <State of={status} /> },
+  {
+    head: t.email.recipient,
+    kind: 'title',
+    place: 3,
+    cell: ({ email, type, last_response: response }) => (
+      <>
+        <p class="who-to">
+          <Link href={`/emails?to=${encodeURIComponent(email)}`}>{email}</Link> <span class="muted">{type}</span>
+        </p>
+        {response !== null && <code class="muted">{response}</code>}
+      </>
+    ),
+  },
+  { head: t.email.after, kind: 'age', place: 2, cell: (recipient) => afterWhat(recipient, accepted) },
+]
 
 const afterWhat = ({ delivered_at: deliveredAt, attempts }: EmailRecipient, accepted: string): string =>
   deliveredAt === null ? t.email.attempts(attempts) : duration(Math.max(0, Date.parse(deliveredAt) - Date.parse(accepted)))

@@ -2,14 +2,13 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { fullPage, useAll, useApi } from '../api/cache.ts'
 import { liveState, onEmailChange } from '../api/live.ts'
 import type { Domain, EmailItem, List } from '../api/types.ts'
-import { askedBy, isDay } from '../days.ts'
+import { askedBy } from '../days.ts'
 import { fullTime } from '../format.ts'
 import { Answer, Empty, NoMatch } from '../parts/answer.tsx'
 import { Tabs } from '../parts/controls.tsx'
 import { EmailTable } from '../parts/email-rows.tsx'
 import { EmailsCsv } from '../parts/emails-csv.tsx'
-import { Choice, Field, type FieldType } from '../parts/fields.tsx'
-import { FilterForm } from '../parts/form.tsx'
+import { Filters, isFilteredBy, type Filter } from '../parts/filters.tsx'
 import { Live, Page } from '../parts/page.tsx'
 import { mayChange } from '../rights.ts'
 import { Link, setQuery, type PageProps } from '../router.tsx'
@@ -23,7 +22,6 @@ const tabs: Record<string, string | null> = {
   failed: 'bounced,failed,partially_delivered',
   scheduled: 'scheduled',
 }
-const filters = ['status', 'to', 'from', 'subject', 'message_id', 'domain_id', 'tag', 'since', 'until'] as const
 const statuses: EmailItem['status'][] = [
   'queued',
   'processing',
@@ -38,14 +36,17 @@ const statuses: EmailItem['status'][] = [
 ]
 
 export default function Emails({ query }: PageProps) {
-  const asked = askedBy(query, filters, fullPage)
+  const filters = useFilters(query)
+  const names = filters.map(({ name }) => name)
+  const asked = askedBy(query, names, fullPage)
   const isFirstPage = !query.has('after')
   const list = useApi<List<EmailItem>>(`/api/emails?${asked}`, {
     follow: 'search',
     everyMs: isFirstPage && liveState.value === 'polling' ? 15_000 : null,
   })
   const arrived = useArrivals(isFirstPage, list.data?.data[0]?.id ?? '', list.reload)
-  const isFiltered = filters.some((name) => query.has(name))
+  const isFiltered = isFilteredBy(filters, query)
+  const noEmail = (isSought: boolean) => (isSought ? <NoMatch text={t.emails.noMatch} filters={names} /> : <NoEmail />)
   const currentTab = Object.entries(tabs).find(([, status]) => status === query.get('status'))?.[0] ?? ''
   return (
     <Page heading={t.emails.title} sub={<Live />}>
@@ -56,17 +57,22 @@ export default function Emails({ query }: PageProps) {
           current={currentTab}
           onTab={(tab) => setQuery({ status: tabs[tab] ?? null, after: null })}
         />
-        <Filters query={query} />
+        <details class="filtering" open={isFiltered || matchMedia('(min-width: 48.01rem)').matches}>
+          <summary>{t.emails.filter}</summary>
+          <Filters filters={filters} query={query}>
+            <p class="muted">{t.emails.parts}</p>
+          </Filters>
+        </details>
         {arrived.count > 0 && (
           <button class="new-rows" type="button" onClick={arrived.show}>
             {t.emails.arrived(arrived.count)}
           </button>
         )}
-        <Answer of={list} rows={10} unfit={<NoEmail isFiltered />}>
+        <Answer of={list} rows={10} unfit={noEmail(true)}>
           {({ data, has_more: hasMore, stopped_at: stoppedAt }) => (
             <>
               {data.length > 0 && <EmailTable emails={data} id="emails" />}
-              {data.length === 0 && !stoppedAt && <NoEmail isFiltered={isFiltered || !isFirstPage} />}
+              {data.length === 0 && !stoppedAt && noEmail(isFiltered || !isFirstPage)}
               {stoppedAt && (
                 <p class="body muted" role="status">
                   {t.emails.lookedBackTo(fullTime(stoppedAt.created_at))}
@@ -117,72 +123,35 @@ function useArrivals(isFollowed: boolean, newestId: string, reload: () => Promis
   return { count: arrived.size, show }
 }
 
-const NoEmail = ({ isFiltered }: { isFiltered: boolean }) =>
-  isFiltered ? (
-    <NoMatch text={t.emails.noMatch} filters={filters} />
-  ) : (
-    <Empty text={t.emails.none}>
-      {mayChange() && (
-        <Link class="btn" href="/keys">
-          {t.overview.makeKey}
-        </Link>
-      )}
-    </Empty>
-  )
+const NoEmail = () => (
+  <Empty text={t.emails.none}>
+    {mayChange() && (
+      <Link class="btn" href="/keys">
+        {t.overview.makeKey}
+      </Link>
+    )}
+  </Empty>
+)
 
-function Filters({ query }: { query: URLSearchParams }) {
-  const domains = useAll<Domain>('/api/domains')
-  const [typed, setTyped] = useState<Record<string, string>>({})
-  const valueOf = (name: string): string => typed[name] ?? query.get(name) ?? ''
-  const apply = (): void => {
-    setQuery({ ...trimmed(typed), after: null })
-    setTyped({})
-  }
-  const text = (name: string, label: string, type: FieldType = 'text') => (
-    <Field
-      label={label}
-      type={type}
-      maxLength={500}
-      value={valueOf(name)}
-      onValue={(value) => setTyped({ ...typed, [name]: value })}
-      onChange={apply}
-    />
-  )
-  return (
-    <details class="filtering" open={matchMedia('(min-width: 48.01rem)').matches || filters.some((name) => query.has(name))}>
-      <summary>{t.emails.filter}</summary>
-      <FilterForm onApply={apply}>
-        {text('to', t.emails.recipient)}
-        {text('from', t.emails.from)}
-        {text('subject', t.emails.subject)}
-        {query.has('message_id') && text('message_id', t.email.messageId)}
-        {text('tag', t.emails.tag)}
-        <Choice
-          label={t.common.status}
-          value={query.get('status') ?? ''}
-          options={[
-            ...severalStatuses(query.get('status') ?? ''),
-            ...statuses.map((status): [string, string] => [status, t.status[status] ?? status]),
-          ]}
-          onValue={(status) => setQuery({ status, after: null })}
-        />
-        <Choice
-          label={t.emails.domain}
-          value={query.get('domain_id') ?? ''}
-          options={[['', t.emails.anyDomain], ...(domains.data?.data ?? []).map(({ id, name }): [string, string] => [id, name])]}
-          onValue={(id) => setQuery({ domain_id: id, after: null })}
-        />
-        {text('since', t.emails.since, isDay(query.get('since')) ? 'date' : 'text')}
-        {text('until', t.emails.until, isDay(query.get('until')) ? 'date' : 'text')}
-        <p class="muted">{t.emails.parts}</p>
-      </FilterForm>
-    </details>
-  )
+function useFilters(query: URLSearchParams): Filter[] {
+  const domains = useAll<Domain>('/api/domains').data?.data ?? []
+  const chosen: [string, string][] = [
+    ...severalStatuses(query.get('status') ?? ''),
+    ...statuses.map((status): [string, string] => [status, t.status[status] ?? status]),
+  ]
+  const names: [string, string][] = [['', t.emails.anyDomain], ...domains.map(({ id, name }): [string, string] => [id, name])]
+  return [
+    { name: 'to', label: t.emails.recipient },
+    { name: 'from', label: t.emails.from },
+    { name: 'subject', label: t.emails.subject },
+    ...(query.has('message_id') ? [{ name: 'message_id', label: t.email.messageId }] : []),
+    { name: 'tag', label: t.emails.tag },
+    { name: 'status', label: t.common.status, kind: chosen },
+    { name: 'domain_id', label: t.emails.domain, kind: names },
+    { name: 'since', label: t.emails.since, kind: 'day' },
+    { name: 'until', label: t.emails.until, kind: 'day' },
+  ]
 }
-
-/** Without the blanks that come along when something is pasted. */
-const trimmed = (typed: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(typed).map(([name, value]) => [name, value.trim()]))
 
 /** Any status, or the several ones that a tab stands for. */
 const severalStatuses = (asked: string): [string, string][] => [

@@ -3,43 +3,42 @@ import { invalidate, useAll } from '../api/cache.ts'
 import { call } from '../api/client.ts'
 import type { ApiKey, Domain } from '../api/types.ts'
 import { shortDate } from '../format.ts'
-import { Answer, Empty } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Choice, Field, Switch } from '../parts/fields.tsx'
+import { ListPage } from '../parts/list-page.tsx'
 import { Page } from '../parts/page.tsx'
+import type { Column } from '../parts/rows.tsx'
 import { ShownOnce } from '../parts/shown-once.tsx'
 import { Age } from '../parts/time.tsx'
 import { isOperator, mayChange } from '../rights.ts'
 import { t } from '../texts/texts.ts'
 
-type Asked = { what: 'make' } | { what: 'rotate' | 'revoke'; key: ApiKey } | null
+type Asked = { what: 'rotate' | 'revoke'; key: ApiKey } | null
 
 export default function Keys() {
   const keys = useAll<ApiKey>(mayChange() ? '/api/api-keys' : null)
+  const domains = useAll<Domain>(mayChange() ? '/api/domains' : null)
   const [asked, setAsked] = useState<Asked>(null)
   const [token, setToken] = useState<string | null>(null)
   if (!mayChange()) return <Page title={t.keys.title} heading={t.common.notAllowed(t.common.admins)} />
-  const make = (
-    <button class="btn main" type="button" onClick={() => setAsked({ what: 'make' })}>
-      {t.keys.make}
-    </button>
-  )
   const done = (made: string | null): void => {
     setToken(made)
     invalidate('/api/api-keys')
   }
+  const domainOf = (id: string | null): string =>
+    id === null ? t.keys.allDomains : (domains.data?.data.find((domain) => domain.id === id)?.name ?? id)
   return (
-    <Page heading={t.keys.title} actions={make}>
-      {token !== null && <NewToken token={token} onKept={() => setToken(null)} />}
-      <section class="panel" aria-label={t.keys.title}>
-        <Answer of={keys}>
-          {({ data }) => (data.length === 0 ? <Empty text={t.keys.none}>{make}</Empty> : <Table keys={data} onAsk={setAsked} />)}
-        </Answer>
-      </section>
-      {asked?.what === 'make' && <MakeKey onMade={done} onClose={() => setAsked(null)} />}
+    <ListPage
+      heading={t.keys.title}
+      above={token !== null && <NewToken token={token} onKept={() => setToken(null)} />}
+      list={keys}
+      columns={columnsWith(domainOf, setAsked)}
+      none={t.keys.none}
+      add={{ text: t.keys.make, dialog: (close) => <MakeKey onMade={done} onClose={close} /> }}
+    >
       {asked?.what === 'rotate' && <RotateKey apiKey={asked.key} onMade={done} onClose={() => setAsked(null)} />}
       {asked?.what === 'revoke' && <RevokeKey apiKey={asked.key} onDone={() => done(null)} onClose={() => setAsked(null)} />}
-    </Page>
+    </ListPage>
   )
 }
 
@@ -49,55 +48,44 @@ const NewToken = ({ token, onKept }: { token: string; onKept(): void }) => (
   </ShownOnce>
 )
 
-function Table({ keys, onAsk }: { keys: ApiKey[]; onAsk(asked: Asked): void }) {
-  const domains = useAll<Domain>('/api/domains')
-  const domainOf = (id: string | null): string =>
-    id === null ? t.keys.allDomains : (domains.data?.data.find((domain) => domain.id === id)?.name ?? id)
-  return (
-    <table class="flow">
-      <thead>
-        <tr>
-          <th scope="col">{t.keys.name}</th>
-          <th scope="col">{t.keys.permission}</th>
-          <th scope="col">{t.keys.domain}</th>
-          <th scope="col">{t.keys.begins}</th>
-          <th scope="col">{t.keys.lastUsed}</th>
-          <th scope="col">
-            <span class="hidden">{t.common.more}</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {keys.map((key) => (
-          <tr key={key.id}>
-            <th scope="row" class="full">
-              {key.name} {key.sandbox && <span class="tag">{t.keys.sandbox}</span>}
-            </th>
-            <td>
-              {t.keys.permissions[key.permission] ?? key.permission}
-              {key.expires_at !== null && <span class="muted"> {t.keys.expires(shortDate(key.expires_at))}</span>}
-            </td>
-            <td class="muted">{domainOf(key.domain_id)}</td>
-            <td>
-              <code>{key.prefix}…</code>
-            </td>
-            <td class="muted nowrap" data-l={t.keys.lastUsed}>
-              <Age of={key.last_used_at} />
-            </td>
-            <td class="num">
-              <button class="btn small" type="button" onClick={() => onAsk({ what: 'rotate', key })}>
-                {t.keys.rotate}
-              </button>{' '}
-              <button class="btn small" type="button" onClick={() => onAsk({ what: 'revoke', key })}>
-                {t.keys.revoke}
-              </button>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
-}
+const columnsWith = (domainOf: (id: string | null) => string, onAsk: (asked: Asked) => void): Column<ApiKey>[] => [
+  {
+    head: t.keys.name,
+    kind: 'title',
+    cell: ({ name, sandbox }) => (
+      <>
+        {name} {sandbox && <span class="tag">{t.keys.sandbox}</span>}
+      </>
+    ),
+  },
+  {
+    head: t.keys.permission,
+    kind: 'word',
+    cell: ({ permission, expires_at: at }) => (
+      <>
+        {t.keys.permissions[permission] ?? permission}
+        {at !== null && <span class="muted"> {t.keys.expires(shortDate(at))}</span>}
+      </>
+    ),
+  },
+  { head: t.keys.domain, kind: 'note', cell: ({ domain_id: id }) => domainOf(id) },
+  { head: t.keys.begins, kind: 'word', cell: ({ prefix }) => <code>{prefix}…</code> },
+  { head: t.keys.lastUsed, kind: 'quiet', cell: ({ last_used_at: at }) => <Age of={at} /> },
+  {
+    head: '',
+    kind: 'number',
+    cell: (key) => (
+      <>
+        <button class="btn small" type="button" onClick={() => onAsk({ what: 'rotate', key })}>
+          {t.keys.rotate}
+        </button>{' '}
+        <button class="btn small" type="button" onClick={() => onAsk({ what: 'revoke', key })}>
+          {t.keys.revoke}
+        </button>
+      </>
+    ),
+  },
+]
 
 const dayMs = 24 * 60 * 60 * 1000
 

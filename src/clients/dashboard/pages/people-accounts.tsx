@@ -4,46 +4,35 @@ import { invalidate, useApi } from '../api/cache.ts'
 import { actIn, actingIn, call, session } from '../api/client.ts'
 import type { Account, List, Setting } from '../api/types.ts'
 import { number, shortDate } from '../format.ts'
-import { Answer } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Choice, Field } from '../parts/fields.tsx'
-import { Page } from '../parts/page.tsx'
-import { Paging } from '../parts/paging.tsx'
-import { Rows, type Column } from '../parts/rows.tsx'
+import { ListPage, useList } from '../parts/list-page.tsx'
+import type { Column } from '../parts/rows.tsx'
 import { State } from '../parts/state.tsx'
 import { t } from '../texts/texts.ts'
 
-type Asked = { what: 'create' } | { what: 'plan' | 'suspend' | 'resume' | 'remove'; account: Account } | null
+type Asked = { what: 'plan' | 'suspend' | 'resume' | 'remove'; account: Account } | null
 
 /** Every account of the server, for operators. */
 export function Accounts({ tabs, query }: { tabs: ComponentChildren; query: URLSearchParams }) {
-  const after = query.get('after')
-  const accounts = useApi<List<Account>>(`/api/accounts?limit=50${after === null ? '' : `&after=${after}`}`)
   const [asked, setAsked] = useState<Asked>(null)
   const close = (): void => setAsked(null)
-  const create = (
-    <button class="btn main" type="button" onClick={() => setAsked({ what: 'create' })}>
-      {t.accounts.create}
-    </button>
-  )
   return (
-    <Page title={t.people.title} heading={t.accounts.heading} actions={create}>
-      <section class="panel" aria-label={t.people.views['accounts'] ?? ''}>
-        {tabs}
-        <Answer of={accounts}>
-          {({ data, has_more: hasMore }) => (
-            <>
-              <Rows rows={data} columns={columnsWith(setAsked)} keyOf={({ id }) => id} />
-              <Paging isFirst={after === null} last={hasMore ? (data.at(-1)?.id ?? null) : null} />
-            </>
-          )}
-        </Answer>
-      </section>
-      {asked?.what === 'create' && <Create onClose={close} />}
+    <ListPage
+      title={t.people.title}
+      heading={t.accounts.heading}
+      name={t.people.views['accounts'] ?? ''}
+      top={tabs}
+      list={useList<Account>('/api/accounts', query)}
+      query={query}
+      columns={columnsWith(setAsked)}
+      none={t.accounts.none}
+      add={{ text: t.accounts.create, dialog: (done) => <Create onClose={done} /> }}
+    >
       {asked?.what === 'plan' && <ChangePlan account={asked.account} onClose={close} />}
       {(asked?.what === 'suspend' || asked?.what === 'resume') && <Suspend account={asked.account} onClose={close} />}
       {asked?.what === 'remove' && <Remove account={asked.account} onClose={close} />}
-    </Page>
+    </ListPage>
   )
 }
 

@@ -1,85 +1,63 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { invalidate, useAll, useApi } from '../api/cache.ts'
+import { invalidate, useAll } from '../api/cache.ts'
 import { actingIn, call, session } from '../api/client.ts'
-import type { Account, InvitedUser, List, User } from '../api/types.ts'
+import type { Account, InvitedUser, User } from '../api/types.ts'
 import { dayAndTime } from '../format.ts'
-import { Answer, Empty } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Choice, Field, Switch } from '../parts/fields.tsx'
-import { Page } from '../parts/page.tsx'
-import { Paging } from '../parts/paging.tsx'
-import { Rows, type Column } from '../parts/rows.tsx'
+import { Filters, type Filter } from '../parts/filters.tsx'
+import { ListPage, useList } from '../parts/list-page.tsx'
+import type { Column } from '../parts/rows.tsx'
 import { ShownOnce } from '../parts/shown-once.tsx'
 import { State } from '../parts/state.tsx'
 import { Age } from '../parts/time.tsx'
 import { isOperator, isOwner } from '../rights.ts'
-import { setQuery } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
-type Asked = { what: 'invite' } | { what: 'change' | 'renew' | 'remove'; user: User } | null
+type Asked = { what: 'change' | 'renew' | 'remove'; user: User } | null
 
 const allAccounts = 'all'
 
 /** The users of the account, and for operators those of every account. */
 export function Users({ tabs, query }: { tabs: ComponentChildren; query: URLSearchParams }) {
-  const [after, account] = [query.get('after'), query.get('account')]
   const own = actingIn.value ?? session.value?.user.account_id ?? ''
-  const asked = new URLSearchParams({ limit: '50', ...(account === allAccounts ? {} : { account_id: account ?? own }) })
-  if (after !== null) asked.set('after', after)
-  const users = useApi<List<User>>(`/api/users?${asked}`)
-  const accounts = useAll<Account>(isOperator() ? '/api/accounts' : null)
-  const [dialog, setDialog] = useState<Asked>(null)
+  const account = query.get('account') ?? own
+  const isOfAll = account === allAccounts
+  const users = useList<User>(isOfAll ? '/api/users' : `/api/users?account_id=${account}`, query)
+  const accounts = useAll<Account>(isOperator() ? '/api/accounts' : null).data?.data ?? []
+  const [asked, setAsked] = useState<Asked>(null)
   const [invited, setInvited] = useState<InvitedUser | null>(null)
-  const close = (): void => setDialog(null)
+  const close = (): void => setAsked(null)
   const done = (user: InvitedUser | null): void => {
     setInvited(user)
     invalidate('/api/users')
   }
-  const nameOf = (id: string): string => accounts.data?.data.find((known) => known.id === id)?.name ?? id
-  const invite = (
-    <button class="btn main" type="button" onClick={() => setDialog({ what: 'invite' })}>
-      {t.people.invite}
-    </button>
-  )
+  const nameOf = (id: string): string => accounts.find((known) => known.id === id)?.name ?? id
+  const options: [string, string][] = [[allAccounts, t.people.allAccounts], ...accounts.map(({ id, name }): [string, string] => [id, name])]
+  const filter: Filter = { name: 'account', label: t.people.account, kind: options, usual: own }
   return (
-    <Page title={t.people.title} heading={t.people.views.users ?? t.people.title} actions={invite}>
-      {invited && <Invitation user={invited} onPassedOn={() => setInvited(null)} />}
-      <section class="panel" aria-label={t.people.views['users'] ?? ''}>
-        {tabs}
-        {(accounts.data?.data.length ?? 0) > 1 && (
-          <div class="filters">
-            <Choice
-              label={t.people.account}
-              value={account ?? own}
-              options={[
-                [allAccounts, t.people.allAccounts],
-                ...(accounts.data?.data ?? []).map(({ id, name }): [string, string] => [id, name]),
-              ]}
-              onValue={(id) => setQuery({ account: id === own ? null : id, after: null })}
-            />
-          </div>
-        )}
-        <Answer of={users}>
-          {({ data, has_more: hasMore }) => (
-            <>
-              {data.length === 0 ? (
-                <Empty text={t.people.noUser}>{invite}</Empty>
-              ) : (
-                <Rows rows={data} columns={columnsWith(setDialog, account === allAccounts ? nameOf : null)} keyOf={({ id }) => id} />
-              )}
-              <Paging isFirst={after === null} last={hasMore ? (data.at(-1)?.id ?? null) : null} />
-            </>
-          )}
-        </Answer>
-      </section>
-      {dialog?.what === 'invite' && (
-        <Invite accountId={account === null || account === allAccounts ? own : account} onInvited={done} onClose={close} />
-      )}
-      {dialog?.what === 'change' && <Change user={dialog.user} onDone={() => done(null)} onClose={close} />}
-      {dialog?.what === 'renew' && <Renew user={dialog.user} onInvited={done} onClose={close} />}
-      {dialog?.what === 'remove' && <Remove user={dialog.user} onDone={() => done(null)} onClose={close} />}
-    </Page>
+    <ListPage
+      title={t.people.title}
+      heading={t.people.views.users ?? t.people.title}
+      above={invited && <Invitation user={invited} onPassedOn={() => setInvited(null)} />}
+      name={t.people.views['users'] ?? ''}
+      top={
+        <>
+          {tabs}
+          {accounts.length > 1 && <Filters filters={[filter]} query={query} />}
+        </>
+      }
+      list={users}
+      query={query}
+      columns={columnsWith(setAsked, isOfAll ? nameOf : null)}
+      none={t.people.noUser}
+      add={{ text: t.people.invite, dialog: (shut) => <Invite accountId={isOfAll ? own : account} onInvited={done} onClose={shut} /> }}
+    >
+      {asked?.what === 'change' && <Change user={asked.user} onDone={() => done(null)} onClose={close} />}
+      {asked?.what === 'renew' && <Renew user={asked.user} onInvited={done} onClose={close} />}
+      {asked?.what === 'remove' && <Remove user={asked.user} onDone={() => done(null)} onClose={close} />}
+    </ListPage>
   )
 }
 

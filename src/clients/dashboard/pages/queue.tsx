@@ -1,11 +1,11 @@
 import { useApi } from '../api/cache.ts'
 import type { List, QueueDestination, QueueTotals } from '../api/types.ts'
 import { number } from '../format.ts'
-import { Answer, Empty } from '../parts/answer.tsx'
 import { Explain } from '../parts/explain.tsx'
+import { ListPage } from '../parts/list-page.tsx'
 import { Page } from '../parts/page.tsx'
 import { QueueActions } from '../parts/queue-actions.tsx'
-import { Rows, type Column } from '../parts/rows.tsx'
+import type { Column } from '../parts/rows.tsx'
 import { Age, Ago } from '../parts/time.tsx'
 import { isOperator } from '../rights.ts'
 import { Link, type PageProps } from '../router.tsx'
@@ -20,27 +20,19 @@ export default function Queue({ query }: PageProps) {
   if (!isOperator()) return <Page title={t.queue.title} heading={t.common.notAllowed(t.common.operators)} />
   const reload = (): Promise<unknown> => Promise.all([queue.reload(), totals.reload()])
   return (
-    <Page
+    <ListPage
       title={t.queue.title}
       heading={totals.data ? t.queue.heading(totals.data.waiting) : t.queue.title}
       sub={totals.data && totals.data.waiting > 0 && <Summary totals={totals.data} />}
+      name={t.queue.title}
+      list={queue}
+      columns={columnsWith(reload)}
+      keyOf={({ destination }) => destination}
+      none={t.queue.none}
+      bottom={queue.data?.has_more && <footer>{t.queue.longest(mostShown)}</footer>}
     >
-      <section class="panel" aria-label={t.queue.title}>
-        <Answer of={queue}>
-          {({ data, has_more: hasMore }) =>
-            data.length === 0 ? (
-              <Empty text={t.queue.none} />
-            ) : (
-              <>
-                <Rows rows={data} columns={columnsWith(reload)} keyOf={({ destination }) => destination} />
-                {hasMore && <footer>{t.queue.longest(mostShown)}</footer>}
-              </>
-            )
-          }
-        </Answer>
-      </section>
       <Explain address={query.get('explain') ?? ''} />
-    </Page>
+    </ListPage>
   )
 }
 

@@ -1,15 +1,16 @@
+import type { ComponentChildren } from 'preact'
 import { useAll, useApi } from '../api/cache.ts'
-import type { DmarcSummary, Domain, Feedback, List } from '../api/types.ts'
+import type { DmarcSummary, Domain, Feedback } from '../api/types.ts'
 import { number, percent } from '../format.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
 import { FeedbackReading } from '../parts/feedback-reading.tsx'
-import { Choice } from '../parts/fields.tsx'
-import { Page, Panel, Scroll } from '../parts/page.tsx'
-import { Paging } from '../parts/paging.tsx'
-import { Rows, type Column } from '../parts/rows.tsx'
+import type { Filter } from '../parts/filters.tsx'
+import { ListRows, useList } from '../parts/list-page.tsx'
+import { Page, Panel } from '../parts/page.tsx'
+import { Figures, type Column } from '../parts/rows.tsx'
 import { ShownFirst } from '../parts/shown-first.tsx'
 import { Age } from '../parts/time.tsx'
-import { Link, setQuery, type PageProps } from '../router.tsx'
+import { Link, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
 export default function Reports({ query }: PageProps) {
@@ -27,7 +28,7 @@ export default function Reports({ query }: PageProps) {
               </Empty>
             ) : (
               <ShownFirst rows={data} most={mostShown}>
-                {(shown) => <DomainTable domains={shown} />}
+                {(shown) => <Figures name={t.reports.domains} rows={shown} columns={domainColumns()} />}
               </ShownFirst>
             )
           }
@@ -41,78 +42,51 @@ export default function Reports({ query }: PageProps) {
 /** Each asks for its own summary. */
 const mostShown = 50
 
-const DomainTable = ({ domains }: { domains: readonly Domain[] }) => (
-  <Scroll name={t.reports.domains}>
-    <table class="tight">
-      <thead>
-        <tr>
-          <th scope="col">{t.emails.domain}</th>
-          <th scope="col">{t.reports.policy}</th>
-          <th scope="col" class="num">
-            {t.reports.messages}
-          </th>
-          <th scope="col" class="num">
-            {t.reports.passed}
-          </th>
-          <th scope="col">{t.reports.next}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {domains.map((domain) => (
-          <DomainRow key={domain.id} domain={domain} />
-        ))}
-      </tbody>
-    </table>
-  </Scroll>
-)
+const domainColumns = (): Column<Domain>[] => [
+  {
+    head: t.emails.domain,
+    kind: 'title',
+    cell: ({ name }) => (
+      <Link class="row" href={`/reports/${name}`}>
+        {name}
+      </Link>
+    ),
+  },
+  summarized(t.reports.policy, ({ policy }) => t.reports.policies[policy ?? 'missing'] ?? policy),
+  summarized(t.reports.messages, ({ messages }) => (messages === 0 ? '—' : number(messages)), 'number'),
+  summarized(t.reports.passed, ({ messages, pass_rate: rate }) => (messages === 0 ? '—' : percent(rate)), 'number'),
+  summarized(t.reports.next, ({ advice: { step } }) => t.reports.steps[step] ?? step, 'quiet'),
+]
 
-function DomainRow({ domain: { name } }: { domain: Domain }) {
+/** A column of what was reported about each domain. */
+const summarized = (head: string, inWords: (summary: DmarcSummary) => ComponentChildren, kind?: 'number' | 'quiet'): Column<Domain> => ({
+  head,
+  ...(kind && { kind }),
+  cell: ({ name }) => <Summary of={name} inWords={inWords} />,
+})
+
+function Summary({ of: name, inWords }: { of: string; inWords(summary: DmarcSummary): ComponentChildren }) {
   const { data } = useApi<DmarcSummary>(`/api/domains/${name}/dmarc`)
-  return (
-    <tr>
-      <th scope="row">
-        <Link class="row" href={`/reports/${name}`}>
-          {name}
-        </Link>
-      </th>
-      <td>{data && (t.reports.policies[data.policy ?? 'missing'] ?? data.policy)}</td>
-      <td class="num">{data && (data.messages === 0 ? '—' : number(data.messages))}</td>
-      <td class="num">{data && (data.messages === 0 ? '—' : percent(data.pass_rate))}</td>
-      <td class="muted">{data && (t.reports.steps[data.advice.step] ?? data.advice.step)}</td>
-    </tr>
-  )
+  return <>{data && inWords(data)}</>
 }
+
+const filters = (): Filter[] => [
+  { name: 'purpose', label: t.reports.purpose, kind: [['', t.reports.anyPurpose], ...Object.entries(t.reports.purposes)] },
+]
 
 /** Returned mail: what it came for, and what followed. */
-function FeedbackList({ query }: { query: URLSearchParams }) {
-  const [purpose, after] = [query.get('purpose') ?? '', query.get('after')]
-  const asked = new URLSearchParams({ limit: '50', ...(purpose === '' ? {} : { purpose }), ...(after === null ? {} : { after }) })
-  const list = useApi<List<Feedback>>(`/api/feedback?${asked}`)
-  return (
-    <Panel heading={t.reports.feedback} text={t.reports.feedbackText}>
-      <div class="filters">
-        <Choice
-          label={t.reports.purpose}
-          value={purpose}
-          options={[['', t.reports.anyPurpose], ...Object.entries(t.reports.purposes)]}
-          onValue={(chosen) => setQuery({ purpose: chosen, after: null })}
-        />
-      </div>
-      <Answer of={list}>
-        {({ data, has_more: hasMore }) => (
-          <>
-            {data.length === 0 ? (
-              <Empty text={purpose === '' ? t.reports.noFeedback : t.reports.noSuchFeedback} />
-            ) : (
-              <Rows rows={data} columns={columns()} keyOf={({ id }) => id} />
-            )}
-            <Paging isFirst={after === null} last={hasMore ? (data.at(-1)?.id ?? null) : null} />
-          </>
-        )}
-      </Answer>
-    </Panel>
-  )
-}
+const FeedbackList = ({ query }: { query: URLSearchParams }) => (
+  <Panel heading={t.reports.feedback} text={t.reports.feedbackText}>
+    <ListRows
+      list={useList<Feedback>('/api/feedback', query, filters())}
+      query={query}
+      filters={filters()}
+      columns={columns()}
+      none={t.reports.noFeedback}
+      noMatch={t.reports.noSuchFeedback}
+    />
+  </Panel>
+)
 
 const columns = (): Column<Feedback>[] => [
   {

@@ -2,11 +2,11 @@ import { useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
 import type { List, Setting } from '../api/types.ts'
 import { bytes, duration } from '../format.ts'
-import { Answer, Empty } from '../parts/answer.tsx'
 import { CopyButton } from '../parts/controls.tsx'
 import { Field } from '../parts/fields.tsx'
+import { ListPage } from '../parts/list-page.tsx'
 import { Page } from '../parts/page.tsx'
-import { Rows, type Column } from '../parts/rows.tsx'
+import type { Column } from '../parts/rows.tsx'
 import { isOperator } from '../rights.ts'
 import { t } from '../texts/texts.ts'
 
@@ -14,24 +14,23 @@ export default function Settings() {
   const settings = useApi<List<Setting>>(isOperator() ? '/api/settings' : null)
   const [word, setWord] = useState('')
   if (!isOperator()) return <Page title={t.settings.title} heading={t.common.notAllowed(t.common.operators)} />
+  const isFound = ({ name, description }: Setting): boolean => `${name} ${description}`.toLowerCase().includes(word.toLowerCase())
+  const list = { ...settings, data: settings.data && { ...settings.data, data: settings.data.data.filter(isFound) } }
   return (
-    <Page heading={t.settings.title} sub={t.settings.readOnly}>
-      <section class="panel" aria-label={t.settings.title}>
+    <ListPage
+      heading={t.settings.title}
+      sub={t.settings.readOnly}
+      top={
         <div class="filters">
           <Field label={t.common.search} type="search" value={word} onValue={setWord} />
         </div>
-        <Answer of={settings} rows={12}>
-          {({ data }) => {
-            const found = data.filter(({ name, description }) => `${name} ${description}`.toLowerCase().includes(word.toLowerCase()))
-            return found.length === 0 ? (
-              <Empty text={t.settings.none} />
-            ) : (
-              <Rows rows={found} columns={columns()} keyOf={({ name }) => name} />
-            )
-          }}
-        </Answer>
-      </section>
-    </Page>
+      }
+      list={list}
+      lines={12}
+      columns={columns()}
+      keyOf={({ name }) => name}
+      none={t.settings.none}
+    />
   )
 }
 

@@ -1,34 +1,33 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
 import { call, callForResponse } from '../api/client.ts'
-import type { List, Suppression } from '../api/types.ts'
+import type { Suppression } from '../api/types.ts'
 import { download } from '../download.ts'
 import { shortDate } from '../format.ts'
-import { Answer, Empty, NoMatch } from '../parts/answer.tsx'
 import { ActionButton } from '../parts/controls.tsx'
-import { Choice, Field, Switch } from '../parts/fields.tsx'
-import { FilterForm } from '../parts/form.tsx'
+import { Switch } from '../parts/fields.tsx'
+import type { Filter } from '../parts/filters.tsx'
 import { Icon } from '../parts/icon.tsx'
-import { Note, Page } from '../parts/page.tsx'
-import { Paging } from '../parts/paging.tsx'
-import { Rows, type Column } from '../parts/rows.tsx'
+import { ListPage, useList } from '../parts/list-page.tsx'
+import { Note } from '../parts/page.tsx'
+import type { Column } from '../parts/rows.tsx'
 import { AddSuppressions } from '../parts/suppression-addition.tsx'
 import { ImportSuppressions } from '../parts/suppression-import.tsx'
 import { Age } from '../parts/time.tsx'
 import { mayChange } from '../rights.ts'
-import { Link, setQuery, type PageProps } from '../router.tsx'
+import { Link, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
-const filters = ['email', 'origin'] as const
+const filters = (): Filter[] => [
+  { name: 'email', label: t.suppressions.search, kind: 'search' },
+  { name: 'origin', label: t.suppressions.origin, kind: [['', t.suppressions.anyOrigin], ...Object.entries(t.suppressions.origins)] },
+]
 
 export default function Suppressions({ query }: PageProps) {
-  const asked = new URLSearchParams(filters.flatMap((name) => (query.get(name) ? [[name, query.get(name) ?? '']] : [])))
-  const isFiltered = asked.size > 0
-  const after = query.get('after')
   const address = query.get('email') ?? ''
   const [open, setOpen] = useState<'add' | 'import' | null>(null)
   const [removed, setRemoved] = useState<Suppression | null>(null)
-  const page = useApi<List<Suppression>>(`/api/suppressions?limit=50&${asked}${after === null ? '' : `&after=${after}`}`)
+  const page = useList<Suppression>('/api/suppressions', query, filters())
   // An erased address is on the list under another name, and found as a whole only.
   const isMissing = page.data?.data.length === 0 && address.includes('@')
   const erased = useApi<Suppression>(isMissing ? `/api/suppressions/${encodeURIComponent(address)}` : null)
@@ -37,29 +36,23 @@ export default function Suppressions({ query }: PageProps) {
     setRemoved(entry)
     await Promise.all([page.reload(), erased.reload()])
   }
-  const found = page.data?.data.length === 0 && erased.data && !erased.error ? [erased.data] : null
+  const found = page.data?.data.length === 0 && erased.data && !erased.error ? { ...page.data, data: [erased.data] } : page.data
   return (
-    <Page heading={t.suppressions.title} actions={mayChange() && <Changes onOpen={setOpen} />}>
-      {removed && <Removed entry={removed} onDone={page.reload} onForget={() => setRemoved(null)} />}
-      <section class="panel" aria-label={t.suppressions.title}>
-        <Filters address={address} origin={query.get('origin') ?? ''} />
-        <Answer of={page} unfit={<NoSuppression isFiltered />}>
-          {({ data, has_more: hasMore }) => (
-            <>
-              {data.length === 0 && !found ? (
-                <NoSuppression isFiltered={isFiltered} />
-              ) : (
-                <Rows rows={found ?? data} columns={columnsWith(mayChange() ? remove : null)} keyOf={({ id }) => id} />
-              )}
-              <Paging isFirst={after === null} last={hasMore ? (data.at(-1)?.id ?? null) : null} />
-            </>
-          )}
-        </Answer>
-        <Export asked={asked} />
-      </section>
+    <ListPage
+      heading={t.suppressions.title}
+      actions={mayChange() && <Changes onOpen={setOpen} />}
+      above={removed && <Removed entry={removed} onDone={page.reload} onForget={() => setRemoved(null)} />}
+      list={{ ...page, data: found }}
+      query={query}
+      filters={filters()}
+      columns={columnsWith(mayChange() ? remove : null)}
+      none={t.suppressions.none}
+      noMatch={t.suppressions.noMatch}
+      bottom={<Export query={query} />}
+    >
       {open === 'add' && <AddSuppressions onDone={page.reload} onClose={() => setOpen(null)} />}
       {open === 'import' && <ImportSuppressions onDone={page.reload} onClose={() => setOpen(null)} />}
-    </Page>
+    </ListPage>
   )
 }
 
@@ -74,41 +67,20 @@ const Changes = ({ onOpen }: { onOpen(dialog: 'add' | 'import'): void }) => (
   </>
 )
 
-const NoSuppression = ({ isFiltered }: { isFiltered: boolean }) =>
-  isFiltered ? <NoMatch text={t.suppressions.noMatch} filters={filters} /> : <Empty text={t.suppressions.none} />
-
-function Export({ asked }: { asked: URLSearchParams }) {
+function Export({ query }: { query: URLSearchParams }) {
   const [guarded, setGuarded] = useState(false)
+  const save = async (): Promise<void> => {
+    const asked = new URLSearchParams(filters().flatMap(({ name }) => query.getAll(name).map((value) => [name, value])))
+    if (guarded) asked.set('spreadsheet', 'true')
+    const response = await callForResponse(`/api/suppressions.csv?${asked}`)
+    download('suppressions.csv', 'text/csv', await response.blob())
+  }
   return (
     <footer>
-      <ActionButton small icon="dl" text={t.suppressions.export} run={() => save(asked, guarded)} />
+      <ActionButton small icon="dl" text={t.suppressions.export} run={save} />
       <Switch label={t.suppressions.forSpreadsheet} on={guarded} onChange={setGuarded} />
       {guarded && <p class="muted">{t.suppressions.forSpreadsheetText}</p>}
     </footer>
-  )
-}
-
-async function save(asked: URLSearchParams, guarded: boolean): Promise<void> {
-  const response = await callForResponse(`/api/suppressions.csv?${asked}${guarded ? '&spreadsheet=true' : ''}`)
-  download('suppressions.csv', 'text/csv', await response.blob())
-}
-
-function Filters({ address, origin }: { address: string; origin: string }) {
-  const [typed, setTyped] = useState<string | null>(null)
-  const apply = (): void => {
-    if (typed !== null) setQuery({ email: typed.trim(), after: null })
-    setTyped(null)
-  }
-  return (
-    <FilterForm onApply={apply}>
-      <Field label={t.suppressions.search} type="search" value={typed ?? address} onValue={setTyped} onChange={apply} autocomplete="off" />
-      <Choice
-        label={t.suppressions.origin}
-        value={origin}
-        options={[['', t.suppressions.anyOrigin], ...Object.entries(t.suppressions.origins)]}
-        onValue={(chosen) => setQuery({ origin: chosen, after: null })}
-      />
-    </FilterForm>
   )
 }
 

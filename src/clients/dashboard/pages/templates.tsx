@@ -1,13 +1,11 @@
 import { useState } from 'preact/hooks'
-import { invalidate, useApi } from '../api/cache.ts'
+import { invalidate } from '../api/cache.ts'
 import { call } from '../api/client.ts'
-import type { List, TemplateItem } from '../api/types.ts'
-import { Answer, Empty } from '../parts/answer.tsx'
+import type { TemplateItem } from '../api/types.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/fields.tsx'
-import { Page } from '../parts/page.tsx'
-import { Paging } from '../parts/paging.tsx'
-import { Rows, type Column } from '../parts/rows.tsx'
+import { ListPage, useList } from '../parts/list-page.tsx'
+import type { Column } from '../parts/rows.tsx'
 import { State } from '../parts/state.tsx'
 import { Age } from '../parts/time.tsx'
 import { mayChange } from '../rights.ts'
@@ -16,32 +14,15 @@ import { draftOf } from '../template-draft.ts'
 import { t } from '../texts/texts.ts'
 
 export default function Templates({ query }: PageProps) {
-  const after = query.get('after')
-  const templates = useApi<List<TemplateItem>>(`/api/templates?limit=50${after === null ? '' : `&after=${after}`}`)
-  const [isAdding, setAdding] = useState(false)
-  const add = mayChange() && (
-    <button class="btn main" type="button" onClick={() => setAdding(true)}>
-      {t.templates.add}
-    </button>
-  )
   return (
-    <Page heading={t.templates.title} actions={add}>
-      <section class="panel" aria-label={t.templates.title}>
-        <Answer of={templates}>
-          {({ data, has_more: hasMore }) =>
-            data.length === 0 ? (
-              <Empty text={t.templates.none}>{add}</Empty>
-            ) : (
-              <>
-                <Rows rows={data} columns={columns()} keyOf={({ id }) => id} />
-                <Paging isFirst={after === null} last={hasMore ? (data.at(-1)?.id ?? null) : null} />
-              </>
-            )
-          }
-        </Answer>
-      </section>
-      {isAdding && <AddTemplate onClose={() => setAdding(false)} />}
-    </Page>
+    <ListPage
+      heading={t.templates.title}
+      list={useList<TemplateItem>('/api/templates', query)}
+      query={query}
+      columns={columns()}
+      none={t.templates.none}
+      add={mayChange() && { text: t.templates.add, dialog: (close) => <AddTemplate onClose={close} /> }}
+    />
   )
 }
 

@@ -1,9 +1,7 @@
-import { useState } from 'preact/hooks'
 import { useAll } from '../api/cache.ts'
 import type { Webhook } from '../api/types.ts'
-import { Answer, Empty } from '../parts/answer.tsx'
-import { Page } from '../parts/page.tsx'
-import { Rows, type Column } from '../parts/rows.tsx'
+import { ListPage } from '../parts/list-page.tsx'
+import type { Column } from '../parts/rows.tsx'
 import { State } from '../parts/state.tsx'
 import { LastAnswer, SuccessRate } from '../parts/webhook-facts.tsx'
 import { WebhookDialog } from '../parts/webhook-form.tsx'
@@ -12,28 +10,19 @@ import { Link, navigate } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
 export default function Webhooks() {
-  const webhooks = useAll<Webhook>('/api/webhooks')
-  const [isAdding, setAdding] = useState(false)
-  const add = mayChange() && (
-    <button class="btn main" type="button" onClick={() => setAdding(true)}>
-      {t.webhooks.add}
-    </button>
-  )
   return (
-    <Page heading={t.webhooks.title} actions={add}>
-      <section class="panel" aria-label={t.webhooks.title}>
-        <Answer of={webhooks}>
-          {({ data }) =>
-            data.length === 0 ? (
-              <Empty text={t.webhooks.none}>{add}</Empty>
-            ) : (
-              <Rows rows={data} columns={columns()} keyOf={({ id }) => id} />
-            )
-          }
-        </Answer>
-      </section>
-      {isAdding && <WebhookDialog onSaved={({ id }) => navigate(`/webhooks/${id}`)} onClose={() => setAdding(false)} />}
-    </Page>
+    <ListPage
+      heading={t.webhooks.title}
+      list={useAll<Webhook>('/api/webhooks')}
+      columns={columns()}
+      none={t.webhooks.none}
+      add={
+        mayChange() && {
+          text: t.webhooks.add,
+          dialog: (close) => <WebhookDialog onSaved={({ id }) => navigate(`/webhooks/${id}`)} onClose={close} />,
+        }
+      }
+    />
   )
 }
 

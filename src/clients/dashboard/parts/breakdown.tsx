@@ -2,7 +2,8 @@ import type { ComponentChildren } from 'preact'
 import { number } from '../format.ts'
 import { Empty } from './answer.tsx'
 import { CsvButton } from './controls.tsx'
-import { Panel, Scroll } from './page.tsx'
+import { Panel } from './page.tsx'
+import { Figures } from './rows.tsx'
 import { ShownFirst } from './shown-first.tsx'
 
 export interface Figure<T> {
@@ -57,45 +58,20 @@ export function Breakdown<T>({ heading, file, rows, none, aside, plain = false, 
       {rows.length === 0 ? (
         <Empty text={none} />
       ) : (
-        <Scroll name={heading}>
-          <ShownFirst rows={rows} most={mostLines}>
-            {(shown) => <BreakdownTable rows={shown} {...table} />}
-          </ShownFirst>
-        </Scroll>
+        <ShownFirst rows={rows} most={mostLines}>
+          {(shown) => <Figures name={heading} rows={shown} columns={columnsOf(table)} keyOf={keyOf} />}
+        </ShownFirst>
       )}
     </Panel>
   )
 }
 
-type TableFrame<T> = Pick<BreakdownFrame<T>, 'nameHead' | 'keyOf' | 'nameOf' | 'detail' | 'figures' | 'rows'>
-
-const BreakdownTable = <T,>({ nameHead, keyOf, nameOf, detail, figures, rows }: TableFrame<T>) => (
-  <table class="tight">
-    <thead>
-      <tr>
-        <th scope="col">{nameHead}</th>
-        {detail && <th scope="col">{detail.head}</th>}
-        {figures.map(({ metric, head }) => (
-          <th key={metric} scope="col" class="num">
-            {head}
-          </th>
-        ))}
-      </tr>
-    </thead>
-    <tbody>
-      {rows.map((row) => (
-        <tr key={keyOf(row)}>
-          <th scope="row" class="wrap">
-            {nameOf(row)}
-          </th>
-          {detail && <td class="muted">{detail.of(row)}</td>}
-          {figures.map(({ metric, value, inWords = number }) => (
-            <td key={metric} class="num">
-              {value(row) === null || value(row) === 0 ? '—' : inWords(value(row) as number)}
-            </td>
-          ))}
-        </tr>
-      ))}
-    </tbody>
-  </table>
-)
+const columnsOf = <T,>({ nameHead, nameOf, detail, figures }: Pick<BreakdownFrame<T>, 'nameHead' | 'nameOf' | 'detail' | 'figures'>) => [
+  { head: nameHead, kind: 'title' as const, cell: nameOf },
+  ...(detail ? [{ head: detail.head, kind: 'quiet' as const, cell: detail.of }] : []),
+  ...figures.map(({ head, value, inWords = number }) => ({
+    head,
+    kind: 'number' as const,
+    cell: (row: T) => (value(row) === null || value(row) === 0 ? '—' : inWords(value(row) as number)),
+  })),
+]

@@ -1,43 +1,33 @@
-import { t } from '../texts/texts.ts'
 import type { EmailItem } from '../api/types.ts'
 import { Link } from '../router.tsx'
+import { t } from '../texts/texts.ts'
+import { Rows, type Column } from './rows.tsx'
 import { State } from './state.tsx'
 import { Age } from './time.tsx'
 
 /** Emails of a list, a row each; on a phone three lines each. */
-export const EmailTable = ({ emails, id, query = '' }: { emails: EmailItem[]; id: string; query?: string }) => (
-  <table class="flow fixed" id={id}>
-    <thead>
-      <tr>
-        <th scope="col">{t.common.status}</th>
-        <th scope="col">{t.emails.subject}</th>
-        <th scope="col">{t.emails.to}</th>
-        <th scope="col" class="num">
-          {t.emails.ago}
-        </th>
-      </tr>
-    </thead>
-    <tbody>
-      {emails.map((email) => (
-        <tr key={email.id}>
-          <td class="o1 grow">
-            <State of={email.status} />
-          </td>
-          <td class="full o3">
-            <Link class="row cut" href={`/emails/${email.id}${query}`}>
-              {email.subject === '' ? t.emails.noSubject : email.subject}
-            </Link>
-            {email.reason && <p class="reason cut">{reasonInWords(email.reason)}</p>}
-          </td>
-          <td class="full o4">{recipientsInWords(email)}</td>
-          <td class="num muted o2">
-            <Age of={email.created_at} />
-          </td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
+export const EmailTable = ({ emails, id }: { emails: EmailItem[]; id: string }) => (
+  <Rows look="fixed" id={id} rows={emails} columns={columns()} />
 )
+
+const columns = (): Column<EmailItem>[] => [
+  { head: t.common.status, kind: 'state', place: 1, cell: ({ status }) => <State of={status} /> },
+  {
+    head: t.emails.subject,
+    kind: 'title',
+    place: 3,
+    cell: ({ id, subject, reason }) => (
+      <>
+        <Link class="row cut" href={`/emails/${id}`}>
+          {subject === '' ? t.emails.noSubject : subject}
+        </Link>
+        {reason && <p class="reason cut">{reasonInWords(reason)}</p>}
+      </>
+    ),
+  },
+  { head: t.emails.to, kind: 'title', place: 4, cell: recipientsInWords },
+  { head: t.emails.ago, kind: 'age', place: 2, cell: ({ created_at: at }) => <Age of={at} /> },
+]
 
 /** A suppressed recipient's response is no server's. */
 function reasonInWords({ category, code, response }: NonNullable<EmailItem['reason']>): string {

@@ -5,7 +5,7 @@ import { LinkAbove } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { Icon, type IconName } from './icon.tsx'
 
-interface PageFrame {
+export interface PageFrame {
   /** Names the tab; the heading if not given. */
   title?: string
   heading: string

@@ -1,31 +1,21 @@
 import type { RefusedAddress } from '../add-suppressions.ts'
 import { t } from '../texts/texts.ts'
-import { Scroll } from './page.tsx'
+import { Figures, type Column } from './rows.tsx'
 
 const mostShown = 50
 
 /** Addresses that the API did not take, with their lines and why. */
 export const Refused = ({ rows }: { rows: readonly RefusedAddress[] }) => (
-  <Scroll name={t.suppressions.refused}>
-    <table class="tight">
-      <thead>
-        <tr>
-          <th scope="col" class="num">
-            {t.suppressions.line}
-          </th>
-          <th scope="col">{t.suppressions.address}</th>
-          <th scope="col">{t.suppressions.whyRefused}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.slice(0, mostShown).map(({ line, address, why }) => (
-          <tr key={`${line} ${address}`}>
-            <td class="num">{line}</td>
-            <td>{address}</td>
-            <td class="muted">{why}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </Scroll>
+  <Figures
+    name={t.suppressions.refused}
+    rows={rows.slice(0, mostShown)}
+    columns={columns()}
+    keyOf={({ line, address }) => `${line} ${address}`}
+  />
 )
+
+const columns = (): Column<RefusedAddress>[] => [
+  { head: t.suppressions.line, kind: 'number', cell: ({ line }) => line },
+  { head: t.suppressions.address, kind: 'title', cell: ({ address }) => address },
+  { head: t.suppressions.whyRefused, kind: 'quiet', cell: ({ why }) => why },
+]

@@ -1,30 +1,25 @@
 import { useState } from 'preact/hooks'
-import { useAll, useApi } from '../api/cache.ts'
-import type { DomainReport, DomainReportRow, List } from '../api/types.ts'
+import { useAll } from '../api/cache.ts'
+import type { DomainReport, DomainReportRow } from '../api/types.ts'
 import { number, shortDate } from '../format.ts'
 import { t } from '../texts/texts.ts'
-import { Answer, Empty } from './answer.tsx'
+import { Answer } from './answer.tsx'
 import { Icon } from './icon.tsx'
-import { Panel, Scroll } from './page.tsx'
-import { Paging } from './paging.tsx'
-import { Rows, type Column } from './rows.tsx'
+import { ListRows, useList } from './list-page.tsx'
+import { Panel } from './page.tsx'
+import { Figures, type Column } from './rows.tsx'
 
 /** The reports themselves, each with its rows when it is opened. `path` is that of the domain. */
-export function ReportList({ path, since, after }: { path: string; since: string; after: string | null }) {
-  const list = useApi<List<DomainReport>>(`${path}/reports?limit=50&since=${since}${after === null ? '' : `&after=${after}`}`)
-  return (
-    <Panel heading={t.reports.list}>
-      <Answer of={list}>
-        {({ data, has_more: hasMore }) => (
-          <>
-            {data.length === 0 ? <Empty text={t.reports.none} /> : <Rows rows={data} columns={columns(path)} keyOf={({ id }) => id} />}
-            <Paging isFirst={after === null} last={hasMore ? (data.at(-1)?.id ?? null) : null} />
-          </>
-        )}
-      </Answer>
-    </Panel>
-  )
-}
+export const ReportList = ({ path, since, query }: { path: string; since: string; query: URLSearchParams }) => (
+  <Panel heading={t.reports.list}>
+    <ListRows
+      list={useList<DomainReport>(`${path}/reports?since=${since}`, query)}
+      query={query}
+      columns={columns(path)}
+      none={t.reports.none}
+    />
+  </Panel>
+)
 
 const columns = (path: string): Column<DomainReport>[] => [
   {
@@ -60,24 +55,19 @@ function RowsOf({ path, name }: { path: string; name: string }) {
   const rows = useAll<DomainReportRow>(path)
   return (
     <Answer of={rows} rows={2}>
-      {({ data }) => (
-        <Scroll name={name}>
-          <table class="tight">
-            <tbody>
-              {data.map((row) => (
-                <tr key={row.place}>
-                  <th scope="row">{row.object === 'dmarc_row' ? row.ip_address : (row.receiving_mx ?? '—')}</th>
-                  <td>{row.object === 'dmarc_row' ? dmarcInWords(row) : (t.reports.tlsResults[row.result_type] ?? row.result_type)}</td>
-                  <td class="num">{number(row.object === 'dmarc_row' ? row.messages : row.sessions)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
-      )}
+      {({ data }) => <Figures name={name} rows={data} columns={rowColumns} keyOf={({ place }) => String(place)} />}
     </Answer>
   )
 }
+
+const rowColumns: Column<DomainReportRow>[] = [
+  { head: '', kind: 'title', cell: (row) => (row.object === 'dmarc_row' ? row.ip_address : (row.receiving_mx ?? '—')) },
+  {
+    head: '',
+    cell: (row) => (row.object === 'dmarc_row' ? dmarcInWords(row) : (t.reports.tlsResults[row.result_type] ?? row.result_type)),
+  },
+  { head: '', kind: 'number', cell: (row) => number(row.object === 'dmarc_row' ? row.messages : row.sessions) },
+]
 
 const dmarcInWords = (row: Extract<DomainReportRow, { object: 'dmarc_row' }>): string =>
   row.dkim_aligned || row.spf_aligned

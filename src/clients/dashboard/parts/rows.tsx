@@ -1,42 +1,104 @@
 import type { ComponentChildren } from 'preact'
 import { t } from '../texts/texts.ts'
+import { Scroll } from './page.tsx'
 
 export interface Column<T> {
-  /** Empty for a column of buttons. */
+  /** Empty for a column of buttons, and where the cells of no column need one. */
   head: string
   cell(row: T): ComponentChildren
-  /**
-   * `title` has a line of its own on a phone, `word` needs no head there, `number` stands at the end, `quiet` is for what is beside the
-   * point. `wide` is left out on a phone, and `narrow` is there only.
-   */
-  kind?: 'title' | 'word' | 'number' | 'quiet' | 'wide' | 'narrow'
+  kind?: Kind
+  /** Its place on a phone, where that is not the order of the columns. */
+  place?: 1 | 2 | 3 | 4
 }
 
-const classes = { title: 'full', word: '', number: 'num', quiet: 'muted', wide: 'muted only-wide', narrow: 'only-narrow grow' } as const
-const headless = new Set<Column<never>['kind']>(['title', 'word', 'narrow'])
+/**
+ * `title` says which object it is and has a line of its own on a phone. `number` stands at the end, `quiet` is for what is beside the point.
+ * `word`, `state`, `note` and `age` explain themselves: on a phone they have no head. `wide` is left out on a phone, and `narrow` is there
+ * only.
+ */
+type Kind = 'title' | 'number' | 'quiet' | 'word' | 'state' | 'note' | 'age' | 'wide' | 'narrow'
 
-/** A table of the API's objects; on a phone a list with the title of each first. */
-export const Rows = <T,>({ rows, columns, keyOf }: { rows: readonly T[]; columns: readonly Column<T>[]; keyOf(row: T): string }) => (
-  <table class="flow">
-    <thead>
-      <tr>
-        {columns.map(({ head, kind }, place) => (
-          <th key={place} scope="col" class={kind === 'quiet' ? '' : kind ? classes[kind] : ''}>
-            {head === '' ? <span class="hidden">{t.common.actions}</span> : head}
-          </th>
-        ))}
-      </tr>
-    </thead>
+/** The classes of the cells. */
+const classes: Record<Kind, string> = {
+  title: 'full',
+  number: 'num',
+  quiet: 'muted',
+  word: '',
+  state: 'grow',
+  note: 'muted',
+  age: 'num muted',
+  wide: 'muted only-wide',
+  narrow: 'only-narrow grow',
+}
+const isNamed = new Set<Kind | undefined>([undefined, 'number', 'quiet', 'wide'])
+/** Classes that are for cells alone. */
+const ofCells = /\b(?:muted|grow)\b/g
+
+interface RowsFrame<T> {
+  rows: readonly T[]
+  columns: readonly Column<T>[]
+  /** By default its `id`. */
+  keyOf?(row: T): string
+  id?: string
+  /** `flow`: on a phone a list, with the title of each object first. `fixed`: that, with columns of fixed widths. */
+  look?: 'flow' | 'fixed'
+}
+
+export const idOf = (row: unknown): string => (row as { id: string }).id
+
+/** A table of the API's objects. */
+export const Rows = <T,>({ look = 'flow', ...table }: RowsFrame<T>) => <Table look={look === 'fixed' ? 'flow fixed' : look} {...table} />
+
+/** A table of figures, which stays a table on a phone. Where `name` says what it is of, it scrolls by itself if it is too wide. */
+export const Figures = <T,>({ name, ...rows }: Omit<RowsFrame<T>, 'look' | 'id'> & { name?: string }) => {
+  const table = <Table look="tight" {...rows} />
+  return name === undefined ? table : <Scroll name={name}>{table}</Scroll>
+}
+
+const Table = <T,>({ rows, columns, keyOf = idOf, id, look }: Omit<RowsFrame<T>, 'look'> & { look: string }) => (
+  <table class={look} id={id}>
+    {columns.some(({ head }) => head !== '') && (
+      <thead>
+        <tr>
+          {columns.map(({ head, kind }, place) => (
+            <th key={place} scope="col" class={kind ? classes[kind].replace(ofCells, '').trim() : ''}>
+              {head === '' ? <span class="hidden">{t.common.actions}</span> : head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+    )}
     <tbody>
       {rows.map((row) => (
         <tr key={keyOf(row)}>
-          {columns.map(({ head, kind, cell }, place) => (
-            <td key={place} class={kind ? classes[kind] : ''} {...(headless.has(kind) || head === '' ? {} : { 'data-l': head })}>
-              {cell(row)}
-            </td>
+          {columns.map((column, place) => (
+            <Cell key={place} column={column} isTitle={column === columns.find(({ kind }) => kind === 'title')}>
+              {column.cell(row)}
+            </Cell>
           ))}
         </tr>
       ))}
     </tbody>
   </table>
 )
+
+interface CellFrame {
+  column: Omit<Column<never>, 'cell'>
+  /** Whether it names the row. */
+  isTitle: boolean
+  children: ComponentChildren
+}
+
+function Cell({ column: { head, kind, place }, isTitle, children }: CellFrame) {
+  const attributes = {
+    class: `${kind ? classes[kind] : ''}${place === undefined ? '' : ` o${place}`}`,
+    ...(isNamed.has(kind) && head !== '' ? { 'data-l': head } : {}),
+  }
+  return isTitle ? (
+    <th scope="row" {...attributes}>
+      {children}
+    </th>
+  ) : (
+    <td {...attributes}>{children}</td>
+  )
+}

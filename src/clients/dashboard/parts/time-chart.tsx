@@ -3,7 +3,7 @@ import { t } from '../texts/texts.ts'
 import { Drawing, wordsOf, type Band, type Period, type Series } from './chart-drawing.tsx'
 import { CsvButton } from './controls.tsx'
 import { Icon } from './icon.tsx'
-import { Scroll } from './page.tsx'
+import { Figures, type Column } from './rows.tsx'
 
 interface ChartFrame {
   heading: string
@@ -23,7 +23,8 @@ export function TimeChart({ heading, text, file, periods, bands }: ChartFrame) {
     ['period', ...all.map(({ metric }) => metric)],
     ...periods.map(({ name }, place) => [name, ...all.map(({ values }) => String(values[place] ?? ''))]),
   ]
-  const table = <Table periods={periods} series={all} />
+  const placed = periods.map((period, place) => ({ ...period, place }))
+  const figures = { rows: placed, columns: columnsOf(all), keyOf: ({ name }: Period) => name }
   return (
     <section class="panel" aria-label={heading}>
       <header>
@@ -46,11 +47,13 @@ export function TimeChart({ heading, text, file, periods, bands }: ChartFrame) {
         {text && <p class="muted">{text}</p>}
       </header>
       {isTable ? (
-        <Scroll name={heading}>{table}</Scroll>
+        <Figures name={heading} {...figures} />
       ) : (
         <>
           <Plot heading={heading} periods={periods} bands={bands} series={all} />
-          <div class="hidden">{table}</div>
+          <div class="hidden">
+            <Figures {...figures} />
+          </div>
         </>
       )}
     </section>
@@ -64,32 +67,12 @@ const valueInWords = ({ values, inWords }: WordedSeries, place: number): string 
   return value === null ? '—' : inWords(value)
 }
 
-const Table = ({ periods, series }: { periods: readonly Period[]; series: readonly WordedSeries[] }) => (
-  <table class="tight">
-    <thead>
-      <tr>
-        <th scope="col">{t.common.when}</th>
-        {series.map(({ metric, name }) => (
-          <th key={metric} scope="col" class="num">
-            {name}
-          </th>
-        ))}
-      </tr>
-    </thead>
-    <tbody>
-      {periods.map(({ name, label }, place) => (
-        <tr key={name}>
-          <th scope="row">{label}</th>
-          {series.map((each) => (
-            <td key={each.metric} class="num">
-              {valueInWords(each, place)}
-            </td>
-          ))}
-        </tr>
-      ))}
-    </tbody>
-  </table>
-)
+const columnsOf = (series: readonly WordedSeries[]): Column<PlacedPeriod>[] => [
+  { head: t.common.when, kind: 'title', cell: ({ label }) => label },
+  ...series.map((each): Column<PlacedPeriod> => ({ head: each.name, kind: 'number', cell: ({ place }) => valueInWords(each, place) })),
+]
+
+type PlacedPeriod = Period & { place: number }
 
 interface PlotFrame extends Pick<ChartFrame, 'heading' | 'periods' | 'bands'> {
   series: readonly WordedSeries[]

@@ -222,6 +222,7 @@ export const de: Texts = {
   },
   accounts: {
     heading: 'Konten',
+    none: 'Kein Konto.',
     create: 'Konto anlegen',
     name: 'Name',
     here: 'Sie sind hier',

@@ -225,6 +225,7 @@ export const en = {
   },
   accounts: {
     heading: 'Accounts',
+    none: 'No account.',
     create: 'Create an account',
     name: 'Name',
     here: 'You are here',

@@ -5,7 +5,7 @@ import type { Domain } from '../api/types.ts'
 import { download } from '../download.ts'
 import { ActionButton } from '../parts/controls.tsx'
 import { DnsRecord } from '../parts/dns-record.tsx'
-import { Field } from '../parts/fields.tsx'
+import { addDomain, DomainName } from '../parts/domain-name.tsx'
 import { Form } from '../parts/form.tsx'
 import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
@@ -21,24 +21,10 @@ export function DomainStep({ domain }: { domain: Domain | undefined }) {
 
 function AskName() {
   const [name, setName] = useState('')
-  const add = async (): Promise<void> => {
-    const { id } = await call<Domain>('/api/domains', { method: 'POST', body: { name } })
-    // What is published already, as after a move, is found at once.
-    await call(`/api/domains/${id}/verify`, { method: 'POST' })
-    invalidate('/api/domains')
-  }
   return (
     <>
-      <Form main="name" button={t.domains.add} run={add} disabled={name.trim() === ''}>
-        <Field
-          name="name"
-          label={t.domains.nameLabel}
-          hint={t.domains.nameHint}
-          value={name}
-          onValue={setName}
-          autocomplete="off"
-          spellcheck={false}
-        />
+      <Form main="name" button={t.domains.add} run={() => addDomain(name)} disabled={name.trim() === ''}>
+        <DomainName value={name} onValue={setName} />
       </Form>
       <p class="sum">
         <Link href="/sandbox">{t.welcome.withoutDns}</Link> {t.welcome.withoutDnsHow}

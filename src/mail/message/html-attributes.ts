@@ -1,4 +1,4 @@
-import { decodeEntities } from './html-entities.ts'
+import { decodeAttribute } from './html-entities.ts'
 import type { Tag } from './html-tags.ts'
 
 const attribute = /([^\s=>"'/]{1,64})\s{0,16}(?:=\s{0,16}(?:"([^"]*)"|'([^']*)'|([^\s>]+)))?/g
@@ -8,7 +8,7 @@ export function attributesOf({ attributes }: Pick<Tag, 'attributes'>): Map<strin
   const found = new Map<string, string>()
   for (const [, key = '', double, single, bare] of attributes.matchAll(attribute)) {
     const name = key.toLowerCase()
-    if (!found.has(name)) found.set(name, decodeEntities(double ?? single ?? bare ?? ''))
+    if (!found.has(name)) found.set(name, decodeAttribute(double ?? single ?? bare ?? ''))
   }
   return found
 }

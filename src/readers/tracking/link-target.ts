@@ -1,4 +1,4 @@
-import { decodeHTMLAttribute } from 'entities'
+import { decodeAttribute } from '../../mail/message/html-entities.ts'
 
 /** characters of a URL; servers and proxies refuse longer ones */
 const longestTarget = 5500
@@ -8,7 +8,7 @@ const longestTarget = 5500
  * inner line ends removed. Null unless that is an `http` or `https` URL with a host, short enough to be followed.
  */
 export function linkTarget(value: string): string | null {
-  const target = decodeHTMLAttribute(value).replace(/^[\0-\x20]+|[\0-\x20]+$|[\t\r\n]+/g, '')
+  const target = decodeAttribute(value).replace(/^[\0-\x20]+|[\0-\x20]+$|[\t\r\n]+/g, '')
   if (target.length > longestTarget || !/^https?:/i.test(target)) return null
   const url = URL.parse(target)
   return url && url.href.length <= longestTarget ? target.toWellFormed() : null

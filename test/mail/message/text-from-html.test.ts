@@ -36,7 +36,7 @@ describe('textFromHtml', () => {
     ['<iframe><b>a</b></iframe>b', 'b'],
     ['a<!-- <p>hidden --> b<![endif]-->c', 'a bc'],
     ['<!DOCTYPE html>x<?xml y?>', 'x'],
-    ['&lt;b&gt; &amp;amp; &#8364;&#x20AC; &euro; &nbsp; &unknown; &copy &#0;&#xD800;', '<b> &amp; €€ € &unknown; &copy \ufffd\ufffd'],
+    ['&lt;b&gt; &amp;amp; &#8364;&#x20AC; &euro; &nbsp; &unknown; &copy &#0;&#xD800;', '<b> &amp; €€ € &unknown; © \ufffd\ufffd'],
     ['1 < 2 and 3 <4 <', '1 < 2 and 3 <4 <'],
     ['<p title="a > b">x</p>', 'x'],
     ['<p title="a"">x "y" z</p>', 'x "y" z'],

@@ -4,11 +4,11 @@ import { SternaError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Resolver } from '../../platform/resolver.ts'
 import { ClosedError } from '../../platform/store/database.ts'
+import { KeyedMutex } from '../../platform/store/keyed-mutex.ts'
 import { authoritativeResolvers, firstToAnswer } from './authoritative-resolver.ts'
 import { checkRecords, type Finding } from './check-records.ts'
 import type { Domain } from './domain.ts'
 import { beginCheck, domainAfterCheck, nextCheckAt } from './domain-check.ts'
-import { DomainMutex } from './domain-mutex.ts'
 import { type DnsRecord, type RecordHosts, recordsFor, zoneOf } from './domain-records.ts'
 import { withDoubledNames } from './doubled-names.ts'
 
@@ -36,7 +36,7 @@ export class DomainChecks {
   readonly #underWay = new Map<string, Promise<Domain>>()
   readonly #askedAt = new Map<string, number>()
   /** By account. */
-  readonly #turns = new DomainMutex()
+  readonly #turns = new KeyedMutex()
 
   constructor(services: DomainChecksServices) {
     this.#services = services

@@ -7,6 +7,7 @@ import { SternaError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Resolver } from '../../platform/resolver.ts'
 import { ConflictError, type Database, UniqueError, refusedAs } from '../../platform/store/database.ts'
+import { KeyedMutex } from '../../platform/store/keyed-mutex.ts'
 import type { Domain } from './domain.ts'
 import { verifiedByHand } from './domain-check.ts'
 import { DomainChecks } from './domain-checks.ts'
@@ -14,7 +15,6 @@ import { DomainMemory } from './domain-memory.ts'
 import { changesToRecord, logChanges } from './domain-notices.ts'
 import { type DnsRecord, type RecordHosts, recordsFor, returnPathOf } from './domain-records.ts'
 import { changeDomain, forgetDomain, insertDomain, neededDomains, readDomains, removeDomain } from './domain-store.ts'
-import { DomainMutex } from './domain-mutex.ts'
 import { beginRotation, isRotating, withoutOldKeys } from './key-rotation.ts'
 import { type ChangeableSettings, type DomainSettings, newDomain, newSystemDomain } from './new-domain.ts'
 import { type KeyWishes, newKeys } from './new-keys.ts'
@@ -52,7 +52,7 @@ export class SendingDomains extends DomainMemory {
   readonly #services: SendingDomainsServices
   readonly #privateKeys: PrivateKeys
   readonly #checks: DomainChecks
-  readonly #turns = new DomainMutex()
+  readonly #turns = new KeyedMutex()
   #forgetAt = 0
 
   constructor(services: SendingDomainsServices) {

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import type { DnsResolver } from '../../platform/dns/dns-resolver.ts'
 import { isPublicAddress } from '../../platform/ip-address.ts'
 import { examineReverseDns, someOfEachFamily } from './examine-host-name.ts'
-import { shown } from './examine-port-25.ts'
+import { hasNoWay, shown } from './examine-port-25.ts'
 import { sayOf, type Finding } from './finding.ts'
 import type { RemotePort, Fault, SeenSmtp, SeenTls, SeenWeb } from './outside-probe.ts'
 
@@ -97,7 +97,7 @@ function judgePorts(ports: SeenPorts, all: SeenPorts[], now: number): Finding[] 
     const { remote, seen } = ports[name]
     const answers = (other: SeenPorts): boolean =>
       isIP(other[name].remote.address) !== isIP(remote.address) && !('fault' in other[name].seen)
-    if (!('fault' in seen) || noWayThere(seen.fault) || !all.some(answers)) return judged[name]()
+    if (!('fault' in seen) || hasNoWay(seen) || !all.some(answers)) return judged[name]()
     const code = isIP(remote.address) === 6 ? 'outside_only_ipv4' : 'outside_only_ipv6'
     return [say[name === 'returnPath' ? 'failed' : 'warning'](code, { ...placeOf(remote), fault: seen.fault, setting: settingOf[name] })]
   })
@@ -115,16 +115,14 @@ const settingOf = {
 const placeOf = ({ host, address, port }: RemotePort) => ({ host, address, port })
 const say = sayOf('reachable')
 
-/** A machine without a family learns nothing about others'. */
-const noWayThere = (fault: string): boolean => /ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT/.test(fault)
-
 function unreached(
   remote: RemotePort,
   fault: string,
   status: 'failed' | 'warning' | 'skipped',
   use: 'return_path' | 'submission' | 'web' | 'plain_web',
 ): Finding {
-  if (noWayThere(fault)) return say.skipped(isIP(remote.address) === 6 ? 'outside_no_ipv6' : 'outside_no_ipv4', { address: remote.address })
+  if (hasNoWay({ fault }))
+    return say.skipped(isIP(remote.address) === 6 ? 'outside_no_ipv6' : 'outside_no_ipv4', { address: remote.address })
   return say[status](`outside_${use}_silent`, { ...placeOf(remote), fault })
 }
 

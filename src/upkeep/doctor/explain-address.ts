@@ -29,7 +29,7 @@ export interface SuppressionReason extends Row {
 }
 
 /** What would happen to mail for an address. */
-export interface Explanation {
+export interface AddressExplanation {
   /**
    * `deliver`: to the hosts. `defer`, `bounce`: without a connection, for this reason. `simulate`: nothing leaves. `hold`: an operator
    * holds mail for the destination.
@@ -46,7 +46,7 @@ export interface Explanation {
 }
 
 /** Predicts what would happen to mail for an address, without connecting to anybody. */
-export async function explainAddress({ address, domain }: Address, services: ExplainServices): Promise<Explanation> {
+export async function explainAddress({ address, domain }: Address, services: ExplainServices): Promise<AddressExplanation> {
   const [route, suppressions, tlsEnforcedBy, queue] = await Promise.all([
     domain === simulatorDomain ? { hosts: [] } : routeTo(domain, services.route),
     suppressionsOf(services, address),

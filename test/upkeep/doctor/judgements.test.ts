@@ -5,6 +5,7 @@ import { judgeAttempts, judgeCertificate } from '../../../src/upkeep/doctor/exam
 import { judgeClock, judgeClockAgainstLog, offsetIn, sntpRequest } from '../../../src/upkeep/doctor/examine-clock.ts'
 import { judgeDirectory, judgeDisk } from '../../../src/upkeep/doctor/examine-disk.ts'
 import { judgeDmarc, judgeReturnPath } from '../../../src/upkeep/doctor/examine-domains.ts'
+import { judgeWeb } from '../../../src/upkeep/doctor/examine-from-outside.ts'
 import { judgeHostName, judgeReverse, sendingAddresses } from '../../../src/upkeep/doctor/examine-host-name.ts'
 import { reverseName } from '../../../src/platform/ip-address.ts'
 import { judgeTries } from '../../../src/upkeep/doctor/examine-port-25.ts'
@@ -154,6 +155,14 @@ test.each([
     status,
     what: expect.stringMatching(what),
   })
+})
+
+test.each([
+  ['connect ENETUNREACH 2001:db8::1:443', 'skipped'],
+  // What a firewall that rejects makes of the port.
+  ['connect EHOSTUNREACH 192.0.2.1:443', 'warning'],
+])('a port seen from outside: %s', (fault, status) => {
+  expect(judgeWeb({ host: 'mail.test', address: '192.0.2.1', port: 443, isTls: true }, { fault }, 0).status).toBe(status)
 })
 
 test.each<[baseUrl: string, answer: WebAnswer, status: string, what: RegExp]>([

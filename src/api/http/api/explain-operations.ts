@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Explanation } from '../../../upkeep/doctor/explain-address.ts'
+import type { AddressExplanation } from '../../../upkeep/doctor/explain-address.ts'
 import { SternaError } from '../../../platform/errors.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
 import type { Address } from '../../../platform/smtp/address.ts'
@@ -10,7 +10,7 @@ import { timeAnswer } from '../time-field.ts'
 import { queueDestination } from './queue-operations.ts'
 
 export interface ExplainOperationServices {
-  explain(address: Address): Promise<Explanation>
+  explain(address: Address): Promise<AddressExplanation>
 }
 
 export const explanation = z

@@ -69,6 +69,41 @@ test('what is wrong stands at its field, which has the focus', async () => {
   expect(await isAtFault()).toBe(true)
 })
 
+test('what a template or a domain is refused for stands at its field, in a tab that opens for it', { timeout: 120_000 }, async () => {
+  const { relay, tab } = await visitDashboard()
+  const hasFocus = (field: any): boolean => field === field.ownerDocument.activeElement
+  await relay.call('POST', '/api/templates', { name: 'Welcome', alias: 'welcome', subject: 'Hello', html: '<p>Hello</p>' })
+  await relay.call('POST', '/api/templates', { name: 'Other', alias: 'other', subject: 'Hello', html: '<p>Hello</p>' })
+  await tab.goto(`${relay.baseUrl}/templates/welcome`)
+  for (const [label, typed] of [
+    ['From', 'nobody'],
+    // The API names no field for what is taken.
+    ['Alias', 'other'],
+  ] as const) {
+    await tab.getByRole('tab', { name: 'Details' }).click()
+    await tab.getByLabel(label, { exact: true }).fill(typed)
+    await tab.getByRole('tab', { name: 'HTML' }).first().click()
+    await tab.getByRole('button', { name: 'Save draft' }).click()
+    const field = tab.getByLabel(label, { exact: true })
+    await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true')
+    await expect.poll(() => field.evaluate(hasFocus)).toBe(true)
+    expect(await tab.getByRole('alert').count()).toBe(1)
+    expect(await faultsShown(tab)).toEqual([])
+    await field.fill('')
+  }
+  await tab.getByRole('button', { name: 'Save draft' }).click()
+  await tab.getByRole('alert').waitFor({ state: 'detached' })
+
+  await tab.goto(`${relay.baseUrl}/domains/sender.example`)
+  const host = tab.getByLabel('Tracking host', { exact: false })
+  await host.fill('not a label')
+  await host.press('Enter')
+  await expect.poll(() => host.getAttribute('aria-invalid')).toBe('true')
+  expect(await host.evaluate(hasFocus)).toBe(true)
+  expect(await tab.getByRole('main').getByRole('alert').count()).toBe(1)
+  expect(await faultsShown(tab)).toEqual([])
+})
+
 test('a page that is first opened while the server is away comes by itself', async () => {
   const { relay, tab } = await visitDashboard()
   await tab.goto(`${relay.baseUrl}/keys`)

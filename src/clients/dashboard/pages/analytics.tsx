@@ -125,24 +125,28 @@ function Filters({ asked: { period, granularity, domainId, tag, fault } }: { ask
     <section class="panel" aria-label={t.analytics.filters}>
       <FilterForm onApply={applyTag}>
         <Choice
+          name="period"
           label={t.overview.period}
           value={period}
           options={Object.keys(periods).map((each) => [each, t.analytics.periods[each] ?? each])}
           onValue={(chosen) => setQuery({ period: chosen === usualPeriod ? null : chosen, granularity: null })}
         />
         <Choice
+          name="granularity"
           label={t.analytics.granularity}
           value={granularity}
           options={(periods[period]?.granularities ?? []).map((each) => [each, t.analytics.per[each] ?? each])}
           onValue={(chosen) => setQuery({ granularity: chosen === periods[period]?.granularities[0] ? null : chosen })}
         />
         <Choice
+          name="domain"
           label={t.emails.domain}
           value={domainId}
           options={[['', t.emails.anyDomain], ...(domains.data?.data ?? []).map(({ id, name }): [string, string] => [id, name])]}
           onValue={(id) => setQuery({ domain: id })}
         />
         <Field
+          name="tag"
           label={t.emails.tag}
           hint={t.analytics.tagHint}
           value={typed ?? tag}

@@ -120,8 +120,8 @@ function MakeKey({ onMade, onClose }: { onMade(token: string): void; onClose(): 
           onValue={setDomainId}
         />
       )}
-      <Choice label={t.keys.expiry} value={days} options={Object.entries(t.keys.expiries)} onValue={setDays} />
-      <Switch label={t.keys.sandboxLabel} on={sandbox} onChange={setSandbox} />
+      <Choice name="expires_at" label={t.keys.expiry} value={days} options={Object.entries(t.keys.expiries)} onValue={setDays} />
+      <Switch name="sandbox" label={t.keys.sandboxLabel} on={sandbox} onChange={setSandbox} />
     </Dialog>
   )
 }
@@ -143,7 +143,7 @@ function RotateKey({ apiKey, onMade, onClose }: { apiKey: ApiKey; onMade(token: 
         options={Object.entries(t.keys.overlaps)}
         onValue={setOverlap}
       />
-      <Switch label={t.keys.endEarlier} on={isForced} onChange={setForced} />
+      <Switch name="force" label={t.keys.endEarlier} on={isForced} onChange={setForced} />
     </Dialog>
   )
 }

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { ApiError, call, forgetSession, logIn } from '../api/client.ts'
-import { Fault } from '../parts/answer.tsx'
 import { Field } from '../parts/fields.tsx'
+import { SentFields } from '../parts/form.tsx'
 import { Mark } from '../parts/icon.tsx'
 import { t } from '../texts/texts.ts'
 import { ForgottenPassword } from './forgotten-password.tsx'
@@ -74,37 +74,45 @@ function LoginForm({ email, onEmail, children }: LoginFrame) {
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')
   const [needsCode, setNeedsCode] = useState(false)
-  const [fault, setFault] = useState<string | null>(null)
-  const [busy, setBusy] = useState(false)
-  const submit = async (): Promise<void> => {
-    setBusy(true)
-    setFault(null)
+  const enter = async (): Promise<void> => {
     try {
       await logIn({ email, password, ...(needsCode ? { code } : {}) })
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      if (error.code === 'second_factor_required' && !needsCode) setNeedsCode(true)
-      else setFault(error.code === 'invalid_credentials' ? (needsCode ? t.login.wrongCode : t.login.wrong) : error.message || t.offline)
-    } finally {
-      setBusy(false)
+      if (!(error instanceof ApiError) || error.code !== 'second_factor_required' || needsCode) throw error
+      setNeedsCode(true)
     }
   }
+  const fields = (
+    <>
+      <Field name="email" label={t.login.email} type="email" autocomplete="username" required value={email} onValue={onEmail} />
+      <Field
+        name="password"
+        label={t.login.password}
+        type="password"
+        autocomplete="current-password"
+        required
+        value={password}
+        onValue={setPassword}
+      />
+      {needsCode && <Field name="code" label={t.login.code} autocomplete="one-time-code" required value={code} onValue={setCode} />}
+    </>
+  )
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        void submit()
-      }}
+    <SentFields
+      run={enter}
+      fields={fields}
+      faults={{ invalid_credentials: needsCode ? t.login.wrongCode : t.login.wrong }}
+      main={needsCode ? 'code' : undefined}
     >
-      <Field label={t.login.email} type="email" autocomplete="username" required value={email} onValue={onEmail} />
-      <Field label={t.login.password} type="password" autocomplete="current-password" required value={password} onValue={setPassword} />
-      {needsCode && <Field label={t.login.code} autocomplete="one-time-code" required value={code} onValue={setCode} />}
-      {fault !== null && <Fault text={fault} />}
-      <button class="btn main" type="submit" aria-busy={busy}>
-        {t.login.button}
-      </button>
-      <PasskeyLogin />
-      {children}
-    </form>
+      {(busy) => (
+        <>
+          <button class="btn main" type="submit" aria-busy={busy}>
+            {t.login.button}
+          </button>
+          <PasskeyLogin />
+          {children}
+        </>
+      )}
+    </SentFields>
   )
 }

@@ -119,7 +119,15 @@ function TurnOff({ onClose }: { onClose(): void }) {
     await loadSession()
   }
   return (
-    <Dialog heading={t.secondFactor.turnOff} button={t.secondFactor.turnOff} run={turnOff} onClose={onClose} disabled={password === ''}>
+    <Dialog
+      main="password"
+      faults={{ invalid_credentials: t.me.wrongPassword }}
+      heading={t.secondFactor.turnOff}
+      button={t.secondFactor.turnOff}
+      run={turnOff}
+      onClose={onClose}
+      disabled={password === ''}
+    >
       <p>{t.secondFactor.turnOffText}</p>
       <CurrentPassword value={password} onValue={setPassword} />
     </Dialog>
@@ -176,13 +184,14 @@ const ThisBrowser = () => (
   <Panel heading={t.me.thisBrowser} text={t.me.thisBrowserText}>
     <div class="body settings">
       <Choice
+        name={null}
         label={t.me.look}
         value={theme.value}
         options={themes.map((each) => [each, t.me.themes[each] ?? each])}
         onValue={chooseTheme}
       />
-      <Choice label={t.me.language} value={language()} options={Object.entries(languages)} onValue={chooseLanguage} />
-      <Switch label={t.me.shortcuts} on={shortcutsAreOn.value} onChange={turnShortcuts} />
+      <Choice name={null} label={t.me.language} value={language()} options={Object.entries(languages)} onValue={chooseLanguage} />
+      <Switch name={null} label={t.me.shortcuts} on={shortcutsAreOn.value} onChange={turnShortcuts} />
     </div>
   </Panel>
 )

@@ -102,7 +102,7 @@ function Create({ onClose }: { onClose(): void }) {
   return (
     <Dialog main="name" heading={t.accounts.create} button={t.accounts.create} run={create} onClose={onClose} disabled={name.trim() === ''}>
       <Field name="name" label={t.accounts.name} value={name} onValue={setName} maxLength={100} autocomplete="off" />
-      <Choice label={t.accounts.plan} value={plan} options={[['', t.accounts.usualPlan], ...plans]} onValue={setPlan} />
+      <Choice name="plan" label={t.accounts.plan} value={plan} options={[['', t.accounts.usualPlan], ...plans]} onValue={setPlan} />
     </Dialog>
   )
 }
@@ -119,6 +119,7 @@ function ChangePlan({ account, onClose }: { account: Account; onClose(): void })
   return (
     <Dialog heading={title} button={t.accounts.actions['plan'] ?? ''} run={() => change(account, { plan })} onClose={onClose}>
       <Choice
+        name="plan"
         label={t.accounts.plan}
         value={plan}
         options={plans.some(([known]) => known === account.plan) ? plans : [[account.plan, account.plan], ...plans]}

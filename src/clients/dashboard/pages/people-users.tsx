@@ -126,7 +126,7 @@ function Invite({ accountId, onInvited, onClose }: { accountId: string; onInvite
       <p>{t.people.inviteText}</p>
       <Field name="email" label={t.login.email} type="email" autocomplete="off" value={email} onValue={setEmail} />
       <Choice name="role" label={t.people.role} value={role} options={roleOptions()} onValue={setRole} />
-      {isOperator() && <Switch label={t.people.operatorLabel} on={operator} onChange={setOperator} />}
+      {isOperator() && <Switch name="operator" label={t.people.operatorLabel} on={operator} onChange={setOperator} />}
     </Dialog>
   )
 }
@@ -142,7 +142,7 @@ function Change({ user, onDone, onClose }: { user: User; onDone(): void; onClose
     <Dialog heading={t.people.changeOf(user.email)} button={t.people.actions['change'] ?? ''} run={change} onClose={onClose}>
       <p>{t.people.changeText}</p>
       <Choice name="role" label={t.people.role} value={role} options={roleOptions()} onValue={setRole} />
-      {isOperator() && <Switch label={t.people.operatorLabel} on={operator} onChange={setOperator} />}
+      {isOperator() && <Switch name="operator" label={t.people.operatorLabel} on={operator} onChange={setOperator} />}
     </Dialog>
   )
 }

@@ -41,7 +41,7 @@ export default function Sandbox({ params, query }: PageProps) {
         <>
           <Live sandbox />
           <span>{t.sandbox.text}</span>
-          <Switch label={t.sandbox.follow} on={follow.isOn} onChange={follow.turn} />
+          <Switch name={null} label={t.sandbox.follow} on={follow.isOn} onChange={follow.turn} />
         </>
       }
       actions={

@@ -22,7 +22,7 @@ export default function Settings() {
       sub={t.settings.readOnly}
       top={
         <div class="filters">
-          <Field label={t.common.search} type="search" value={word} onValue={setWord} />
+          <Field name={null} label={t.common.search} type="search" value={word} onValue={setWord} />
         </div>
       }
       list={list}

@@ -78,7 +78,7 @@ function Export({ query }: { query: URLSearchParams }) {
   return (
     <footer>
       <ActionButton small icon="dl" text={t.suppressions.export} run={save} />
-      <Switch label={t.suppressions.forSpreadsheet} on={guarded} onChange={setGuarded} />
+      <Switch name={null} label={t.suppressions.forSpreadsheet} on={guarded} onChange={setGuarded} />
       {guarded && <p class="muted">{t.suppressions.forSpreadsheetText}</p>}
     </footer>
   )

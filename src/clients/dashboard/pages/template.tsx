@@ -3,8 +3,10 @@ import { invalidate, useApi } from '../api/cache.ts'
 import { call } from '../api/client.ts'
 import type { Template } from '../api/types.ts'
 import { Answer } from '../parts/answer.tsx'
-import { ActionButton } from '../parts/controls.tsx'
+import { ActionButton, useAction } from '../parts/controls.tsx'
+import { Icon } from '../parts/icon.tsx'
 import { Note, Page } from '../parts/page.tsx'
+import { WithRefusal } from '../parts/refused.tsx'
 import { State } from '../parts/state.tsx'
 import { DeleteTemplate, PublishTemplate, TestTemplate } from '../parts/template-dialogs.tsx'
 import { TemplateFields } from '../parts/template-fields.tsx'
@@ -56,12 +58,11 @@ function Editor({ template, reload }: { template: Template; reload(): Promise<vo
     invalidate('/api/templates')
     return reload()
   }
-  const saveDraft = (): Promise<void> => save(template, content, refetch)
-  const ask = (what: typeof asked) => async (): Promise<void> => {
-    // What is published or sent as a test is what is saved.
-    if (draft) await saveDraft()
-    setAsked(what)
-  }
+  // What is published or sent as a test is what is saved.
+  const saving = useAction(async (next: typeof asked) => {
+    if (draft) await save(template, content, refetch)
+    setAsked(next)
+  })
   const duplicate = async (): Promise<void> => {
     const { id } = await call<{ id: string }>(`/api/templates/${template.id}/duplicate`, { method: 'POST' })
     await refetch()
@@ -78,28 +79,37 @@ function Editor({ template, reload }: { template: Template; reload(): Promise<vo
       actions={
         mayChange() && (
           <>
-            <ActionButton text={t.template.save} disabled={!draft} run={saveDraft} />
-            <ActionButton text={t.template.publish} main disabled={!canPublish} run={ask('publish')} />
+            <button class="btn" type="button" disabled={!draft} aria-busy={saving.busy} onClick={() => saving.start(null)}>
+              {t.template.save}
+            </button>
+            <button class="btn main" type="button" disabled={!canPublish} aria-busy={saving.busy} onClick={() => saving.start('publish')}>
+              {t.template.publish}
+            </button>
           </>
         )
       }
     >
       {draft && draft.base !== null && draft.base !== template.updated_at && <ChangedElsewhere id={template.id} />}
-      <div class="cols">
-        <TemplateFields content={content} onChange={mayChange() ? change : null} />
-        <TemplatePreview preview={preview} />
-      </div>
-      <TemplateVariables
-        declared={content.variables}
-        missing={preview.rendered?.missing ?? []}
-        values={values}
-        onValues={setValues}
-        onDeclared={mayChange() ? (variables) => change({ variables }) : null}
-      />
+      <WithRefusal error={saving.error} main="alias">
+        <div class="cols">
+          <TemplateFields content={content} error={saving.error} onChange={mayChange() ? change : null} />
+          <TemplatePreview preview={preview} />
+        </div>
+        <TemplateVariables
+          declared={content.variables}
+          missing={preview.rendered?.missing ?? []}
+          values={values}
+          onValues={setValues}
+          onDeclared={mayChange() ? (variables) => change({ variables }) : null}
+        />
+      </WithRefusal>
       <TemplateVersions template={template} onRestored={refetch} />
       {mayChange() && (
         <div class="acts">
-          <ActionButton text={t.template.test} icon="mail" run={ask('test')} />
+          <button class="btn" type="button" aria-busy={saving.busy} onClick={() => saving.start('test')}>
+            <Icon name="mail" />
+            {t.template.test}
+          </button>
           <ActionButton text={t.template.duplicate} icon="copy" run={duplicate} />
           <button class="btn" type="button" onClick={() => setAsked('delete')}>
             {t.template.delete}

@@ -1,17 +1,21 @@
 import { useId, useRef } from 'preact/hooks'
 import { indent } from '../line-edit.ts'
 import { t } from '../texts/texts.ts'
+import { useField } from './fields.tsx'
 
 interface CodeField {
   label: string
+  /** As the API names it. */
+  name: string
   value: string
   onValue(value: string): void
   readOnly?: boolean
 }
 
 /** A field for source text, with line numbers. Tab indents; Escape and then Tab leaves it, for those who have only a keyboard. */
-export function CodeEditor({ label, value, onValue, readOnly = false }: CodeField) {
-  const id = useId()
+export function CodeEditor({ label, name, value, onValue, readOnly = false }: CodeField) {
+  const keysId = useId()
+  const [attributes, fault] = useField(name, readOnly ? undefined : keysId)
   const numbers = useRef<HTMLPreElement>(null)
   const mayLeave = useRef(false)
   const onKey = (event: KeyboardEvent & { currentTarget: HTMLTextAreaElement }): void => {
@@ -32,7 +36,7 @@ export function CodeEditor({ label, value, onValue, readOnly = false }: CodeFiel
       </pre>
       <textarea
         aria-label={label}
-        aria-describedby={`${id}-keys`}
+        {...attributes}
         value={value}
         readOnly={readOnly}
         spellcheck={false}
@@ -47,10 +51,11 @@ export function CodeEditor({ label, value, onValue, readOnly = false }: CodeFiel
         }}
       />
       {!readOnly && (
-        <p class="muted" id={`${id}-keys`}>
+        <p class="muted" id={keysId}>
           {t.template.keys}
         </p>
       )}
+      {fault && <p>{fault}</p>}
     </div>
   )
 }

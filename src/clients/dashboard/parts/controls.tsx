@@ -26,7 +26,7 @@ export function ActionButton({ text, icon, main = false, small = false, disabled
         type="button"
         disabled={disabled}
         aria-busy={busy}
-        onClick={start}
+        onClick={() => start()}
       >
         {icon && <Icon name={icon} />}
         {text}
@@ -37,14 +37,14 @@ export function ActionButton({ text, icon, main = false, small = false, disabled
 }
 
 /** Runs one thing at a time and keeps what went wrong. */
-export function useAction(run: () => Promise<unknown>) {
+export function useAction<Given extends unknown[]>(run: (...given: Given) => Promise<unknown>) {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<ApiError | null>(null)
-  const start = (): void => {
+  const start = (...given: Given): void => {
     if (busy) return
     setBusy(true)
     setError(null)
-    run()
+    run(...given)
       .catch((failure: unknown) => {
         if (!(failure instanceof ApiError)) throw failure
         setError(failure)

@@ -2,10 +2,11 @@ import { useRef, useState } from 'preact/hooks'
 import { call } from '../api/client.ts'
 import type { Domain } from '../api/types.ts'
 import { t } from '../texts/texts.ts'
-import { Fault } from './answer.tsx'
-import { ActionButton, useAction } from './controls.tsx'
+import { useAction } from './controls.tsx'
 import { Choice, Field, Switch } from './fields.tsx'
+import { SentFields } from './form.tsx'
 import { Panel } from './page.tsx'
+import { WithRefusal } from './refused.tsx'
 
 /** What applies to all mail of the domain. */
 export function DomainSettings({ domain, reload }: { domain: Domain; reload(): Promise<void> }) {
@@ -27,30 +28,44 @@ export function DomainSettings({ domain, reload }: { domain: Domain; reload(): P
   }
   const policies = Object.entries(t.domain.tlsPolicies)
   const wantedHost = host.trim() === '' ? null : host.trim()
+  const hostField = (
+    <Field
+      name="tracking_subdomain"
+      label={t.domain.trackingHost}
+      hint={t.domain.trackingHostHint(domain.name)}
+      value={host}
+      onValue={setHost}
+      autocomplete="off"
+      spellcheck={false}
+      maxLength={32}
+    />
+  )
   return (
     <Panel heading={t.domain.settings}>
       <div class="body settings">
-        <Switch label={t.domain.subdomains} on={domain.subdomains} onChange={(subdomains) => set({ subdomains })} />
-        <Choice label={t.domain.tls} value={domain.tls} options={policies} onValue={(tls) => set({ tls })} />
-        <Switch label={t.domain.openTracking} on={domain.open_tracking} onChange={(on) => set({ open_tracking: on })} />
-        <Switch label={t.domain.clickTracking} on={domain.click_tracking} onChange={(on) => set({ click_tracking: on })} />
-        {error && <Fault text={error.message || t.offline} />}
-        <div class="inline">
-          <Field
-            label={t.domain.trackingHost}
-            hint={t.domain.trackingHostHint(domain.name)}
-            value={host}
-            onValue={setHost}
-            autocomplete="off"
-            spellcheck={false}
-            maxLength={32}
+        <WithRefusal error={error}>
+          <Switch name="subdomains" label={t.domain.subdomains} on={domain.subdomains} onChange={(subdomains) => set({ subdomains })} />
+          <Choice name="tls" label={t.domain.tls} value={domain.tls} options={policies} onValue={(tls) => set({ tls })} />
+          <Switch
+            name="open_tracking"
+            label={t.domain.openTracking}
+            on={domain.open_tracking}
+            onChange={(on) => set({ open_tracking: on })}
           />
-          <ActionButton
-            text={t.common.save}
-            disabled={wantedHost === domain.tracking_subdomain}
-            run={() => save({ tracking_subdomain: wantedHost })}
+          <Switch
+            name="click_tracking"
+            label={t.domain.clickTracking}
+            on={domain.click_tracking}
+            onChange={(on) => set({ click_tracking: on })}
           />
-        </div>
+        </WithRefusal>
+        <SentFields class="inline" main="tracking_subdomain" run={() => save({ tracking_subdomain: wantedHost })} fields={hostField}>
+          {(busy) => (
+            <button class="btn" type="submit" aria-busy={busy} disabled={wantedHost === domain.tracking_subdomain}>
+              {t.common.save}
+            </button>
+          )}
+        </SentFields>
       </div>
     </Panel>
   )

@@ -59,7 +59,7 @@ export function EmailTimeline({ email, attempts, events }: { email: Email; attem
     <Panel heading={t.email.happened} aside={choice}>
       {events.some(isMachine) && (
         <div class="body">
-          <Switch label={t.email.showMachines} on={withMachines} onChange={setWithMachines} />
+          <Switch name={null} label={t.email.showMachines} on={withMachines} onChange={setWithMachines} />
         </div>
       )}
       <ol class="time">

@@ -8,29 +8,33 @@ import { Answer } from './answer.tsx'
 import { Field } from './fields.tsx'
 import { FilterForm } from './form.tsx'
 import { Note, Panel } from './page.tsx'
+import { WithRefusal } from './refused.tsx'
 import { Ago } from './time.tsx'
 
 /** Says what would happen to mail for an address; which one is in the page's address, as `explain`. */
 export function Explain({ address }: { address: string }) {
   const [typed, setTyped] = useState<string | null>(null)
   const explanation = useApi<Route>(address === '' ? null : `/api/explain?to=${encodeURIComponent(address)}`)
+  const isUnfit = explanation.error?.code === 'invalid_parameter'
   const apply = (): void => {
     if (typed !== null) setQuery({ explain: typed.trim() })
     setTyped(null)
   }
   return (
     <Panel heading={t.explain.heading} text={t.explain.text}>
-      <FilterForm onApply={apply}>
-        <Field label={t.explain.address} type="email" value={typed ?? address} onValue={setTyped} autocomplete="off" />
-        <p class="labelled bottom">
-          <button class="btn" type="submit">
-            {t.explain.button}
-          </button>
-        </p>
-      </FilterForm>
+      <WithRefusal error={isUnfit ? explanation.error : null} main="to">
+        <FilterForm onApply={apply}>
+          <Field name="to" label={t.explain.address} type="email" value={typed ?? address} onValue={setTyped} autocomplete="off" />
+          <p class="labelled bottom">
+            <button class="btn" type="submit">
+              {t.explain.button}
+            </button>
+          </p>
+        </FilterForm>
+      </WithRefusal>
       {address !== '' && (
         <div class="body" aria-live="polite">
-          <Answer of={explanation} rows={3}>
+          <Answer of={explanation} rows={3} unfit={<></>}>
             {(found) => <Explained explanation={found} />}
           </Answer>
         </div>

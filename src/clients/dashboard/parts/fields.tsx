@@ -6,8 +6,8 @@ export type FieldType = 'text' | 'email' | 'password' | 'date' | 'datetime-local
 
 interface FieldFrame {
   label: string
-  /** As the API names it; what it says is wrong with the field is shown here. */
-  name?: string
+  /** As the API names it: what it says is wrong with the field is shown here. Null for what the API does not take. */
+  name: string | null
   hint?: string
   value: string
   onValue(value: string): void
@@ -41,7 +41,7 @@ export function Field({ label, name, hint, value, onValue, type = 'text', ...inp
 
 interface ChoiceFrame {
   label: string
-  name?: string
+  name: string | null
   value: string
   options: [string, string][]
   onValue(value: string): void
@@ -64,32 +64,44 @@ export const Choice = ({ label, name, value, options, onValue }: ChoiceFrame) =>
 
 interface LabelledFrame {
   label: string
-  name?: string | undefined
+  name: string | null
   hint?: string | undefined
   /** What is labelled, with these attributes. */
-  children(attributes: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: true }): ComponentChildren
+  children(attributes: FieldAttributes): ComponentChildren
+}
+
+export interface FieldAttributes {
+  id: string
+  'aria-describedby'?: string
+  'aria-invalid'?: true
+}
+
+/** What an input says of itself, and what is to stand below it: what is wrong with it. `hintId`: of what explains it. */
+export function useField(name: string | null, hintId?: string): [attributes: FieldAttributes, fault: ComponentChildren] {
+  const id = useId()
+  const fault = useFault(name, id)
+  const described = [...(fault === null ? [] : [`${id}-fault`]), ...(hintId === undefined ? [] : [hintId])].join(' ')
+  return [
+    { id, ...(described === '' ? {} : { 'aria-describedby': described }), ...(fault === null ? {} : { 'aria-invalid': true as const }) },
+    fault !== null && (
+      <span class="fault" id={`${id}-fault`} role="alert">
+        {fault}
+      </span>
+    ),
+  ]
 }
 
 /** A label, what it is of, and below it what is wrong with it and a hint. */
 export function Labelled({ label, name, hint, children }: LabelledFrame) {
-  const id = useId()
-  const fault = useFault(name)
-  const described = [fault === null ? '' : `${id}-fault`, hint ? `${id}-hint` : ''].filter((each) => each !== '').join(' ')
+  const hintId = useId()
+  const [attributes, fault] = useField(name, hint ? hintId : undefined)
   return (
     <p class="labelled">
-      <label for={id}>{label}</label>
-      {children({
-        id,
-        ...(described === '' ? {} : { 'aria-describedby': described }),
-        ...(fault === null ? {} : { 'aria-invalid': true as const }),
-      })}
-      {fault !== null && (
-        <span class="fault" id={`${id}-fault`} role="alert">
-          {fault}
-        </span>
-      )}
+      <label for={attributes.id}>{label}</label>
+      {children(attributes)}
+      {fault}
       {hint && (
-        <span class="muted" id={`${id}-hint`}>
+        <span class="muted" id={hintId}>
           {hint}
         </span>
       )}
@@ -97,19 +109,44 @@ export function Labelled({ label, name, hint, children }: LabelledFrame) {
   )
 }
 
-export const Switch = ({
-  label,
-  on,
-  onChange,
-  disabled = false,
-}: {
+interface SwitchFrame {
   label: string
+  name: string | null
   on: boolean
   onChange(on: boolean): void
   disabled?: boolean
-}) => (
-  <label class="switch">
-    <input type="checkbox" checked={on} disabled={disabled} onChange={(event) => onChange(event.currentTarget.checked)} />
-    {label}
-  </label>
-)
+}
+
+export function Switch({ label, name, on, onChange, disabled = false }: SwitchFrame) {
+  const [attributes, fault] = useField(name)
+  return (
+    <>
+      <label class="switch">
+        <input
+          type="checkbox"
+          checked={on}
+          disabled={disabled}
+          onChange={(event) => onChange(event.currentTarget.checked)}
+          {...attributes}
+        />
+        {label}
+      </label>
+      {fault}
+    </>
+  )
+}
+
+/** Several switches under one label. */
+export function Group({ label, name, children }: { label: string; name: string; children: ComponentChildren }) {
+  const labelId = useId()
+  const [attributes, fault] = useField(name)
+  return (
+    <div role="group" aria-labelledby={labelId} tabIndex={-1} id={attributes.id} aria-describedby={attributes['aria-describedby']}>
+      <p class="group" id={labelId}>
+        {label}
+      </p>
+      <div class="choices">{children}</div>
+      {fault}
+    </div>
+  )
+}

@@ -35,6 +35,7 @@ export function Filters({ filters, query, children }: FiltersFrame) {
     return Array.isArray(kind) ? (
       <Choice
         key={name}
+        name={name}
         label={label}
         value={value}
         options={kind}
@@ -43,6 +44,7 @@ export function Filters({ filters, query, children }: FiltersFrame) {
     ) : (
       <Field
         key={name}
+        name={name}
         label={label}
         {...(hint === undefined ? {} : { hint })}
         type={kind === 'day' ? (isDay(query.get(name)) ? 'date' : 'text') : kind}

@@ -1,46 +1,64 @@
 import type { ComponentChildren } from 'preact'
+import type { ApiError } from '../api/client.ts'
 import { useAction } from './controls.tsx'
-import { useFaultFocus, WithRefusal } from './refused.tsx'
+import { WithRefusal } from './refused.tsx'
 
-interface FormFrame {
-  /** The word on the button that sends it. */
-  button: string
+export interface FieldsFrame {
+  /** Sends what was entered. */
   run(): Promise<unknown>
-  disabled?: boolean
-  /** Beside the button. */
-  others?: ComponentChildren
   /** What to say instead of the API's own words, by the names of its errors. */
-  faults?: Record<string, string>
+  faults?: Record<string, string> | undefined
   /** The field that is at fault where the API names none. */
-  main?: string
-  children: ComponentChildren
+  main?: string | undefined
+  /** What is wrong before it is sent. */
+  early?: ApiError | null | undefined
+  fields: ComponentChildren
+  class?: string
+  /** What stands below the fields, with the button that sends them. */
+  children(busy: boolean): ComponentChildren
 }
 
-/** Fields with a button below them. What was refused stands at its field, or between. */
-export function Form({ button, run, disabled = false, others, faults = {}, main, children }: FormFrame) {
+/** Fields that are sent together. What was refused stands at its field, or below them. */
+export function SentFields({ run, faults, main, early = null, fields, class: name, children }: FieldsFrame) {
   const { busy, error, start } = useAction(run)
-  const form = useFaultFocus<HTMLFormElement>(error)
   return (
     <form
-      ref={form}
-      class="form"
+      class={name}
       onSubmit={(event) => {
         event.preventDefault()
         start()
       }}
     >
-      <WithRefusal error={error} words={faults} main={main}>
-        {children}
+      <WithRefusal error={error ?? early} words={faults} main={main}>
+        {fields}
       </WithRefusal>
+      {children(busy)}
+    </form>
+  )
+}
+
+interface FormFrame extends Omit<FieldsFrame, 'fields' | 'children' | 'class'> {
+  /** The word on the button that sends it. */
+  button: string
+  disabled?: boolean
+  /** Beside the button. */
+  others?: ComponentChildren
+  children: ComponentChildren
+}
+
+/** Fields with a button below them. */
+export const Form = ({ button, disabled = false, others, children, ...sent }: FormFrame) => (
+  <SentFields class="form" fields={children} {...sent}>
+    {(busy) => (
       <div class="acts">
         <button class="btn main" type="submit" aria-busy={busy} disabled={disabled}>
           {button}
         </button>
         {others}
       </div>
-    </form>
-  )
-}
+    )}
+  </SentFields>
+)
 
 /** What a list is filtered by; Enter in a field applies it. */
 export const FilterForm = ({ onApply, children }: { onApply(): void; children: ComponentChildren }) => (

@@ -1,14 +1,13 @@
-import { useId, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { addSuppressions, type RefusedAddress } from '../add-suppressions.ts'
 import { t } from '../texts/texts.ts'
 import { Fault } from './answer.tsx'
 import { Dialog } from './dialog.tsx'
-import { Field } from './fields.tsx'
+import { Field, Labelled } from './fields.tsx'
 import { Refused } from './refused-addresses.tsx'
 
 /** Suppresses one address or several; those that are refused stay in the field. */
 export function AddSuppressions({ onDone, onClose }: { onDone(): Promise<unknown>; onClose(): void }) {
-  const id = useId()
   const [typed, setTyped] = useState('')
   const [reason, setReason] = useState('')
   const [refused, setRefused] = useState<RefusedAddress[]>([])
@@ -23,17 +22,18 @@ export function AddSuppressions({ onDone, onClose }: { onDone(): Promise<unknown
   return (
     <Dialog heading={t.suppressions.add} button={t.common.add} run={add} onClose={onClose} disabled={given.length === 0}>
       <p>{t.suppressions.addText}</p>
-      <p class="labelled">
-        <label for={id}>{t.suppressions.addresses}</label>
-        <textarea
-          id={id}
-          class="field"
-          rows={4}
-          value={typed}
-          onInput={(event) => setTyped(event.currentTarget.value)}
-          spellcheck={false}
-        />
-      </p>
+      <Labelled name="email" label={t.suppressions.addresses}>
+        {(attributes) => (
+          <textarea
+            class="field"
+            rows={4}
+            value={typed}
+            onInput={(event) => setTyped(event.currentTarget.value)}
+            spellcheck={false}
+            {...attributes}
+          />
+        )}
+      </Labelled>
       <Field name="reason" label={t.suppressions.reasonLabel} value={reason} onValue={setReason} maxLength={1_000} autocomplete="off" />
       {refused.length > 0 && (
         <>

@@ -5,9 +5,9 @@ import { download, exactCsvOf } from '../download.ts'
 import { number } from '../format.ts'
 import { addressesIn, readCsv } from '../read-csv.ts'
 import { t } from '../texts/texts.ts'
-import { Refusal } from './answer.tsx'
 import { Field } from './fields.tsx'
 import { Refused } from './refused-addresses.tsx'
+import { WithRefusal } from './refused.tsx'
 
 interface Import {
   name: string
@@ -47,24 +47,32 @@ export function ImportSuppressions({ onDone, onClose }: { onDone(): Promise<unkn
         }}
       >
         <h2 id={id}>{t.suppressions.importHeading}</h2>
-        {run.state === 'ready' && (
-          <>
-            <p>{t.suppressions.importText}</p>
-            <p class="labelled">
-              <label for={`${id}-file`}>{t.suppressions.file}</label>
-              <input
-                id={`${id}-file`}
-                type="file"
-                accept=".csv,.txt,text/csv,text/plain"
-                onChange={(event) => void choose(event.currentTarget.files?.[0])}
+        <WithRefusal error={run.error}>
+          {run.state === 'ready' && (
+            <>
+              <p>{t.suppressions.importText}</p>
+              <p class="labelled">
+                <label for={`${id}-file`}>{t.suppressions.file}</label>
+                <input
+                  id={`${id}-file`}
+                  type="file"
+                  accept=".csv,.txt,text/csv,text/plain"
+                  onChange={(event) => void choose(event.currentTarget.files?.[0])}
+                />
+              </p>
+              <Field
+                name="reason"
+                label={t.suppressions.reasonLabel}
+                value={reason}
+                onValue={setReason}
+                maxLength={1_000}
+                autocomplete="off"
               />
-            </p>
-            <Field label={t.suppressions.reasonLabel} value={reason} onValue={setReason} maxLength={1_000} autocomplete="off" />
-            {file && <p role="status">{t.suppressions.found(file.given.length, file.name)}</p>}
-          </>
-        )}
-        {run.state !== 'ready' && <Progress added={run.added} of={file?.given.length ?? 0} state={run.state} />}
-        {run.error && <Refusal error={run.error} />}
+              {file && <p role="status">{t.suppressions.found(file.given.length, file.name)}</p>}
+            </>
+          )}
+          {run.state !== 'ready' && <Progress added={run.added} of={file?.given.length ?? 0} state={run.state} />}
+        </WithRefusal>
         <Buttons run={run} disabled={(file?.given.length ?? 0) === 0} onClose={onClose} />
       </form>
     </dialog>

@@ -1,7 +1,10 @@
+import { useId } from 'preact/hooks'
 import type { DraftVariable } from '../template-draft.ts'
 import { t } from '../texts/texts.ts'
+import { Fault } from './answer.tsx'
 import { Icon } from './icon.tsx'
 import { Panel } from './page.tsx'
+import { useFault } from './refused.tsx'
 import { Rows, type Column } from './rows.tsx'
 
 interface VariablesForm {
@@ -63,8 +66,15 @@ export function TemplateVariables({ declared, missing, values, onValues, onDecla
     },
     ...(onDeclared ? [{ head: '', kind: 'number' as const, cell: declaration(declared, onDeclared) }] : []),
   ]
+  const id = useId()
+  const fault = useFault('variables', id)
   return (
     <Panel heading={t.template.variables} text={names.length === 0 ? t.template.noVariables : t.template.variablesHow}>
+      {fault !== null && (
+        <div class="body" id={id} tabIndex={-1}>
+          <Fault text={fault} />
+        </div>
+      )}
       {names.length > 0 && <Rows rows={rows} columns={columns} keyOf={({ name }) => name} />}
     </Panel>
   )

@@ -1,10 +1,10 @@
-import { useId, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { webhookEventTypes } from '../../../mail/event/event-type.ts'
 import { call } from '../api/client.ts'
 import type { Webhook } from '../api/types.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from './dialog.tsx'
-import { Choice, Field, Switch } from './fields.tsx'
+import { Choice, Field, Group, Switch } from './fields.tsx'
 
 const payloads: [string, string][] = [
   ['standard', 'Sterna'],
@@ -24,7 +24,6 @@ interface WebhookForm {
 
 /** Where events are posted, which, and in whose words. */
 export function WebhookDialog({ webhook, onSaved, onClose }: WebhookForm) {
-  const id = useId()
   const [url, setUrl] = useState(webhook?.url ?? '')
   const [description, setDescription] = useState(webhook?.description ?? '')
   const [payload, setPayload] = useState<string>(webhook?.payload ?? 'standard')
@@ -49,17 +48,18 @@ export function WebhookDialog({ webhook, onSaved, onClose }: WebhookForm) {
       disabled={url.trim() === '' || events.length === 0}
     >
       <Field name="url" label={t.webhooks.url} type="url" value={url} onValue={setUrl} autocomplete="off" />
-      <div role="group" aria-labelledby={id}>
-        <p class="group" id={id}>
-          {t.webhooks.events}
-        </p>
-        <div class="choices">
-          {webhookEventTypes.map((event) => (
-            <Switch key={event} label={t.email.events[event] ?? event} on={events.includes(event)} onChange={(on) => toggle(event, on)} />
-          ))}
-        </div>
-      </div>
-      <Switch label={t.webhooks.includeBots} on={includeBots} onChange={setIncludeBots} />
+      <Group name="events" label={t.webhooks.events}>
+        {webhookEventTypes.map((event) => (
+          <Switch
+            key={event}
+            name={null}
+            label={t.email.events[event] ?? event}
+            on={events.includes(event)}
+            onChange={(on) => toggle(event, on)}
+          />
+        ))}
+      </Group>
+      <Switch name="include_bots" label={t.webhooks.includeBots} on={includeBots} onChange={setIncludeBots} />
       <Choice name="payload" label={t.webhooks.shape} value={payload} options={shapes} onValue={setPayload} />
       <Field
         name="description"

@@ -4,7 +4,6 @@ import type { Webhook } from '../api/types.ts'
 import { minuteOf } from '../days.ts'
 import { fullTime } from '../format.ts'
 import { t } from '../texts/texts.ts'
-import { Refusal } from './answer.tsx'
 import { Dialog } from './dialog.tsx'
 import { Choice, Field } from './fields.tsx'
 
@@ -61,11 +60,17 @@ export function ReplayFailed({ webhook, onDone, onClose }: ReplayDialog) {
     await onDone()
   }
   return (
-    <Dialog heading={t.webhooks.replayAll} button={t.webhooks.replay} run={run} onClose={onClose} disabled={!isTime || !count}>
+    <Dialog
+      early={error}
+      heading={t.webhooks.replayAll}
+      button={t.webhooks.replay}
+      run={run}
+      onClose={onClose}
+      disabled={!isTime || !count}
+    >
       <Field name="since" label={t.webhooks.since} type="datetime-local" value={since} onValue={setSince} />
       <Field name="until" label={t.webhooks.until} hint={t.webhooks.untilNow} type="datetime-local" value={until} onValue={setUntil} />
       <Choice name="status" label={t.common.status} value={status} options={Object.entries(t.webhooks.replayed)} onValue={setStatus} />
-      {error && <Refusal error={error} />}
       <p role="status">{count === null ? t.common.loading : t.webhooks.replayCount(count)}</p>
     </Dialog>
   )
@@ -81,9 +86,15 @@ export function EnableAndReplay({ webhook, since, onDone, onClose }: ReplayDialo
     await onDone()
   }
   return (
-    <Dialog heading={t.webhooks.enable} button={t.webhooks.enableAndReplay} run={run} onClose={onClose} disabled={count === null}>
+    <Dialog
+      early={error}
+      heading={t.webhooks.enable}
+      button={t.webhooks.enableAndReplay}
+      run={run}
+      onClose={onClose}
+      disabled={count === null}
+    >
       <p>{t.webhooks.failingSince(fullTime(since))}</p>
-      {error && <Refusal error={error} />}
       <p role="status">{count === null ? t.common.loading : t.webhooks.replayCount(count)}</p>
       <p>{t.webhooks.missed}</p>
     </Dialog>

@@ -77,7 +77,7 @@ function RotateSecret({ webhook, isOverlapping, onDone, onClose }: Rotation) {
       <p>{t.webhooks.rotateText}</p>
       {isOverlapping && <p>{t.webhooks.rotateAgain}</p>}
       <Choice
-        name="overlap"
+        name="overlap_seconds"
         label={t.webhooks.overlapLabel}
         value={overlap}
         options={Object.entries(t.webhooks.overlaps)}

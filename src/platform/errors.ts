@@ -12,6 +12,16 @@ export interface FieldFault {
 }
 
 /**
+ * `params` of a schema's own check, for naming its fault. `error` becomes the name of the whole error. The check's message completes
+ * the sentence "The `x` field …".
+ */
+export interface CheckParams {
+  code: string
+  error?: ErrorCode
+  help?: string
+}
+
+/**
  * An error meant for the caller. Anyone may see `message`; `cause` is for the log only. Anything else that is thrown is our own fault and
  * becomes `internal_server_error`.
  */

@@ -4,7 +4,7 @@ import { publicEventTypes, type EventType } from '../../src/mail/event/event-typ
 import { newId } from '../../src/platform/id.ts'
 import { openWebhooks, type WebhookSettings } from '../../src/notify/webhook/open-webhooks.ts'
 import type { DeliveryRow } from '../../src/notify/webhook/delivery-history.ts'
-import type { WebhookFields } from '../../src/notify/webhook/webhook-list.ts'
+import type { WebhookFields } from '../../src/notify/webhook/webhook-object.ts'
 import { testCore } from './test-core.ts'
 import { testReprieve } from './test-reprieve.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parsePasted } from '../../platform/smtp/mailbox.ts'
-import type { CheckParams } from './validate.ts'
+import type { CheckParams } from '../../platform/errors.ts'
 
 /** An address in a request body, as somebody pasted it: with or without a name. */
 export const addressField = z

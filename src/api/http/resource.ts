@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { isoTime, isoTimeOrNull } from '../../platform/iso-time.ts'
+import { camel, type Camel } from '../../platform/letter-case.ts'
 import { timeAnswer } from './time-field.ts'
-
-/** `created_at` as `createdAt`. */
-export type Camel<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capitalize<Camel<Rest>>}` : Name
 
 type Member<Row, Name> = Name extends keyof Row ? Row[Name] : Camel<Name> extends keyof Row ? Row[Camel<Name>] : undefined
 
@@ -90,8 +88,8 @@ function partOf<Row extends object>(name: string, field: Field<Row>): Part<Row> 
 }
 
 function memberReader<Row extends object>(name: string): (row: Row) => unknown {
-  const camel = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
-  return (row) => (row as Record<string, unknown>)[name in row ? name : camel]
+  const member = camel(name)
+  return (row) => (row as Record<string, unknown>)[name in row ? name : member]
 }
 
 const described = <S extends z.ZodType>(schema: S, description: string | undefined): S =>

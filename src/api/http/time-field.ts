@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseIsoTime } from '../../platform/iso-time.ts'
-import type { CheckParams } from './validate.ts'
+import type { CheckParams } from '../../platform/errors.ts'
 
 /** A time in a request body, parsed to epoch, ms. */
 export const timeField = z

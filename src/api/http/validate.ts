@@ -1,16 +1,6 @@
 import type { z } from 'zod'
-import { SternaError, type ErrorCode, type FieldFault } from '../../platform/errors.ts'
+import { SternaError, type CheckParams, type ErrorCode, type FieldFault } from '../../platform/errors.ts'
 import type { Mistyped } from './mistyped.ts'
-
-/**
- * `params` of a schema's own check, for naming its fault. `error` becomes the name of the whole error. The check's message completes
- * the sentence "The `x` field …".
- */
-export interface CheckParams {
-  code: string
-  error?: ErrorCode
-  help?: string
-}
 
 type Issue = z.core.$ZodIssue
 

@@ -8,9 +8,7 @@ import { validate } from '../../api/http/validate.ts'
 import { parseIsoTime } from '../../platform/iso-time.ts'
 import type { Account } from '../../senders/account/accounts.ts'
 import type { DomainTls } from '../../senders/sending-domain/domain.ts'
-import type { WebhookEventType } from '../../mail/event/event-type.ts'
-import type { PayloadKind } from '../../notify/webhook/payload-kind.ts'
-import type { WebhookFields } from '../../notify/webhook/webhook-list.ts'
+import { webhookObject } from '../../notify/webhook/webhook-object.ts'
 import type { Change } from './plan-changes.ts'
 import type { Values } from './set-up-object.ts'
 import type { SetUpServices } from './standing-set-up.ts'
@@ -59,6 +57,23 @@ const makers: Record<Change['kind'], Maker> = {
 
 /** What is to be written, by field. */
 const writtenBy = ({ fields }: Change): Values => Object.fromEntries(fields.map(({ name, to }) => [name, to]))
+
+/** What is to be written as a request would bring it: `a.b` as `b` within `a`, with what it keeps, and secrets in clear. */
+function nestedValues(change: Change): Record<string, unknown> {
+  const written = writtenBy(change)
+  const all: Values = { ...change.standing?.values, ...written }
+  const heads = [...new Set(Object.keys(written).map((name) => name.split('.')[0] ?? ''))]
+  return Object.fromEntries(heads.map((head) => [head, head in written ? clear(written[head]) : partsIn(all, head)]))
+}
+
+function partsIn(values: Values, head: string): Record<string, unknown> | null {
+  const parts = Object.entries(values).flatMap(([name, value]) =>
+    name.startsWith(`${head}.`) ? [[name.slice(head.length + 1), clear(value)]] : [],
+  )
+  return parts.every(([, value]) => value === null) ? null : (Object.fromEntries(parts) as Record<string, unknown>)
+}
+
+const clear = (value: unknown): unknown => (value instanceof Secret ? value.reveal() : value)
 
 /** A part of the values, under the names that an operation has for them; what is not there stays away. */
 function renamed<T>(values: Values, names: Readonly<Record<string, string>>): T {
@@ -133,33 +148,14 @@ async function makeTemplate(change: Change, accountId: string, { templates }: Se
 }
 
 async function makeWebhook(change: Change, accountId: string, { webhooks }: SetUpServices): Promise<Made> {
-  const values = writtenBy(change)
   const { standing } = change
-  const payload = (values['payload'] ?? standing?.values['payload'] ?? 'standard') as PayloadKind
-  const fields: Partial<WebhookFields> = renamed(values, {
-    url: 'url',
-    events: 'events',
-    description: 'description',
-    payload: 'payload',
-    include_bots: 'includeBots',
-    status: 'status',
-  })
-  if ('basic_auth.username' in values || 'basic_auth.password' in values) fields.basicAuth = basicAuthIn({ ...standing?.values, ...values })
-  const secret = (values['secret'] as Secret | undefined)?.reveal()
-  const scope = { accountId, sandbox: (values['sandbox'] ?? standing?.values['sandbox']) === true }
-  if (!standing) {
-    const standard = { url: '', events: null as WebhookEventType[] | null, description: null, includeBots: false, basicAuth: null }
-    const webhook = await webhooks.create(scope, { ...standard, status: 'enabled', ...fields, payload }, secret)
-    return { objectId: webhook.id }
-  }
+  const { secret, sandbox = standing?.values['sandbox'], ...given } = nestedValues(change)
+  const fields = webhookObject.membersIn(given)
+  const scope = { accountId, sandbox: sandbox === true }
+  if (!standing) return { objectId: (await webhooks.create(scope, { url: '', ...fields }, secret as string | undefined)).id }
   if (Object.keys(fields).length > 0) await webhooks.change(scope, standing.id, fields)
-  if (secret !== undefined) await webhooks.rotateSecret(scope, standing.id, { overlapMs, force: true, secret })
+  if (typeof secret === 'string') await webhooks.rotateSecret(scope, standing.id, { overlapMs, force: true, secret })
   return { objectId: standing.id }
-}
-
-function basicAuthIn(values: Values): WebhookFields['basicAuth'] {
-  const [username, password] = [values['basic_auth.username'], values['basic_auth.password']]
-  return typeof username === 'string' && password instanceof Secret ? { username, password: password.reveal() } : null
 }
 
 async function makeKey(change: Change, accountId: string, { apiKeys, sendingDomains }: SetUpServices): Promise<Made> {

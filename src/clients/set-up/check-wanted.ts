@@ -99,8 +99,6 @@ function checkWebhook({ object, values, services: { config }, fault }: Prospect)
   if (url !== null) fault('url', `url: it ${url}.`)
   const [username, password] = [values['basic_auth.username'] ?? null, values['basic_auth.password'] ?? null]
   if ((username === null) !== (password === null)) fault('basic_auth.username', 'basic_auth: give both username and password, or none.')
-  if (typeof username === 'string' && /[:\p{Cc}]/u.test(username))
-    fault('basic_auth.username', 'basic_auth.username: it must not have a colon.')
 }
 
 function checkKey({ object, values, isNew, has, services: { clock }, fault }: Prospect): void {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { Secret } from '../../platform/config/setting-types.ts'
 import { publishingOrder } from '../../mail/template/publishing-order.ts'
 import { setUpFields } from './set-up-fields.ts'
 import {
@@ -71,7 +72,7 @@ const creationOf = ({ kind, account, name, values, place }: WantedObject, faults
 function changeOf({ kind, account, name, values, places, place }: WantedObject, standing: StandingObject, faults: string[]): Change {
   const fields = Object.entries(withDefaults(kind, values)).flatMap(([field, to]): FieldChange[] => {
     const from = standing.values[field]
-    const { isMet = isDeepStrictEqual, fixed } = setUpFields[kind][field] ?? {}
+    const { isMet = isSame, fixed } = setUpFields[kind][field] ?? {}
     if (isMet(to, from)) return []
     if (fixed === undefined) return [{ name: field, from, to }]
     faults.push(
@@ -84,6 +85,10 @@ function changeOf({ kind, account, name, values, places, place }: WantedObject, 
     faults.push(`${places[own[0]?.name ?? ''] ?? place}: dkim_selector and dkim_private_key change together: a new key has a new selector.`)
   return { action: 'change', kind, account, name, standing, fields }
 }
+
+const isSame = (wanted: unknown, standing: unknown): boolean => isDeepStrictEqual(revealed(wanted), revealed(standing))
+
+const revealed = (value: unknown): unknown => (value instanceof Secret ? value.reveal() : value)
 
 /** What a file that names a template means if it does not say so: that it is sent. */
 const withDefaults = (kind: ObjectKind, values: Values): Values => (kind === 'template' ? { published: true, ...values } : values)

@@ -1,4 +1,3 @@
-import { Secret } from '../../platform/config/setting-types.ts'
 import type { Change } from './plan-changes.ts'
 import { setUpFields } from './set-up-fields.ts'
 import { objectLabel } from './set-up-object.ts'
@@ -13,11 +12,10 @@ export function changeLine(change: Change): string {
 }
 
 function fieldWords({ action, kind }: Change, { name, from, to }: Change['fields'][number]): string {
-  const { shown, words } = setUpFields[kind][name] ?? {}
-  if (shown === 'not' || to instanceof Secret)
-    return to === null ? `${name} removed` : `${name} ${action === 'create' ? 'as given' : 'replaced'}`
+  const { reference, words } = setUpFields[kind][name] ?? {}
+  if (reference === 'required') return to === null ? `${name} removed` : `${name} ${action === 'create' ? 'as given' : 'replaced'}`
   const word = (value: unknown): string =>
-    shown === 'length' ? lengthWord(value) : valueWord(typeof value === 'number' && words ? words(value) : value)
+    reference === 'allowed' ? lengthWord(value) : valueWord(typeof value === 'number' && words ? words(value) : value)
   return action === 'create' ? `${name} ${word(to)}` : `${name} ${word(from)} → ${word(to)}`
 }
 

@@ -1,7 +1,8 @@
 import { nearestName } from '../../platform/config/nearest-name.ts'
-import { SettingFault } from '../../platform/config/setting-types.ts'
+import { Secret } from '../../platform/config/setting-types.ts'
 import { plainValue, type YamlNode } from '../../platform/config/yaml-tree.ts'
 import { SternaError } from '../../platform/errors.ts'
+import { valueOfField } from './file-value.ts'
 import { referenceIn, referenceName, type ReferredTexts } from './reference.ts'
 import { nameOf, setUpFields, type Field } from './set-up-fields.ts'
 import {
@@ -131,23 +132,23 @@ interface GivenField {
 }
 
 function readField({ field, name, line, value, values }: GivenField, reading: Reading): void {
+  const isSecret = field.reference === 'required'
+  const given = plainValue(value)
+  const reference = field.reference ? referenceIn(given) : undefined
+  if (isSecret && typeof given === 'string' && given !== 'none')
+    return fault(reading, line, `${name}: a secret does not belong in this file. Write where it is: {env: NAME} or {file: PATH}.`)
+  const found = reference
+    ? (reading.texts[referenceName(reference)] ?? { fault: `nothing was found at ${referenceName(reference)}.` })
+    : undefined
+  if (found && 'fault' in found) return fault(reading, line, `${name}: ${found.fault}`)
   try {
-    const given = plainValue(value)
-    const reference = field.reference ? referenceIn(given) : undefined
-    if (field.reference === 'required' && typeof given === 'string') {
-      throw new SettingFault('a secret does not belong in this file. Write where it is: {env: NAME} or {file: PATH}.')
-    }
-    if (!reference) values[name] = field.type.parse(given)
-    else {
-      const found = reading.texts[referenceName(reference)] ?? { fault: `nothing was found at ${referenceName(reference)}.` }
-      if ('fault' in found) throw new SettingFault(found.fault)
-      const { text } = found
-      // Editors and echo(1) end the last line of a secret.
-      values[name] = field.type.parse(field.reference === 'required' ? text.replace(/\r?\n$/, '') : text)
-    }
+    // Editors and echo(1) end the last line of a secret.
+    const text = isSecret ? found?.text.replace(/\r?\n$/, '') : found?.text
+    const read = valueOfField(name, field.type, found ? text : given)
+    values[name] = isSecret && typeof read === 'string' ? new Secret(read) : read
   } catch (error) {
-    if (!(error instanceof SettingFault)) throw error
-    fault(reading, line, `${name}: ${error.message}`)
+    if (!(error instanceof SternaError)) throw error
+    fault(reading, line, error.message)
   }
 }
 

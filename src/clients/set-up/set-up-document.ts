@@ -1,3 +1,4 @@
+import { typeTitle } from './file-value.ts'
 import { setUpFields } from './set-up-fields.ts'
 import { objectKinds, sections } from './set-up-object.ts'
 
@@ -18,7 +19,11 @@ export function setUpFilePage(): string {
       '|---|---|---|',
       ...Object.entries(setUpFields[kind]).map(([name, { type, doc, reference }]) => {
         const value =
-          reference === 'required' ? (name === 'token' ? type.title : 'a reference') : `${type.title}${reference ? ', or a reference' : ''}`
+          reference === 'required'
+            ? name === 'token'
+              ? typeTitle(type)
+              : 'a reference'
+            : `${typeTitle(type)}${reference ? ', or a reference' : ''}`
         return `| \`${name}\` | ${value} | ${doc} |`
       }),
       '',

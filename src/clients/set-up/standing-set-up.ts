@@ -1,10 +1,9 @@
 import type { Account } from '../../senders/account/accounts.ts'
-import { Secret } from '../../platform/config/setting-types.ts'
 import type { Core } from '../../api/core.ts'
 import { isoTimeOrNull } from '../../platform/iso-time.ts'
 import type { Template } from '../../mail/template/template-store.ts'
 import type { WebhookList } from '../../notify/webhook/webhook-list.ts'
-import { nameOf } from './set-up-fields.ts'
+import { nameOf, valuesOf } from './set-up-fields.ts'
 import type { ObjectKind, StandingObject, Values } from './set-up-object.ts'
 
 /** What a set-up is read from and made in. */
@@ -101,21 +100,7 @@ const templateValues = (template: Template, aliasOf: (layout: string | null) => 
 async function webhooksOf(account: Account, { webhooks }: SetUpServices): Promise<StandingObject[]> {
   const scopes = [false, true].map((sandbox) => ({ accountId: account.id, sandbox }))
   const found = await Promise.all(scopes.map((scope) => webhooks.page(scope, allOfThem)))
-  return found.flat().map(({ id, url, sandbox, events, description, payload, includeBots, status, secret, basicAuth }) => {
-    const values = {
-      url,
-      sandbox,
-      events,
-      description,
-      payload,
-      include_bots: includeBots,
-      status,
-      secret: new Secret(secret),
-      'basic_auth.username': basicAuth?.username ?? null,
-      'basic_auth.password': basicAuth === null ? null : new Secret(basicAuth.password),
-    }
-    return standing('webhook', account, { id, values })
-  })
+  return found.flat().map((webhook) => standing('webhook', account, { id: webhook.id, values: valuesOf('webhook', webhook) }))
 }
 
 function keysOf(account: Account, { apiKeys, sendingDomains }: SetUpServices): StandingObject[] {

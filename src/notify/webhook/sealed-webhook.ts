@@ -1,7 +1,8 @@
 import type { Secrets } from '../../senders/account/key-file.ts'
 import { parseEventsText } from './event-subscription.ts'
 import { openSigningKey } from './signing-key.ts'
-import type { BasicAuth, SealedSecrets, StoredWebhook, Webhook } from './webhook-store.ts'
+import type { BasicAuth } from './webhook-object.ts'
+import type { SealedSecrets, StoredWebhook, Webhook } from './webhook-store.ts'
 
 const secretContext = (id: string): string => `webhook ${id}`
 

@@ -2,7 +2,6 @@ import { scopeParams, type AccountScope } from '../../senders/account/account-sc
 import type { Secrets } from '../../senders/account/key-file.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
-import type { WebhookEventType } from '../../mail/event/event-type.ts'
 import { newId } from '../../platform/id.ts'
 import { ConflictError, type Database, refusedAs } from '../../platform/store/database.ts'
 import { HeldList, heldRows } from '../../platform/store/held-list.ts'
@@ -10,24 +9,12 @@ import { KeyedMutex } from '../../platform/store/keyed-mutex.ts'
 import { pageClause, type Page } from '../../platform/store/page-clause.ts'
 import { isSecret, newSecret } from './sign-webhook.ts'
 import { cancelPending } from './webhook-delivery-store.ts'
-import { deleteWebhook, insertWebhook, updateSecrets, updateWebhook, type BasicAuth, webhookRows, type Webhook } from './webhook-store.ts'
+import { deleteWebhook, insertWebhook, updateSecrets, updateWebhook, webhookRows, type Webhook } from './webhook-store.ts'
 import { usualEvents } from './event-subscription.ts'
-import type { PayloadKind } from './payload-kind.ts'
+import { webhookObject, type WebhookFields } from './webhook-object.ts'
 import { sealedSecrets, openedWebhook } from './sealed-webhook.ts'
 import { newSigningKey, signingKeyFor } from './signing-key.ts'
 import { checkWebhookUrl } from './webhook-url.ts'
-
-/** What an owner can set. */
-export interface WebhookFields {
-  url: string
-  /** Null: the usual ones. */
-  events: WebhookEventType[] | null
-  description: string | null
-  payload: PayloadKind
-  includeBots: boolean
-  basicAuth: BasicAuth | null
-  status: 'enabled' | 'disabled'
-}
 
 interface ListServices {
   db: Database
@@ -88,14 +75,15 @@ export class WebhookList extends HeldList<Webhook> {
   }
 
   /** @throws SternaError `validation_error` */
-  async create(scope: AccountScope, fields: WebhookFields, secret: string = newSecret()): Promise<Webhook> {
+  async create(scope: AccountScope, given: Partial<WebhookFields> & { url: string }, secret: string = newSecret()): Promise<Webhook> {
     checkSecret(secret)
+    const fields = { ...webhookObject.initial, ...given }
     checkWebhookUrl(fields.url, { allowHttp: this.#allowHttp })
     const now = this.#clock.now()
     const webhook: Webhook = {
+      ...fields,
       accountId: scope.accountId,
       sandbox: scope.sandbox,
-      ...fields,
       events: fields.events ?? usualEvents(fields.payload),
       signingKey: await newSigningKey(fields.payload),
       id: newId('wh', now),

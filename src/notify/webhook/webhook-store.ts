@@ -3,28 +3,16 @@ import type { WebhookEventType } from '../../mail/event/event-type.ts'
 import type { Statement, Value } from '../../platform/store/database.ts'
 import { storedRows } from '../../platform/store/stored-rows.ts'
 import { eventsText } from './event-subscription.ts'
-import type { PayloadKind } from './payload-kind.ts'
 import type { SigningKey } from './signing-key.ts'
+import { webhookObject, type WebhookFields } from './webhook-object.ts'
 
 type DisabledReason = 'manual' | 'failures'
 
-/** RFC 7617. */
-export interface BasicAuth {
-  username: string
-  password: string
-}
-
 /** An endpoint that events are posted to. */
-export interface Webhook extends AccountScope {
+export interface Webhook extends AccountScope, Omit<WebhookFields, 'events'> {
   /** `wh_…` */
   id: string
-  url: string
   events: WebhookEventType[]
-  description: string | null
-  payload: PayloadKind
-  /** Whether to post opens and clicks by machines, too. */
-  includeBots: boolean
-  status: 'enabled' | 'disabled'
   disabledReason: DisabledReason | null
   /** `whsec_…`, in clear. */
   secret: string
@@ -34,8 +22,6 @@ export interface Webhook extends AccountScope {
   previousExpiresAt: number | null
   /** The key for another service's signature, if that needs one besides the secret. */
   signingKey: SigningKey | null
-  /** Credentials that each request carries. */
-  basicAuth: BasicAuth | null
   createdAt: number
   updatedAt: number
 }
@@ -53,23 +39,18 @@ export type StoredWebhook = Omit<Webhook, 'events' | keyof SealedSecrets> & Seal
 
 export const webhookRows = storedRows<StoredWebhook>('webhook')(
   [
+    ...webhookObject.plain,
     'id',
     'accountId',
-    'url',
-    'events',
-    'description',
-    'payload',
-    'status',
     'disabledReason',
     'secret',
     'previousSecret',
     'previousExpiresAt',
     'signingKey',
-    'basicAuth',
     'createdAt',
     'updatedAt',
   ],
-  ['sandbox', 'includeBots'],
+  webhookObject.flags,
 )
 
 const paramsOf = (webhook: Webhook, sealed: SealedSecrets): Record<string, Value> =>
@@ -91,9 +72,7 @@ export function insertWebhook(webhook: Webhook, sealed: SealedSecrets, limit: nu
 export function updateWebhook(webhook: Webhook, sealed: SealedSecrets, { reenabled }: { reenabled: boolean }): Statement {
   const again = reenabled ? `, after_seq = ${newestEvent}, failing_since = null, exhausted = 0` : ''
   return {
-    sql: `update webhook set url = :url, events = :events, description = :description, payload = :payload,
-                             include_bots = :includeBots, status = :status, signing_key = :signingKey, basic_auth = :basicAuth,
-                             disabled_reason = :disabledReason, updated_at = :updatedAt${again}
+    sql: `update webhook set ${webhookRows.assignments([...webhookObject.changeable, 'signingKey', 'disabledReason', 'updatedAt'])}${again}
            where id = :id and status <> 'deleted'`,
     params: paramsOf(webhook, sealed),
     expect: 1,

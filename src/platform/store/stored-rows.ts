@@ -1,3 +1,4 @@
+import { snake } from '../letter-case.ts'
 import type { Row, Statement, Value } from './database.ts'
 
 type MembersOf<T, Kind> = { [Member in keyof T]-?: T[Member] extends Kind ? Member : never }[keyof T] & string
@@ -10,6 +11,8 @@ interface StoredRows<T> {
   columns: string
   /** The parameters of `params` in the order of the columns, for `values` or `select`. */
   parameters: string
+  /** Writes these members, for `update … set`. */
+  assignments(members: readonly (keyof T & string)[]): string
   read(row: Row): T
   /** Each member as its column holds it, under its own name. */
   params(object: T): Record<string, Value>
@@ -29,7 +32,7 @@ export const storedRows =
   ): StoredRows<T> => {
     const members: readonly string[] = [...plain, ...flags]
     const isFlag = new Set<string>(flags)
-    const columns = members.map((member) => member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
+    const columns = members.map(snake)
     const parameters = members.map((member) => `:${member}`).join(', ')
     const sql = `insert into ${table} (${columns.join(', ')}) values (${parameters})`
     const read = (row: Row): object =>
@@ -44,5 +47,6 @@ export const storedRows =
       return Object.fromEntries(members.map((member) => [member, isFlag.has(member) ? Number(values[member]) : (values[member] as Value)]))
     }
     const insert = (object: T): Statement => ({ sql, params: params(object) })
-    return { columns: columns.join(', '), parameters, read: read as (row: Row) => T, params, insert }
+    const assignments = (written: readonly string[]): string => written.map((member) => `${snake(member)} = :${member}`).join(', ')
+    return { columns: columns.join(', '), parameters, assignments, read: read as (row: Row) => T, params, insert }
   }

@@ -1,5 +1,6 @@
 import { latencyColumns } from '../../readers/analytics/latency.ts'
 import { countedMetrics } from '../../readers/analytics/metric.ts'
+import { webhookObject } from '../../notify/webhook/webhook-object.ts'
 
 /**
  * What a table holds: its columns by what they may reveal about recipients of mail, each named once. A test compares it with the schema, so
@@ -115,9 +116,9 @@ export const storedTables: Record<string, StoredTable> = {
   webhook: {
     about: 'webhooks',
     kept: whileUsed,
-    users: 'url description',
-    none: `id account_id events payload include_bots sandbox status disabled_reason secret previous_secret previous_expires_at
-      signing_key basic_auth after_seq failing_since exhausted created_at updated_at`,
+    users: webhookObject.columns.users,
+    none: `${webhookObject.columns.none} id account_id disabled_reason secret previous_secret previous_expires_at signing_key after_seq
+      failing_since exhausted created_at updated_at`,
   },
   webhook_delivery: {
     about: 'posts to webhooks',
@@ -243,10 +244,7 @@ export const columnsIn = (columns: string | undefined): string[] => columns?.spl
 /** docs/stored-data.md */
 export function storedDataPage(): string {
   const rows = Object.entries(storedTables).map(([name, { about, kept, erased, users }]) => {
-    const shown = (columns: string | undefined): string =>
-      columnsIn(columns)
-        .map((column) => `\`${column}\``)
-        .join(', ')
+    const shown = (columns: string | undefined): string => Array.from(columnsIn(columns), (column) => `\`${column}\``).join(', ')
     return `| \`${name}\` | ${about} | ${kept} | ${shown(erased)} | ${shown(users)} |`
   })
   return [

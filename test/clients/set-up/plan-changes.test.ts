@@ -192,7 +192,7 @@ const faulty: [what: string, yaml: string, told: RegExp][] = [
     /f:4: suppression_policy\.expiry is given already/,
   ],
   ['no name', 'accounts:\n  - plan: free', /f:2: name is missing, which says which account this is\./],
-  ['a wrong type', 'accounts:\n  - name: shop\n    delivery_notices: 3', /f:3: delivery_notices: 3 is neither true nor false\./],
+  ['a wrong type', 'accounts:\n  - name: shop\n    delivery_notices: 3', /f:3: delivery_notices: must be a boolean, not a number\./],
   ['a map instead of a list', 'accounts: {name: shop}', /f:1: this is not a list\. Write one "- name: …" for each\./],
   ['a value instead of a map', 'accounts: [shop]', /f:1: this is not a map of the fields of a account\./],
   ['an account twice', 'accounts:\n  - name: shop\n  - name: shop', /f:3: account shop is given already at f:2\./],
@@ -217,11 +217,11 @@ const faulty: [what: string, yaml: string, told: RegExp][] = [
     'accounts: [{name: shop, keys: [{name: x, sandbox: true, token: {env: KEY}}]}]',
     /token: a sandbox key begins with sterna_test_/,
   ],
-  ['an unknown event', 'accounts: [{name: shop, webhooks: [{url: x, events: [email.sennt]}]}]', /events: There is no event "email\.sennt"/],
+  ['an unknown event', 'accounts: [{name: shop, webhooks: [{url: x, events: [email.sennt]}]}]', /events\.0: must be one of email\.sent, /],
   [
     'an unknown member of a variable',
     'accounts: [{name: shop, templates: [{alias: x, variables: [{kye: x}]}]}]',
-    /variables: a variable has no kye; did you mean key\?/,
+    /There is no field `variables\.0\.kye`/,
   ],
   ['an anchor within itself', 'accounts: &a [{name: shop, keys: *a}]', /./],
 ]

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { CheckParams } from '../validate.ts'
+import type { CheckParams } from '../../../platform/errors.ts'
 
 /** What is wrong with a file is told under one name, whichever form it has. */
 const fault = (code: string): CheckParams => ({ code, error: 'invalid_attachment' })

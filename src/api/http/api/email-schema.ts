@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import type { FieldFault } from '../../../platform/errors.ts'
+import type { CheckParams, FieldFault } from '../../../platform/errors.ts'
 import { headerTextFault } from '../../../mail/message/check-headers.ts'
 import { isTagValue, longestTagValue, parseScheduledAt, sendLimits, tagName, topicFault } from '../../../mail/message/send-limits.ts'
 import type { SendOptions } from '../../../mail/message/send-options.ts'
-import type { CheckParams } from '../validate.ts'
 import { attachmentContent } from './attachment-content.ts'
 
 /** characters */

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
-import { SternaError } from '../../../platform/errors.ts'
+import { SternaError, type CheckParams } from '../../../platform/errors.ts'
 import { isId } from '../../../platform/id.ts'
 import type { SuppressionFilter, SuppressionRow, SuppressionEntries } from '../../../mail/suppression/suppression-entries.ts'
 import { suppressionOrigins, type SuppressionOrigin } from '../../../mail/suppression/suppression-origin.ts'
@@ -11,7 +11,6 @@ import { listOperation } from '../list-operation.ts'
 import { operation, type Operation } from '../operation.ts'
 import { choiceParameter, textParameter } from '../query.ts'
 import { referenceTo, resource, time, timeOrNull } from '../resource.ts'
-import type { CheckParams } from '../validate.ts'
 
 interface SuppressionServices {
   suppressions: SuppressionEntries

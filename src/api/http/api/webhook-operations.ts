@@ -46,15 +46,7 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
     handle: async (ctx, { body }) => {
       const given = webhookChanges(body)
       if (given.url === undefined) throw missingUrl()
-      const defaults = {
-        events: null,
-        description: null,
-        payload: 'standard',
-        includeBots: false,
-        basicAuth: null,
-        status: 'enabled',
-      } as const
-      const webhook = await services.webhooks.list.create(ctx.state.submitter, { ...defaults, ...given, url: given.url })
+      const webhook = await services.webhooks.list.create(ctx.state.submitter, { ...given, url: given.url })
       return webhookWithSecret.answer(webhook)
     },
   }),

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { isoTimeOrNull } from '../../../platform/iso-time.ts'
 import type { AttemptRow, DeliveryRow } from '../../../notify/webhook/delivery-history.ts'
 import { webhookEventTypes } from '../../../mail/event/event-type.ts'
-import { payloadKinds } from '../../../notify/webhook/payload-kind.ts'
 import { deliveryStates } from '../../../notify/webhook/webhook-delivery-store.ts'
 import { mostCounted, type WebhookStats } from '../../../notify/webhook/webhook-stats.ts'
+import { webhookObject } from '../../../notify/webhook/webhook-object.ts'
 import type { Webhook } from '../../../notify/webhook/webhook-store.ts'
 import { resource, time, timeOrNull } from '../resource.ts'
 import { timeAnswer } from '../time-field.ts'
@@ -12,16 +12,8 @@ import { timeAnswer } from '../time-field.ts'
 export const webhookResource = resource<Webhook>('Webhook')({
   object: 'webhook',
   id: z.string(),
-  url: z.string().describe('Without its query for keys without full access.'),
+  ...webhookObject.answer,
   endpoint: [z.string().describe('The same as `url`.'), 'url'],
-  events: z.array(z.enum(webhookEventTypes)),
-  description: z.string().nullable(),
-  payload: z.enum(payloadKinds),
-  include_bots: z.boolean().describe('Whether opens and clicks by machines are posted too.'),
-  basic_auth: {
-    schema: z.object({ username: z.string() }).nullable().describe('The password is not shown.'),
-    convert: (basicAuth: Webhook['basicAuth']) => basicAuth && { username: basicAuth.username },
-  },
   public_key: [
     z
       .string()
@@ -29,8 +21,6 @@ export const webhookResource = resource<Webhook>('Webhook')({
       .describe('By which the signature of SendGrid (ECDSA, P-256) or Postal (RSA) is checked, in base64; null for others.'),
     ({ signingKey }) => signingKey?.publicKey ?? null,
   ],
-  sandbox: z.boolean().describe('Whether it gets what happens in the sandbox, and nothing else.'),
-  status: z.enum(['enabled', 'disabled']),
   disabled_reason: z.enum(['manual', 'failures']).nullable(),
   created_at: time(),
   updated_at: time(),

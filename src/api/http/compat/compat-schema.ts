@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { CheckParams } from '../validate.ts'
+import type { CheckParams } from '../../../platform/errors.ts'
 
 /** More than any limit of ours, so that a hostile list is refused before its elements are looked at. */
 const longestList = 1000

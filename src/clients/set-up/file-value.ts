@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import { SternaError } from '../../platform/errors.ts'
+import { mistypedMembers } from '../../api/http/mistyped.ts'
+import { validate } from '../../api/http/validate.ts'
+
+/** The parts of a schema that matter here. */
+interface Definition {
+  type: string
+  innerType?: z.ZodType
+  element?: z.ZodType
+  options?: readonly z.ZodType[]
+  in?: z.ZodType
+}
+
+const definitionOf = (type: z.ZodType): Definition => type._zod.def as unknown as Definition
+
+/** The type that a value has if there is one. */
+function bareType(type: z.ZodType): z.ZodType {
+  const { innerType, in: before } = definitionOf(type)
+  return innerType ? bareType(innerType) : before ? bareType(before) : type
+}
+
+const takesNull = (type: z.ZodType): boolean => {
+  const { type: kind, innerType } = definitionOf(type)
+  return kind === 'nullable' || (innerType !== undefined && takesNull(innerType))
+}
+
+/** The members of an object type; null for other types. */
+export const partsOf = (type: z.ZodType): Record<string, z.ZodType> | null => {
+  const bare = bareType(type)
+  return bare instanceof z.ZodObject ? (bare.shape as Record<string, z.ZodType>) : null
+}
+
+/** What the documentation calls the values of a type. */
+export function typeTitle(type: z.ZodType): string {
+  const { type: kind, innerType, in: before, element, options = [] } = definitionOf(type)
+  const title = type.meta()?.title
+  if (title !== undefined) return title
+  if (kind === 'nullable' && innerType) return `${typeTitle(innerType)}, or none`
+  const inner = innerType ?? before
+  if (inner) return typeTitle(inner)
+  const titles: Record<string, () => string> = {
+    boolean: () => 'true or false',
+    number: () => 'whole number',
+    enum: () => `one of ${(type as z.ZodEnum).options.join(', ')}`,
+    literal: () => [...(type as z.ZodLiteral).values].join(', '),
+    array: () => `list of: ${element ? typeTitle(element) : 'text'}`,
+    object: () => `{${Object.keys(partsOf(type) ?? {}).join(', ')}}`,
+    union: () => options.map(typeTitle).join(', '),
+  }
+  return titles[kind]?.() ?? 'text'
+}
+
+/** A value as people write it in a file: `none` for no value, a list with commas, what is quoted for no reason. */
+function written(type: z.ZodType, value: unknown): unknown {
+  const isNone = value === null || value === 'none'
+  if (isNone && takesNull(type)) return null
+  const bare = bareType(type)
+  const { type: kind, element } = definitionOf(bare)
+  if (kind === 'boolean' && typeof value === 'string' && /^(?:true|false)$/i.test(value)) return value.toLowerCase() === 'true'
+  if (kind === 'number' && typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value)
+  if (kind !== 'array' || !element) return value
+  const items = isNone ? [] : typeof value === 'string' ? value.split(',').map((item) => item.trim()) : [value].flat()
+  return items.map((item) => written(element, item))
+}
+
+/**
+ * The value of a field, as its type has it.
+ * @throws SternaError `validation_error`, whose message begins with the name of the field
+ */
+export function valueOfField(name: string, type: z.ZodType, value: unknown): unknown {
+  try {
+    const [schema, given] = [z.object({ [name]: type }), { [name]: written(type, value) }]
+    return validate(schema, given, mistypedMembers(schema, given))[name]
+  } catch (error) {
+    if (!(error instanceof SternaError)) throw error
+    const messages = error.faults?.map(({ message }) => message) ?? [error.message]
+    throw new SternaError('validation_error', messages.map((message) => faultLine(name, message)).join('; '), { cause: error })
+  }
+}
+
+/** `tls: must be one of …`. The rules of operations speak of `The `tls` field`, or of the value alone. */
+export function faultLine(name: string, message: string): string {
+  const [start = '', field] = /^The `([^`]*)` field /.exec(message) ?? []
+  return field === undefined ? `${name}: ${message}` : `${field}: ${message.slice(start.length)}`
+}

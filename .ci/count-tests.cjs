@@ -1,10 +1,10 @@
 // node count-tests.cjs RESULTS: counts what is in the JSON that Vitest writes, "passed failed", and tells on standard error what failed.
 const { relative } = require('node:path')
-const { existsSync, readFileSync } = require('node:fs')
+const { readFileSync } = require('node:fs')
 
-const file = process.argv[2]
-// A run that was killed wrote nothing.
-const { testResults } = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { testResults: [] }
+const text = readFileSync(process.argv[2], 'utf8')
+// A run that was killed has written nothing.
+const { testResults } = text === '' ? { testResults: [] } : JSON.parse(text)
 let [passed, failed] = [0, 0]
 for (const { name, assertionResults, message } of testResults) {
   const path = relative('.', name)

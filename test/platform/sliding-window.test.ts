@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { SlidingWindow } from '../../src/platform/sliding-window.ts'
+import { cases } from '../support/cases.ts'
 
 const windowMs = 60_000
 
@@ -34,7 +35,7 @@ test('takes no more than the limit in any minute, and refuses nothing below it',
         expect([...window.times()]).toEqual(taken.filter((at) => at + windowMs > now))
       }
     }),
-    { numRuns: 500 },
+    { numRuns: cases(500) },
   )
 })
 

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { jsonFault } from '../../../src/api/http/json-fault.ts'
+import { cases } from '../../support/cases.ts'
 
-const cases: [text: string, line: number, column: number, isCutOff: boolean][] = [
+const examples: [text: string, line: number, column: number, isCutOff: boolean][] = [
   ['', 1, 1, true],
   ['{"a":', 1, 6, true],
   ['{"a": 1,}', 1, 9, false],
@@ -25,7 +26,7 @@ const cases: [text: string, line: number, column: number, isCutOff: boolean][] =
   ['\ufeff{}', 1, 1, false],
 ]
 
-test.each(cases)('%j breaks off in line %i, column %i', (text, line, column, isCutOff) => {
+test.each(examples)('%j breaks off in line %i, column %i', (text, line, column, isCutOff) => {
   expect(jsonFault(text)).toEqual({ line, column, isCutOff })
 })
 
@@ -47,7 +48,7 @@ test('it finds no fault in JSON, and one in everything that the parser refuses',
     .map(([text, at, piece]) => text.slice(0, at % (text.length + 1)) + piece + text.slice((at % (text.length + 1)) + 1))
   fc.assert(
     fc.property(fc.oneof(fc.json(), damaged), (text) => (jsonFault(text) === null) === isJson(text)),
-    { numRuns: 3000 },
+    { numRuns: cases(3000) },
   )
 })
 

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { parseDmarcReport } from '../../../src/mail-back/domain-report/parse-dmarc-report.ts'
 import { unpackReport } from '../../../src/mail-back/domain-report/unpack-report.ts'
 import { composeDmarcReport } from '../../support/compose-domain-report.ts'
+import { cases } from '../../support/cases.ts'
 
 const fixture = async (name: string) =>
   parseDmarcReport((await unpackReport(readFileSync(join(import.meta.dirname, '../../fixtures/dmarc', name)))).text)
@@ -199,6 +200,6 @@ test('any content is parsed or refused with a ReportFault', () => {
         expect((error as Error).name).toBe('ReportFault')
       }
     }),
-    { numRuns: 400 },
+    { numRuns: cases(400) },
   )
 })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseTlsReport } from '../../../src/mail-back/domain-report/parse-tls-report.ts'
+import { cases } from '../../support/cases.ts'
 
 const fixture = (name: string): string => readFileSync(join(import.meta.dirname, '../../fixtures/tls', name), 'utf8')
 
@@ -99,7 +100,7 @@ test('any JSON is parsed or refused with a ReportFault', () => {
         expect((error as Error).name).toBe('ReportFault')
       }
     }),
-    { numRuns: 300 },
+    { numRuns: cases(300) },
   )
 })
 

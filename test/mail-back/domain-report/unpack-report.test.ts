@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { readXml } from '../../../src/mail-back/domain-report/read-xml.ts'
 import { unpackReport } from '../../../src/mail-back/domain-report/unpack-report.ts'
 import { zipOf } from '../../support/compose-domain-report.ts'
+import { cases } from '../../support/cases.ts'
 
 const xml = '<?xml version="1.0"?><feedback>Grüße</feedback>'
 
@@ -97,7 +98,7 @@ describe('refuses with a reason', () => {
           expect((error as Error).name).toBe('ReportFault')
         }
       }),
-      { numRuns: 400 },
+      { numRuns: cases(400) },
     )
   })
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { chunkSize } from '../../../src/mail/message/content.ts'
 import { ContentCollector } from '../../../src/mail-in/smtp-server/content-collector.ts'
+import { cases } from '../../support/cases.ts'
 
 /** What an index says about every byte, so that a misplaced one is seen. */
 function patterned(length: number): Buffer {
@@ -37,7 +38,7 @@ test('what is stored and what is pending make up the message, chunk by chunk', a
         expect(Buffer.concat(chunks).equals(message)).toBe(true)
       },
     ),
-    { numRuns: 30 },
+    { numRuns: cases(30) },
   )
 })
 

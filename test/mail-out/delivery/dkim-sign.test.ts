@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import type { SigningKey } from '../../../src/mail-out/delivery/attempt.ts'
 import { SignableMessage } from '../../../src/mail-out/delivery/dkim-header.ts'
 import { DkimSigner } from '../../../src/mail-out/delivery/dkim-sign.ts'
+import { cases } from '../../support/cases.ts'
 
 const now = Date.UTC(2026, 10, 21, 6, 0, 0)
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -108,7 +109,7 @@ test('any header and any body', async () => {
       const content = bytes(`From: a@sender.example\r\n${fields.map((text) => `${text}\r\n`).join('')}\r\n${lines.join('\r\n')}${end}`)
       expect(await verify(await signed(content))).toEqual(bothPass)
     }),
-    { numRuns: 300 },
+    { numRuns: cases(300) },
   )
 })
 

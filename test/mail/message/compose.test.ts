@@ -9,6 +9,7 @@ import { parseHeaderBlock } from '../../../src/mail/message/header-block.ts'
 import { inSevenBits } from '../../../src/mail/message/seven-bit.ts'
 import { displayNameFault } from '../../../src/platform/smtp/mailbox.ts'
 import { decodeHeaderText } from '../../../src/platform/smtp/encoded-word.ts'
+import { cases } from '../../support/cases.ts'
 
 const parts = { now: Date.UTC(2026, 10, 21, 6, 0, 0) }
 
@@ -124,7 +125,7 @@ describe('compose', () => {
   it('makes a plain message that a parser reads as it was meant', async () => {
     await fc.assert(
       fc.asyncProperty(outgoing, async ({ note, ...given }) => expectReadBack(email(given), note)),
-      { numRuns: 300 },
+      { numRuns: cases(300) },
     )
   })
 
@@ -141,7 +142,7 @@ describe('compose', () => {
         fc.pre(attachments.every(({ contentType }) => contentType !== 'message/rfc822'))
         await expectReadBack(email({ ...given, attachments }), note)
       }),
-      { numRuns: 100 },
+      { numRuns: cases(100) },
     )
   })
 

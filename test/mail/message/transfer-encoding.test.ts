@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodeTransfer, encodeTransfer, transferEncodingOf } from '../../../src/mail/message/transfer-encoding.ts'
+import { cases } from '../../support/cases.ts'
 
 test.each([
   [undefined, '7bit'],
@@ -32,7 +33,7 @@ test.each(['base64', 'quoted-printable'] as const)('%s gives the same bytes back
       }
       expect(decodeTransfer(encoded.bytes, encoding).equals(given)).toBe(true)
     }),
-    { numRuns: 2_000 },
+    { numRuns: cases(2_000) },
   )
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { JsonEntries } from '../../../src/mail/suppression/json-entries.ts'
+import { cases } from '../../support/cases.ts'
 
 function entriesIn(text: string, pieceLength = text.length): unknown[] {
   const entries = new JsonEntries()
@@ -29,7 +30,7 @@ test('finds the entries of any document, however it is split', () => {
         expect(entriesIn(text, length)).toEqual(JSON.parse(JSON.stringify(entries)))
       },
     ),
-    { numRuns: 500 },
+    { numRuns: cases(500) },
   )
 })
 

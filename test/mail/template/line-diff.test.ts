@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { diffLines } from '../../../src/mail/template/line-diff.ts'
+import { cases } from '../../support/cases.ts'
 
 /** What the first text becomes by a unified diff, hunk by hunk; every line of context must be where it is said to be. */
 function patched(before: string, diff: string): string {
@@ -67,7 +68,7 @@ test('a diff makes the second text of the first, and no shorter one would', () =
       const { common, a, b } = commonLines(before, after)
       expect([removed, added]).toEqual([a - common, b - common])
     }),
-    { numRuns: 3000 },
+    { numRuns: cases(3000) },
   )
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseTemplate } from '../../../src/mail/template/parse-template.ts'
+import { cases } from '../../support/cases.ts'
 
 const faultOf = (text: string): string => {
   const parsed = parseTemplate(text)
@@ -69,7 +70,7 @@ test('any text is a template, or has a fault at one of its lines', () => {
       expect(parsed.line).toBeGreaterThanOrEqual(1)
       expect(parsed.line).toBeLessThanOrEqual(text.split('\n').length)
     }),
-    { numRuns: 300 },
+    { numRuns: cases(300) },
   )
 })
 

@@ -6,6 +6,7 @@ import { parseTemplate } from '../../../src/mail/template/parse-template.ts'
 import { renderTemplate } from '../../../src/mail/template/render-template.ts'
 import { parseContent, type DeclaredVariable } from '../../../src/mail/template/template-content.ts'
 import { templateWork } from '../../../src/mail/template/template-work.ts'
+import { cases } from '../../support/cases.ts'
 
 interface Written {
   html: string
@@ -311,7 +312,7 @@ test('what is published with a layout and partials is rendered like the same put
       expect(resolved.html).toBe(byHand)
       if (page !== '') expect(render(resolved.html, resolved.text)).toEqual(render(byHand, byHand))
     }),
-    { numRuns: 2000 },
+    { numRuns: cases(2000) },
   )
-  expect(compared).toBeGreaterThan(500)
+  expect(compared).toBeGreaterThan(cases(500))
 })

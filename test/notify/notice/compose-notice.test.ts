@@ -9,6 +9,7 @@ import { statusOf } from '../../../src/notify/notice/delivery-status.ts'
 import type { Notice, NoticeAction, NoticeRecipient } from '../../../src/notify/notice/notice.ts'
 import { SystemMailer } from '../../../src/mail-in/submission/system-mail.ts'
 import { settableClock } from '../../support/settable-clock.ts'
+import { cases } from '../../support/cases.ts'
 
 const recipient: NoticeRecipient = {
   address: 'gone@rcpt.example',
@@ -175,6 +176,6 @@ test('for any text, every line fits, and a parser finds each recipient with acti
       const told = given.recipients.map((one) => [one.address.toLowerCase(), given.action, statusOf(given.action, one)])
       expect(found.map(([address, ...rest]) => [address?.toLowerCase(), ...rest])).toEqual(told)
     }),
-    { numRuns: 100 },
+    { numRuns: cases(100) },
   )
 })

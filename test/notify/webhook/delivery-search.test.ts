@@ -5,6 +5,7 @@ import type { Statement } from '../../../src/platform/store/database.ts'
 import { searchDeliveries, type DeliveryFilter } from '../../../src/notify/webhook/delivery-search.ts'
 import { deliveryStates, type DeliveryState } from '../../../src/notify/webhook/webhook-delivery-store.ts'
 import { testDatabase } from '../../support/test-database.ts'
+import { cases } from '../../support/cases.ts'
 
 const types = ['email.sent', 'email.delivered', 'email.bounced', 'email.complained'] as const
 const events = ['evt_1', 'evt_2', 'evt_3', 'evt_4', 'evt_5']
@@ -68,6 +69,6 @@ test('lists of deliveries and events are exact for every filter', { timeout: 60_
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   )
 })

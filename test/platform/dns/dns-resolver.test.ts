@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { type DnsResolver, type DnsResolverOptions, dnsResolver } from '../../../src/platform/dns/dns-resolver.ts'
 import { type FakeDns, type FakeZone, startFakeDns } from '../../support/fake-dns.ts'
+import { cases } from '../../support/cases.ts'
 
 async function startZone(zone: FakeZone): Promise<FakeDns> {
   const dns = await startFakeDns(zone)
@@ -189,7 +190,7 @@ test('garbage after a valid start is a servfail, never an exception', async () =
       resolver.close()
       expect(status).toBe('servfail')
     }),
-    { numRuns: 100 },
+    { numRuns: cases(100) },
   )
 })
 
@@ -218,7 +219,7 @@ test('damaged records after a valid question are records or a servfail', async (
       }
       resolver.close()
     }),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   )
 })
 

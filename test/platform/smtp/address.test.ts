@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { domainOf, parseAddress, parsePath } from '../../../src/platform/smtp/address.ts'
 import { displayNameFault, parseMailbox, parseMailboxList } from '../../../src/platform/smtp/mailbox.ts'
 import { refusedAddresses, takenAddresses } from '../../support/address-cases.ts'
+import { cases } from '../../support/cases.ts'
 
 const long = (n: number, text = 'a'): string => text.repeat(n)
 
@@ -62,7 +63,7 @@ describe('parseAddress', () => {
         expect(parsed.domain).toMatch(/^[a-z0-9.-]+$/)
         return parsePath(`<${parsed.address}>`).ok
       }),
-      { numRuns: 500 },
+      { numRuns: cases(500) },
     )
   })
 
@@ -76,7 +77,7 @@ describe('parseAddress', () => {
         const parsed = parseAddress(`${name}@${host}`)
         if (parsed.ok) expect(parseAddress(`"${name}"@${host}`)).toEqual(parsed)
       }),
-      { numRuns: 2_000 },
+      { numRuns: cases(2_000) },
     )
   })
 })
@@ -277,7 +278,7 @@ describe('parseMailboxList', () => {
           if (parsed.ok) for (const { address } of parsed.mailboxes) expect(parseAddress(address).ok).toBe(true)
         }
       }),
-      { numRuns: 400 },
+      { numRuns: cases(400) },
     )
   })
 

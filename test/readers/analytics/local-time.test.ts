@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { TimeZone } from '../../../src/readers/analytics/local-time.ts'
 import { periodsBetween } from '../../../src/readers/analytics/period.ts'
+import { cases } from '../../support/cases.ts'
 
 const hour = 3_600_000
 const quarter = hour / 4
@@ -28,7 +29,7 @@ test('segments adjoin, and each has one UTC offset', () => {
         }
       },
     ),
-    { numRuns: 200 },
+    { numRuns: cases(200) },
   )
 })
 

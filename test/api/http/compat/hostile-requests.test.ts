@@ -7,6 +7,7 @@ import type { NativeEmail } from '../../../../src/api/http/compat/native-email.t
 import { fromPostmark, fromPostmarkTemplate } from '../../../../src/api/http/compat/postmark-email.ts'
 import { fromSendGrid } from '../../../../src/api/http/compat/sendgrid-email.ts'
 import { validate } from '../../../../src/api/http/validate.ts'
+import { cases } from '../../../support/cases.ts'
 
 /** What is made of a request; a refusal is nothing, and anything else that is thrown fails the test. */
 function emailsOf(translate: () => NativeEmail[]): NativeEmail[] {
@@ -77,7 +78,7 @@ test('no request in the form of SendGrid goes beyond a refusal', () => {
     .map(([more, from, personalizations, contents]) => ({ ...more, from, personalizations, content: contents }))
   fc.assert(
     fc.property(body, (given) => emailsOf(() => fromSendGrid(given).emails).forEach(check)),
-    { numRuns: 300 },
+    { numRuns: cases(300) },
   )
 })
 
@@ -87,7 +88,7 @@ test('no request in the form of Postmark goes beyond a refusal', () => {
   ).map((given) => ({ From: 'app@sender.example', ...given }))
   fc.assert(
     fc.property(body, (given) => emailsOf(() => [fromPostmark(given)]).forEach(check)),
-    { numRuns: 300 },
+    { numRuns: cases(300) },
   )
   const templated = withMembers(['To', 'TemplateId', 'TemplateAlias', 'TemplateModel']).map((given) => ({
     From: 'app@sender.example',
@@ -95,7 +96,7 @@ test('no request in the form of Postmark goes beyond a refusal', () => {
   }))
   fc.assert(
     fc.property(templated, (given) => emailsOf(() => [fromPostmarkTemplate(given)]).forEach(check)),
-    { numRuns: 200 },
+    { numRuns: cases(200) },
   )
 })
 
@@ -139,7 +140,7 @@ test('no form of Mailgun goes beyond a refusal', () => {
   })
   fc.assert(
     fc.property(form, (given) => emailsOf(() => fromMailgun(given, 'sender.example').emails).forEach(check)),
-    { numRuns: 300 },
+    { numRuns: cases(300) },
   )
 })
 

@@ -158,8 +158,9 @@ test('commands refuse an older schema, and change nothing; a backup copies it as
   expect((await command(directory, 'account list')).stdout).toContain('first')
 })
 
-test('an upgrade that is killed within any migration goes on at the next start, and its first backup stays', async () => {
-  for (const version of versions.filter((_, place) => place % 3 === 1)) {
+test.each(versions.filter((_, place) => place % 3 === 1))(
+  'an upgrade that is killed within migration %i goes on at the next start, and its first backup stays',
+  async (version) => {
     const { directory, data } = dataOf(1)
     // The migration is done, and not committed.
     const script = `
@@ -177,8 +178,8 @@ test('an upgrade that is killed within any migration goes on at the next start, 
     const backups = backupsIn(directory)
     expect(backups).toContain(`before-upgrade-1-to-${newest}.db`)
     expect(backups).toHaveLength(version === 2 ? 1 : 2)
-  }
-})
+  },
+)
 
 test('the backup of an upgrade can be gone back to: it holds what it had queued, and is upgraded again', async () => {
   const { directory, data } = dataOf(12)

@@ -190,16 +190,7 @@ test('the reference begins with what an app needs first, and ends with what it h
 })
 
 test('the events are webhooks, with their headers and both kinds of payload', () => {
-  expect(Object.keys(document.webhooks)).toEqual([
-    'email.sent',
-    'email.delivered',
-    'email.opened',
-    'email.clicked',
-    'email.bounced',
-    'email.complained',
-    'email.unsubscribed',
-    'email.deferred',
-  ])
+  expect(Object.keys(document.webhooks)).toEqual(webhookEventTypes)
   const { EmailDelivered } = document.components.schemas as Record<string, { properties: { data: { required: string[] } } }>
   expect(EmailDelivered?.properties.data.required).toEqual(['email_id', 'to', 'subject', 'delivered_at'])
 })

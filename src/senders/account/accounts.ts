@@ -113,8 +113,8 @@ export class Accounts extends HeldList<Account> {
       {
         sql: `update account
                  set plan = coalesce(:plan, plan), status = coalesce(:status, status),
-                     notices_after = case :deliveryNotices when 0 then null
-                                          when 1 then coalesce(notices_after, (select coalesce(max(seq), 0) from event))
+                     notices_after = case when :deliveryNotices = 0 then null
+                                          when :deliveryNotices = 1 then coalesce(notices_after, (select coalesce(max(seq), 0) from event))
                                           else notices_after end
                where id = :id and status in ('active', 'suspended')`,
         params: { id, plan, status, deliveryNotices: deliveryNotices === undefined ? null : Number(deliveryNotices) },

@@ -20,7 +20,7 @@ const architectures = ['x64', 'arm64']
 const startedModule = /new URL\('(\.\/[\w-]+-(?:thread|process)\.ts)', import\.meta\.url\)/g
 
 const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.ts') && !name.startsWith('dashboard'))
+  .filter((name) => name.endsWith('.ts') && !name.startsWith('clients/dashboard'))
   .map((name) => join(root, 'src', name))
 
 /** Each module keeps a URL of its own in the bundle, by which `program.ts` finds its parts. */

@@ -8,7 +8,7 @@ import { insertMessage, messageRow, type MessageRow } from '../../mail/message/m
 import type { Submission } from '../../mail/message/submission.ts'
 import { trackingFor } from '../../mail/message/tracking-options.ts'
 import { logSuppressed } from '../../mail-out/queue/outcome-line.ts'
-import { insertRecipient, type NewRecipient } from '../../mail-out/queue/queue-store.ts'
+import { insertRecipient, isWaiting, type NewRecipient, type WaitingRecipient } from '../../mail-out/queue/queue-store.ts'
 import { moveSuppressed } from '../../mail-out/queue/recipient-state.ts'
 import { comparedAddress, domainOf } from '../../platform/smtp/address.ts'
 import type { Statement } from '../../platform/store/database.ts'
@@ -46,14 +46,34 @@ export interface Admission {
   message: MessageRow
 }
 
+/** A message as it is about to be written. */
+export interface DraftedEmail extends Admission {
+  recipients: AdmittedRecipient[]
+  /** Those who will get it. */
+  waiting: (AdmittedRecipient & WaitingRecipient)[]
+  accepted: Accepted
+}
+
+/** Mail of one submitter that is about to be written in one batch. */
+export interface DraftedMail {
+  emails: readonly DraftedEmail[]
+  /** What the submitter gets once it is on disk. */
+  answer: object
+}
+
 export function admissionOf(submission: Submission, domain: SigningDomain | null, now: number): Admission {
   const { options } = submission
   const settled = { ...submission, options: { ...options, tracking: trackingFor(options.tracking, domain?.tracking ?? null) } }
   return { submission, message: messageRow(settled, { domainId: domain?.id ?? null, now }) }
 }
 
+export function draftEmail(admission: Admission, isSuppressed: IsSuppressed, giveUpAfterMs: number): DraftedEmail {
+  const recipients = recipientsOf(admission, isSuppressed, giveUpAfterMs)
+  return { ...admission, recipients, waiting: recipients.filter(isWaiting), accepted: acceptedOf(admission, recipients) }
+}
+
 /** The envelope's recipients, each once, as the first spelling has it, in their initial states. */
-export function recipientsOf({ submission, message }: Admission, isSuppressed: IsSuppressed, giveUpAfterMs: number): AdmittedRecipient[] {
+function recipientsOf({ submission, message }: Admission, isSuppressed: IsSuppressed, giveUpAfterMs: number): AdmittedRecipient[] {
   const { scheduledAt, expiresIn, unsubscribeTopic } = submission.options
   const byAddress = new Map<string, EnvelopeRecipient>()
   for (const recipient of submission.envelope.recipients) {
@@ -83,7 +103,7 @@ export function recipientsOf({ submission, message }: Admission, isSuppressed: I
 }
 
 /** All that is written for a new message, in one batch, except its content. */
-export const admissionBatch = ({ submission, message }: Admission, recipients: NewRecipient[]): Statement[] => [
+export const emailStatements = ({ submission, message, recipients }: DraftedEmail): Statement[] => [
   ...insertMessage(message, submission.options),
   ...recipients.map(insertRecipient),
   ...recipients.flatMap((recipient) => recordAdmitted(message, recipient)),
@@ -105,15 +125,14 @@ function recordAdmitted(message: MessageRow, recipient: NewRecipient): Statement
 }
 
 /** Call it once they are on disk. */
-export const logSuppressedOf = ({ message }: Admission, recipients: AdmittedRecipient[], log: Log): void =>
-  logSuppressed(
-    log,
-    { id: message.id, sandbox: message.sandbox === 1 },
-    recipients.filter(({ state }) => state === 'suppressed'),
-  )
+export function logSuppressedOf({ message, recipients, waiting }: DraftedEmail, log: Log): void {
+  if (waiting.length === recipients.length) return
+  const suppressed = recipients.filter(({ state }) => state === 'suppressed')
+  logSuppressed(log, { id: message.id, sandbox: message.sandbox === 1 }, suppressed)
+}
 
 /** The answer to the submitter. */
-export const acceptedOf = ({ submission, message }: Admission, recipients: AdmittedRecipient[]): Accepted => ({
+const acceptedOf = ({ submission, message }: Admission, recipients: AdmittedRecipient[]): Accepted => ({
   messageId: message.id,
   messageIdHeader: message.message_id_header,
   createdAt: message.created_at,

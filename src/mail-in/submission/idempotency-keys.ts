@@ -2,16 +2,26 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Secrets } from '../../senders/account/key-file.ts'
 import { SternaError } from '../../platform/errors.ts'
 import type { Idempotency } from '../../mail/message/submission.ts'
-import { ConflictError, type Database, type Row, type Statement } from '../../platform/store/database.ts'
+import { ConflictError, type Database, refusedAs, type Row, type Statement } from '../../platform/store/database.ts'
+import type { AcceptanceRule } from './acceptance-rule.ts'
 
 /** How long a key is remembered, ms. */
 const keptMs = 24 * 3_600_000
 
 /**
- * The statement that remembers an answer under its key, for the batch that makes the answer true. `messageId` is null if the answer is
- * about several messages.
+ * What remembers an answer under its key, for the batch that makes the answer true; nothing if there is no key. `messageId` is null if the
+ * answer is about several messages.
  */
-export type Remember = (answer: object, messageId: string | null) => Statement
+export type Remember = (answer: object, messageId: string | null) => Statement[]
+
+/** An idempotency key stands for one submission. */
+export const idempotencyRule = (remember: Remember): AcceptanceRule => ({
+  guard: 'idempotency',
+  statements: ({ answer, emails: [first, second] }) => remember(answer, first && !second ? first.message.id : null),
+  onConflict(cause) {
+    throw concurrent(cause)
+  },
+})
 
 type Sealing = Pick<Secrets, 'seal' | 'open'>
 
@@ -41,11 +51,19 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Runs `submit` unless the key already has an answer, which is then returned with `replayed: true`.
+   * Runs `submit` unless the key already has an answer, which is then returned with `replayed: true`. Without a key it always runs.
    * @throws SternaError `invalid_idempotent_request` if the key was used for another submission,
    *   `concurrent_idempotent_requests` while the first one with this key is in progress
    */
-  async once<T extends { replayed: boolean }>(
+  once<T extends { replayed: boolean }>(
+    accountId: string,
+    idempotency: Idempotency | null,
+    submit: (remember: Remember) => Promise<T>,
+  ): Promise<T> {
+    return idempotency === null ? submit(() => []) : this.#once(accountId, idempotency, submit)
+  }
+
+  async #once<T extends { replayed: boolean }>(
     accountId: string,
     idempotency: Idempotency,
     submit: (remember: Remember) => Promise<T>,
@@ -56,10 +74,7 @@ export class IdempotencyKeys {
     try {
       const known = await this.#find(accountId, idempotency)
       if (known) return { ...(JSON.parse(known.response) as T), replayed: true }
-      return await submit((answer, messageId) => this.#remember(accountId, idempotency, answer, messageId))
-    } catch (error) {
-      if (error instanceof ConflictError && error.guard === 'idempotency') throw concurrent()
-      throw error
+      return await submit((answer, messageId) => [this.#remember(accountId, idempotency, answer, messageId)])
     } finally {
       this.#running.delete(place)
     }
@@ -79,7 +94,7 @@ export class IdempotencyKeys {
     const done = await this.once<Kept & { replayed: boolean }>(accountId, idempotency, async (remember) => {
       const answer = await carryOut()
       const kept: Kept = isSecret ? { sealed: this.#seal(answer, context) } : { answer }
-      if (answer !== undefined) await this.#db.write([remember(kept, null)])
+      if (answer !== undefined) await refusedAs(this.#db.write(remember(kept, null)), ConflictError, concurrent)
       return { answer, replayed: false }
     })
     return { answer: 'sealed' in done ? this.#opened(done.sealed, context) : done.answer, replayed: done.replayed }
@@ -123,7 +138,8 @@ export class IdempotencyKeys {
   }
 }
 
-const concurrent = (): SternaError =>
+const concurrent = (cause?: unknown): SternaError =>
   new SternaError('concurrent_idempotent_requests', 'A request with this idempotency key is still running. Try again in a second.', {
     retryAfter: 1,
+    cause,
   })

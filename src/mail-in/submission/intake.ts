@@ -1,7 +1,8 @@
 import type { Submission } from '../../mail/message/submission.ts'
 import type { Statement } from '../../platform/store/database.ts'
 import { acceptBatch, type AcceptBatch } from './accept-batch.ts'
-import { accept, type AcceptServices, type Arrive } from './accept.ts'
+import { accept, type Arrive } from './accept.ts'
+import type { AcceptServices } from './admit.ts'
 import type { Accepted } from './admission.ts'
 import { resendFailed, type Resend } from './resend-failed.ts'
 

@@ -30,6 +30,16 @@ export interface CountedMail {
   byDomain: ReadonlyMap<string, number>
 }
 
+/** How mail is counted. */
+export interface QuotaCount {
+  /** They count it, and keep it from being written if a quota does not allow it. */
+  statements: Statement[]
+  /** Call it with what came of the statements. */
+  onWritten(written: Written[]): void
+  /** `daily_quota_exceeded` or `monthly_quota_exceeded`, once the statements were refused. */
+  refusal(cause: ConflictError): Promise<SternaError>
+}
+
 interface QuotaSettings {
   /** Recipients by plan; a plan that is not there has no quota. */
   readonly daily: Readonly<Record<string, number>>
@@ -128,24 +138,18 @@ export class MailQuotas {
     return { day: use('day'), month: use('month') }
   }
 
-  /**
-   * Writes mail together with its count. `write` is given the statements that count and condition it, and returns what came of them.
-   * @throws SternaError `daily_quota_exceeded`, `monthly_quota_exceeded`; what `write` throws
-   */
-  async counting(mail: CountedMail, write: (counts: Statement[]) => Promise<Written[]>): Promise<void> {
+  /** What counts mail in the batch that writes it; null if nobody counts it. */
+  count(mail: CountedMail): QuotaCount | null {
     const sum = [...mail.byDomain.values()].reduce((total, each) => total + each, 0)
     const all = [[mail.accountId, sum] as const, ...mail.byDomain]
     const counted = all.filter(([ownerId, recipients]) => recipients > 0 && this.#isCounted(ownerId))
-    if (counted.length === 0) {
-      await write([])
-      return
-    }
+    if (counted.length === 0) return null
     const now = calendarOf(this.#services.clock.now())
-    try {
-      const written = await write(counted.map(([ownerId, recipients]) => this.#countStatement(ownerId, recipients, now)))
-      counted.forEach(([ownerId, recipients], place) => this.#tellIfNear(ownerId, recipients, written[place]?.rows[0]))
-    } catch (error) {
-      throw error instanceof ConflictError && error.guard === 'quota' ? await this.#refusal(counted, error) : error
+    return {
+      statements: counted.map(([ownerId, recipients]) => this.#countStatement(ownerId, recipients, now)),
+      onWritten: (written) =>
+        counted.forEach(([ownerId, recipients], place) => this.#tellIfNear(ownerId, recipients, written[place]?.rows[0])),
+      refusal: (cause) => this.#refusal(counted, cause),
     }
   }
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { MailQuotas } from '../../../src/senders/account/mail-quotas.ts'
 import { calendarOf } from '../../../src/senders/account/quota-calendar.ts'
+import type { ConflictError } from '../../../src/platform/store/database.ts'
 import { createLog } from '../../../src/platform/log.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { testDatabase } from '../../support/test-database.ts'
@@ -19,8 +20,12 @@ async function start(settings = { daily: {} as Record<string, number>, monthly: 
     return quotas
   }
   const quotas = await open()
-  const send = (recipients: number, domain = 'dom_1', by = quotas) =>
-    by.counting({ accountId: 'acc_1', byDomain: new Map([[domain, recipients]]) }, (counts) => db.write(counts))
+  const send = async (recipients: number, domain = 'dom_1', by = quotas) => {
+    const count = by.count({ accountId: 'acc_1', byDomain: new Map([[domain, recipients]]) })
+    if (!count) return
+    const written = await db.write(count.statements).catch(async (cause: ConflictError) => Promise.reject(await count.refusal(cause)))
+    count.onWritten(written)
+  }
   const used = async (id = 'acc_1') => Object.values(await quotas.useOf(id)).map((use) => use.used)
   return { db, clock, lines, quotas, open, send, used }
 }

@@ -1,0 +1,28 @@
+import type { CountedMail, MailQuotas, QuotaCount } from '../../senders/account/mail-quotas.ts'
+import { systemAccountId } from '../../senders/account/system-account.ts'
+import type { AcceptanceRule } from './acceptance-rule.ts'
+import type { DraftedMail } from './admission.ts'
+
+/** No account and no domain mails more recipients than its quota allows. */
+export function quotaRule(quotas: Pick<MailQuotas, 'count'>): AcceptanceRule {
+  let count: QuotaCount | null = null
+  return {
+    guard: 'quota',
+    statements: (mail) => (count = quotas.count(countedMail(mail)))?.statements ?? [],
+    onWritten: (written) => count?.onWritten(written),
+    async onConflict(cause) {
+      throw (await count?.refusal(cause)) ?? cause
+    },
+  }
+}
+
+/** Recipients who will get live mail. Mail in the sandbox and the server's own mail do not count. */
+function countedMail({ emails }: Pick<DraftedMail, 'emails'>): CountedMail {
+  const accountId = emails[0]?.submission.submitter.accountId ?? ''
+  const byDomain = new Map<string, number>()
+  for (const { submission, message, waiting } of emails) {
+    if (submission.submitter.sandbox || accountId === systemAccountId || message.domain_id === null) continue
+    byDomain.set(message.domain_id, (byDomain.get(message.domain_id) ?? 0) + waiting.length)
+  }
+  return { accountId, byDomain }
+}

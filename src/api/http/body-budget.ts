@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { SternaError } from '../../platform/errors.ts'
-import { ByteBudget } from '../../mail-out/queue/byte-budget.ts'
+import { ByteBudget } from '../../platform/byte-budget.ts'
 import { bodyLimit } from './json-body.ts'
 
 /** bytes of large bodies in memory; while one of them becomes a message, four times as much is in use */
@@ -14,8 +14,7 @@ const waitMs = 20_000
 
 /** Reads large request bodies only while there is memory for them; the others wait on the network. */
 export class BodyBudget {
-  readonly #budget = new ByteBudget(room)
-  readonly #byAccount = new Map<string, ByteBudget>()
+  readonly #budget = new ByteBudget({ limit: room, share: roomOfAccount, waitMs })
 
   /**
    * Waits until the body may be read. Call the returned function once nothing of it is in use any more.
@@ -27,29 +26,11 @@ export class BodyBudget {
     // A body that does not declare its length may be as long as it likes.
     const bytes = length === undefined ? most : Math.min(Number(length), most)
     if (bytes <= smallBody) return () => {}
-    const own = this.#byAccount.get(accountId) ?? new ByteBudget(roomOfAccount)
-    this.#byAccount.set(accountId, own)
-    const leave = (): void => {
-      this.#budget.giveBack(bytes)
-      own.giveBack(bytes)
-      if (own.isIdle && this.#byAccount.get(accountId) === own) this.#byAccount.delete(accountId)
-    }
-    const entered = own
-      .take(bytes)
-      .then(() => this.#budget.take(bytes))
-      .then(() => true)
-    const { promise: late, resolve } = Promise.withResolvers<false>()
-    const timer = setTimeout(resolve, waitMs, false)
-    const isIn = await Promise.race([entered, late])
-    clearTimeout(timer)
-    if (isIn) return leave
-    void entered.then(leave)
+    if (await this.#budget.take(bytes, accountId)) return () => this.#budget.giveBack(bytes, accountId)
     throw new SternaError(
       'service_unavailable',
       'Too many large requests are being read at the moment. Nothing was accepted; try again later.',
-      {
-        retryAfter: 5,
-      },
+      { retryAfter: 5 },
     )
   }
 }

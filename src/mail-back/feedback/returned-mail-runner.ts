@@ -2,7 +2,7 @@ import type { CancelTimer, Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
-import { ByteBudget } from '../../mail-out/queue/byte-budget.ts'
+import { ByteBudget } from '../../platform/byte-budget.ts'
 import { ConflictError, type Database } from '../../platform/store/database.ts'
 import { isTransientFault, retryMs } from '../../platform/store/work-loop.ts'
 import { ReaderKilledError } from '../../platform/untrusted-reader.ts'
@@ -54,7 +54,7 @@ export class ReturnedMailRunner {
   readonly #settling = new Set<Promise<void>>()
   /** Failed or provisional tries. */
   readonly #waiting = new Map<string, { looks: number; cancel: CancelTimer }>()
-  readonly #content = new ByteBudget(contentLimit)
+  readonly #content = new ByteBudget({ limit: contentLimit })
   #isNews = false
   #isStopped = false
   #run: Promise<void> | null = null

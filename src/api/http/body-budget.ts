@@ -1,14 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { SternaError } from '../../platform/errors.ts'
 import { ByteBudget } from '../../platform/byte-budget.ts'
+import { smallBody } from '../large-work/small-source.ts'
 import { bodyLimit } from './json-body.ts'
 
 /** bytes of large bodies in memory; while one of them becomes a message, four times as much is in use */
 const room = 128 * 1024 * 1024
 /** bytes of them that one account's bodies may take: however slowly they come, another's largest still fits */
 const roomOfAccount = room - bodyLimit
-/** bytes; smaller bodies need no room */
-export const smallBody = 64 * 1024
 /** How long a request waits for room before it is refused, ms. */
 const waitMs = 20_000
 

@@ -1,9 +1,8 @@
-import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { SternaError } from '../../platform/errors.ts'
 import { JsonShape } from '../../platform/json-shape.ts'
+import { parseJson } from '../../platform/parse-json.ts'
 import type { ApiContext } from './api-state.ts'
-import { jsonFault, type JsonFault } from './json-fault.ts'
 
 /** bytes; 25 MiB of message in base64, plus some room */
 export const bodyLimit = 35 * 1024 * 1024
@@ -117,24 +116,3 @@ function readBody(req: IncomingMessage, { limit = standardBodyLimit, listsBytes 
   req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)
   return promise
 }
-
-/** @throws SternaError `invalid_json` */
-export const parseJson = (body: Buffer): unknown => parseJsonText(jsonText(body))
-
-/** @throws SternaError `invalid_json` if it is not UTF-8 */
-export function jsonText(body: Buffer): string {
-  if (isUtf8(body)) return body.toString('utf8')
-  throw new SternaError('invalid_json', 'The request body is not valid UTF-8.')
-}
-
-/** @throws SternaError `invalid_json` */
-export function parseJsonText(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new SternaError('invalid_json', `The request body is not valid JSON${whereOf(jsonFault(text))}.`)
-  }
-}
-
-const whereOf = (fault: JsonFault | null): string =>
-  fault === null ? '' : `: ${fault.isCutOff ? 'it breaks off at' : 'see'} line ${fault.line}, column ${fault.column}`

@@ -7,7 +7,8 @@ import type { SendServices } from '../api/send-emails.ts'
 import type { BodyBudget } from '../body-budget.ts'
 import { idempotencyKeyOf } from '../idempotency-key.ts'
 import { tellDropped } from '../dropped-headers.ts'
-import { bodyLimit, jsonBytes, jsonText, parseJsonText } from '../json-body.ts'
+import { jsonText, parseJsonText } from '../../../platform/parse-json.ts'
+import { bodyLimit, jsonBytes } from '../json-body.ts'
 import type { JsonSchema } from '../openapi-schema.ts'
 
 /** What the APIs need from the server. */

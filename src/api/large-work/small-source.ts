@@ -1,8 +1,8 @@
-import { smallBody } from '../body-budget.ts'
-import type { EmailSource } from './email-request.ts'
+/** bytes; a smaller body needs no room, and no thread of its own */
+export const smallBody = 64 * 1024
 
 /** Whether an email, or a list of them, can be composed quickly enough to do it on this thread. */
-export const isSmall = (source: EmailSource): boolean =>
+export const isSmall = (source: object): boolean =>
   Buffer.isBuffer(source) ? source.length <= smallBody : textLength(source, smallBody) <= smallBody
 
 /** The characters of all strings in a value, plus one for each value; stops soon after `most`. */

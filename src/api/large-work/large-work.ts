@@ -1,5 +1,5 @@
 import { templateWork } from '../../mail/template/template-work.ts'
-import { parseJson } from './json-body.ts'
+import { parseJson } from '../../platform/parse-json.ts'
 
 /** What a large request may need, and what takes long only there. Pure; what is given and returned crosses threads. */
 export const largeWork = {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { jsonFault } from '../../../src/api/http/json-fault.ts'
-import { cases } from '../../support/cases.ts'
+import { jsonFault } from '../../src/platform/json-fault.ts'
+import { cases } from '../support/cases.ts'
 
 const examples: [text: string, line: number, column: number, isCutOff: boolean][] = [
   ['', 1, 1, true],

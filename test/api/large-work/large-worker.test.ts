@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { LargeWorker } from '../../../src/api/http/large-worker.ts'
+import { LargeWorker } from '../../../src/api/large-work/large-worker.ts'
 import { silentLog } from '../../../src/platform/log.ts'
 import { startedThreads } from '../../support/started-threads.ts'
 

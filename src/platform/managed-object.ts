@@ -38,6 +38,7 @@ type MemberOf<F> = keyof MembersOf<F>
 
 type TypeOf<Field> = Field extends { type: infer T extends z.ZodType } ? T : never
 type OptionalOf<F> = { -readonly [Name in keyof F]: z.ZodOptional<TypeOf<F[Name]>> }
+type NullishOf<F> = { -readonly [Name in keyof F]: z.ZodOptional<z.ZodNullable<TypeOf<F[Name]>>> }
 type ShownOf<F> = { -readonly [Name in keyof F]: F[Name] extends { shown: infer Shown } ? Shown : TypeOf<F[Name]> }
 
 /** Fields whose initial values do not fit their types. */
@@ -56,6 +57,8 @@ interface ManagedObject<F> {
   changeable: readonly Exclude<MemberOf<F>, OnceOf<F>>[]
   /** The fields of a request, none of them required. */
   request: OptionalOf<F>
+  /** The same, with null for what is not given. */
+  nullishRequest: NullishOf<F>
   /** The fields of an answer, for `resource`. */
   answer: ShownOf<F>
   /** The members that a request or a file gives; null counts as missing where it is no value. */
@@ -73,7 +76,7 @@ export const managedObject = <const F extends Fields>(
     name,
     field,
     member: field.member ?? camel(name),
-    takesNull: field.type.safeParse(null).success,
+    takesNull: takesNull(field.type),
   }))
   const membersWhere = (wanted: (field: ManagedField) => boolean) =>
     entries.filter(({ field }) => wanted(field)).map(({ member }) => member)
@@ -87,6 +90,7 @@ export const managedObject = <const F extends Fields>(
     flags: membersWhere((field) => isFlag(field.type)),
     changeable: membersWhere(({ once }) => once === undefined),
     request: fieldsBy((field) => field.type.optional().describe(docWithDefault(field))),
+    nullishRequest: fieldsBy((field) => nullish(field.type).describe(docWithDefault(field))),
     answer: fieldsBy((field) => field.shown ?? field.type.describe(field.doc)),
     membersIn: (given: Readonly<Record<string, unknown>>) =>
       Object.fromEntries(
@@ -98,6 +102,8 @@ export const managedObject = <const F extends Fields>(
   } as unknown as ManagedObject<F>
 }
 
+const takesNull = (type: z.ZodType): boolean => type.safeParse(null).success
+const nullish = (type: z.ZodType): z.ZodType => (takesNull(type) ? type.optional() : type.nullish())
 const isFlag = (type: z.ZodType): boolean => type instanceof z.ZodBoolean
 
 /** What a field means, and what it is if it is not given. */

@@ -1,6 +1,7 @@
 import { ownRecords } from '../../upkeep/doctor/own-addresses.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { domainAnswer } from '../../api/http/api/domain-resource.ts'
+import { domainObject } from '../../senders/sending-domain/domain-object.ts'
 import { isSystemDomain, requiredKindsOf, type Domain, type RecordKind } from '../../senders/sending-domain/domain.ts'
 import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
 import { isWithin, type ServerRecord, zoneRecords } from '../../senders/sending-domain/server-records.ts'
@@ -37,7 +38,7 @@ export const domainCommands: Command[] = [
     async run(input, { accounts, config, sendingDomains }) {
       const { id } = accounts.getAccount(requiredOption(input, 'account'))
       const domain = await sendingDomains.add(id, argument(input, 0), {
-        returnPathLabel: textOption(input, 'return-path'),
+        ...domainObject.membersIn({ custom_return_path: textOption(input, 'return-path') }),
         dkimSelector: textOption(input, 'selector'),
         tls: flagOption(input, 'enforce-tls') ? 'enforced' : 'opportunistic',
       })

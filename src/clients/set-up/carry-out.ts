@@ -7,7 +7,7 @@ import { newTemplateFields, newTemplateSchema } from '../../api/http/api/templat
 import { validate } from '../../api/http/validate.ts'
 import { parseIsoTime } from '../../platform/iso-time.ts'
 import type { Account } from '../../senders/account/accounts.ts'
-import type { DomainTls } from '../../senders/sending-domain/domain.ts'
+import { domainObject } from '../../senders/sending-domain/domain-object.ts'
 import { webhookObject } from '../../notify/webhook/webhook-object.ts'
 import type { Change } from './plan-changes.ts'
 import type { Values } from './set-up-object.ts'
@@ -104,21 +104,14 @@ async function changeQuota(ownerId: string, values: Values, quotas: MailQuotas):
 
 async function makeDomain(change: Change, accountId: string, { sendingDomains, quotas }: SetUpServices): Promise<Made> {
   const values = writtenBy(change)
-  const settings = renamed<{ tls?: DomainTls }>(values, {
-    tls: 'tls',
-    subdomains: 'subdomains',
-    open_tracking: 'openTracking',
-    click_tracking: 'clickTracking',
-    tracking_subdomain: 'trackingSubdomain',
-  })
+  const { name: _, ...settings } = domainObject.membersIn(values)
   const given = renamed<{ dkimSelector?: string; dkimPrivateKey?: Secret }>(values, {
     dkim_selector: 'dkimSelector',
     dkim_private_key: 'dkimPrivateKey',
   })
   const keys = { dkimSelector: given.dkimSelector, dkimPrivateKey: given.dkimPrivateKey?.reveal() }
   if (!change.standing) {
-    const returnPathLabel = values['custom_return_path'] as string | undefined
-    const added = await sendingDomains.add(accountId, change.name, { ...settings, ...keys, returnPathLabel })
+    const added = await sendingDomains.add(accountId, change.name, { ...settings, ...keys })
     await changeQuota(added.id, values, quotas)
     return { objectId: added.id }
   }

@@ -6,9 +6,9 @@ import { SternaError } from '../../platform/errors.ts'
 import { isoTime, parseIsoTime } from '../../platform/iso-time.ts'
 import { camel } from '../../platform/letter-case.ts'
 import { docWithDefault, type ManagedField } from '../../platform/managed-object.ts'
-import { domainTlsPolicies } from '../../senders/sending-domain/domain.ts'
+import { domainObject } from '../../senders/sending-domain/domain-object.ts'
 import { parseOwnKey } from '../../senders/sending-domain/domain-keys.ts'
-import { parseDomainName, parseLabel, parseSelector } from '../../senders/sending-domain/sending-domain-name.ts'
+import { parseSelector } from '../../senders/sending-domain/sending-domain-name.ts'
 import { isSecret } from '../../notify/webhook/sign-webhook.ts'
 import { webhookEvents, webhookObject } from '../../notify/webhook/webhook-object.ts'
 import { partsOf } from './file-value.ts'
@@ -68,10 +68,6 @@ const parsed = <T>(title: string, parse: (given: unknown) => T) =>
     .meta({ title })
 
 const text = z.string().min(1)
-const domainName = text.transform(parseDomainName).meta({ title: 'domain name' })
-const label = (name: 'custom_return_path' | 'tracking_subdomain') =>
-  text.transform((given) => parseLabel(given, name)).meta({ title: 'label' })
-
 const time = text
   .transform((given) => {
     const at = parseIsoTime(given)
@@ -132,17 +128,7 @@ const accountFields: Fields = {
 }
 
 const domainFields: Fields = {
-  name: { type: domainName, doc: 'The domain, such as example.com. Required.' },
-  custom_return_path: {
-    type: label('custom_return_path'),
-    doc: 'The label of the return path. Default: send.',
-    fixed: 'Remove the domain and add it again to have another one',
-  },
-  tls: { type: z.enum(domainTlsPolicies), doc: '`enforced`: never without TLS to a valid certificate. Default: opportunistic.' },
-  subdomains: { type: z.boolean(), doc: 'Whether names below it are covered. Default: true.' },
-  open_tracking: { type: z.boolean(), doc: 'Whether opens are tracked, unless an email says otherwise. Default: false.' },
-  click_tracking: { type: z.boolean(), doc: 'Whether clicks are tracked, unless an email says otherwise. Default: false.' },
-  tracking_subdomain: { type: label('tracking_subdomain').nullable(), doc: 'The label for tracking links. Default: none.' },
+  ...fieldsOf(domainObject.fields),
   'quota.day': { type: ownLimit, doc: 'Recipients per day, in UTC, besides the quota of the account.' },
   'quota.month': { type: ownLimit, doc: 'Recipients per month, likewise.' },
   dkim_selector: {
@@ -194,7 +180,7 @@ const webhookFields: Fields = {
 const keyFields: Fields = {
   name: { type: text, doc: 'What the key is for. Required.' },
   permission: { type: z.enum(permissions), doc: 'What it may do. Default: full_access, or sending_access with a domain.' },
-  domain: { type: domainName.nullable(), doc: 'The only domain that it may send from. Default: none.' },
+  domain: { type: domainObject.fields.name.type.nullable(), doc: 'The only domain that it may send from. Default: none.' },
   sandbox: {
     type: z.boolean(),
     doc: 'Whether it is for the sandbox. Default: false.',

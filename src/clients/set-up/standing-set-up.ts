@@ -55,13 +55,7 @@ const domainsOf = (account: Account, { sendingDomains, quotas }: SetUpServices):
   sendingDomains.list(account.id).map((domain) => {
     const keys = domain.keys.filter(({ state }) => state !== 'retired')
     const values = {
-      name: domain.name,
-      custom_return_path: domain.returnPathLabel,
-      tls: domain.tls,
-      subdomains: domain.subdomains,
-      open_tracking: domain.tracking.opens,
-      click_tracking: domain.tracking.clicks,
-      tracking_subdomain: domain.trackingSubdomain,
+      ...valuesOf('domain', domain),
       'quota.day': quotas.ownQuotaOf(domain.id).day,
       'quota.month': quotas.ownQuotaOf(domain.id).month,
       // Those in use: a wanted one must be among them.

@@ -1,8 +1,9 @@
 import { domainToASCII } from 'node:url'
 import { HeldList } from '../../platform/store/held-list.ts'
 import { systemAccountId } from '../account/system-account.ts'
-import { type Domain, type DomainTls, isSystemDomain, wasFound } from './domain.ts'
+import { type Domain, isSystemDomain, wasFound } from './domain.ts'
 import type { DkimAlgorithm } from './domain-keys.ts'
+import type { DomainTls } from './domain-object.ts'
 import { returnPathOf } from './domain-records.ts'
 import { isSigning } from './key-rotation.ts'
 
@@ -165,7 +166,7 @@ const senderOf = (domain: Domain, returnPathDomain: string): SenderDomain => ({
   id: domain.id,
   name: domain.name,
   tls: domain.tls,
-  tracking: domain.tracking,
+  tracking: { opens: domain.openTracking, clicks: domain.clickTracking },
   trackingHost: domain.trackingSubdomain !== null && wasFound(domain, 'tracking') ? `${domain.trackingSubdomain}.${domain.name}` : null,
   subdomains: domain.subdomains,
   returnPathDomain: domain.returnPathSeen ? returnPathOf(domain) : returnPathDomain,

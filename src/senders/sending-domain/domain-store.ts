@@ -10,6 +10,7 @@ import {
   type RecordState,
   type RecordStatus,
 } from './domain.ts'
+import { domainObject } from './domain-object.ts'
 import { inKeyOrder } from './key-rotation.ts'
 
 /** A domain with its sealed private keys, by the key's id. */
@@ -18,9 +19,7 @@ interface StoredDomain {
   sealedKeys: Map<string, Uint8Array>
 }
 
-type DomainColumns = Omit<Domain, 'tracking' | 'appLinks' | 'keys' | 'records'> & {
-  openTracking: boolean
-  clickTracking: boolean
+type DomainColumns = Omit<Domain, 'appLinks' | 'keys' | 'records'> & {
   /** JSON. */
   appLinks: string | null
   /** A removed domain's name; its `name` is its id then. */
@@ -29,13 +28,10 @@ type DomainColumns = Omit<Domain, 'tracking' | 'appLinks' | 'keys' | 'records'> 
 
 const domainRows = storedRows<DomainColumns>('domain')(
   [
+    ...domainObject.plain,
     'id',
     'accountId',
-    'name',
     'status',
-    'returnPathLabel',
-    'tls',
-    'trackingSubdomain',
     'appLinks',
     'checkedAt',
     'verifiedAt',
@@ -44,13 +40,21 @@ const domainRows = storedRows<DomainColumns>('domain')(
     'removedAt',
     'removedName',
   ],
-  ['returnPathSeen', 'subdomains', 'openTracking', 'clickTracking'],
+  [...domainObject.flags, 'returnPathSeen'],
 )
 
-const columnsOf = ({ tracking, appLinks, ...domain }: Domain): DomainColumns => ({
+const changeableMembers = [
+  ...domainObject.changeable,
+  'status',
+  'returnPathSeen',
+  'appLinks',
+  'checkedAt',
+  'verifiedAt',
+  'missingSince',
+] as const
+
+const columnsOf = ({ appLinks, ...domain }: Domain): DomainColumns => ({
   ...domain,
-  openTracking: tracking.opens,
-  clickTracking: tracking.clicks,
   appLinks: JSON.stringify(appLinks),
   removedName: null,
 })
@@ -80,10 +84,7 @@ export function changeDomain(before: Domain, after: Domain, sealedKeys: Readonly
   const kept = new Set(after.keys.map((key) => key.id))
   return [
     {
-      sql: `update domain set status = :status, return_path_seen = :returnPathSeen, tls = :tls, subdomains = :subdomains,
-              open_tracking = :openTracking, click_tracking = :clickTracking, tracking_subdomain = :trackingSubdomain,
-              app_links = :appLinks, checked_at = :checkedAt, verified_at = :verifiedAt,
-              missing_since = :missingSince
+      sql: `update domain set ${domainRows.assignments(changeableMembers)}
             where id = :id and removed_at is null`,
       params: domainRows.params(columnsOf(after)),
       expect: 1,
@@ -161,7 +162,7 @@ export async function readDomains(db: Database, id: string | null): Promise<Stor
 type StoredKey = ReturnType<typeof keyRows.read>
 
 function storedDomainOf(row: DomainColumns, storedKeys: StoredKey[], records: RecordRow[]): StoredDomain {
-  const { openTracking, clickTracking, appLinks, removedName, ...kept } = row
+  const { appLinks, removedName, ...kept } = row
   const sealedKeys = new Map<string, Uint8Array>()
   const keys = storedKeys.map((stored): DomainKey => {
     const { domainId: _, privateKey, ...key } = stored
@@ -171,7 +172,6 @@ function storedDomainOf(row: DomainColumns, storedKeys: StoredKey[], records: Re
   const domain: Domain = {
     ...kept,
     name: removedName ?? kept.name,
-    tracking: { opens: openTracking, clicks: clickTracking },
     appLinks: JSON.parse(appLinks ?? '{}') as Record<string, string>,
     keys: inKeyOrder(keys),
     records: Object.fromEntries(

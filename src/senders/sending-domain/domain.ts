@@ -1,5 +1,6 @@
 import { systemAccountId } from '../account/system-account.ts'
 import type { DkimAlgorithm } from './domain-keys.ts'
+import type { DomainFields } from './domain-object.ts'
 
 /** Only `verified` domains may send. */
 export const domainStatuses = ['not_started', 'pending', 'verified', 'failed'] as const
@@ -31,10 +32,6 @@ export const requiredKindsOf = (domain: Pick<Domain, 'accountId'>): RecordKind[]
 
 /** True of the server's own domain: the name of this server, which sends its notices. */
 export const isSystemDomain = ({ accountId }: Pick<Domain, 'accountId'>): boolean => accountId === systemAccountId
-
-/** `enforced`: this domain's mail leaves only with TLS to a host with a valid certificate. */
-export const domainTlsPolicies = ['opportunistic', 'enforced'] as const
-export type DomainTls = (typeof domainTlsPolicies)[number]
 
 /**
  * `next`: its record is to be published; it signs once that is found. `active`: signs. `retired`: no longer signs, but its record must stay
@@ -75,25 +72,17 @@ export interface RecordState {
   checkedAt: number
 }
 
-/** A domain that an account sends from. Times are epoch, ms. */
-export interface Domain {
+/**
+ * A domain that an account sends from. Its name is unique within the account; other accounts may have the same. Reverse-paths are at
+ * `returnPathLabel` under it; '' for the server's own domain, which has none. Times are epoch, ms.
+ */
+export interface Domain extends DomainFields {
   /** `dom_…` */
   id: string
   accountId: string
-  /** A-labels, lower case. Unique within the account; other accounts may have the same. */
-  name: string
   status: DomainStatus
-  /** Reverse-paths are at this label under the domain; '' for the server's own domain, which has none. */
-  returnPathLabel: string
   /** True while MX and SPF of the return path are found; otherwise the default return path is used. */
   returnPathSeen: boolean
-  tls: DomainTls
-  /** True if From addresses at names below it are covered too. */
-  subdomains: boolean
-  /** The default tracking of its mail. */
-  tracking: { opens: boolean; clicks: boolean }
-  /** The label under the domain for tracking links. */
-  trackingSubdomain: string | null
   /** What its tracking host serves below `/.well-known`, JSON by file: apps open links of a host that names them. */
   appLinks: Record<string, string>
   checkedAt: number | null

@@ -1,27 +1,12 @@
 import { systemAccountId } from '../account/system-account.ts'
 import { newId } from '../../platform/id.ts'
-import type { Domain, DomainTls } from './domain.ts'
+import type { Domain } from './domain.ts'
+import { domainObject, type DomainFields } from './domain-object.ts'
 import { isDomainName, parseDomainName, parseLabel, parseTrackingLabel } from './sending-domain-name.ts'
 
-/** What can be changed later. */
-export interface ChangeableSettings {
-  /** Default: `opportunistic`. */
-  tls?: DomainTls | undefined
-  /** Default: true. */
-  subdomains?: boolean | undefined
-  /** Default: false. */
-  openTracking?: boolean | undefined
-  /** Default: false. */
-  clickTracking?: boolean | undefined
-  /** A label under the domain. */
-  trackingSubdomain?: string | null | undefined
+export interface DomainSettings extends Partial<Omit<DomainFields, 'name'>> {
   /** JSON by file. */
-  appLinks?: Record<string, string> | undefined
-}
-
-export interface DomainSettings extends ChangeableSettings {
-  /** Default: `send`. */
-  returnPathLabel?: string | null | undefined
+  appLinks?: Record<string, string>
 }
 
 /**
@@ -31,19 +16,18 @@ export interface DomainSettings extends ChangeableSettings {
  */
 export function newDomain(whose: { accountId: string; name: string; now: number }, wanted: DomainSettings): Domain {
   const { accountId, now } = whose
-  const returnPathLabel = parseLabel(wanted.returnPathLabel ?? 'send', 'custom_return_path')
+  const settings = { ...domainObject.initial, ...wanted }
+  const returnPathLabel = parseLabel(settings.returnPathLabel, 'custom_return_path')
   return {
+    appLinks: {},
+    ...settings,
     id: newId('dom', now),
     accountId,
     name: parseDomainName(whose.name),
     status: 'not_started',
     returnPathLabel,
     returnPathSeen: false,
-    tls: wanted.tls ?? 'opportunistic',
-    subdomains: wanted.subdomains ?? true,
-    tracking: { opens: wanted.openTracking ?? false, clicks: wanted.clickTracking ?? false },
-    trackingSubdomain: parseTrackingLabel(wanted.trackingSubdomain, returnPathLabel),
-    appLinks: wanted.appLinks ?? {},
+    trackingSubdomain: parseTrackingLabel(settings.trackingSubdomain, returnPathLabel),
     checkedAt: null,
     verifiedAt: null,
     missingSince: null,

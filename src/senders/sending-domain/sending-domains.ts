@@ -16,7 +16,7 @@ import { changesToRecord, logChanges } from './domain-notices.ts'
 import { type DnsRecord, type RecordHosts, recordsFor, returnPathOf } from './domain-records.ts'
 import { changeDomain, forgetDomain, insertDomain, neededDomains, readDomains, removeDomain } from './domain-store.ts'
 import { beginRotation, isRotating, withoutOldKeys } from './key-rotation.ts'
-import { type ChangeableSettings, type DomainSettings, newDomain, newSystemDomain } from './new-domain.ts'
+import { type DomainSettings, newDomain, newSystemDomain } from './new-domain.ts'
 import { type KeyWishes, newKeys } from './new-keys.ts'
 import { PrivateKeys } from './private-keys.ts'
 import { recordStates, type StatedRecord } from './record-states.ts'
@@ -82,12 +82,16 @@ export class SendingDomains extends DomainMemory {
    * Adds a domain with fresh keys; it is not verified yet.
    * @throws SternaError `validation_error`, `domain_exists`
    */
-  async add(accountId: string, name: string, wanted: DomainSettings & KeyWishes = {}): Promise<Domain> {
-    const bare = newDomain({ accountId, name, now: this.#services.clock.now() }, wanted)
+  async add(
+    accountId: string,
+    name: string,
+    { dkimSelector, dkimPrivateKey, ...settings }: DomainSettings & KeyWishes = {},
+  ): Promise<Domain> {
+    const bare = newDomain({ accountId, name, now: this.#services.clock.now() }, settings)
     const known = this.list(accountId)
     if (known.some((domain) => domain.name === bare.name)) throw exists(bare.name)
     if (known.length >= mostDomains) throw new SternaError('validation_error', `An account can have at most ${mostDomains} domains.`)
-    return this.#insert(bare, wanted)
+    return this.#insert(bare, { dkimSelector, dkimPrivateKey })
   }
 
   /**
@@ -119,18 +123,15 @@ export class SendingDomains extends DomainMemory {
    * Changes what is given.
    * @throws SternaError `not_found`, `validation_error`
    */
-  update(id: string, { tls, subdomains, openTracking, clickTracking, trackingSubdomain, appLinks }: ChangeableSettings): Promise<Domain> {
+  update(id: string, changes: Omit<DomainSettings, 'returnPathLabel'>): Promise<Domain> {
     return this.#change(id, (domain) => {
-      const label =
-        trackingSubdomain === undefined ? domain.trackingSubdomain : parseTrackingLabel(trackingSubdomain, domain.returnPathLabel)
+      const { trackingSubdomain = domain.trackingSubdomain } = changes
+      const label = parseTrackingLabel(trackingSubdomain, domain.returnPathLabel)
       const { tracking, ...records } = domain.records
       return {
         ...domain,
-        tls: tls ?? domain.tls,
-        subdomains: subdomains ?? domain.subdomains,
-        tracking: { opens: openTracking ?? domain.tracking.opens, clicks: clickTracking ?? domain.tracking.clicks },
+        ...changes,
         trackingSubdomain: label,
-        appLinks: appLinks ?? domain.appLinks,
         records: tracking && label === domain.trackingSubdomain ? { ...records, tracking } : records,
       }
     })

@@ -1,5 +1,6 @@
 import { latencyColumns } from '../../readers/analytics/latency.ts'
 import { countedMetrics } from '../../readers/analytics/metric.ts'
+import { domainObject } from '../../senders/sending-domain/domain-object.ts'
 import { webhookObject } from '../../notify/webhook/webhook-object.ts'
 
 /**
@@ -37,9 +38,8 @@ export const storedTables: Record<string, StoredTable> = {
   domain: {
     about: 'sending domains',
     kept: whileUsed,
-    users: 'name removed_name',
-    none: `id account_id status return_path_label return_path_seen tls checked_at verified_at missing_since created_at removed_at
-      subdomains open_tracking click_tracking tracking_subdomain app_links`,
+    users: `${domainObject.columns.users} removed_name`,
+    none: `${domainObject.columns.none} id account_id status return_path_seen checked_at verified_at missing_since created_at removed_at app_links`,
   },
   domain_record: {
     about: 'what was found in the DNS for them',

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import type { Domain } from '../../../senders/sending-domain/domain.ts'
+import { domainObject } from '../../../senders/sending-domain/domain-object.ts'
+import type { DomainSettings } from '../../../senders/sending-domain/new-domain.ts'
 import type { SendingDomains } from '../../../senders/sending-domain/sending-domains.ts'
 import { type ServerRecord, zoneRecords } from '../../../senders/sending-domain/server-records.ts'
 import { zoneFile } from '../../../senders/sending-domain/zone-file.ts'
@@ -39,7 +41,6 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
       refuses: ['domain_exists'],
       handle: async (ctx, { body }) => {
         const domain = await services.sendingDomains.add(ctx.state.submitter.accountId, body.name, {
-          returnPathLabel: body.custom_return_path,
           ...settingsIn(body),
           ...keyWishesIn(body),
         })
@@ -163,17 +164,10 @@ function checkOperations(services: DomainOperationsServices): Operation[] {
 export const domainIn = (ctx: ApiContext, { sendingDomains }: Pick<DomainOperationsServices, 'sendingDomains'>): Domain =>
   sendingDomains.get(ctx.state.submitter.accountId, ctx.params['idOrName'] ?? '')
 
-type Settings = Pick<
-  z.output<typeof newDomain>,
-  'tls' | 'subdomains' | 'open_tracking' | 'click_tracking' | 'tracking_subdomain' | 'app_links'
->
-const settingsIn = ({ tls, subdomains, app_links: appLinks, ...tracking }: Settings) => ({
-  tls: tls ?? undefined,
-  subdomains: subdomains ?? undefined,
-  openTracking: tracking.open_tracking ?? undefined,
-  clickTracking: tracking.click_tracking ?? undefined,
-  trackingSubdomain: tracking.tracking_subdomain,
-  appLinks: appLinks ? jsonByFile(appLinks) : undefined,
+/** The settings that a body gives; null means the same as missing where it is no value. */
+const settingsIn = ({ app_links: appLinks, ...body }: z.output<typeof domainChanges>): DomainSettings => ({
+  ...domainObject.membersIn(body),
+  ...(appLinks ? { appLinks: jsonByFile(appLinks) } : {}),
 })
 
 /** A file that is null does not exist. */

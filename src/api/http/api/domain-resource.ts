@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isoTimeOrNull } from '../../../platform/iso-time.ts'
-import { domainStatuses, domainTlsPolicies, type Domain, recordReasons, recordStatuses } from '../../../senders/sending-domain/domain.ts'
+import { domainStatuses, type Domain, recordReasons, recordStatuses } from '../../../senders/sending-domain/domain.ts'
+import { domainObject } from '../../../senders/sending-domain/domain-object.ts'
 import { nextCheckAt, stopsAt } from '../../../senders/sending-domain/domain-check.ts'
 import { recordPurposes, returnPathOf, zoneOf } from '../../../senders/sending-domain/domain-records.ts'
 import type { StatedRecord } from '../../../senders/sending-domain/record-states.ts'
@@ -34,10 +35,12 @@ const domainRecord = resource<StatedRecord>('DomainRecord')({
 
 const appLinks = z.union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown()))])
 
+const { custom_return_path: _, ...answered } = domainObject.answer
+
 const domainResource = resource<Omit<Domain, 'records'> & { returnPath: string; records: StatedRecord[] }>('Domain')({
   object: 'domain',
   id: z.string(),
-  name: z.string().describe('In A-labels, lower case.'),
+  ...answered,
   status: z.enum(domainStatuses).describe('Mail can be sent if it is `verified`.'),
   zone: [z.string().describe('The registered domain, whose DNS the records go into.'), ({ name }) => zoneOf(name)],
   created_at: time(),
@@ -59,16 +62,11 @@ const domainResource = resource<Omit<Domain, 'records'> & { returnPath: string; 
     z.object({ sending: z.literal('enabled'), receiving: z.literal('disabled') }),
     () => ({ sending: 'enabled' as const, receiving: 'disabled' as const }),
   ],
-  open_tracking: [z.boolean(), ({ tracking }) => tracking.opens],
-  click_tracking: [z.boolean(), ({ tracking }) => tracking.clicks],
-  tracking_subdomain: z.string().nullable(),
   app_links: {
     schema: z.record(z.string(), appLinks).describe('What the tracking host serves below `/.well-known`, by file.'),
     convert: (files: Domain['appLinks']) =>
       Object.fromEntries(Object.entries(files).map(([file, json]) => [file, JSON.parse(json) as z.input<typeof appLinks>])),
   },
-  tls: z.enum(domainTlsPolicies).describe('`enforced`: mail never leaves without TLS to a host with a valid certificate.'),
-  subdomains: z.boolean().describe('Whether From addresses at names below it are covered too.'),
   return_path: z.string().describe('The domain of the reverse-path, used once its records are found.'),
   records: [
     z.array(domainRecord.schema).describe('The DNS records to publish, and what was found instead.'),

@@ -7,7 +7,7 @@ import { searchIndex } from '../../src/readers/search/search-index.ts'
 import type { Database } from '../../src/platform/store/database.ts'
 import type { Page } from '../../src/platform/store/page-clause.ts'
 import { searchDeliveries, type DeliveryFilter } from '../../src/notify/webhook/delivery-search.ts'
-import { deliveryStates } from '../../src/notify/webhook/webhook-delivery-store.ts'
+import { deliveryStates } from '../../src/notify/webhook/delivery-state.ts'
 
 const mailFilters: Partial<MessageFilter>[] = [
   ...emailStatuses.map((status) => ({ status: [status] })),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { publicEventTypes, webhookEventTypes, type EventType } from '../../mail/event/event-type.ts'
+import { bounceCategories } from '../../mail/bounce-parser/refusal.ts'
 import { timeAnswer } from './time-field.ts'
 
 const subject = {
@@ -14,19 +15,6 @@ const client = {
   bot_reason: z.string().nullable().optional().describe('How the machine was recognised; only in the log and in extended webhooks.'),
   bot_confidence: z.number().min(0).max(1).optional().describe('As `bot_reason`.'),
 }
-const bounceCategory = z.enum([
-  'invalid_recipient',
-  'mailbox_full',
-  'domain_not_found',
-  'content_rejected',
-  'policy',
-  'reputation',
-  'timeout',
-  'expired',
-  'suppressed',
-  'internal_error',
-  'other',
-])
 
 /** What each event type adds to `email_id`, `to` and `subject`. */
 const ownData = {
@@ -49,7 +37,7 @@ const ownData = {
   'email.bounced': {
     bounced_at: timeAnswer,
     bounce_type: z.enum(['hard', 'soft']).describe('hard: the address or its domain does not exist, or accepts no mail.'),
-    bounce_category: bounceCategory,
+    bounce_category: z.enum(bounceCategories),
     smtp_code: z.int().nullable(),
     enhanced_status: z.string().nullable().describe('The enhanced status code of RFC 3463, such as 5.1.1.'),
     reason: z

@@ -1,16 +1,18 @@
 /** Why a recipient bounced, in the words of the API. */
-export type BounceCategory =
-  | 'invalid_recipient'
-  | 'mailbox_full'
-  | 'domain_not_found'
-  | 'content_rejected'
-  | 'policy'
-  | 'reputation'
-  | 'timeout'
-  | 'expired'
-  | 'suppressed'
-  | 'internal_error'
-  | 'other'
+export const bounceCategories = [
+  'invalid_recipient',
+  'mailbox_full',
+  'domain_not_found',
+  'content_rejected',
+  'policy',
+  'reputation',
+  'timeout',
+  'expired',
+  'suppressed',
+  'internal_error',
+  'other',
+] as const
+export type BounceCategory = (typeof bounceCategories)[number]
 
 /** What was refused. `dot` is the end of the message data; `report` is a refusal quoted in a bounce, from an unknown phase. */
 export type RefusalPhase = 'banner' | 'ehlo' | 'starttls' | 'mail' | 'rcpt' | 'data' | 'dot' | 'report'

@@ -1,7 +1,7 @@
 import type { Database, Row } from '../../platform/store/database.ts'
 import type { Page } from '../../platform/store/page-clause.ts'
 import { searchInPieces, standardSizes, type Span } from '../../platform/store/search-in-pieces.ts'
-import type { DeliveryState } from './webhook-delivery-store.ts'
+import type { DeliveryState } from './delivery-state.ts'
 
 /** Filters deliveries; null matches all. */
 export interface DeliveryFilter {

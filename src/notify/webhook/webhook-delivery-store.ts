@@ -1,10 +1,6 @@
 import type { Row, Statement } from '../../platform/store/database.ts'
 import type { PostResult } from './post-webhook.ts'
 
-export const deliveryStates = ['pending', 'attempting', 'success', 'failed', 'canceled'] as const
-/** `success`, `failed` and `canceled` are final. */
-export type DeliveryState = (typeof deliveryStates)[number]
-
 /** A delivery in hand. */
 export interface ClaimedDelivery extends Row {
   id: string

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { newId } from '../../../src/platform/id.ts'
 import type { Statement } from '../../../src/platform/store/database.ts'
 import { searchDeliveries, type DeliveryFilter } from '../../../src/notify/webhook/delivery-search.ts'
-import { deliveryStates, type DeliveryState } from '../../../src/notify/webhook/webhook-delivery-store.ts'
+import { deliveryStates, type DeliveryState } from '../../../src/notify/webhook/delivery-state.ts'
 import { testDatabase } from '../../support/test-database.ts'
 import { cases } from '../../support/cases.ts'
 

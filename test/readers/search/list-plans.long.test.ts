@@ -12,7 +12,7 @@ import type { Database, Row } from '../../../src/platform/store/database.ts'
 import type { Page } from '../../../src/platform/store/page-clause.ts'
 import { SuppressionEntries } from '../../../src/mail/suppression/suppression-entries.ts'
 import { searchDeliveries } from '../../../src/notify/webhook/delivery-search.ts'
-import { deliveryStates } from '../../../src/notify/webhook/webhook-delivery-store.ts'
+import { deliveryStates } from '../../../src/notify/webhook/delivery-state.ts'
 import { testDatabase } from '../../support/test-database.ts'
 
 const scope = { accountId: 'acc_1', sandbox: false }

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { emailStatuses } from '../../../mail/message/email-status.ts'
 import { fullPage, useAll, useApi } from '../api/cache.ts'
 import { liveState, onEmailChange } from '../api/live.ts'
 import type { Domain, EmailItem, List } from '../api/types.ts'
@@ -22,18 +23,6 @@ const tabs: Record<string, string | null> = {
   failed: 'bounced,failed,partially_delivered',
   scheduled: 'scheduled',
 }
-const statuses: EmailItem['status'][] = [
-  'queued',
-  'processing',
-  'delivered',
-  'partially_delivered',
-  'bounced',
-  'complained',
-  'suppressed',
-  'failed',
-  'canceled',
-  'scheduled',
-]
 
 export default function Emails({ query }: PageProps) {
   const filters = useFilters(query)
@@ -137,7 +126,7 @@ function useFilters(query: URLSearchParams): Filter[] {
   const domains = useAll<Domain>('/api/domains').data?.data ?? []
   const chosen: [string, string][] = [
     ...severalStatuses(query.get('status') ?? ''),
-    ...statuses.map((status): [string, string] => [status, t.status[status] ?? status]),
+    ...emailStatuses.map((status): [string, string] => [status, t.status[status]]),
   ]
   const names: [string, string][] = [['', t.emails.anyDomain], ...domains.map(({ id, name }): [string, string] => [id, name])]
   return [

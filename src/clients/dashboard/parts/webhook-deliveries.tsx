@@ -1,4 +1,5 @@
 import { webhookEventTypes } from '../../../mail/event/event-type.ts'
+import { deliveryStates } from '../../../notify/webhook/delivery-state.ts'
 import { call } from '../api/client.ts'
 import type { Webhook, WebhookDelivery } from '../api/types.ts'
 import { duration } from '../format.ts'
@@ -14,15 +15,15 @@ import { State } from './state.tsx'
 import { Age } from './time.tsx'
 import { Answered } from './webhook-facts.tsx'
 
-const states = ['pending', 'success', 'failed', 'canceled']
-
 const filters = (): Filter[] => [
   {
     name: 'status',
     label: t.common.status,
     kind: [
       ['', t.webhooks.anyStatus],
-      ...states.map((each): [string, string] => [each, t.webhooks.states[each] ?? t.status[each] ?? each]),
+      ...deliveryStates
+        .filter((each) => each !== 'attempting')
+        .map((each): [string, string] => [each, t.webhooks.states[each] ?? t.status[each]]),
     ],
   },
   {

@@ -1,19 +1,13 @@
 import { useState } from 'preact/hooks'
 import { webhookEventTypes } from '../../../mail/event/event-type.ts'
+import { serviceNames } from '../../../notify/webhook/payload-kind.ts'
 import { call } from '../api/client.ts'
 import type { Webhook } from '../api/types.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from './dialog.tsx'
 import { Choice, Field, Group, Switch } from './fields.tsx'
 
-const payloads: [string, string][] = [
-  ['standard', 'Sterna'],
-  ['sendgrid', 'SendGrid'],
-  ['postmark', 'Postmark'],
-  ['mailgun', 'Mailgun'],
-  ['resend', 'Resend'],
-  ['postal', 'Postal'],
-]
+const payloads: [string, string][] = [['standard', 'Sterna'], ...Object.entries(serviceNames)]
 
 interface WebhookForm {
   /** The one to change; a new one without it. */

@@ -417,7 +417,7 @@ export const de: Texts = {
     ports: {
       starttls: (port: number) => `${port} mit STARTTLS`,
       implicit: (port: number) => `${port} mit TLS von Anfang an`,
-    } as Record<string, (port: number) => string>,
+    },
     userName: 'Benutzername',
     anyName: 'beliebig',
     mapped: 'Sterna lauscht auf diesen Ports. Bildet ein Container oder eine Firewall 587 und 465 darauf ab, verwenden Sie jene.',

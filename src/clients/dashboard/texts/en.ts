@@ -1,5 +1,34 @@
+import type { BounceCategory } from '../../../mail/bounce-parser/refusal.ts'
+import type { Permission } from '../../../senders/account/permission.ts'
+import type {
+  Account,
+  AuditEntry,
+  DmarcSource,
+  DmarcSummary,
+  Doctor,
+  Domain,
+  DomainRecord,
+  DomainReport,
+  DomainReportRow,
+  Email,
+  EmailChecks,
+  EmailItem,
+  EmailRecipient,
+  Explanation,
+  Feedback,
+  FeedbackDetail,
+  Metrics,
+  ServerAddress,
+  Suppression,
+  Template,
+  TemplateDiff,
+  User,
+  Webhook,
+  WebhookDelivery,
+} from '../api/types.ts'
 import { eventWords } from './event-words.ts'
 import type { SaidTexts } from './said.ts'
+import { words } from './words.ts'
 
 const plural = new Intl.PluralRules('en')
 const count = (n: number, one: string, other: string): string => `${n.toLocaleString('en')} ${plural.select(n) === 'one' ? one : other}`
@@ -120,7 +149,7 @@ export const en = {
     [['r'], 'Refresh'],
   ] as [keys: string[], what: string][],
   keyboardOff: 'Turn shortcuts off',
-  roles: { owner: 'Owner', admin: 'Admin', member: 'Member', viewer: 'Viewer' } as Record<string, string>,
+  roles: words<User['role']>({ owner: 'Owner', admin: 'Admin', member: 'Member', viewer: 'Viewer' }),
   login: {
     heading: 'Log in',
     email: 'Email address',
@@ -199,12 +228,12 @@ export const en = {
     you: 'You',
     role: 'Role',
     roleWith: (role: string, may: string) => `${role}: ${may}`,
-    mayDo: {
+    mayDo: words<User['role']>({
       owner: 'everything, including owners',
       admin: 'everything except owners',
       member: 'send and read',
       viewer: 'read',
-    } as Record<string, string>,
+    }),
     andOperator: (role: string) => `${role}, operator`,
     operatorLabel: 'Operator: runs the server and sees every account',
     secondFactor: 'Second factor',
@@ -233,7 +262,7 @@ export const en = {
     planWith: (plan: string, limit: string) => `${plan}: ${limit} requests a minute`,
     usualPlan: 'Default (accounts.default_plan)',
     limit: 'Requests a minute',
-    states: { active: 'Active', suspended: 'Suspended' } as Record<string, string>,
+    states: words<Account['status']>({ active: 'Active', suspended: 'Suspended' }),
     since: 'Since',
     open: 'Open',
     actions: { plan: 'Plan', suspend: 'Suspend', resume: 'Resume', remove: 'Delete' } as Record<string, string>,
@@ -253,7 +282,7 @@ export const en = {
     who: 'Who',
     anybody: 'Anyone',
     byOther: (kind: string, name: string) => `${kind} “${name}”`,
-    actors: { key: 'API key', command: 'Command line', server: 'The server itself' } as Record<string, string>,
+    actors: words<Exclude<AuditEntry['actor']['type'], 'user'>>({ key: 'API key', command: 'Command line', server: 'The server itself' }),
     object: 'Object',
     when: 'When',
     action: 'Action',
@@ -283,7 +312,18 @@ export const en = {
     turnOff: 'Turn off',
     turnOffText: 'Your password alone will then be enough to log in. The recovery codes stop working.',
   },
-  status: {
+  status: words<
+    | EmailItem['status']
+    | EmailRecipient['status']
+    | Domain['status']
+    | DomainRecord['status']
+    | Webhook['status']
+    | Exclude<WebhookDelivery['status'], 'attempting'>
+    | Doctor['findings'][number]['status']
+    | EmailChecks['findings'][number]['status']
+    | User['status']
+    | Template['status']
+  >({
     scheduled: 'Scheduled',
     queued: 'Queued',
     processing: 'Waiting',
@@ -322,8 +362,8 @@ export const en = {
     retired: 'No longer signs',
     missing: 'Not found yet',
     held: 'Held',
-  } as Record<string, string>,
-  causes: {
+  }),
+  causes: words<Explanation['code'] | BounceCategory>({
     greylisting: 'Unknown senders have to wait',
     reverse_dns: 'No PTR record for this server',
     authentication: 'SPF, DKIM or DMARC failed',
@@ -355,21 +395,21 @@ export const en = {
     refused_for_now: 'Refused for now',
     other: 'Refused for good',
     none: 'Delivered',
-  } as Record<string, string>,
-  ownerNames: {
+  }),
+  ownerNames: words<Explanation['owner']>({
     recipient: 'recipient',
     sender: 'you, the sender',
     content: 'content',
     network: 'network or receiving server',
     us: 'operator of this server',
-  } as Record<string, string>,
-  owners: {
+  }),
+  owners: words<Explanation['owner']>({
     recipient: 'The recipient is responsible.',
     sender: 'You, the sender, are responsible.',
     content: 'The content is the cause.',
     network: 'The network or the receiving server is the cause.',
     us: 'The operator of this server is responsible.',
-  } as Record<string, string>,
+  }),
   providers: {
     google: 'Google',
     microsoft: 'Microsoft',
@@ -421,10 +461,10 @@ export const en = {
     putKey: 'Put your key in place of YOUR_API_KEY.',
     smtpServer: 'Server',
     port: 'Port',
-    ports: {
+    ports: words<ServerAddress['smtp'][number]['tls'], (port: number) => string>({
       starttls: (port: number) => `${port} with STARTTLS`,
       implicit: (port: number) => `${port} with TLS from the start`,
-    } as Record<string, (port: number) => string>,
+    }),
     userName: 'User name',
     anyName: 'any',
     mapped: 'Sterna listens on these ports. If a container or a firewall maps 587 and 465 to them, use those.',
@@ -513,7 +553,7 @@ export const en = {
       '365d': 'Last 12 months',
     } as Record<string, string>,
     granularity: 'Interval',
-    per: { hourly: 'Per hour', daily: 'Per day', weekly: 'Per week', monthly: 'Per month' } as Record<string, string>,
+    per: words<Metrics['granularity']>({ hourly: 'Per hour', daily: 'Per day', weekly: 'Per week', monthly: 'Per month' }),
     tagHint: 'Exactly, as name=value.',
     noSuchPeriod: (given: string) => `There is no period “${given}”. Choose one.`,
     noSuchGranularity: (given: string) => `This period cannot be shown by “${given}”. Choose another interval.`,
@@ -575,12 +615,12 @@ export const en = {
     crumb: 'Emails',
     deliveredTo: (n: number, of: number) => `Delivered to ${n} of ${of}`,
     didNotGet: (who: string) => `${who} did not get it`,
-    suppressedBy: {
+    suppressedBy: words<Suppression['origin'], (when: string) => string>({
       bounce: (when: string) => `An earlier email to this address bounced on ${when}.`,
       complaint: (when: string) => `The recipient reported an earlier email as spam on ${when}.`,
       unsubscribe: (when: string) => `The recipient unsubscribed on ${when}.`,
       manual: (when: string) => `Somebody added or imported the address on ${when}.`,
-    } as Record<string, (when: string) => string>,
+    }),
     suppressedUntil: (when: string) => `The entry ends on ${when}.`,
     suppressedByThis: 'This put the address on your suppression list.',
     causedBy: 'See that email',
@@ -608,7 +648,7 @@ export const en = {
     tags: 'Tags',
     metadata: 'Metadata',
     source: 'Source',
-    sources: { api: 'API', smtp: 'SMTP', compat: 'Compatibility API' } as Record<string, string>,
+    sources: words<Email['source']>({ api: 'API', smtp: 'SMTP', compat: 'Compatibility API' }),
     tracking: 'Tracking',
     trackingOf: (opens: boolean, clicks: boolean): string =>
       opens && clicks ? 'opens and clicks' : opens ? 'opens' : clicks ? 'clicks' : 'none',
@@ -676,7 +716,7 @@ export const en = {
     blank: 'The preview is empty: the HTML of this email shows nothing.',
     load: 'Load',
     checksTab: 'Checks',
-    checks: {
+    checks: words<EmailChecks['findings'][number]['check']>({
       text_part: 'Text part',
       pictures: 'Images',
       size: 'Size',
@@ -684,7 +724,7 @@ export const en = {
       placeholders: 'Placeholders',
       support: 'Email clients',
       links: 'Links',
-    } as Record<string, string>,
+    }),
     fetchLinks: 'Check the links',
     fetchLinksText: 'Each is fetched to see whether it works. Fetching a link may trigger something.',
     cutSource: (shown: string, whole: string) => `The first ${shown} of ${whole}. Download it to see all of it.`,
@@ -779,14 +819,14 @@ export const en = {
           : `Receivers ${policy === 'reject' ? 'reject' : 'quarantine'} mail that is not yours (p=${policy}).`,
     passed: (rate: string, messages: string) => `${rate} of ${messages} messages of the last 30 days passed.`,
     noReports: 'No reports in the last 30 days.',
-    adviceSteps: {
+    adviceSteps: words<DmarcSummary['advice']['step']>({
       publish: 'Publish a policy.',
       repair: 'Repair the policy.',
       wait: 'Wait for more reports.',
       fix: 'First fix what does not pass.',
       tighten: 'You may tighten the policy.',
       keep: 'Nothing to do.',
-    } as Record<string, string>,
+    }),
     seeReports: 'See the reports',
     adviceRecord: (name: string) => `TXT record at ${name}`,
     trackingHost: 'Tracking host',
@@ -794,10 +834,10 @@ export const en = {
     settings: 'Settings',
     subdomains: 'Allow sender addresses at subdomains',
     tls: 'Encryption',
-    tlsPolicies: {
+    tlsPolicies: words<Domain['tls']>({
       opportunistic: 'TLS where the receiving server offers it',
       enforced: 'TLS with a valid certificate only',
-    } as Record<string, string>,
+    }),
     openTracking: 'Track opens',
     clickTracking: 'Track clicks',
     rotate: 'New keys',
@@ -877,7 +917,7 @@ export const en = {
     restoreVersion: (n: number) => `Restore version ${n}`,
     restoreText: 'This is what changes for recipients, from the next email on:',
     same: 'No differences.',
-    parts: {
+    parts: words<TemplateDiff['parts'][number]['part']>({
       subject: 'Subject',
       from: 'From',
       reply_to: 'Reply to',
@@ -885,7 +925,7 @@ export const en = {
       variables: 'Variables',
       text: 'Text',
       html: 'HTML',
-    } as Record<string, string>,
+    }),
     lines: (added: number, removed: number) => `+${added} −${removed}`,
     differences: (part: string) => `Differences in ${part}`,
     truncated: 'The rest is not shown: it is too long.',
@@ -910,13 +950,13 @@ export const en = {
     none: 'No API key yet. An app needs one to send mail.',
     name: 'Name',
     permission: 'Permission',
-    permissions: {
+    permissions: words<Permission>({
       full_access: 'Full access',
       sending_access: 'Sending',
       read_access: 'Reading',
       metrics: 'Metrics',
       operator: 'Operator',
-    } as Record<string, string>,
+    }),
     domain: 'Domain',
     allDomains: 'All domains',
     lastUsed: 'Last used',
@@ -973,10 +1013,12 @@ export const en = {
     none: 'No address is suppressed. Hard bounces, complaints and unsubscribes add theirs.',
     address: 'Address',
     origin: 'Cause',
-    origins: { bounce: 'hard bounce', complaint: 'complaint', unsubscribe: 'unsubscribe', manual: 'added by hand' } as Record<
-      string,
-      string
-    >,
+    origins: words<Suppression['origin']>({
+      bounce: 'hard bounce',
+      complaint: 'complaint',
+      unsubscribe: 'unsubscribe',
+      manual: 'added by hand',
+    }),
     topic: 'Topic',
     reason: 'Reason',
     source: 'Email',
@@ -987,18 +1029,23 @@ export const en = {
     domains: 'Domains',
     domainsText: 'What receivers reported in the last 30 days (DMARC). Anybody can send a report: they are hints, not proof.',
     policy: 'Policy',
-    policies: { none: 'none: only report', quarantine: 'quarantine', reject: 'reject', missing: 'none in force' } as Record<string, string>,
+    policies: words<NonNullable<DmarcSummary['policy']> | 'missing'>({
+      none: 'none: only report',
+      quarantine: 'quarantine',
+      reject: 'reject',
+      missing: 'none in force',
+    }),
     messages: 'Messages',
     passed: 'Passed',
     next: 'Next step',
-    steps: {
+    steps: words<DmarcSummary['advice']['step']>({
       publish: 'Publish a DMARC record',
       repair: 'Repair the DMARC record',
       wait: 'Wait for more reports',
       fix: 'Fix what does not pass',
       tighten: 'Make the policy stricter',
       keep: 'Keep it: it cannot be stricter',
-    } as Record<string, string>,
+    }),
     summary: (reports: number, reporters: number) =>
       `${count(reports, 'report', 'reports')} by ${count(reporters, 'receiver', 'receivers')}.`,
     nobody: (domain: string) => `Nobody has reported about ${domain}`,
@@ -1011,7 +1058,7 @@ export const en = {
     sources: 'Senders in this name',
     address: 'Address',
     origin: 'Sender',
-    origins: { ours: 'This server', forwarder: 'Forwarder', other: 'Others' } as Record<string, string>,
+    origins: words<DmarcSource['origin']>({ ours: 'This server', forwarder: 'Forwarder', other: 'Others' }),
     failed: 'Failed',
     dkim: 'By DKIM',
     spf: 'By SPF',
@@ -1042,12 +1089,16 @@ export const en = {
     none: 'No report in this period.',
     reporter: 'Receiver',
     kind: 'About',
-    kinds: { dmarc: 'DMARC', tls: 'TLS' } as Record<string, string>,
+    kinds: words<DomainReport['kind']>({ dmarc: 'DMARC', tls: 'TLS' }),
     day: 'Day',
     rows: 'Contents',
     passedBy: (ways: string[]) => `passed by ${ways.join(' and ')}`,
     didNotPass: (what: string) => `did not pass, ${what}`,
-    dispositions: { none: 'accepted anyway', quarantine: 'quarantined', reject: 'rejected' } as Record<string, string>,
+    dispositions: words<Extract<DomainReportRow, { disposition: string }>['disposition']>({
+      none: 'accepted anyway',
+      quarantine: 'quarantined',
+      reject: 'rejected',
+    }),
     feedback: 'Returned mail',
     feedbackText: 'Bounces, complaints and replies that arrived at the return path, and their results.',
     noFeedback: 'No mail has come back.',
@@ -1055,7 +1106,7 @@ export const en = {
     about: 'About',
     purpose: 'Kind',
     anyPurpose: 'Any',
-    purposes: {
+    purposes: words<Feedback['purpose']>({
       bounce: 'Bounce',
       complaint: 'Complaint',
       unsubscribe: 'Unsubscribe',
@@ -1063,10 +1114,10 @@ export const en = {
       tls_report: 'TLS report',
       postmaster: 'To postmaster',
       abuse: 'To abuse',
-    } as Record<string, string>,
+    }),
     result: 'Result',
     waits: 'not read yet',
-    results: {
+    results: words<NonNullable<Feedback['result']>>({
       bounced: 'bounced',
       complained: 'complaint recorded',
       unsubscribed: 'unsubscribed',
@@ -1088,21 +1139,24 @@ export const en = {
       forwarded: 'forwarded to the operator',
       not_forwarded: 'not forwarded',
       not_understood: 'not understood',
-    } as Record<string, string>,
+    }),
     from: 'From',
     whatItSays: 'Contents',
     class: 'Classified as',
-    classes: {
+    classes: words<NonNullable<FeedbackDetail['reading']>['class']>({
       bounce: 'a bounce',
       complaint: 'a complaint',
       autoreply: 'an automatic reply',
       delivered: 'a delivery notice',
       'not-bounce': 'not a bounce',
-    } as Record<string, string>,
-    actions: { failed: 'failed', delayed: 'delayed', delivered: 'delivered', relayed: 'relayed', expanded: 'expanded' } as Record<
-      string,
-      string
-    >,
+    }),
+    actions: words<NonNullable<FeedbackDetail['reading']>['recipients'][number]['action']>({
+      failed: 'failed',
+      delayed: 'delayed',
+      delivered: 'delivered',
+      relayed: 'relayed',
+      expanded: 'expanded',
+    }),
     reportedBy: 'Reported by',
     noAddress: 'no address',
     fault: 'Could not be read',
@@ -1164,17 +1218,22 @@ export const en = {
   health: {
     title: 'Health',
     checking: 'Checking, up to half a minute',
-    headings: {
+    headings: words<Doctor['status']>({
       ok: 'This server is ready to send',
       warning: 'Ready to send, with warnings',
       failed: 'A problem keeps mail from arriving',
-    } as Record<string, string>,
+    }),
     checked: 'Checked',
     version: (version: string) => `Version ${version}.`,
     serverDomain: 'Records of this server',
     serverDomainText: 'Delivery notices come from the name of this server. Its records are checked every hour.',
-    serverRecords: { A: 'IPv4 address', AAAA: 'IPv6 address', MX: 'MX', PTR: 'Reverse DNS, at your provider' } as Record<string, string>,
-    checks: {
+    serverRecords: {
+      A: 'IPv4 address',
+      AAAA: 'IPv6 address',
+      MX: 'MX',
+      PTR: 'Reverse DNS, at your provider',
+    } as Record<string, string>,
+    checks: words<Doctor['findings'][number]['check']>({
       resolver: 'Name server',
       dnssec: 'DNSSEC',
       port_25: 'Port 25',
@@ -1193,7 +1252,7 @@ export const en = {
       database: 'Database',
       dnsbl: 'Blocklists',
       base_url: 'Base URL',
-    } as Record<string, string>,
+    }),
   },
   settings: {
     title: 'Settings',

@@ -7,13 +7,15 @@ export interface RateEntry {
   status: number
   remaining: number
   resetSeconds: number
+  /** How far the time of day was ahead of the steady clock, ms; null where this process was held up between the two readings. */
+  clockAhead: number | null
   /** What is wrong with the rate limit fields by themselves; null: nothing. */
   fault: string | null
   body: string
 }
 
 const windowMs = 60_000
-/** Times are kept as whole milliseconds of the day over a restart. */
+/** Times are kept as whole milliseconds of the day over a restart, so they move with the clock of the machine, which may be corrected. */
 const toleranceMs = 5
 
 /** Sends one request at a time on each of its connections, and repeats what got no answer. */
@@ -80,8 +82,20 @@ export class RateClient {
     const wrong = Object.entries(expected).filter(([key, value]) => field(key) !== value)
     const isInRange = resetSeconds >= 1 && resetSeconds <= 61 && remaining >= 0 && remaining < limit && (status !== 429 || remaining === 0)
     const fault = wrong.length > 0 || !isInRange ? JSON.stringify([status, remaining, resetSeconds, wrong]) : null
-    return { sent, done: performance.now(), status, remaining, resetSeconds, fault, body }
+    return { sent, done: performance.now(), status, remaining, resetSeconds, clockAhead: clockAhead(), fault, body }
   }
+}
+
+function clockAhead(): number | null {
+  const before = performance.now()
+  const ahead = Date.now() - before
+  return performance.now() - before < 1 ? ahead : null
+}
+
+/** How far the clock of the machine was moved meanwhile, ms. */
+export function clockMoved(entries: RateEntry[]): number {
+  const known = entries.flatMap((entry) => entry.clockAhead ?? [])
+  return Math.max(...known) - Math.min(...known)
 }
 
 /** The most requests that were beyond doubt taken within one minute. */
@@ -107,13 +121,14 @@ export interface WrongCount {
  */
 export function wrongRemaining(entries: RateEntry[], limit: number, forgotten: (entry: RateEntry) => boolean): WrongCount[] {
   const accepted = entries.filter(({ status }) => status !== 429)
+  const tolerance = toleranceMs + clockMoved(entries)
   const start = Math.min(...entries.map(({ sent }) => sent))
   return entries.flatMap((entry) => {
     const { sent, done, status, resetSeconds } = entry
     const own = status === 429 ? 0 : 1
     const others = accepted.filter((other) => other !== entry)
-    const least = others.filter((other) => other.done < sent && other.sent > done - windowMs && !forgotten(other)).length + own
-    const most = others.filter((other) => other.sent < done && other.done > sent - windowMs - toleranceMs).length + own
+    const least = others.filter((other) => other.done < sent && other.sent > done - windowMs + tolerance && !forgotten(other)).length + own
+    const most = others.filter((other) => other.sent < done && other.done > sent - windowMs - tolerance).length + own
     const counted = limit - entry.remaining
     if (counted >= least && counted <= most) return []
     return [{ sent: Math.round(sent - start), done: Math.round(done - start), status, resetSeconds, counted, least, most }]

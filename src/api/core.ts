@@ -5,6 +5,7 @@ import { ApiKeys } from '../senders/account/api-keys.ts'
 import { MailQuotas } from '../senders/account/mail-quotas.ts'
 import type { Secrets } from '../senders/account/key-file.ts'
 import { PasswordHasher } from '../senders/account/password-hash.ts'
+import type { GenerateDomainKeys } from '../senders/sending-domain/domain-keys.ts'
 import { openPeople, type People } from '../senders/account/people.ts'
 import { Backups } from '../upkeep/backup/backups.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -49,6 +50,8 @@ export interface Environment {
   nameServerSockets?: number
   /** Hashes the passwords of users; default: as costly as is advised. */
   passwords?: PasswordHasher
+  /** Makes the keys of domains; default: `generateDomainKeys`. */
+  generateKeys?: GenerateDomainKeys | undefined
 }
 
 /** What exists before anything is read. */
@@ -63,6 +66,7 @@ interface Opened {
   resolver: DnsResolver
   secrets: Secrets
   passwords: PasswordHasher
+  generateKeys?: GenerateDomainKeys | undefined
   close(): Promise<void>
 }
 
@@ -130,19 +134,19 @@ async function open(config: Config, outside: Environment): Promise<Omit<Opened, 
     resolver.close()
     await db.close()
   }
-  const passwords = outside.passwords ?? new PasswordHasher()
-  return { config, clock, log, health, metrics, metricsPage, db, resolver, passwords, close }
+  const { passwords = new PasswordHasher(), generateKeys } = outside
+  return { config, clock, log, health, metrics, metricsPage, db, resolver, passwords, generateKeys, close }
 }
 
 /** Loads what is held in memory from a database that is open. */
 export async function loadCore(opened: Opened): Promise<Core> {
-  const { config, clock, log, db, resolver, secrets } = opened
+  const { config, clock, log, db, secrets } = opened
   const sandboxOnly = config.mode === 'sandbox'
   const upkeep = new Upkeep(db.upkeep)
   const accounts = new Accounts({ db, clock })
   const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly })
   const audit = new AuditLog({ db, clock })
-  const sendingDomains = new SendingDomains({ db, secrets, resolver, clock, log, audit, settings: domainSettings(config) })
+  const sendingDomains = new SendingDomains({ ...opened, audit, settings: domainSettings(config) })
   const quotas = new MailQuotas({ db, clock, log, accounts }, config.quotas)
   const suppressionPolicies = new SuppressionPolicies(db, config.suppression)
   for (const part of [accounts, apiKeys, sendingDomains, suppressionPolicies, quotas]) await part.load()

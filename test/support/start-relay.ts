@@ -3,7 +3,7 @@ import { silentLog } from '../../src/platform/log.ts'
 import type { Environment } from '../../src/api/core.ts'
 import { startRelay, type Relay } from '../../src/server/relay/relay.ts'
 import { servedAnswerCheck } from './answer-check.ts'
-import { cheapPasswords } from './cheap-passwords.ts'
+import { cheapSecrets } from './cheap-secrets.ts'
 import { startFakeDns, type FakeDns, type FakeZone } from './fake-dns.ts'
 import { settableClock, type SettableClock } from './settable-clock.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
@@ -61,7 +61,7 @@ export async function startTestRelay(
   const fail = (error: Error) => {
     throw error
   }
-  const environment = { clock, log: silentLog, onFatal: fail, version: 'test', passwords: cheapPasswords(), ...outside }
+  const environment = { clock, log: silentLog, onFatal: fail, version: 'test', ...cheapSecrets(), ...outside }
   const start = () => startRelay(loadConfig({ env: variables }), environment)
   const first = await start()
   const { accounts, apiKeys, sendingDomains } = first.services

@@ -4,7 +4,7 @@ import { secretsFrom } from '../../src/senders/account/key-file.ts'
 import { Health } from '../../src/platform/health.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { MetricsPage } from '../../src/platform/metrics/metrics-page.ts'
-import { cheapPasswords } from './cheap-passwords.ts'
+import { cheapSecrets } from './cheap-secrets.ts'
 import { fakeResolver } from './fake-resolver.ts'
 import { settableClock, type SettableClock } from './settable-clock.ts'
 import { testDatabase } from './test-database.ts'
@@ -28,7 +28,7 @@ export async function testCore({ now }: { now?: number | undefined } = {}): Prom
   const resolver = { ptr: none, eachServer: [], close() {}, ...fakeResolver({}) }
   const secrets = secretsFrom(Buffer.alloc(32))
   const health = new Health({ clock, log })
-  const secret = { secrets, passwords: cheapPasswords() }
+  const secret = { secrets, ...cheapSecrets() }
   const core = await loadCore({ config, clock, log, health, metrics, metricsPage, db, resolver, ...secret, close: () => db.close() })
   return Object.assign(core, { clock, logged })
 }

@@ -4,7 +4,7 @@ import { SternaError } from '../../platform/errors.ts'
 
 export type DkimAlgorithm = 'rsa-sha256' | 'ed25519-sha256'
 
-interface DkimKeyPair {
+export interface DkimKeyPair {
   algorithm: DkimAlgorithm
   /** The value of p= in the key's DNS record (RFC 6376 3.6.1, RFC 8463 4). */
   publicKey: string
@@ -16,6 +16,9 @@ const generate = promisify(generateKeyPair)
 
 /** Everybody can verify 2048 bits; longer keys slow down every message, and their records are large. */
 const [smallestBits, largestBits] = [2048, 4096]
+
+/** What `generateDomainKeys` does. */
+export type GenerateDomainKeys = (own?: DkimKeyPair) => Promise<DkimKeyPair[]>
 
 /** RSA with 2048 bits, which everybody can verify, and Ed25519; `own` replaces one of them. Made on the thread pool. */
 export async function generateDomainKeys(own?: DkimKeyPair): Promise<DkimKeyPair[]> {

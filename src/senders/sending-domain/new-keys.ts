@@ -1,6 +1,6 @@
 import { newId } from '../../platform/id.ts'
 import type { DomainKey } from './domain.ts'
-import { type DkimAlgorithm, generateDomainKeys, parseOwnKey } from './domain-keys.ts'
+import { type DkimAlgorithm, type GenerateDomainKeys, parseOwnKey } from './domain-keys.ts'
 import type { PrivateKeys } from './private-keys.ts'
 import { parseSelector } from './sending-domain-name.ts'
 
@@ -18,14 +18,14 @@ export interface KeyWishes {
  */
 export async function newKeys(
   wishes: KeyWishes,
-  privateKeys: PrivateKeys,
+  { privateKeys, generateKeys }: { privateKeys: PrivateKeys; generateKeys: GenerateDomainKeys },
   now: number,
 ): Promise<{ keys: DomainKey[]; sealed: Map<string, Uint8Array> }> {
   const selector = wishes.dkimSelector == null ? null : parseSelector(wishes.dkimSelector)
   const own = wishes.dkimPrivateKey == null ? undefined : parseOwnKey(wishes.dkimPrivateKey)
   const named = own?.algorithm ?? 'rsa-sha256'
   const sealed = new Map<string, Uint8Array>()
-  const pairs = await generateDomainKeys(own)
+  const pairs = await generateKeys(own)
   const keys = pairs.map(({ algorithm, publicKey, privateKey }): DomainKey => {
     const id = newId('dk', now)
     sealed.set(id, privateKeys.seal(id, privateKey))

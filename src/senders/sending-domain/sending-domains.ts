@@ -16,6 +16,7 @@ import { changesToRecord, logChanges } from './domain-notices.ts'
 import { type DnsRecord, type RecordHosts, recordsFor, returnPathOf } from './domain-records.ts'
 import { changeDomain, forgetDomain, insertDomain, neededDomains, readDomains, removeDomain } from './domain-store.ts'
 import { beginRotation, isRotating, withoutOldKeys } from './key-rotation.ts'
+import { generateDomainKeys, type GenerateDomainKeys } from './domain-keys.ts'
 import { type DomainSettings, newDomain, newSystemDomain } from './new-domain.ts'
 import { type KeyWishes, newKeys } from './new-keys.ts'
 import { PrivateKeys } from './private-keys.ts'
@@ -41,6 +42,8 @@ interface SendingDomainsServices {
   settings: SendingDomainSettings
   /** Finds the name servers of a domain's own zone, which are asked first. */
   authoritative?: (domain: string, resolver: Resolver) => Promise<DnsResolver[]>
+  /** Default: `generateDomainKeys`. */
+  generateKeys?: GenerateDomainKeys | undefined
 }
 
 /** Per account. Each domain is in memory, and is checked in the DNS regularly. */
@@ -51,6 +54,7 @@ const hour = 3_600_000
 export class SendingDomains extends DomainMemory {
   readonly #services: SendingDomainsServices
   readonly #privateKeys: PrivateKeys
+  readonly #keySource: { privateKeys: PrivateKeys; generateKeys: GenerateDomainKeys }
   readonly #checks: DomainChecks
   readonly #turns = new KeyedMutex()
   #forgetAt = 0
@@ -66,6 +70,7 @@ export class SendingDomains extends DomainMemory {
     super(fetch, settings.returnPathDomain)
     this.#services = services
     this.#privateKeys = privateKeys
+    this.#keySource = { privateKeys, generateKeys: services.generateKeys ?? generateDomainKeys }
     const { keepOldKeysMs } = settings
     this.#checks = new DomainChecks({
       resolver,
@@ -105,7 +110,7 @@ export class SendingDomains extends DomainMemory {
   }
 
   async #insert(bare: Domain, wishes: KeyWishes): Promise<Domain> {
-    const { keys, sealed } = await newKeys(wishes, this.#privateKeys, bare.createdAt)
+    const { keys, sealed } = await newKeys(wishes, this.#keySource, bare.createdAt)
     const domain: Domain = { ...bare, keys }
     await refusedAs(this.#services.db.write(insertDomain(domain, sealed)), UniqueError, (cause) => exists(bare.name, cause))
     this.#privateKeys.remember(sealed)
@@ -161,7 +166,7 @@ export class SendingDomains extends DomainMemory {
       if (isRotating(domain) && !wanted.force) throw rotationInProgress()
     }
     refuseSecond(this.#getById(id))
-    const { keys, sealed } = await newKeys(wanted, this.#privateKeys, this.#services.clock.now())
+    const { keys, sealed } = await newKeys(wanted, this.#keySource, this.#services.clock.now())
     const begin = (domain: Domain): Domain => {
       refuseSecond(domain)
       return beginRotation(domain, keys)

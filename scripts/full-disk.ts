@@ -37,8 +37,11 @@ function fillUp(): void {
   }
 }
 
-const until = async (condition: () => boolean, seconds: number): Promise<boolean> => {
-  for (const deadline = Date.now() + seconds * 1000; Date.now() < deadline; await pause(50)) if (condition()) return true
+/** How long what takes seconds may take on a busy machine, ms. */
+const longestMs = 300_000
+
+const until = async (condition: () => boolean): Promise<boolean> => {
+  for (const deadline = performance.now() + longestMs; performance.now() < deadline; await pause(50)) if (condition()) return true
   return condition()
 }
 
@@ -58,20 +61,21 @@ const demand = (isMet: boolean, what: string): void => {
   if (!isMet) faults.push(what)
 }
 
-demand(await until(() => refused('452') > 0 && refused('507') > 0, 60), 'refuses with 452 and 507 before the disk is full')
+demand(await until(() => refused('452') > 0 && refused('507') > 0), 'refuses with 452 and 507 before the disk is full')
 const before = acknowledged.size
+const refusedBefore = refused('4') + refused('507')
 fillUp()
 await pause(3_000)
 demand(server.isRunning, 'lives on with not a byte left')
-demand(refused('4') + refused('507') > 0, 'goes on refusing')
+demand(await until(() => refused('4') + refused('507') > refusedBefore), 'goes on refusing')
 rmSync(fillerFile)
 rmSync(join(mount, 'data', 'none'), { force: true })
 execFileSync('mount', ['-o', `remount,size=${Number(values.megabytes) * 4}m`, mount])
 const freed = acknowledged.size
-demand(await until(() => acknowledged.size > freed, 10), 'accepts again within 10 s after space came back')
+demand(await until(() => acknowledged.size > freed), 'accepts again after space came back')
 await pause(1_000)
 await load.stop()
-demand(await until(() => [...acknowledged].every((id) => sink.taken.has(id)), 60), 'delivers every acknowledged message')
+demand(await until(() => [...acknowledged].every((id) => sink.taken.has(id))), 'delivers every acknowledged message')
 const lost = [...acknowledged].filter((id) => !sink.taken.has(id))
 console.log(
   `${acknowledged.size} acknowledged (${before} before the disk was full), ${lost.length} lost, refusals ${JSON.stringify(Object.fromEntries(refusals))}`,

@@ -90,10 +90,10 @@ for (const [place, { posts, payload, failures }] of receivers.entries()) {
 }
 process.exit(counts.some(sum) || log.length === 0 ? 1 : 0)
 
-/** Asks until there is an answer. */
+/** Asks until there is an answer, for minutes: the server is started again meanwhile, and the machine may be busy. */
 async function call(path: string, body: object, key: string): Promise<void> {
   const headers = { authorization: `Bearer ${server.token}`, 'content-type': 'application/json', 'idempotency-key': key }
-  for (let tries = 0; tries < 400; tries++) {
+  for (let tries = 0; tries < 4_000; tries++) {
     const init = { method: 'POST', headers, body: JSON.stringify(body) }
     const response = await fetch(`http://127.0.0.1:${server.httpPort}${path}`, init).catch(() => null)
     await response?.text().catch(() => {})

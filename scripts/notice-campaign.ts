@@ -75,7 +75,7 @@ await pause(500)
 isOver = true
 await Promise.all(load)
 const missing = (): string[] => [...acknowledged].filter((id) => !inbox.taken.has(id))
-for (const deadline = Date.now() + 60_000; missing().length > 0 && Date.now() < deadline;) await pause(100)
+for (const deadline = performance.now() + 300_000; missing().length > 0 && performance.now() < deadline;) await pause(100)
 await pause(1_000)
 await server.end('SIGTERM')
 

@@ -23,7 +23,7 @@ export interface DashboardBundle {
 }
 
 /** The folder that `npm run build` writes. */
-export const dashboardOutput = new URL('../../dist/dashboard/', import.meta.url)
+export const dashboardOutput = new URL('../../../dist/dashboard/', import.meta.url)
 const shellName = 'index.html'
 /** Stands in the built page for the path below which it is served. */
 const basePathMark = '%BASE_PATH%'

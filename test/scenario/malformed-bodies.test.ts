@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { apiOperations, type ApiServices } from '../../src/api/http/api/operations.ts'
-import { standardBodyLimit } from '../../src/api/http/json-body.ts'
+import { standardBodyLimit } from '../../src/api/operation/body-limits.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 
 let relay: TestRelay

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { apiOperations, type ApiServices } from '../../src/api/http/api/operations.ts'
 import { compatApis, type CompatApiServices } from '../../src/api/http/compat/compat-apis.ts'
-import { refusalsOf } from '../../src/api/http/operation-refusals.ts'
-import { namesOf, needsKey, type Operation } from '../../src/api/http/operation.ts'
+import { refusalsOf } from '../../src/api/operation/operation-refusals.ts'
+import { namesOf, needsKey, type Operation } from '../../src/api/operation/operation.ts'
 import { servedAnswerCheck, type AnswerCheck } from '../support/answer-check.ts'
 import { makeCallers, type Caller } from '../support/callers.ts'
 import { keepReturnedMail } from '../support/keep-returned-mail.ts'
@@ -75,7 +75,7 @@ async function ask(caller: Caller, { declared, path }: { declared: Operation; pa
 /** Of a path with ids the body that is meant to be sent there; elsewhere nothing that would make something. */
 const bodyFor = ({ body, path }: Operation): unknown => (body ? (path.includes('{') ? (body.example ?? {}) : {}) : undefined)
 
-const isValid = ({ body }: Operation, sent: unknown): boolean => !body || (!body.raw && body.schema.safeParse(sent).success)
+const isValid = ({ body }: Operation, sent: unknown): boolean => !body || (!body.as && body.schema.safeParse(sent).success)
 
 /** What the declaration of an endpoint says that this caller is told of something that does not exist. */
 function expected(caller: Caller, declared: Operation, sent: unknown): number[] {
@@ -217,7 +217,7 @@ test('what is live does not exist in the sandbox', async () => {
 test('nothing is sent for a suspended account, with whatever endpoint', async () => {
   const suspended = callers.find(({ name }) => name === "a suspended account's key")!
   const email = { from: 'app@sender.example', to: 'a@example.com', subject: 'Hello', text: 'Hello' }
-  for (const { declared, path } of paths.filter(({ declared }) => declared.body?.raw && declared.permission === 'sending_access')) {
+  for (const { declared, path } of paths.filter(({ declared }) => declared.body?.as && declared.permission === 'sending_access')) {
     const sent = path.endsWith('/batch') ? [email] : email
     expect(await ask(suspended, { declared, path }, sent)).toMatchObject({ status: 403, name: 'account_suspended' })
   }

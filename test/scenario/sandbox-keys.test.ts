@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { apiOperations, type ApiServices } from '../../src/api/http/api/operations.ts'
 import type { OpenApiDocument } from '../../src/api/http/openapi.ts'
-import { namesOf, type Operation } from '../../src/api/http/operation.ts'
+import { namesOf, type Operation } from '../../src/api/operation/operation.ts'
 import type { Row } from '../../src/platform/store/database.ts'
 import { keepReturnedMail } from '../support/keep-returned-mail.ts'
 import { makeObjects, pathTo, type Call } from '../support/owned-objects.ts'
@@ -173,7 +173,7 @@ const isQuiet = async (): Promise<void> => {
   await expect.poll(() => db.read("select id from webhook_delivery where state = 'attempting'")).toEqual([])
 }
 
-const bodyFor = ({ body }: Operation): unknown => (body && !body.raw ? (body.example ?? {}) : body?.example)
+const bodyFor = ({ body }: Operation): unknown => (body && !body.as ? (body.example ?? {}) : body?.example)
 
 test('which operations a sandbox key may use is declared by each', () => {
   expect(

@@ -5,9 +5,8 @@ import { emailOperations } from '../../src/api/http/api/email-operations.ts'
 import type { SendServices } from '../../src/api/http/api/send-emails.ts'
 import { previewOperations } from '../../src/api/http/api/preview-operations.ts'
 import { templateOperations } from '../../src/api/http/api/template-operations.ts'
-import { BodyBudget } from '../../src/api/http/body-budget.ts'
 import { OutgoingRequests } from '../../src/api/http/outgoing-requests.ts'
-import type { Operation } from '../../src/api/http/operation.ts'
+import type { Operation } from '../../src/api/operation/operation.ts'
 import { Previews } from '../../src/api/http/previews.ts'
 import { silentLog } from '../../src/platform/log.ts'
 import { MessageReader } from '../../src/mail/message/message-reader.ts'
@@ -77,7 +76,6 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
       linkVisitor,
       suppressions: new SuppressionEntries({ db, clock, erasedAddress }),
       contentKeptMs: () => 7 * 24 * 60 * minute,
-      bodyRoom: new BodyBudget(),
       outgoingRequests: new OutgoingRequests(),
       resend: intake.resend,
       isSuspended: (accountId) => services.accounts.isSuspended(accountId),

@@ -14,7 +14,7 @@ import { passkeyOperations } from '../../src/api/http/api/passkey-operations.ts'
 import { passwordOperations } from '../../src/api/http/api/password-operations.ts'
 import { sessionOperations } from '../../src/api/http/api/session-operations.ts'
 import { userOperations } from '../../src/api/http/api/user-operations.ts'
-import { SessionEntry } from '../../src/api/http/session-entry.ts'
+import { SessionEntry } from '../../src/api/operation/session-entry.ts'
 import { WebhookList } from '../../src/notify/webhook/webhook-list.ts'
 import { startApiServer, type ApiAnswer, type ApiServer } from './api-server.ts'
 

@@ -5,7 +5,7 @@ import type { Metrics } from '../../platform/metrics/metrics.ts'
 import type { ApiContext, ApiState } from './api-state.ts'
 import { clientAddressRule } from './client-address.ts'
 import { countAnswer } from './count-answer.ts'
-import { problemBody, problemDetails, problemOf } from './problem.ts'
+import { problemBody, problemDetails, problemOf } from '../operation/problem.ts'
 
 export interface AnswerServices {
   clock: Clock

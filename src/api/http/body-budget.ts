@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { SternaError } from '../../platform/errors.ts'
 import { ByteBudget } from '../../platform/byte-budget.ts'
 import { smallBody } from '../large-work/small-source.ts'
-import { bodyLimit } from './json-body.ts'
+import { bodyLimit } from '../operation/body-limits.ts'
 
 /** bytes of large bodies in memory; while one of them becomes a message, four times as much is in use */
 const room = 128 * 1024 * 1024

@@ -1,6 +1,7 @@
-import { isIP } from 'node:net'
 import { SternaError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
+import { wantsPage } from '../operation/preference.ts'
+import { isOwnHost } from '../operation/same-origin.ts'
 import type { ApiContext } from './api-state.ts'
 import type { DashboardBundle, DashboardFile } from './dashboard-bundle.ts'
 
@@ -34,9 +35,6 @@ const strictTransport = 'max-age=2592000'
 const unbuilt = `<!doctype html><html lang="en"><title>Sterna</title><h1>The dashboard is not built</h1>
 <p>Run <code>npm ci &amp;&amp; npm run build</code> and start the server again. The API works without it.</p></html>`
 
-/** True if the client prefers HTML, as a browser that opens a page does. Programs that accept anything get JSON. */
-export const wantsPage = (ctx: ApiContext): boolean => ctx.accepts(['application/json', 'text/html']) === 'text/html'
-
 /** Serves the dashboard to browsers: its page on every path that has nothing else to say, and its assets. */
 export class Dashboard {
   readonly #services: DashboardServices
@@ -52,10 +50,10 @@ export class Dashboard {
    * @param isHttpsOnly true where plain requests are sent on to https
    */
   async answer(ctx: ApiContext, isHttpsOnly = false): Promise<boolean> {
-    if ((ctx.method !== 'GET' && ctx.method !== 'HEAD') || !isOwnHost(ctx.hostname, this.#services.baseUrl)) return false
+    if ((ctx.method !== 'GET' && ctx.method !== 'HEAD') || !isOwnHost(ctx.host, this.#services.baseUrl)) return false
     const asset = /^\/assets\/([\w.-]+)$/.exec(ctx.path)?.[1]
     if (asset !== undefined) return this.#answerAsset(ctx, asset)
-    if (reserved.test(ctx.path) || !wantsPage(ctx)) return false
+    if (reserved.test(ctx.path) || !wantsPage(ctx.req.headers.accept)) return false
     const bundle = await this.#bundle()
     setPageHeaders(ctx)
     if (isHttpsOnly && ctx.secure) ctx.set('Strict-Transport-Security', strictTransport)
@@ -86,12 +84,6 @@ export class Dashboard {
     )
     return this.#loading
   }
-}
-
-/** True if the server may show its own pages at this host. */
-export function isOwnHost(hostname: string, baseUrl: string): boolean {
-  const host = hostname.toLowerCase().replace(/^\[|\]$/g, '')
-  return host === new URL(baseUrl).hostname.replace(/^\[|\]$/g, '') || host === 'localhost' || isIP(host) !== 0
 }
 
 function setPageHeaders(ctx: ApiContext): void {

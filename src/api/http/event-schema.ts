@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { publicEventTypes, webhookEventTypes, type EventType } from '../../mail/event/event-type.ts'
 import { bounceCategories } from '../../mail/bounce-parser/refusal.ts'
-import { timeAnswer } from './time-field.ts'
+import { timeAnswer } from '../operation/time-field.ts'
 
 const subject = {
   email_id: z.string().describe('The email that it happened to.'),

@@ -1,5 +1,5 @@
 import { SternaError } from '../../platform/errors.ts'
-import { wantsPage } from './dashboard.ts'
+import { wantsPage } from '../operation/preference.ts'
 import type { ApiContext } from './api-state.ts'
 
 interface HttpsOnlyServices {
@@ -43,7 +43,7 @@ export class HttpsOnly {
     if (ctx.secure || !this.isInForce || !this.#isPlain(ctx) || answeredPlainly.test(ctx.path)) return false
     const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
     // The form was loaded before the certificate came. It is shown again, over https.
-    const isForm = !isRead && pageRequests.test(ctx.path) && wantsPage(ctx)
+    const isForm = !isRead && pageRequests.test(ctx.path) && wantsPage(ctx.req.headers.accept)
     if (!isForm && bringsSecret(ctx, isRead)) throw new SternaError('https_required', `Use ${this.#origin}. ${exposed}`)
     // Kept by nobody, so that a server whose operator goes back to plain HTTP is found again.
     ctx.set({ Location: `${this.#origin}${ctx.req.url ?? '/'}`, 'Cache-Control': 'no-store' })

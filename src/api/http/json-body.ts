@@ -1,15 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { SternaError } from '../../platform/errors.ts'
 import { JsonShape } from '../../platform/json-shape.ts'
+import { bodyLimit, sizeText, smallBodyLimit, standardBodyLimit } from '../operation/body-limits.ts'
 import { parseJson } from '../../platform/parse-json.ts'
-import type { ApiContext } from './api-state.ts'
-
-/** bytes; 25 MiB of message in base64, plus some room */
-export const bodyLimit = 35 * 1024 * 1024
-/** bytes; what an endpoint takes unless it declares another limit: parsing much more keeps everybody waiting */
-export const standardBodyLimit = 64 * 1024
-/** bytes; nobody may make the server read much before they log in */
-export const smallBodyLimit = 16 * 1024
 
 /**
  * Reads the JSON of the request, at most `limit` bytes. With `optional`, returns undefined for a request without a body. The result can
@@ -17,13 +10,13 @@ export const smallBodyLimit = 16 * 1024
  * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
  */
 export async function jsonBody(
-  ctx: ApiContext,
+  req: IncomingMessage,
   { optional = false, limit = standardBodyLimit, parse = parseJson }: JsonBodyOptions = {},
 ): Promise<unknown> {
-  if (!optional) return parse(await jsonBytes(ctx, { limit }))
-  const body = await readBody(ctx.req, { limit })
+  if (!optional) return parse(await jsonBytes(req, { limit }))
+  const body = await readBody(req, { limit })
   if (body.length === 0) return undefined
-  checkMediaType(ctx.req)
+  checkMediaType(req)
   return parse(body)
 }
 
@@ -45,7 +38,7 @@ interface BodyBounds {
  * The bytes of the request's JSON, for `parseJson`.
  * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
  */
-export async function jsonBytes({ req }: ApiContext, bounds: BodyBounds = {}): Promise<Buffer> {
+export async function jsonBytes(req: IncomingMessage, bounds: BodyBounds = {}): Promise<Buffer> {
   checkMediaType(req)
   const body = await readBody(req, bounds)
   if (body.length === 0) throw new SternaError('invalid_json', 'The request has no body. Send a JSON object.')
@@ -70,9 +63,6 @@ function checkMediaType(req: IncomingMessage): void {
     throw new SternaError('unsupported_media_type', 'Send the body without Content-Encoding: compressed requests are not accepted.')
   }
 }
-
-/** A limit in words. */
-export const sizeText = (bytes: number): string => (bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`)
 
 const tooLarge = (limit: number): SternaError =>
   new SternaError(
@@ -115,4 +105,19 @@ function readBody(req: IncomingMessage, { limit = standardBodyLimit, listsBytes 
   const onGone = (): void => refuse(gone())
   req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone)
   return promise
+}
+
+/**
+ * A body of any media type as text.
+ * @throws SternaError `payload_too_large`
+ */
+export async function textBody(req: IncomingMessage, limit = smallBodyLimit): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of req as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > limit) throw new SternaError('payload_too_large', 'The form is too large.')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }

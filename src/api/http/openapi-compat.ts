@@ -1,5 +1,5 @@
 import { compatOperationId, type CompatAction, type CompatApi, type CompatRoute } from './compat/compat-api.ts'
-import { bodyLimit } from './json-body.ts'
+import { bodyLimit } from '../operation/body-limits.ts'
 import { headerReferences } from './openapi-headers.ts'
 import { bodyLimitText } from './openapi-operation.ts'
 import type { JsonSchema } from './openapi-schema.ts'

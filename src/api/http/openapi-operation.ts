@@ -1,8 +1,8 @@
 import { headerReferences, rateLimitHeaders, type HeaderName } from './openapi-headers.ts'
 import type { ProblemResponses } from './openapi-problem.ts'
 import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
-import { sizeText, standardBodyLimit } from './json-body.ts'
-import { refusalsOf } from './operation-refusals.ts'
+import { sizeText, standardBodyLimit } from '../operation/body-limits.ts'
+import { refusalsOf } from '../operation/operation-refusals.ts'
 import {
   changesLive,
   csvNameOf,
@@ -12,8 +12,8 @@ import {
   type Answer,
   type Operation,
   type OperationName,
-} from './operation.ts'
-import type { QueryShape } from './query.ts'
+} from '../operation/operation.ts'
+import type { QueryShape } from '../operation/query.ts'
 
 interface OperationContext {
   components: SchemaComponents

@@ -3,7 +3,7 @@ import { errorNames, errorTable } from '../../platform/error-table.ts'
 import type { ErrorCode } from '../../platform/errors.ts'
 import { headerReferences, rateLimitHeaders } from './openapi-headers.ts'
 import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
-import { titleOf } from './problem.ts'
+import { titleOf } from '../operation/problem.ts'
 
 const fault = z
   .object({

@@ -5,7 +5,7 @@ import { csvOperationObject, operationObject } from './openapi-operation.ts'
 import { errorExamples, ProblemResponses } from './openapi-problem.ts'
 import { SchemaComponents, type JsonSchema } from './openapi-schema.ts'
 import { webhookObjects, type WebhookPosting } from './openapi-webhooks.ts'
-import { csvNameOf, namesOf, type Operation } from './operation.ts'
+import { csvNameOf, namesOf, type Operation } from '../operation/operation.ts'
 
 export interface OpenApiDocument {
   openapi: '3.1.0'

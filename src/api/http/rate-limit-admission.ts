@@ -21,9 +21,9 @@ const failures = new Set(['missing_api_key', 'invalid_api_key', 'expired_api_key
  * with a wrong key must not shut the others out.
  * @throws SternaError `rate_limit_exceeded`, and what `authenticate` throws
  */
-export function admit(ctx: ApiContext, services: AdmissionServices, authenticate: () => ApiState['submitter']): void {
+export function admit(ctx: ApiContext, services: AdmissionServices, authenticate: () => ApiState['caller']): void {
   try {
-    ctx.state.submitter = authenticate()
+    ctx.state.caller = authenticate()
   } catch (error) {
     if (error instanceof SternaError && failures.has(error.code)) limitFailures(ctx, services)
     throw error
@@ -40,7 +40,7 @@ function limitFailures(ctx: ApiContext, { failedAuthentications, metrics }: Admi
 }
 
 function limitRequests(ctx: ApiContext, { rateLimit, metrics }: AdmissionServices): void {
-  const { accountId, actor } = ctx.state.submitter
+  const { accountId, actor } = ctx.state.caller
   const isUser = actor.type === 'user'
   const verdict = isUser ? rateLimit.takeUser(actor.id ?? accountId) : rateLimit.take(accountId)
   for (const [name, value] of fieldsOf(verdict)) ctx.res.setHeader(name, value)

@@ -1,6 +1,6 @@
 import { packageFile } from '../../platform/program.ts'
-import type { ApiContext } from './api-state.ts'
-import { answerFile, staticFile, type StaticFile } from './static-file.ts'
+import type { ReplyHeaders } from '../operation/call.ts'
+import { staticFile, type StaticFile } from './static-file.ts'
 
 /** Everything is served from here; the viewer embeds its icons as data. */
 const policy = [
@@ -14,11 +14,11 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Serves the page that shows the OpenAPI document to people. */
-export function answerReferencePage(ctx: ApiContext): void {
-  ctx.set('Content-Security-Policy', policy)
-  ctx.set('Referrer-Policy', 'no-referrer')
-  answerFile(ctx, staticFile('text/html; charset=utf-8', page(ctx.path.endsWith('/') ? '' : 'docs/')))
+/** The page that shows the OpenAPI document to people, at this path. */
+export function referencePage(path: string, reply: ReplyHeaders): StaticFile {
+  reply.set('Content-Security-Policy', policy)
+  reply.set('Referrer-Policy', 'no-referrer')
+  return staticFile('text/html; charset=utf-8', page(path.endsWith('/') ? '' : 'docs/'))
 }
 
 /** The page; its links are relative, so that it works behind a proxy with a path prefix. */

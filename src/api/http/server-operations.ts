@@ -4,10 +4,11 @@ import { SternaError } from '../../platform/errors.ts'
 import type { Health } from '../../platform/health.ts'
 import { catalogueTable } from './openapi-problem.ts'
 import { openApiDocument, type DocumentContext } from './openapi.ts'
-import { operation, type Operation } from './operation.ts'
-import { titleOf } from './problem.ts'
-import { answerReferencePage, referenceFile } from './reference-page.ts'
-import { answerFile, staticFile, type StaticFile } from './static-file.ts'
+import { operation, type Operation } from '../operation/operation.ts'
+import { titleOf } from '../operation/problem.ts'
+import { RawAnswer } from '../operation/raw-answer.ts'
+import { referenceFile, referencePage } from './reference-page.ts'
+import { staticFile, type StaticFile } from './static-file.ts'
 
 /** What the server's own endpoints need; `version` is that of this program. */
 export interface ServerOperationServices extends DocumentContext {
@@ -40,11 +41,9 @@ const healthOperation = ({ health, version }: ServerOperationServices): Operatio
       { status: 200, description: 'Mail is accepted and delivered. `faults` has what else is wrong.', schema: healthSchema },
       { status: 503, description: '`faults` says what keeps mail from being accepted or delivered, and what to do.', schema: healthSchema },
     ],
-    handle: (ctx) => {
+    handle: () => {
       const { faults, isServing } = health
-      ctx.status = isServing ? 200 : 503
-      ctx.body = { status: isServing ? 'ok' : 'unavailable', version, faults }
-      return undefined as never
+      return new RawAnswer({ status: isServing ? 'ok' : 'unavailable', version, faults }, { status: isServing ? 200 : 503 })
     },
   })
 
@@ -57,17 +56,20 @@ const errorOperation = (): Operation =>
     description: `Where the \`type\` of an RFC 9457 answer leads.\n\n${catalogueTable()}`,
     answers: [{ status: 200, description: 'What the error means and what to do.', schema: null, mediaType: 'text/plain' }, unchanged],
     refuses: ['not_found'],
-    handle: (ctx) => {
-      const name = errorNames.find((known) => known === ctx.params.name)
+    handle: ({ params }) => {
+      const name = errorNames.find((known) => known === params.name)
       if (name === undefined) throw new SternaError('not_found', 'There is no error with this name.')
       const { status, meaning, remedy } = errorTable[name]
-      answerFile(ctx, staticFile('text/plain; charset=utf-8', `${name}\n${status} ${titleOf[status]}\n\n${meaning}\n\n${remedy}\n`))
+      return answerOf(staticFile('text/plain; charset=utf-8', `${name}\n${status} ${titleOf[status]}\n\n${meaning}\n\n${remedy}\n`))
     },
   })
 
+const answerOf = ({ type, content, etag }: StaticFile): RawAnswer => new RawAnswer(content, { type, etag })
+
 function documentOperations(services: ServerOperationServices, operations: () => readonly Operation[]): Operation[] {
   let made: StaticFile | null = null
-  const document = (): StaticFile => (made ??= staticFile('application/json', JSON.stringify(openApiDocument(operations(), services))))
+  const document = (): StaticFile =>
+    (made ??= staticFile('application/json; charset=utf-8', JSON.stringify(openApiDocument(operations(), services))))
   return [
     operation({
       ...open,
@@ -75,7 +77,7 @@ function documentOperations(services: ServerOperationServices, operations: () =>
       path: '/openapi.json',
       summary: 'Read this document',
       answers: [{ status: 200, description: 'OpenAPI 3.1.', schema: documentSchema }, unchanged],
-      handle: (ctx) => answerFile(ctx, document()) as never,
+      handle: () => answerOf(document()),
     }),
     operation({
       ...open,
@@ -83,7 +85,7 @@ function documentOperations(services: ServerOperationServices, operations: () =>
       path: '/docs',
       summary: 'Show the API reference',
       answers: [{ status: 200, description: 'A page for people.', schema: null, mediaType: 'text/html' }, unchanged],
-      handle: (ctx) => answerReferencePage(ctx),
+      handle: ({ path, reply }) => answerOf(referencePage(path, reply)),
     }),
     operation({
       ...open,
@@ -92,10 +94,10 @@ function documentOperations(services: ServerOperationServices, operations: () =>
       summary: 'Read a file of that page',
       answers: [{ status: 200, description: 'A script, a style sheet or an image.', schema: null, mediaType: '*/*' }, unchanged],
       refuses: ['not_found'],
-      handle: async (ctx) => {
-        const file = referenceFile(ctx.params.file ?? '')
+      handle: ({ params }) => {
+        const file = referenceFile(params.file)
         if (!file) throw new SternaError('not_found', 'The page has no file with this name.')
-        answerFile(ctx, file)
+        return answerOf(file)
       },
     }),
   ]

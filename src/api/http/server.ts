@@ -12,18 +12,19 @@ import { SternaError } from '../../platform/errors.ts'
 import { answerChallenge, tlsOptionsOf } from './answer-challenge.ts'
 import { answer, type AnswerServices } from './answer.ts'
 import type { ApiContext, ApiRouter, ApiState } from './api-state.ts'
-import { authenticate, authenticateKey, type AuthenticateServices } from './authenticate.ts'
+import { authenticate, authenticateKey, type AuthenticateServices } from '../operation/authenticate.ts'
 import { addCompatRoutes, compatApiFor, type CompatApi } from './compat/compat-api.ts'
 import type { Dashboard } from './dashboard.ts'
 import { HttpConnections } from './http-connections.ts'
 import { HttpsOnly } from './https-only.ts'
-import { addRoutes, needsKey, type Operation, type OperationServices } from './operation.ts'
+import { needsKey, type Operation } from '../operation/operation.ts'
 import { admit, type AdmissionServices } from './rate-limit-admission.ts'
+import { addRoutes, type RouteServices } from './routes.ts'
 import { serverOperations, type ServerOperationServices } from './server-operations.ts'
 import type { TrackingResponder } from './tracking-responder.ts'
 
 export interface HttpServerServices
-  extends AnswerServices, AuthenticateServices, AdmissionServices, OperationServices, ServerOperationServices {
+  extends AnswerServices, AuthenticateServices, AdmissionServices, RouteServices, ServerOperationServices {
   listen: HostPort[]
   tlsListen: HostPort[]
   /** The limit for all addresses together. */
@@ -172,11 +173,11 @@ function application(services: HttpServerServices, connections: HttpConnections,
     if (compatApi) ctx.state.refusalForm = compatApi.refusalForm
     if (hasSeveralHosts(ctx.req)) throw new SternaError('invalid_host', 'The request has more than one Host field. Send one.')
     if (httpsOnly?.answer(ctx as ApiContext)) return
-    if (needsKey(ctx)) admit(ctx as ApiContext, services, () => authenticate(ctx as ApiContext, services))
+    if (needsKey(ctx)) admit(ctx as ApiContext, services, () => authenticate(ctx.req.headers.authorization, ctx.state, services))
     if (compatApi) {
-      admit(ctx as ApiContext, services, () => authenticateKey(compatApi.tokenOf(ctx as ApiContext), services))
+      admit(ctx as ApiContext, services, () => authenticateKey(compatApi.tokenOf(ctx as ApiContext), ctx.state, services))
     }
-    if (ctx.state.submitter) connections.vouch(ctx, ctx.state.submitter.accountId)
+    if (ctx.state.caller) connections.vouch(ctx, ctx.state.caller.accountId)
     return next()
   })
   app.use(router.routes())

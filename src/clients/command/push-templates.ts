@@ -1,7 +1,7 @@
 import { basename, dirname, join, resolve } from 'node:path'
 import { messageOf, SternaError } from '../../platform/errors.ts'
 import { changedTemplateFields, newTemplateFields, newTemplateSchema, templateChangesSchema } from '../../api/http/api/template-schema.ts'
-import { validate } from '../../api/http/validate.ts'
+import { validate } from '../../api/operation/validate.ts'
 import { decodeEntities } from '../../mail/message/html-entities.ts'
 import { templateName } from '../../mail/template/parse-template.ts'
 import { publishingOrder } from '../../mail/template/publishing-order.ts'

@@ -1,5 +1,5 @@
 import { suppression } from '../../api/http/api/suppression-operations.ts'
-import { listBody } from '../../api/http/page.ts'
+import { listBody } from '../../api/operation/page.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { parsePasted } from '../../platform/smtp/mailbox.ts'
 import { SuppressionEntries, type SuppressionRow } from '../../mail/suppression/suppression-entries.ts'

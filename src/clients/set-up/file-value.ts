@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { SternaError } from '../../platform/errors.ts'
-import { mistypedMembers } from '../../api/http/mistyped.ts'
-import { validate } from '../../api/http/validate.ts'
+import { mistypedMembers } from '../../api/operation/mistyped.ts'
+import { validate } from '../../api/operation/validate.ts'
 
 /** The parts of a schema that matter here. */
 interface Definition {

@@ -6,9 +6,8 @@ import { explainAddress, type ExplainServices } from '../../upkeep/doctor/explai
 import { ownAddresses, ownRecords } from '../../upkeep/doctor/own-addresses.ts'
 import { ReturnedMailList } from '../../mail-back/feedback/returned-mail-list.ts'
 import type { ApiServices } from '../../api/http/api/operations.ts'
-import { BodyBudget } from '../../api/http/body-budget.ts'
 import { OutgoingRequests } from '../../api/http/outgoing-requests.ts'
-import { SessionEntry } from '../../api/http/session-entry.ts'
+import { SessionEntry } from '../../api/operation/session-entry.ts'
 import { MessageReader } from '../../mail/message/message-reader.ts'
 import { contentKeptMs } from '../../mail/message/retention.ts'
 import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
@@ -53,7 +52,6 @@ export function apiServicesOf(
     acceptBatch: intake.acceptBatch,
     resend: intake.resend,
     isSuspended: (accountId) => accounts.isSuspended(accountId),
-    bodyRoom: new BodyBudget(),
     outgoingRequests: new OutgoingRequests(),
     messages: new MessageReader(db),
     contentKeptMs: () => contentKeptMs(config),

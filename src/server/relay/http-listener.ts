@@ -2,6 +2,7 @@ import type { Config } from '../../platform/config/settings.ts'
 import { EmailChanges } from '../../mail/event/email-changes.ts'
 import { EventFeed } from '../../mail/event/event-feed.ts'
 import { apiOperations } from '../../api/http/api/operations.ts'
+import { BodyBudget } from '../../api/http/body-budget.ts'
 import { compatApis } from '../../api/http/compat/compat-apis.ts'
 import { Dashboard } from '../../api/http/dashboard.ts'
 import { loadDashboard } from '../../api/http/dashboard-bundle.ts'
@@ -24,6 +25,7 @@ export function openHttp(services: Services, tools: ListenerTools, stops: Stop[]
   // Event streams would never end by themselves.
   stops.push(() => eventStreams.stop())
   const api = apiServicesOf(services, tools, { eventFeed, emailChanges: new EmailChanges(db), eventStreams })
+  const bodyRoom = new BodyBudget()
   const { hostname, messageSizeLimit, submission, baseUrl, trustedProxies } = config
   const verifiedDomainFor = (accountId: string, name: string) => sendingDomains.verifiedDomainFor(accountId, name)
   return startHttpServer({
@@ -36,7 +38,7 @@ export function openHttp(services: Services, tools: ListenerTools, stops: Stop[]
     apiKeys,
     audit,
     idempotencyKeys: core.idempotencyKeys,
-    bodyRoom: api.bodyRoom,
+    bodyRoom,
     largeWorker: core.largeWorker,
     trustedProxies,
     baseUrl,
@@ -54,7 +56,7 @@ export function openHttp(services: Services, tools: ListenerTools, stops: Stop[]
     dashboard: config.dashboard.enabled ? new Dashboard({ baseUrl, log, load: loadDashboard }) : null,
     operations: apiOperations(api),
     compatApis: config.compat.enabled
-      ? compatApis({ hostname, messageSizeLimit, traceClients: submission.traceClients, verifiedDomainFor, ...api })
+      ? compatApis({ hostname, messageSizeLimit, traceClients: submission.traceClients, verifiedDomainFor, bodyRoom, ...api })
       : [],
   })
 }

@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { generate } from 'selfsigned'
@@ -6,7 +7,8 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { restMs } from '../../../src/platform/connection/connection-slots.ts'
 import { jsonBody } from '../../../src/api/http/json-body.ts'
-import type { Operation } from '../../../src/api/http/operation.ts'
+import { operation, type Operation } from '../../../src/api/operation/operation.ts'
+import { RawAnswer } from '../../../src/api/operation/raw-answer.ts'
 import { startApiServer, type ApiServer } from '../../support/api-server.ts'
 
 /** A connection, and what has come back on it. */
@@ -57,30 +59,33 @@ async function start({ tls, ...wishes }: Wishes = {}) {
   const gate = Promise.withResolvers<void>()
   const stream = new PassThrough()
   let [received, entered] = [0, 0]
-  const readAll: Operation['handle'] = async (ctx) => {
-    ctx.req.on('data', (part: Buffer) => (received += part.length))
-    const body = (await jsonBody(ctx, { limit: 1_000_000 })) as string
-    return { length: body.length }
-  }
-  const body = { schema: z.unknown(), raw: true } as const
-  const readLater: Operation['handle'] = (ctx, input) => {
-    entered++
-    return gate.promise.then(() => readAll(ctx, input))
-  }
+  const body = { schema: z.string(), limit: 1_000_000 }
   const operations: Operation[] = [
-    { ...declared, id: 'form', method: 'POST', path: '/form', body, handle: readAll },
-    { ...declared, id: 'later', method: 'POST', path: '/later', body, handle: readLater },
-    {
+    operation({ ...declared, id: 'form', method: 'POST', path: '/form', body, handle: (call) => ({ length: call.body.length }) }),
+    operation({
       ...declared,
       id: 'stream',
       method: 'GET',
       path: '/api/stream',
       answers: [{ status: 200, description: 'A stream', schema: null, mediaType: 'text/plain' }],
-      handle: (ctx) => void (ctx.body = stream),
-    },
+      handle: () => new RawAnswer(stream, { type: 'application/octet-stream' }),
+    }),
   ]
+  const answer = (req: IncomingMessage, res: ServerResponse): boolean => {
+    // Once somebody reads the body.
+    const count = (part: Buffer): void => void (received += part.length)
+    req.on('newListener', (event, listener) => event === 'data' && listener !== count && req.on('data', count))
+    if (req.url !== '/later') return false
+    entered++
+    void gate.promise.then(() => jsonBody(req)).then((text) => res.end(JSON.stringify({ length: (text as string).length })))
+    return true
+  }
   const listening = [{ host: '127.0.0.1', port: 0 }]
-  const api: ApiServer = await startApiServer(() => operations, { ...wishes, ...(tls ? { listen: [], tlsListen: listening, tls } : {}) })
+  const api: ApiServer = await startApiServer(() => operations, {
+    ...wishes,
+    trackingResponder: { answer },
+    ...(tls ? { listen: [], tlsListen: listening, tls } : {}),
+  })
   const { port } = api.server.addresses[0] as AddressInfo
   const client = async (): Promise<Client> => {
     const socket = connect({ host: '127.0.0.1', port })

@@ -3,13 +3,14 @@ import { expect, test } from 'vitest'
 import { errorNames } from '../../../src/platform/error-table.ts'
 import { webhookEventTypes } from '../../../src/mail/event/event-type.ts'
 import type { ApiState } from '../../../src/api/http/api-state.ts'
-import { sizeText, standardBodyLimit } from '../../../src/api/http/json-body.ts'
+import { sizeText, standardBodyLimit } from '../../../src/api/operation/body-limits.ts'
 import { apiOperations, type ApiServices } from '../../../src/api/http/api/operations.ts'
 import { addCompatRoutes } from '../../../src/api/http/compat/compat-api.ts'
 import { compatApis, type CompatApiServices } from '../../../src/api/http/compat/compat-apis.ts'
 import { openApiDocument } from '../../../src/api/http/openapi.ts'
-import { refusalsOf } from '../../../src/api/http/operation-refusals.ts'
-import { addRoutes, namesOf, type OperationServices } from '../../../src/api/http/operation.ts'
+import { refusalsOf } from '../../../src/api/operation/operation-refusals.ts'
+import { namesOf } from '../../../src/api/operation/operation.ts'
+import { addRoutes, type RouteServices } from '../../../src/api/http/routes.ts'
 import { serverOperations } from '../../../src/api/http/server-operations.ts'
 import { startApiServer } from '../../support/api-server.ts'
 
@@ -41,7 +42,7 @@ function* schemasIn(json: unknown, place = ''): Generator<[string, Json]> {
 
 test('the document has every route of the router, and no other', () => {
   const router = new Router<ApiState>()
-  for (const declared of operations) addRoutes(router, declared, {} as OperationServices)
+  for (const declared of operations) addRoutes(router, declared, {} as RouteServices)
   for (const api of apis) addCompatRoutes(router, api, { record: async () => {} })
   const routes = router.stack.map(({ path, methods }) => `${methods.at(-1)} ${String(path).replace(/:(\w+)/g, '{$1}')}`)
   const documented = Object.entries(document.paths).flatMap(([path, methods]) =>

@@ -8,9 +8,9 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { SternaError } from '../../../src/platform/errors.ts'
 import { Health } from '../../../src/platform/health.ts'
-import { standardBodyLimit, jsonBody } from '../../../src/api/http/json-body.ts'
-import { listBody, pageOf, pageParameters } from '../../../src/api/http/page.ts'
-import type { Operation } from '../../../src/api/http/operation.ts'
+import { standardBodyLimit } from '../../../src/api/operation/body-limits.ts'
+import { listBody, pageOf, pageParameters } from '../../../src/api/operation/page.ts'
+import type { Operation } from '../../../src/api/operation/operation.ts'
 import { silentLog } from '../../../src/platform/log.ts'
 import { StorageFullError } from '../../../src/platform/store/database.ts'
 import { startApiServer, type ApiServer } from '../../support/api-server.ts'
@@ -28,22 +28,22 @@ const endpoint = (given: Pick<Operation, 'path' | 'handle'> & Partial<Operation>
   ...given,
 })
 
-const anyBody = { schema: z.unknown(), raw: true }
+const anyBody = { schema: z.unknown() }
 
 /** Answers what it was sent, and throws what it is told to. */
 const echo = (): Operation[] => [
-  endpoint({ method: 'POST', path: '/api/echo', body: anyBody, handle: async (ctx) => ({ body: await jsonBody(ctx) }) }),
+  endpoint({ method: 'POST', path: '/api/echo', body: anyBody, handle: ({ body }) => ({ body }) }),
   endpoint({
     method: 'POST',
     path: '/api/maybe',
     body: { ...anyBody, optional: true },
-    handle: async (ctx) => ({ body: (await jsonBody(ctx, { optional: true })) ?? 'none' }),
+    handle: ({ body }) => ({ body }),
   }),
-  endpoint({ path: '/api/who', handle: (ctx) => ctx.state.submitter }),
+  endpoint({ path: '/api/who', handle: ({ caller }) => caller }),
   endpoint({
     path: '/api/page',
     query: pageParameters,
-    handle(_, { query }) {
+    handle({ query }) {
       const page = pageOf(query)
       return { page, list: listBody([3, 2, 1].slice(0, page.limit + 1), page, (n) => n) }
     },
@@ -245,8 +245,8 @@ test('a request body without a type is refused, and one may be left out where th
   const untyped = await fetch(`${api.url}/api/echo`, { method: 'POST', headers, body: new Uint8Array([0x7b, 0x7d]) })
   expect([untyped.status, ((await untyped.json()) as { name: string }).name]).toEqual([415, 'unsupported_media_type'])
   const without = await fetch(`${api.url}/api/maybe`, { method: 'POST', headers })
-  expect(await without.json()).toEqual({ body: 'none' })
-  expect((await api.request('POST', '/api/maybe', { token, body: '' })).body).toEqual({ body: 'none' })
+  expect(await without.json()).toEqual({ body: {} })
+  expect((await api.request('POST', '/api/maybe', { token, body: '' })).body).toEqual({ body: {} })
   expect((await api.request('POST', '/api/maybe', { token, body: { a: 1 } })).body).toEqual({ body: { a: 1 } })
   const typed = await api.request('GET', '/api/who', { token, headers: { 'content-type': 'application/json' } })
   expect(typed.status).toBe(200)
@@ -417,14 +417,14 @@ test('it listens on several addresses, with TLS where told to and the certificat
 test('a stop lets a running request end, and cuts off one that does not', async () => {
   const gates = new Map<string, PromiseWithResolvers<void>>()
   const entered: string[] = []
-  const handle: Operation['handle'] = async (ctx) => {
+  const handle = async (name: string) => {
     const gate = Promise.withResolvers<void>()
-    gates.set(ctx.params['name'] ?? '', gate)
-    entered.push(ctx.params['name'] ?? '')
+    gates.set(name, gate)
+    entered.push(name)
     await gate.promise
     return { done: true }
   }
-  const api = await startApiServer(() => [endpoint({ path: '/api/wait/{name}', handle })])
+  const api = await startApiServer(() => [endpoint({ path: '/api/wait/{name}', handle: ({ path }) => handle(path.slice(-1)) })])
   const token = await api.token()
   const running = api.request('GET', '/api/wait/a', { token })
   await expect.poll(() => entered).toContain('a')

@@ -3,11 +3,11 @@ import { removeAccount, type AccountRemovalServices } from '../../../upkeep/acco
 import type { Account, Accounts } from '../../../senders/account/accounts.ts'
 import { checkedPlan, type Plans } from '../../../senders/account/plan.ts'
 import { SternaError } from '../../../platform/errors.ts'
-import type { ApiContext } from '../api-state.ts'
-import { listOperation } from '../list-operation.ts'
-import { operation, type Operation } from '../operation.ts'
-import { pageFrom } from '../page.ts'
-import { deletedAnswer, resource, time } from '../resource.ts'
+import type { CallTo } from '../../operation/call.ts'
+import { listOperation } from '../../operation/list-operation.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { pageFrom } from '../../operation/page.ts'
+import { deletedAnswer, resource, time } from '../../operation/resource.ts'
 
 export interface AccountServices {
   accounts: Accounts
@@ -59,7 +59,7 @@ const ownAccountOperations = (services: AccountServices): Operation[] => [
     summary: 'Read the account that the key belongs to',
     permission: null,
     answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
-    handle: (ctx) => accountObject(services.accounts.getAccount(ctx.state.submitter.accountId), services),
+    handle: ({ caller }) => accountObject(services.accounts.getAccount(caller.accountId), services),
   }),
   operation({
     id: 'account.update',
@@ -70,8 +70,7 @@ const ownAccountOperations = (services: AccountServices): Operation[] => [
     permission: 'full_access',
     body: { schema: ownAccountChanges, example: { delivery_notices: true } },
     answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
-    handle: async (ctx, { body }) =>
-      accountObject(await services.accounts.change(ctx.state.submitter.accountId, changesIn(body)), services),
+    handle: async ({ caller, body }) => accountObject(await services.accounts.change(caller.accountId, changesIn(body)), services),
   }),
 ]
 
@@ -96,7 +95,7 @@ const everyAccountOperations = (services: AccountServices): Operation[] => [
     body: { schema: newAccount, example: { name: 'shop', plan: 'starter' } },
     answers: [{ status: 201, description: 'The account.', schema: accountResource.schema }],
     refuses: ['account_exists'],
-    handle: async (_, { body }) => {
+    handle: async ({ body }) => {
       const plan = checkedPlan(body.plan ?? services.plans.standard, services.plans.byName)
       return accountObject(await services.accounts.create(body.name, plan), services)
     },
@@ -113,7 +112,7 @@ const oneAccountOperations = (services: AccountServices): Operation[] => [
     summary: 'Read an account',
     permission: 'operator',
     answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
-    handle: (ctx) => accountObject(accountOf(ctx, services), services),
+    handle: (call) => accountObject(accountOf(call, services), services),
   }),
   operation({
     id: 'accounts.update',
@@ -125,10 +124,10 @@ const oneAccountOperations = (services: AccountServices): Operation[] => [
     permission: 'operator',
     body: { schema: accountChanges, example: { status: 'suspended' } },
     answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
-    handle: async (ctx, { body }) => {
-      const { id } = accountOf(ctx, services)
-      if (body.plan !== undefined) checkedPlan(body.plan, services.plans.byName)
-      return accountObject(await services.accounts.change(id, changesIn(body)), services)
+    handle: async (call) => {
+      const { id } = accountOf(call, services)
+      if (call.body.plan !== undefined) checkedPlan(call.body.plan, services.plans.byName)
+      return accountObject(await services.accounts.change(id, changesIn(call.body)), services)
     },
   }),
   operation({
@@ -143,9 +142,9 @@ const oneAccountOperations = (services: AccountServices): Operation[] => [
     permission: 'operator',
     answers: [{ status: 200, description: 'The account is deleted.', schema: deleted }],
     refuses: ['invalid_state'],
-    handle: async (ctx) => {
-      const { id } = accountOf(ctx, services)
-      const { accountId, actor } = ctx.state.submitter
+    handle: async (call) => {
+      const { id } = accountOf(call, services)
+      const { accountId, actor } = call.caller
       // Operators may act in another account than the one that they belong to.
       const home = services.removal.people.users.find(actor.id ?? '')?.accountId
       if (id === accountId || id === home)
@@ -160,8 +159,8 @@ const oneAccountOperations = (services: AccountServices): Operation[] => [
  * The account in the path.
  * @throws SternaError `not_found`
  */
-export function accountOf(ctx: ApiContext, { accounts }: Pick<AccountServices, 'accounts'>): Account {
-  const account = accounts.accountFor(ctx.params['id'] ?? '')
+export function accountOf(call: CallTo<'id'>, { accounts }: Pick<AccountServices, 'accounts'>): Account {
+  const account = accounts.accountFor(call.params.id)
   if (account) return account
   throw new SternaError('not_found', 'There is no such account.')
 }

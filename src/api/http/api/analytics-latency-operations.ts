@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { latencyColumns, percentile } from '../../../readers/analytics/latency.ts'
 import { granularities } from '../../../readers/analytics/period.ts'
 import { readReport } from '../../../readers/analytics/report.ts'
-import { operation, type Operation } from '../operation.ts'
-import { timeAnswer } from '../time-field.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { timeAnswer } from '../../operation/time-field.ts'
 import {
   namesOf,
   previousTotals,
@@ -89,8 +89,8 @@ export const latencyOperation = (services: AnalyticsServices): Operation =>
       rows: data,
     }),
     answers: [{ status: 200, description: 'The delivery times.', schema: latencyAnswer }],
-    handle: async (ctx, { query: asked }) => {
-      const { accountId } = ctx.state.submitter
+    handle: async ({ caller, query: asked }) => {
+      const { accountId } = caller
       const now = services.clock.now()
       const by = asked.dimensions ?? ['provider' as const]
       const request = reportRequest(accountId, asked, { dimensions: by, now })

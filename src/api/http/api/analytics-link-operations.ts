@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { linksOfEmail, linksOfTemplate } from '../../../readers/analytics/link-report.ts'
 import { SternaError } from '../../../platform/errors.ts'
-import { operation, type Operation } from '../operation.ts'
-import { textParameter } from '../query.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { textParameter } from '../../operation/query.ts'
 import { rangeOf, timeQuery, type AnalyticsServices } from './analytics-query.ts'
 
 const linkColumns = {
@@ -43,8 +43,8 @@ export const linksOperation = (services: AnalyticsServices): Operation =>
     csv: ({ data }: z.input<typeof linksAnswer>) => ({ name: 'links', columns: Object.keys(linkColumns), rows: data }),
     answers: [{ status: 200, description: 'The links.', schema: linksAnswer }],
     refuses: ['not_found'],
-    handle: async (ctx, { query: asked }) => {
-      const { accountId, sandbox } = ctx.state.submitter
+    handle: async ({ caller, query: asked }) => {
+      const { accountId, sandbox } = caller
       const { email_id: messageId, template_id: templateId } = asked
       if (messageId !== null && templateId === null) {
         const isTheirs = 'select id from message where id = :messageId and account_id = :accountId and sandbox = :sandbox'

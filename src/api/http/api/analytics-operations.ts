@@ -4,9 +4,9 @@ import { countedMetrics, metrics, metricsOf, type Counts, type Metric } from '..
 import { granularities } from '../../../readers/analytics/period.ts'
 import { dimensions, readReport, valueDimensions, type Dimension, type ReportRow } from '../../../readers/analytics/report.ts'
 import { explanationOwners, ownerOf } from '../../../readers/explanation/causes.ts'
-import { operation, type Operation } from '../operation.ts'
-import { textParameter } from '../query.ts'
-import { timeAnswer } from '../time-field.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { textParameter } from '../../operation/query.ts'
+import { timeAnswer } from '../../operation/time-field.ts'
 import { latencyOperation } from './analytics-latency-operations.ts'
 import { linksOperation } from './analytics-link-operations.ts'
 import {
@@ -126,8 +126,8 @@ export const analyticsOperations = (services: AnalyticsServices): Operation[] =>
       rows: data ?? [totals],
     }),
     answers: [{ status: 200, description: 'The counts.', schema: metricsAnswer }],
-    handle: async (ctx, { query: asked }) => {
-      const { accountId } = ctx.state.submitter
+    handle: async ({ caller, query: asked }) => {
+      const { accountId } = caller
       const now = services.clock.now()
       const by = asked.dimensions ?? []
       const request = reportRequest(accountId, asked, { dimensions: by, now })

@@ -14,8 +14,8 @@ import { SternaError } from '../../../platform/errors.ts'
 import type { LogReader } from '../../../mail/event/log-reader.ts'
 import { isoTime, parseIsoTime } from '../../../platform/iso-time.ts'
 import type { Database } from '../../../platform/store/database.ts'
-import { formatParameter, spreadsheetParameter } from '../csv.ts'
-import { choiceParameter, listParameter, textParameter } from '../query.ts'
+import { formatParameter, spreadsheetParameter } from '../../operation/csv.ts'
+import { choiceParameter, listParameter, textParameter } from '../../operation/query.ts'
 
 export interface AnalyticsServices {
   db: Database

@@ -5,12 +5,13 @@ import { permissions } from '../../../senders/account/permission.ts'
 import { SternaError } from '../../../platform/errors.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
 import type { SendingDomains } from '../../../senders/sending-domain/sending-domains.ts'
-import { requirePermission, type ApiContext } from '../api-state.ts'
-import { listOperation } from '../list-operation.ts'
-import { operation, type Operation } from '../operation.ts'
-import { pageFrom } from '../page.ts'
-import { deletedAnswer, referenceTo, resource, time, timeOrNull } from '../resource.ts'
-import { timeAnswer, timeField } from '../time-field.ts'
+import type { CallTo } from '../../operation/call.ts'
+import { requirePermission, type Caller } from '../../operation/caller.ts'
+import { listOperation } from '../../operation/list-operation.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { pageFrom } from '../../operation/page.ts'
+import { deletedAnswer, referenceTo, resource, time, timeOrNull } from '../../operation/resource.ts'
+import { timeAnswer, timeField } from '../../operation/time-field.ts'
 
 export interface ApiKeyServices {
   apiKeys: ApiKeys
@@ -74,12 +75,12 @@ export const apiKeyOperations = (services: ApiKeyServices): Operation[] => [
     answers: [
       { status: 201, description: 'The key, with its token.', schema: reference.extend({ token }).meta({ id: 'ApiKeyWithToken' }) },
     ],
-    handle: async (ctx, { body }) => {
-      const { accountId, confined } = ctx.state.submitter
+    handle: async ({ caller, body }) => {
+      const { accountId, confined } = caller
       const permission = body.permission ?? (body.domain_id ? 'sending_access' : 'full_access')
-      if (permission === 'operator' || permission === 'metrics') requirePermission(ctx, 'operator')
-      const expiresAt = body.expires_at ?? ownExpiry(ctx, services)
-      requireExpiry(ctx, expiresAt, services)
+      if (permission === 'operator' || permission === 'metrics') requirePermission(caller, 'operator')
+      const expiresAt = body.expires_at ?? ownExpiry(caller, services)
+      requireExpiry(caller, expiresAt, services)
       const made = await services.apiKeys.create({
         accountId,
         name: body.name,
@@ -99,8 +100,8 @@ export const apiKeyOperations = (services: ApiKeyServices): Operation[] => [
     permission: 'full_access',
     of: apiKey,
     answer: 'The valid keys, newest first.',
-    rows: (ctx, page) => {
-      const { accountId, confined } = ctx.state.submitter
+    rows: ({ caller }, page) => {
+      const { accountId, confined } = caller
       const seen = services.apiKeys.list(accountId).filter((key) => key.confined || !confined)
       return pageFrom(seen, page)
     },
@@ -119,9 +120,9 @@ const oneKeyOperations = (services: ApiKeyServices): Operation[] => [
     sandbox: true,
     body: { schema: z.object({ name: keyName }), example: { name: 'shop' } },
     answers: [{ status: 200, description: 'The key.', schema: reference.meta({ id: 'ApiKeyReference' }) }],
-    handle: async (ctx, { body }) => {
-      const { id } = keyOf(ctx, services)
-      await services.apiKeys.change(id, { name: body.name })
+    handle: async (call) => {
+      const { id } = keyOf(call, services)
+      await services.apiKeys.change(id, { name: call.body.name })
       return { object: 'api_key' as const, id }
     },
   }),
@@ -145,10 +146,10 @@ const oneKeyOperations = (services: ApiKeyServices): Operation[] => [
       },
     ],
     refuses: ['rotation_in_progress'],
-    handle: async (ctx, { body }) => {
-      const { id, expiresAt } = keyOf(ctx, services)
-      requireExpiry(ctx, expiresAt, services)
-      const rotated = await services.apiKeys.rotate(id, { overlapMs: body.overlap_seconds * 1000, force: body.force })
+    handle: async (call) => {
+      const { id, expiresAt } = keyOf(call, services)
+      requireExpiry(call.caller, expiresAt, services)
+      const rotated = await services.apiKeys.rotate(id, { overlapMs: call.body.overlap_seconds * 1000, force: call.body.force })
       const previous = isoTime(rotated.previousExpiresAt)
       return { object: 'api_key' as const, id, token: rotated.token, previous_expires_at: previous }
     },
@@ -169,8 +170,8 @@ const oneKeyOperations = (services: ApiKeyServices): Operation[] => [
         schema: deletedAnswer('api_key', 'DeletedApiKey'),
       },
     ],
-    handle: async (ctx) => {
-      const { id } = keyOf(ctx, services)
+    handle: async (call) => {
+      const { id } = keyOf(call, services)
       await services.apiKeys.revoke(id)
       return { object: 'api_key' as const, id, deleted: true as const }
     },
@@ -181,17 +182,17 @@ const oneKeyOperations = (services: ApiKeyServices): Operation[] => [
  * The key in the path, if the holder of the request can see it and has at least its permissions.
  * @throws SternaError `not_found`, `restricted_api_key`
  */
-function keyOf(ctx: ApiContext, { apiKeys }: ApiKeyServices): ApiKey {
-  const { accountId, confined } = ctx.state.submitter
-  const key = apiKeys.list(accountId).find(({ id }) => id === ctx.params['id'])
+function keyOf(call: CallTo<'id'>, { apiKeys }: ApiKeyServices): ApiKey {
+  const { accountId, confined } = call.caller
+  const key = apiKeys.list(accountId).find(({ id }) => id === call.params.id)
   if (!key || (confined && !key.confined)) throw new SternaError('not_found', 'This account has no such API key.')
-  requirePermission(ctx, key.permission)
+  requirePermission(call.caller, key.permission)
   return key
 }
 
 /** When the key of the request expires; null if never, or if a user makes the request. */
-const ownExpiry = (ctx: ApiContext, { apiKeys }: ApiKeyServices): number | null => {
-  const { actor } = ctx.state.submitter
+const ownExpiry = (caller: Caller, { apiKeys }: ApiKeyServices): number | null => {
+  const { actor } = caller
   return actor.type === 'key' && actor.id !== null ? apiKeys.get(actor.id).expiresAt : null
 }
 
@@ -199,8 +200,8 @@ const ownExpiry = (ctx: ApiContext, { apiKeys }: ApiKeyServices): number | null 
  * Checks that the token handed out does not outlive the key that requests it.
  * @throws SternaError `restricted_api_key`
  */
-function requireExpiry(ctx: ApiContext, expiresAt: number | null, services: ApiKeyServices): void {
-  const own = ownExpiry(ctx, services)
+function requireExpiry(caller: Caller, expiresAt: number | null, services: ApiKeyServices): void {
+  const own = ownExpiry(caller, services)
   if (own === null || (expiresAt !== null && expiresAt <= own)) return
   throw new SternaError('restricted_api_key', 'This API key cannot do this: it expires before the key whose token it would receive.')
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { actorTypes, type AuditLog, type AuditRow } from '../../../senders/account/audit-log.ts'
-import { listOperation } from '../list-operation.ts'
-import { mayDo } from '../api-state.ts'
-import type { Operation } from '../operation.ts'
-import { endParameter, textParameter, timeParameter } from '../query.ts'
-import { resource, time } from '../resource.ts'
+import { listOperation } from '../../operation/list-operation.ts'
+import { mayDo } from '../../operation/caller.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { endParameter, textParameter, timeParameter } from '../../operation/query.ts'
+import { resource, time } from '../../operation/resource.ts'
 
 /** A change as the API and an export show it. */
 export const auditEntry = resource<AuditRow>('AuditEntry')({
@@ -46,11 +46,11 @@ export const auditOperations = ({ audit }: { audit: Pick<AuditLog, 'page'> }): O
     },
     of: auditEntry,
     answer: 'The changes, newest first.',
-    rows: (ctx, page, query) => {
-      const { accountId } = ctx.state.submitter
+    rows: ({ caller, query }, page) => {
+      const { accountId } = caller
       const { actor, action: operation, request_id: requestId, since, until } = query
       const filter = { actor, operation, requestId, since, until }
-      if (mayDo(ctx, 'operator')) return audit.page({ ...filter, accountId: query.account_id }, page)
+      if (mayDo(caller, 'operator')) return audit.page({ ...filter, accountId: query.account_id }, page)
       if (query.account_id !== null && query.account_id !== accountId) return []
       return audit.page({ ...filter, accountId }, page)
     },

@@ -3,10 +3,10 @@ import type { Examinations } from '../../../upkeep/doctor/examinations.ts'
 import { checkNames, type Finding, findingStatuses, worstOf } from '../../../upkeep/doctor/finding.ts'
 import { findingWordings } from '../../../upkeep/doctor/finding-wordings.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
-import { type Operation, operation } from '../operation.ts'
-import { numberParameter } from '../query.ts'
-import { timeAnswer } from '../time-field.ts'
-import { codeFields } from '../worded-answer.ts'
+import { type Operation, operation } from '../../operation/operation.ts'
+import { numberParameter } from '../../operation/query.ts'
+import { timeAnswer } from '../../operation/time-field.ts'
+import { codeFields } from '../../operation/worded-answer.ts'
 
 export interface DoctorOperationsServices {
   examinations: Pick<Examinations, 'latest'>
@@ -56,7 +56,7 @@ export function doctorOperations(services: DoctorOperationsServices): Operation[
         }),
       },
       answers: [{ status: 200, description: 'The findings.', schema: doctorAnswer }],
-      handle: async (_, { query }) => {
+      handle: async ({ query }) => {
         const { findings, at } = await services.examinations.latest((query.max_age ?? 0) * 1_000)
         return doctorObject(findings, at)
       },

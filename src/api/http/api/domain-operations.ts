@@ -5,10 +5,11 @@ import type { DomainSettings } from '../../../senders/sending-domain/new-domain.
 import type { SendingDomains } from '../../../senders/sending-domain/sending-domains.ts'
 import { type ServerRecord, zoneRecords } from '../../../senders/sending-domain/server-records.ts'
 import { zoneFile } from '../../../senders/sending-domain/zone-file.ts'
-import type { ApiContext } from '../api-state.ts'
-import { listOperation } from '../list-operation.ts'
-import { type Operation, operation } from '../operation.ts'
-import { pageFrom } from '../page.ts'
+import type { CallTo } from '../../operation/call.ts'
+import { listOperation } from '../../operation/list-operation.ts'
+import { RawAnswer } from '../../operation/raw-answer.ts'
+import { type Operation, operation } from '../../operation/operation.ts'
+import { pageFrom } from '../../operation/page.ts'
 import { domainAnswer, domainReference, domainSchema } from './domain-resource.ts'
 import { domainChanges, newDomain, rotation } from './domain-schema.ts'
 
@@ -39,8 +40,8 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
       body: { schema: newDomain, example: { name: 'example.com' } },
       answers: [{ status: 201, description: 'The domain with the DNS records to publish.', schema: domainSchema }],
       refuses: ['domain_exists'],
-      handle: async (ctx, { body }) => {
-        const domain = await services.sendingDomains.add(ctx.state.submitter.accountId, body.name, {
+      handle: async ({ caller, body }) => {
+        const domain = await services.sendingDomains.add(caller.accountId, body.name, {
           ...settingsIn(body),
           ...keyWishesIn(body),
         })
@@ -55,7 +56,7 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
       permission: 'read_access',
       of: { schema: domainSchema, answer: (domain: Domain) => domainAnswer(domain, services.sendingDomains) },
       answer: 'A page of domains, newest first.',
-      rows: (ctx, page) => pageFrom(services.sendingDomains.list(ctx.state.submitter.accountId), page),
+      rows: ({ caller }, page) => pageFrom(services.sendingDomains.list(caller.accountId), page),
     }),
     operation({
       id: 'domains.get',
@@ -65,7 +66,7 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
       summary: 'Read a domain',
       permission: 'read_access',
       answers: [{ status: 200, description: 'The domain.', schema: domainSchema }],
-      handle: (ctx) => domainAnswer(domainIn(ctx, services), services.sendingDomains),
+      handle: (call) => domainAnswer(domainIn(call, services), services.sendingDomains),
     }),
     operation({
       id: 'domains.zone',
@@ -79,12 +80,11 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
         'are included.',
       permission: 'read_access',
       answers: [{ status: 200, description: 'The records, as in RFC 1035 5.1.', schema: null, mediaType: 'text/dns' }],
-      handle: async (ctx) => {
-        const domain = domainIn(ctx, services)
+      handle: async (call) => {
+        const domain = domainIn(call, services)
         const records = services.sendingDomains.recordStates(domain)
-        ctx.attachment(`${domain.name}.zone`)
-        ctx.set({ 'Content-Type': 'text/dns', 'X-Content-Type-Options': 'nosniff' })
-        return zoneFile(zoneRecords({ name: domain.name, records }, await services.ownRecords()))
+        const text = zoneFile(zoneRecords({ name: domain.name, records }, await services.ownRecords()))
+        return new RawAnswer(text, { type: 'text/dns', filename: `${domain.name}.zone` })
       },
     }),
     operation({
@@ -96,8 +96,8 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
       permission: 'full_access',
       body: { schema: domainChanges, example: { tls: 'enforced' } },
       answers: [{ status: 200, description: 'The domain is changed.', schema: domainReference }],
-      handle: async (ctx, { body }) => {
-        const { id } = await services.sendingDomains.update(domainIn(ctx, services).id, settingsIn(body))
+      handle: async (call) => {
+        const { id } = await services.sendingDomains.update(domainIn(call, services).id, settingsIn(call.body))
         return { object: 'domain' as const, id }
       },
     }),
@@ -112,8 +112,8 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
         'before is still delivered and signed with its keys, so leave its DNS records in place until then.',
       permission: 'full_access',
       answers: [{ status: 200, description: 'The domain is removed.', schema: domainReference.extend({ deleted: z.literal(true) }) }],
-      handle: async (ctx) => {
-        const { id } = domainIn(ctx, services)
+      handle: async (call) => {
+        const { id } = domainIn(call, services)
         await services.sendingDomains.remove(id)
         return { object: 'domain' as const, id, deleted: true as const }
       },
@@ -133,8 +133,8 @@ function checkOperations(services: DomainOperationsServices): Operation[] {
       permission: 'full_access',
       body: { schema: z.object({}), optional: true },
       answers: [{ status: 200, description: 'The check has started.', schema: domainReference }],
-      handle: async (ctx) => {
-        const { id } = domainIn(ctx, services)
+      handle: async (call) => {
+        const { id } = domainIn(call, services)
         await services.sendingDomains.beginVerification(id)
         return { object: 'domain' as const, id }
       },
@@ -152,17 +152,17 @@ function checkOperations(services: DomainOperationsServices): Operation[] {
       body: { schema: rotation, optional: true, example: { dkim_selector: 's2027' } },
       answers: [{ status: 200, description: 'The domain with the records of old and new keys.', schema: domainSchema }],
       refuses: ['rotation_in_progress'],
-      handle: async (ctx, { body }) => {
-        const wanted = { ...keyWishesIn(body), force: body.force ?? false }
-        return domainAnswer(await services.sendingDomains.rotateKeys(domainIn(ctx, services).id, wanted), services.sendingDomains)
+      handle: async (call) => {
+        const wanted = { ...keyWishesIn(call.body), force: call.body.force ?? false }
+        return domainAnswer(await services.sendingDomains.rotateKeys(domainIn(call, services).id, wanted), services.sendingDomains)
       },
     }),
   ]
 }
 
 /** Of the caller's own account; of anybody else's as if it did not exist. */
-export const domainIn = (ctx: ApiContext, { sendingDomains }: Pick<DomainOperationsServices, 'sendingDomains'>): Domain =>
-  sendingDomains.get(ctx.state.submitter.accountId, ctx.params['idOrName'] ?? '')
+export const domainIn = (call: CallTo<'idOrName'>, { sendingDomains }: Pick<DomainOperationsServices, 'sendingDomains'>): Domain =>
+  sendingDomains.get(call.caller.accountId, call.params.idOrName)
 
 /** The settings that a body gives; null means the same as missing where it is no value. */
 const settingsIn = ({ app_links: appLinks, ...body }: z.output<typeof domainChanges>): DomainSettings => ({

@@ -10,10 +10,10 @@ import { readDmarcSummary, readTlsSummary } from '../../../mail-back/domain-repo
 import { SternaError } from '../../../platform/errors.ts'
 import type { SendingDomains } from '../../../senders/sending-domain/sending-domains.ts'
 import type { Database } from '../../../platform/store/database.ts'
-import type { ApiContext } from '../api-state.ts'
-import { listOperation } from '../list-operation.ts'
-import { type Operation, operation } from '../operation.ts'
-import { listBody, listOf, pageOf } from '../page.ts'
+import type { CallTo } from '../../operation/call.ts'
+import { listOperation } from '../../operation/list-operation.ts'
+import { type Operation, operation } from '../../operation/operation.ts'
+import { listBody, listOf, pageOf } from '../../operation/page.ts'
 import { domainIn } from './domain-operations.ts'
 import {
   dmarcSummaryAnswer,
@@ -54,7 +54,7 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
     query: reportParameters,
     of: domainReport,
     answer: 'A page of reports, the newest first.',
-    rows: (ctx, page, { kind, since, until }) => listDomainReports(services.db, domainIn(ctx, services), { kind, since, until }, page),
+    rows: (call, page) => listDomainReports(services.db, domainIn(call, services), call.query, page),
   }),
   operation({
     id: 'domains.get_report',
@@ -64,7 +64,7 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
     summary: 'Read one report about a domain',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The report, without its rows.', schema: domainReport.schema }],
-    handle: async (ctx) => domainReport.answer(await reportIn(ctx, services)),
+    handle: async (call) => domainReport.answer(await reportIn(call, services)),
   }),
   operation({
     id: 'domains.list_report_rows',
@@ -76,9 +76,9 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
     permission: 'read_access',
     query: rowParameters,
     answers: [{ status: 200, description: 'A page of rows.', schema: listOf(domainReportRow) }],
-    handle: async (ctx, { query }) => {
-      const page = pageOf(query)
-      const { id, kind } = await reportIn(ctx, services)
+    handle: async (call) => {
+      const page = pageOf(call.query)
+      const { id, kind } = await reportIn(call, services)
       if (kind === 'dmarc') return listBody(await readDmarcRows(services.db, id, page), page, dmarcRow.answer)
       return listBody(await readTlsRows(services.db, id, page), page, tlsRow.answer)
     },
@@ -93,9 +93,9 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
     permission: 'read_access',
     query: periodParameters,
     answers: [{ status: 200, description: 'The summary.', schema: dmarcSummaryAnswer }],
-    handle: async (ctx, { query }) => {
-      const domain = domainIn(ctx, services)
-      const period = periodOf(query, services.clock.now())
+    handle: async (call) => {
+      const domain = domainIn(call, services)
+      const period = periodOf(call.query, services.clock.now())
       const [summary, ownAddresses] = await Promise.all([readDmarcSummary(services.db, domain, period), services.ownAddresses()])
       return dmarcSummaryObject(domain, period, summary, { ownAddresses, firstRecord: services.sendingDomains.firstDmarcRecord(domain) })
     },
@@ -110,9 +110,9 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
     permission: 'read_access',
     query: periodParameters,
     answers: [{ status: 200, description: 'The summary.', schema: tlsSummaryAnswer }],
-    handle: async (ctx, { query }) => {
-      const domain = domainIn(ctx, services)
-      const period = periodOf(query, services.clock.now())
+    handle: async (call) => {
+      const domain = domainIn(call, services)
+      const period = periodOf(call.query, services.clock.now())
       return tlsSummaryObject(
         domain,
         period,
@@ -124,8 +124,8 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
 ]
 
 /** @throws SternaError `not_found` if the domain's account has no such report */
-async function reportIn(ctx: ApiContext, services: DomainReportServices): Promise<DomainReportRow> {
-  const report = await findDomainReport(services.db, domainIn(ctx, services), ctx.params['id'] ?? '')
+async function reportIn(call: CallTo<'idOrName' | 'id'>, services: DomainReportServices): Promise<DomainReportRow> {
+  const report = await findDomainReport(services.db, domainIn(call, services), call.params.id)
   if (!report) throw new SternaError('not_found', 'There is no such report.')
   return report
 }

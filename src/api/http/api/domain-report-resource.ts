@@ -7,11 +7,11 @@ import { mostLines, type ReporterLine, type SourceLine, type TlsSummary } from '
 import { domainReportKinds, mostRows } from '../../../mail-back/domain-report/domain-report.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
 import { dmarcPolicies } from '../../../senders/sending-domain/dmarc-record.ts'
-import { pageParameters } from '../page.ts'
-import { choiceParameter, endParameter, numberParameter, timeParameter } from '../query.ts'
-import { flag, resource, time } from '../resource.ts'
-import { timeAnswer } from '../time-field.ts'
-import { codeFields } from '../worded-answer.ts'
+import { pageParameters } from '../../operation/page.ts'
+import { choiceParameter, endParameter, numberParameter, timeParameter } from '../../operation/query.ts'
+import { flag, resource, time } from '../../operation/resource.ts'
+import { timeAnswer } from '../../operation/time-field.ts'
+import { codeFields } from '../../operation/worded-answer.ts'
 
 export const periodParameters = {
   since: timeParameter.meta({ description: 'A time or a date: reports that end later; default: 30 days ago.' }),

@@ -2,9 +2,10 @@ import { SternaError } from '../../../platform/errors.ts'
 import type { MessageParser, ParsedAttachment } from '../../../mail/message/message-parser.ts'
 import type { MessageReader } from '../../../mail/message/message-reader.ts'
 import type { MessageRow } from '../../../mail/message/message-store.ts'
-import type { ApiContext } from '../api-state.ts'
-import { operation, type Operation } from '../operation.ts'
-import { listOf } from '../page.ts'
+import type { CallTo } from '../../operation/call.ts'
+import { downloadOfStranger } from '../../operation/raw-answer.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { listOf } from '../../operation/page.ts'
 import { findMessage } from './email-reading-operations.ts'
 import { attachmentAnswer } from './email-resource.ts'
 
@@ -27,8 +28,8 @@ export const emailAttachmentOperations = (services: EmailAttachmentServices): Op
     permission: 'read_access',
     answers: [{ status: 200, description: 'The attachments.', schema: listOf(attachmentAnswer) }],
     refuses: ['invalid_message'],
-    handle: async (ctx) => {
-      const message = await findMessage(ctx, services.messages)
+    handle: async (call) => {
+      const message = await findMessage(call, services.messages)
       const attachments = await attachmentsOf(message, services)
       return {
         object: 'list' as const,
@@ -46,9 +47,9 @@ export const emailAttachmentOperations = (services: EmailAttachmentServices): Op
     permission: 'read_access',
     answers: [{ status: 200, description: 'The attachment without its content.', schema: attachmentAnswer }],
     refuses: ['invalid_message'],
-    handle: async (ctx) => {
-      const message = await findMessage(ctx, services.messages)
-      const place = placeOf(ctx)
+    handle: async (call) => {
+      const message = await findMessage(call, services.messages)
+      const place = placeOf(call)
       const attachment = (await attachmentsOf(message, services))[place]
       if (!attachment) throw noAttachment()
       return attachmentObject(attachment, { message, place }, services)
@@ -70,15 +71,15 @@ export const emailAttachmentOperations = (services: EmailAttachmentServices): Op
       },
     ],
     refuses: ['invalid_message'],
-    handle: async (ctx) => {
-      const { id } = await findMessage(ctx, services.messages)
-      const place = placeOf(ctx)
+    handle: async (call) => {
+      const { id } = await findMessage(call, services.messages)
+      const place = placeOf(call)
       const load = () => services.messages.content(id)
       const parsed = await services.messageParser.parse(load)
       const pieces = parsed?.attachments[place] ? await services.messageParser.attachment(load, place) : null
       if (pieces === null) throw noAttachment()
-      sendAsFile(ctx, parsed?.attachments[place]?.filename ?? null)
-      return Buffer.concat(pieces)
+      const filename = parsed?.attachments[place]?.filename ?? 'attachment'
+      return downloadOfStranger(call.reply, Buffer.concat(pieces), { type: 'application/octet-stream', filename })
     },
   }),
 ]
@@ -103,20 +104,10 @@ const attachmentObject = (
 })
 
 /** Attachments are identified by position, from 1: a stored message does not change. */
-function placeOf(ctx: ApiContext): number {
-  const id = ctx.params.attachment_id ?? ''
+function placeOf(call: CallTo<'attachment_id'>): number {
+  const id = call.params.attachment_id
   if (!/^[1-9]\d{0,3}$/.test(id)) throw noAttachment()
   return Number(id) - 1
-}
-
-/** Whatever the content is, no browser may show or run it under our origin. */
-function sendAsFile(ctx: ApiContext, filename: string | null): void {
-  const name = filename ?? 'attachment'
-  // Clients interpret bytes above 127 in different ways; those that know RFC 6266 use the encoded name next to it.
-  ctx.attachment(name, { fallback: name.replace(/[^\x20-\x7e]/g, '?') })
-  ctx.type = 'application/octet-stream'
-  ctx.set('X-Content-Type-Options', 'nosniff')
-  ctx.set('Content-Security-Policy', "default-src 'none'; sandbox")
 }
 
 const noAttachment = (): SternaError => new SternaError('not_found', 'This email has no such attachment, or its content is no longer kept.')

@@ -7,10 +7,10 @@ import { parseScheduledAt } from '../../../mail/message/send-limits.ts'
 import type { WaitingMail } from '../../../mail-out/queue/waiting-mail.ts'
 import { accountSuspended } from '../../../mail-in/submission/authorise.ts'
 import type { Resend } from '../../../mail-in/submission/resend-failed.ts'
-import type { ApiContext } from '../api-state.ts'
-import { idempotencyOf } from '../idempotency-key.ts'
-import { operation, type Operation } from '../operation.ts'
-import { refusal } from '../validate.ts'
+import type { CallTo } from '../../operation/call.ts'
+import { idempotencyOf } from '../../operation/idempotency-key.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { refusal } from '../../operation/validate.ts'
 import { findMessage } from './email-reading-operations.ts'
 import { changedEmailAnswer, sentEmail } from './email-resource.ts'
 import { marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
@@ -43,11 +43,11 @@ export const emailChangeOperations = (services: EmailChangeServices): Operation[
     body: { schema: rescheduleRequest, example: { scheduled_at: '2026-12-01T08:00:00Z' } },
     answers: [{ status: 200, description: 'The email has the new time.', schema: changedEmailAnswer }],
     refuses: ['invalid_state', 'account_suspended'],
-    handle: async (ctx, { body }) => {
-      const { id } = await findOwnMessage(ctx, services.messages)
+    handle: async (call) => {
+      const { id } = await findOwnMessage(call, services.messages)
       // A time in the past would send it.
-      if (services.isSuspended(ctx.state.submitter.accountId)) throw accountSuspended()
-      await services.waitingMail.reschedule(id, scheduleOf(body.scheduled_at, services.clock.now()))
+      if (services.isSuspended(call.caller.accountId)) throw accountSuspended()
+      await services.waitingMail.reschedule(id, scheduleOf(call.body.scheduled_at, services.clock.now()))
       return { object: 'email' as const, id }
     },
   }),
@@ -64,9 +64,9 @@ export const emailChangeOperations = (services: EmailChangeServices): Operation[
     sandbox: true,
     answers: [{ status: 200, description: 'The email is canceled for all of its recipients.', schema: changedEmailAnswer }],
     refuses: ['invalid_state'],
-    handle: async (ctx) => {
-      const { id, subject } = await findOwnMessage(ctx, services.messages)
-      const { accountId, sandbox } = ctx.state.submitter
+    handle: async (call) => {
+      const { id, subject } = await findOwnMessage(call, services.messages)
+      const { accountId, sandbox } = call.caller
       await services.waitingMail.cancel({ id, subject, accountId, sandbox })
       return { object: 'email' as const, id }
     },
@@ -85,10 +85,10 @@ export const emailChangeOperations = (services: EmailChangeServices): Operation[
     idempotency: 'own',
     answers: [{ status: 200, description: 'The new email is queued.', schema: sentEmail.schema }],
     refuses: ['invalid_state', ...sendingRefusals],
-    handle: async (ctx) => {
-      const idempotency = idempotencyOf(ctx, { operation: 'resend', body: null, holder: null })
-      const { id } = await findMessage(ctx, services.messages)
-      return sentEmail.answer(marked(ctx, await services.resend(id, { submitter: submitterOf(ctx), idempotency })))
+    handle: async (call) => {
+      const idempotency = idempotencyOf({ ...call, query: '' }, { operation: 'resend', body: null, holder: null })
+      const { id } = await findMessage(call, services.messages)
+      return sentEmail.answer(marked(call.reply, await services.resend(id, { submitter: submitterOf(call.caller), idempotency })))
     },
   }),
 ]
@@ -97,9 +97,9 @@ export const emailChangeOperations = (services: EmailChangeServices): Operation[
  * The message in the path; a key limited to one domain cannot change mail of another.
  * @throws SternaError `not_found`, `restricted_api_key`
  */
-async function findOwnMessage(ctx: ApiContext, messages: MessageReader): Promise<MessageRow> {
-  const message = await findMessage(ctx, messages)
-  const { domainId, sandbox } = ctx.state.submitter
+async function findOwnMessage(call: CallTo<'id'>, messages: MessageReader): Promise<MessageRow> {
+  const message = await findMessage(call, messages)
+  const { domainId, sandbox } = call.caller
   if (domainId === null || sandbox || message.domain_id === domainId) return message
   throw new SternaError('restricted_api_key', 'This API key cannot change the mail of another domain.')
 }

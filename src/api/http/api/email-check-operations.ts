@@ -5,10 +5,10 @@ import { contentWordings } from '../../../mail/message/content-wordings.ts'
 import type { MessageParser } from '../../../mail/message/message-parser.ts'
 import type { MessageReader } from '../../../mail/message/message-reader.ts'
 import type { WebhookPoster } from '../../../notify/webhook/post-webhook.ts'
-import { operation, type Operation } from '../operation.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
 import type { OutgoingRequests } from '../outgoing-requests.ts'
-import { choiceParameter } from '../query.ts'
-import { codeFields } from '../worded-answer.ts'
+import { choiceParameter } from '../../operation/query.ts'
+import { codeFields } from '../../operation/worded-answer.ts'
 import { findMessage } from './email-reading-operations.ts'
 
 export interface EmailCheckServices {
@@ -50,12 +50,12 @@ export const emailCheckOperations = ({ messages, messageParser, linkVisitor, out
     query: { links: choiceParameter(['true', 'false']).meta({ description: 'Whether links are fetched; default: false.' }) },
     answers: [{ status: 200, description: 'What was found.', schema: checksAnswer }],
     refuses: ['invalid_message'],
-    handle: async (ctx, { query }) => {
-      const { id, unsubscribe_topic: topic } = await findMessage(ctx, messages)
+    handle: async (call) => {
+      const { id, unsubscribe_topic: topic } = await findMessage(call, messages)
       const report = await messageParser.check(() => messages.content(id), { addsUnsubscribe: topic !== null })
       if (!report) throw new SternaError('not_found', 'The content of this email is no longer kept.')
-      if (query.links !== 'true') return { object: 'checks' as const, findings: report.findings }
-      const { accountId } = ctx.state.submitter
+      if (call.query.links !== 'true') return { object: 'checks' as const, findings: report.findings }
+      const { accountId } = call.caller
       const visited = await outgoingRequests.run(accountId, () => visit(report.links.slice(0, mostVisited), linkVisitor))
       return { object: 'checks' as const, findings: [...report.findings, ...visited] }
     },

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { MessageReader } from '../../../mail/message/message-reader.ts'
 import type { EmailDeliveryRow } from '../../../notify/webhook/delivery-history.ts'
 import type { Webhooks } from '../../../notify/webhook/open-webhooks.ts'
-import { listOperation } from '../list-operation.ts'
-import type { Operation } from '../operation.ts'
-import { resource } from '../resource.ts'
+import { listOperation } from '../../operation/list-operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { resource } from '../../operation/resource.ts'
 import { findMessage } from './email-reading-operations.ts'
 import { webhookDelivery } from './webhook-resource.ts'
 
@@ -25,9 +25,9 @@ export const emailDeliveryOperations = ({ messages, webhooks }: EmailDeliverySer
     permission: 'read_access',
     of: emailDelivery,
     answer: 'The deliveries to all webhooks, newest first.',
-    rows: async (ctx, page) => {
-      const { id: emailId } = await findMessage(ctx, messages)
-      return webhooks.history.ofEmail({ accountId: ctx.state.submitter.accountId, emailId }, page)
+    rows: async (call, page) => {
+      const { id: emailId } = await findMessage(call, messages)
+      return webhooks.history.ofEmail({ accountId: call.caller.accountId, emailId }, page)
     },
   }),
 ]

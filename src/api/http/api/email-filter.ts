@@ -6,7 +6,7 @@ import { endPattern, partPattern } from '../../../mail/message/text-pattern.ts'
 import { parseDomain, isFullName } from '../../../platform/smtp/domain-name.ts'
 import { domainOf } from '../../../platform/smtp/address.ts'
 import { parsePasted } from '../../../platform/smtp/mailbox.ts'
-import { choicesParameter, endParameter, timeParameter } from '../query.ts'
+import { choicesParameter, endParameter, timeParameter } from '../../operation/query.ts'
 
 /** `name`, or `name=value` as the header X-Tags has it. */
 const tagParameter = z.string().transform((text, ctx) => {

@@ -1,13 +1,14 @@
-import type { Operation } from '../operation.ts'
+import type { Operation } from '../../operation/operation.ts'
 import { emailAttachmentOperations, type EmailAttachmentServices } from './email-attachment-operations.ts'
 import { emailChangeOperations, type EmailChangeServices } from './email-change-operations.ts'
 import { emailCheckOperations, type EmailCheckServices } from './email-check-operations.ts'
 import { emailReadingOperations, type EmailReadingServices } from './email-reading-operations.ts'
 import { emailRemovalOperations, type EmailRemovalServices } from './email-removal-operations.ts'
-import { emailSendingOperations, type EmailSendingServices } from './email-sending-operations.ts'
+import type { SendServices } from './send-emails.ts'
+import { emailSendingOperations } from './email-sending-operations.ts'
 import { emailSourceOperations } from './email-source-operations.ts'
 
-export type EmailServices = EmailSendingServices &
+export type EmailServices = SendServices &
   EmailReadingServices &
   EmailChangeServices &
   EmailRemovalServices &

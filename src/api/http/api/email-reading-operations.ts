@@ -10,12 +10,12 @@ import type { MessageReader, RecipientRow } from '../../../mail/message/message-
 import type { MessageRow } from '../../../mail/message/message-store.ts'
 import type { Page } from '../../../platform/store/page-clause.ts'
 import type { SuppressionEntries } from '../../../mail/suppression/suppression-entries.ts'
-import type { ApiContext } from '../api-state.ts'
+import type { CallTo } from '../../operation/call.ts'
 import { eventSchema } from '../event-schema.ts'
-import { listOperation } from '../list-operation.ts'
-import { operation, type Operation } from '../operation.ts'
-import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
-import { timeAnswer } from '../time-field.ts'
+import { listOperation } from '../../operation/list-operation.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { listBody, listOf, pageOf, pageParameters } from '../../operation/page.ts'
+import { timeAnswer } from '../../operation/time-field.ts'
 import { filterParameters, messageFilter } from './email-filter.ts'
 import { isLost } from './email-recipient-resource.ts'
 import { attemptResource, emailItem, emailResource, eventObject } from './email-resource.ts'
@@ -50,8 +50,7 @@ export const emailReadingOperations = (services: EmailReadingServices): Operatio
     answers: [
       { status: 200, description: 'The emails, newest first.', schema: listOf(emailItem.schema).extend({ stopped_at: stoppedAnswer }) },
     ],
-    handle: (ctx, { query }) =>
-      emailList(services.messages, { scope: ctx.state.submitter, filter: messageFilter(query), page: pageOf(query) }),
+    handle: ({ caller, query }) => emailList(services.messages, { scope: caller, filter: messageFilter(query), page: pageOf(query) }),
   }),
   operation({
     id: 'emails.get',
@@ -61,7 +60,7 @@ export const emailReadingOperations = (services: EmailReadingServices): Operatio
     summary: 'Read an email',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The email, and what happened to it for each recipient.', schema: emailResource.schema }],
-    handle: async (ctx) => emailDetail(await findMessage(ctx, services.messages), services),
+    handle: async (call) => emailDetail(await findMessage(call, services.messages), services),
   }),
   listOperation({
     id: 'emails.list_attempts',
@@ -72,8 +71,8 @@ export const emailReadingOperations = (services: EmailReadingServices): Operatio
     permission: 'read_access',
     of: attemptResource,
     answer: 'The attempts, newest first.',
-    rows: async (ctx, page) => {
-      const { id } = await findMessage(ctx, services.messages)
+    rows: async (call, page) => {
+      const { id } = await findMessage(call, services.messages)
       return services.messages.attempts(id, page)
     },
   }),
@@ -86,8 +85,8 @@ export const emailReadingOperations = (services: EmailReadingServices): Operatio
     permission: 'read_access',
     of: { schema: eventSchema, answer: eventObject },
     answer: 'The events, newest first.',
-    rows: async (ctx, page) => {
-      const { id } = await findMessage(ctx, services.messages)
+    rows: async (call, page) => {
+      const { id } = await findMessage(call, services.messages)
       const [after, before] = await Promise.all([page.after, page.before].map((edge) => placeOf(edge, id, services.messages)))
       return services.messages.events(id, { limit: page.limit, after: after ?? null, before: before ?? null })
     },
@@ -144,8 +143,8 @@ async function stoppingFor(message: MessageRow, recipients: RecipientRow[], { su
  * The email in the path, if the caller may see it.
  * @throws SternaError `not_found`
  */
-export async function findMessage(ctx: ApiContext, messages: MessageReader): Promise<MessageRow> {
-  const message = await messages.find(ctx.state.submitter, ctx.params.id ?? '')
+export async function findMessage(call: CallTo<'id'>, messages: MessageReader): Promise<MessageRow> {
+  const message = await messages.find(call.caller, call.params.id)
   if (!message) throw new SternaError('not_found', 'There is no email with this id.')
   return message
 }

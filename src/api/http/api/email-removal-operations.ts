@@ -3,7 +3,7 @@ import { SternaError } from '../../../platform/errors.ts'
 import type { MessageReader } from '../../../mail/message/message-reader.ts'
 import { removeSandboxMail } from '../../../mail/message/remove-sandbox-mail.ts'
 import type { Database } from '../../../platform/store/database.ts'
-import { operation, type Operation } from '../operation.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
 import { findMessage } from './email-reading-operations.ts'
 
 export interface EmailRemovalServices {
@@ -24,8 +24,8 @@ export const emailRemovalOperations = ({ db, messages }: EmailRemovalServices): 
     summary: 'Delete all emails of the sandbox',
     description: 'Only with a sandbox key or token. Emails that still wait, such as scheduled ones, stay: cancel them first.',
     answers: [{ status: 200, description: 'They are deleted.', schema: removedAnswer }],
-    handle: async (ctx) => {
-      const { accountId } = ctx.state.submitter
+    handle: async ({ caller }) => {
+      const { accountId } = caller
       return { object: 'emails' as const, deleted: await removeSandboxMail(db, { accountId, messageId: null }) }
     },
   }),
@@ -37,9 +37,9 @@ export const emailRemovalOperations = ({ db, messages }: EmailRemovalServices): 
     description: 'Only with a sandbox key or token.',
     answers: [{ status: 200, description: 'It is deleted.', schema: removedAnswer }],
     refuses: ['invalid_state'],
-    handle: async (ctx) => {
-      const { id: messageId } = await findMessage(ctx, messages)
-      const deleted = await removeSandboxMail(db, { accountId: ctx.state.submitter.accountId, messageId })
+    handle: async (call) => {
+      const { id: messageId } = await findMessage(call, messages)
+      const deleted = await removeSandboxMail(db, { accountId: call.caller.accountId, messageId })
       if (deleted === 0) throw new SternaError('invalid_state', 'This email still waits. Cancel it first.')
       return { object: 'emails' as const, deleted }
     },

@@ -3,23 +3,20 @@ import { SternaError, type ErrorCode } from '../../../platform/errors.ts'
 import type { Submitter } from '../../../mail/message/submission.ts'
 import type { AcceptedBatch } from '../../../mail-in/submission/accept-batch.ts'
 import type { Accepted } from '../../../mail-in/submission/admission.ts'
-import type { ApiContext } from '../api-state.ts'
-import type { BodyBudget } from '../body-budget.ts'
-import { tellDropped } from '../dropped-headers.ts'
-import { idempotencyKeyOf, markReplayed } from '../idempotency-key.ts'
-import { bodyLimit, jsonBytes } from '../json-body.ts'
-import { operation, type Operation } from '../operation.ts'
-import { choiceParameter } from '../query.ts'
+import type { Call, ReplyHeaders } from '../../operation/call.ts'
+import type { Caller } from '../../operation/caller.ts'
+import { tellDropped } from '../../operation/dropped-headers.ts'
+import { idempotencyKeyOf, markReplayed } from '../../operation/idempotency-key.ts'
+import { bodyLimit } from '../../operation/body-limits.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { choiceParameter } from '../../operation/query.ts'
 import { mostEmails } from './email-list.ts'
 import type { EmailRequest } from './email-request.ts'
 import { sentBatchAnswer, sentBatchObject, sentEmail } from './email-resource.ts'
 import { emailSchema } from './email-schema.ts'
 import { sendBatch, sendEmail, type SendServices } from './send-emails.ts'
 
-export interface EmailSendingServices extends SendServices {
-  bodyRoom: BodyBudget
-}
-
+const headers = ['prefer', 'x-batch-validation'] as const
 const strictParameter = {
   strict: choiceParameter(['true', 'false']).meta({
     description: 'Whether unknown fields are refused; the same as `Prefer: handling=strict`.',
@@ -50,7 +47,7 @@ const emailRefusals = [
 const example = { from: 'App <app@example.com>', to: 'user@example.net', subject: 'Hello', html: '<p>Hello</p>' }
 
 /** The ways to send emails under `/api`. */
-export const emailSendingOperations = (services: EmailSendingServices): Operation[] => [
+export const emailSendingOperations = (services: SendServices): Operation[] => [
   operation({
     id: 'emails.send',
     method: 'POST',
@@ -63,13 +60,11 @@ export const emailSendingOperations = (services: EmailSendingServices): Operatio
     sandbox: true,
     idempotency: 'own',
     query: strictParameter,
-    body: { schema: emailSchema, raw: true, limit: bodyLimit, example },
+    headers,
+    body: { schema: emailSchema, as: 'bytes', limit: bodyLimit, example },
     answers: [{ status: 200, description: 'The email is queued.', schema: sentEmail.schema }],
     refuses: emailRefusals,
-    handle: async (ctx, { query }) =>
-      sentEmail.answer(
-        marked(ctx, await withBody(ctx, services.bodyRoom, (body) => sendEmail(body, requestOf(ctx, query.strict), services))),
-      ),
+    handle: async (call) => sentEmail.answer(marked(call.reply, await sendEmail(call.body, requestOf(call), services))),
   }),
   operation({
     id: 'emails.send_batch',
@@ -85,13 +80,13 @@ export const emailSendingOperations = (services: EmailSendingServices): Operatio
     sandbox: true,
     idempotency: 'own',
     query: strictParameter,
-    body: { schema: batchSchema, raw: true, limit: bodyLimit, example: [example, { ...example, to: 'other@example.net' }] },
+    headers,
+    body: { schema: batchSchema, as: 'bytes', limit: bodyLimit, example: [example, { ...example, to: 'other@example.net' }] },
     answers: [{ status: 200, description: 'The emails are queued.', schema: sentBatchAnswer }],
     refuses: emailRefusals,
-    handle: async (ctx, { query }) => {
-      const mode = batchMode(ctx)
-      const send = (body: Buffer) => sendBatch(body, { ...requestOf(ctx, query.strict), mode }, services)
-      return sentBatchObject(marked(ctx, await withBody(ctx, services.bodyRoom, send)), mode)
+    handle: async (call) => {
+      const mode = batchMode(call.headers)
+      return sentBatchObject(marked(call.reply, await sendBatch(call.body, { ...requestOf(call), mode }, services)), mode)
     },
   }),
 ]
@@ -99,38 +94,31 @@ export const emailSendingOperations = (services: EmailSendingServices): Operatio
 const emails = z.array(emailSchema).min(1).max(mostEmails)
 const batchSchema = z.union([emails, z.object({ emails })])
 
-async function withBody<T>(ctx: ApiContext, room: BodyBudget, use: (body: Buffer) => Promise<T>): Promise<T> {
-  const leave = await room.enter(ctx.req, ctx.state.submitter.accountId)
-  try {
-    return await use(await jsonBytes(ctx, { limit: bodyLimit, listsBytes: true }))
-  } finally {
-    leave()
-  }
-}
-
 /** Tells where it was accepted earlier, by the same `Idempotency-Key`, and which header fields were left out. */
-export function marked<T extends Accepted | AcceptedBatch>(ctx: ApiContext, accepted: T): T {
-  markReplayed(ctx, accepted)
-  tellDropped(ctx, 'emails' in accepted ? accepted.emails : [accepted])
+export function marked<T extends Accepted | AcceptedBatch>(reply: ReplyHeaders, accepted: T): T {
+  markReplayed(reply, accepted)
+  tellDropped(reply, 'emails' in accepted ? accepted.emails : [accepted])
   return accepted
 }
 
 /** RFC 7240 4.4, and a parameter for clients that cannot set headers. */
-const requestOf = (ctx: ApiContext, strict: 'true' | 'false' | null): EmailRequest => ({
-  submitter: submitterOf(ctx),
+const requestOf = ({ caller, query, headers }: SendingCall): EmailRequest => ({
+  submitter: submitterOf(caller),
   source: 'api',
-  isStrict: strict === 'true' || /(?:^|[,;\s])handling=strict(?:$|[,;\s])/.test(ctx.get('Prefer')),
-  idempotencyKey: idempotencyKeyOf(ctx),
+  isStrict: query.strict === 'true' || /(?:^|[,;\s])handling=strict(?:$|[,;\s])/.test(headers.prefer ?? ''),
+  idempotencyKey: idempotencyKeyOf(headers),
 })
 
-/** The submitter, without what only HTTP knows, because a submission may travel between threads. */
-export function submitterOf(ctx: ApiContext): Submitter {
-  const { accountId, domainId, sandbox } = ctx.state.submitter
+type SendingCall = Call<never, { strict: 'true' | 'false' | null }, Buffer, (typeof headers)[number]>
+
+/** The submitter, without what a message does not need, because a submission may travel between threads. */
+export function submitterOf(caller: Caller): Submitter {
+  const { accountId, domainId, sandbox } = caller
   return { accountId, domainId, sandbox }
 }
 
-function batchMode(ctx: ApiContext): 'strict' | 'permissive' {
-  const mode = ctx.get('x-batch-validation').toLowerCase()
+function batchMode(headers: SendingCall['headers']): 'strict' | 'permissive' {
+  const mode = headers['x-batch-validation']?.toLowerCase() ?? ''
   if (mode === '' || mode === 'strict') return 'strict'
   if (mode === 'permissive') return 'permissive'
   throw new SternaError('invalid_parameter', 'The header x-batch-validation must be strict or permissive.')

@@ -3,8 +3,9 @@ import { z } from 'zod'
 import { SternaError } from '../../../platform/errors.ts'
 import { maxHeaderBytes, parseHeaderBlock } from '../../../mail/message/header-block.ts'
 import type { MessageReader } from '../../../mail/message/message-reader.ts'
-import { operation, type Operation } from '../operation.ts'
-import { listOf } from '../page.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { listOf } from '../../operation/page.ts'
+import { downloadOfStranger } from '../../operation/raw-answer.ts'
 import { findMessage } from './email-reading-operations.ts'
 
 export interface EmailSourceServices {
@@ -26,18 +27,13 @@ export const emailSourceOperations = ({ messages }: EmailSourceServices): Operat
     description: 'The whole message (RFC 5322), before links of tracking are put in and before it is signed.',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The message, as a download.', schema: null, mediaType: 'message/rfc822' }],
-    handle: async (ctx) => {
-      const { id, size } = await findMessage(ctx, messages)
+    handle: async (call) => {
+      const { id, size } = await findMessage(call, messages)
       const chunks = messages.chunks(id)
       const first = await chunks.next()
       if (first.done) throw gone()
-      ctx.attachment(`${id}.eml`)
-      ctx.type = 'message/rfc822'
-      // Whatever it says, no browser may show or run it under our origin.
-      ctx.set({ 'X-Content-Type-Options': 'nosniff', 'Content-Security-Policy': "default-src 'none'; sandbox" })
-      ctx.status = 200
-      ctx.body = Readable.from(following(first.value, chunks), { objectMode: false })
-      ctx.length = size
+      const stream = Readable.from(following(first.value, chunks), { objectMode: false })
+      return downloadOfStranger(call.reply, stream, { type: 'message/rfc822', filename: `${id}.eml`, size })
     },
   }),
   operation({
@@ -50,8 +46,8 @@ export const emailSourceOperations = ({ messages }: EmailSourceServices): Operat
     permission: 'read_access',
     answers: [{ status: 200, description: 'The fields, all on one page.', schema: listOf(headerField) }],
     refuses: ['invalid_message'],
-    handle: async (ctx) => {
-      const { id } = await findMessage(ctx, messages)
+    handle: async (call) => {
+      const { id } = await findMessage(call, messages)
       const parsed = parseHeaderBlock(await headerOf(id, messages))
       if (!parsed.ok) throw new SternaError('invalid_message', parsed.fault)
       return { object: 'list' as const, has_more: false, data: parsed.fields.map(({ name, value }) => ({ name, value })) }

@@ -5,7 +5,7 @@ import { OverBudget, type RenderBudget } from '../../../mail/template/render-bud
 import { renderComplete, type RenderedTemplate } from '../../../mail/template/render-template.ts'
 import { smallRendering } from '../../../mail/template/template-work.ts'
 import type { ParsedContent } from '../../../mail/template/template-content.ts'
-import { refusal } from '../validate.ts'
+import { refusal } from '../../operation/validate.ts'
 import { longestSubject, type EmailInput, type MailboxInput } from './email-schema.ts'
 import { linkVariable } from './unsubscribe-link.ts'
 

@@ -2,15 +2,16 @@ import { z } from 'zod'
 import type { People } from '../../../senders/account/people.ts'
 import type { StoredUser } from '../../../senders/account/user.ts'
 import { SternaError } from '../../../platform/errors.ts'
-import type { ApiContext } from '../api-state.ts'
-import { wantsPage } from '../dashboard.ts'
-import { answerEntryPage, refuseOnPage, type EntryPage } from '../entry-page.ts'
-import { entryTexts } from '../entry-texts.ts'
-import { formBody } from '../form-body.ts'
-import { smallBodyLimit } from '../json-body.ts'
-import { operation, type Operation } from '../operation.ts'
+import type { CallTo } from '../../operation/call.ts'
+import { RawAnswer } from '../../operation/raw-answer.ts'
+import { entryPage, refusalPage, type EntryPage, type PageCall } from '../../operation/entry-page.ts'
+import { entryTexts } from '../../operation/entry-texts.ts'
+import { formFields } from '../../operation/parse-form.ts'
+import { wantsPage } from '../../operation/preference.ts'
+import { smallBodyLimit } from '../../operation/body-limits.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
 import type { LoginChange } from '../../../notify/password-reset/compose-change-mail.ts'
-import type { SessionEntry } from '../session-entry.ts'
+import { browserHeaders, type SessionEntry } from '../../operation/session-entry.ts'
 
 interface EntryServices {
   people: People
@@ -21,7 +22,7 @@ interface EntryServices {
 
 /** A link that lets somebody in once. */
 interface EntryLink {
-  path: string
+  path: `/${string}/{token}`
   /** What comes before the verb in the ids of its two operations. */
   id: 'setup' | 'invite' | 'reset'
   summary: string
@@ -42,6 +43,7 @@ interface EntryLink {
 
 const formSchema = z.object({ email: z.string(), password: z.string() })
 const mediaType = 'text/html'
+const pageHeaders = [...browserHeaders, 'accept', 'accept-language', 'content-type'] as const
 const stateAnswer = z
   .object({
     object: z.literal('state'),
@@ -107,7 +109,7 @@ export const entryOperations = (services: EntryServices): Operation[] => [
 ]
 
 function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink): Operation[] {
-  const shared = { path: link.path, tag: 'Session', permission: null } as const
+  const shared = { path: link.path, tag: 'Session', permission: null, headers: pageHeaders } as const
   return [
     operation({
       ...shared,
@@ -118,9 +120,8 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
         { status: 200, description: 'A form.', schema: null, mediaType },
         { status: 404, description: 'A page that says that the link no longer works.', schema: null, mediaType },
       ],
-      handle: async (ctx) => {
-        await showingFaults(ctx, null, async () => answerEntryPage(ctx, 200, pageOf(ctx, link)))
-      },
+      handle: (call) => entryPage(call, pageOf(call, link)),
+      refusalPage: (error, call) => overPage(call, error),
     }),
     operation({
       ...shared,
@@ -130,7 +131,7 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
       description: `The link works once. ${link.logsIn ? 'The response sets the session cookie.' : 'It logs nobody in.'}`,
       body: {
         schema: formSchema,
-        raw: true,
+        as: 'text',
         limit: smallBodyLimit,
         mediaType: 'application/x-www-form-urlencoded',
         example: { email: 'ann@example.com', password: 'correct horse battery' },
@@ -147,50 +148,48 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
         { status: 422, description: 'The form again, with what is wrong with it.', schema: null, mediaType },
         { status: 503, description: 'The form again, to be sent later.', schema: null, mediaType },
       ],
-      handle: async (ctx) => {
-        await showingFaults(ctx, link, async () => {
-          entry.checkOrigin(ctx)
-          const form = await formBody(ctx)
-          const change = link.changes?.(tokenIn(ctx)) ?? null
-          const user = await link.use(tokenIn(ctx), { email: form.get('email') ?? '', password: form.get('password') ?? '' })
-          if (change !== null) entry.tellChange(ctx, user, change)
-          if (link.logsIn) await entry.begin(ctx, user)
-          else entry.knowDevice(ctx, user)
-          await entry.record(ctx, user, { operation: `${link.id}.use`, objectId: user.id, fields: ['password'] })
-          if (dashboardPath === null || !wantsPage(ctx)) {
-            const { done, loggedIn, passwordSet } = entryTexts(ctx)
-            answerEntryPage(ctx, 200, { title: done, text: link.logsIn ? loggedIn(user.email) : passwordSet })
-          } else {
-            ctx.set('Location', `${dashboardPath}${link.next}`)
-            ctx.body = null
-            ctx.status = 303
-          }
-        })
+      handle: async (call) => {
+        const { params, headers, body, reply } = call
+        entry.checkOrigin(call)
+        const form = formFields(body, headers['content-type'])
+        const change = link.changes?.(params.token) ?? null
+        const user = await link.use(params.token, { email: form.get('email') ?? '', password: form.get('password') ?? '' })
+        if (change !== null) entry.tellChange(call, user, change)
+        if (link.logsIn) await entry.begin(call, user)
+        else entry.knowDevice(call, user)
+        await entry.record(call, user, { operation: `${link.id}.use`, objectId: user.id, fields: ['password'] })
+        if (dashboardPath === null || !wantsPage(headers.accept)) {
+          const { done, loggedIn, passwordSet } = entryTexts(call)
+          return entryPage(call, { title: done, text: link.logsIn ? loggedIn(user.email) : passwordSet })
+        }
+        reply.set('Location', `${dashboardPath}${link.next}`)
+        return new RawAnswer(null, { status: 303 })
       },
+      refusalPage: (error, call) => formAgain(call, error, link),
     }),
   ]
 }
 
-function pageOf(ctx: ApiContext, link: EntryLink): EntryPage {
-  const email = link.emailOf(tokenIn(ctx))
-  const { title, text, button } = entryTexts(ctx).links[link.id]
+function pageOf(call: LinkCall, link: EntryLink): EntryPage {
+  const email = link.emailOf(call.params.token)
+  const { title, text, button } = entryTexts(call).links[link.id]
   return { title, text, form: { button, email } }
 }
 
-const tokenIn = (ctx: ApiContext): string => ctx.params['token'] ?? ''
+type LinkCall = CallTo<'token'> & PageCall
 
-/** People see errors on the page, with the form to try again if it still works. */
-async function showingFaults(ctx: ApiContext, link: EntryLink | null, work: () => Promise<void>): Promise<void> {
+/** People see errors on the page, with the form to try again if the link still works. */
+function formAgain(call: LinkCall, error: SternaError, link: EntryLink): RawAnswer {
+  if (error.code === 'not_found') return overPage(call, error)
   try {
-    await work()
-  } catch (error) {
-    if (!(error instanceof SternaError)) throw error
-    const texts = entryTexts(ctx)
-    const fault = texts.faultOf(error)
-    // If the link no longer works either, the page says that.
-    if (link !== null && error.code !== 'not_found') {
-      return showingFaults(ctx, null, async () => refuseOnPage(ctx, error, { ...pageOf(ctx, link), fault }))
-    }
-    refuseOnPage(ctx, error, { title: texts.over, text: fault })
+    return refusalPage(call, error, { ...pageOf(call, link), fault: entryTexts(call).faultOf(error) })
+  } catch (over) {
+    if (over instanceof SternaError) return overPage(call, over)
+    throw over
   }
+}
+
+function overPage(call: PageCall, error: SternaError): RawAnswer {
+  const texts = entryTexts(call)
+  return refusalPage(call, error, { title: texts.over, text: texts.faultOf(error) })
 }

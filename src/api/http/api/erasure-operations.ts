@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { erasedThings } from '../../../upkeep/erasure/erasing.ts'
 import type { Erasure, Erasures } from '../../../upkeep/erasure/erasures.ts'
 import { SternaError } from '../../../platform/errors.ts'
-import { addressField } from '../address-field.ts'
-import { requirePermission, visibleAccount } from '../api-state.ts'
-import { listOperation } from '../list-operation.ts'
-import { operation, type Operation } from '../operation.ts'
-import { resource, time, timeOrNull } from '../resource.ts'
+import { addressField } from '../../operation/address-field.ts'
+import { requirePermission, visibleAccount } from '../../operation/caller.ts'
+import { listOperation } from '../../operation/list-operation.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { resource, time, timeOrNull } from '../../operation/resource.ts'
 
 export interface ErasureServices {
   erasures: Erasures
@@ -52,9 +52,9 @@ export const erasureOperations = (services: ErasureServices): Operation[] => [
     sandbox: true,
     body: { schema: erasureRequest, example: { email: 'ann@example.com' } },
     answers: [{ status: 202, description: 'The erasure is running.', schema: erasure.schema }],
-    handle: async (ctx, { body: { email, everywhere = false } }) => {
-      if (everywhere) requirePermission(ctx, 'operator')
-      const { accountId, sandbox } = ctx.state.submitter
+    handle: async ({ caller, body: { email, everywhere = false } }) => {
+      if (everywhere) requirePermission(caller, 'operator')
+      const { accountId, sandbox } = caller
       return erasure.answer(await services.erasures.begin(email, { accountId: everywhere ? null : accountId, sandboxOnly: sandbox }))
     },
   }),
@@ -67,7 +67,7 @@ export const erasureOperations = (services: ErasureServices): Operation[] => [
     permission: 'full_access',
     of: erasure,
     answer: 'A page of erasures, newest first.',
-    rows: (ctx, page) => services.erasures.page(visibleAccount(ctx), page),
+    rows: ({ caller }, page) => services.erasures.page(visibleAccount(caller), page),
   }),
   operation({
     id: 'erasures.get',
@@ -77,8 +77,8 @@ export const erasureOperations = (services: ErasureServices): Operation[] => [
     summary: 'Read an erasure',
     permission: 'full_access',
     answers: [{ status: 200, description: 'What has been erased so far.', schema: erasure.schema }],
-    handle: async (ctx) => {
-      const found = await services.erasures.find(ctx.params['id'] ?? '', visibleAccount(ctx))
+    handle: async ({ caller, params }) => {
+      const found = await services.erasures.find(params.id, visibleAccount(caller))
       if (found) return erasure.answer(found)
       throw new SternaError('not_found', 'There is no such erasure.')
     },

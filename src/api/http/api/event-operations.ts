@@ -6,14 +6,14 @@ import type { EventFeed, FeedRow } from '../../../mail/event/event-feed.ts'
 import type { FeedPage } from '../../../mail/event/event-search.ts'
 import { publicEventTypes } from '../../../mail/event/event-type.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
-import type { ApiContext } from '../api-state.ts'
-import { authenticate, type AuthenticateServices } from '../authenticate.ts'
+import type { Call } from '../../operation/call.ts'
+import { RawAnswer } from '../../operation/raw-answer.ts'
+import { authenticate, type AuthenticateServices } from '../../operation/authenticate.ts'
 import { publicBodies } from '../event-schema.ts'
-import type { EventStream } from '../event-stream.ts'
 import type { EventStreams } from '../event-streams.ts'
-import { operation, type Operation } from '../operation.ts'
-import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
-import { addressParameter, choiceParameter, endParameter, textParameter, timeParameter } from '../query.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { listBody, listOf, pageOf, pageParameters } from '../../operation/page.ts'
+import { addressParameter, choiceParameter, endParameter, textParameter, timeParameter } from '../../operation/query.ts'
 import { changeSource, eventSource, type StreamSource } from '../stream-source.ts'
 
 interface EventServices extends AuthenticateServices {
@@ -61,8 +61,7 @@ const listOperation = (services: EventServices): Operation =>
       until: endParameter,
     },
     answers: [{ status: 200, description: 'A page.', schema: listOf(eventAnswer) }],
-    handle: async (ctx, { query }) => {
-      const scope = ctx.state.submitter
+    handle: async ({ caller: scope, query }) => {
       const { limit, after, before } = pageOf(query)
       const page: FeedPage = {
         limit,
@@ -85,8 +84,8 @@ const getOperation = (services: EventServices): Operation =>
     summary: 'Read an event',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The event.', schema: eventAnswer }],
-    handle: async (ctx) => {
-      const row = await services.eventFeed.find(ctx.state.submitter, ctx.params.id ?? '')
+    handle: async ({ caller, params }) => {
+      const row = await services.eventFeed.find(caller, params.id)
       if (!row) throw new SternaError('not_found', 'There is no event with this id, or it is no longer kept.')
       return eventObject(row)
     },
@@ -104,12 +103,13 @@ const streamOperation = (services: EventServices): Operation =>
       'starts after the event in the header `Last-Event-ID`, which browsers send when they reconnect, or in `after`; ' +
       'without either, now. It skips and repeats no event.',
     permission: 'read_access',
+    headers: ['authorization', 'last-event-id'],
     query: { after: textParameter.meta({ description: 'Starts after this event; the header `Last-Event-ID` takes precedence.' }) },
     answers: [{ status: 200, description: 'A stream that does not end by itself.', schema: null, mediaType: 'text/event-stream' }],
-    handle: async (ctx, { query }) => {
-      const lastId = ctx.get('Last-Event-ID') || query.after
-      const after = (await placeOf(services, ctx.state.submitter, lastId)) ?? (await services.eventFeed.end())
-      await answerWithStream(ctx, services, { source: eventSource(services.eventFeed), after })
+    handle: async (call) => {
+      const lastId = call.headers['last-event-id'] || call.query.after
+      const after = (await placeOf(services, call.caller, lastId)) ?? (await services.eventFeed.end())
+      return streamTo(call, services, { source: eventSource(services.eventFeed), after })
     },
   })
 
@@ -128,44 +128,35 @@ const changesOperation = (services: EventServices): Operation =>
       'The stream starts now; after a reconnection, fetch again what you show.',
     permission: 'read_access',
     answers: [{ status: 200, description: 'A stream that does not end by itself.', schema: null, mediaType: 'text/event-stream' }],
-    handle: async (ctx) =>
-      answerWithStream(ctx, services, { source: changeSource(services.emailChanges), after: await services.eventFeed.end() }),
+    headers: ['authorization'],
+    handle: async (call) =>
+      streamTo(call, services, { source: changeSource(services.emailChanges), after: await services.eventFeed.end() }),
   })
 
-async function answerWithStream(
-  ctx: ApiContext,
+async function streamTo(
+  call: StreamCall,
   services: EventServices,
   { source, after }: { source: StreamSource; after: number },
-): Promise<void> {
-  const { accountId, sandbox, actor } = ctx.state.submitter
+): Promise<RawAnswer> {
+  const { accountId, sandbox, actor } = call.caller
   const scope = { accountId, sandbox }
   const holder = (actor.type === 'user' && actor.id) || accountId
-  answerWith(ctx, await services.eventStreams.open({ scope, source, holder, after, isAllowed: () => isInForce(ctx, services) }))
+  const stream = await services.eventStreams.open({ scope, source, holder, after, isAllowed: () => isInForce(call, services) })
+  call.reply.set('Cache-Control', 'no-store, no-transform')
+  // Nginx otherwise buffers the response.
+  call.reply.set('X-Accel-Buffering', 'no')
+  // Nothing else follows on this connection, so it ends with the stream.
+  call.reply.set('Connection', 'close')
+  return new RawAnswer(stream, { type: 'text/event-stream; charset=utf-8' })
 }
 
-function answerWith(ctx: ApiContext, stream: EventStream): void {
-  // The client may have left in the meantime.
-  if (ctx.res.closed) return void stream.destroy()
-  ctx.res.once('close', () => stream.destroy())
-  ctx.status = 200
-  ctx.set({
-    'Content-Type': 'text/event-stream; charset=utf-8',
-    'Cache-Control': 'no-store, no-transform',
-    // Nginx otherwise buffers the response.
-    'X-Accel-Buffering': 'no',
-    // Nothing else follows on this connection, so it ends with the stream.
-    Connection: 'close',
-  })
-  stream.once('close', () => {
-    if (!stream.readableEnded) ctx.res.destroy()
-  })
-  ctx.body = stream
-}
+type StreamCall = Pick<Call<never, unknown, unknown, 'authorization'>, 'caller' | 'headers' | 'reply'>
 
-/** Whether the credentials of the request are still valid. */
-function isInForce(ctx: ApiContext, services: EventServices): boolean {
+/** Whether the credentials of the call, if it has any, are still valid. */
+function isInForce({ headers: { authorization } }: StreamCall, services: EventServices): boolean {
+  if (authorization === undefined) return true
   try {
-    authenticate(ctx, services)
+    authenticate(authorization, { clientAddress: '', requestId: '' }, services)
     return true
   } catch (error) {
     if (error instanceof SternaError) return false

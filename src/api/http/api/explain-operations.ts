@@ -4,9 +4,9 @@ import { SternaError } from '../../../platform/errors.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
 import type { Address } from '../../../platform/smtp/address.ts'
 import { parsePasted } from '../../../platform/smtp/mailbox.ts'
-import { operation, type Operation } from '../operation.ts'
-import { textParameter } from '../query.ts'
-import { timeAnswer } from '../time-field.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { textParameter } from '../../operation/query.ts'
+import { timeAnswer } from '../../operation/time-field.ts'
 import { queueDestination } from './queue-operations.ts'
 
 export interface ExplainOperationServices {
@@ -59,7 +59,7 @@ export const explainOperations = (services: ExplainOperationServices): Operation
     permission: 'operator',
     query: { to: textParameter.meta({ description: 'The address.', required: true }) },
     answers: [{ status: 200, description: 'Where it would go, and what stands in its way.', schema: explanation }],
-    handle: async (_, { query: { to } }) => {
+    handle: async ({ query: { to } }) => {
       const parsed = parsePasted(to ?? '')
       if (!parsed.ok) throw new SternaError('invalid_parameter', `The parameter to must be an address. ${parsed.fault}`)
       const { next, reason, hosts, viaSmarthost, tlsEnforcedBy, suppressions, queue } = await services.explain(parsed)

@@ -2,10 +2,12 @@ import { SternaError } from '../../../platform/errors.ts'
 import { returnPathPurposes, type ReturnedMailStore } from '../../../mail-back/feedback/returned-mail-store.ts'
 import type { ReturnedMailList, ReturnedMailListRow } from '../../../mail-back/feedback/returned-mail-list.ts'
 import { returnedMailResults } from '../../../mail-back/feedback/returned-mail-result.ts'
-import { type ApiContext, visibleAccount } from '../api-state.ts'
-import { listOperation } from '../list-operation.ts'
-import { operation, type Operation } from '../operation.ts'
-import { choiceParameter, textParameter } from '../query.ts'
+import type { CallTo } from '../../operation/call.ts'
+import { visibleAccount } from '../../operation/caller.ts'
+import { listOperation } from '../../operation/list-operation.ts'
+import { downloadOfStranger } from '../../operation/raw-answer.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { choiceParameter, textParameter } from '../../operation/query.ts'
 import { feedbackReport, feedbackReportDetail } from './feedback-resource.ts'
 
 export interface FeedbackOperationServices {
@@ -30,9 +32,9 @@ export const feedbackOperations = (services: FeedbackOperationServices): Operati
     },
     of: feedbackReport,
     answer: 'A page, newest first.',
-    rows: async (ctx, page, query) => {
+    rows: async ({ caller, query }, page) => {
       const { purpose, result, email_id: messageId } = query
-      const rows = await services.returnedMailList.page({ accountId: visibleAccount(ctx), purpose, result, messageId }, page)
+      const rows = await services.returnedMailList.page({ accountId: visibleAccount(caller), purpose, result, messageId }, page)
       return rows
     },
   }),
@@ -44,7 +46,7 @@ export const feedbackOperations = (services: FeedbackOperationServices): Operati
     summary: 'Read returned mail, and what it says',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The returned message.', schema: feedbackReportDetail.schema }],
-    handle: async (ctx) => feedbackReportDetail.answer(await findReport(ctx, services)),
+    handle: async (call) => feedbackReportDetail.answer(await findReport(call, services)),
   }),
   operation({
     id: 'feedback.download',
@@ -54,23 +56,17 @@ export const feedbackOperations = (services: FeedbackOperationServices): Operati
     summary: 'Download returned mail in its original form',
     permission: 'operator',
     answers: [{ status: 200, description: 'The message, as a download.', schema: null, mediaType: 'message/rfc822' }],
-    handle: async (ctx) => {
-      const { id } = await findReport(ctx, services)
+    handle: async (call) => {
+      const { id } = await findReport(call, services)
       const content = await services.returnedMail.content(id)
       if (!content) throw new SternaError('not_found', 'The content of this report is no longer kept.')
-      ctx.set({
-        'Content-Type': 'message/rfc822',
-        'Content-Disposition': `attachment; filename="${id}.eml"`,
-        'X-Content-Type-Options': 'nosniff',
-        'Content-Security-Policy': "default-src 'none'; sandbox",
-      })
-      return Buffer.from(content)
+      return downloadOfStranger(call.reply, Buffer.from(content), { type: 'message/rfc822', filename: `${id}.eml` })
     },
   }),
 ]
 
-async function findReport(ctx: ApiContext, { returnedMailList }: FeedbackOperationServices): Promise<ReturnedMailListRow> {
-  const row = await returnedMailList.find(ctx.params['id'] ?? '', visibleAccount(ctx))
+async function findReport(call: CallTo<'id'>, { returnedMailList }: FeedbackOperationServices): Promise<ReturnedMailListRow> {
+  const row = await returnedMailList.find(call.params.id, visibleAccount(call.caller))
   if (row) return row
   throw new SternaError('not_found', 'There is no such report.')
 }

@@ -3,7 +3,7 @@ import { feedbackClasses, type Feedback } from '../../../mail/bounce-parser/feed
 import { returnPathPurposes } from '../../../mail-back/feedback/returned-mail-store.ts'
 import type { ReturnedMailListRow } from '../../../mail-back/feedback/returned-mail-list.ts'
 import { returnedMailResults } from '../../../mail-back/feedback/returned-mail-result.ts'
-import { flag, resource, time, timeOrNull } from '../resource.ts'
+import { flag, resource, time, timeOrNull } from '../../operation/resource.ts'
 
 /** Returned mail as the API lists it. */
 export const feedbackReport = resource<ReturnedMailListRow>('FeedbackReport')({

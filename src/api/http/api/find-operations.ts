@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { scopeParams } from '../../../senders/account/account-scope.ts'
 import { SternaError } from '../../../platform/errors.ts'
 import type { Database } from '../../../platform/store/database.ts'
-import { operation, type Operation } from '../operation.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
 
 const found = z
   .object({
@@ -51,11 +51,11 @@ export const findOperations = (services: { db: Pick<Database, 'slowRead'> }): Op
       'its attempts (`whd_`, `wha_`): for an id that a log or a receiver has.',
     permission: 'read_access',
     answers: [{ status: 200, description: 'Where it belongs.', schema: found }],
-    handle: async (ctx) => {
-      const id = (ctx.params['id'] ?? '').toLowerCase()
+    handle: async ({ caller, params }) => {
+      const id = params.id.toLowerCase()
       const prefix = id.split('_')[0] ?? ''
       const query = Object.hasOwn(queries, prefix) ? queries[prefix] : undefined
-      const [row] = query === undefined ? [] : await services.db.slowRead<Where>(query, { id, ...scopeParams(ctx.state.submitter) })
+      const [row] = query === undefined ? [] : await services.db.slowRead<Where>(query, { id, ...scopeParams(caller) })
       if (!row) throw new SternaError('not_found', 'Nothing has this id.')
       return { object: 'found' as const, id, ...row }
     },

@@ -1,7 +1,8 @@
 import { SternaError } from '../../../platform/errors.ts'
 import { expositionType } from '../../../platform/metrics/exposition.ts'
 import type { MetricsPage } from '../../../platform/metrics/metrics-page.ts'
-import { operation, type Operation } from '../operation.ts'
+import { RawAnswer } from '../../operation/raw-answer.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
 
 export interface MetricsServices {
   metricsPage: Pick<MetricsPage, 'text'>
@@ -20,14 +21,12 @@ export const metricsOperations = (services: MetricsServices): Operation[] => [
       'In the text format of Prometheus. Sandbox keys are refused. No key is needed at the addresses of the ' + 'setting `metrics.listen`.',
     permission: 'metrics',
     answers: [{ status: 200, description: 'The metrics.', schema: null, mediaType: 'text/plain' }],
-    handle: async (ctx) => {
-      if (ctx.state.submitter.confined)
+    handle: async ({ caller, reply }) => {
+      if (caller.confined)
         throw new SternaError('restricted_api_key', 'The metrics are about live mail. Use a live key with the metrics permission.')
       const text = await services.metricsPage.text(services.version)
-      ctx.set({ 'Content-Type': expositionType, 'Cache-Control': 'no-store' })
-      ctx.status = 200
-      ctx.body = text
-      return undefined as never
+      reply.set('Cache-Control', 'no-store')
+      return new RawAnswer(text, { type: expositionType })
     },
   }),
 ]

@@ -3,11 +3,12 @@ import { randomToken } from '../../../senders/account/link-token.ts'
 import type { Passkey } from '../../../senders/account/passkeys.ts'
 import type { People } from '../../../senders/account/people.ts'
 import type { RefusedLogins } from '../../../senders/account/refused-logins.ts'
-import { smallBodyLimit } from '../json-body.ts'
-import { operation, type Operation } from '../operation.ts'
-import { listOf } from '../page.ts'
-import { deletedAnswer, resource, time, timeOrNull } from '../resource.ts'
-import type { SessionEntry } from '../session-entry.ts'
+import { smallBodyLimit } from '../../operation/body-limits.ts'
+import { originOf } from '../../operation/caller.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { listOf } from '../../operation/page.ts'
+import { deletedAnswer, resource, time, timeOrNull } from '../../operation/resource.ts'
+import { browserHeaders, type SessionEntry } from '../../operation/session-entry.ts'
 import { logIn, sessionResource } from './session-operations.ts'
 
 export interface PasskeyServices {
@@ -73,7 +74,7 @@ const exampleFields = { id: 'AQIDBA', rawId: 'AQIDBA', type: 'public-key', clien
 const newExample = { ...exampleFields, response: { clientDataJSON: 'e30', attestationObject: 'oA' } }
 const shownExample = { ...exampleFields, response: { clientDataJSON: 'e30', authenticatorData: 'AQ', signature: 'AQ' } }
 
-const shared = { tag: 'Session', permission: null } as const
+const shared = { tag: 'Session', permission: null, headers: browserHeaders } as const
 const refuses = ['invalid_session', 'foreign_origin'] as const
 
 /** `/session/passkeys`: the passkeys of the user, and how one logs in with them. */
@@ -93,10 +94,10 @@ const registeringOperations = ({ people, entry }: PasskeyServices): Operation[] 
     body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
     answers: [{ status: 200, description: 'What the browser needs, for five minutes.', schema: creationAnswer }],
     refuses: [...refuses, 'invalid_credentials', 'invalid_state', 'rate_limit_exceeded', 'service_unavailable'],
-    handle: async (ctx, { body }) => {
-      entry.checkOrigin(ctx)
-      const { session, user } = entry.current(ctx)
-      await people.login.confirm(session, body.password)
+    handle: async (call) => {
+      entry.checkOrigin(call)
+      const { session, user } = entry.current(call)
+      await people.login.confirm(session, call.body.password)
       const options = await people.passkeys.registrationOptions(people.users.get(user.id), session.id)
       return { object: 'passkey_creation' as const, options: { ...options } }
     },
@@ -114,12 +115,15 @@ const registeringOperations = ({ people, entry }: PasskeyServices): Operation[] 
     },
     answers: [{ status: 201, description: 'The passkey.', schema: passkeyResource.schema }],
     refuses: [...refuses, 'invalid_credentials', 'invalid_state'],
-    handle: async (ctx, { body }) => {
-      entry.checkOrigin(ctx)
-      const { session, user } = entry.current(ctx)
-      const passkey = await people.passkeys.register(user.id, session.id, { name: body.name, credential: body.credential as never })
-      entry.tellChange(ctx, user, 'passkey_added')
-      await entry.record(ctx, user, { operation: 'session.create_passkey', objectId: passkey.id, fields: ['name'] })
+    handle: async (call) => {
+      entry.checkOrigin(call)
+      const { session, user } = entry.current(call)
+      const passkey = await people.passkeys.register(user.id, session.id, {
+        name: call.body.name,
+        credential: call.body.credential as never,
+      })
+      entry.tellChange(call, user, 'passkey_added')
+      await entry.record(call, user, { operation: 'session.create_passkey', objectId: passkey.id, fields: ['name'] })
       return passkeyResource.answer(passkey)
     },
   }),
@@ -134,8 +138,8 @@ const keptOperations = ({ people, entry }: PasskeyServices): Operation[] => [
     summary: 'List your passkeys',
     answers: [{ status: 200, description: 'All of them, oldest first.', schema: listOf(passkeyResource.schema) }],
     refuses: ['invalid_session'],
-    handle: async (ctx) => {
-      const { user } = entry.current(ctx)
+    handle: async (call) => {
+      const { user } = entry.current(call)
       const data = (await people.passkeys.list(user.id)).map((passkey) => passkeyResource.answer(passkey))
       return { object: 'list' as const, has_more: false, data }
     },
@@ -149,11 +153,11 @@ const keptOperations = ({ people, entry }: PasskeyServices): Operation[] => [
     body: { schema: z.object({ name }), limit: smallBodyLimit, example: { name: 'Phone' } },
     answers: [{ status: 200, description: 'The passkey.', schema: passkeyResource.schema }],
     refuses: [...refuses, 'not_found'],
-    handle: async (ctx, { body }) => {
-      entry.checkOrigin(ctx)
-      const { user } = entry.current(ctx)
-      const passkey = await people.passkeys.rename(user.id, ctx.params['id'] ?? '', body.name)
-      await entry.record(ctx, user, { operation: 'session.update_passkey', objectId: passkey.id, fields: ['name'] })
+    handle: async (call) => {
+      entry.checkOrigin(call)
+      const { user } = entry.current(call)
+      const passkey = await people.passkeys.rename(user.id, call.params.id, call.body.name)
+      await entry.record(call, user, { operation: 'session.update_passkey', objectId: passkey.id, fields: ['name'] })
       return passkeyResource.answer(passkey)
     },
   }),
@@ -165,13 +169,13 @@ const keptOperations = ({ people, entry }: PasskeyServices): Operation[] => [
     summary: 'Remove a passkey',
     answers: [{ status: 200, description: 'Nobody logs in with it any more.', schema: removedAnswer }],
     refuses: [...refuses, 'not_found'],
-    handle: async (ctx) => {
-      entry.checkOrigin(ctx)
-      const { user } = entry.current(ctx)
-      const id = ctx.params['id'] ?? ''
+    handle: async (call) => {
+      entry.checkOrigin(call)
+      const { user } = entry.current(call)
+      const id = call.params.id
       await people.passkeys.remove(user.id, id)
-      entry.tellChange(ctx, user, 'passkey_removed')
-      await entry.record(ctx, user, { operation: 'session.delete_passkey', objectId: id })
+      entry.tellChange(call, user, 'passkey_removed')
+      await entry.record(call, user, { operation: 'session.delete_passkey', objectId: id })
       return { object: 'passkey' as const, id, deleted: true as const }
     },
   }),
@@ -186,13 +190,13 @@ const loginOperations = (services: PasskeyServices): Operation[] => [
     summary: 'Start to log in with a passkey',
     answers: [{ status: 200, description: 'What the browser needs, for five minutes. It sets a cookie.', schema: requestAnswer }],
     refuses: ['foreign_origin', 'invalid_state'],
-    handle: async (ctx) => {
+    handle: async (call) => {
       const { people, entry } = services
-      entry.checkOrigin(ctx)
-      ctx.set('Cache-Control', 'no-store')
+      entry.checkOrigin(call)
+      call.reply.set('Cache-Control', 'no-store')
       const browser = randomToken()
       const options = await people.passkeys.loginOptions(browser)
-      ctx.set('Set-Cookie', entry.passkeyCookie.give(browser))
+      call.reply.set('Set-Cookie', entry.passkeyCookie.give(browser))
       return { object: 'passkey_request' as const, options: { ...options } }
     },
   }),
@@ -206,12 +210,12 @@ const loginOperations = (services: PasskeyServices): Operation[] => [
     body: { schema: z.object({ credential: shownCredential }), limit: smallBodyLimit, example: { credential: shownExample } },
     answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
     refuses: ['invalid_credentials', 'invalid_session', 'foreign_origin', 'invalid_state', 'rate_limit_exceeded'],
-    handle: async (ctx, { body }) => {
+    handle: async (call) => {
       const { people, entry } = services
-      entry.checkOrigin(ctx)
-      const browser = entry.passkeyCookie.read(ctx.req.headers.cookie) ?? ''
-      const verified = people.passkeys.verify(body.credential as never, { browser, address: ctx.state.clientAddress })
-      return logIn(ctx, 'session.create_by_passkey', verified, services)
+      entry.checkOrigin(call)
+      const browser = entry.passkeyCookie.read(call.headers.cookie) ?? ''
+      const verified = people.passkeys.verify(call.body.credential as never, { browser, address: originOf(call.caller).address })
+      return logIn(call, 'session.create_by_passkey', verified, services)
     },
   }),
 ]

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import type { People } from '../../../senders/account/people.ts'
 import type { ResetRequests } from '../../../notify/password-reset/reset-requests.ts'
-import { smallBodyLimit } from '../json-body.ts'
-import { operation, type Operation } from '../operation.ts'
-import type { SessionEntry } from '../session-entry.ts'
+import { smallBodyLimit } from '../../operation/body-limits.ts'
+import { originOf } from '../../operation/caller.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { browserHeaders, type SessionEntry } from '../../operation/session-entry.ts'
 import { userResource } from './user-operations.ts'
 
 export interface PasswordServices {
@@ -26,7 +27,7 @@ const codesAnswer = z
 
 const askedAnswer = z.object({ object: z.literal('password_reset_request') }).meta({ id: 'PasswordResetRequest' })
 
-const shared = { method: 'POST', tag: 'Session', permission: null } as const
+const shared = { method: 'POST', tag: 'Session', permission: null, headers: browserHeaders } as const
 const refuses = ['invalid_session', 'foreign_origin', 'invalid_credentials', 'rate_limit_exceeded', 'service_unavailable'] as const
 
 /** What users change about how they log in. */
@@ -44,11 +45,10 @@ const resetOperation = ({ entry, resetRequests }: PasswordServices): Operation =
     body: { schema: z.object({ email: z.string().max(320) }), limit: smallBodyLimit, example: { email: 'ann@example.com' } },
     answers: [{ status: 202, description: 'The request was taken.', schema: askedAnswer }],
     refuses: ['foreign_origin', 'invalid_state', 'rate_limit_exceeded'],
-    handle: (ctx, { body }) => {
-      entry.checkOrigin(ctx)
-      ctx.set('Cache-Control', 'no-store')
-      const { clientAddress: address, requestId } = ctx.state
-      resetRequests.take({ email: body.email, address, requestId })
+    handle: (call) => {
+      entry.checkOrigin(call)
+      call.reply.set('Cache-Control', 'no-store')
+      resetRequests.take({ email: call.body.email, ...originOf(call.caller) })
       return { object: 'password_reset_request' as const }
     },
   })
@@ -67,17 +67,17 @@ const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] =>
     },
     answers: [{ status: 200, description: 'You.', schema: userResource.schema }],
     refuses: refuses,
-    handle: async (ctx, { body }) => {
-      entry.checkOrigin(ctx)
-      const { session, user } = entry.current(ctx)
-      const shown = await people.login.confirm(session, body.password)
-      const hash = await people.users.hashFor(user, body.new_password)
+    handle: async (call) => {
+      entry.checkOrigin(call)
+      const { session, user } = entry.current(call)
+      const shown = await people.login.confirm(session, call.body.password)
+      const hash = await people.users.hashFor(user, call.body.new_password)
       const changed = await people.users.setPassword(user.id, hash, { shown })
-      entry.tellChange(ctx, user, 'password')
+      entry.tellChange(call, user, 'password')
       await people.sessions.endAll(user.id)
       // Others may know the secret of this one too.
-      await entry.begin(ctx, changed)
-      await entry.record(ctx, user, { operation: 'session.change_password', objectId: user.id })
+      await entry.begin(call, changed)
+      await entry.record(call, user, { operation: 'session.change_password', objectId: user.id })
       return userResource.answer(people.users.get(user.id))
     },
   }),
@@ -90,10 +90,10 @@ const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] =>
     body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
     answers: [{ status: 200, description: 'The secret for the app.', schema: secretAnswer }],
     refuses: [...refuses, 'invalid_state'],
-    handle: async (ctx, { body }) => {
-      entry.checkOrigin(ctx)
-      const { session, user } = entry.current(ctx)
-      await people.login.confirm(session, body.password)
+    handle: async (call) => {
+      entry.checkOrigin(call)
+      const { session, user } = entry.current(call)
+      await people.login.confirm(session, call.body.password)
       return { object: 'totp' as const, ...(await people.secondFactors.begin(user.id)) }
     },
   }),
@@ -109,12 +109,12 @@ const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] =>
     },
     answers: [{ status: 200, description: 'Recovery codes for when the app is lost.', schema: codesAnswer }],
     refuses: [...refuses, 'invalid_state'],
-    handle: async (ctx, { body }) => {
-      entry.checkOrigin(ctx)
-      const { user } = entry.current(ctx)
-      const codes = await people.secondFactors.confirm(user.id, body.code)
-      entry.tellChange(ctx, user, 'second_factor_added')
-      await entry.record(ctx, user, { operation: 'session.confirm_totp', objectId: user.id })
+    handle: async (call) => {
+      entry.checkOrigin(call)
+      const { user } = entry.current(call)
+      const codes = await people.secondFactors.confirm(user.id, call.body.code)
+      entry.tellChange(call, user, 'second_factor_added')
+      await entry.record(call, user, { operation: 'session.confirm_totp', objectId: user.id })
       return { object: 'totp' as const, recovery_codes: codes }
     },
   }),
@@ -126,13 +126,13 @@ const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] =>
     body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
     answers: [{ status: 200, description: 'You.', schema: userResource.schema }],
     refuses: refuses,
-    handle: async (ctx, { body }) => {
-      entry.checkOrigin(ctx)
-      const { session, user } = entry.current(ctx)
-      await people.login.confirm(session, body.password)
+    handle: async (call) => {
+      entry.checkOrigin(call)
+      const { session, user } = entry.current(call)
+      await people.login.confirm(session, call.body.password)
       await people.secondFactors.remove(user.id)
-      entry.tellChange(ctx, user, 'second_factor_removed')
-      await entry.record(ctx, user, { operation: 'session.remove_totp', objectId: user.id })
+      entry.tellChange(call, user, 'second_factor_removed')
+      await entry.record(call, user, { operation: 'session.remove_totp', objectId: user.id })
       return userResource.answer(people.users.get(user.id))
     },
   }),

@@ -3,11 +3,13 @@ import { SternaError } from '../../../platform/errors.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
 import type { MessageParser } from '../../../mail/message/message-parser.ts'
 import type { MessageReader } from '../../../mail/message/message-reader.ts'
-import type { ApiContext } from '../api-state.ts'
-import { isOwnHost } from '../dashboard.ts'
-import { operation, type Operation } from '../operation.ts'
+import type { ReplyHeaders } from '../../operation/call.ts'
+import type { Caller } from '../../operation/caller.ts'
+import { RawAnswer } from '../../operation/raw-answer.ts'
+import { isOwnHost } from '../../operation/same-origin.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
 import { mostPreviewBytes, type Preview, type Previews } from '../previews.ts'
-import { timeAnswer } from '../time-field.ts'
+import { timeAnswer } from '../../operation/time-field.ts'
 
 export interface PreviewServices {
   /** The public URL of this server, without a trailing slash. */
@@ -61,9 +63,9 @@ export const previewOperations = (services: PreviewServices): Operation[] => [
     body: { schema: previewRequest, limit: bodyLimit, example: { html: '<p>Hello</p>' } },
     answers: [{ status: 200, description: 'Where to fetch it.', schema: previewAnswer }],
     refuses: ['not_found', 'invalid_message'],
-    handle: async (ctx, { body: { html, email_id: id, pictures } }) => {
-      const { accountId, actor } = ctx.state.submitter
-      const bytes = typeof id === 'string' ? await htmlOf(ctx, id, services) : Buffer.from(html ?? '')
+    handle: async ({ caller, body: { html, email_id: id, pictures } }) => {
+      const { accountId, actor } = caller
+      const bytes = typeof id === 'string' ? await htmlOf(caller, id, services) : Buffer.from(html ?? '')
       const { token, expiresAt } = services.previews.add(actor.id ?? accountId, { html: bytes, pictures: pictures === true })
       return { object: 'preview' as const, url: `/preview/${token}`, expires_at: isoTime(expiresAt) }
     },
@@ -76,27 +78,28 @@ export const previewOperations = (services: PreviewServices): Operation[] => [
     summary: 'Fetch HTML to look at',
     description: 'Works once. The response has a policy that lets nothing in it run, load or lead anywhere.',
     permission: null,
+    headers: ['host'],
     answers: [{ status: 200, description: 'The HTML.', schema: null, mediaType: 'text/html' }],
     refuses: ['not_found'],
-    handle: (ctx) => {
-      const isOurs = isOwnHost(ctx.hostname, services.baseUrl)
-      const preview = isOurs ? services.previews.take(ctx.params['token'] ?? '') : undefined
+    handle: (call) => {
+      const isOurs = isOwnHost(call.headers.host ?? '', services.baseUrl)
+      const preview = isOurs ? services.previews.take(call.params.token) : undefined
       if (!preview) throw new SternaError('not_found', 'This preview was fetched already, or its minute is over: make another.')
-      setPolicy(ctx, preview)
-      return Buffer.from(preview.html)
+      setPolicy(call.reply, preview)
+      return new RawAnswer(Buffer.from(preview.html), { type: 'text/html; charset=utf-8' })
     },
   }),
 ]
 
-async function htmlOf(ctx: ApiContext, id: string, { messages, messageParser }: PreviewServices): Promise<Uint8Array> {
-  const message = await messages.find(ctx.state.submitter, id)
+async function htmlOf(caller: Caller, id: string, { messages, messageParser }: PreviewServices): Promise<Uint8Array> {
+  const message = await messages.find(caller, id)
   if (!message) throw new SternaError('not_found', 'There is no email with this id.')
   const pieces = await messageParser.html(() => messages.content(id), mostPreviewBytes)
   if (!pieces) throw new SternaError('not_found', 'This email has no HTML, or its content is no longer kept.')
   return Buffer.concat(pieces)
 }
 
-function setPolicy(ctx: ApiContext, { pictures }: Preview): void {
+function setPolicy(reply: ReplyHeaders, { pictures }: Preview): void {
   const policy = [
     'sandbox',
     "default-src 'none'",
@@ -107,13 +110,13 @@ function setPolicy(ctx: ApiContext, { pictures }: Preview): void {
     "form-action 'none'",
     "frame-ancestors 'self'",
   ]
-  ctx.set({
+  const fields = {
     'Content-Security-Policy': policy.join('; '),
     'Cache-Control': 'no-store',
     'Cross-Origin-Resource-Policy': 'same-origin',
     'Referrer-Policy': 'no-referrer',
     'X-Content-Type-Options': 'nosniff',
     'X-Dns-Prefetch-Control': 'off',
-  })
-  ctx.type = 'text/html; charset=utf-8'
+  }
+  for (const [name, value] of Object.entries(fields)) reply.set(name, value)
 }

@@ -5,12 +5,12 @@ import { isoTimeOrNull } from '../../../platform/iso-time.ts'
 import type { QueueAdmin, QueueEntry } from '../../../mail-out/queue/queue-admin.ts'
 import type { DestinationQueue } from '../../../mail-out/queue/queue-overview.ts'
 import type { QueueRunner } from '../../../mail-out/queue/queue-runner.ts'
-import type { ApiContext } from '../api-state.ts'
-import { operation, type Operation } from '../operation.ts'
-import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
-import { choiceParameter, textParameter } from '../query.ts'
-import { resource, time, timeOrNull } from '../resource.ts'
-import { timeAnswer } from '../time-field.ts'
+import type { CallTo } from '../../operation/call.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { listBody, listOf, pageOf, pageParameters } from '../../operation/page.ts'
+import { choiceParameter, textParameter } from '../../operation/query.ts'
+import { resource, time, timeOrNull } from '../../operation/resource.ts'
+import { timeAnswer } from '../../operation/time-field.ts'
 
 export interface QueueServices {
   queueAdmin: QueueAdmin
@@ -85,7 +85,7 @@ const readOperations = (services: QueueServices): Operation[] => [
       before: textParameter.meta({ description: 'Returns the destinations before this domain.' }),
     },
     answers: [{ status: 200, description: 'The destinations.', schema: overviewAnswer }],
-    handle: async (_, { query }) => {
+    handle: async ({ query }) => {
       const page = pageOf(query)
       const isByLength = query.order === 'waiting'
       if (isByLength && (page.after ?? page.before) !== null) {
@@ -117,8 +117,8 @@ const readOperations = (services: QueueServices): Operation[] => [
     summary: 'Read a destination',
     permission: 'operator',
     answers: [{ status: 200, description: 'The destination with its first recipients.', schema: detailAnswer }],
-    handle: async (ctx) => {
-      const domain = domainIn(ctx)
+    handle: async (call) => {
+      const domain = domainIn(call)
       const queue = await services.queueAdmin.destination(domain)
       if (!queue) throw new SternaError('not_found', `Nothing waits for "${domain}".`)
       const recipients = await services.queueAdmin.show(domain)
@@ -172,8 +172,8 @@ const changeOperations = (services: QueueServices): Operation[] => [
       permission: 'operator',
       answers: [{ status: 200, description: 'The mail is due.', schema: changeAnswer }],
       refuses: ['invalid_state'],
-      handle: async (ctx) => {
-        const destination = domainIn(ctx)
+      handle: async (call) => {
+        const destination = domainIn(call)
         return { object: 'queue_change' as const, destination, recipients: await services.queueAdmin[verb](destination) }
       },
     }),
@@ -196,8 +196,8 @@ const changeOperations = (services: QueueServices): Operation[] => [
           .meta({ id: 'QueueBounce' }),
       },
     ],
-    handle: async (ctx) => {
-      const destination = domainIn(ctx)
+    handle: async (call) => {
+      const destination = domainIn(call)
       const { recipients, hasMore } = await services.queueAdmin.bounce(destination)
       return { object: 'queue_change' as const, destination, recipients, has_more: hasMore }
     },
@@ -205,8 +205,8 @@ const changeOperations = (services: QueueServices): Operation[] => [
 ]
 
 /** @throws SternaError `not_found`. Without this check, the queue would take an email id for something else */
-function domainIn(ctx: ApiContext): string {
-  const domain = (ctx.params['domain'] ?? '').toLowerCase()
+function domainIn(call: CallTo<'domain'>): string {
+  const domain = call.params.domain.toLowerCase()
   if (isId('em', domain) || isId('rcp', domain)) throw new SternaError('not_found', `"${domain}" is not a domain.`)
   return domain
 }

@@ -3,10 +3,10 @@ import type { Accounts } from '../../../senders/account/accounts.ts'
 import type { MailQuotas, OwnLimit, QuotaUse } from '../../../senders/account/mail-quotas.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
 import type { SendingDomains } from '../../../senders/sending-domain/sending-domains.ts'
-import { given } from '../given.ts'
-import { operation, type Operation } from '../operation.ts'
-import { resource } from '../resource.ts'
-import { timeAnswer } from '../time-field.ts'
+import { given } from '../../operation/given.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { resource } from '../../operation/resource.ts'
+import { timeAnswer } from '../../operation/time-field.ts'
 import { accountOf } from './account-operations.ts'
 import { domainIn } from './domain-operations.ts'
 
@@ -70,7 +70,7 @@ export const quotaOperations = (services: QuotaServices): Operation[] => [
     summary: 'Read how much mail the account may send, and how much it has sent',
     permission: null,
     answers: [...answers],
-    handle: (ctx) => quotaObject(ctx.state.submitter.accountId, services.quotas),
+    handle: ({ caller }) => quotaObject(caller.accountId, services.quotas),
   }),
   operation({
     id: 'accounts.quota',
@@ -80,7 +80,7 @@ export const quotaOperations = (services: QuotaServices): Operation[] => [
     summary: 'Read how much mail an account may send, and how much it has sent',
     permission: 'operator',
     answers: [...answers],
-    handle: (ctx) => quotaObject(accountOf(ctx, services).id, services.quotas),
+    handle: (call) => quotaObject(accountOf(call, services).id, services.quotas),
   }),
   operation({
     id: 'accounts.update_quota',
@@ -92,9 +92,9 @@ export const quotaOperations = (services: QuotaServices): Operation[] => [
     permission: 'operator',
     body: { schema: accountChanges, example: { day: 1000, month: 20_000 } },
     answers: [...answers],
-    handle: async (ctx, { body }) => {
-      const { id } = accountOf(ctx, services)
-      await services.quotas.change(id, changesIn(body))
+    handle: async (call) => {
+      const { id } = accountOf(call, services)
+      await services.quotas.change(id, changesIn(call.body))
       return quotaObject(id, services.quotas)
     },
   }),
@@ -110,7 +110,7 @@ const domainOperations = (services: QuotaServices): Operation[] => [
     summary: 'Read how much mail may be sent from a domain, and how much was',
     permission: 'read_access',
     answers: [...answers],
-    handle: (ctx) => quotaObject(domainIn(ctx, services).id, services.quotas),
+    handle: (call) => quotaObject(domainIn(call, services).id, services.quotas),
   }),
   operation({
     id: 'domains.update_quota',
@@ -122,9 +122,9 @@ const domainOperations = (services: QuotaServices): Operation[] => [
     permission: 'full_access',
     body: { schema: domainChanges, example: { day: 500 } },
     answers: [...answers],
-    handle: async (ctx, { body }) => {
-      const { id } = domainIn(ctx, services)
-      await services.quotas.change(id, changesIn(body))
+    handle: async (call) => {
+      const { id } = domainIn(call, services)
+      await services.quotas.change(id, changesIn(call.body))
       return quotaObject(id, services.quotas)
     },
   }),

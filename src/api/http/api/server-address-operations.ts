@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Config } from '../../../platform/config/settings.ts'
-import { operation, type Operation } from '../operation.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
 
 interface ServerAddressServices {
   config: Config

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { SternaError } from '../../../platform/errors.ts'
 import type { SendingDomains } from '../../../senders/sending-domain/sending-domains.ts'
 import { type ServerRecord, serverRecordTypes } from '../../../senders/sending-domain/server-records.ts'
-import { type Operation, operation } from '../operation.ts'
+import { type Operation, operation } from '../../operation/operation.ts'
 import { domainAnswer, domainSchema } from './domain-resource.ts'
 
 interface ServerDomainServices {

@@ -6,13 +6,13 @@ import type { Session, Sessions } from '../../../senders/account/sessions.ts'
 import type { StoredUser, User } from '../../../senders/account/user.ts'
 import { SternaError } from '../../../platform/errors.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
-import type { ApiContext } from '../api-state.ts'
-import { smallBodyLimit } from '../json-body.ts'
-import { operation, type Operation } from '../operation.ts'
-import { listOf } from '../page.ts'
-import { deletedAnswer, resource, time } from '../resource.ts'
-import type { SessionEntry } from '../session-entry.ts'
-import { timeAnswer } from '../time-field.ts'
+import { originOf } from '../../operation/caller.ts'
+import { smallBodyLimit } from '../../operation/body-limits.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { listOf } from '../../operation/page.ts'
+import { deletedAnswer, resource, time } from '../../operation/resource.ts'
+import { browserHeaders, type BrowserCall, type SessionEntry } from '../../operation/session-entry.ts'
+import { timeAnswer } from '../../operation/time-field.ts'
 import { userResource } from './user-operations.ts'
 
 export interface SessionServices {
@@ -58,7 +58,7 @@ const tokenWish = z.object({
   account_id: z.string().optional().describe("An account other than your own; operators only. It is recorded in that account's audit log."),
 })
 
-const shared = { tag: 'Session', permission: null } as const
+const shared = { tag: 'Session', permission: null, headers: browserHeaders } as const
 
 /** `/session`: how people log in. Only these endpoints accept the session cookie; the API accepts the tokens that it is exchanged for. */
 export const sessionOperations = (services: SessionServices): Operation[] => [
@@ -72,14 +72,14 @@ export const sessionOperations = (services: SessionServices): Operation[] => [
     body: { schema: credentials, limit: smallBodyLimit, example: { email: 'ann@example.com', password: 'correct horse battery' } },
     answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
     refuses: ['invalid_credentials', 'invalid_session', 'second_factor_required', 'foreign_origin', 'rate_limit_exceeded'],
-    handle: async (ctx, { body }) => {
-      services.entry.checkOrigin(ctx)
+    handle: async (call) => {
+      services.entry.checkOrigin(call)
       return logIn(
-        ctx,
+        call,
         'session.create',
         services.login.verify(
-          { ...body, accountId: body.account_id },
-          { address: ctx.state.clientAddress, device: services.entry.deviceOf(ctx) },
+          { ...call.body, accountId: call.body.account_id },
+          { address: originOf(call.caller).address, device: services.entry.deviceOf(call) },
         ),
         services,
       )
@@ -93,8 +93,8 @@ export const sessionOperations = (services: SessionServices): Operation[] => [
     summary: 'Read who is logged in',
     answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
     refuses: ['invalid_session'],
-    handle: (ctx) => {
-      const { session, user } = services.entry.current(ctx)
+    handle: (call) => {
+      const { session, user } = services.entry.current(call)
       return sessionResource.answer({ ...session, user })
     },
   }),
@@ -108,13 +108,13 @@ export const sessionOperations = (services: SessionServices): Operation[] => [
     body: { schema: tokenWish, limit: smallBodyLimit, optional: true },
     answers: [{ status: 200, description: 'The token.', schema: tokenAnswer }],
     refuses: ['invalid_session', 'foreign_origin', 'not_found'],
-    handle: async (ctx, { body }) => {
-      services.entry.checkOrigin(ctx)
-      const { session, user } = services.entry.current(ctx)
-      const accountId = accountFor(user, body.account_id, services)
+    handle: async (call) => {
+      services.entry.checkOrigin(call)
+      const { session, user } = services.entry.current(call)
+      const accountId = accountFor(user, call.body.account_id, services)
       if (accountId !== user.accountId)
-        await services.entry.record(ctx, user, { operation: 'session.create_token', objectId: session.id, accountId })
-      const { token, sandbox, expiresAt } = await services.sessions.exchange(session, { sandbox: body.sandbox, accountId })
+        await services.entry.record(call, user, { operation: 'session.create_token', objectId: session.id, accountId })
+      const { token, sandbox, expiresAt } = await services.sessions.exchange(session, { sandbox: call.body.sandbox, accountId })
       return { object: 'session_token' as const, token, account_id: accountId, sandbox, expires_at: isoTime(expiresAt) }
     },
   }),
@@ -123,19 +123,18 @@ export const sessionOperations = (services: SessionServices): Operation[] => [
 
 /** Begins a session for the user once verified, and sets its cookie. A refusal is noted for the operator. */
 export async function logIn(
-  ctx: ApiContext,
+  call: BrowserCall,
   operation: string,
   verified: Promise<StoredUser>,
   { entry, refusedLogins }: Pick<SessionServices, 'entry' | 'refusedLogins'>,
 ) {
-  ctx.set('Cache-Control', 'no-store')
-  const { clientAddress: address, requestId } = ctx.state
+  call.reply.set('Cache-Control', 'no-store')
   const user = await verified.catch((error: unknown) => {
-    if (error instanceof SternaError && error.code === 'invalid_credentials') refusedLogins.note('login refused', { address, requestId })
+    if (error instanceof SternaError && error.code === 'invalid_credentials') refusedLogins.note('login refused', originOf(call.caller))
     throw error
   })
-  const session = await entry.begin(ctx, user)
-  await entry.record(ctx, user, { operation, objectId: session.id })
+  const session = await entry.begin(call, user)
+  await entry.record(call, user, { operation, objectId: session.id })
   return sessionResource.answer({ ...session, user })
 }
 
@@ -159,11 +158,11 @@ const endingOperations = (services: SessionServices): Operation[] => [
     description: 'Ends the session and its tokens.',
     answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
     refuses: ['invalid_session', 'foreign_origin'],
-    handle: async (ctx) => {
-      services.entry.checkOrigin(ctx)
-      const { session, user } = services.entry.current(ctx)
-      await services.entry.end(ctx, session)
-      await services.entry.record(ctx, user, { operation: 'session.delete', objectId: session.id })
+    handle: async (call) => {
+      services.entry.checkOrigin(call)
+      const { session, user } = services.entry.current(call)
+      await services.entry.end(call, session)
+      await services.entry.record(call, user, { operation: 'session.delete', objectId: session.id })
       return { object: 'session' as const, id: session.id, deleted: true as const }
     },
   }),
@@ -175,8 +174,8 @@ const endingOperations = (services: SessionServices): Operation[] => [
     summary: 'List your sessions',
     answers: [{ status: 200, description: 'All of them, oldest first.', schema: listOf(sessionItem.schema) }],
     refuses: ['invalid_session'],
-    handle: (ctx) => {
-      const { session: own, user } = services.entry.current(ctx)
+    handle: (call) => {
+      const { session: own, user } = services.entry.current(call)
       const data = services.sessions.list(user.id).map((session) => sessionItem.answer({ ...session, current: session.id === own.id }))
       return { object: 'list' as const, has_more: false, data }
     },
@@ -189,13 +188,13 @@ const endingOperations = (services: SessionServices): Operation[] => [
     summary: 'End one of your sessions',
     answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
     refuses: ['invalid_session', 'foreign_origin', 'not_found'],
-    handle: async (ctx) => {
-      services.entry.checkOrigin(ctx)
-      const { user } = services.entry.current(ctx)
-      const session = services.sessions.list(user.id).find(({ id }) => id === ctx.params['id'])
+    handle: async (call) => {
+      services.entry.checkOrigin(call)
+      const { user } = services.entry.current(call)
+      const session = services.sessions.list(user.id).find(({ id }) => id === call.params.id)
       if (!session) throw new SternaError('not_found', 'You have no such session.')
       await services.sessions.end(session.id)
-      await services.entry.record(ctx, user, { operation: 'session.revoke', objectId: session.id })
+      await services.entry.record(call, user, { operation: 'session.revoke', objectId: session.id })
       return { object: 'session' as const, id: session.id, deleted: true as const }
     },
   }),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { environmentNameOf, settingNames, settings, settingValue, type Config } from '../../../platform/config/settings.ts'
-import { operation, type Operation } from '../operation.ts'
-import { listOf } from '../page.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { listOf } from '../../operation/page.ts'
 
 const settingAnswer = z
   .object({

@@ -5,12 +5,13 @@ import { isId } from '../../../platform/id.ts'
 import type { SuppressionFilter, SuppressionRow, SuppressionEntries } from '../../../mail/suppression/suppression-entries.ts'
 import { suppressionOrigins, type SuppressionOrigin } from '../../../mail/suppression/suppression-origin.ts'
 import { parsePasted } from '../../../platform/smtp/mailbox.ts'
-import { addressField } from '../address-field.ts'
-import { csvLine, csvText, guardOf, spreadsheetParameter } from '../csv.ts'
-import { listOperation } from '../list-operation.ts'
-import { operation, type Operation } from '../operation.ts'
-import { choiceParameter, textParameter } from '../query.ts'
-import { referenceTo, resource, time, timeOrNull } from '../resource.ts'
+import { addressField } from '../../operation/address-field.ts'
+import { csvLine, csvText, guardOf, spreadsheetParameter } from '../../operation/csv.ts'
+import { listOperation } from '../../operation/list-operation.ts'
+import { RawAnswer } from '../../operation/raw-answer.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { choiceParameter, textParameter } from '../../operation/query.ts'
+import { referenceTo, resource, time, timeOrNull } from '../../operation/resource.ts'
 
 interface SuppressionServices {
   suppressions: SuppressionEntries
@@ -93,9 +94,9 @@ const additionOperations = (services: SuppressionServices): Operation[] => [
     answers: [
       { status: 201, description: 'The entry; with `emails`, one for each, in the same order.', schema: z.union([reference, references]) },
     ],
-    handle: async (ctx, { body }) => {
+    handle: async ({ caller, body }) => {
       const wanted = body.emails ?? [body.email!]
-      const data = (await services.suppressions.add(ctx.state.submitter, wanted, { reason: body.reason ?? null })).map(referenceOf)
+      const data = (await services.suppressions.add(caller, wanted, { reason: body.reason ?? null })).map(referenceOf)
       return body.emails ? { data } : data[0]!
     },
   }),
@@ -109,8 +110,8 @@ const additionOperations = (services: SuppressionServices): Operation[] => [
     sandbox: true,
     body: { schema: batchAdditionRequest, limit: bodyLimit, example: { emails: ['ann@example.com', 'bob@example.com'] } },
     answers: [{ status: 201, description: 'An entry for each address, in the same order.', schema: references }],
-    handle: async (ctx, { body }) => ({
-      data: (await services.suppressions.add(ctx.state.submitter, body.emails, { reason: body.reason ?? null })).map(referenceOf),
+    handle: async ({ caller, body }) => ({
+      data: (await services.suppressions.add(caller, body.emails, { reason: body.reason ?? null })).map(referenceOf),
     }),
   }),
 ]
@@ -125,7 +126,7 @@ const readingOperations = (services: SuppressionServices): Operation[] => [
     query: filters,
     of: suppression,
     answer: 'A page of suppressions, newest first.',
-    rows: (ctx, page, query) => services.suppressions.page(ctx.state.submitter, filterOf(query), page),
+    rows: ({ caller, query }, page) => services.suppressions.page(caller, filterOf(query), page),
   }),
   operation({
     id: 'suppressions.export',
@@ -139,10 +140,9 @@ const readingOperations = (services: SuppressionServices): Operation[] => [
     permission: 'read_access',
     query: { ...filters, spreadsheet: spreadsheetParameter },
     answers: [{ status: 200, description: 'The entries, as a download.', schema: null, mediaType: 'text/csv' }],
-    handle: (ctx, { query }) => {
-      ctx.attachment('suppressions.csv')
-      ctx.type = 'text/csv; charset=utf-8'
-      return Readable.from(csvOf(services.suppressions.all(ctx.state.submitter, filterOf(query)), query), { objectMode: false })
+    handle: ({ caller, query }) => {
+      const rows = Readable.from(csvOf(services.suppressions.all(caller, filterOf(query)), query), { objectMode: false })
+      return new RawAnswer(rows, { type: 'text/csv; charset=utf-8', filename: 'suppressions.csv' })
     },
   }),
   operation({
@@ -154,8 +154,8 @@ const readingOperations = (services: SuppressionServices): Operation[] => [
     description: 'By id or address. For an address with several entries, the one that stops the most mail.',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The entry.', schema: suppression.schema }],
-    handle: async (ctx) => {
-      const row = await services.suppressions.find(ctx.state.submitter, ctx.params.idOrEmail ?? '')
+    handle: async ({ caller, params }) => {
+      const row = await services.suppressions.find(caller, params.idOrEmail)
       if (!row) throw notListed()
       return suppression.answer(row)
     },
@@ -173,8 +173,8 @@ const removalOperations = (services: SuppressionServices): Operation[] => [
     permission: 'full_access',
     sandbox: true,
     answers: [{ status: 200, description: 'The suppression is removed.', schema: removed }],
-    handle: async (ctx) => {
-      const id = await services.suppressions.remove(ctx.state.submitter, ctx.params.idOrEmail ?? '')
+    handle: async ({ caller, params }) => {
+      const id = await services.suppressions.remove(caller, params.idOrEmail)
       if (id === undefined) throw notListed()
       return removedObject(id)
     },
@@ -190,10 +190,8 @@ const removalOperations = (services: SuppressionServices): Operation[] => [
     sandbox: true,
     body: { schema: batchRemovalRequest, limit: bodyLimit, example: { emails: ['ann@example.com'] } },
     answers: [{ status: 200, description: 'The entries that were removed.', schema: z.object({ data: z.array(removed) }) }],
-    handle: async (ctx, { body }) => ({
-      data: (await services.suppressions.removeAll(ctx.state.submitter, body.emails ?? body.ids!.filter((id) => isId('sup', id)))).map(
-        removedObject,
-      ),
+    handle: async ({ caller, body }) => ({
+      data: (await services.suppressions.removeAll(caller, body.emails ?? body.ids!.filter((id) => isId('sup', id)))).map(removedObject),
     }),
   }),
 ]

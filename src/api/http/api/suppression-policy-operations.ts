@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { Accounts } from '../../../senders/account/accounts.ts'
 import type { SuppressionPolicies } from '../../../mail/suppression/suppression-policies.ts'
 import type { SuppressionPolicy } from '../../../mail/suppression/suppression-policy.ts'
-import { given } from '../given.ts'
-import { operation, type Operation } from '../operation.ts'
-import { resource } from '../resource.ts'
+import { given } from '../../operation/given.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { resource } from '../../operation/resource.ts'
 import { accountOf } from './account-operations.ts'
 
 export interface SuppressionPolicyServices {
@@ -58,7 +58,7 @@ export const suppressionPolicyOperations = (services: SuppressionPolicyServices)
     summary: 'Read what puts an address on the suppression list of an account',
     permission: 'operator',
     answers: [{ status: 200, description: 'The policy of the account.', schema: suppressionPolicy.schema }],
-    handle: (ctx) => policyObject(accountOf(ctx, services).id, services),
+    handle: (call) => policyObject(accountOf(call, services).id, services),
   }),
   operation({
     id: 'suppression_policy.update',
@@ -70,9 +70,9 @@ export const suppressionPolicyOperations = (services: SuppressionPolicyServices)
     permission: 'operator',
     body: { schema: policyChanges, example: { soft_bounces: 5, expiry_seconds: 7_776_000 } },
     answers: [{ status: 200, description: 'The policy of the account.', schema: suppressionPolicy.schema }],
-    handle: async (ctx, { body }) => {
-      const { id: accountId } = accountOf(ctx, services)
-      await services.suppressionPolicies.change(accountId, changesIn(body))
+    handle: async (call) => {
+      const { id: accountId } = accountOf(call, services)
+      await services.suppressionPolicies.change(accountId, changesIn(call.body))
       return policyObject(accountId, services)
     },
   }),

@@ -4,10 +4,10 @@ import { asSent } from '../../../mail/template/template-diff.ts'
 import type { TemplateList } from '../../../mail/template/template-list.ts'
 import type { Template } from '../../../mail/template/template-store.ts'
 import { versionsKept } from '../../../mail/template/template-versions.ts'
-import type { ApiContext } from '../api-state.ts'
-import { operation, type Operation } from '../operation.ts'
-import { listOf } from '../page.ts'
-import { choiceParameter, textParameter } from '../query.ts'
+import type { CallTo } from '../../operation/call.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { listOf } from '../../operation/page.ts'
+import { choiceParameter, textParameter } from '../../operation/query.ts'
 import { publishSchema } from './template-schema.ts'
 import {
   diffAnswer,
@@ -42,9 +42,9 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
     body: { schema: publishSchema, optional: true, limit: bodyLimit, example: { version: 'draft' } },
     answers: [{ status: 200, description: 'The template is published.', schema: publishedAnswer }],
     refuses: ['template_not_published'],
-    handle: async (ctx, { body }) => {
-      const how = { by: ctx.state.submitter.actor, from: body.version ?? ('draft' as const) }
-      return publishedObject(await templates.versions.publish(...named(ctx), how), templates)
+    handle: async (call) => {
+      const how = { by: call.caller.actor, from: call.body.version ?? ('draft' as const) }
+      return publishedObject(await templates.versions.publish(...named(call), how), templates)
     },
   }),
   operation({
@@ -56,8 +56,8 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
     description: `The newest ${versionsKept} published versions of a template, newest first.`,
     permission: 'read_access',
     answers: [{ status: 200, description: 'All versions that are kept.', schema: listOf(templateVersionItem.schema) }],
-    handle: async (ctx) => {
-      const template = await templates.get(...named(ctx))
+    handle: async (call) => {
+      const template = await templates.get(...named(call))
       return wholeList(
         (await templates.versions.list(template)).map((row) =>
           templateVersionItem.answer({ ...row, is_sent: row.number === template.liveNumber ? 1 : 0 }),
@@ -73,9 +73,9 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
     summary: 'Read a published version',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The version.', schema: templateVersion.schema }],
-    handle: async (ctx) => {
-      const template = await templates.get(...named(ctx))
-      const version = await templates.versions.get(template, numberIn(ctx.params.number))
+    handle: async (call) => {
+      const template = await templates.get(...named(call))
+      const version = await templates.versions.get(template, numberIn(call.params.number))
       return templateVersion.answer({ ...version, isSent: version.number === template.liveNumber })
     },
   }),
@@ -90,8 +90,8 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
       'partials of that time. An unpublished draft stays.',
     permission: 'full_access',
     answers: [{ status: 200, description: 'The version is sent again.', schema: publishedAnswer }],
-    handle: async (ctx) => {
-      const restored = await templates.versions.restore(...named(ctx), numberIn(ctx.params.number), ctx.state.submitter.actor)
+    handle: async (call) => {
+      const restored = await templates.versions.restore(...named(call), numberIn(call.params.number), call.caller.actor)
       return publishedObject(restored, templates)
     },
   }),
@@ -114,10 +114,10 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
     },
     answers: [{ status: 200, description: 'The differences.', schema: diffAnswer }],
     refuses: ['template_not_published', 'validation_error'],
-    handle: async (ctx, { query }) => {
-      const template = await templates.get(...named(ctx))
-      const from = await compared(template, query.from ?? 'published', { templates, isSent: query.view === 'sent' })
-      const to = await compared(template, query.to ?? 'draft', { templates, isSent: query.view === 'sent' })
+    handle: async (call) => {
+      const template = await templates.get(...named(call))
+      const from = await compared(template, call.query.from ?? 'published', { templates, isSent: call.query.view === 'sent' })
+      const to = await compared(template, call.query.to ?? 'draft', { templates, isSent: call.query.view === 'sent' })
       return diffObject(from.name, to.name, await templates.work.diff(from.content, to.content))
     },
   }),
@@ -131,16 +131,13 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
       'Those whose published version uses it as a layout or partial. What they send changes only when they are ' + 'published again.',
     permission: 'read_access',
     answers: [{ status: 200, description: 'All of them.', schema: listOf(templateDependent.schema) }],
-    handle: async (ctx) =>
-      wholeList((await templates.versions.dependents(await templates.get(...named(ctx)))).map(templateDependent.answer)),
+    handle: async (call) =>
+      wholeList((await templates.versions.dependents(await templates.get(...named(call)))).map(templateDependent.answer)),
   }),
 ]
 
 /** The account and the template. */
-export const named = (ctx: ApiContext): [accountId: string, idOrAlias: string] => [
-  ctx.state.submitter.accountId,
-  ctx.params.idOrAlias ?? '',
-]
+export const named = (call: CallTo<'idOrAlias'>): [accountId: string, idOrAlias: string] => [call.caller.accountId, call.params.idOrAlias]
 
 /** A number that no version has, if there is none. */
 const numberIn = (text: string | undefined): number => (/^[1-9]\d{0,8}$/.test(text ?? '') ? Number(text) : 0)

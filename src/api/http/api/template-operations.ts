@@ -1,8 +1,8 @@
 import { asSent } from '../../../mail/template/template-diff.ts'
 import type { TemplateList } from '../../../mail/template/template-list.ts'
 import type { Template } from '../../../mail/template/template-store.ts'
-import { listOperation } from '../list-operation.ts'
-import { operation, type Operation } from '../operation.ts'
+import { listOperation } from '../../operation/list-operation.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
 import { named, templateHistoryOperations } from './template-history-operations.ts'
 import { deletedTemplate, renderedAnswer, templateItem, templateReference, templateResource } from './template-resource.ts'
 import {
@@ -48,7 +48,7 @@ const readingOperations = (services: TemplateServices): Operation[] => [
     permission: 'read_access',
     of: templateItem,
     answer: 'A page of templates, newest first.',
-    rows: (ctx, page) => services.templates.page(ctx.state.submitter.accountId, page),
+    rows: ({ caller }, page) => services.templates.page(caller.accountId, page),
   }),
   operation({
     id: 'templates.get',
@@ -59,7 +59,7 @@ const readingOperations = (services: TemplateServices): Operation[] => [
     description: 'By id or alias, with its newest version: the draft if it differs from what is sent.',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The template.', schema: templateResource.schema }],
-    handle: async (ctx) => templateResource.answer(await services.templates.get(...named(ctx))),
+    handle: async (call) => templateResource.answer(await services.templates.get(...named(call))),
   }),
   operation({
     id: 'templates.render',
@@ -74,10 +74,10 @@ const readingOperations = (services: TemplateServices): Operation[] => [
     idempotency: 'none',
     body: { schema: renderSchema, optional: true, limit: variablesLimit, example: { variables: { name: 'Ann' } } },
     answers: [{ status: 200, description: 'What an email with these variables would contain.', schema: renderedAnswer }],
-    handle: async (ctx, { body }) => {
-      const template = await services.templates.get(...named(ctx))
+    handle: async (call) => {
+      const template = await services.templates.get(...named(call))
       const content = asSent(template, (await services.templates.versions.resolve(template, template)).sent)
-      return services.templates.work.render(content, body.variables ?? {}, rendering)
+      return services.templates.work.render(content, call.body.variables ?? {}, rendering)
     },
   }),
   operation({
@@ -96,8 +96,8 @@ const readingOperations = (services: TemplateServices): Operation[] => [
       example: { subject: 'Welcome, {{name}}', html: '<p>Hello {{name}}</p>', variables: { name: 'Ann' } },
     },
     answers: [{ status: 200, description: 'What an email with these variables would contain.', schema: renderedAnswer }],
-    handle: async (ctx, { body }) => {
-      const content = await services.templates.preview(ctx.state.submitter.accountId, unsavedContent(body))
+    handle: async ({ caller, body }) => {
+      const content = await services.templates.preview(caller.accountId, unsavedContent(body))
       return services.templates.work.render(content, body.variables ?? {}, rendering)
     },
   }),
@@ -127,7 +127,7 @@ const editingOperations = (services: TemplateServices): Operation[] => [
     },
     answers: [{ status: 201, description: 'The template is saved.', schema: templateReference }],
     refuses: ['alias_taken'],
-    handle: async (ctx, { body }) => referenceTo(await services.templates.create(ctx.state.submitter.accountId, newTemplateFields(body))),
+    handle: async ({ caller, body }) => referenceTo(await services.templates.create(caller.accountId, newTemplateFields(body))),
   }),
   operation({
     id: 'templates.update',
@@ -142,7 +142,7 @@ const editingOperations = (services: TemplateServices): Operation[] => [
     body: { schema: templateChangesSchema, limit: contentLimit, example: { subject: 'Welcome to Example, {{name}}' } },
     answers: [{ status: 200, description: 'The template is saved.', schema: templateReference }],
     refuses: ['alias_taken'],
-    handle: async (ctx, { body }) => referenceTo(await services.templates.change(...named(ctx), changedTemplateFields(body))),
+    handle: async (call) => referenceTo(await services.templates.change(...named(call), changedTemplateFields(call.body))),
   }),
   operation({
     id: 'templates.delete',
@@ -155,7 +155,7 @@ const editingOperations = (services: TemplateServices): Operation[] => [
       'as a layout or partial.',
     permission: 'full_access',
     answers: [{ status: 200, description: 'The template is deleted.', schema: deletedTemplate }],
-    handle: async (ctx) => ({ ...referenceTo(await services.templates.remove(...named(ctx))), deleted: true }),
+    handle: async (call) => ({ ...referenceTo(await services.templates.remove(...named(call))), deleted: true }),
   }),
 ]
 
@@ -170,6 +170,6 @@ const copyingOperations = (services: TemplateServices): Operation[] => [
     permission: 'full_access',
     answers: [{ status: 201, description: 'The copy.', schema: templateReference }],
     refuses: ['validation_error'],
-    handle: async (ctx) => referenceTo(await services.templates.duplicate(...named(ctx))),
+    handle: async (call) => referenceTo(await services.templates.duplicate(...named(call))),
   }),
 ]

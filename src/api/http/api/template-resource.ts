@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { DeclaredVariable, WrittenTemplate } from '../../../mail/template/template-content.ts'
 import type { TemplateListRow } from '../../../mail/template/template-list.ts'
 import type { Template } from '../../../mail/template/template-store.ts'
-import { referenceTo, resource, time, timeOrNull } from '../resource.ts'
+import { referenceTo, resource, time, timeOrNull } from '../../operation/resource.ts'
 
 /** The response to a change. */
 export const templateReference = referenceTo('template').meta({ id: 'TemplateReference' })

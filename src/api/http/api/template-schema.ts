@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { templateName } from '../../../mail/template/parse-template.ts'
 import { mostVariables } from '../../../mail/template/template-content.ts'
 import type { TemplateFields } from '../../../mail/template/template-list.ts'
-import { given } from '../given.ts'
+import { given } from '../../operation/given.ts'
 import type { CheckParams } from '../../../platform/errors.ts'
 import { bodyText, line } from './email-schema.ts'
 

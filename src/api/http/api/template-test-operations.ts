@@ -1,7 +1,7 @@
 import { asSent } from '../../../mail/template/template-diff.ts'
 import type { TemplateList } from '../../../mail/template/template-list.ts'
-import { idempotencyKeyOf } from '../idempotency-key.ts'
-import { operation, type Operation } from '../operation.ts'
+import { idempotencyKeyOf } from '../../operation/idempotency-key.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
 import { sentEmail } from './email-resource.ts'
 import { marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
 import { sendEmail, type SendServices } from './send-emails.ts'
@@ -39,27 +39,32 @@ export const templateTestOperations = (services: TemplateTestServices): Operatio
     },
     answers: [{ status: 200, description: 'The email is queued.', schema: sentEmail.schema }],
     refuses: [...sendingRefusals, 'invalid_from_address', 'template_not_published', 'missing_template_variable'],
-    handle: async (ctx, { body }) => {
+    handle: async (call) => {
       const { versions } = services.templates
-      const template = await services.templates.get(ctx.state.submitter.accountId, ctx.params.idOrAlias ?? '')
-      const version = body.version === 'published' ? await versions.live(template) : null
+      const template = await services.templates.get(call.caller.accountId, call.params.idOrAlias)
+      const version = call.body.version === 'published' ? await versions.live(template) : null
       const content = version ? asSent(version, version.sent) : asSent(template, (await versions.resolve(template, template)).sent)
-      const variables = { ...(body.unsubscribe ? linkVariable : {}), ...body.variables }
+      const variables = { ...(call.body.unsubscribe ? linkVariable : {}), ...call.body.variables }
       // A subject that is not used needs no variables.
-      const used = body.subject ? { ...content, subject: null } : content
+      const used = call.body.subject ? { ...content, subject: null } : content
       const rendered = await services.templates.work.render(used, variables, { field: 'variables', isComplete: true })
       const email = {
-        from: body.from ?? content.from ?? undefined,
-        to: body.to,
+        from: call.body.from ?? content.from ?? undefined,
+        to: call.body.to,
         reply_to: content.replyTo,
-        subject: body.subject ?? rendered.subject ?? undefined,
+        subject: call.body.subject ?? rendered.subject ?? undefined,
         html: rendered.html,
         text: rendered.text,
         tags: [{ name: testTag, value: template.alias ?? template.id }],
-        unsubscribe: body.unsubscribe,
+        unsubscribe: call.body.unsubscribe,
       }
-      const request = { submitter: submitterOf(ctx), source: 'api' as const, isStrict: false, idempotencyKey: idempotencyKeyOf(ctx) }
-      return sentEmail.answer(marked(ctx, await sendEmail(email, request, services)))
+      const request = {
+        submitter: submitterOf(call.caller),
+        source: 'api' as const,
+        isStrict: false,
+        idempotencyKey: idempotencyKeyOf(call.headers),
+      }
+      return sentEmail.answer(marked(call.reply, await sendEmail(email, request, services)))
     },
   }),
 ]

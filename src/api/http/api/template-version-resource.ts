@@ -3,7 +3,7 @@ import { actorTypes } from '../../../senders/account/audit-log.ts'
 import type { DiffedPart } from '../../../mail/template/template-diff.ts'
 import { publisherOf, type TemplateVersion, type VersionRow } from '../../../mail/template/template-version-store.ts'
 import type { Dependent } from '../../../mail/template/template-versions.ts'
-import { resource, time } from '../resource.ts'
+import { resource, time } from '../../operation/resource.ts'
 import { templateContent, templateReference } from './template-resource.ts'
 
 const actorAnswer = z.object({ type: z.enum(actorTypes), id: z.string().nullable(), name: z.string() })

@@ -1,7 +1,7 @@
 import type { AccountScope } from '../../../senders/account/account-scope.ts'
 import type { EnvelopeRecipient } from '../../../mail/message/envelope.ts'
 import { unsubscribeUrl, type UnsubscribeContext } from '../../../mail/suppression/unsubscribe-token.ts'
-import { refusal } from '../validate.ts'
+import { refusal } from '../../operation/validate.ts'
 
 /** The message that a link belongs to. */
 interface LinkedMessage extends AccountScope {

@@ -4,12 +4,14 @@ import { clientNetwork } from '../../../platform/ip-address.ts'
 import type { RateLimiter } from '../../../platform/rate-limiter.ts'
 import type { UnsubscribeLinks } from '../../../mail/suppression/unsubscribe-links.ts'
 import type { UnsubscribeTarget } from '../../../mail/suppression/unsubscribe-token.ts'
-import type { ApiContext } from '../api-state.ts'
-import { answerEntryPage, refuseOnPage, type EntryPage } from '../entry-page.ts'
-import { entryTexts } from '../entry-texts.ts'
-import { smallBodyLimit } from '../json-body.ts'
-import { operation, type Operation } from '../operation.ts'
-import { unsubscribeButton, unsubscribeForm } from '../unsubscribe-form.ts'
+import type { CallTo } from '../../operation/call.ts'
+import type { RawAnswer } from '../../operation/raw-answer.ts'
+import { originOf, type Caller } from '../../operation/caller.ts'
+import { entryPage, refusalPage, type EntryPage, type PageCall } from '../../operation/entry-page.ts'
+import { entryTexts, type Reader } from '../../operation/entry-texts.ts'
+import { smallBodyLimit } from '../../operation/body-limits.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { unsubscribeButton, unsubscribeForm } from '../../operation/unsubscribe-form.ts'
 
 export interface UnsubscribeServices {
   unsubscribeLinks: UnsubscribeLinks
@@ -18,10 +20,10 @@ export interface UnsubscribeServices {
 }
 
 const mediaType = 'text/html'
-const shared = { path: '/u/{token}', tag: 'Suppressions', permission: null } as const
+const shared = { path: '/u/{token}', tag: 'Suppressions', permission: null, headers: ['accept-language', 'content-type'] } as const
 const body = {
   schema: z.object({ 'List-Unsubscribe': z.literal('One-Click') }),
-  raw: true,
+  as: 'text',
   limit: smallBodyLimit,
   mediaType: 'application/x-www-form-urlencoded',
   example: { 'List-Unsubscribe': 'One-Click' },
@@ -39,10 +41,9 @@ export const unsubscribeOperations = (services: UnsubscribeServices): Operation[
       { status: 200, description: 'The page.', schema: null, mediaType },
       { status: 404, description: 'A page that says that the link is not from this server.', schema: null, mediaType },
     ],
-    handle: (ctx) => {
-      const target = targetOf(ctx, services)
-      if (target) answerEntryPage(ctx, 200, questionTo(ctx, target))
-      else answerUnknown(ctx)
+    handle: (call) => {
+      const target = targetOf(call, services)
+      return target ? entryPage(call, questionTo(call, target)) : unknownPage(call)
     },
   }),
   operation({
@@ -61,44 +62,44 @@ export const unsubscribeOperations = (services: UnsubscribeServices): Operation[
       { status: 422, description: 'The page, because the form did not say what to do.', schema: null, mediaType },
       { status: 429, description: 'Too many requests from one address; Retry-After says when to try again.', schema: null, mediaType },
     ],
-    handle: async (ctx) => {
-      const target = targetOf(ctx, services)
-      if (!target) return answerUnknown(ctx)
-      try {
-        const method = await unsubscribeForm(ctx)
-        if (method === null) throw new SternaError('validation_error', 'Nothing has been changed yet: please press the button.')
-        limitNetwork(ctx, services.unsubscribeLimit)
-        await services.unsubscribeLinks.use(target, method)
-        answerEntryPage(ctx, 200, answerTo(ctx, target))
-      } catch (error) {
-        if (!(error instanceof SternaError)) throw error
-        refuseOnPage(ctx, error, { ...questionTo(ctx, target), fault: entryTexts(ctx).faultOf(error) })
-      }
+    handle: async (call) => {
+      const target = targetOf(call, services)
+      if (!target) return unknownPage(call)
+      const method = unsubscribeForm(call.body, call.headers['content-type'])
+      if (method === null) throw new SternaError('validation_error', 'Nothing has been changed yet: please press the button.')
+      limitNetwork(call.caller, services.unsubscribeLimit)
+      await services.unsubscribeLinks.use(target, method)
+      return entryPage(call, answerTo(call, target))
+    },
+    refusalPage(error, call) {
+      const target = targetOf(call, services)
+      if (!target) return unknownPage(call)
+      return refusalPage(call, error, { ...questionTo(call, target), fault: entryTexts(call).faultOf(error) })
     },
   }),
 ]
 
-const targetOf = (ctx: ApiContext, { unsubscribeLinks }: UnsubscribeServices): UnsubscribeTarget | null =>
-  unsubscribeLinks.read(ctx.params['token'] ?? '')
+const targetOf = (call: CallTo<'token'>, { unsubscribeLinks }: UnsubscribeServices): UnsubscribeTarget | null =>
+  unsubscribeLinks.read(call.params.token)
 
-function limitNetwork(ctx: ApiContext, limiter: RateLimiter): void {
-  const waitMs = limiter.take(clientNetwork(ctx.state.clientAddress))
+function limitNetwork(caller: Caller, limiter: RateLimiter): void {
+  const waitMs = limiter.take(clientNetwork(originOf(caller).address))
   if (waitMs === 0) return
   const message = 'Too many requests from your address. Please try again in a minute.'
   throw new SternaError('rate_limit_exceeded', message, { retryAfter: waitMs / 1000 })
 }
 
-function questionTo(ctx: ApiContext, { address, topic }: UnsubscribeTarget): EntryPage {
-  const { title, text, button } = entryTexts(ctx).unsubscribe
+function questionTo(call: Reader, { address, topic }: UnsubscribeTarget): EntryPage {
+  const { title, text, button } = entryTexts(call).unsubscribe
   return { title, text: text(address, topic), button: { text: button, name: unsubscribeButton }, isOurs: false }
 }
 
-function answerTo(ctx: ApiContext, { address, topic }: UnsubscribeTarget): EntryPage {
-  const { done, doneText } = entryTexts(ctx).unsubscribe
+function answerTo(call: Reader, { address, topic }: UnsubscribeTarget): EntryPage {
+  const { done, doneText } = entryTexts(call).unsubscribe
   return { title: done, text: doneText(address, topic), isOurs: false }
 }
 
-function answerUnknown(ctx: ApiContext): void {
-  const { unknown, unknownText } = entryTexts(ctx).unsubscribe
-  refuseOnPage(ctx, new SternaError('not_found', unknownText), { title: unknown, text: unknownText, isOurs: false })
+function unknownPage(call: PageCall): RawAnswer {
+  const { unknown, unknownText } = entryTexts(call).unsubscribe
+  return refusalPage(call, new SternaError('not_found', unknownText), { title: unknown, text: unknownText, isOurs: false })
 }

@@ -5,13 +5,14 @@ import type { User } from '../../../senders/account/user.ts'
 import type { Users } from '../../../senders/account/users.ts'
 import { SternaError } from '../../../platform/errors.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
-import { mayDo, type ApiContext } from '../api-state.ts'
-import { listOperation } from '../list-operation.ts'
-import { operation, type Operation } from '../operation.ts'
-import { pageFrom } from '../page.ts'
-import { textParameter } from '../query.ts'
-import { deletedAnswer, resource, time, timeOrNull } from '../resource.ts'
-import { timeAnswer } from '../time-field.ts'
+import type { CallTo } from '../../operation/call.ts'
+import { mayDo, type Caller } from '../../operation/caller.ts'
+import { listOperation } from '../../operation/list-operation.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { pageFrom } from '../../operation/page.ts'
+import { textParameter } from '../../operation/query.ts'
+import { deletedAnswer, resource, time, timeOrNull } from '../../operation/resource.ts'
+import { timeAnswer } from '../../operation/time-field.ts'
 
 export interface UserServices {
   users: Users
@@ -64,8 +65,8 @@ export const userOperations = (services: UserServices): Operation[] => [
     query: { account_id: textParameter.meta({ description: 'Only users of this account; operators see all accounts.' }) },
     of: userResource,
     answer: 'The users, newest first.',
-    rows: (ctx, page, query) => {
-      const seen = services.users.list(query.account_id ?? undefined).filter((user) => isSeen(ctx, user))
+    rows: ({ caller, query }, page) => {
+      const seen = services.users.list(query.account_id ?? undefined).filter((user) => isSeen(caller, user))
       return pageFrom(seen, page)
     },
   }),
@@ -79,10 +80,10 @@ export const userOperations = (services: UserServices): Operation[] => [
     body: { schema: newUser, example: { email: 'ann@example.com', role: 'member' } },
     answers: [{ status: 201, description: 'The user, with the link to pass on.', schema: invitedUser.schema }],
     refuses: ['user_exists', 'not_found'],
-    handle: async (ctx, { body }) => {
-      const { accountId } = ctx.state.submitter
-      if (body.account_id !== undefined && body.account_id !== accountId && !mayDo(ctx, 'operator')) throw noUser()
-      checkGrant(ctx, body, services)
+    handle: async ({ caller, body }) => {
+      const { accountId } = caller
+      if (body.account_id !== undefined && body.account_id !== accountId && !mayDo(caller, 'operator')) throw noUser()
+      checkGrant(caller, body, services)
       const wanted = { email: body.email, role: body.role, operator: body.operator, accountId: body.account_id ?? accountId }
       return invitedObject(await services.users.invite(wanted), services)
     },
@@ -101,10 +102,10 @@ const oneUserOperations = (services: UserServices): Operation[] => [
     body: { schema: userChanges, example: { role: 'admin' } },
     answers: [{ status: 200, description: 'The user.', schema: userResource.schema }],
     refuses: ['invalid_state'],
-    handle: async (ctx, { body }) => {
-      const user = userOf(ctx, services)
-      checkGrant(ctx, body, services)
-      return userResource.answer(await services.users.change(user.id, body))
+    handle: async (call) => {
+      const user = userOf(call, services)
+      checkGrant(call.caller, call.body, services)
+      return userResource.answer(await services.users.change(user.id, call.body))
     },
   }),
   operation({
@@ -118,7 +119,7 @@ const oneUserOperations = (services: UserServices): Operation[] => [
       'Replaces the previous link. Also for somebody who has lost the password or the second factor: ' +
       'when the link is used, they are replaced and all sessions end.',
     answers: [{ status: 200, description: 'The user, with the link to pass on.', schema: invitedUser.schema }],
-    handle: async (ctx) => invitedObject(await services.users.inviteAgain(userOf(ctx, services).id), services),
+    handle: async (call) => invitedObject(await services.users.inviteAgain(userOf(call, services).id), services),
   }),
   operation({
     ...shared,
@@ -129,8 +130,8 @@ const oneUserOperations = (services: UserServices): Operation[] => [
     description: 'Takes effect at once, and ends all sessions.',
     answers: [{ status: 200, description: 'The user is removed.', schema: deleted }],
     refuses: ['invalid_state'],
-    handle: async (ctx) => {
-      const { id } = userOf(ctx, services)
+    handle: async (call) => {
+      const { id } = userOf(call, services)
       await services.users.remove(id)
       await services.sessions.endAll(id)
       return { object: 'user' as const, id, deleted: true as const }
@@ -138,7 +139,7 @@ const oneUserOperations = (services: UserServices): Operation[] => [
   }),
 ]
 
-const isSeen = (ctx: ApiContext, user: User): boolean => mayDo(ctx, 'operator') || user.accountId === ctx.state.submitter.accountId
+const isSeen = (caller: Caller, user: User): boolean => mayDo(caller, 'operator') || user.accountId === caller.accountId
 
 const noUser = (): SternaError => new SternaError('not_found', 'There is no such user.')
 
@@ -146,21 +147,21 @@ const noUser = (): SternaError => new SternaError('not_found', 'There is no such
  * The user in the path, if the holder of the request may change them: only owners manage owners, and only operators manage operators.
  * @throws SternaError `not_found`, `restricted_api_key`
  */
-function userOf(ctx: ApiContext, services: UserServices): User {
-  const user = services.users.find(ctx.params['id'] ?? '')
-  if (!user || !isSeen(ctx, user)) throw noUser()
-  checkGrant(ctx, user, services)
+function userOf(call: CallTo<'id'>, services: UserServices): User {
+  const user = services.users.find(call.params.id)
+  if (!user || !isSeen(call.caller, user)) throw noUser()
+  checkGrant(call.caller, user, services)
   return user
 }
 
 /** @throws SternaError `restricted_api_key` */
 function checkGrant(
-  ctx: ApiContext,
+  caller: Caller,
   { role, operator }: { role?: Role | undefined; operator?: boolean | undefined },
   { users }: UserServices,
 ): void {
-  if (mayDo(ctx, 'operator')) return
-  const self = users.find(ctx.state.submitter.actor.id ?? '')
+  if (mayDo(caller, 'operator')) return
+  const self = users.find(caller.actor.id ?? '')
   if (operator === true) throw new SternaError('restricted_api_key', 'Only an operator can change operators.')
   if (role === 'owner' && self?.role !== 'owner') throw new SternaError('restricted_api_key', 'Only an owner can change owners.')
 }

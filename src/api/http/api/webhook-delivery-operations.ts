@@ -6,30 +6,29 @@ import type { DeliveryFilter } from '../../../notify/webhook/delivery-search.ts'
 import type { Webhooks } from '../../../notify/webhook/open-webhooks.ts'
 import { deliveryStates, type DeliveryState } from '../../../notify/webhook/delivery-state.ts'
 import type { Webhook } from '../../../notify/webhook/webhook-store.ts'
-import type { ApiContext } from '../api-state.ts'
-import { listOperation } from '../list-operation.ts'
-import { operation, type Operation } from '../operation.ts'
-import { listBody, listOf, pageOf, pageParameters } from '../page.ts'
-import { choiceParameter, textParameter } from '../query.ts'
-import { timeAnswer, timeField } from '../time-field.ts'
+import type { CallTo } from '../../operation/call.ts'
+import type { Caller } from '../../operation/caller.ts'
+import { listOperation } from '../../operation/list-operation.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
+import { listBody, listOf, pageOf, pageParameters } from '../../operation/page.ts'
+import { choiceParameter, textParameter } from '../../operation/query.ts'
+import { timeAnswer, timeField } from '../../operation/time-field.ts'
 import { seenAttempt } from './webhook-view.ts'
 import { postedDetails, webhookAttempt, webhookDelivery, webhookEvent } from './webhook-resource.ts'
-
-const param = (ctx: ApiContext, name: string): string => ctx.params[name] ?? ''
 
 /**
  * The webhook in the path.
  * @throws SternaError `not_found`
  */
-export const webhookOf = (ctx: ApiContext, { webhooks }: { webhooks: Webhooks }): Webhook =>
-  webhooks.list.getWebhook(ctx.state.submitter, param(ctx, 'id'))
+export const webhookOf = (call: CallTo<'id'>, { webhooks }: { webhooks: Webhooks }): Webhook =>
+  webhooks.list.getWebhook(call.caller, call.params.id)
 
-const deliveryOf = (ctx: ApiContext, services: { webhooks: Webhooks }): Promise<DeliveryRow> =>
-  services.webhooks.history.getDelivery(webhookOf(ctx, services).id, param(ctx, 'delivery_id'))
+const deliveryOf = (call: CallTo<'id' | 'delivery_id'>, services: { webhooks: Webhooks }): Promise<DeliveryRow> =>
+  services.webhooks.history.getDelivery(webhookOf(call, services).id, call.params.delivery_id)
 
 /** The last one of the event. */
-const eventDeliveryOf = (ctx: ApiContext, services: { webhooks: Webhooks }): Promise<DeliveryRow> =>
-  services.webhooks.history.getEventDelivery(webhookOf(ctx, services).id, param(ctx, 'event_id'))
+const eventDeliveryOf = (call: CallTo<'id' | 'event_id'>, services: { webhooks: Webhooks }): Promise<DeliveryRow> =>
+  services.webhooks.history.getEventDelivery(webhookOf(call, services).id, call.params.event_id)
 
 const filters = {
   status: choiceParameter(deliveryStates),
@@ -45,9 +44,9 @@ const eventDetail = webhookEvent.schema
   .extend({ object: z.literal('webhook_event'), next_attempt_at: timeAnswer.nullable(), ...postedDetails.schema.shape })
   .meta({ id: 'WebhookEventDetail' })
 
-async function detailsOf(ctx: ApiContext, delivery: DeliveryRow, { webhooks }: { webhooks: Webhooks }) {
+async function detailsOf(caller: Caller, delivery: DeliveryRow, { webhooks }: { webhooks: Webhooks }) {
   const attempts = await webhooks.history.attempts(delivery.id)
-  return postedDetails.answer({ delivery, attempts: attempts.map((attempt) => seenAttempt(ctx, attempt)) })
+  return postedDetails.answer({ delivery, attempts: attempts.map((attempt) => seenAttempt(caller, attempt)) })
 }
 
 /** What was posted to a webhook, by delivery and by event. */
@@ -61,7 +60,7 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     query: { ...filters },
     of: webhookDelivery,
     answer: 'The deliveries, newest first.',
-    rows: (ctx, page, query) => services.webhooks.history.deliveries(webhookOf(ctx, services).id, filterOf(query), page),
+    rows: (call, page) => services.webhooks.history.deliveries(webhookOf(call, services).id, filterOf(call.query), page),
   }),
   operation({
     id: 'webhooks.get_delivery',
@@ -71,9 +70,9 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     summary: 'Read a delivery with its attempts',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The delivery.', schema: deliveryDetail }],
-    handle: async (ctx) => {
-      const delivery = await deliveryOf(ctx, services)
-      return { ...webhookDelivery.answer(delivery), ...(await detailsOf(ctx, delivery, services)) }
+    handle: async (call) => {
+      const delivery = await deliveryOf(call, services)
+      return { ...webhookDelivery.answer(delivery), ...(await detailsOf(call.caller, delivery, services)) }
     },
   }),
   listOperation({
@@ -86,7 +85,7 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     query: { ...filters },
     of: webhookEvent,
     answer: 'The events, newest first.',
-    rows: (ctx, page, query) => services.webhooks.history.events(webhookOf(ctx, services).id, filterOf(query), page),
+    rows: (call, page) => services.webhooks.history.events(webhookOf(call, services).id, filterOf(call.query), page),
   }),
   operation({
     id: 'webhooks.get_event',
@@ -96,9 +95,9 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     summary: 'Read an event of a webhook with its attempts',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The event.', schema: eventDetail }],
-    handle: async (ctx) => {
-      const delivery = await eventDeliveryOf(ctx, services)
-      const details = await detailsOf(ctx, delivery, services)
+    handle: async (call) => {
+      const delivery = await eventDeliveryOf(call, services)
+      const details = await detailsOf(call.caller, delivery, services)
       const next = isoTimeOrNull(delivery.next_attempt_at)
       return { object: 'webhook_event' as const, ...webhookEvent.answer(delivery), next_attempt_at: next, ...details }
     },
@@ -112,11 +111,11 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
     permission: 'read_access',
     query: pageParameters,
     answers: [{ status: 200, description: 'The attempts of all its deliveries, newest first.', schema: listOf(webhookAttempt.schema) }],
-    handle: async (ctx, { query }) => {
-      const page = pageOf(query)
-      const { event_id: eventId } = await eventDeliveryOf(ctx, services)
-      const attempts = await services.webhooks.history.eventAttempts(param(ctx, 'id'), eventId, page)
-      return listBody(attempts, page, (attempt) => webhookAttempt.answer(seenAttempt(ctx, attempt)))
+    handle: async (call) => {
+      const page = pageOf(call.query)
+      const { event_id: eventId } = await eventDeliveryOf(call, services)
+      const attempts = await services.webhooks.history.eventAttempts(call.params.id, eventId, page)
+      return listBody(attempts, page, (attempt) => webhookAttempt.answer(seenAttempt(call.caller, attempt)))
     },
   }),
 ]
@@ -136,11 +135,14 @@ const replayAnswer = z
   })
   .meta({ id: 'WebhookReplay' })
 
+const deliveryPath = '/api/webhooks/{id}/deliveries/{delivery_id}/replay'
+const eventPath = '/api/webhooks/{id}/events/{event_id}/replay'
+
 /** Posts a delivery again that the path names. */
 const replayOperation = (
   services: { webhooks: Webhooks },
-  declared: Pick<Operation, 'id' | 'path' | 'summary'>,
-  find: typeof deliveryOf,
+  declared: Pick<Operation, 'id' | 'summary'> & { path: typeof deliveryPath | typeof eventPath },
+  find: typeof deliveryOf | typeof eventDeliveryOf,
 ): Operation =>
   operation({
     ...declared,
@@ -151,17 +153,15 @@ const replayOperation = (
     sandbox: true,
     answers: [{ status: 200, description: 'A new delivery waits to be posted.', schema: replayAnswer }],
     refuses: ['invalid_state'],
-    handle: async (ctx) => {
-      const delivery = await find(ctx, services)
-      const replay = await services.webhooks.history.replay(webhookOf(ctx, services), delivery)
+    handle: async (call) => {
+      const delivery = await find(call, services)
+      const replay = await services.webhooks.history.replay(webhookOf(call, services), delivery)
       return { object: 'webhook_event' as const, id: delivery.event_id, delivery_id: replay }
     },
   })
 
 /** Posting again what was posted already. */
 export function webhookReplayOperations(services: { webhooks: Webhooks }): Operation[] {
-  const deliveryPath = '/api/webhooks/{id}/deliveries/{delivery_id}/replay'
-  const eventPath = '/api/webhooks/{id}/events/{event_id}/replay'
   return [
     replayOperation(services, { id: 'webhooks.replay_delivery', path: deliveryPath, summary: 'Post a delivery again' }, deliveryOf),
     replayOperation(services, { id: 'webhooks.replay_event', path: eventPath, summary: 'Post an event again' }, eventDeliveryOf),
@@ -182,8 +182,11 @@ export function webhookReplayOperations(services: { webhooks: Webhooks }): Opera
         },
       ],
       refuses: ['invalid_state'],
-      handle: async (ctx, { body: { since, until = Number.MAX_SAFE_INTEGER, status, dry_run: isDry } }) => {
-        const webhook = webhookOf(ctx, services)
+      handle: async (call) => {
+        const {
+          body: { since, until = Number.MAX_SAFE_INTEGER, status, dry_run: isDry },
+        } = call
+        const webhook = webhookOf(call, services)
         const range = { state: status, since, until }
         const { history } = services.webhooks
         const count = isDry ? await history.countReplays(webhook.id, range) : await history.replayAll(webhook, range)

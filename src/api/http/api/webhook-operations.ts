@@ -4,11 +4,11 @@ import { isoTimeOrNull } from '../../../platform/iso-time.ts'
 import type { Webhooks } from '../../../notify/webhook/open-webhooks.ts'
 import type { Webhook } from '../../../notify/webhook/webhook-store.ts'
 import { isSuccess, type PostResult } from '../../../notify/webhook/post-webhook.ts'
-import { listOperation } from '../list-operation.ts'
-import { operation, type Operation } from '../operation.ts'
+import { listOperation } from '../../operation/list-operation.ts'
+import { operation, type Operation } from '../../operation/operation.ts'
 import type { OutgoingRequests } from '../outgoing-requests.ts'
-import { deletedAnswer } from '../resource.ts'
-import { timeAnswer } from '../time-field.ts'
+import { deletedAnswer } from '../../operation/resource.ts'
+import { timeAnswer } from '../../operation/time-field.ts'
 import { webhookDeliveryOperations, webhookOf, webhookReplayOperations } from './webhook-delivery-operations.ts'
 import { webhookInUse, webhookInUseWithSecret, webhookResource, webhookWithSecret, type WebhookInUse } from './webhook-resource.ts'
 import { seenWebhook, seesSecrets } from './webhook-view.ts'
@@ -43,10 +43,10 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
     },
     answers: [{ status: 201, description: 'The webhook, with its secret.', schema: webhookWithSecret.schema }],
     refuses: ['invalid_event_type'],
-    handle: async (ctx, { body }) => {
+    handle: async ({ caller, body }) => {
       const given = webhookChanges(body)
       if (given.url === undefined) throw missingUrl()
-      const webhook = await services.webhooks.list.create(ctx.state.submitter, { ...given, url: given.url })
+      const webhook = await services.webhooks.list.create(caller, { ...given, url: given.url })
       return webhookWithSecret.answer(webhook)
     },
   }),
@@ -58,10 +58,8 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
     permission: 'read_access',
     of: webhookInUse,
     answer: 'The webhooks, newest first.',
-    rows: async (ctx, page) =>
-      Promise.all(
-        (await services.webhooks.list.page(ctx.state.submitter, page)).map((webhook) => inUse(seenWebhook(ctx, webhook), services)),
-      ),
+    rows: async ({ caller }, page) =>
+      Promise.all((await services.webhooks.list.page(caller, page)).map((webhook) => inUse(seenWebhook(caller, webhook), services))),
   }),
   operation({
     id: 'webhooks.get',
@@ -72,9 +70,9 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
     description: 'Only keys with full access see the secret, and the query of the URL.',
     permission: 'read_access',
     answers: [{ status: 200, description: 'The webhook.', schema: z.union([webhookInUseWithSecret.schema, webhookInUse.schema]) }],
-    handle: async (ctx) => {
-      const webhook = await inUse(seenWebhook(ctx, webhookOf(ctx, services)), services)
-      return (seesSecrets(ctx) ? webhookInUseWithSecret : webhookInUse).answer(webhook)
+    handle: async (call) => {
+      const webhook = await inUse(seenWebhook(call.caller, webhookOf(call, services)), services)
+      return (seesSecrets(call.caller) ? webhookInUseWithSecret : webhookInUse).answer(webhook)
     },
   }),
   operation({
@@ -89,9 +87,9 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
     body: { schema: webhookRequest, example: { status: 'disabled' } },
     answers: [{ status: 200, description: 'The webhook.', schema: webhookResource.schema }],
     refuses: ['invalid_event_type'],
-    handle: async (ctx, { body }) => {
-      const { id } = webhookOf(ctx, services)
-      return webhookResource.answer(await services.webhooks.list.change(ctx.state.submitter, id, webhookChanges(body)))
+    handle: async (call) => {
+      const { id } = webhookOf(call, services)
+      return webhookResource.answer(await services.webhooks.list.change(call.caller, id, webhookChanges(call.body)))
     },
   }),
   operation({
@@ -110,9 +108,9 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
         schema: deletedAnswer('webhook', 'DeletedWebhook'),
       },
     ],
-    handle: async (ctx) => {
-      const { id } = webhookOf(ctx, services)
-      await services.webhooks.list.remove(ctx.state.submitter, id)
+    handle: async (call) => {
+      const { id } = webhookOf(call, services)
+      await services.webhooks.list.remove(call.caller, id)
       return { object: 'webhook' as const, id, deleted: true as const }
     },
   }),
@@ -145,9 +143,12 @@ const secretOperations = (services: WebhookServices): Operation[] => [
       },
     ],
     refuses: ['rotation_in_progress'],
-    handle: async (ctx, { body: { overlap_seconds: seconds, force } }) => {
-      const { id } = webhookOf(ctx, services)
-      const rotated = await services.webhooks.list.rotateSecret(ctx.state.submitter, id, { overlapMs: seconds * 1000, force })
+    handle: async (call) => {
+      const {
+        body: { overlap_seconds: seconds, force },
+      } = call
+      const { id } = webhookOf(call, services)
+      const rotated = await services.webhooks.list.rotateSecret(call.caller, id, { overlapMs: seconds * 1000, force })
       const { secret, previousExpiresAt } = rotated
       return {
         object: 'webhook' as const,
@@ -184,10 +185,13 @@ const secretOperations = (services: WebhookServices): Operation[] => [
       },
     ],
     refuses: ['invalid_event_type'],
-    handle: async (ctx, { body: { type } }) => {
-      const webhook = webhookOf(ctx, services)
+    handle: async (call) => {
+      const {
+        body: { type },
+      } = call
+      const webhook = webhookOf(call, services)
       const post = () => services.webhooks.sendSample(webhook, type)
-      return webhookTestObject(await services.outgoingRequests.run(ctx.state.submitter.accountId, post))
+      return webhookTestObject(await services.outgoingRequests.run(call.caller.accountId, post))
     },
   }),
 ]

@@ -6,8 +6,8 @@ import { deliveryStates } from '../../../notify/webhook/delivery-state.ts'
 import { mostCounted, type WebhookStats } from '../../../notify/webhook/webhook-stats.ts'
 import { webhookObject } from '../../../notify/webhook/webhook-object.ts'
 import type { Webhook } from '../../../notify/webhook/webhook-store.ts'
-import { resource, time, timeOrNull } from '../resource.ts'
-import { timeAnswer } from '../time-field.ts'
+import { resource, time, timeOrNull } from '../../operation/resource.ts'
+import { timeAnswer } from '../../operation/time-field.ts'
 
 export const webhookResource = resource<Webhook>('Webhook')({
   object: 'webhook',

@@ -1,14 +1,17 @@
 import type { AuditLog } from '../../../senders/account/audit-log.ts'
 import type { Accepted } from '../../../mail-in/submission/admission.ts'
-import { requirePermission, type ApiContext, type ApiRouter, type RefusalForm } from '../api-state.ts'
+import type { Headers } from '../../operation/call.ts'
+import { requirePermission } from '../../operation/caller.ts'
+import type { ApiContext, ApiRouter, RefusalForm } from '../api-state.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { submitterOf } from '../api/email-sending-operations.ts'
 import type { SendServices } from '../api/send-emails.ts'
 import type { BodyBudget } from '../body-budget.ts'
-import { idempotencyKeyOf } from '../idempotency-key.ts'
-import { tellDropped } from '../dropped-headers.ts'
+import { idempotencyKeyOf } from '../../operation/idempotency-key.ts'
+import { tellDropped } from '../../operation/dropped-headers.ts'
+import { bodyLimit } from '../../operation/body-limits.ts'
 import { jsonText, parseJsonText } from '../../../platform/parse-json.ts'
-import { bodyLimit, jsonBytes } from '../json-body.ts'
+import { jsonBytes } from '../json-body.ts'
 import type { JsonSchema } from '../openapi-schema.ts'
 
 /** What the APIs need from the server. */
@@ -76,11 +79,11 @@ export const compatApiFor = (path: string, apis: readonly CompatApi[]): CompatAp
 export function addCompatRoutes(router: ApiRouter, api: CompatApi, audit: Pick<AuditLog, 'record'>): void {
   for (const { path, send } of api.routes) {
     router.post(routePath(api, path), async (ctx) => {
-      requirePermission(ctx, 'sending_access')
-      const leave = await api.bodyRoom.enter(ctx.req, ctx.state.submitter.accountId)
+      requirePermission(ctx.state.caller, 'sending_access')
+      const leave = await api.bodyRoom.enter(ctx.req, ctx.state.caller.accountId)
       try {
-        const idempotencyKey = api.takesIdempotencyKey ? idempotencyKeyOf(ctx) : null
-        await send(ctx, { submitter: submitterOf(ctx), source: 'compat', isStrict: false, idempotencyKey })
+        const idempotencyKey = api.takesIdempotencyKey ? idempotencyKeyOf(ctx.req.headers as Headers) : null
+        await send(ctx, { submitter: submitterOf(ctx.state.caller), source: 'compat', isStrict: false, idempotencyKey })
       } finally {
         leave()
       }
@@ -100,11 +103,10 @@ interface Acting {
 }
 
 async function act(ctx: ApiContext, { api, action, audit }: Acting): Promise<void> {
-  requirePermission(ctx, action.permission)
+  requirePermission(ctx.state.caller, action.permission)
   const result = await action.handle(ctx)
   if (action.permission === 'full_access') {
-    const { submitter, clientAddress: address, requestId } = ctx.state
-    const { accountId, actor } = submitter
+    const { accountId, actor, address, requestId } = ctx.state.caller
     const operation = compatOperationId(api, action)
     await audit.record({ accountId, actor, operation, objectId: null, fields: [], address, requestId })
   }
@@ -118,7 +120,7 @@ async function act(ctx: ApiContext, { api, action, audit }: Acting): Promise<voi
  * @throws SternaError `unsupported_media_type`, `payload_too_large`, `invalid_json`
  */
 export async function compatJson(ctx: ApiContext): Promise<unknown> {
-  const bytes = await jsonBytes(ctx, { limit: bodyLimit })
+  const bytes = await jsonBytes(ctx.req, { limit: bodyLimit })
   await nextTurn()
   const text = jsonText(bytes)
   await nextTurn()

@@ -8,7 +8,7 @@ import type { ApiContext } from '../api-state.ts'
  * @throws SternaError `domain_not_verified`
  */
 export function mailgunDomain(ctx: ApiContext, { verifiedDomainFor }: Pick<AuthoriseServices, 'verifiedDomainFor'>): string {
-  const { accountId, sandbox } = ctx.state.submitter
+  const { accountId, sandbox } = ctx.state.caller
   const name = ctx.params.domain ?? ''
   const parsed = parseDomain(name)
   if (parsed.ok && (sandbox || verifiedDomainFor(accountId, parsed.domain))) return parsed.domain

@@ -4,7 +4,7 @@ import type { EventFilter } from '../../../mail/event/event-search.ts'
 import { publicEventTypes, type PublicEventType } from '../../../mail/event/event-type.ts'
 import { mailgunEvent, mailgunNames } from '../../../notify/webhook/shape/mailgun-event.ts'
 import type { ApiContext } from '../api-state.ts'
-import { refusal } from '../validate.ts'
+import { refusal } from '../../operation/validate.ts'
 import type { CompatAction } from './compat-api.ts'
 import { mailgunDomain } from './mailgun-domain.ts'
 import type { MailgunListServices } from './mailgun-suppressions.ts'
@@ -41,7 +41,7 @@ export const mailgunEventActions = (services: MailgunListServices): CompatAction
 async function page(ctx: ApiContext, place: Place, services: MailgunListServices): Promise<object> {
   const domain = mailgunDomain(ctx, services)
   const { filter, limit, order, after, before } = place
-  const found: FeedRow[] = (await services.eventFeed.page(ctx.state.submitter, { limit, order, after, before }, filter)).slice(0, limit)
+  const found: FeedRow[] = (await services.eventFeed.page(ctx.state.caller, { limit, order, after, before }, filter)).slice(0, limit)
   const rows = before === null ? found : found.toReversed()
   const link = (to: Partial<Place>): string => {
     const token = Buffer.from(JSON.stringify({ ...place, after: null, before: null, ...to })).toString('base64url')

@@ -65,7 +65,7 @@ function actionsOf(name: string, { filter, title, entry }: MailgunList, services
       handle: async (ctx) => {
         mailgunDomain(ctx, services)
         const [row] = await suppressions.page(
-          ctx.state.submitter,
+          ctx.state.caller,
           { ...filter, address: addressOf(ctx) },
           { limit: 1, after: null, before: null },
         )
@@ -106,7 +106,7 @@ const notListed = (name: string): SternaError => new SternaError('not_found', `A
 /** Whose lists, once the domain in the path is known to be theirs. */
 function scopeOf(ctx: ApiContext, services: MailgunListServices): AccountScope {
   mailgunDomain(ctx, services)
-  return ctx.state.submitter
+  return ctx.state.caller
 }
 
 const addressOf = ({ params }: ApiContext): string => addressIn(params.address ?? '', 'address')
@@ -123,7 +123,7 @@ async function pageOf(
   const cursor = edge !== undefined && isId('sup', edge) ? edge : null
   const isBack = (direction === 'previous' && cursor !== null) || direction === 'last'
   const page = { limit, after: direction === 'next' ? cursor : null, before: isBack ? (cursor ?? idOfNone) : null }
-  const found = (await services.suppressions.page(ctx.state.submitter, filter, page)).slice(0, limit)
+  const found = (await services.suppressions.page(ctx.state.caller, filter, page)).slice(0, limit)
   const rows = isBack ? found.toReversed() : found
   const link = (to: string, id: string | undefined): string => {
     const query = new URLSearchParams({ page: to, ...(id === undefined ? {} : { address: id }), limit: String(limit) })

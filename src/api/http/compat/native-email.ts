@@ -1,6 +1,6 @@
 import { SternaError, type ErrorCode, type FieldFault } from '../../../platform/errors.ts'
 import { parseMailbox, parseMailboxList } from '../../../platform/smtp/mailbox.ts'
-import { bodyLimit } from '../json-body.ts'
+import { bodyLimit } from '../../operation/body-limits.ts'
 
 /** An email as `POST /api/emails` takes it: every compat API translates its requests to this. */
 export interface NativeEmail {

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../../platform/errors.ts'
 import { recordSchema } from '../openapi-schema.ts'
-import type { Problem } from '../problem.ts'
+import type { Problem } from '../../operation/problem.ts'
 import { renamedFields, type CompatApi } from './compat-api.ts'
 import { postalField } from './postal-email.ts'
 

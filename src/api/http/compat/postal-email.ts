@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { labelTag } from '../../../mail/message/send-limits.ts'
 import { distinctAddresses } from '../../../platform/smtp/address.ts'
-import { refusal, validate } from '../validate.ts'
+import { refusal, validate } from '../../operation/validate.ts'
 import { harmless, isNothing, listOf, recordOf } from './compat-schema.ts'
 import {
   faultAt,

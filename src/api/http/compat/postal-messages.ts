@@ -3,8 +3,9 @@ import { numberOfId } from '../../../platform/id.ts'
 import type { AttemptRow, FoundRecipient, MessageReader } from '../../../mail/message/message-reader.ts'
 import { labelOf, type Tag } from '../../../mail/message/send-limits.ts'
 import type { ApiContext } from '../api-state.ts'
-import { jsonBody, smallBodyLimit } from '../json-body.ts'
-import { validate } from '../validate.ts'
+import { smallBodyLimit } from '../../operation/body-limits.ts'
+import { jsonBody } from '../json-body.ts'
+import { validate } from '../../operation/validate.ts'
 import type { CompatAction } from './compat-api.ts'
 import { postalError, postalSuccess } from './postal-answer.ts'
 
@@ -35,8 +36,8 @@ export const postalMessageActions = ({ messages }: PostalMessageServices): Compa
   const about =
     (tell: (found: FoundRecipient, given: Asked) => object | Promise<object>) =>
     async (ctx: ApiContext): Promise<object> => {
-      const given = validate(asked, await jsonBody(ctx, { limit: smallBodyLimit }))
-      const found = await messages.findByNumber(ctx.state.submitter, given.id)
+      const given = validate(asked, await jsonBody(ctx.req, { limit: smallBodyLimit }))
+      const found = await messages.findByNumber(ctx.state.caller, given.id)
       if (found) return postalSuccess(await tell(found, given))
       return postalError('MessageNotFound', { message: 'No message found matching provided ID', id: given.id })
     }

@@ -40,7 +40,7 @@ export const postmarkBounceActions = (services: PostmarkBounceServices): CompatA
     handle: async (ctx) => {
       const { event } = await find(ctx, services)
       const address = String(event.data['to'])
-      await services.suppressions.removeFound(ctx.state.submitter, { address, origins: ['bounce'] })
+      await services.suppressions.removeFound(ctx.state.caller, { address, origins: ['bounce'] })
       return { Message: 'OK', Bounce: await bounceOf(ctx, event, services) }
     },
   },
@@ -54,7 +54,7 @@ async function list(ctx: ApiContext, services: PostmarkBounceServices): Promise<
   const found: ToldEvent[] = []
   for (let before: number | null = null; found.length <= offset + count;) {
     const rows: FeedRow[] = await services.eventFeed.page(
-      ctx.state.submitter,
+      ctx.state.caller,
       { limit: mostListed, order: 'desc', after: before, before: null },
       wanted.filter,
     )
@@ -92,7 +92,7 @@ function bounceFilter(ctx: ApiContext) {
 
 async function find(ctx: ApiContext, services: PostmarkBounceServices): Promise<{ event: ToldEvent; bounce: object }> {
   const id = ctx.params.id ?? ''
-  const row = /^\d{1,16}$/.test(id) ? await services.eventFeed.findByNumber(ctx.state.submitter, Number(id)) : undefined
+  const row = /^\d{1,16}$/.test(id) ? await services.eventFeed.findByNumber(ctx.state.caller, Number(id)) : undefined
   const [event] = row && isId('evt', row.id) && row.type === 'email.bounced' ? await toldEvents([row], services) : []
   if (!event || postmarkEvent(event) === null) throw new SternaError('not_found', 'The bounce was not found.')
   return { event, bounce: await bounceOf(ctx, event, services) }
@@ -102,6 +102,6 @@ async function find(ctx: ApiContext, services: PostmarkBounceServices): Promise<
 async function bounceOf(ctx: ApiContext, event: ToldEvent, { suppressions }: PostmarkBounceServices): Promise<object> {
   const address = String(event.data['to'])
   const page = { limit: 1, after: null, before: null }
-  const [entry] = await suppressions.page(ctx.state.submitter, { address, origins: ['bounce', 'complaint', 'manual'] }, page)
+  const [entry] = await suppressions.page(ctx.state.caller, { address, origins: ['bounce', 'complaint', 'manual'] }, page)
   return { ...postmarkEvent(event), Inactive: entry !== undefined, CanActivate: entry?.origin === 'bounce' }
 }

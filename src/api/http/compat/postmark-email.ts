@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { labelTag } from '../../../mail/message/send-limits.ts'
-import { refusal, validate } from '../validate.ts'
+import { refusal, validate } from '../../operation/validate.ts'
 import { harmless, isNothing, listOf, recordOf } from './compat-schema.ts'
 import {
   faultAt,

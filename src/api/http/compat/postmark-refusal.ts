@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../../platform/errors.ts'
-import type { Problem } from '../problem.ts'
+import type { Problem } from '../../operation/problem.ts'
 import { renamedFields, type CompatApi } from './compat-api.ts'
 import { postmarkField } from './postmark-email.ts'
 

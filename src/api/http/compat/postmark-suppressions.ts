@@ -7,7 +7,7 @@ import type { SuppressionEntries, SuppressionFilter, SuppressionRow } from '../.
 import type { SuppressionOrigin } from '../../../mail/suppression/suppression-origin.ts'
 import type { ApiContext } from '../api-state.ts'
 import { jsonBody } from '../json-body.ts'
-import { validate } from '../validate.ts'
+import { validate } from '../../operation/validate.ts'
 import type { CompatAction } from './compat-api.ts'
 import { listOf } from './compat-schema.ts'
 import { queryText, queryTime } from './query-values.ts'
@@ -41,7 +41,7 @@ export const postmarkSuppressionActions = ({ suppressions }: SuppressionServices
     permission: 'full_access',
     handle: async (ctx) => {
       checkStream(ctx)
-      const { Suppressions: asked } = validate(changed, await jsonBody(ctx, { limit: 256 * 1024 }))
+      const { Suppressions: asked } = validate(changed, await jsonBody(ctx.req, { limit: 256 * 1024 }))
       const answers: object[] = []
       for (const { EmailAddress } of asked) {
         const parsed = parsePasted(EmailAddress)
@@ -58,8 +58,8 @@ export const postmarkSuppressionActions = ({ suppressions }: SuppressionServices
   const path = '/message-streams/{stream}/suppressions'
   return [
     { method: 'GET', path: `${path}/dump`, permission: 'read_access', handle: async (ctx) => dump(ctx, suppressions) },
-    change(path, 'Suppressed', (ctx, address) => suppressions.add(ctx.state.submitter, [address], { reason: null })),
-    change(`${path}/delete`, 'Deleted', (ctx, address) => suppressions.removeFound(ctx.state.submitter, { address, topic: '' })),
+    change(path, 'Suppressed', (ctx, address) => suppressions.add(ctx.state.caller, [address], { reason: null })),
+    change(`${path}/delete`, 'Deleted', (ctx, address) => suppressions.removeFound(ctx.state.caller, { address, topic: '' })),
   ]
 }
 
@@ -75,7 +75,7 @@ function dump(ctx: ApiContext, suppressions: SuppressionEntries): Readable {
   return Readable.from(
     (async function* () {
       let before = '{"Suppressions":['
-      for await (const row of suppressions.all(ctx.state.submitter, filter)) {
+      for await (const row of suppressions.all(ctx.state.caller, filter)) {
         yield before + JSON.stringify(entry(row))
         before = ','
       }

@@ -1,7 +1,7 @@
 import { parseIsoTime } from '../../../platform/iso-time.ts'
 import { parsePasted } from '../../../platform/smtp/mailbox.ts'
 import type { ApiContext } from '../api-state.ts'
-import { refusal } from '../validate.ts'
+import { refusal } from '../../operation/validate.ts'
 import { faultAt } from './native-email.ts'
 
 /** A parameter of the query string, in capitals or not; undefined where it is absent or empty. Not `ctx.query`, which takes long for many. */

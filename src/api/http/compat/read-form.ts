@@ -1,7 +1,7 @@
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy'
 import type { IncomingMessage } from 'node:http'
 import { SternaError } from '../../../platform/errors.ts'
-import { bodyLimit } from '../json-body.ts'
+import { bodyLimit } from '../../operation/body-limits.ts'
 import type { Form } from './form-fields.ts'
 
 /** More than any request of sense has. */

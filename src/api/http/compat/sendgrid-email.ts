@@ -1,6 +1,6 @@
 import { isoTime } from '../../../platform/iso-time.ts'
 import { labelTag } from '../../../mail/message/send-limits.ts'
-import { refusal, validate } from '../validate.ts'
+import { refusal, validate } from '../../operation/validate.ts'
 import { isNothing } from './compat-schema.ts'
 import {
   FanOut,

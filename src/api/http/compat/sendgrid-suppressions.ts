@@ -3,7 +3,7 @@ import { SternaError } from '../../../platform/errors.ts'
 import type { SuppressionEntries, SuppressionFilter, SuppressionRow } from '../../../mail/suppression/suppression-entries.ts'
 import type { ApiContext } from '../api-state.ts'
 import { jsonBody } from '../json-body.ts'
-import { validate } from '../validate.ts'
+import { validate } from '../../operation/validate.ts'
 import type { CompatAction } from './compat-api.ts'
 import { listOf } from './compat-schema.ts'
 import { addressIn, queryNumber } from './query-values.ts'
@@ -51,7 +51,7 @@ function listActions(name: string, filter: SuppressionFilter | null, services: S
   const { suppressions } = services
   const rows = async (ctx: ApiContext) => (filter === null ? [] : (await pageOf(ctx, filter, services)).map(entryOf(name)))
   const named = async (ctx: ApiContext, of: SuppressionFilter) =>
-    suppressions.page(ctx.state.submitter, { ...of, address: addressOf(ctx) }, onePage)
+    suppressions.page(ctx.state.caller, { ...of, address: addressOf(ctx) }, onePage)
   return [
     { method: 'GET', path, permission: 'read_access', handle: rows },
     {
@@ -65,10 +65,10 @@ function listActions(name: string, filter: SuppressionFilter | null, services: S
       path,
       permission: 'full_access',
       handle: async (ctx) => {
-        const { delete_all: all, emails } = validate(removal, await jsonBody(ctx, { limit: bodyBytes }))
+        const { delete_all: all, emails } = validate(removal, await jsonBody(ctx.req, { limit: bodyBytes }))
         if (all !== true && !emails) throw new SternaError('validation_error', 'Give either `delete_all` or `emails`.')
         const filters = all === true ? [{}] : (emails ?? []).map((email) => ({ address: addressIn(email, 'emails') }))
-        if (filter !== null) for (const one of filters) await suppressions.removeFound(ctx.state.submitter, { ...filter, ...one })
+        if (filter !== null) for (const one of filters) await suppressions.removeFound(ctx.state.caller, { ...filter, ...one })
         return null
       },
     },
@@ -86,10 +86,10 @@ function asmActions(path: string, filterOf: (ctx: ApiContext) => SuppressionFilt
       status: 201,
       handle: async (ctx) => {
         const { origins, topic = '' } = filterOf(ctx)
-        const { recipient_emails: emails } = validate(addition, await jsonBody(ctx, { limit: bodyBytes }))
+        const { recipient_emails: emails } = validate(addition, await jsonBody(ctx.req, { limit: bodyBytes }))
         const addresses = emails.map((email) => addressIn(email, 'recipient_emails'))
         const origin = origins?.[0] ?? 'manual'
-        await suppressions.add(ctx.state.submitter, addresses, { reason: null, origin, topic: origin === 'unsubscribe' ? topic : '' })
+        await suppressions.add(ctx.state.caller, addresses, { reason: null, origin, topic: origin === 'unsubscribe' ? topic : '' })
         return { recipient_emails: emails }
       },
     },
@@ -98,7 +98,7 @@ function asmActions(path: string, filterOf: (ctx: ApiContext) => SuppressionFilt
       path: `${path}/{email}`,
       permission: 'read_access',
       handle: async (ctx) => {
-        const [entry] = await suppressions.page(ctx.state.submitter, { ...filterOf(ctx), address: addressOf(ctx) }, onePage)
+        const [entry] = await suppressions.page(ctx.state.caller, { ...filterOf(ctx), address: addressOf(ctx) }, onePage)
         return entry ? { recipient_email: entry.address } : {}
       },
     },
@@ -118,7 +118,7 @@ function ofGroup({ params: { group = '' } }: ApiContext): SuppressionFilter {
 
 async function removeOne(ctx: ApiContext, filter: SuppressionFilter | null, { suppressions }: SendGridListServices): Promise<null> {
   const address = addressOf(ctx)
-  const count = filter === null ? 0 : await suppressions.removeFound(ctx.state.submitter, { ...filter, address })
+  const count = filter === null ? 0 : await suppressions.removeFound(ctx.state.caller, { ...filter, address })
   if (count === 0) throw new SternaError('not_found', 'The address is not on this list.')
   return null
 }
@@ -130,7 +130,7 @@ async function pageOf(ctx: ApiContext, filter: SuppressionFilter, { suppressions
   const times = { since: secondsOf(since), until: secondsOf(until) }
   const rows: SuppressionRow[] = []
   let place = 0
-  for await (const row of suppressions.all(ctx.state.submitter, { ...filter, ...times })) {
+  for await (const row of suppressions.all(ctx.state.caller, { ...filter, ...times })) {
     if (place++ >= offset) rows.push(row)
     if (rows.length === limit) break
   }

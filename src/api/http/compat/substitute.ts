@@ -1,5 +1,5 @@
 import { longestBody } from '../api/email-schema.ts'
-import { bodyLimit } from '../json-body.ts'
+import { bodyLimit } from '../../operation/body-limits.ts'
 
 /** What all emails of a request may have replaced; with more, other connections would have to wait for it. */
 const mostReplacements = 200_000

@@ -6,7 +6,7 @@ import { fromMailgun } from '../../../../src/api/http/compat/mailgun-email.ts'
 import type { NativeEmail } from '../../../../src/api/http/compat/native-email.ts'
 import { fromPostmark, fromPostmarkTemplate } from '../../../../src/api/http/compat/postmark-email.ts'
 import { fromSendGrid } from '../../../../src/api/http/compat/sendgrid-email.ts'
-import { validate } from '../../../../src/api/http/validate.ts'
+import { validate } from '../../../../src/api/operation/validate.ts'
 import { cases } from '../../../support/cases.ts'
 
 /** What is made of a request; a refusal is nothing, and anything else that is thrown fails the test. */

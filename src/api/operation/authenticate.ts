@@ -2,11 +2,17 @@ import type { ApiKeys } from '../../senders/account/api-keys.ts'
 import { rightsOfKey } from '../../senders/account/permission.ts'
 import type { Sessions } from '../../senders/account/sessions.ts'
 import { SternaError } from '../../platform/errors.ts'
-import type { ApiContext, ApiSubmitter } from './api-state.ts'
+import type { Caller } from './caller.ts'
 
 export interface AuthenticateServices {
   apiKeys: Pick<ApiKeys, 'authenticate'>
   sessions: Pick<Sessions, 'holderOf' | 'isSessionToken'>
+}
+
+/** Where a request comes from. */
+interface Origin {
+  clientAddress: string
+  requestId: string
 }
 
 /**
@@ -14,18 +20,18 @@ export interface AuthenticateServices {
  * session was exchanged for.
  * @throws SternaError `missing_api_key`, `invalid_api_key`, `expired_api_key`, `invalid_session`
  */
-export function authenticate(ctx: ApiContext, { apiKeys, sessions }: AuthenticateServices): ApiSubmitter {
-  const token = bearerToken(ctx.req.headers.authorization)
-  return sessions.isSessionToken(token) ? userOf(sessions.holderOf(token)) : authenticateKey(token, { apiKeys })
+export function authenticate(authorization: string | undefined, from: Origin, { apiKeys, sessions }: AuthenticateServices): Caller {
+  const token = bearerToken(authorization)
+  return sessions.isSessionToken(token) ? userOf(sessions.holderOf(token), from) : authenticateKey(token, from, { apiKeys })
 }
 
 /**
  * The program with this API key, for compat APIs that read it from another header than `authenticate` does.
  * @throws SternaError `missing_api_key`, `invalid_api_key`, `expired_api_key`
  */
-export function authenticateKey(token: string | null, { apiKeys }: Pick<AuthenticateServices, 'apiKeys'>): ApiSubmitter {
+export function authenticateKey(token: string | null, from: Origin, { apiKeys }: Pick<AuthenticateServices, 'apiKeys'>): Caller {
   if (token === null) throw new SternaError('missing_api_key', 'The request has no API key. Set it in the client.')
-  return programOf(apiKeys.authenticate(token))
+  return programOf(apiKeys.authenticate(token), from)
 }
 
 /**
@@ -41,7 +47,7 @@ export function bearerToken(field: string | undefined): string {
   throw new SternaError('missing_api_key', 'The Authorization header must read "Bearer <API_KEY>"; no other scheme is accepted.')
 }
 
-function programOf(key: ReturnType<ApiKeys['authenticate']>): ApiSubmitter {
+function programOf(key: ReturnType<ApiKeys['authenticate']>, { clientAddress: address, requestId }: Origin): Caller {
   if ('refused' in key) {
     throw key.refused === 'expired'
       ? new SternaError('expired_api_key', 'This API key has expired. Create a new one.')
@@ -54,14 +60,21 @@ function programOf(key: ReturnType<ApiKeys['authenticate']>): ApiSubmitter {
     confined: key.confined,
     rights: rightsOfKey(key.permission),
     actor: { type: 'key', id: key.id, name: key.name },
+    address,
+    requestId,
   }
 }
 
-const userOf = ({ user, accountId, rights, sandbox, confined }: ReturnType<Sessions['holderOf']>): ApiSubmitter => ({
+const userOf = (
+  { user, accountId, rights, sandbox, confined }: ReturnType<Sessions['holderOf']>,
+  { clientAddress: address, requestId }: Origin,
+): Caller => ({
   accountId,
   domainId: null,
   sandbox,
   confined,
   rights,
   actor: { type: 'user', id: user.id, name: user.email },
+  address,
+  requestId,
 })

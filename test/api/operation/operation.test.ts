@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { operation } from '../../../src/api/http/operation.ts'
-import { listOf, pageOf, pageParameters } from '../../../src/api/http/page.ts'
-import { timeParameter } from '../../../src/api/http/query.ts'
+import { operation } from '../../../src/api/operation/operation.ts'
+import { listOf, pageOf, pageParameters } from '../../../src/api/operation/page.ts'
+import { timeParameter } from '../../../src/api/operation/query.ts'
 import { startApiServer } from '../../support/api-server.ts'
 
 const cake = z.object({ id: z.string(), layers: z.int() })
@@ -17,7 +17,7 @@ const createCake = operation({
   permission: 'full_access',
   body: { schema: z.object({ layers: z.int().min(1).default(2) }), optional: true },
   answers: [{ status: 201, description: 'The cake.', schema: cake }],
-  handle: (_, { body }) => ({ id: 'cake_1', layers: body.layers }),
+  handle: ({ body }) => ({ id: 'cake_1', layers: body.layers }),
 })
 
 const listCakes = operation({
@@ -29,10 +29,10 @@ const listCakes = operation({
   permission: 'read_access',
   query: { ...pageParameters, since: timeParameter },
   answers: [{ status: 200, description: 'A page.', schema: listOf(cake) }],
-  handle: (ctx, { query }) => ({
+  handle: ({ params, query }) => ({
     object: 'list' as const,
     has_more: false,
-    data: [{ id: `${ctx.params.baker} since ${query.since}`, layers: pageOf(query).limit }],
+    data: [{ id: `${params.baker} since ${query.since}`, layers: pageOf(query).limit }],
   }),
 })
 

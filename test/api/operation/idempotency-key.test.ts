@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { apiOperations, type ApiServices } from '../../../src/api/http/api/operations.ts'
 import { openApiDocument, type OpenApiDocument } from '../../../src/api/http/openapi.ts'
-import { operation, takesIdempotencyKey, type Operation } from '../../../src/api/http/operation.ts'
+import { operation, takesIdempotencyKey, type Operation } from '../../../src/api/operation/operation.ts'
 import { startApiServer, type ApiServer } from '../../support/api-server.ts'
 
 const hour = 3_600_000
@@ -23,7 +23,7 @@ async function startBakery(idempotency?: Operation['idempotency']) {
       ...(idempotency === undefined ? {} : { idempotency }),
       body: { schema: z.object({ layers: z.int().max(9), wait: z.boolean().optional() }), optional: false },
       answers: [{ status: 201, description: 'The cake.', schema: z.object({ baked: z.int(), recipe: z.string() }) }],
-      handle: async (_, { body }) => {
+      handle: async ({ body }) => {
         if (body.wait) await released
         return { baked: ++baked, recipe: 'butter@home.example' }
       },

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { csvText, guardOf } from '../../../src/api/http/csv.ts'
+import { csvText, guardOf } from '../../../src/api/operation/csv.ts'
 
 test.each(['false', 'true'])('every text comes back from a parser of RFC 4180; with spreadsheet=%s', (spreadsheet) => {
   const text = fc.oneof(

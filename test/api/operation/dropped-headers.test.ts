@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { tellDropped } from '../../../src/api/http/dropped-headers.ts'
+import { tellDropped } from '../../../src/api/operation/dropped-headers.ts'
 
 /** The field in the answer for emails with these fields left out. */
 function toldOf(emails: string[][]): string | undefined {
   let told: string | undefined
   const set = (_name: string, value: string): void => void (told = value)
   tellDropped(
-    { set: set as never },
+    { set, append: set },
     emails.map((droppedHeaders) => ({ droppedHeaders })),
   )
   return told

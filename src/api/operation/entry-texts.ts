@@ -1,6 +1,7 @@
 import { leastPasswordLength, mostPasswordLength } from '../../senders/account/password-hash.ts'
 import type { SternaError } from '../../platform/errors.ts'
-import type { ApiContext } from './api-state.ts'
+import type { Headers } from './call.ts'
+import { preferred } from './preference.ts'
 
 /** The words of the pages behind our links, for people who have not chosen a language here. */
 export interface EntryTexts {
@@ -26,7 +27,13 @@ export interface EntryTexts {
 }
 
 /** The language that the browser asks for; English unless it is another that we have. */
-export const entryTexts = (ctx: ApiContext): EntryTexts => (ctx.acceptsLanguages('en', 'de') === 'de' ? german : english)
+export const entryTexts = ({ headers }: Reader): EntryTexts =>
+  preferred(headers['accept-language'], ['en', 'de']) === 'de' ? german : english
+
+/** Whoever reads a page. */
+export interface Reader {
+  headers: Headers<'accept-language'>
+}
 
 const english: EntryTexts = {
   language: 'en',

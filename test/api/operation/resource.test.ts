@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { flag, resource, time, timeOrNull } from '../../../src/api/http/resource.ts'
+import { flag, resource, time, timeOrNull } from '../../../src/api/operation/resource.ts'
 
 interface CakeRow {
   id: string

@@ -1,3 +1,5 @@
+import { isIP } from 'node:net'
+
 /** What a browser says about the page that makes a request. */
 interface RequestSource {
   /** The Origin field. */
@@ -6,6 +8,12 @@ interface RequestSource {
   site: string | undefined
   /** The Host field. */
   host: string | undefined
+}
+
+/** True if the server may show its own pages at the host of this Host field. */
+export function isOwnHost(host: string, baseUrl: string): boolean {
+  const name = (/^\[([^\]]*)\]/.exec(host)?.[1] ?? host.split(':', 1)[0] ?? '').toLowerCase()
+  return name === new URL(baseUrl).hostname.replace(/^\[|\]$/g, '') || name === 'localhost' || isIP(name) !== 0
 }
 
 /**

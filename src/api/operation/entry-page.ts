@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { leastPasswordLength, mostPasswordLength } from '../../senders/account/password-hash.ts'
 import type { SternaError } from '../../platform/errors.ts'
-import type { ApiContext } from './api-state.ts'
-import { entryTexts, type EntryTexts } from './entry-texts.ts'
+import type { ReplyHeaders } from './call.ts'
+import { RawAnswer } from './raw-answer.ts'
+import { entryTexts, type EntryTexts, type Reader } from './entry-texts.ts'
 import { problemOf } from './problem.ts'
 
 /** As the dashboard looks, in what one page needs. */
@@ -53,17 +54,21 @@ export interface EntryPage {
 
 const mark = `<svg viewBox="0 -1.5 32 32" aria-hidden="true"><path class="bird" d="M12.6 16.2C10.5 10.5 7 5.9 2 2.5c8 .4 15 4.3 18.7 11-2.9.3-5.5 1.2-8.1 2.7z"/><path class="bird" d="M1.5 18c6.3-.5 9.6-1.8 13.2-3.3 3.2-1.4 5.6-2.2 8.3-1.9 2 .2 3.6 1.1 4.5 2.5-4.1 5.3-10.3 8-17 8.1-3.3 2-6 3.5-9.5 4.6 2.3-1.9 4-3.6 5.2-5.4C4.8 21.5 3 20 1.5 18z"/><path class="bill" d="M27.5 15.3 31.6 17.3 26 17.3z"/></svg>`
 
-/** Responds with a page that needs no script, in the language that the browser asks for. */
-export function answerEntryPage(ctx: ApiContext, status: number, page: EntryPage): void {
-  const texts = entryTexts(ctx)
-  ctx.set({ ...headers, 'Content-Language': texts.language })
-  ctx.vary('Accept-Language')
-  ctx.status = status
-  ctx.type = 'text/html; charset=utf-8'
-  ctx.body = entryPage(page, texts)
+/** Whoever reads an entry page, and the header fields of the answer. */
+export interface PageCall extends Reader {
+  reply: ReplyHeaders
 }
 
-const entryPage = ({ title, text, fault, form, button, isOurs = true }: EntryPage, texts: EntryTexts): string => `<!doctype html>
+/** A page that needs no script, in the language that the browser asks for. */
+export function entryPage(call: PageCall, page: EntryPage, status = 200): RawAnswer {
+  const texts = entryTexts(call)
+  for (const [name, value] of Object.entries(headers)) call.reply.set(name, value)
+  call.reply.set('Content-Language', texts.language)
+  call.reply.append('Vary', 'Accept-Language')
+  return new RawAnswer(htmlOf(page, texts), { status, type: 'text/html; charset=utf-8' })
+}
+
+const htmlOf = ({ title, text, fault, form, button, isOurs = true }: EntryPage, texts: EntryTexts): string => `<!doctype html>
 <html lang="${texts.language}">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title><style>${style}</style></head>
 <body>
@@ -87,10 +92,10 @@ const buttonOf = ({ text, name }: NonNullable<EntryPage['button']>): string =>
 
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`)
 
-/** Shows an error on this page, with its status and headers. */
-export function refuseOnPage(ctx: ApiContext, error: SternaError, page: EntryPage): void {
+/** The page with an error on it, with the status and the header fields of the error. */
+export function refusalPage(call: PageCall, error: SternaError, page: EntryPage): RawAnswer {
   const { status, headers } = problemOf(error)
-  answerEntryPage(ctx, status, page)
-  ctx.set(headers)
-  if (!ctx.req.complete) ctx.req.resume()
+  const content = entryPage(call, page, status)
+  for (const [name, value] of Object.entries(headers)) call.reply.set(name, value)
+  return content
 }

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { SternaError } from '../../platform/errors.ts'
 import { parseIsoTime } from '../../platform/iso-time.ts'
 import { parsePasted } from '../../platform/smtp/mailbox.ts'
-import type { ApiContext } from './api-state.ts'
 import { nearestName } from './mistyped.ts'
 
 /**
@@ -84,10 +83,9 @@ export const listParameter = (most: number) =>
  * The declared parameters of a query string; null where one is absent or empty. Others are ignored, unless they are nearly a declared one that is absent.
  * @throws SternaError `invalid_parameter`, also where one is given twice
  */
-export function readQuery(ctx: ApiContext, shape: QueryShape): Record<string, unknown> {
+export function readQuery(queryString: string, shape: QueryShape): Record<string, unknown> {
   const values: Record<string, unknown> = {}
-  // Not `ctx.query`, which takes quadratic time in the number of parameters.
-  const given = new URLSearchParams(ctx.querystring)
+  const given = new URLSearchParams(queryString)
   for (const [name, schema] of Object.entries(shape)) {
     const [text, second] = given.getAll(name)
     if (second !== undefined) throw new SternaError('invalid_parameter', `Give the parameter ${name} only once.`)

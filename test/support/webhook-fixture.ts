@@ -63,11 +63,6 @@ export async function webhookFixture(own: Partial<WebhookSettings> = {}, now?: n
       webhooks.list.create(of, {
         url,
         events: [...publicEventTypes],
-        description: null,
-        payload: 'standard',
-        includeBots: false,
-        basicAuth: null,
-        status: 'enabled',
         ...fields,
       }),
     deliveries: (webhookId: string) =>

@@ -64,13 +64,24 @@ function written(type: z.ZodType, value: unknown): unknown {
   return items.map((item) => written(element, item))
 }
 
+/** Made once for each field: a file may have thousands of objects. */
+const schemas = new WeakMap<z.ZodType, Map<string, z.ZodObject>>()
+
+function schemaOf(name: string, type: z.ZodType): z.ZodObject {
+  const known = schemas.get(type) ?? new Map<string, z.ZodObject>()
+  schemas.set(type, known)
+  const schema = known.get(name) ?? z.object({ [name]: type })
+  known.set(name, schema)
+  return schema
+}
+
 /**
  * The value of a field, as its type has it.
  * @throws SternaError `validation_error`, whose message begins with the name of the field
  */
 export function valueOfField(name: string, type: z.ZodType, value: unknown): unknown {
   try {
-    const [schema, given] = [z.object({ [name]: type }), { [name]: written(type, value) }]
+    const [schema, given] = [schemaOf(name, type), { [name]: written(type, value) }]
     return validate(schema, given, mistypedMembers(schema, given))[name]
   } catch (error) {
     if (!(error instanceof SternaError)) throw error

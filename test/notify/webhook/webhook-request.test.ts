@@ -6,6 +6,7 @@ import type { PayloadKind } from '../../../src/notify/webhook/payload-kind.ts'
 import { newSecret } from '../../../src/notify/webhook/sign-webhook.ts'
 import { newSigningKey, openSigningKey, signingKeyFor } from '../../../src/notify/webhook/signing-key.ts'
 import { webhookRequest } from '../../../src/notify/webhook/webhook-request.ts'
+import { webhookObject } from '../../../src/notify/webhook/webhook-object.ts'
 import type { Webhook } from '../../../src/notify/webhook/webhook-store.ts'
 
 const secret = newSecret()
@@ -13,21 +14,18 @@ const eventId = newId('evt', Date.now())
 
 async function webhookOf(payload: PayloadKind, own: Partial<Webhook> = {}): Promise<Webhook> {
   return {
+    ...webhookObject.initial,
     id: 'wh_1',
     accountId: 'acc_1',
     sandbox: false,
     url: 'https://a.example/',
     events: ['email.delivered'],
-    description: null,
     payload,
-    includeBots: false,
-    status: 'enabled',
     disabledReason: null,
     secret,
     previousSecret: null,
     previousExpiresAt: null,
     signingKey: await newSigningKey(payload),
-    basicAuth: null,
     createdAt: 0,
     updatedAt: 0,
     ...own,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { domainObject } from '../../../src/senders/sending-domain/domain-object.ts'
 import type { Finding } from '../../../src/senders/sending-domain/check-records.ts'
 import type { Domain, RecordKind } from '../../../src/senders/sending-domain/domain.ts'
 import { beginCheck, domainAfterCheck, nextCheckAt, stopsAt, verifiedByHand } from '../../../src/senders/sending-domain/domain-check.ts'
@@ -12,13 +13,8 @@ const added: Domain = {
   accountId: 'acc_1',
   name: 'shop.test',
   status: 'not_started',
-  returnPathLabel: 'send',
+  ...domainObject.initial,
   returnPathSeen: false,
-  tls: 'opportunistic',
-  subdomains: true,
-  openTracking: false,
-  clickTracking: false,
-  trackingSubdomain: null,
   appLinks: {},
   checkedAt: null,
   verifiedAt: null,

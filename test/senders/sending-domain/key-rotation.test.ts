@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { domainObject } from '../../../src/senders/sending-domain/domain-object.ts'
 import type { Domain, DomainKey, RecordState } from '../../../src/senders/sending-domain/domain.ts'
 import { beginRotation, finishRotation, isRotating, isSigning, withoutOldKeys } from '../../../src/senders/sending-domain/key-rotation.ts'
 
@@ -18,13 +19,8 @@ const verified: Domain = {
   accountId: 'acc_1',
   name: 'shop.test',
   status: 'verified',
-  returnPathLabel: 'send',
+  ...domainObject.initial,
   returnPathSeen: true,
-  tls: 'opportunistic',
-  subdomains: true,
-  openTracking: false,
-  clickTracking: false,
-  trackingSubdomain: null,
   appLinks: {},
   checkedAt: 0,
   verifiedAt: 0,

@@ -5,6 +5,7 @@ import { noteFingerprint } from '../../../src/senders/account/sealed-secrets.ts'
 import { loadConfig } from '../../../src/platform/config/load-config.ts'
 import type { DoctorHost } from '../../../src/upkeep/doctor/doctor-host.ts'
 import { runDoctor } from '../../../src/upkeep/doctor/run-doctor.ts'
+import { domainObject } from '../../../src/senders/sending-domain/domain-object.ts'
 import type { Domain } from '../../../src/senders/sending-domain/domain.ts'
 import { recordsFor } from '../../../src/senders/sending-domain/domain-records.ts'
 import { onFileFinished } from '../../support/file-finished.ts'
@@ -33,13 +34,8 @@ const domain: Domain = {
   accountId: 'acc_1',
   name: 'shop.test',
   status: 'verified',
-  returnPathLabel: 'send',
+  ...domainObject.initial,
   returnPathSeen: true,
-  tls: 'opportunistic',
-  subdomains: true,
-  openTracking: false,
-  clickTracking: false,
-  trackingSubdomain: null,
   appLinks: {},
   checkedAt: 0,
   verifiedAt: 0,

@@ -82,18 +82,7 @@ test('an account that is deleted takes its keys, users, webhooks and domains alo
   const { id } = accounts.getAccount('acme')
   await sendingDomains.add(id, 'sender.example')
   for (const sandbox of [true, false]) {
-    await webhooks.create(
-      { accountId: id, sandbox },
-      {
-        url: 'https://a.example/',
-        events: ['email.sent'],
-        description: null,
-        status: 'enabled',
-        payload: 'standard',
-        includeBots: false,
-        basicAuth: null,
-      },
-    )
+    await webhooks.create({ accountId: id, sandbox }, { url: 'https://a.example/', events: ['email.sent'] })
   }
   const suppressed = Array.from({ length: 501 }, (_, place) => `${place}@example.com`)
   await new SuppressionEntries({ db, clock, erasedAddress }).add({ accountId: id, sandbox: false }, suppressed, { reason: null })

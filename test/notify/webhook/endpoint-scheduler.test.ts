@@ -80,12 +80,12 @@ test('what waits for an earlier delivery of its email takes no place, and only s
   })
   let own: Endpoint | undefined
   turns.request('a')
-  expect(own).toMatchObject({ inHand: 1 })
+  expect(own).toMatchObject({ inFlight: 1 })
   const first = claimed
   // Half of what all endpoints share.
   expect(first).toBeLessThan(10_100)
   for (let i = 0; i < 100; i++) if (own) turns.passedOn(own, true)
-  expect(own).toMatchObject({ inHand: 1 })
+  expect(own).toMatchObject({ inFlight: 1 })
   expect(claimed).toBeGreaterThanOrEqual(first + 100)
 })
 

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { AccountPolicies } from '../senders/account/account-policies.ts'
 import { Accounts } from '../senders/account/accounts.ts'
 import { AuditLog } from '../senders/account/audit-log.ts'
 import { ApiKeys } from '../senders/account/api-keys.ts'
@@ -28,7 +29,6 @@ import type { Upgrade } from '../platform/store/upgrade-backup.ts'
 import { Upkeep } from '../platform/store/upkeep.ts'
 import { IdempotencyKeys } from '../mail-in/submission/idempotency-keys.ts'
 import { erasedAddressBy, type ErasedAddress } from '../mail/suppression/erased-address.ts'
-import { SuppressionPolicies } from '../mail/suppression/suppression-policies.ts'
 import { TemplateList } from '../mail/template/template-list.ts'
 import { openSecrets } from '../senders/account/open-secrets.ts'
 
@@ -81,7 +81,7 @@ export interface Core extends Opened {
   sendingDomains: SendingDomains
   templates: TemplateList
   largeWorker: LargeWorker
-  suppressionPolicies: SuppressionPolicies
+  policies: AccountPolicies
   quotas: MailQuotas
   erasedAddress: ErasedAddress
   idempotencyKeys: IdempotencyKeys
@@ -147,9 +147,9 @@ export async function loadCore(opened: Opened): Promise<Core> {
   const apiKeys = new ApiKeys({ db, clock, accounts, sandboxOnly })
   const audit = new AuditLog({ db, clock })
   const sendingDomains = new SendingDomains({ ...opened, audit, settings: domainSettings(config) })
-  const quotas = new MailQuotas({ db, clock, log, accounts }, config.quotas)
-  const suppressionPolicies = new SuppressionPolicies(db, config.suppression)
-  for (const part of [accounts, apiKeys, sendingDomains, suppressionPolicies, quotas]) await part.load()
+  const policies = new AccountPolicies({ ...opened, accounts })
+  const quotas = new MailQuotas({ ...opened, policies })
+  for (const part of [accounts, policies, apiKeys, sendingDomains]) await part.load()
   const people = await openPeople({ ...opened, accounts }, { issuer: config.hostname, sandboxOnly, baseUrl: config.baseUrl })
   const largeWorker = new LargeWorker(log)
   const templates = new TemplateList({ db, clock, work: largeWorker.templateWork })
@@ -165,7 +165,7 @@ export async function loadCore(opened: Opened): Promise<Core> {
     sendingDomains,
     templates,
     largeWorker,
-    suppressionPolicies,
+    policies,
     quotas,
     erasedAddress,
     idempotencyKeys,

@@ -1,5 +1,6 @@
+import type { AccountPolicies } from '../senders/account/account-policies.ts'
 import type { Accounts } from '../senders/account/accounts.ts'
-import { forgetQuota } from '../senders/account/mail-quotas.ts'
+import { forgetUse } from '../senders/account/mail-quotas.ts'
 import type { ApiKeys } from '../senders/account/api-keys.ts'
 import type { Users } from '../senders/account/users.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -13,6 +14,7 @@ export interface AccountRemovalServices {
   db: Pick<Database, 'write'>
   clock: Clock
   accounts: Accounts
+  policies: Pick<AccountPolicies, 'forget'>
   apiKeys: ApiKeys
   people: { users: Users }
   sendingDomains: Pick<SendingDomains, 'list' | 'remove'>
@@ -30,7 +32,7 @@ const longestSubmissionMs = 3_600_000
  * is one of its users. Then nothing changes.
  */
 export async function removeAccount(idOrName: string, services: AccountRemovalServices): Promise<string> {
-  const { db, accounts, apiKeys, people, sendingDomains, webhooks, clock } = services
+  const { db, accounts, policies, apiKeys, people, sendingDomains, webhooks, clock } = services
   const { id, status } = accounts.getAccount(idOrName)
   const startedAt = clock.now()
   await accounts.change(id, { status: 'suspended' })
@@ -47,6 +49,7 @@ export async function removeAccount(idOrName: string, services: AccountRemovalSe
   await db.write(deleteTemplatesOf(id))
   await removeSuppressionsOf(id, db)
   await accounts.remove(id, startedAt - longestSubmissionMs)
-  await db.write(forgetQuota(id))
+  await policies.forget(id)
+  await db.write([forgetUse(id)])
   return id
 }

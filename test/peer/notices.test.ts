@@ -40,7 +40,7 @@ beforeAll(async () => {
       'mx.sender.example': { a: [postfixHost] },
     },
   )
-  await relay.relay.services.accounts.change('test', { deliveryNotices: true })
+  await relay.call('PATCH', '/api/account', { delivery_notices: true })
   postfix = await startAppsPostfix()
 }, 180_000)
 

@@ -390,7 +390,7 @@ test('mail that goes on by a smarthost is handed on, not delivered, also where t
   const smarthost = await startFakeMx({ host: '127.0.3.7', on: { rcpt } })
   const other = await startTestRelay({ delivery_smarthost: `127.0.3.7:${smarthost.port}` })
   try {
-    await other.relay.services.accounts.change('test', { deliveryNotices: true })
+    await other.call('PATCH', '/api/account', { delivery_notices: true })
     const id = await submit({ to: { 'ann@rcpt.example': ' NOTIFY=SUCCESS' } }, other)
     await expect.poll(async () => (await other.recipients(id))['ann@rcpt.example']?.status).toBe('deferred')
     other.clock.advance(70_000)

@@ -20,7 +20,7 @@ beforeAll(async () => {
       'mx.sender.example': { a: ['127.0.3.4'] },
     },
   )
-  await relay.relay.services.accounts.change('test', { deliveryNotices: true })
+  await relay.call('PATCH', '/api/account', { delivery_notices: true })
 })
 
 afterAll(async () => {

@@ -16,13 +16,13 @@ import { openIntake, type Intake } from '../../src/mail-in/submission/intake.ts'
 import { Uploads } from '../../src/mail-in/submission/upload.ts'
 import { SuppressionEntries } from '../../src/mail/suppression/suppression-entries.ts'
 import { WebhookPoster } from '../../src/notify/webhook/post-webhook.ts'
+import { accountPolicies } from './account-policies.ts'
 import { startApiServer, type ApiAnswer, type ApiServices, type ApiServer, type RequestOptions } from './api-server.ts'
 import { erasedAddress } from './erased-address.ts'
 import { fakeResolver } from './fake-resolver.ts'
 import { fileMessageParser } from './file-message-parser.ts'
 import { plainEnvelope } from './plain-envelope.ts'
 import { unsubscribeContext } from './submission-fixture.ts'
-import { suppressAtOnce } from './suppress-at-once.ts'
 import { testReprieve } from './test-reprieve.ts'
 
 const minute = 60_000
@@ -134,6 +134,7 @@ const queueFor = (
       isResolverSuspect: () => false,
       isSuspended: () => false,
       reprieve: testReprieve(db, clock),
+      policies: accountPolicies(db, { delivery: { retrySchedule: [minute, 5 * minute] } }),
       health,
 
       random: () => 0,
@@ -148,10 +149,8 @@ const queueFor = (
       },
     },
     {
-      retrySchedule: [minute, 5 * minute],
       giveUpAfterMs: 48 * 60 * minute,
       viaSmarthost: false,
-      suppressionPolicyFor: () => suppressAtOnce,
     },
   )
 

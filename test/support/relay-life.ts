@@ -19,6 +19,7 @@ import { startTestRelay, type TestRelay } from './start-relay.ts'
 import { readMail, trackingSettings } from './tracking-life.ts'
 import { unsubscribe } from './unsubscribe-life.ts'
 import { startReceiver, status, type WebhookReceiver } from './webhook-receiver.ts'
+import { mailQuota } from '../../src/senders/account/account-policy.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -137,11 +138,11 @@ async function addWebhooks(relay: TestRelay, good: WebhookReceiver, bad: Webhook
 }
 
 async function keepAccounts(relay: TestRelay): Promise<void> {
-  const { accounts, apiKeys, quotas } = relay.relay.services
+  const { accounts, apiKeys, quotas, policies } = relay.relay.services
   await command(relay, 'account', 'suspend', 'other')
   await command(relay, 'account', 'resume', 'other')
   await accounts.change('other', { plan: 'enterprise' })
-  await quotas.change(accounts.getAccount('test').id, { day: 1_000_000 })
+  await policies.change(mailQuota, accounts.getAccount('test').id, { day: 1_000_000, month: null })
   await quotas.useOf(accounts.getAccount('test').id)
   await command(relay, 'key', 'create', '--account', 'other', '--name', "O'Hara's \\ key")
   const [key] = apiKeys.list(accounts.getAccount('other').id)

@@ -2,7 +2,7 @@ import { removeAccount } from '../../upkeep/account-removal.ts'
 import { mkdir, readdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Account } from '../../senders/account/accounts.ts'
-import type { OwnLimit } from '../../senders/account/mail-quotas.ts'
+import { deliveryNotices, mailQuota, type OwnQuota } from '../../senders/account/account-policy.ts'
 import { checkedPlan } from '../../senders/account/plan.ts'
 import { periods, type Period } from '../../senders/account/quota-calendar.ts'
 import { SternaError } from '../../platform/errors.ts'
@@ -97,14 +97,15 @@ export const accountCommands: Command[] = [
     doc:
       'Shows how many recipients an account may mail per day and per month, and how many it has mailed; --day and --month change it. ' +
       'Mail beyond a quota is refused until the day or the month is over.',
-    async run(input, { accounts, sendingDomains, quotas }) {
+    async run(input, services) {
+      const { accounts, sendingDomains, policies } = services
       const account = accounts.getAccount(argument(input, 0))
       const name = textOption(input, 'domain')
       const id = name === undefined ? account.id : sendingDomains.get(account.id, name).id
       const change = Object.fromEntries(periods.flatMap((period) => limitOption(input, period)))
       const changed = Object.keys(change).length > 0
-      if (changed) await quotas.change(id, change)
-      const json = await quotaObject(id, quotas)
+      if (changed) await policies.change(mailQuota, id, change)
+      const json = await quotaObject(id, services)
       const rows = periods.map((period) => {
         const { limit, used, remaining, resets_at: resetsAt } = json[period]
         return [period, String(limit ?? 'unlimited'), String(used ?? '-'), String(remaining ?? '-'), resetsAt]
@@ -122,7 +123,8 @@ export const accountCommands: Command[] = [
       "message's NOTIFY parameter says which (RFC 3461, RFC 3464).",
     async run(input, services) {
       const wanted = argument(input, 1)
-      const account = await services.accounts.change(argument(input, 0), { deliveryNotices: wanted === 'on' })
+      const account = services.accounts.getAccount(argument(input, 0))
+      await services.policies.change(deliveryNotices, account.id, { wanted: wanted === 'on' })
       return shown(account, services, `Delivery notices of the account ${account.name} are ${wanted}.\n`)
     },
   },
@@ -162,7 +164,7 @@ export const accountCommands: Command[] = [
 ]
 
 /** What an option says of a period: nothing if it is not given. */
-function limitOption(input: CommandInput, period: Period): [Period, OwnLimit][] {
+function limitOption(input: CommandInput, period: Period): [Period, OwnQuota[Period]][] {
   const given = textOption(input, period)
   if (given === undefined) return []
   if (given === 'unlimited') return [[period, given]]
@@ -171,8 +173,8 @@ function limitOption(input: CommandInput, period: Period): [Period, OwnLimit][] 
   throw usageFault(`--${period} is "${given}". It must be a number of recipients, unlimited, or plan.`)
 }
 
-const objectOf = (account: Account, { config }: CommandServices): object =>
-  accountObject(account, { plans: { byName: config.plans, standard: config.accounts.defaultPlan } })
+const objectOf = (account: Account, { config, policies }: CommandServices): object =>
+  accountObject(account, { policies, plans: { byName: config.plans, standard: config.accounts.defaultPlan } })
 
 const shown = (account: Account, services: CommandServices, stderr = ''): CommandOutput => ({
   stdout: `${account.id}\n`,

@@ -1,4 +1,5 @@
 import { accountCommands } from './account-commands.ts'
+import { accountPolicyCommands } from './account-policy-commands.ts'
 import { backupCommands } from './backup-commands.ts'
 import type { Command } from './command.ts'
 import { configCommands } from './config-commands.ts'
@@ -37,7 +38,7 @@ export const commandGroups: readonly { title: string; commands: readonly Command
       ...rotateCommands,
     ],
   },
-  { title: 'Accounts, keys and users', commands: [...accountCommands, ...keyCommands, ...userCommands] },
+  { title: 'Accounts, keys and users', commands: [...accountCommands, ...accountPolicyCommands, ...keyCommands, ...userCommands] },
   { title: 'Domains', commands: domainCommands },
   { title: 'Webhooks', commands: webhookCommands },
   { title: 'Templates', commands: templateCommands },

@@ -14,7 +14,7 @@ import { erasure } from '../../api/http/api/erasure-operations.ts'
 import { feedbackReportDetail } from '../../api/http/api/feedback-resource.ts'
 import { passkeyResource } from '../../api/http/api/passkey-operations.ts'
 import { quotaObject } from '../../api/http/api/quota-operations.ts'
-import { policyObject } from '../../api/http/api/suppression-policy-operations.ts'
+import { policyObject, shownPolicies } from '../../api/http/api/account-policy-operations.ts'
 import { suppression } from '../../api/http/api/suppression-operations.ts'
 import { templateResource } from '../../api/http/api/template-resource.ts'
 import { templateVersion } from '../../api/http/api/template-version-resource.ts'
@@ -80,7 +80,8 @@ async function exportSettings(task: Export): Promise<void> {
     domains.map((domain) => domainAnswer(domain, sendingDomains)),
   )
   await exportQuotas(task, [account.id, ...domains.map(({ id }) => id)])
-  await exportLines(task, 'suppression-policy.ndjson', [policyObject(account.id, services)])
+  for (const policy of shownPolicies)
+    await exportLines(task, `${policy.path.slice(1)}.ndjson`, [policyObject(policy, account.id, services.policies)])
   await exportPasskeys(task)
   await exportReports(task, domains)
   await exportTemplates(task)
@@ -102,7 +103,7 @@ async function exportSettings(task: Export): Promise<void> {
 
 const exportQuotas = (task: Export, ownerIds: string[]): Promise<void> =>
   exportFile(task, 'quotas.ndjson', async (file) => {
-    for (const id of ownerIds) await file.write([await quotaObject(id, task.services.quotas)])
+    for (const id of ownerIds) await file.write([await quotaObject(id, task.services)])
   })
 
 const exportPasskeys = (task: Export): Promise<void> =>

@@ -26,6 +26,7 @@ export const routes: Route[] = [
   { pattern: '/health', load: () => import('./pages/health.tsx') },
   { pattern: '/settings', load: () => import('./pages/settings.tsx') },
   { pattern: '/people', load: () => import('./pages/people.tsx') },
+  { pattern: '/accounts/:id', load: () => import('./pages/account.tsx') },
   { pattern: '/me', load: () => import('./pages/me.tsx') },
   { pattern: '/keys', load: () => import('./pages/keys.tsx') },
 ]

@@ -1,6 +1,5 @@
 import { removeAccount } from '../../upkeep/account-removal.ts'
 import type { StoredToken } from '../../senders/account/api-key-token.ts'
-import type { MailQuotas, OwnQuota } from '../../senders/account/mail-quotas.ts'
 import type { Permission } from '../../senders/account/permission.ts'
 import { Secret } from '../../platform/config/setting-types.ts'
 import { newTemplateFields, newTemplateSchema } from '../../api/http/api/template-schema.ts'
@@ -10,6 +9,7 @@ import type { Account } from '../../senders/account/accounts.ts'
 import { domainObject } from '../../senders/sending-domain/domain-object.ts'
 import { webhookObject } from '../../notify/webhook/webhook-object.ts'
 import type { Change } from './plan-changes.ts'
+import { changePolicies } from './policy-values.ts'
 import type { Values } from './set-up-object.ts'
 import type { SetUpServices } from './standing-set-up.ts'
 
@@ -80,29 +80,17 @@ function renamed<T>(values: Values, names: Readonly<Record<string, string>>): T 
   return Object.fromEntries(Object.entries(names).flatMap(([field, name]) => (field in values ? [[name, values[field]]] : []))) as T
 }
 
-async function makeAccount(change: Change, _: string, { accounts, suppressionPolicies, quotas, config }: SetUpServices): Promise<Made> {
+async function makeAccount(change: Change, _: string, { accounts, policies, config }: SetUpServices): Promise<Made> {
   const values = writtenBy(change)
   const plan = values['plan'] as string | undefined
   const { id } = change.standing ?? (await accounts.create(change.name, plan ?? config.accounts.defaultPlan))
-  const main = renamed<Partial<Account>>(values, { plan: 'plan', status: 'status', delivery_notices: 'deliveryNotices' })
+  const main = renamed<Partial<Account>>(values, { plan: 'plan', status: 'status' })
   if (Object.keys(main).length > 0) await accounts.change(id, main)
-  const policy = renamed<object>(values, {
-    'suppression_policy.hard_bounces': 'hardBounces',
-    'suppression_policy.complaints': 'complaints',
-    'suppression_policy.soft_bounces': 'softBounces',
-    'suppression_policy.expiry': 'expiry',
-  })
-  if (Object.keys(policy).length > 0) await suppressionPolicies.change(id, policy)
-  await changeQuota(id, values, quotas)
+  await changePolicies('account', id, values, policies)
   return { objectId: id }
 }
 
-async function changeQuota(ownerId: string, values: Values, quotas: MailQuotas): Promise<void> {
-  const quota = renamed<Partial<OwnQuota>>(values, { 'quota.day': 'day', 'quota.month': 'month' })
-  if (Object.keys(quota).length > 0) await quotas.change(ownerId, quota)
-}
-
-async function makeDomain(change: Change, accountId: string, { sendingDomains, quotas }: SetUpServices): Promise<Made> {
+async function makeDomain(change: Change, accountId: string, { sendingDomains, policies }: SetUpServices): Promise<Made> {
   const values = writtenBy(change)
   const { name: _, ...settings } = domainObject.membersIn(values)
   const given = renamed<{ dkimSelector?: string; dkimPrivateKey?: Secret }>(values, {
@@ -112,12 +100,12 @@ async function makeDomain(change: Change, accountId: string, { sendingDomains, q
   const keys = { dkimSelector: given.dkimSelector, dkimPrivateKey: given.dkimPrivateKey?.reveal() }
   if (!change.standing) {
     const added = await sendingDomains.add(accountId, change.name, { ...settings, ...keys })
-    await changeQuota(added.id, values, quotas)
+    await changePolicies('domain', added.id, values, policies)
     return { objectId: added.id }
   }
   const { id } = change.standing
   if (Object.keys(settings).length > 0) await sendingDomains.update(id, settings)
-  await changeQuota(id, values, quotas)
+  await changePolicies('domain', id, values, policies)
   if (keys.dkimSelector !== undefined || keys.dkimPrivateKey !== undefined) await sendingDomains.rotateKeys(id, keys)
   return { objectId: id }
 }

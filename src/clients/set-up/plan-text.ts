@@ -15,7 +15,7 @@ function fieldWords({ action, kind }: Change, { name, from, to }: Change['fields
   const { reference, words } = setUpFields[kind][name] ?? {}
   if (reference === 'required') return to === null ? `${name} removed` : `${name} ${action === 'create' ? 'as given' : 'replaced'}`
   const word = (value: unknown): string =>
-    reference === 'allowed' ? lengthWord(value) : valueWord(typeof value === 'number' && words ? words(value) : value)
+    reference === 'allowed' ? lengthWord(value) : valueWord(value !== null && value !== undefined && words ? words(value) : value)
   return action === 'create' ? `${name} ${word(to)}` : `${name} ${word(from)} → ${word(to)}`
 }
 

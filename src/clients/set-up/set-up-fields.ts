@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { isWellFormed, storedToken, type StoredToken } from '../../senders/account/api-key-token.ts'
 import { permissions } from '../../senders/account/permission.ts'
-import { duration, Secret, SettingFault, shortDuration } from '../../platform/config/setting-types.ts'
+import { asWritten, textTypeOf } from '../../senders/account/policy-text.ts'
+import type { PolicyField } from '../../senders/account/policy.ts'
+import { Secret, SettingFault } from '../../platform/config/setting-types.ts'
+import { apiTypeOf } from '../../api/http/api/account-policy-operations.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime, parseIsoTime } from '../../platform/iso-time.ts'
 import { camel } from '../../platform/letter-case.ts'
@@ -12,6 +15,7 @@ import { parseSelector } from '../../senders/sending-domain/sending-domain-name.
 import { isSecret } from '../../notify/webhook/sign-webhook.ts'
 import { webhookEvents, webhookObject } from '../../notify/webhook/webhook-object.ts'
 import { partsOf } from './file-value.ts'
+import { policyFieldsOf } from './policy-values.ts'
 import type { ObjectKind } from './set-up-object.ts'
 
 /** A field of an object in the file: how to read it, compare it and show it. */
@@ -24,8 +28,8 @@ export interface Field {
   fixed?: string
   /** Whether what stands is what is wanted; by default, whether they are equal. */
   isMet?(wanted: unknown, standing: unknown): boolean
-  /** How a number is written. */
-  words?(value: number): string
+  /** How a value is written, if not as it is. */
+  words?(value: unknown): unknown
   /** The value of an object that stands. */
   read?(object: object): unknown
 }
@@ -67,6 +71,17 @@ const parsed = <T>(title: string, parse: (given: unknown) => T) =>
     })
     .meta({ title })
 
+/** The fields of policies. `otherwise`: what applies if there is none. */
+const policyFields = (kind: 'account' | 'domain', otherwise: (field: PolicyField) => string): Fields =>
+  Object.fromEntries(
+    policyFieldsOf(kind).map(({ field }) => {
+      const { title, parse } = textTypeOf(field)
+      const type = field.kind.startsWith('duration') ? parsed(title, parse) : apiTypeOf(field)
+      const words = (value: unknown): unknown => asWritten(field, value)
+      return [field.name, { type: field.setting === null ? type : type.nullable(), doc: `${field.doc} ${otherwise(field)}`, words }]
+    }),
+  )
+
 const text = z.string().min(1)
 const time = text
   .transform((given) => {
@@ -75,8 +90,6 @@ const time = text
     return isoTime(at)
   })
   .meta({ title: 'time' })
-
-const ownLimit = z.union([z.int().min(0).max(1_000_000_000), z.literal('unlimited')]).nullable()
 
 /** A token itself, from where it is kept, or its hash. */
 const token = parsed('a reference, or {sha256, prefix}', (given): StoredToken => {
@@ -111,26 +124,12 @@ const accountFields: Fields = {
   name: { type: text, doc: 'What the account is called. Required.' },
   plan: { type: text, doc: 'One of the plans in the setting `plans`. A new account gets `accounts.default_plan`.' },
   status: { type: z.enum(['active', 'suspended']), doc: 'A suspended account cannot send. Default: active.' },
-  delivery_notices: { type: z.boolean(), doc: 'Whether those who submit over SMTP get delivery notices by mail. Default: false.' },
-  'quota.day': {
-    type: ownLimit,
-    doc: 'Recipients per day, in UTC, in place of the setting `quotas.daily`; `unlimited`, or none for the setting.',
-  },
-  'quota.month': { type: ownLimit, doc: 'Recipients per month, likewise.' },
-  'suppression_policy.hard_bounces': { type: z.boolean().nullable(), doc: 'In place of the setting `suppression.hard_bounces`.' },
-  'suppression_policy.complaints': { type: z.boolean().nullable(), doc: 'In place of `suppression.complaints`.' },
-  'suppression_policy.soft_bounces': { type: z.int().min(0).max(1000).nullable(), doc: 'In place of `suppression.soft_bounces`.' },
-  'suppression_policy.expiry': {
-    type: parsed('duration', duration.parse).nullable(),
-    doc: 'In place of `suppression.expiry`.',
-    words: shortDuration,
-  },
+  ...policyFields('account', ({ setting }) => `Default: ${setting === null ? 'false' : `the setting \`${setting}\``}.`),
 }
 
 const domainFields: Fields = {
   ...fieldsOf(domainObject.fields),
-  'quota.day': { type: ownLimit, doc: 'Recipients per day, in UTC, besides the quota of the account.' },
-  'quota.month': { type: ownLimit, doc: 'Recipients per month, likewise.' },
+  ...policyFields('domain', () => 'Default: any number, within the quota of the account.'),
   dkim_selector: {
     type: text.transform(parseSelector).meta({ title: 'selector' }),
     doc: 'The selector of the RSA key, or of `dkim_private_key`. A new one means new keys, whose records you publish first.',

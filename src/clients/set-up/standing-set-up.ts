@@ -4,6 +4,7 @@ import { isoTimeOrNull } from '../../platform/iso-time.ts'
 import type { Template } from '../../mail/template/template-store.ts'
 import type { WebhookList } from '../../notify/webhook/webhook-list.ts'
 import { nameOf, valuesOf } from './set-up-fields.ts'
+import { policyValues } from './policy-values.ts'
 import type { ObjectKind, StandingObject, Values } from './set-up-object.ts'
 
 /** What a set-up is read from and made in. */
@@ -35,29 +36,19 @@ const standing = (kind: ObjectKind, account: Account, { id, values }: { id: stri
   values,
 })
 
-function accountValues({ id, name, plan, status, deliveryNotices }: Account, { suppressionPolicies, quotas }: SetUpServices): Values {
-  const own = suppressionPolicies.ownPolicyOf(id)
-  return {
-    name,
-    plan,
-    status,
-    delivery_notices: deliveryNotices,
-    'quota.day': quotas.ownQuotaOf(id).day,
-    'quota.month': quotas.ownQuotaOf(id).month,
-    'suppression_policy.hard_bounces': own.hardBounces,
-    'suppression_policy.complaints': own.complaints,
-    'suppression_policy.soft_bounces': own.softBounces,
-    'suppression_policy.expiry': own.expiry,
-  }
-}
+const accountValues = ({ id, name, plan, status }: Account, { policies }: SetUpServices): Values => ({
+  name,
+  plan,
+  status,
+  ...policyValues('account', id, policies),
+})
 
-const domainsOf = (account: Account, { sendingDomains, quotas }: SetUpServices): StandingObject[] =>
+const domainsOf = (account: Account, { sendingDomains, policies }: SetUpServices): StandingObject[] =>
   sendingDomains.list(account.id).map((domain) => {
     const keys = domain.keys.filter(({ state }) => state !== 'retired')
     const values = {
       ...valuesOf('domain', domain),
-      'quota.day': quotas.ownQuotaOf(domain.id).day,
-      'quota.month': quotas.ownQuotaOf(domain.id).month,
+      ...policyValues('domain', domain.id, policies),
       // Those in use: a wanted one must be among them.
       dkim_selector: keys.map(({ selector }) => selector),
       dkim_private_key: keys.map(({ publicKey }) => publicKey),

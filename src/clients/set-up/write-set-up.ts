@@ -111,7 +111,7 @@ function fileValue(object: StandingObject, name: string, extras: Extras, written
   }
   if (value instanceof Secret) return secretReference(object, { name, text: value.reveal() }, extras, written)
   const { words } = setUpFields[kind][name] ?? {}
-  return value === 'outdated' ? true : typeof value === 'number' && words ? words(value) : value
+  return value === 'outdated' ? true : value !== null && value !== undefined && words ? words(value) : value
 }
 
 /** Puts a secret into a file of its own; undefined if secrets are left out. */

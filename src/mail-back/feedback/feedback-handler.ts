@@ -1,7 +1,9 @@
+import type { AccountPolicies } from '../../senders/account/account-policies.ts'
+import { suppressionPolicy } from '../../senders/account/account-policy.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Statement } from '../../platform/store/database.ts'
 import { isErasedAddress } from '../../mail/suppression/erased-address.ts'
-import { withEarlierBounce, type SuppressionPolicy } from '../../mail/suppression/suppression-policy.ts'
+import { withEarlierBounce } from '../../mail/suppression/suppression-policy.ts'
 import { keptOutcome, withoutReason } from './erased-recipient.ts'
 import { isSystemPath, type Complaint } from '../../mail/bounce-parser/feedback.ts'
 import type { FeedbackParser } from './feedback-parser.ts'
@@ -18,7 +20,7 @@ interface FeedbackHandlerServices {
   parser: Pick<FeedbackParser, 'parse'>
   /** Verifies recipients' tokens. */
   tokenKeys: readonly Buffer[]
-  policyFor(accountId: string): SuppressionPolicy
+  policies: Pick<AccountPolicies, 'of'>
   /** Whether we believe complaints from this host. */
   isComplaintSource(remoteAddress: string): boolean
   /** Unsubscribes the recipient, if the message has an unsubscribe address. */
@@ -60,7 +62,7 @@ async function outcomeOf(
 ): Promise<ReturnedMailOutcome> {
   const { accountId, messageId, recipientId } = subject.event
   const about = { accountId, messageId, recipientId }
-  const policy = services.policyFor(accountId)
+  const policy = services.policies.of(suppressionPolicy, accountId)
   const now = services.clock.now()
   const changed = (result: ReturnedMailOutcome['result'], statements: Statement[]): ReturnedMailOutcome => ({
     ...withoutEffect(result, summary, about),

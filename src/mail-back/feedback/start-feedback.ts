@@ -1,10 +1,10 @@
+import type { AccountPolicies } from '../../senders/account/account-policies.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { networkRule } from '../../platform/ip-address.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import type { Database } from '../../platform/store/database.ts'
 import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
-import type { SuppressionPolicy } from '../../mail/suppression/suppression-policy.ts'
 import { feedbackHandler } from './feedback-handler.ts'
 import { startFeedbackParser, type FeedbackParser } from './feedback-parser.ts'
 import { returnPathPurposes, type ReturnedMailStore, type ReturnPathPurpose } from './returned-mail-store.ts'
@@ -24,7 +24,7 @@ interface FeedbackServices {
   /** Verifies recipients' tokens. */
   tokenKeys: readonly Buffer[]
   erasedAddress: ErasedAddress
-  policyFor(accountId: string): SuppressionPolicy
+  policies: Pick<AccountPolicies, 'of'>
   /** Handlers for mail that is not about one recipient. */
   handlers: Record<Exclude<ReturnPathPurpose, RecipientPurpose>, ReturnedMailHandler>
 }

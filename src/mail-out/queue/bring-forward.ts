@@ -1,4 +1,5 @@
 import type { Database, Row, Statement } from '../../platform/store/database.ts'
+import { longestWaitMs } from './retry-schedule.ts'
 
 /** Recipients changed in one commit. */
 const stepSize = 500
@@ -23,15 +24,15 @@ const rightEnd = `case when due_at > expires_at then expires_at
                        else expires_at - due_at + :now end`
 
 /**
- * After the clock was set back, makes due at once what would wait too long: no wait is longer than the longest of the schedule. Scheduled
+ * After the clock was set back, makes due at once what would wait too long: no wait is longer than the longest of any schedule. Scheduled
  * mail waits for its date. Calls `noteDue` with the destination of each.
  */
 export async function bringForward(
   db: Database,
-  { now, longestWaitMs, giveUpAfterMs }: { now: number; longestWaitMs: number; giveUpAfterMs: number },
+  { now, schedules, giveUpAfterMs }: { now: number; schedules: Parameters<typeof longestWaitMs>[0]; giveUpAfterMs: number },
   noteDue: (destination: string) => void,
 ): Promise<void> {
-  const params = { latestNew: now + shortWaitMs, latest: now + longestWaitMs }
+  const params = { latestNew: now + shortWaitMs, latest: now + longestWaitMs(schedules) }
   const change = { ...params, now, latestEnd: now + giveUpAfterMs, rows: stepSize }
   const rows = await db.slowRead<{ destination: string }>(`select distinct destination from recipient where ${isLate}`, params)
   for (const { destination } of rows) {

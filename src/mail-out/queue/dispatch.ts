@@ -1,3 +1,5 @@
+import type { AccountPolicies } from '../../senders/account/account-policies.ts'
+import { retrySchedule, suppressionPolicy } from '../../senders/account/account-policy.ts'
 import type { Clock } from '../../platform/clock.ts'
 import {
   unconnectedAttempt,
@@ -13,7 +15,6 @@ import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { ConflictError, type Database, type Statement } from '../../platform/store/database.ts'
 import type { RetriedWrites } from '../../platform/store/retried-writes.ts'
-import type { SuppressionPolicy } from '../../mail/suppression/suppression-policy.ts'
 import type { ContentBudget, QueuedContent } from './content-budget.ts'
 import { DeliveryCounts } from './delivery-counts.ts'
 import { lookBack, needsLookBack } from './look-back.ts'
@@ -34,15 +35,13 @@ export interface DispatchServices {
   /** True if the name servers are not to be believed. */
   isResolverSuspect(): boolean
   reprieve: Pick<Reprieve, 'extensionOf'>
+  policies: Pick<AccountPolicies, 'of' | 'anywhere'>
   metrics: Metrics
   random(): number
 }
 
 export interface DispatchSettings {
-  /** ms; the last one repeats */
-  retrySchedule: readonly number[]
   viaSmarthost: boolean
-  suppressionPolicyFor(accountId: string): SuppressionPolicy
 }
 
 interface Hold {
@@ -88,6 +87,7 @@ export class Dispatch {
   readonly #services: DispatchServices & Hold
   readonly #settings: DispatchSettings
   readonly #counts: DeliveryCounts
+  readonly #policyFor = (accountId: string) => this.#services.policies.of(suppressionPolicy, accountId)
   #lastJob = 0
 
   constructor(services: DispatchServices & Hold, settings: DispatchSettings) {
@@ -208,30 +208,30 @@ export class Dispatch {
 
   #lookedBack(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt): Promise<Attempt> {
     const { db, clock } = this.#services
-    const policy = this.#settings.suppressionPolicyFor(message.accountId)
+    const policy = this.#policyFor(message.accountId)
     return lookBack(attempt, { message, recipient }, { db, policy, now: clock.now() })
   }
 
   #settlementOf(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt): Settlement {
-    const { clock, random, owner, reprieve } = this.#services
+    const { clock, random, owner, reprieve, policies } = this.#services
     const extension = message.neverLate ? null : reprieve.extensionOf(recipient.expiresAt)
     const extended = extension ? { ...recipient, expiresAt: extension.endsAt } : recipient
     return settleAttempt(message, extended, attempt, {
       owner,
       now: clock.now(),
       longestWaitMs: extension?.longestWaitMs,
-      retrySchedule: this.#settings.retrySchedule,
+      retrySchedule: policies.of(retrySchedule, message.accountId).delays,
       viaSmarthost: this.#settings.viaSmarthost && attempt.mxHost !== simulatorDomain,
       isResolverSuspect: this.#services.isResolverSuspect(),
       random: random(),
-      policyFor: this.#settings.suppressionPolicyFor,
+      policyFor: this.#policyFor,
     })
   }
 
   /** Ends a recipient that is no longer tried: its time is over, or it was suppressed while it waited. */
   async giveUp(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
     const { owner, clock } = this.#services
-    const context = { owner, now: clock.now(), policyFor: this.#settings.suppressionPolicyFor }
+    const context = { owner, now: clock.now(), policyFor: this.#policyFor }
     await this.#settle({ message, recipient, attempt: null }, settleUntried(message, recipient, context))
   }
 

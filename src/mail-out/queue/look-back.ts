@@ -1,7 +1,8 @@
+import type { SuppressionPolicy } from '../../senders/account/account-policy.ts'
 import type { Attempt, Deferred, Outcome } from '../delivery/attempt.ts'
 import { bounce, unclearStatus } from '../delivery/outcome.ts'
 import type { Database } from '../../platform/store/database.ts'
-import { withEarlierBounce, type SuppressionPolicy } from '../../mail/suppression/suppression-policy.ts'
+import { withEarlierBounce } from '../../mail/suppression/suppression-policy.ts'
 import type { QueuedMessage, QueuedRecipient } from './queue-store.ts'
 
 interface LookBackContext {

@@ -1,3 +1,4 @@
+import { retrySchedule } from '../../senders/account/account-policy.ts'
 import type { CancelTimer } from '../../platform/clock.ts'
 import type { Attempt, Postponed } from '../delivery/attempt.ts'
 import type { Health } from '../../platform/health.ts'
@@ -29,7 +30,6 @@ import {
 import { queuedMessageOf, queuedRecipientOf, readContent } from './queued-mail.ts'
 import type { Reprieve } from './reprieve.ts'
 import { RestingExpiry } from './resting-expiry.ts'
-import { longestWaitMs } from './retry-schedule.ts'
 import { ClaimedMail, type StoredMailServices, type Way } from './claimed-mail.ts'
 
 interface QueueRunnerServices extends DispatchServices, Pick<StoredMailServices, 'erasedAddress' | 'isSuspended'> {
@@ -62,7 +62,7 @@ export class QueueRunner {
   readonly #outcomes: RetriedWrites
   readonly #watch: StallDetector
   readonly #expiry: RestingExpiry
-  readonly #limits: { longestWaitMs: number; giveUpAfterMs: number }
+  readonly #giveUpAfterMs: number
   readonly #destinations = new DestinationDirectory(destinationLimit, totalLimit)
   readonly #damaged = new DamagedRows()
   readonly #slots = new HandoffLimit()
@@ -80,7 +80,7 @@ export class QueueRunner {
     this.owner = `boot_${newId('att', services.clock.now()).slice(4)}`
     this.#underWay = new PendingWork((error) => services.log.error({ error }, 'the queue failed'))
     this.#outcomes = new RetriedWrites(services)
-    this.#limits = { longestWaitMs: longestWaitMs(settings.retrySchedule), giveUpAfterMs: settings.giveUpAfterMs }
+    this.#giveUpAfterMs = settings.giveUpAfterMs
     const settled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#settled(recipient, dueAt, isTried)
     const heard = (destination: string, result: Attempt | Postponed): void => this.#heard(destination, result)
     this.#dispatch = new Dispatch(
@@ -165,10 +165,11 @@ export class QueueRunner {
 
   /** Call it when the clock was set back: waiting mail, and hosts that rest, must not wait for that time to come again. */
   clockSetBack(): void {
-    const { db, clock } = this.#services
+    const { db, clock, policies } = this.#services
     const now = clock.now()
     for (const { name } of this.#destinations.resting) this.#destinations.probeNow(name, now)
-    this.#underWay.track(bringForward(db, { now, ...this.#limits }, (destination) => this.noteWaiting(destination, now)))
+    const limits = { now, schedules: policies.anywhere(retrySchedule), giveUpAfterMs: this.#giveUpAfterMs }
+    this.#underWay.track(bringForward(db, limits, (destination) => this.noteWaiting(destination, now)))
     this.#claimWhatIsDue()
   }
 

@@ -15,8 +15,9 @@ export function retryAt(
   return Math.min(now + Math.round(delay * (1 + jitter * random)), expiresAt)
 }
 
-/** No retry waits longer than this, ms. */
-export const longestWaitMs = (schedule: readonly number[]): number => Math.ceil(Math.max(...schedule) * (1 + jitter))
+/** No retry by these schedules waits longer than this, ms. */
+export const longestWaitMs = (schedules: readonly { delays?: readonly number[] }[]): number =>
+  Math.ceil(Math.max(...schedules.flatMap(({ delays = [] }) => delays)) * (1 + jitter))
 
 /**
  * True if a recipient is given up without another attempt. One that was due before it expired has not been tried since, because the

@@ -1,10 +1,11 @@
+import type { SuppressionPolicy } from '../../senders/account/account-policy.ts'
 import { systemAccountId } from '../../senders/account/system-account.ts'
 import type { Attempt } from '../delivery/attempt.ts'
 import { simulatorDomain, type Reaction } from '../delivery/simulator.ts'
 import { recordEvent, recordHappening, type EventSubject } from '../../mail/event/event-log.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import type { Statement } from '../../platform/store/database.ts'
-import { noteDelivered, suppressAfterBounce, type SuppressionPolicy } from '../../mail/suppression/suppression-policy.ts'
+import { noteDelivered, suppressAfterBounce } from '../../mail/suppression/suppression-policy.ts'
 import { insertAttempt, moveRecipient, type LastResponse, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
 import { moveAfter, moveExpired, moveSuppressed, type Move } from './recipient-state.ts'
 import { retryAt } from './retry-schedule.ts'
@@ -26,6 +27,7 @@ interface SettleContext {
   /** The boot id that has claimed the recipient. */
   owner: string
   now: number
+  /** Of the account, ms; the last one repeats. */
   retrySchedule: readonly number[]
   viaSmarthost: boolean
   /** No retry waits longer than this, ms; default: as the schedule says. */

@@ -1,21 +1,10 @@
+import type { SuppressionPolicy } from '../../senders/account/account-policy.ts'
 import type { AccountScope } from '../../senders/account/account-scope.ts'
 import { restsOnDns, type BounceCategory } from '../bounce-parser/refusal.ts'
 import type { Database, Statement } from '../../platform/store/database.ts'
 import { insertSuppression } from './insert-suppression.ts'
 import { forgetUnknownUser, recordUnknownUser, unknownUserReportedBefore, toldTwice } from './unknown-user-reports.ts'
 import { countDelivery, countSoftBounce, suppressFrequent } from './soft-bounces.ts'
-
-/** What suppresses an address. */
-export interface SuppressionPolicy {
-  /** Whether a hard bounce suppresses, and the second bounce that rests on words alone. */
-  hardBounces: boolean
-  /** Whether a complaint suppresses. */
-  complaints: boolean
-  /** Soft bounces without a delivery in between that suppress; 0: never. */
-  softBounces: number
-  /** How long a suppression after bounces lasts, ms; 0: until it is removed. */
-  expiry: number
-}
 
 /** Mail to an address. */
 interface AddressedTo {

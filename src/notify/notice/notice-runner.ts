@@ -1,4 +1,5 @@
-import type { Accounts } from '../../senders/account/accounts.ts'
+import type { AccountPolicies } from '../../senders/account/account-policies.ts'
+import { deliveryNotices } from '../../senders/account/account-policy.ts'
 import type { CancelTimer, Clock } from '../../platform/clock.ts'
 import { LogReader } from '../../mail/event/log-reader.ts'
 import type { Log } from '../../platform/log.ts'
@@ -22,6 +23,7 @@ import {
   newsBetween,
   planWarning,
   settleWarning,
+  wantsNotices,
   type NewsRow,
   type ToldRow,
 } from './notice-store.ts'
@@ -30,7 +32,7 @@ interface NoticeServices {
   db: Database
   clock: Clock
   log: Log
-  accounts: Pick<Accounts, 'someWantNotices'>
+  policies: Pick<AccountPolicies, 'anywhere'>
   systemMail: Pick<SystemMailer, 'send' | 'newMessageId' | 'from'>
   sendingDomains: Pick<SendingDomains, 'verifiedDomainFor'>
 }
@@ -73,10 +75,10 @@ export class NoticeRunner {
       cursor: 'notice',
       fault: 'delivery notices could not be created',
       // Skips the events from before the first account turned notices on.
-      since: 'select min(notices_after) from account where notices_after is not null',
+      since: `select min(since) from account_policy where ${wantsNotices('account_policy')}`,
       mostEvents: stepSize,
       gatherMs,
-      isWanted: () => services.accounts.someWantNotices,
+      isWanted: () => services.policies.anywhere(deliveryNotices).some(({ wanted }) => wanted),
       take: async (step) => ({ statements: await this.#tell(await newsBetween(services.db, step)) }),
       atEnd: () => this.#warn(),
     })
@@ -142,7 +144,7 @@ export class NoticeRunner {
       const groups = new Map<string, Group>()
       const over: Statement[] = []
       for (const row of rows) {
-        const isWanted = row.notices_after !== null && (row.state === 'deferred' || row.state === 'queued') && this.#mayTell(row)
+        const isWanted = row.notices_since !== null && (row.state === 'deferred' || row.state === 'queued') && this.#mayTell(row)
         if (isWanted) addTo(groups, 'delayed', { row, bounce: null })
         else over.push(dropWarning(row.recipient_id))
       }

@@ -36,14 +36,17 @@ export interface NewsRow extends ToldRow {
   data: string
 }
 
-/** A warning that is due. `notices_after` is null if the account has turned notices off. */
+/** A warning that is due. `notices_since` is null if the account has turned notices off. */
 interface DueWarningRow extends ToldRow {
-  notices_after: number | null
+  notices_since: number | null
 }
 
 const toldColumns = `r.id as recipient_id, r.forward_path, r.state, r.notify, r.orcpt, r.expires_at, r.last_response, r.smtp_code,
   r.enhanced_status, r.delivered_at, m.id as message_id, m.account_id, m.reverse_path, m.subject, m.message_id_header, m.size, m.smtputf8, m.envid, m.ret,
   m.created_at, m.scheduled_at`
+
+/** True of a policy that says that an account wants notices, about what happens after `since`. */
+export const wantsNotices = (policy: string): string => `${policy}.field = 'delivery_notices' and ${policy}.value = 'true'`
 
 /**
  * The events of a step that are about mail submitted over SMTP with a reverse-path, in accounts that want notices. Reads successes only if
@@ -53,10 +56,10 @@ export const newsBetween = (db: Database, { from, to }: LogStep): Promise<NewsRo
   db.slowRead<NewsRow>(
     `select e.seq, e.type, e.data, ${toldColumns}
        from event e
-       join account a on a.id = e.account_id
+       join account_policy p on p.owner_id = e.account_id and ${wantsNotices('p')}
        join message m on m.id = e.message_id
        join recipient r on r.id = e.recipient_id
-      where e.seq > :from and e.seq <= :to and e.seq > a.notices_after and e.sandbox = 0
+      where e.seq > :from and e.seq <= :to and e.seq > p.since and e.sandbox = 0
         and m.source = 'smtp' and m.reverse_path is not null
         and (e.type in ('email.bounced', 'email.deferred')
              or (e.type in ('email.delivered', 'email.relayed') and r.notify like '%SUCCESS%'))
@@ -99,11 +102,11 @@ export const planWarning = (recipientId: string, messageId: string, dueAt: numbe
 /** The warnings that are due, oldest first. Uses the partial index notice_due. */
 export const dueWarnings = (db: Database, now: number, limit: number): Promise<DueWarningRow[]> =>
   db.read<DueWarningRow>(
-    `select ${toldColumns}, a.notices_after
+    `select ${toldColumns}, p.since as notices_since
        from notice n
        join recipient r on r.id = n.recipient_id
        join message m on m.id = r.message_id
-       join account a on a.id = m.account_id
+       left join account_policy p on p.owner_id = m.account_id and ${wantsNotices('p')}
       where n.due_at is not null and n.due_at <= :now
       order by n.due_at limit :limit`,
     { now, limit },

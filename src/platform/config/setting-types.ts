@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { msOf } from './duration.ts'
 
 /** A type of setting: how to parse it from YAML or an environment variable, and what the documentation calls it. */
 export interface SettingType<T> {
@@ -86,23 +87,10 @@ export const whole = (min: number, max: number): SettingType<number> => ({
   },
 })
 
-const durationUnits = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
 /** A length of time; the value is in ms. */
 export const duration: SettingType<number> = {
   title: 'duration',
-  parse(given) {
-    if (given === 0 || given === '0') return 0
-    const [, number, unit] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)$/.exec(String(given)) ?? []
-    if (number === undefined) return refuse(given, 'is not a duration. Write a number and a unit, like 90s, 15m, 48h or 7d.')
-    return Math.round(Number(number) * durationUnits[unit as keyof typeof durationUnits])
-  },
-}
-
-/** A duration as one writes it, in the largest unit that it is a whole number of. */
-export function shortDuration(ms: number): string {
-  const [unit, each] = Object.entries(durationUnits).findLast(([, size]) => ms >= size && ms % size === 0) ?? ['s', 1000]
-  return `${ms / each}${unit}`
+  parse: (given) => msOf(String(given)) ?? refuse(given, 'is not a duration. Write a number and a unit, like 90s, 15m, 48h or 7d.'),
 }
 
 /** A duration above 0. */

@@ -19,8 +19,6 @@ export interface Account {
    * already queued is still delivered.
    */
   status: AccountStatus
-  /** Whether submitters over SMTP get delivery notices by mail (RFC 3464). */
-  deliveryNotices: boolean
   /** Epoch, ms. */
   createdAt: number
 }
@@ -29,8 +27,6 @@ export interface Account {
 interface AccountChange {
   plan?: string | undefined
   status?: AccountStatus | undefined
-  /** Once turned on, notices cover only what happens from then on. */
-  deliveryNotices?: boolean | undefined
 }
 
 interface AccountRow extends Row {
@@ -38,7 +34,6 @@ interface AccountRow extends Row {
   name: string
   plan: string
   status: AccountStatus
-  notices_after: number | null
   created_at: number
 }
 
@@ -46,19 +41,13 @@ interface AccountRow extends Row {
 export class Accounts extends HeldList<Account> {
   readonly #db: Database
   readonly #clock: Clock
-  readonly #wantNotices = new Set<string>()
   #onResumed: (id: string) => void = () => {}
 
   constructor({ db, clock }: { db: Database; clock: Clock }) {
-    const select = 'select id, name, plan, status, notices_after, created_at from account'
+    const select = 'select id, name, plan, status, created_at from account'
     super(heldRows(db, { select, where: `status in ('active', 'suspended')`, read: (row) => accountOf(row as AccountRow) }))
     this.#db = db
     this.#clock = clock
-  }
-
-  /** Whether any account has delivery notices turned on. */
-  get someWantNotices(): boolean {
-    return this.#wantNotices.size > 0
   }
 
   /** The account with this id, from memory. */
@@ -95,7 +84,7 @@ export class Accounts extends HeldList<Account> {
   async create(name: string, plan: string): Promise<Account> {
     checkName(name)
     const now = this.#clock.now()
-    const account: Account = { id: newId('acc', now), name, plan, status: 'active', deliveryNotices: false, createdAt: now }
+    const account: Account = { id: newId('acc', now), name, plan, status: 'active', createdAt: now }
     const insert = {
       sql: `insert into account (id, name, plan, status, created_at) values (:id, :name, :plan, :status, :now)`,
       params: { id: account.id, name, plan, status: account.status, now },
@@ -108,16 +97,13 @@ export class Accounts extends HeldList<Account> {
   /** Changes what is given. @throws SternaError `not_found` */
   async change(idOrName: string, change: AccountChange): Promise<Account> {
     const { id } = this.getAccount(idOrName)
-    const { plan = null, status = null, deliveryNotices } = change
+    const { plan = null, status = null } = change
     await this.#db.write([
       {
         sql: `update account
-                 set plan = coalesce(:plan, plan), status = coalesce(:status, status),
-                     notices_after = case when :deliveryNotices = 0 then null
-                                          when :deliveryNotices = 1 then coalesce(notices_after, (select coalesce(max(seq), 0) from event))
-                                          else notices_after end
+                 set plan = coalesce(:plan, plan), status = coalesce(:status, status)
                where id = :id and status in ('active', 'suspended')`,
-        params: { id, plan, status, deliveryNotices: deliveryNotices === undefined ? null : Number(deliveryNotices) },
+        params: { id, plan, status },
         expect: 1,
       },
     ])
@@ -125,8 +111,6 @@ export class Accounts extends HeldList<Account> {
   }
 
   protected override follow(before: Account | undefined, after: Account | undefined): void {
-    if (before) this.#wantNotices.delete(before.id)
-    if (after?.deliveryNotices) this.#wantNotices.add(after.id)
     if (before?.status === 'suspended' && after?.status === 'active') this.#onResumed(after.id)
   }
 
@@ -137,7 +121,7 @@ export class Accounts extends HeldList<Account> {
   async remove(idOrName: string, since: number): Promise<void> {
     const { id } = this.getAccount(idOrName)
     const remove = {
-      sql: `update account set status = 'deleted', name = id, notices_after = null
+      sql: `update account set status = 'deleted', name = id
              where id = :id and not exists (
                select 1 from message m join recipient r on r.message_id = m.id
                 where m.account_id = :id and m.id >= :since and r.due_at is not null)`,
@@ -176,7 +160,6 @@ const accountOf = (row: AccountRow): Account => ({
   name: row.name,
   plan: row.plan,
   status: row.status,
-  deliveryNotices: row.notices_after !== null,
   createdAt: row.created_at,
 })
 

@@ -2,14 +2,10 @@ import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import type { Log } from '../../platform/log.ts'
-import { ConflictError, type Database, type Row, type Statement, type Value, type Written } from '../../platform/store/database.ts'
-import type { Accounts } from './accounts.ts'
+import { ConflictError, type Database, type Row, type Statement, type Written } from '../../platform/store/database.ts'
+import type { AccountPolicies } from './account-policies.ts'
+import { mailQuota } from './account-policy.ts'
 import { calendarOf, periods, type Period } from './quota-calendar.ts'
-
-/** A limit of its own: recipients, no limit at all, or null for what the plan says. */
-export type OwnLimit = number | 'unlimited' | null
-
-export type OwnQuota = Record<Period, OwnLimit>
 
 /** The limits in force; null: none. */
 export type Quota = Record<Period, number | null>
@@ -40,16 +36,11 @@ export interface QuotaCount {
   refusal(cause: ConflictError): Promise<SternaError>
 }
 
-interface QuotaSettings {
-  /** Recipients by plan; a plan that is not there has no quota. */
-  readonly daily: Readonly<Record<string, number>>
-  readonly monthly: Readonly<Record<string, number>>
-}
-
-interface QuotaRow extends Row {
-  owner_id: string
-  day_limit: number | null
-  month_limit: number | null
+interface MailQuotaServices {
+  db: Database
+  clock: Clock
+  log: Log
+  policies: Pick<AccountPolicies, 'of'>
 }
 
 interface UsageRow extends Row {
@@ -62,63 +53,28 @@ interface UsageRow extends Row {
 
 /** Within what the log tells that a quota is nearly used up. */
 const nearly = 0.8
-const noOwnQuota: OwnQuota = { day: null, month: null }
 
 /**
  * How many recipients accounts and domains may mail per day and per month. The count is a row for each, written in the same batch as the
  * mail and on the condition that the quota allows it: nothing is counted that was not accepted, and two who send at once cannot exceed it.
- * Call `load()` first.
  */
 export class MailQuotas {
-  readonly #services: { db: Database; clock: Clock; log: Log; accounts: Pick<Accounts, 'accountFor'> }
-  readonly #settings: QuotaSettings
-  readonly #own = new Map<string, OwnQuota>()
+  readonly #services: MailQuotaServices
 
-  /** `settings` are read each time: they may change while the server runs. */
-  constructor(services: { db: Database; clock: Clock; log: Log; accounts: Pick<Accounts, 'accountFor'> }, settings: QuotaSettings) {
+  constructor(services: MailQuotaServices) {
     this.#services = services
-    this.#settings = settings
-  }
-
-  async load(): Promise<void> {
-    const rows = await this.#services.db.read<QuotaRow>('select owner_id, day_limit, month_limit from mail_quota')
-    this.#own.clear()
-    for (const { owner_id: ownerId, day_limit: day, month_limit: month } of rows)
-      this.#own.set(ownerId, { day: limitOf(day), month: limitOf(month) })
-  }
-
-  /** What an account or a domain has in place of its plan. */
-  ownQuotaOf(ownerId: string): OwnQuota {
-    return this.#own.get(ownerId) ?? noOwnQuota
   }
 
   /** The quota in force; only accounts have a plan. */
   quotaOf(ownerId: string): Quota {
-    const own = this.ownQuotaOf(ownerId)
-    const plan = this.#services.accounts.accountFor(ownerId)?.plan
-    const { daily, monthly } = this.#settings
-    const inForce = (limit: OwnLimit, byPlan: Readonly<Record<string, number>>): number | null =>
-      limit === 'unlimited' ? null : (limit ?? (plan === undefined ? undefined : byPlan[plan]) ?? null)
-    return { day: inForce(own.day, daily), month: inForce(own.month, monthly) }
+    const { day, month } = this.#services.policies.of(mailQuota, ownerId)
+    return { day: day === 'unlimited' ? null : day, month: month === 'unlimited' ? null : month }
   }
 
   /** Whoever has no quota is not counted, so that mail costs nothing where there are none. */
   #isCounted(ownerId: string): boolean {
     const { day, month } = this.quotaOf(ownerId)
     return day !== null || month !== null
-  }
-
-  /** Changes what is given, from now on. */
-  async change(ownerId: string, change: Partial<OwnQuota>): Promise<void> {
-    const own = { ...this.ownQuotaOf(ownerId), ...change }
-    await this.#services.db.write([
-      {
-        sql: `insert into mail_quota (owner_id, day_limit, month_limit) values (:ownerId, :day, :month)
-              on conflict (owner_id) do update set day_limit = excluded.day_limit, month_limit = excluded.month_limit`,
-        params: { ownerId, day: valueOf(own.day), month: valueOf(own.month) },
-      },
-    ])
-    this.#own.set(ownerId, own)
   }
 
   /** How much an account or a domain has used of its quota. */
@@ -212,12 +168,5 @@ export class MailQuotas {
   }
 }
 
-const limitOf = (stored: number | null): OwnLimit => (stored === null ? null : stored < 0 ? 'unlimited' : stored)
-const valueOf = (limit: OwnLimit): Value => (limit === 'unlimited' ? -1 : limit)
-
-/** Forgets the quota and the use of an account or a domain. */
-export const forgetQuota = (ownerId: string): Statement[] =>
-  ['delete from mail_quota where owner_id = :ownerId', 'delete from mail_usage where owner_id = :ownerId'].map((sql) => ({
-    sql,
-    params: { ownerId },
-  }))
+/** Forgets what an account or a domain has used. */
+export const forgetUse = (ownerId: string): Statement => ({ sql: 'delete from mail_usage where owner_id = :ownerId', params: { ownerId } })

@@ -1,4 +1,5 @@
-import { forgetQuota } from '../account/mail-quotas.ts'
+import { forgetPolicies } from '../account/account-policies.ts'
+import { forgetUse } from '../account/mail-quotas.ts'
 import type { Database, Row, Statement } from '../../platform/store/database.ts'
 import { storedRows } from '../../platform/store/stored-rows.ts'
 import {
@@ -129,7 +130,8 @@ export const neededDomains = `
 
 /** Forgets a removed domain and its keys for ever. */
 export const forgetDomain = (id: string): Statement[] => [
-  ...forgetQuota(id),
+  forgetPolicies(id),
+  forgetUse(id),
   ...[
     'delete from dkim_key where domain_id = :id',
     'delete from domain_record where domain_id = :id',

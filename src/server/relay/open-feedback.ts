@@ -13,7 +13,7 @@ const graceMs = 1_000
 
 /** Opens the store of returned mail, and starts to settle it. */
 export async function openFeedback(core: Core, systemMail: SystemMailer, stops: Stop[]): Promise<ReturnedMailStore> {
-  const { config, clock, db, log, metrics, erasedAddress, secrets, sendingDomains, suppressionPolicies } = core
+  const { config, clock, db, log, metrics, erasedAddress, secrets, sendingDomains, policies } = core
   const { storageLimit, complaintSources } = config.returnPath
   const returnedMail = new ReturnedMailStore({ db, clock, budget: new ReturnedMailBudget(clock, storageLimit), complaintSources })
   await returnedMail.measure()
@@ -30,7 +30,7 @@ export async function openFeedback(core: Core, systemMail: SystemMailer, stops: 
       erasedAddress,
       returnedMail,
       tokenKeys: secrets.generations.map((deriveKey) => deriveKey('verp')),
-      policyFor: (accountId) => suppressionPolicies.policyFor(accountId),
+      policies,
       handlers: { dmarc_report: domainReport, tls_report: domainReport, postmaster: operator, abuse: operator },
     },
     { complaintSources },

@@ -194,12 +194,12 @@ async function openSystemMail({ config, clock, sendingDomains }: Core, { accept 
 }
 
 async function startNotices(
-  { config, db, clock, log, accounts, sendingDomains }: Core,
+  { config, db, clock, log, policies, sendingDomains }: Core,
   systemMail: SystemMailer,
   stops: Stop[],
 ): Promise<void> {
   const settings = { hostname: config.hostname, delayAfterMs: config.notices.delayAfter }
-  const notices = new NoticeRunner({ db, clock, log, accounts, sendingDomains, systemMail }, settings)
+  const notices = new NoticeRunner({ db, clock, log, policies, sendingDomains, systemMail }, settings)
   stops.push(() => notices.stop())
   await notices.start()
 }

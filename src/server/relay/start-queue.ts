@@ -75,7 +75,7 @@ function jobEnvelopes(
 }
 
 function newQueue(
-  { config, clock, log, health, metrics, db, accounts, erasedAddress, suppressionPolicies }: Core,
+  { config, clock, log, health, metrics, db, accounts, policies, erasedAddress }: Core,
   around: { delivery: Delivery; resolverWatch: ResolverWatch; reprieve: Reprieve; envelopes: JobEnvelopes },
 ): QueueRunner {
   const { delivery, resolverWatch, reprieve, envelopes } = around
@@ -91,14 +91,13 @@ function newQueue(
       deliver: (job, onAttempt, supply) => delivery.deliver(job, onAttempt, supply),
       isResolverSuspect: () => resolverWatch.isSuspect,
       reprieve,
+      policies,
       isSuspended: (accountId) => accounts.isSuspended(accountId),
       random: Math.random,
     },
     {
-      retrySchedule: config.delivery.retrySchedule,
       giveUpAfterMs: config.delivery.giveUpAfter,
       viaSmarthost: config.delivery.smarthost !== null,
-      suppressionPolicyFor: (accountId) => suppressionPolicies.policyFor(accountId),
     },
   )
 }

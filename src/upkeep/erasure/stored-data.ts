@@ -23,12 +23,7 @@ export interface StoredTable {
 const whileUsed = 'until it is removed'
 
 export const storedTables: Record<string, StoredTable> = {
-  account: {
-    about: 'accounts',
-    kept: whileUsed,
-    users: 'name',
-    none: 'id plan status created_at suppress_hard_bounces suppress_complaints suppress_soft_bounces suppression_expiry notices_after',
-  },
+  account: { about: 'accounts', kept: whileUsed, users: 'name', none: 'id plan status created_at' },
   api_key: {
     about: 'API keys, as digests',
     kept: whileUsed,
@@ -163,7 +158,7 @@ export const storedTables: Record<string, StoredTable> = {
     users: 'actor_name address',
     none: 'id account_id actor_type actor_id operation object_id fields request_id created_at',
   },
-  mail_quota: { about: 'quotas of accounts and domains', kept: whileUsed, none: 'owner_id day_limit month_limit' },
+  account_policy: { about: 'what accounts and domains have in place of settings', kept: whileUsed, none: 'owner_id field value since' },
   mail_usage: {
     about: 'how many recipients they mailed this day and month',
     kept: whileUsed,

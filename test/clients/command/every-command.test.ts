@@ -115,6 +115,8 @@ const life: [line: string, object: string][] = [
   ['account plan shop starter', 'account'],
   ['account quota shop --day 1000 --month unlimited', 'mail_quota'],
   ['account notices shop on', 'account'],
+  ['account suppression-policy shop --soft-bounces 5 --expiry 90d --complaints false', 'suppression_policy'],
+  ['account retry-schedule shop --delays 1m,5m,1h', 'retry_schedule'],
   ['key create --account shop', 'api_key'],
   ['key list --account shop', 'list'],
   ['key rotate {api_key}', 'api_key'],

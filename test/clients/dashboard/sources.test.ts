@@ -31,6 +31,9 @@ const declarations = [
   'mail/message/email-status.ts',
   'notify/webhook/delivery-state.ts',
   'notify/webhook/payload-kind.ts',
+  'platform/config/duration.ts',
+  'senders/account/account-policy.ts',
+  'senders/account/policy.ts',
 ]
 
 test('it imports nothing of the server but types and declarations', () => {

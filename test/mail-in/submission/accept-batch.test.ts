@@ -9,6 +9,7 @@ import type { AcceptServices } from '../../../src/mail-in/submission/admit.ts'
 import { secretsFrom } from '../../../src/senders/account/key-file.ts'
 import { IdempotencyKeys } from '../../../src/mail-in/submission/idempotency-keys.ts'
 import { Uploads } from '../../../src/mail-in/submission/upload.ts'
+import { accountPolicies } from '../../support/account-policies.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { contentOf, submissionTo } from '../../support/submission-fixture.ts'
 import { testDatabase } from '../../support/test-database.ts'
@@ -47,7 +48,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
     log: silentLog,
     queue,
     accounts,
-    quotas: new MailQuotas({ db: counted, clock, log: silentLog, accounts }, { daily: {}, monthly: {} }),
+    quotas: new MailQuotas({ db: counted, clock, log: silentLog, policies: accountPolicies(db) }),
     erasedAddress,
     uploads: uploadsTo(counted),
     idempotencyKeys: new IdempotencyKeys({ db: counted, clock, secrets: secretsFrom(Buffer.alloc(32)) }),

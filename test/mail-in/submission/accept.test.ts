@@ -11,9 +11,9 @@ import type { AcceptServices } from '../../../src/mail-in/submission/admit.ts'
 import { secretsFrom } from '../../../src/senders/account/key-file.ts'
 import { IdempotencyKeys } from '../../../src/mail-in/submission/idempotency-keys.ts'
 import { Uploads } from '../../../src/mail-in/submission/upload.ts'
+import { accountPolicies } from '../../support/account-policies.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { contentOf, submissionTo } from '../../support/submission-fixture.ts'
-import { suppressAtOnce } from '../../support/suppress-at-once.ts'
 import { testDatabase } from '../../support/test-database.ts'
 import { erasedAddress } from '../../support/erased-address.ts'
 import { plainEnvelope } from '../../support/plain-envelope.ts'
@@ -66,6 +66,7 @@ async function startQueue(db: Database): Promise<Relay> {
       })
     }
   }
+  const policies = accountPolicies(db, { delivery: { retrySchedule: [minute, 5 * minute] } })
   const newQueue = () =>
     new QueueRunner(
       {
@@ -79,6 +80,7 @@ async function startQueue(db: Database): Promise<Relay> {
         isResolverSuspect: () => false,
         isSuspended: () => false,
         reprieve: testReprieve(db, clock),
+        policies,
 
         random: () => 0,
         envelopeFor: ({ firstDueAt }) => ({
@@ -87,10 +89,8 @@ async function startQueue(db: Database): Promise<Relay> {
         }),
       },
       {
-        retrySchedule: [minute, 5 * minute],
         giveUpAfterMs: 48 * 60 * minute,
         viaSmarthost: false,
-        suppressionPolicyFor: () => suppressAtOnce,
       },
     )
   const services: AcceptServices = {
@@ -102,12 +102,11 @@ async function startQueue(db: Database): Promise<Relay> {
     uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),
     idempotencyKeys: new IdempotencyKeys({ db, clock, secrets: secretsFrom(Buffer.alloc(32)) }),
     accounts: {
-      accountFor: (id) =>
-        id === 'acc_1' ? { id, name: 'one', plan: 'free', status: 'active', deliveryNotices: false, createdAt: 0 } : undefined,
+      accountFor: (id) => (id === 'acc_1' ? { id, name: 'one', plan: 'free', status: 'active', createdAt: 0 } : undefined),
     },
     verifiedDomainFor: (_, name) => (name === 'sender.example' ? { id: 'dom_1', name, tracking: { opens: false, clicks: false } } : null),
     metrics: metricsOf(),
-    quotas: new MailQuotas({ db, clock, log: silentLog, accounts: { accountFor: () => undefined } }, { daily: {}, monthly: {} }),
+    quotas: new MailQuotas({ db, clock, log: silentLog, policies }),
     giveUpAfterMs: 48 * 60 * minute,
   }
   await services.queue.start()

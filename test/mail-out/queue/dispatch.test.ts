@@ -14,10 +14,10 @@ import { Dispatch, type DispatchServices } from '../../../src/mail-out/queue/dis
 import type { NewRecipient } from '../../../src/mail-out/queue/queue-store.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
 import { RetriedWrites } from '../../../src/platform/store/retried-writes.ts'
+import { accountPolicies } from '../../support/account-policies.ts'
 import { plainEnvelope } from '../../support/plain-envelope.ts'
 import { eventTypes, insertAccount, insertQueued, recipientRows, takeInHand, type Message } from '../../support/queued-mail.ts'
 import { settableClock, type SettableClock } from '../../support/settable-clock.ts'
-import { suppressAtOnce } from '../../support/suppress-at-once.ts'
 import { testReprieve } from '../../support/test-reprieve.ts'
 import { testDatabase } from '../../support/test-database.ts'
 
@@ -63,6 +63,7 @@ function dispatchOver(deliver: Deliver = takeAll, envelopeFor: DispatchServices[
       },
       isResolverSuspect: () => false,
       reprieve: testReprieve(db, clock),
+      policies: accountPolicies(db),
       random: () => 0,
       owner,
       outcomes: new RetriedWrites({ db, log: silentLog }),
@@ -70,7 +71,7 @@ function dispatchOver(deliver: Deliver = takeAll, envelopeFor: DispatchServices[
       heard: (destination, result) => heard.push([destination, result]),
       settled: ({ forwardPath }, dueAt, isTried) => settled.push({ forwardPath, dueAt, isTried }),
     },
-    { retrySchedule: [minute], viaSmarthost: false, suppressionPolicyFor: () => suppressAtOnce },
+    { viaSmarthost: false },
   )
 }
 

@@ -8,14 +8,13 @@ import type { DispatchServices } from '../../../src/mail-out/queue/dispatch.ts'
 import { QueueRunner } from '../../../src/mail-out/queue/queue-runner.ts'
 import type { NewRecipient } from '../../../src/mail-out/queue/queue-store.ts'
 import { DamagedError, type Database } from '../../../src/platform/store/database.ts'
-import type { SuppressionPolicy } from '../../../src/mail/suppression/suppression-policy.ts'
+import { accountPolicies } from '../../support/account-policies.ts'
 import { erasedAddress } from '../../support/erased-address.ts'
 import { startFakeDns } from '../../support/fake-dns.ts'
 import { startFakeMx } from '../../support/fake-mx.ts'
 import { plainEnvelope } from '../../support/plain-envelope.ts'
 import { insertAccount, insertQueued, type Message } from '../../support/queued-mail.ts'
 import { settableClock, type SettableClock } from '../../support/settable-clock.ts'
-import { suppressAtOnce } from '../../support/suppress-at-once.ts'
 import { testReprieve } from '../../support/test-reprieve.ts'
 import { testDatabase } from '../../support/test-database.ts'
 
@@ -45,11 +44,13 @@ beforeEach(async () => {
 /** What the parts around the queue do; those that are given may throw. */
 interface Around extends Partial<Pick<DispatchServices, 'envelopeFor' | 'deliver' | 'random'>> {
   isSuspended?: (accountId: string) => boolean
-  suppressionPolicyFor?: (accountId: string) => SuppressionPolicy
+  /** Throws if the suppression policy of an account cannot be had. */
+  policyFault?: () => void
 }
 
 async function startQueue(around: Around = {}): Promise<QueueRunner> {
-  const { suppressionPolicyFor = () => suppressAtOnce, ...services } = around
+  const { policyFault = () => {}, ...services } = around
+  const policies = accountPolicies(db)
   const queue = new QueueRunner(
     {
       db,
@@ -62,16 +63,21 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
       isResolverSuspect: () => false,
       isSuspended: () => false,
       reprieve: testReprieve(db, clock),
+      policies: {
+        of(policy, accountId) {
+          if (policy.name === 'suppression_policy') policyFault()
+          return policies.of(policy, accountId)
+        },
+        anywhere: (policy) => policies.anywhere(policy),
+      },
       erasedAddress,
 
       random: () => 0,
       ...services,
     },
     {
-      retrySchedule: [minute],
       giveUpAfterMs: 48 * hour,
       viaSmarthost: false,
-      suppressionPolicyFor: (accountId) => suppressionPolicyFor(accountId),
     },
   )
   await queue.start()
@@ -136,7 +142,7 @@ test.each<[string, (isFaulty: () => boolean) => Around, string]>([
     (isFaulty) => ({ deliver: async (job, onAttempt) => (isFaulty() ? fail() : resultsOf(() => taken)(job, onAttempt)) }),
     'deferred',
   ],
-  ['its outcome cannot be settled', (isFaulty) => ({ suppressionPolicyFor: () => (isFaulty() ? fail() : suppressAtOnce) }), 'deferred'],
+  ['its outcome cannot be settled', (isFaulty) => ({ policyFault: () => isFaulty() && fail() }), 'deferred'],
   ['neither its outcome nor a deferral can be settled', (isFaulty) => ({ random: () => (isFaulty() ? fail() : 0) }), 'queued'],
 ])('mail keeps no room where %s', async (_, around, state) => {
   let isFaulty = true
@@ -155,7 +161,7 @@ test('mail keeps no room where it cannot be read, or ended', async () => {
   let isFaulty = true
   for (let i = 0; i < many; i++) await waiting({ content: null })
   for (let i = 0; i < many; i++) await waiting({ due_at: clock.now() - 1, expires_at: clock.now() - 1 })
-  const queue = await startQueue({ suppressionPolicyFor: () => (isFaulty ? fail() : suppressAtOnce) })
+  const queue = await startQueue({ policyFault: () => isFaulty && fail() })
   await expect.poll(inHand).toBe(0)
   isFaulty = false
   await waiting()

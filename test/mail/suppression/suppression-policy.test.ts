@@ -2,13 +2,14 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { SuppressionEntries } from '../../../src/mail/suppression/suppression-entries.ts'
 import { sweepSuppressions } from '../../../src/mail/suppression/suppression-expiry.ts'
 import { findSuppressed, noneSuppressed } from '../../../src/mail/suppression/suppression-list.ts'
-import { SuppressionPolicies } from '../../../src/mail/suppression/suppression-policies.ts'
 import {
   noteDelivered,
   suppressAfterBounce,
   suppressAfterComplaint,
   type FinalFailure,
 } from '../../../src/mail/suppression/suppression-policy.ts'
+import { suppressionPolicy } from '../../../src/senders/account/account-policy.ts'
+import { accountPolicies } from '../../support/account-policies.ts'
 import { fileDatabase } from '../../support/file-database.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { suppressAtOnce } from '../../support/suppress-at-once.ts'
@@ -178,12 +179,13 @@ describe('if suppressions expire', () => {
 
 test('an account may differ from the settings, even after a restart', async () => {
   await db.write([{ sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'one', 'free', 'active', 0)" }])
-  const policies = new SuppressionPolicies(db, suppressAtOnce)
-  await policies.change('acc_1', { softBounces: 5, hardBounces: false })
-  await policies.change('acc_1', { expiry: day, hardBounces: null })
-  const reopened = new SuppressionPolicies(db, { ...suppressAtOnce, complaints: false })
+  const policies = accountPolicies(db)
+  await policies.change(suppressionPolicy, 'acc_1', { softBounces: 5, hardBounces: false })
+  await policies.change(suppressionPolicy, 'acc_1', { expiry: day, hardBounces: null })
+  const reopened = accountPolicies(db, { suppression: { ...suppressAtOnce, complaints: false } })
   await reopened.load()
-  expect(policies.policyFor('acc_1')).toEqual({ hardBounces: true, complaints: true, softBounces: 5, expiry: day })
-  expect(reopened.policyFor('acc_1')).toEqual({ hardBounces: true, complaints: false, softBounces: 5, expiry: day })
-  expect(reopened.policyFor('acc_2')).toEqual({ ...suppressAtOnce, complaints: false })
+  const own = { softBounces: 5, expiry: day }
+  expect(policies.of(suppressionPolicy, 'acc_1')).toEqual({ ...suppressAtOnce, ...own })
+  expect(reopened.of(suppressionPolicy, 'acc_1')).toEqual({ ...suppressAtOnce, complaints: false, ...own })
+  expect(reopened.of(suppressionPolicy, 'acc_2')).toEqual({ ...suppressAtOnce, complaints: false })
 })

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import { MailQuotas } from '../../../src/senders/account/mail-quotas.ts'
 import { calendarOf } from '../../../src/senders/account/quota-calendar.ts'
+import { mailQuota, type OwnQuota } from '../../../src/senders/account/account-policy.ts'
 import type { ConflictError } from '../../../src/platform/store/database.ts'
 import { createLog } from '../../../src/platform/log.ts'
+import { accountPolicies } from '../../support/account-policies.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { testDatabase } from '../../support/test-database.ts'
 
@@ -13,11 +15,12 @@ async function start(settings = { daily: {} as Record<string, number>, monthly: 
   const clock = settableClock(noon)
   const lines: Record<string, unknown>[] = []
   const log = createLog('warn', (line) => lines.push(JSON.parse(line) as Record<string, unknown>))
-  const accounts = { accountFor: (id: string) => (id === 'acc_1' ? { plan: 'free' } : undefined) as never }
   const open = async () => {
-    const quotas = new MailQuotas({ db, clock, log, accounts }, settings)
-    await quotas.load()
-    return quotas
+    const policies = accountPolicies(db, { quotas: settings }, 'free')
+    await policies.load()
+    const quotas = new MailQuotas({ db, clock, log, policies })
+    const change = (ownerId: string, limits: Partial<OwnQuota>) => policies.change(mailQuota, ownerId, limits)
+    return Object.assign(quotas, { change })
   }
   const quotas = await open()
   const send = async (recipients: number, domain = 'dom_1', by = quotas) => {

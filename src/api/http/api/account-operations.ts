@@ -1,9 +1,12 @@
 import { z } from 'zod'
 import { removeAccount, type AccountRemovalServices } from '../../../upkeep/account-removal.ts'
+import type { AccountPolicies } from '../../../senders/account/account-policies.ts'
+import { deliveryNotices } from '../../../senders/account/account-policy.ts'
 import type { Account, Accounts } from '../../../senders/account/accounts.ts'
 import { checkedPlan, type Plans } from '../../../senders/account/plan.ts'
 import { SternaError } from '../../../platform/errors.ts'
 import type { CallTo } from '../../operation/call.ts'
+import { given } from '../../operation/given.ts'
 import { listOperation } from '../../operation/list-operation.ts'
 import { operation, type Operation } from '../../operation/operation.ts'
 import { pageFrom } from '../../operation/page.ts'
@@ -11,11 +14,12 @@ import { deletedAnswer, resource, time } from '../../operation/resource.ts'
 
 export interface AccountServices {
   accounts: Accounts
+  policies: AccountPolicies
   plans: { byName: Plans; standard: string }
   removal: AccountRemovalServices
 }
 
-export const accountResource = resource<Account & { limit: number }>('Account')({
+export const accountResource = resource<Account & { limit: number; deliveryNotices: boolean }>('Account')({
   object: 'account',
   id: z.string(),
   name: z.string(),
@@ -36,13 +40,13 @@ const newAccount = z.object({
   name: z.string().describe('1 to 100 characters, unique on this server.'),
   plan: z.string().optional().describe('One of the plans in the setting `plans`; default: `accounts.default_plan`.'),
 })
-const deliveryNotices = z.boolean().optional().describe('For messages submitted over SMTP; default: off.')
+const noticesWanted = z.boolean().optional().describe('For messages submitted over SMTP; default: off.')
 const accountChanges = z.object({
   plan: z.string().optional(),
   status: z.enum(['active', 'suspended']).optional(),
-  delivery_notices: deliveryNotices,
+  delivery_notices: noticesWanted,
 })
-const ownAccountChanges = z.object({ delivery_notices: deliveryNotices })
+const ownAccountChanges = z.object({ delivery_notices: noticesWanted })
 
 /** `/api/account`, and for operators `/api/accounts`. */
 export const accountOperations = (services: AccountServices): Operation[] => [
@@ -70,7 +74,7 @@ const ownAccountOperations = (services: AccountServices): Operation[] => [
     permission: 'full_access',
     body: { schema: ownAccountChanges, example: { delivery_notices: true } },
     answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
-    handle: async ({ caller, body }) => accountObject(await services.accounts.change(caller.accountId, changesIn(body)), services),
+    handle: ({ caller, body }) => changeAccount(caller.accountId, body, services),
   }),
 ]
 
@@ -127,7 +131,7 @@ const oneAccountOperations = (services: AccountServices): Operation[] => [
     handle: async (call) => {
       const { id } = accountOf(call, services)
       if (call.body.plan !== undefined) checkedPlan(call.body.plan, services.plans.byName)
-      return accountObject(await services.accounts.change(id, changesIn(call.body)), services)
+      return changeAccount(id, call.body, services)
     },
   }),
   operation({
@@ -165,10 +169,22 @@ export function accountOf(call: CallTo<'id'>, { accounts }: Pick<AccountServices
   throw new SternaError('not_found', 'There is no such account.')
 }
 
-const changesIn = ({ delivery_notices: deliveryNotices, ...others }: z.output<typeof accountChanges>) => ({ ...others, deliveryNotices })
+async function changeAccount(
+  id: string,
+  { delivery_notices: wanted, ...others }: z.output<typeof accountChanges>,
+  services: AccountServices,
+) {
+  const account = await services.accounts.change(id, others)
+  await services.policies.change(deliveryNotices, id, given({ wanted }))
+  return accountObject(account, services)
+}
 
 const windowSeconds = 60
 
 /** An account as the API and the command line show it, with the limit that the limiter uses if its plan is not among the settings any more. */
-export const accountObject = (account: Account, { plans: { byName, standard } }: Pick<AccountServices, 'plans'>) =>
-  accountResource.answer({ ...account, limit: byName[account.plan] ?? byName[standard] ?? 0 })
+export const accountObject = (account: Account, { plans: { byName, standard }, policies }: Pick<AccountServices, 'plans' | 'policies'>) =>
+  accountResource.answer({
+    ...account,
+    limit: byName[account.plan] ?? byName[standard] ?? 0,
+    deliveryNotices: policies.of(deliveryNotices, account.id).wanted,
+  })

@@ -11,6 +11,7 @@ import type { Webhooks } from '../../../notify/webhook/open-webhooks.ts'
 import type { AuthenticateServices } from '../../operation/authenticate.ts'
 import type { EventStreams } from '../event-streams.ts'
 import type { Operation } from '../../operation/operation.ts'
+import { accountPolicyOperations, type AccountPolicyServices } from './account-policy-operations.ts'
 import { accountOperations, type AccountServices } from './account-operations.ts'
 import { analyticsOperations } from './analytics-operations.ts'
 import type { AnalyticsServices } from './analytics-query.ts'
@@ -38,7 +39,6 @@ import { serverDomainOperations } from './server-domain-operations.ts'
 import { sessionOperations, type SessionServices } from './session-operations.ts'
 import { settingOperations } from './setting-operations.ts'
 import { suppressionOperations } from './suppression-operations.ts'
-import { suppressionPolicyOperations, type SuppressionPolicyServices } from './suppression-policy-operations.ts'
 import { templateOperations } from './template-operations.ts'
 import { unsubscribeOperations, type UnsubscribeServices } from './unsubscribe-operations.ts'
 import { userOperations, type UserServices } from './user-operations.ts'
@@ -65,7 +65,7 @@ export interface ApiServices
     PreviewServices,
     QuotaServices,
     SessionServices,
-    SuppressionPolicyServices,
+    AccountPolicyServices,
     UnsubscribeServices,
     UserServices {
   apiKeys: ApiKeys
@@ -106,7 +106,7 @@ export function apiOperations(services: ApiServices): Operation[] {
     ...apiKeyOperations(services),
     ...accountOperations(services),
     ...quotaOperations(services),
-    ...suppressionPolicyOperations(services),
+    ...accountPolicyOperations(services),
     ...userOperations(services),
     ...auditOperations(services),
     ...queueOperations(services),

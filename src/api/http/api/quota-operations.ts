@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import type { AccountPolicies } from '../../../senders/account/account-policies.ts'
+import { mailQuota, type OwnQuota } from '../../../senders/account/account-policy.ts'
 import type { Accounts } from '../../../senders/account/accounts.ts'
-import type { MailQuotas, OwnLimit, QuotaUse } from '../../../senders/account/mail-quotas.ts'
+import type { MailQuotas, QuotaUse } from '../../../senders/account/mail-quotas.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
 import type { SendingDomains } from '../../../senders/sending-domain/sending-domains.ts'
 import { given } from '../../operation/given.ts'
@@ -12,12 +14,10 @@ import { domainIn } from './domain-operations.ts'
 
 export interface QuotaServices {
   accounts: Accounts
+  policies: AccountPolicies
   quotas: MailQuotas
   sendingDomains: SendingDomains
 }
-
-/** Recipients; more than a server mails. */
-const mostRecipients = 1_000_000_000
 
 const use = z.object({
   limit: z.int().nullable().describe('How many recipients may be mailed; null: any number.'),
@@ -31,6 +31,8 @@ const use = z.object({
   resets_at: timeAnswer,
 })
 
+const limit = z.union([z.int().min(0).max(mailQuota.fields.day.max), z.literal('unlimited')])
+
 const useAnswer = ({ limit, used, resetsAt }: QuotaUse) => ({
   limit,
   used,
@@ -38,7 +40,7 @@ const useAnswer = ({ limit, used, resetsAt }: QuotaUse) => ({
   resets_at: isoTime(resetsAt),
 })
 
-const mailQuota = resource<{ id: string; day: QuotaUse; month: QuotaUse }>(
+const quotaResource = resource<{ id: string; day: QuotaUse; month: QuotaUse; own: OwnQuota }>(
   'MailQuota',
   'How much may be mailed, and how much was.',
 )({
@@ -46,19 +48,28 @@ const mailQuota = resource<{ id: string; day: QuotaUse; month: QuotaUse }>(
   id: z.string().describe('Of the account or the domain.'),
   day: [use, ({ day }) => useAnswer(day)],
   month: [use, ({ month }) => useAnswer(month)],
+  own: z
+    .object({ day: limit.nullable(), month: limit.nullable() })
+    .describe('The limits of the account or the domain itself; null: as the plan says.'),
 })
 
-const limit = z.union([z.int().min(0).max(mostRecipients), z.literal('unlimited')]).nullish()
 const quotaChanges = (asPlan: string) =>
-  z.object({ day: limit.describe(`Recipients per day, in UTC; ${asPlan}`), month: limit.describe(`Recipients per month; ${asPlan}`) })
+  z.object({
+    day: limit.nullish().describe(`Recipients per day, in UTC; ${asPlan}`),
+    month: limit.nullish().describe(`Recipients per month; ${asPlan}`),
+  })
 const accountChanges = quotaChanges('null: as the plan says; `unlimited`: any number.')
 const domainChanges = quotaChanges('null or `unlimited`: any number, within the quota of the account.')
 
 /** What an account or a domain has used, as the API and the command line show it. */
-export const quotaObject = async (id: string, quotas: MailQuotas) => mailQuota.answer({ id, ...(await quotas.useOf(id)) })
+export const quotaObject = async (id: string, { quotas, policies }: Pick<QuotaServices, 'quotas' | 'policies'>) =>
+  quotaResource.answer({ id, ...(await quotas.useOf(id)), own: policies.ownOf(mailQuota, id) })
 
-const changesIn = ({ day, month }: { day?: OwnLimit | undefined; month?: OwnLimit | undefined }) => given({ day, month })
-const answers = [{ status: 200, description: 'The quota and its use.', schema: mailQuota.schema }] as const
+async function changeQuota(id: string, { day, month }: z.output<typeof accountChanges>, services: QuotaServices) {
+  await services.policies.change(mailQuota, id, given({ day, month }))
+  return quotaObject(id, services)
+}
+const answers = [{ status: 200, description: 'The quota and its use.', schema: quotaResource.schema }] as const
 
 /** `/api/account/quota`, `/api/accounts/{id}/quota` and `/api/domains/{idOrName}/quota` */
 export const quotaOperations = (services: QuotaServices): Operation[] => [
@@ -70,7 +81,7 @@ export const quotaOperations = (services: QuotaServices): Operation[] => [
     summary: 'Read how much mail the account may send, and how much it has sent',
     permission: null,
     answers: [...answers],
-    handle: ({ caller }) => quotaObject(caller.accountId, services.quotas),
+    handle: ({ caller }) => quotaObject(caller.accountId, services),
   }),
   operation({
     id: 'accounts.quota',
@@ -80,7 +91,7 @@ export const quotaOperations = (services: QuotaServices): Operation[] => [
     summary: 'Read how much mail an account may send, and how much it has sent',
     permission: 'operator',
     answers: [...answers],
-    handle: (call) => quotaObject(accountOf(call, services).id, services.quotas),
+    handle: (call) => quotaObject(accountOf(call, services).id, services),
   }),
   operation({
     id: 'accounts.update_quota',
@@ -92,11 +103,7 @@ export const quotaOperations = (services: QuotaServices): Operation[] => [
     permission: 'operator',
     body: { schema: accountChanges, example: { day: 1000, month: 20_000 } },
     answers: [...answers],
-    handle: async (call) => {
-      const { id } = accountOf(call, services)
-      await services.quotas.change(id, changesIn(call.body))
-      return quotaObject(id, services.quotas)
-    },
+    handle: (call) => changeQuota(accountOf(call, services).id, call.body, services),
   }),
   ...domainOperations(services),
 ]
@@ -110,7 +117,7 @@ const domainOperations = (services: QuotaServices): Operation[] => [
     summary: 'Read how much mail may be sent from a domain, and how much was',
     permission: 'read_access',
     answers: [...answers],
-    handle: (call) => quotaObject(domainIn(call, services).id, services.quotas),
+    handle: (call) => quotaObject(domainIn(call, services).id, services),
   }),
   operation({
     id: 'domains.update_quota',
@@ -122,10 +129,6 @@ const domainOperations = (services: QuotaServices): Operation[] => [
     permission: 'full_access',
     body: { schema: domainChanges, example: { day: 500 } },
     answers: [...answers],
-    handle: async (call) => {
-      const { id } = domainIn(call, services)
-      await services.quotas.change(id, changesIn(call.body))
-      return quotaObject(id, services.quotas)
-    },
+    handle: (call) => changeQuota(domainIn(call, services).id, call.body, services),
   }),
 ]

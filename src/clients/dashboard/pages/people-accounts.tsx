@@ -9,6 +9,7 @@ import { Choice, Field } from '../parts/fields.tsx'
 import { ListPage, useList } from '../parts/list-page.tsx'
 import type { Column } from '../parts/rows.tsx'
 import { State } from '../parts/state.tsx'
+import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
 type Asked = { what: 'plan' | 'suspend' | 'resume' | 'remove'; account: Account } | null
@@ -71,6 +72,9 @@ const columnsWith = (onAsk: (asked: Asked) => void): Column<Account>[] => [
               {t.accounts.open}
             </button>
           )}
+          <Link class="btn small" href={`/accounts/${account.id}`}>
+            {t.accounts.policies}
+          </Link>
           {actions.map((what) => (
             <button key={what} class="btn small" type="button" onClick={() => onAsk({ what, account } as Asked)}>
               {t.accounts.actions[what]}

@@ -233,6 +233,7 @@ export const de: Texts = {
     states: { active: 'Aktiv', suspended: 'Gesperrt' },
     since: 'Seit',
     open: 'Öffnen',
+    policies: 'Regeln',
     actions: { plan: 'Tarif', suspend: 'Sperren', resume: 'Freigeben', remove: 'Löschen' },
     planOf: (name: string) => `Tarif von ${name}`,
     suspendOf: (name: string) => `${name} sperren`,
@@ -243,6 +244,15 @@ export const de: Texts = {
     removeOf: (name: string) => `${name} löschen`,
     removeText:
       'Seine Benutzer, Schlüssel, Domains, Vorlagen, Webhooks und Sperren werden sofort gelöscht. Gesendete E-Mails bleiben, bis ihre Aufbewahrung endet.',
+  },
+  policies: {
+    heading: (account: string) => `Was für ${account} gilt`,
+    sub: 'Anstelle der Einstellungen des Servers, für alles, was ab jetzt geschieht.',
+    asSettings: 'Wie in den Einstellungen',
+    empty: (setting: string, inForce: string) => `Leer: die Einstellung ${setting}. Zurzeit gilt: ${inForce}.`,
+    noDuration: (text: string) => `„${text}“ ist keine Dauer. Schreiben Sie eine Zahl und eine Einheit, etwa 90s, 15m, 12h oder 7d.`,
+    yes: 'Ja',
+    no: 'Nein',
   },
   audit: {
     heading: 'Protokoll',

@@ -265,6 +265,7 @@ export const en = {
     states: words<Account['status']>({ active: 'Active', suspended: 'Suspended' }),
     since: 'Since',
     open: 'Open',
+    policies: 'Policies',
     actions: { plan: 'Plan', suspend: 'Suspend', resume: 'Resume', remove: 'Delete' } as Record<string, string>,
     planOf: (name: string) => `Plan of ${name}`,
     suspendOf: (name: string) => `Suspend ${name}`,
@@ -274,6 +275,15 @@ export const en = {
     removeOf: (name: string) => `Delete ${name}`,
     removeText:
       'Its users, keys, domains, templates, webhooks and suppressions are deleted at once. The mail that it sent is kept until its retention ends.',
+  },
+  policies: {
+    heading: (account: string) => `What applies to ${account}`,
+    sub: 'In place of the server’s settings, for all that happens from now on.',
+    asSettings: 'As in the settings',
+    empty: (setting: string, inForce: string) => `Empty: the setting ${setting}. In force: ${inForce}.`,
+    noDuration: (text: string) => `“${text}” is no duration. Write a number and a unit, like 90s, 15m, 12h or 7d.`,
+    yes: 'Yes',
+    no: 'No',
   },
   audit: {
     heading: 'Audit log',

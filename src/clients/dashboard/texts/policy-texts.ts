@@ -1,0 +1,55 @@
+import type { PolicyFieldName } from '../../../senders/account/account-policy.ts'
+
+interface PolicyTexts {
+  /** By the names of the policies. */
+  headings: Record<string, string>
+  /** What each value is, and what to know about it. */
+  fields: Record<PolicyFieldName, [label: string, hint?: string]>
+}
+
+const en: PolicyTexts = {
+  headings: {
+    mail_quota: 'Mail quota',
+    suppression_policy: 'What suppresses an address',
+    delivery_notices: 'Delivery notices',
+    retry_schedule: 'Retry schedule',
+  },
+  fields: {
+    'quota.day': ['Recipients a day', 'A number, or “unlimited”. The day is that of UTC.'],
+    'quota.month': ['Recipients a month', 'A number, or “unlimited”.'],
+    'suppression_policy.hard_bounces': ['Hard bounces suppress'],
+    'suppression_policy.complaints': ['Complaints suppress'],
+    'suppression_policy.soft_bounces': ['Soft bounces that suppress', 'In a row, without a delivery between them. 0: never.'],
+    'suppression_policy.expiry': ['A suppression after a bounce lasts', 'Like 90d or 12h. 0: until somebody removes it.'],
+    delivery_notices: ['Submitters over SMTP get delivery notices by mail'],
+    'retry_schedule.delays': [
+      'Waits between attempts',
+      'After a temporary failure, like 1m, 5m, 1h; the last one repeats. An email is given up when it expires, whatever they are.',
+    ],
+  },
+}
+
+const de: PolicyTexts = {
+  headings: {
+    mail_quota: 'Kontingent',
+    suppression_policy: 'Was eine Adresse sperrt',
+    delivery_notices: 'Zustellberichte',
+    retry_schedule: 'Wiederholungen',
+  },
+  fields: {
+    'quota.day': ['Empfänger pro Tag', 'Eine Zahl oder „unlimited“ für beliebig viele. Es zählt der Tag in UTC.'],
+    'quota.month': ['Empfänger pro Monat', 'Eine Zahl oder „unlimited“ für beliebig viele.'],
+    'suppression_policy.hard_bounces': ['Harte Bounces sperren'],
+    'suppression_policy.complaints': ['Beschwerden sperren'],
+    'suppression_policy.soft_bounces': ['Weiche Bounces, die sperren', 'So viele in Folge, ohne eine Zustellung dazwischen. 0: nie.'],
+    'suppression_policy.expiry': ['Eine Sperre nach einem Bounce gilt', 'Etwa 90d oder 12h. 0: bis jemand sie aufhebt.'],
+    delivery_notices: ['Wer über SMTP einliefert, bekommt Zustellberichte per E-Mail'],
+    'retry_schedule.delays': [
+      'Pausen zwischen den Versuchen',
+      'Nach einem vorübergehenden Fehler, etwa 1m, 5m, 1h; die letzte wiederholt sich. Mit Ablauf ihrer Frist wird eine E-Mail in jedem Fall aufgegeben.',
+    ],
+  },
+}
+
+/** What the dashboard says of the policies of an account, in each language. */
+export const policyTexts = { en, de }

@@ -1,0 +1,17 @@
+import { AccountPolicies } from '../../src/senders/account/account-policies.ts'
+import type { PolicyConfig } from '../../src/senders/account/policy.ts'
+import type { Database } from '../../src/platform/store/database.ts'
+import { suppressAtOnce } from './suppress-at-once.ts'
+
+/** Policies as the settings have them, without quotas; `plan`: that of every account. */
+export const accountPolicies = (db: Pick<Database, 'read' | 'write'>, settings: object = {}, plan?: string): AccountPolicies =>
+  new AccountPolicies({
+    db,
+    accounts: { accountFor: (id) => (id.startsWith('acc_') && plan !== undefined ? { plan } : undefined) as never },
+    config: {
+      delivery: { retrySchedule: [60_000] },
+      quotas: { daily: {}, monthly: {} },
+      suppression: suppressAtOnce,
+      ...settings,
+    } as PolicyConfig,
+  })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const src = resolve(import.meta.dirname, '../src')
 const map = readFileSync(join(src, 'README.md'), 'utf8')
-const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name))
 
 const section = (document: string, heading: string): string => document.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
 const namesIn = (cell: string): string[] => Array.from(cell.matchAll(/`([^`]+)`/g), ([, name = '']) => name)
@@ -15,7 +15,12 @@ const rows = (document: string, heading: string): string[][] =>
     .map((line) => line.split('|').slice(1, -1))
 
 /** `group/folder`, or `group/name` of a file beside folders. */
-const placeOf = (file: string): string => file.split('/').slice(0, 2).join('/').replace(/\.ts$/, '')
+const placeOf = (file: string): string =>
+  file
+    .split('/')
+    .slice(0, 2)
+    .join('/')
+    .replace(/\.tsx?$/, '')
 const groups = rows(map, 'Groups').flatMap(([cell = '']) => namesIn(cell))
 const order = groups.flatMap((group) =>
   rows(readFileSync(join(src, group, 'README.md'), 'utf8'), 'Order').flatMap(([cell = '']) =>
@@ -71,7 +76,7 @@ test('there are no import cycles', () => {
 })
 
 test('no two files have the same name', () => {
-  const names = files.map((file) => basename(file))
+  const names = files.filter((file) => file.endsWith('.ts')).map((file) => basename(file))
   expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([])
 })
 

@@ -303,6 +303,8 @@ test('a login leads nowhere but to a page of this server', async () => {
   const { host } = new URL(relay.baseUrl)
   for (const next of ['https://evil.example/', '//evil.example/', '/\\evil.example', 'javascript:alert(1)']) {
     await tab.getByRole('button', { name: 'Log out' }).click()
+    // Leaving the page at once would break the request off.
+    await tab.getByRole('button', { name: 'Log in', exact: true }).waitFor()
     await tab.goto(`${relay.baseUrl}/login?next=${encodeURIComponent(next)}`)
     await enter(tab, ann)
     await tab.getByRole('navigation', { name: 'Main' }).waitFor()

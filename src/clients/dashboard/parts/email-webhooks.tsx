@@ -5,8 +5,7 @@ import { t } from '../texts/texts.ts'
 import { Panel } from './page.tsx'
 import { Rows, type Column } from './rows.tsx'
 import { Age } from './time.tsx'
-import { DeliveryState } from './webhook-deliveries.tsx'
-import { Answered } from './webhook-facts.tsx'
+import { Answered, DeliveryState } from './webhook-facts.tsx'
 
 /** What webhooks were told of an email; nothing where there was nobody to tell. */
 export function EmailWebhooks({ deliveries }: { deliveries: EmailDelivery[] }) {

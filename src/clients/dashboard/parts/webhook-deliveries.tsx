@@ -11,9 +11,8 @@ import type { Filter } from './filters.tsx'
 import { ListRows, useList } from './list-page.tsx'
 import { Panel } from './page.tsx'
 import type { Column } from './rows.tsx'
-import { State } from './state.tsx'
 import { Age } from './time.tsx'
-import { Answered } from './webhook-facts.tsx'
+import { Answered, DeliveryState } from './webhook-facts.tsx'
 
 const filters = (): Filter[] => [
   {
@@ -50,13 +49,6 @@ export function WebhookDeliveries({ webhook, query }: { webhook: Webhook; query:
       />
     </Panel>
   )
-}
-
-/** What became of a delivery, in a word. */
-export const DeliveryState = ({ of: status }: { of: string }) => {
-  const state = status === 'attempting' ? 'pending' : status
-  const word = t.webhooks.states[state]
-  return <State of={state} {...(word === undefined ? {} : { word })} />
 }
 
 const columnsWith = (webhookId: string, replay: ((id: string) => Promise<unknown>) | null): Column<WebhookDelivery>[] => [

@@ -2,6 +2,7 @@ import type { Webhook } from '../api/types.ts'
 import { number, percent } from '../format.ts'
 import { t } from '../texts/texts.ts'
 import { Age } from './time.tsx'
+import { State } from './state.tsx'
 
 /** The API counts no more than the newest of a day. */
 const mostCounted = 1_000
@@ -35,3 +36,10 @@ export const LastAnswer = ({ stats: { last_status_code: code, last_at: at } }: P
 /** The status of an answer, or that there was none. */
 export const Answered = ({ code }: { code: number | null }) =>
   code === null ? <span class="refused">{t.webhooks.noAnswer}</span> : <code class={code < 200 || code > 299 ? 'refused' : ''}>{code}</code>
+
+/** What became of a delivery, in a word. */
+export const DeliveryState = ({ of: status }: { of: string }) => {
+  const state = status === 'attempting' ? 'pending' : status
+  const word = t.webhooks.states[state]
+  return <State of={state} {...(word === undefined ? {} : { word })} />
+}

@@ -116,10 +116,10 @@ test('what commands change is on record, without what was given', async () => {
   const told = await audit()
   const { id } = relay.relay.services.accounts.getAccount('test')
   expect(told.map(({ action, account_id, object_id, fields, address }) => [action, account_id, object_id, fields, address])).toEqual([
-    ['user invite', id, expect.stringMatching(/^usr_/), ['role'], null],
-    ['account suspend', id, id, [], null],
-    ['key rotate', null, expect.stringMatching(/^key_/), [], null],
-    ['key create', id, expect.stringMatching(/^key_/), ['name'], null],
+    ['users.invite', id, expect.stringMatching(/^usr_/), ['role', 'email'], null],
+    ['accounts.update', id, id, ['status'], null],
+    ['api_keys.rotate', id, expect.stringMatching(/^key_/), [], null],
+    ['api_keys.create', id, expect.stringMatching(/^key_/), ['name'], null],
   ])
   expect(told.every(({ actor }) => (actor as { type: string }).type === 'command')).toBe(true)
   for (const secret of [token, rotated, link, 'confidential']) expect(JSON.stringify(told)).not.toContain(secret.trim().slice(-20))

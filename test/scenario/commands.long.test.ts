@@ -190,6 +190,26 @@ test('a webhook is tested, disabled, enabled and removed by its id', async () =>
   })
 })
 
+test('operations run in the serving process, and mail is sent with them', async () => {
+  const relay = await start()
+  const json = async (...argv: string[]) => JSON.parse((await run(relay, 'api', ...argv, '--account', 'test')).stdout)
+  const mail = ['--from', 'app@sender.example', '--to', 'ann@rcpt.example', '--subject', 'Hello', '--text', 'Hello']
+  const { id } = await json('emails.send', ...mail)
+  await settled(relay, id, 'ann@rcpt.example', 'delivered')
+  expect(await json('emails.list')).toEqual((await relay.call('GET', '/api/emails')).body)
+  expect(await run(relay, 'api', 'emails.send', '--account', 'test', ...mail.slice(0, 4))).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('--subject'),
+  })
+  await run(relay, 'suppression', 'add', 'eve@rcpt.example', '--account', 'test')
+  expect((await run(relay, 'api', 'suppressions.export', '--account', 'test')).told).toContain('eve@rcpt.example')
+  const stream = begin(relay, 'api', 'events.stream', '--account', 'test')
+  await relay.send('bob@rcpt.example')
+  await expect.poll(stream.told).toContain('bob@rcpt.example')
+  stream.leave()
+  expect(await stream.result).toEqual({ stdout: '', stderr: '', exitCode: 0 })
+})
+
 /** As a browser makes one, for the first user. */
 const keepPasskey = ({ relay: { services } }: TestRelay) =>
   services.db.write([

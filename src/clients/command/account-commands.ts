@@ -1,91 +1,94 @@
-import { removeAccount } from '../../upkeep/account-removal.ts'
 import { mkdir, readdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { Account } from '../../senders/account/accounts.ts'
-import { deliveryNotices, mailQuota, type OwnQuota } from '../../senders/account/account-policy.ts'
-import { checkedPlan } from '../../senders/account/plan.ts'
+import type { OwnQuota } from '../../senders/account/account-policy.ts'
 import { periods, type Period } from '../../senders/account/quota-calendar.ts'
 import { SternaError } from '../../platform/errors.ts'
-import { accountObject } from '../../api/http/api/account-operations.ts'
-import { quotaObject } from '../../api/http/api/quota-operations.ts'
-import {
-  argument,
-  deletedObject,
-  listObject,
-  shownTime,
-  table,
-  textOption,
-  usageFault,
-  type Command,
-  type CommandInput,
-  type CommandOutput,
-} from './command.ts'
+import { accountObject, type accountResource } from '../../api/http/api/account-operations.ts'
+import type { quotaResource } from '../../api/http/api/quota-operations.ts'
+import { argument, table, textOption, usageFault, type Command, type CommandInput } from './command.ts'
+import { apiCommand, type ApiCommand } from './api-command.ts'
+import { serverWide } from './command-scope.ts'
 import type { CommandServices } from './command-services.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
 
+type ShownAccount = ReturnType<typeof accountResource.answer>
+
+interface Owner {
+  accountId: string
+}
+
+const accountIn = (input: CommandInput, { accounts }: CommandServices): Owner => ({
+  accountId: accounts.getAccount(argument(input, 0)).id,
+})
+
+/** The argument ACCOUNT, a name or an id. */
+const ofOwner = { field: 'id', as: (_typed: string, { accountId }: Owner) => accountId } as const
+
+/** A command that changes an account and prints its id. */
+const accountChange = (
+  command: Omit<ApiCommand<ShownAccount, Owner>, 'does' | 'of' | 'show'> & { remark(changed: ShownAccount): string },
+) =>
+  apiCommand<ShownAccount, Owner>({
+    ...command,
+    does: 'accounts.update',
+    args: { ACCOUNT: ofOwner, ...command.args },
+    onlyNamed: true,
+    of: accountIn,
+    show: (changed) => ({ stdout: `${changed.id}\n`, stderr: `${command.remark(changed)}\n` }),
+  })
+
 export const accountCommands: Command[] = [
-  {
+  apiCommand<ShownAccount>({
     name: 'account create',
-    args: ['NAME'],
-    options: { plan: { type: 'string', value: 'PLAN', doc: 'One of the plans in the setting plans; default: accounts.default_plan.' } },
+    does: 'accounts.create',
+    args: { NAME: 'name' },
+    of: serverWide,
     doc: 'Creates an account and prints its id.',
-    async run(input, services) {
-      const { accounts, config } = services
-      const plan = checkedPlan(textOption(input, 'plan') ?? config.accounts.defaultPlan, config.plans)
-      const account = await accounts.create(argument(input, 0), plan)
-      return shown(account, services)
-    },
-  },
-  {
+    show: ({ id }) => ({ stdout: `${id}\n` }),
+  }),
+  apiCommand<{ data: ShownAccount[] }>({
     name: 'account list',
-    reads: true,
-    args: [],
-    options: {},
+    does: 'accounts.list',
+    of: serverWide,
+    whole: true,
     doc: 'Lists the accounts.',
-    async run(_input, services) {
-      const accounts = services.accounts.list()
-      const rows = accounts.map(({ id, name, plan, status, createdAt }) => [id, name, plan, status, shownTime(createdAt)])
-      return {
-        stdout: table([['ID', 'NAME', 'PLAN', 'STATUS', 'CREATED'], ...rows]),
-        json: listObject(accounts.map((account) => objectOf(account, services))),
-      }
+    columns: {
+      ID: ({ id }) => id,
+      NAME: ({ name }) => name,
+      PLAN: ({ plan }) => plan,
+      STATUS: ({ status }) => status,
+      CREATED: ({ created_at: at }) => at,
     },
-  },
-  {
+  }),
+  accountChange({
     name: 'account suspend',
-    args: ['ACCOUNT'],
-    options: {},
+    sets: { status: 'suspended' },
     doc:
       'Refuses all further mail of an account at once, and holds its scheduled mail. Mail that is already queued is still delivered, ' +
       'and the account can still read.',
-    async run(input, services) {
-      const account = await services.accounts.change(argument(input, 0), { status: 'suspended' })
-      services.log.warn({ accountId: account.id }, 'account suspended')
-      return shown(account, services, `The account ${account.name} is suspended.\n`)
-    },
-  },
-  {
+    remark: ({ name }) => `The account ${name} is suspended.`,
+  }),
+  accountChange({
     name: 'account resume',
-    args: ['ACCOUNT'],
-    options: {},
+    sets: { status: 'active' },
     doc: 'Lets a suspended account send again. Scheduled mail that was held is sent at once, unless it has expired.',
-    async run(input, services) {
-      const account = await services.accounts.change(argument(input, 0), { status: 'active' })
-      services.log.info({ accountId: account.id }, 'account resumed')
-      return shown(account, services, `The account ${account.name} may send again.\n`)
-    },
-  },
-  {
+    remark: ({ name }) => `The account ${name} may send again.`,
+  }),
+  accountChange({
     name: 'account plan',
-    args: ['ACCOUNT', 'PLAN'],
-    options: {},
+    args: { PLAN: 'plan' },
     doc: 'Moves an account to another plan of the setting plans.',
-    async run(input, services) {
-      const plan = checkedPlan(argument(input, 1), services.config.plans)
-      const account = await services.accounts.change(argument(input, 0), { plan })
-      return shown(account, services, `The account ${account.name} is now on the plan ${account.plan}.\n`)
-    },
-  },
+    remark: ({ name, plan }) => `The account ${name} is now on the plan ${plan}.`,
+  }),
+  accountChange({
+    name: 'account notices',
+    args: { 'on|off': { field: 'delivery_notices', as: (typed) => typed === 'on' } },
+    choices: { 'on|off': ['on', 'off'] },
+    doc:
+      'Turns delivery notices on or off: mail to the MAIL FROM address when a message submitted over SMTP fails or is delayed. The ' +
+      "message's NOTIFY parameter says which (RFC 3461, RFC 3464).",
+    remark: ({ name, delivery_notices: isOn }) => `Delivery notices of the account ${name} are ${isOn ? 'on' : 'off'}.`,
+  }),
   {
     name: 'account quota',
     args: ['ACCOUNT'],
@@ -97,35 +100,20 @@ export const accountCommands: Command[] = [
     doc:
       'Shows how many recipients an account may mail per day and per month, and how many it has mailed; --day and --month change it. ' +
       'Mail beyond a quota is refused until the day or the month is over.',
+    recordsItself: true,
     async run(input, services) {
-      const { accounts, sendingDomains, policies } = services
-      const account = accounts.getAccount(argument(input, 0))
-      const name = textOption(input, 'domain')
-      const id = name === undefined ? account.id : sendingDomains.get(account.id, name).id
-      const change = Object.fromEntries(periods.flatMap((period) => limitOption(input, period)))
-      const changed = Object.keys(change).length > 0
-      if (changed) await policies.change(mailQuota, id, change)
-      const json = await quotaObject(id, services)
+      const { accountId } = accountIn(input, services)
+      const domain = textOption(input, 'domain')
+      const body = Object.fromEntries(periods.flatMap((period) => limitOption(input, period)))
+      const json = (await services.perform(
+        `${domain === undefined ? 'accounts' : 'domains'}.${Object.keys(body).length > 0 ? 'update_quota' : 'quota'}`,
+        { scope: { accountId, sandbox: false }, params: domain === undefined ? { id: accountId } : { idOrName: domain }, query: {}, body },
+      )) as ReturnType<typeof quotaResource.answer>
       const rows = periods.map((period) => {
         const { limit, used, remaining, resets_at: resetsAt } = json[period]
         return [period, String(limit ?? 'unlimited'), String(used ?? '-'), String(remaining ?? '-'), resetsAt]
       })
-      return { stdout: table([['PERIOD', 'LIMIT', 'USED', 'REMAINING', 'RESETS'], ...rows]), json, objectId: id, changed }
-    },
-  },
-  {
-    name: 'account notices',
-    args: ['ACCOUNT', 'on|off'],
-    choices: { 'on|off': ['on', 'off'] },
-    options: {},
-    doc:
-      'Turns delivery notices on or off: mail to the MAIL FROM address when a message submitted over SMTP fails or is delayed. The ' +
-      "message's NOTIFY parameter says which (RFC 3461, RFC 3464).",
-    async run(input, services) {
-      const wanted = argument(input, 1)
-      const account = services.accounts.getAccount(argument(input, 0))
-      await services.policies.change(deliveryNotices, account.id, { wanted: wanted === 'on' })
-      return shown(account, services, `Delivery notices of the account ${account.name} are ${wanted}.\n`)
+      return { stdout: table([['PERIOD', 'LIMIT', 'USED', 'REMAINING', 'RESETS'], ...rows]), json }
     },
   },
   {
@@ -142,25 +130,27 @@ export const accountCommands: Command[] = [
       const account = services.accounts.getAccount(argument(input, 0))
       const directory = resolve(input.cwd, argument(input, 1))
       await makeEmpty(directory)
-      const json = await exportAccount({ account, directory, services, signal }, objectOf(account, services))
+      const plans = { byName: services.config.plans, standard: services.config.accounts.defaultPlan }
+      const json = await exportAccount(
+        { account, directory, services, signal },
+        accountObject(account, { plans, policies: services.policies }),
+      )
       const stderr = table([['FILE', 'LINES'], ...json.files.map(({ name, lines }) => [name, String(lines)])])
       return { stdout: `${directory}\n`, json: { ...json, directory }, stderr }
     },
   },
-  {
+  apiCommand<{ id: string }, Owner & { id: string }>({
     name: 'account delete',
-    args: ['ACCOUNT'],
-    options: {},
+    does: 'accounts.delete',
+    args: { ACCOUNT: { field: 'id', as: (_, { id }) => id } },
+    // Nobody deletes the account that they act as.
+    of: (input, services) => ({ ...serverWide(), id: accountIn(input, services).accountId }),
     doc:
       'Deletes an account without queued mail, together with its keys, users, webhooks, domains, templates and suppressions. The ' +
       'mail it has sent stays until retention removes it.',
     asks: (input) => `Delete the account ${argument(input, 0)} with its keys, users, webhooks, domains, templates and suppressions?`,
-    async run(input, services) {
-      const id = await removeAccount(argument(input, 0), services)
-      services.log.warn({ accountId: id }, 'account deleted')
-      return { stdout: `${id}\n`, json: deletedObject('account', id), objectId: id }
-    },
-  },
+    show: ({ id }) => ({ stdout: `${id}\n` }),
+  }),
 ]
 
 /** What an option says of a period: nothing if it is not given. */
@@ -172,16 +162,6 @@ function limitOption(input: CommandInput, period: Period): [Period, OwnQuota[Per
   if (/^\d{1,9}$/.test(given)) return [[period, Number(given)]]
   throw usageFault(`--${period} is "${given}". It must be a number of recipients, unlimited, or plan.`)
 }
-
-const objectOf = (account: Account, { config, policies }: CommandServices): object =>
-  accountObject(account, { policies, plans: { byName: config.plans, standard: config.accounts.defaultPlan } })
-
-const shown = (account: Account, services: CommandServices, stderr = ''): CommandOutput => ({
-  stdout: `${account.id}\n`,
-  json: objectOf(account, services),
-  stderr,
-  objectId: account.id,
-})
 
 /** Makes a directory for its owner alone, or takes one that is empty. */
 async function makeEmpty(directory: string): Promise<void> {

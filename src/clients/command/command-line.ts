@@ -3,7 +3,7 @@ import { nearestName } from '../../platform/config/nearest-name.ts'
 import { errorTable } from '../../platform/error-table.ts'
 import { messageOf, SternaError } from '../../platform/errors.ts'
 import { commandChange } from './command-change.ts'
-import { commands } from './command-list.ts'
+import { commands, commandsFor, operationWord } from './command-list.ts'
 import type { CommandServices } from './command-services.ts'
 import { UsageError, usageFault, type Command, type CommandClient, type CommandInput, type CommandOutput } from './command.ts'
 import type { CommandRequest, CommandResult } from './control-socket.ts'
@@ -123,15 +123,16 @@ function commandFault(fault: string, command: Command): SternaError {
 }
 
 function findCommand(first: string, second: string): Command {
-  const found = commands.find(({ name }) => name === `${first} ${second}`) ?? commands.find(({ name }) => name === first)
+  const among = commandsFor(first)
+  const found = among.find(({ name }) => name === `${first} ${second}`) ?? among.find(({ name }) => name === first)
   if (found) return found
-  const group = commands.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name.slice(first.length + 1))
+  const group = among.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name.slice(first.length + 1))
   if (group.length > 0) {
-    const needed = `"sterna ${first}" needs one of: ${group.join(', ')}.`
-    if (second === '' || second.startsWith('-')) throw usageFault(needed)
+    const needed = first === operationWord ? '"sterna help api" lists them.' : `"sterna ${first}" needs one of: ${group.join(', ')}.`
+    if (second === '' || second.startsWith('-')) throw usageFault(first === operationWord ? `OPERATION is missing. ${needed}` : needed)
     throw usageFault(`There is no command "${first} ${second}"${meant(second, group)} ${needed}`)
   }
-  const names = [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? ''))]
+  const names = [...new Set([...commands.map(({ name }) => name.split(' ')[0] ?? ''), operationWord])]
   throw usageFault(`There is no command "${first}"${meant(first, names)} "sterna help" lists them.`)
 }
 
@@ -145,7 +146,7 @@ function parseWords(command: Command, words: string[]) {
   const all: Command['options'] = { ...ownOptions(command), ...commonOptions }
   const options = Object.fromEntries(Object.entries(all).map(([name, { type }]) => [name, { type }]))
   try {
-    return parseArgs({ args: words, options, allowPositionals: true, strict: true })
+    return parseArgs({ args: words, options, allowPositionals: true, allowNegative: true, strict: true })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (!code?.startsWith('ERR_PARSE_ARGS')) throw error

@@ -12,6 +12,7 @@ import { importCommands } from './import-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { logCommands } from './log-commands.ts'
 import { messageCommands } from './message-commands.ts'
+import { operationCommands } from './operation-commands.ts'
 import { queueCommands } from './queue-commands.ts'
 import { reportCommands } from './report-commands.ts'
 import { rotateCommands } from './rotate-command.ts'
@@ -63,3 +64,9 @@ export const commandGroups: readonly { title: string; commands: readonly Command
 ]
 
 export const commands: readonly Command[] = commandGroups.flatMap((group) => group.commands)
+
+/** What the names of commands for single operations begin with. */
+export const operationWord = 'api'
+
+/** The commands among which this word is looked for. */
+export const commandsFor = (word: string): readonly Command[] => (word === operationWord ? operationCommands() : commands)

@@ -1,8 +1,6 @@
 import type { AccountScope } from '../../senders/account/account-scope.ts'
-import { pageOf, pageParameters } from '../../api/operation/page.ts'
 import type { QueryValues } from '../../api/operation/operation.ts'
 import type { QueryShape } from '../../api/operation/query.ts'
-import type { Page } from '../../platform/store/page-clause.ts'
 import type { CommandServices } from './command-services.ts'
 import { accountOption, flagOption, requiredOption, textOption, usageFault, type CommandInput } from './command.ts'
 
@@ -17,15 +15,14 @@ export const scopeOf = (input: CommandInput, { accounts }: Pick<CommandServices,
   sandbox: flagOption(input, 'sandbox'),
 })
 
-/** The options of a list that goes on. */
-export const pageOptions = {
-  limit: { type: 'string', value: 'N', doc: 'How many at most, 1 to 100; default: 20.' },
-  after: { type: 'string', value: 'ID', doc: 'Continues behind this entry, the last one of the page before.' },
-} as const
+/** What a command is about that is about no single account. */
+export const serverWide = (): { accountId: string } => ({ accountId: '' })
 
-/** @throws SternaError `invalid_parameter` for a faulty one, which exits with 2 */
-export const pageIn = (input: CommandInput): Page =>
-  pageOf({ before: null, ...parameters(input, { limit: pageParameters.limit, after: pageParameters.after }) })
+/** The account of `--account`; every account without it. */
+export const accountIfGiven = (input: CommandInput, { accounts }: Pick<CommandServices, 'accounts'>): { accountId: string } => {
+  const name = textOption(input, 'account')
+  return name === undefined ? serverWide() : { accountId: accounts.getAccount(name).id }
+}
 
 /**
  * The options that are parameters of the API, by the API's names, in the form that the API gives them.

@@ -4,14 +4,16 @@ import type { Erasures } from '../../upkeep/erasure/erasures.ts'
 import type { QueueAdmin } from '../../mail-out/queue/queue-admin.ts'
 import type { EventFollower } from '../../mail/event/event-follower.ts'
 import type { Accept } from '../../mail-in/submission/accept.ts'
-import type { Webhooks } from '../../notify/webhook/open-webhooks.ts'
 import type { WebhookList } from '../../notify/webhook/webhook-list.ts'
+import type { OperationClient } from '../../api/operation/operation-client.ts'
 
 /** What a serving process and a command without a server each open in their own way. */
 interface OwnServices {
   webhooks: WebhookList
   queueAdmin: QueueAdmin
   erasures: Erasures
+  /** Carries out an operation of the API, as every client does. */
+  perform: OperationClient
   /** Null in a command that opened the store itself. */
   serving: Serving | null
 }
@@ -20,16 +22,16 @@ interface OwnServices {
 interface Serving {
   accept: Accept
   follower: EventFollower
-  sendSample: Webhooks['sendSample']
 }
 
 /** What commands work on: the services of a serving process, or of a command that opened the store itself. */
 export interface CommandServices extends Omit<Core, 'close'>, OwnServices {}
 
-export const commandPartsOf = (core: Core, { webhooks, queueAdmin, erasures, serving }: OwnServices): CommandServices => ({
+export const commandPartsOf = (core: Core, { webhooks, queueAdmin, erasures, perform, serving }: OwnServices): CommandServices => ({
   webhooks,
   queueAdmin,
   erasures,
+  perform,
   serving,
   ...core,
 })
@@ -37,6 +39,8 @@ export const commandPartsOf = (core: Core, { webhooks, queueAdmin, erasures, ser
 /** @throws SternaError `invalid_state` if no server runs */
 export function requireServing({ serving, config }: CommandServices): Serving {
   if (serving) return serving
-  const message = `No server runs on ${config.dataDir}, and this command needs one. Start it first.`
-  throw new SternaError('invalid_state', message)
+  throw needsServer(config.dataDir)
 }
+
+export const needsServer = (dataDir: string): SternaError =>
+  new SternaError('invalid_state', `No server runs on ${dataDir}, and this command needs one. Start it first.`)

@@ -1,8 +1,8 @@
-import { SternaError } from '../../platform/errors.ts'
+import { SternaError, type ErrorCode, type FieldFault } from '../../platform/errors.ts'
 import { isoTimeOrNull } from '../../platform/iso-time.ts'
 import type { CommandServices } from './command-services.ts'
 
-interface CommandOption {
+export interface CommandOption {
   type: 'string' | 'boolean'
   /** The placeholder for the value in the help; strings only. */
   value?: string
@@ -85,7 +85,7 @@ export interface Command {
   /** True if it records each of its changes in the audit log. */
   recordsItself?: true
   /** True if it changes nothing, so the audit log can leave it out. */
-  reads?: true
+  reads?: boolean
   /**
    * Runs in the serving process if there is one, else in a process that has opened the store itself. Throws when it fails. Absent for
    * commands that do not need a server's data: main.ts runs those.
@@ -97,8 +97,8 @@ export const needOf = ({ needs = 'data' }: Command, input: CommandInput): Need =
 
 /** A command line that is wrong: it exits with 2. */
 export class UsageError extends SternaError {
-  constructor(message: string) {
-    super('invalid_parameter', message)
+  constructor(message: string, { code = 'invalid_parameter', ...more }: { code?: ErrorCode; faults?: FieldFault[]; cause?: unknown } = {}) {
+    super(code, message, more)
   }
 }
 

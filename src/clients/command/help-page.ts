@@ -1,5 +1,6 @@
 import { commonOptions, meant, ownOptions, usageWords } from './command-line.ts'
-import { commandGroups, commands } from './command-list.ts'
+import { commandGroups, commandsFor, operationWord } from './command-list.ts'
+import { operationCommands } from './operation-commands.ts'
 import { listObject, usageFault, type Command, type CommandOutput } from './command.ts'
 import { definitions, wrapText, wrapWords } from './wrap-text.ts'
 
@@ -17,19 +18,34 @@ const introduction = [
  */
 export function help(words: readonly string[]): CommandOutput {
   const wanted = words.join(' ')
-  const found = commands.filter(({ name }) => words.length === 0 || name === wanted || name.startsWith(`${wanted} `))
+  const among = commandsFor(words[0] ?? '')
+  const found = among.filter(({ name }) => words.length === 0 || name === wanted || name.startsWith(`${wanted} `))
   if (found.length === 0) {
-    const names = commands.flatMap(({ name }) => [name, name.split(' ')[0] ?? ''])
+    const names = among.flatMap(({ name }) => [name, name.split(' ')[0] ?? ''])
     throw usageFault(`There is no command "${wanted}"${meant(wanted, names)} "sterna help" lists them.`)
   }
-  return { stdout: words.length === 0 ? overview() : found.map(helpOn).join('\n'), json: listObject(found.map(commandObject)) }
+  const shown = words.length === 0 ? overview() : wanted === operationWord ? operationList(found) : found.map(helpOn).join('\n')
+  return { stdout: shown, json: listObject(found.map(commandObject)) }
 }
+
+const operationLine = 'api OPERATION'
+const aboutOperations = 'Carries out an operation of the API. "sterna help api" lists them.'
+
+/** Each in a line: there are many. */
+const operationList = (found: readonly Command[]): string =>
+  `${definitions(found.map(({ name, doc }) => [name, firstSentence(doc)] as const))}\n${wrapText(operationNotes)}\n`
+
+const operationNotes =
+  'Each carries out one operation of the API, as openapi.json describes it, and prints the answer as JSON. Parameters of its path are ' +
+  'arguments, and all else are options. A list is written with commas, an object as JSON, and --no-NAME says false. ' +
+  '"sterna help api OPERATION" explains one.'
 
 function overview(): string {
   const groups = commandGroups.map(({ title, commands: of }) => {
     const rows = of.map(({ name, doc }) => [name, firstSentence(doc)] as const)
     return `${title}\n${definitions(rows)}`
   })
+  groups.push(`API\n${definitions([[operationLine, aboutOperations]])}`)
   const rest = [...introduction, 'sterna help COMMAND explains one command and its options.'].map((text) => `${wrapText(text)}\n`)
   return ['sterna: an SMTP relay with an email API\n', ...groups, ...rest].join('\n')
 }
@@ -71,6 +87,12 @@ export function commandsPage(): string {
     'several.',
     '',
     ...commandGroups.flatMap(({ title, commands: of }) => [`## ${title}`, '', ...of.flatMap(sectionOn)]),
+    '## API',
+    '',
+    operationNotes,
+    '',
+    ...operationCommands().map((command) => `- \`${usageWords(command).join(' ').replace('sterna ', '')}\`: ${firstSentence(command.doc)}`),
+    '',
     '## Every command',
     '',
     'Every command also takes:',

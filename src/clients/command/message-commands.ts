@@ -2,55 +2,33 @@ import { SternaError } from '../../platform/errors.ts'
 import { EventFeed, type FeedRow } from '../../mail/event/event-feed.ts'
 import type { EventFilter } from '../../mail/event/event-search.ts'
 import { publicEventTypes } from '../../mail/event/event-type.ts'
-import { filterParameters, messageFilter } from '../../api/http/api/email-filter.ts'
-import { emailList } from '../../api/http/api/email-reading-operations.ts'
+import type { emailItem } from '../../api/http/api/email-resource.ts'
 import { addressParameter, textParameter, timeParameter } from '../../api/operation/query.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import { emailStatuses } from '../../mail/message/email-status.ts'
 import { MessageReader } from '../../mail/message/message-reader.ts'
 import { webhookBody } from '../../notify/webhook/webhook-body.ts'
-import { pageIn, pageOptions, parameters, scopeOf, scopeOptions } from './command-scope.ts'
+import { apiCommand } from './api-command.ts'
+import { parameters, scopeOf, scopeOptions } from './command-scope.ts'
 import { requireServing } from './command-services.ts'
-import { argument, printable, table, textOption, type Command } from './command.ts'
+import { argument, printable, textOption, type Command } from './command.ts'
 import { followEvents } from './follow-events.ts'
 import { messagePage, readEmail } from './message-page.ts'
 
-const since = { type: 'string', value: 'TIME', doc: 'Accepted at or after this time, such as 2027-01-01T00:00:00Z or a date.' } as const
-
 export const messageCommands: Command[] = [
-  {
+  apiCommand<{ data: ReturnType<typeof emailItem.answer>[] }>({
     name: 'message list',
-    reads: true,
-    args: [],
-    options: {
-      ...scopeOptions,
-      status: { type: 'string', value: 'STATUS', doc: 'Only those with this status.', choices: emailStatuses },
-      to: { type: 'string', value: 'EMAIL', doc: 'Only those to this recipient, of to, cc or bcc: an address, @domain, or a part of one.' },
-      from: { type: 'string', value: 'EMAIL', doc: 'Only those with this address in From: whole, @domain, or a part of one.' },
-      subject: { type: 'string', value: 'TEXT', doc: 'Only those with this in their subject.' },
-      'message-id': { type: 'string', value: 'ID', doc: 'Only those with this Message-ID.' },
-      'domain-id': { type: 'string', value: 'ID', doc: 'Only those that this domain signed.' },
-      tag: { type: 'string', value: 'TAG', doc: 'Only those with this tag: its name, or name=value.' },
-      since,
-      until: { type: 'string', value: 'TIME', doc: 'Accepted before this time, or up to the end of this date.' },
-      ...pageOptions,
-    },
+    does: 'emails.list',
+    sandbox: true,
     doc: 'Lists the emails of an account, the newest first, a page at a time.',
-    async run(input, services) {
-      const scope = scopeOf(input, services)
-      const filter = messageFilter(parameters(input, filterParameters))
-      const json = await emailList(new MessageReader(services.db), { scope, filter, page: pageIn(input) })
-      const cells = json.data.map(({ id, created_at: at, status, from, to, subject }) =>
-        [id, at, status, from, to.join(', '), subject].map((text) => shortened(printable(text))),
-      )
-      const last = json.stopped_at ?? json.data.at(-1)
-      return {
-        stdout: table([['ID', 'ACCEPTED', 'STATUS', 'FROM', 'TO', 'SUBJECT'], ...cells]),
-        json,
-        stderr: json.has_more && last ? `More: --after ${last.id}\n` : '',
-      }
+    columns: {
+      ID: ({ id }) => id,
+      ACCEPTED: ({ created_at: at }) => at,
+      STATUS: ({ status }) => status,
+      FROM: ({ from }) => shortened(from),
+      TO: ({ to }) => shortened(to.join(', ')),
+      SUBJECT: ({ subject }) => shortened(subject),
     },
-  },
+  }),
   {
     name: 'message show',
     reads: true,
@@ -75,7 +53,7 @@ export const messageCommands: Command[] = [
       type: { type: 'string', value: 'EVENT', doc: 'Only events of this type.', choices: publicEventTypes },
       to: { type: 'string', value: 'EMAIL', doc: 'Only of this recipient.' },
       'email-id': { type: 'string', value: 'ID', doc: 'Only of this email.' },
-      since: { ...since, doc: 'Begins with the events since this time; default: now.' },
+      since: { type: 'string', value: 'TIME', doc: 'Begins with the events since this time; default: now.' },
     },
     doc: 'Follows what happens to the mail of an account, an event a line, until Ctrl-C. With --json each line is what webhooks receive.',
     async run(input, services, client) {

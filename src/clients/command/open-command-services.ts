@@ -2,10 +2,16 @@ import { systemClock } from '../../platform/clock.ts'
 import type { Config } from '../../platform/config/settings.ts'
 import { Erasures } from '../../upkeep/erasure/erasures.ts'
 import type { Log } from '../../platform/log.ts'
+import { analyticsReader } from '../../readers/analytics/rollup.ts'
+import { coreServices } from '../../api/core-services.ts'
+import { apiOperations, type ApiServices } from '../../api/http/api/operations.ts'
 import { QueueAdmin } from '../../mail-out/queue/queue-admin.ts'
+import { DeliveryHistory } from '../../notify/webhook/delivery-history.ts'
+import type { Webhooks } from '../../notify/webhook/open-webhooks.ts'
 import { WebhookList } from '../../notify/webhook/webhook-list.ts'
-import { commandPartsOf, type CommandServices } from './command-services.ts'
+import { commandPartsOf, needsServer, type CommandServices } from './command-services.ts'
 import { openCore } from '../../api/core.ts'
+import { operationClient } from '../../api/operation/operation-client.ts'
 
 /**
  * Opens the data directory for a command while no server uses it. Only the copy that a restore checks is upgraded.
@@ -25,9 +31,25 @@ export async function openCommandServices(
     await webhooks.load()
     const queueAdmin = new QueueAdmin({ db, clock, health, noteWaiting: () => {}, tryNow: () => {} })
     const erasures = new Erasures(core, { isAlone: true })
-    return { services: commandPartsOf(core, { webhooks, queueAdmin, erasures, serving: null }), close }
+    const services = {
+      ...coreServices(core, { webhookList: webhooks, queueAdmin, erasures, noteWaiting: () => {} }),
+      rollup: analyticsReader(core),
+      webhooks: withoutServer<Webhooks>({ list: webhooks, history: new DeliveryHistory({ db, clock, wake: () => {} }) }, config.dataDir),
+    }
+    const perform = operationClient(apiOperations(withoutServer<ApiServices>(services, config.dataDir)), core)
+    return { services: commandPartsOf(core, { webhooks, queueAdmin, erasures, perform, serving: null }), close }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+/** Services of a process without a server: an operation that uses one that is missing is refused. */
+export function withoutServer<T extends object>(services: Partial<T>, dataDir: string): T {
+  const refuse = (): never => {
+    throw needsServer(dataDir)
+  }
+  // Operations look some services up when they are made, before anybody uses them.
+  const missing = new Proxy(refuse, { get: refuse, apply: refuse })
+  return new Proxy(services, { get: (target, name) => (name in target ? target[name as keyof T] : missing) }) as T
 }

@@ -1,16 +1,14 @@
-import { removeAccount } from '../../upkeep/account-removal.ts'
-import type { StoredToken } from '../../senders/account/api-key-token.ts'
-import type { Permission } from '../../senders/account/permission.ts'
-import { Secret } from '../../platform/config/setting-types.ts'
 import { newTemplateFields, newTemplateSchema } from '../../api/http/api/template-schema.ts'
 import { validate } from '../../api/operation/validate.ts'
+import { Secret } from '../../platform/config/setting-types.ts'
 import { parseIsoTime } from '../../platform/iso-time.ts'
-import type { Account } from '../../senders/account/accounts.ts'
-import { domainObject } from '../../senders/sending-domain/domain-object.ts'
+import type { StoredToken } from '../../senders/account/api-key-token.ts'
+import type { Permission } from '../../senders/account/permission.ts'
 import { webhookObject } from '../../notify/webhook/webhook-object.ts'
+import type { OperationCall } from '../../api/operation/operation-client.ts'
 import type { Change } from './plan-changes.ts'
 import { changePolicies } from './policy-values.ts'
-import type { Values } from './set-up-object.ts'
+import type { ObjectKind, Values } from './set-up-object.ts'
 import type { SetUpServices } from './standing-set-up.ts'
 
 /** What came of a change. */
@@ -24,18 +22,23 @@ export interface Made {
 /** How long an old token or secret works beside its successor, ms. */
 const overlapMs = 86_400_000
 
-const byCommand = { type: 'command', id: null, name: 'command line' } as const
-
 /**
- * Makes one change, by the operations that every other command and the API use, and records it.
- * @throws SternaError whatever the operation refuses
+ * Makes one change by operations of the API, and records it as one.
+ * @throws SternaError whatever an operation refuses
  */
 export async function carryOut(change: Change, services: SetUpServices): Promise<Made> {
   const accountId = services.accounts.findAccount(change.account)?.id ?? ''
-  const made = await (change.action === 'remove' ? remove(change, accountId, services) : makers[change.kind](change, accountId, services))
+  const making: Making = {
+    change,
+    accountId,
+    services,
+    call: (id, { sandbox = false, ...call }) =>
+      services.perform(id, { ...call, scope: { accountId, sandbox }, isRecorded: true }) as Promise<{ id: string }>,
+  }
+  const made = await (change.action === 'remove' ? remove(making) : makers[change.kind](making))
   await services.audit.record({
     accountId: change.kind === 'account' ? made.objectId : accountId,
-    actor: byCommand,
+    actor: { type: 'command', id: null, name: 'command line' },
     operation: `apply ${change.action}`,
     objectId: made.objectId,
     fields: change.fields.map(({ name }) => name),
@@ -45,9 +48,15 @@ export async function carryOut(change: Change, services: SetUpServices): Promise
   return made
 }
 
-type Maker = (change: Change, accountId: string, services: SetUpServices) => Promise<Made>
+/** A change, and what makes it. */
+interface Making {
+  change: Change
+  accountId: string
+  services: SetUpServices
+  call(id: string, call: Pick<OperationCall, 'params' | 'body'> & { sandbox?: boolean }): Promise<{ id: string; token?: string }>
+}
 
-const makers: Record<Change['kind'], Maker> = {
+const makers: Record<ObjectKind, (making: Making) => Promise<Made>> = {
   account: makeAccount,
   domain: makeDomain,
   template: makeTemplate,
@@ -75,38 +84,30 @@ function partsIn(values: Values, head: string): Record<string, unknown> | null {
 
 const clear = (value: unknown): unknown => (value instanceof Secret ? value.reveal() : value)
 
-/** A part of the values, under the names that an operation has for them; what is not there stays away. */
-function renamed<T>(values: Values, names: Readonly<Record<string, string>>): T {
-  return Object.fromEntries(Object.entries(names).flatMap(([field, name]) => (field in values ? [[name, values[field]]] : []))) as T
-}
+const isGiven = (values: object): boolean => Object.keys(values).length > 0
 
-async function makeAccount(change: Change, _: string, { accounts, policies, config }: SetUpServices): Promise<Made> {
+async function makeAccount({ change, services, call }: Making): Promise<Made> {
   const values = writtenBy(change)
-  const plan = values['plan'] as string | undefined
-  const { id } = change.standing ?? (await accounts.create(change.name, plan ?? config.accounts.defaultPlan))
-  const main = renamed<Partial<Account>>(values, { plan: 'plan', status: 'status' })
-  if (Object.keys(main).length > 0) await accounts.change(id, main)
-  await changePolicies('account', id, values, policies)
+  const { name, plan, status } = values
+  const own = plan === undefined ? {} : { plan }
+  const id = change.standing?.id ?? (await call('accounts.create', { body: { name, ...own } })).id
+  const changed = { ...(change.standing ? own : {}), ...(status === undefined ? {} : { status }) }
+  if (isGiven(changed)) await call('accounts.update', { params: { id }, body: changed })
+  await changePolicies('account', id, values, services.policies)
   return { objectId: id }
 }
 
-async function makeDomain(change: Change, accountId: string, { sendingDomains, policies }: SetUpServices): Promise<Made> {
-  const values = writtenBy(change)
-  const { name: _, ...settings } = domainObject.membersIn(values)
-  const given = renamed<{ dkimSelector?: string; dkimPrivateKey?: Secret }>(values, {
-    dkim_selector: 'dkimSelector',
-    dkim_private_key: 'dkimPrivateKey',
-  })
-  const keys = { dkimSelector: given.dkimSelector, dkimPrivateKey: given.dkimPrivateKey?.reveal() }
-  if (!change.standing) {
-    const added = await sendingDomains.add(accountId, change.name, { ...settings, ...keys })
-    await changePolicies('domain', added.id, values, policies)
-    return { objectId: added.id }
+async function makeDomain({ change, services, call }: Making): Promise<Made> {
+  const { quota: _, dkim_selector: selector, dkim_private_key: privateKey, ...settings } = nestedValues(change)
+  const keys = {
+    ...(selector === undefined ? {} : { dkim_selector: selector }),
+    ...(privateKey === undefined ? {} : { dkim_private_key: privateKey }),
   }
-  const { id } = change.standing
-  if (Object.keys(settings).length > 0) await sendingDomains.update(id, settings)
-  await changePolicies('domain', id, values, policies)
-  if (keys.dkimSelector !== undefined || keys.dkimPrivateKey !== undefined) await sendingDomains.rotateKeys(id, keys)
+  const id = change.standing?.id ?? (await call('domains.create', { body: { ...settings, ...keys } })).id
+  const params = { idOrName: id }
+  if (change.standing && isGiven(settings)) await call('domains.update', { params, body: settings })
+  await changePolicies('domain', id, writtenBy(change), services.policies)
+  if (change.standing && isGiven(keys)) await call('domains.rotate_dkim', { params, body: keys })
   return { objectId: id }
 }
 
@@ -114,72 +115,69 @@ async function makeDomain(change: Change, accountId: string, { sendingDomains, p
 export const templateFieldsOf = (alias: string, values: Values) =>
   newTemplateFields(validate(newTemplateSchema, { name: alias, alias, ...values }))
 
-async function makeTemplate(change: Change, accountId: string, { templates }: SetUpServices): Promise<Made> {
-  const { name: alias, standing } = change
-  const { published = standing?.values['published'] ?? true, ...values } = writtenBy(change)
-  const fields = templateFieldsOf(alias, { ...standing?.values, ...values })
-  const isWritten = Object.keys(values).length > 0
-  const template = standing
-    ? isWritten
-      ? await templates.change(accountId, standing.id, fields)
-      : await templates.get(accountId, standing.id)
-    : await templates.create(accountId, fields)
-  if (published !== false) await templates.versions.publish(accountId, template.id, { by: byCommand })
-  return { objectId: template.id }
+async function makeTemplate({ change: { standing, name: alias, ...change }, call }: Making): Promise<Made> {
+  const { published = standing?.values['published'] ?? true, ...body } = nestedValues({ ...change, standing, name: alias })
+  const id = standing?.id ?? (await call('templates.create', { body: { name: alias, alias, ...body } })).id
+  const params = { idOrAlias: id }
+  if (standing && isGiven(body)) await call('templates.update', { params, body })
+  if (published !== false) await call('templates.publish', { params })
+  return { objectId: id }
 }
 
-async function makeWebhook(change: Change, accountId: string, { webhooks }: SetUpServices): Promise<Made> {
+/** The API takes no secret that is made elsewhere. */
+async function makeWebhook({ change, accountId, services, call }: Making): Promise<Made> {
   const { standing } = change
-  const { secret, sandbox = standing?.values['sandbox'], ...given } = nestedValues(change)
-  const fields = webhookObject.membersIn(given)
-  const scope = { accountId, sandbox: sandbox === true }
-  if (!standing) return { objectId: (await webhooks.create(scope, { url: '', ...fields }, secret as string | undefined)).id }
-  if (Object.keys(fields).length > 0) await webhooks.change(scope, standing.id, fields)
-  if (typeof secret === 'string') await webhooks.rotateSecret(scope, standing.id, { overlapMs, force: true, secret })
+  const { secret, sandbox: wanted = standing?.values['sandbox'], ...body } = nestedValues(change)
+  const sandbox = wanted === true
+  const scope = { accountId, sandbox }
+  if (standing) {
+    const { id } = standing
+    if (isGiven(body)) await call('webhooks.update', { sandbox, params: { id }, body })
+    if (typeof secret === 'string') await services.webhooks.rotateSecret(scope, id, { overlapMs, force: true, secret })
+    return { objectId: id }
+  }
+  if (typeof secret !== 'string') return { objectId: (await call('webhooks.create', { sandbox, body })).id }
+  return { objectId: (await services.webhooks.create(scope, { url: '', ...webhookObject.membersIn(body) }, secret)).id }
+}
+
+/** The API takes no token that is made elsewhere, and changes nothing of a key but its name. */
+async function makeKey({ change, accountId, services: { apiKeys, sendingDomains }, call }: Making): Promise<Made> {
+  const { domain, token, ...body } = writtenBy(change)
+  const { standing, name } = change
+  if (!standing && token === undefined) {
+    const made = await call('api_keys.create', { body: { name, ...body, ...(domain === undefined ? {} : { domain_id: domain }) } })
+    return { objectId: made.id, token: made.token ?? '' }
+  }
+  const { permission, expires_at: expiresAt, sandbox } = body as { permission?: Permission; expires_at?: string | null; sandbox?: boolean }
+  const limits = {
+    ...(permission === undefined ? {} : { permission }),
+    ...(domain === undefined ? {} : { domainId: typeof domain === 'string' ? sendingDomains.get(accountId, domain).id : null }),
+    ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === null ? null : parseIsoTime(expiresAt) }),
+  }
+  if (!standing) {
+    const standard: Permission = typeof domain === 'string' ? 'sending_access' : 'full_access'
+    const wanted = { accountId, name, permission: standard, sandbox: sandbox === true, ...limits }
+    return { objectId: await apiKeys.adopt(wanted, token as StoredToken) }
+  }
+  if (isGiven(limits)) await apiKeys.change(standing.id, limits)
+  if (token) await apiKeys.rotateTo(standing.id, token as StoredToken, { overlapMs, force: true })
   return { objectId: standing.id }
 }
 
-async function makeKey(change: Change, accountId: string, { apiKeys, sendingDomains }: SetUpServices): Promise<Made> {
-  const values = writtenBy(change)
-  const { standing, name } = change
-  const domain = values['domain'] as string | null | undefined
-  const limits = {
-    ...(values['permission'] === undefined ? {} : { permission: values['permission'] as Permission }),
-    ...(domain === undefined ? {} : { domainId: domain === null ? null : sendingDomains.get(accountId, domain).id }),
-    ...(values['expires_at'] === undefined ? {} : { expiresAt: timeOf(values['expires_at'] as string | null) }),
-  }
-  const token = values['token'] as StoredToken | undefined
-  if (standing) {
-    if (Object.keys(limits).length > 0) await apiKeys.change(standing.id, limits)
-    if (token) await apiKeys.rotateTo(standing.id, token, { overlapMs, force: true })
-    return { objectId: standing.id }
-  }
-  const standard: Permission = typeof domain === 'string' ? 'sending_access' : 'full_access'
-  const wanted = { accountId, name, permission: standard, sandbox: values['sandbox'] === true, ...limits }
-  if (token) return { objectId: await apiKeys.adopt(wanted, token) }
-  const made = await apiKeys.create(wanted)
-  return { objectId: made.id, token: made.token }
+const removing: Record<ObjectKind, [operation: string, param: string]> = {
+  account: ['accounts.delete', 'id'],
+  domain: ['domains.delete', 'idOrName'],
+  template: ['templates.delete', 'idOrAlias'],
+  webhook: ['webhooks.delete', 'id'],
+  key: ['api_keys.delete', 'id'],
 }
 
-const timeOf = (text: string | null): number | null => (text === null ? null : parseIsoTime(text))
-
-async function remove({ kind, standing }: Change, accountId: string, services: SetUpServices): Promise<Made> {
+async function remove({ change: { kind, standing }, services, call }: Making): Promise<Made> {
   const objectId = standing?.id ?? ''
-  switch (kind) {
-    case 'account':
-      await removeAccount(objectId, services)
-      break
-    case 'domain':
-      await services.sendingDomains.remove(objectId)
-      break
-    case 'template':
-      await services.templates.remove(accountId, objectId)
-      break
-    case 'webhook':
-      await services.webhooks.remove({ accountId, sandbox: standing?.values['sandbox'] === true }, objectId)
-      break
-    case 'key':
-      await services.apiKeys.revoke(objectId)
-  }
+  const [operation, param] = removing[kind]
+  const params = { [param]: objectId }
+  // Nobody deletes the account that they act as.
+  if (kind === 'account') await services.perform(operation, { scope: { accountId: '', sandbox: false }, params, isRecorded: true })
+  else await call(operation, { sandbox: standing?.values['sandbox'] === true && kind === 'webhook', params })
   return { objectId }
 }

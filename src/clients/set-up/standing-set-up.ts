@@ -3,12 +3,13 @@ import type { Core } from '../../api/core.ts'
 import { isoTimeOrNull } from '../../platform/iso-time.ts'
 import type { Template } from '../../mail/template/template-store.ts'
 import type { WebhookList } from '../../notify/webhook/webhook-list.ts'
+import type { OperationClient } from '../../api/operation/operation-client.ts'
 import { nameOf, valuesOf } from './set-up-fields.ts'
 import { policyValues } from './policy-values.ts'
 import type { ObjectKind, StandingObject, Values } from './set-up-object.ts'
 
 /** What a set-up is read from and made in. */
-export type SetUpServices = Omit<Core, 'close'> & { webhooks: WebhookList }
+export type SetUpServices = Omit<Core, 'close'> & { webhooks: WebhookList; perform: OperationClient }
 
 /** In place of the name of a key's domain. */
 export const removedDomain = '(a domain that was removed)'

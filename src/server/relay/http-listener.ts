@@ -1,12 +1,11 @@
 import type { Config } from '../../platform/config/settings.ts'
-import { EmailChanges } from '../../mail/event/email-changes.ts'
-import { EventFeed } from '../../mail/event/event-feed.ts'
-import { apiOperations } from '../../api/http/api/operations.ts'
+import { apiOperations, type ApiServices } from '../../api/http/api/operations.ts'
 import { BodyBudget } from '../../api/http/body-budget.ts'
 import { compatApis } from '../../api/http/compat/compat-apis.ts'
 import { Dashboard } from '../../api/http/dashboard.ts'
 import { loadDashboard } from '../../api/http/dashboard-bundle.ts'
 import { EventStreams } from '../../api/http/event-streams.ts'
+import type { Operation } from '../../api/operation/operation.ts'
 import { startHttpServer, type HttpServer } from '../../api/http/server.ts'
 import { TrackingResponder } from '../../api/http/tracking-responder.ts'
 import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
@@ -16,15 +15,24 @@ import type { ListenerTools } from './listener-tools.ts'
 import type { Services } from './services.ts'
 import type { Stop } from './stop.ts'
 
-/** Opens the port for the API, the compat APIs, tracking links and pages. */
-export function openHttp(services: Services, tools: ListenerTools, stops: Stop[]): Promise<HttpServer> {
-  const { core, follower, shares, version } = services
-  const { config, clock, log, metrics, health, db, apiKeys, audit, people, sendingDomains } = core
-  const eventFeed = new EventFeed(db)
-  const eventStreams = new EventStreams({ follower, clock })
+/** The operations of the API, for HTTP and for commands. */
+export interface OpenedApi {
+  api: ApiServices
+  operations: Operation[]
+}
+
+export function openApi(services: Services, tools: ListenerTools, stops: Stop[]): OpenedApi {
+  const eventStreams = new EventStreams({ follower: services.follower, clock: services.core.clock })
   // Event streams would never end by themselves.
   stops.push(() => eventStreams.stop())
-  const api = apiServicesOf(services, tools, { eventFeed, emailChanges: new EmailChanges(db), eventStreams })
+  const api = apiServicesOf(services, tools, eventStreams)
+  return { api, operations: apiOperations(api) }
+}
+
+/** Opens the port for the API, the compat APIs, tracking links and pages. */
+export function openHttp(services: Services, tools: ListenerTools, { api, operations }: OpenedApi): Promise<HttpServer> {
+  const { core, shares, version } = services
+  const { config, clock, log, metrics, health, apiKeys, audit, people, sendingDomains } = core
   const bodyRoom = new BodyBudget()
   const { hostname, messageSizeLimit, submission, baseUrl, trustedProxies } = config
   const verifiedDomainFor = (accountId: string, name: string) => sendingDomains.verifiedDomainFor(accountId, name)
@@ -54,7 +62,7 @@ export function openHttp(services: Services, tools: ListenerTools, stops: Stop[]
     trackingResponder: trackingResponderOf(services),
     docs: config.http.docs,
     dashboard: config.dashboard.enabled ? new Dashboard({ baseUrl, log, load: loadDashboard }) : null,
-    operations: apiOperations(api),
+    operations,
     compatApis: config.compat.enabled
       ? compatApis({ hostname, messageSizeLimit, traceClients: submission.traceClients, verifiedDomainFor, bodyRoom, ...api })
       : [],

@@ -8,7 +8,7 @@ import type { SmtpServer } from '../../mail-in/smtp-server/open-smtp-ports.ts'
 import { startSubmissionServer } from '../../mail-in/submission/submission-server.ts'
 import type { TlsFiles } from '../../platform/certificate/server-certificates.ts'
 import { startTools, type ListenerTools } from './listener-tools.ts'
-import { openHttp } from './http-listener.ts'
+import { openApi, openHttp, type OpenedApi } from './http-listener.ts'
 import type { Services } from './services.ts'
 import type { Stop } from './stop.ts'
 
@@ -25,6 +25,7 @@ export interface ListenAddresses {
 
 export interface Listeners {
   addresses: ListenAddresses
+  operations: OpenedApi['operations']
   previews: Previews
   refusedLogins: RefusedLogins
 }
@@ -40,7 +41,8 @@ export async function openListeners(services: Services, stops: Stop[]): Promise<
   listeners.push(submission)
   const returnPath = await openReturnPath(services)
   listeners.push(returnPath)
-  const http = await openHttp(services, tools, stops)
+  const api = openApi(services, tools, stops)
+  const http = await openHttp(services, tools, api)
   listeners.push(http)
   core.metricsPage.add(connectionFigures(core.metrics, { http, submission, return_path: returnPath }))
   const metrics = await openMetrics(services)
@@ -49,7 +51,7 @@ export async function openListeners(services: Services, stops: Stop[]): Promise<
   // Not before the ports are open: authorities connect to them.
   void certificates.acme?.retry()
   const addresses = { http: http.addresses, submission: submission.addresses, returnPath: returnPath.addresses, metrics: metrics.addresses }
-  return { addresses, previews, refusedLogins }
+  return { addresses, operations: api.operations, previews, refusedLogins }
 }
 
 const openMetrics = ({ core: { clock, config, log, metricsPage }, version }: Services): Promise<MetricsListener> =>

@@ -1,4 +1,5 @@
 import { commandPartsOf, type CommandServices } from '../../clients/command/command-services.ts'
+import { operationClient } from '../../api/operation/operation-client.ts'
 import type { Config } from '../../platform/config/settings.ts'
 import { takeOver, type ConfigChanges } from '../../platform/config/take-over.ts'
 import { connectionShares, judgeOpenFiles, openFileLimit, type ConnectionShares } from '../../platform/connection/open-files.ts'
@@ -47,14 +48,15 @@ export async function startRelay(config: Config, outside: Environment & { versio
     const scheduler = startJobs(services, listeners, stops)
     keepWatchOfClock(services, scheduler, stops)
     const { webhooks, queueAdmin, erasures, follower, intake } = services
-    const serving = { accept: intake.accept, follower, sendSample: webhooks.sendSample }
+    const serving = { accept: intake.accept, follower }
+    const perform = operationClient(listeners.operations, core)
     const reload = async (next: Config): Promise<ConfigChanges> => {
       const changes = takeOver(config, next)
       await services.certificates.renewal.look()
       void services.certificates.acme?.retry()
       return changes
     }
-    const parts = commandPartsOf(core, { webhooks: webhooks.list, queueAdmin, erasures, serving })
+    const parts = commandPartsOf(core, { webhooks: webhooks.list, queueAdmin, erasures, perform, serving })
     return { services: parts, addresses: listeners.addresses, reload, stop }
   } catch (error) {
     await stop()

@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { failed, ownOptions, parseCommand, runCommand } from '../../../src/clients/command/command-line.ts'
+import { declaredOperations } from '../../../src/clients/command/api-command.ts'
+import { isCommand, operationCommands } from '../../../src/clients/command/operation-commands.ts'
+import { commonOptions, failed, ownOptions, parseCommand, runCommand } from '../../../src/clients/command/command-line.ts'
 import { commands } from '../../../src/clients/command/command-list.ts'
 import { confirm } from '../../../src/clients/command/confirm.ts'
 import type { CommandResult } from '../../../src/clients/command/control-socket.ts'
@@ -208,6 +210,51 @@ test('every command prints its result as JSON, and nothing else', async () => {
     )
   }
   expect([...ran].toSorted()).toEqual(commands.map(({ name }) => name).toSorted())
+})
+
+test('every operation is a command, but those of browsers and downloads', () => {
+  const carried = operationCommands()
+  const without = [...declaredOperations().values()].filter((declared) => !isCommand(declared)).map(({ id }) => id)
+  expect(without.filter((id) => !/^(?:session|setup|invite|reset|unsubscribe)\./.test(id))).toEqual([
+    'emails.download_attachment',
+    'emails.download_source',
+    'previews.get',
+    'feedback.download',
+  ])
+  expect(carried).toHaveLength(declaredOperations().size - without.length)
+  for (const { name, options } of carried) {
+    expect({ name, shared: Object.keys(options).filter((option) => option in commonOptions) }).toEqual({ name, shared: [] })
+    expect(help(name.split(' ')).stdout).toContain(`sterna ${name}`)
+  }
+  expect(help(['api']).stdout.trimEnd().split('\n').length).toBeGreaterThan(carried.length)
+})
+
+test('an operation answers as JSON, and is refused in the words of its options', async () => {
+  const api = (...argv: string[]) => run('api', ...argv)
+  const { stdout } = await api('accounts.create', '--name', 'api')
+  const { id } = JSON.parse(stdout) as { id: string }
+  const made = await api('webhooks.create', '--account', 'api', '--url', 'https://example.com/', '--events', 'email.sent,email.bounced')
+  const webhook = JSON.parse(made.stdout) as { id: string; events: string[]; signing_secret: string }
+  expect(webhook).toMatchObject({ events: ['email.sent', 'email.bounced'], include_bots: false })
+  await api('webhooks.update', webhook.id, '--account', 'api', '--include-bots', '--body', '{"description":null}')
+  expect(JSON.parse((await api('webhooks.get', webhook.id, '--account', 'api')).stdout)).toMatchObject({ include_bots: true })
+  await api('webhooks.update', webhook.id, '--account', 'api', '--no-include-bots')
+  expect(JSON.parse((await api('webhooks.list', '--account', 'api')).stdout)).toMatchObject({ data: [{ include_bots: false }] })
+  expect(await api('webhooks.create', '--account', 'api')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringMatching(/^sterna: --url is missing/),
+  })
+  expect(await api('webhooks.list', '--account', 'api', '--limit', '1000')).toMatchObject({
+    exitCode: 2,
+    stderr: 'sterna: --limit must be a whole number from 1 to 100.\n',
+  })
+  expect(await api('webhooks.test', webhook.id, '--account', 'api')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('No server runs'),
+  })
+  expect(await api('webhooks.get', webhook.id, '--account', 'api', '--sandbox')).toMatchObject({ exitCode: 1 })
+  const { data } = JSON.parse((await api('audit.list', '--account', 'api', '--account-id', id)).stdout) as { data: object[] }
+  expect(data.at(-1)).toMatchObject({ action: 'webhooks.create', actor: { type: 'command' }, account_id: id, fields: ['url', 'events'] })
 })
 
 test('errors are JSON too', async () => {

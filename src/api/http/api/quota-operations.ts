@@ -40,7 +40,7 @@ const useAnswer = ({ limit, used, resetsAt }: QuotaUse) => ({
   resets_at: isoTime(resetsAt),
 })
 
-const quotaResource = resource<{ id: string; day: QuotaUse; month: QuotaUse; own: OwnQuota }>(
+export const quotaResource = resource<{ id: string; day: QuotaUse; month: QuotaUse; own: OwnQuota }>(
   'MailQuota',
   'How much may be mailed, and how much was.',
 )({

@@ -1,0 +1,64 @@
+import type { Core } from './core.ts'
+import { deliveryOptions } from '../mail-out/delivery/delivery-options.ts'
+import { Examinations } from '../upkeep/doctor/examinations.ts'
+import { examination } from '../upkeep/doctor/examination.ts'
+import { explainAddress, type ExplainServices } from '../upkeep/doctor/explain-address.ts'
+import { ownAddresses, ownRecords } from '../upkeep/doctor/own-addresses.ts'
+import type { Erasures } from '../upkeep/erasure/erasures.ts'
+import { EmailChanges } from '../mail/event/email-changes.ts'
+import { EventFeed } from '../mail/event/event-feed.ts'
+import { ReturnedMailList } from '../mail-back/feedback/returned-mail-list.ts'
+import { MessageReader } from '../mail/message/message-reader.ts'
+import { contentKeptMs } from '../mail/message/retention.ts'
+import type { QueueAdmin } from '../mail-out/queue/queue-admin.ts'
+import { WaitingMail } from '../mail-out/queue/waiting-mail.ts'
+import { SuppressionEntries } from '../mail/suppression/suppression-entries.ts'
+import type { WebhookList } from '../notify/webhook/webhook-list.ts'
+import { OutgoingRequests } from './http/outgoing-requests.ts'
+
+/** What a server and a command without one each open in their own way. */
+interface OwnServices {
+  webhookList: WebhookList
+  queueAdmin: QueueAdmin
+  erasures: Erasures
+  /** Called after mail became due earlier. */
+  noteWaiting(destination: string, dueAt: number): void
+}
+
+/** The services of those operations that need no server. */
+export function coreServices(core: Core, { webhookList, queueAdmin, erasures, noteWaiting }: OwnServices) {
+  const { config, clock, db, accounts, people } = core
+  const explainServices = explainServicesOf(core, queueAdmin)
+  return {
+    ...core,
+    queueAdmin,
+    erasures,
+    eventFeed: new EventFeed(db),
+    emailChanges: new EmailChanges(db),
+    baseUrl: config.baseUrl,
+    dashboardPath: config.dashboard.enabled ? new URL(config.baseUrl).pathname.replace(/\/$/, '') : null,
+    isSuspended: (accountId: string) => accounts.isSuspended(accountId),
+    outgoingRequests: new OutgoingRequests(),
+    messages: new MessageReader(db),
+    contentKeptMs: () => contentKeptMs(config),
+    waitingMail: new WaitingMail({ db, clock, noteWaiting }),
+    users: people.users,
+    sessions: people.sessions,
+    login: people.login,
+    plans: { byName: config.plans, standard: config.accounts.defaultPlan },
+    removal: { webhooks: webhookList, ...core },
+    returnedMailList: new ReturnedMailList(db),
+    suppressions: new SuppressionEntries(core),
+    examinations: new Examinations(clock, () => examination(core)),
+    ownAddresses: () => ownAddresses(core),
+    ownRecords: () => ownRecords(core),
+    explain: (address: Parameters<typeof explainAddress>[0]) => explainAddress(address, explainServices),
+  }
+}
+
+/** The same routes that delivery uses. */
+function explainServicesOf({ db, clock, config, resolver, erasedAddress }: Core, queueAdmin: QueueAdmin): ExplainServices {
+  const { hostname, port, smarthost, ...guard } = deliveryOptions(config)
+  const route = { resolver, guard, ownNames: [hostname.toLowerCase()], port, smarthost, random: Math.random }
+  return { db, clock, queueAdmin, erasedAddress, route }
+}

@@ -8,11 +8,12 @@ const services = [
   'apiKeys',
   'audit',
   'erasures',
+  // How `policy-values` calls the policies.
+  'held',
   'people',
+  'policies',
   'queueAdmin',
-  'quotas',
   'sendingDomains',
-  'suppressionPolicies',
   'templates',
   'webhooks',
 ]
@@ -65,6 +66,7 @@ const allowed: Record<string, [uses: string[], why: string]> = {
   'message-commands.ts': [['EventFeed', 'MessageReader'], 'An email is found by its id alone; a tail begins now and has no end.'],
   'message-page.ts': [['MessageReader', 'SuppressionEntries'], 'The page is made from rows, which know more than the answer.'],
   'open-command-services.ts': [['webhooks.load'], 'Opens what operations work on.'],
+  'policy-values.ts': [['held.change', 'held.of', 'held.ownOf'], 'Not converted yet: writes each policy by its declaration.'],
   'pull-templates.ts': [['templates.get', 'templates.page'], 'Not converted yet.'],
   'push-templates.ts': [['templates.change', 'templates.create', 'templates.get'], 'Not converted yet.'],
   'queue-commands.ts': [
@@ -82,17 +84,7 @@ const allowed: Record<string, [uses: string[], why: string]> = {
   'restore.ts': [['accounts.list', 'sendingDomains.list', 'sendingDomains.privateKey'], 'Checks a database that no server has opened yet.'],
   'send-test-command.ts': [['MessageReader', 'sendingDomains.list'], 'It watches the mail that it sends.'],
   'standing-set-up.ts': [
-    [
-      'accounts.list',
-      'apiKeys.list',
-      'apiKeys.storedTokenOf',
-      'quotas.ownQuotaOf',
-      'sendingDomains.list',
-      'suppressionPolicies.ownPolicyOf',
-      'templates.get',
-      'templates.page',
-      'webhooks.page',
-    ],
+    ['accounts.list', 'apiKeys.list', 'apiKeys.storedTokenOf', 'sendingDomains.list', 'templates.get', 'templates.page', 'webhooks.page'],
     'Compares secrets, and what an account has of its own, which no operation shows.',
   ],
   'welcome.ts': [

@@ -59,8 +59,6 @@ const allowed: Record<string, [uses: string[], why: string]> = {
     ['policies.change', 'policies.of', 'policies.ownOf'],
     'Not converted yet: made from the declarations of policies.',
   ],
-  'pull-templates.ts': [['templates.get', 'templates.page'], 'Not converted yet.'],
-  'push-templates.ts': [['templates.change', 'templates.create', 'templates.get'], 'Not converted yet.'],
   'queue-commands.ts': [
     [
       'queueAdmin.cancelRestored',

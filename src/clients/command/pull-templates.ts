@@ -1,15 +1,13 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { SternaError } from '../../platform/errors.ts'
-import type { TemplateList } from '../../mail/template/template-list.ts'
-import type { Template } from '../../mail/template/template-store.ts'
 import type { CommandOutput } from './command.ts'
+import { saidBy, type TemplateAnswer, type TemplateClient } from './template-client.ts'
 import { templateFileKinds, textOfFile, type TemplateFileKind } from './template-files.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
 
-/** Whose templates to write, which ones, and where. */
+/** Which templates to write, and where. */
 interface Pull {
-  accountId: string
   /** Aliases or ids; none means all. */
   names: string[]
   cwd: string
@@ -18,15 +16,15 @@ interface Pull {
 }
 
 /** Writes the files that `pushTemplates` reads. Leaves files that differ unchanged, unless told to overwrite them. */
-export async function pullTemplates(templates: TemplateList, pull: Pull): Promise<CommandOutput> {
-  const { accountId, names, cwd, directory, isOverwriting } = pull
+export async function pullTemplates(client: TemplateClient, pull: Pull): Promise<CommandOutput> {
+  const { names, cwd, directory, isOverwriting } = pull
   const folder = resolve(cwd, directory)
   await writing(folder, () => mkdir(folder, { recursive: true }))
   const written: string[] = []
   const removed: string[] = []
   const kept: string[] = []
-  for (const name of names.length > 0 ? names : await allOf(templates, accountId)) {
-    const template = await templates.get(accountId, name)
+  for (const name of names.length > 0 ? names : await allOf(client)) {
+    const template = await client.get(name)
     const stem = template.alias ?? template.id
     for (const kind of templateFileKinds) {
       const file = `${stem}.${kind}`
@@ -52,18 +50,17 @@ export async function pullTemplates(templates: TemplateList, pull: Pull): Promis
   }
 }
 
-async function allOf(templates: TemplateList, accountId: string): Promise<string[]> {
+async function allOf(client: TemplateClient): Promise<string[]> {
   const ids: string[] = []
   for (;;) {
-    const limit = 100
-    const rows = await templates.page(accountId, { limit, after: ids.at(-1) ?? null, before: null })
-    ids.push(...rows.slice(0, limit).map(({ id }) => id))
-    if (rows.length <= limit) return ids
+    const { data, has_more: hasMore } = await client.page(ids.at(-1))
+    ids.push(...data.map(({ id }) => id))
+    if (!hasMore) return ids
   }
 }
 
 /** Null: there is no such file. */
-function textFor(kind: TemplateFileKind, template: Template): string | null {
+function textFor(kind: TemplateFileKind, template: TemplateAnswer): string | null {
   switch (kind) {
     case 'html':
       return template.html
@@ -77,15 +74,11 @@ function textFor(kind: TemplateFileKind, template: Template): string | null {
 }
 
 /** Leaves out empty values. */
-const settingsOf = ({ name, from, replyTo, layout, variables }: Template): object => ({
-  name,
-  ...(from === null ? {} : { from }),
-  ...(replyTo.length === 0 ? {} : { reply_to: replyTo }),
-  ...(layout === null ? {} : { layout }),
-  ...(variables.length === 0
-    ? {}
-    : { variables: variables.map(({ key, type, fallbackValue }) => ({ key, type, fallback_value: fallbackValue })) }),
-})
+function settingsOf(template: TemplateAnswer): object {
+  const { name, from, reply_to, layout, variables } = saidBy(template)
+  const isEmpty = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0)
+  return Object.fromEntries(Object.entries({ name, from, reply_to, layout, variables }).filter(([, value]) => !isEmpty(value)))
+}
 
 async function writing(path: string, work: () => Promise<unknown>): Promise<void> {
   try {

@@ -1,19 +1,16 @@
 import { basename, dirname, join, resolve } from 'node:path'
-import { messageOf, SternaError } from '../../platform/errors.ts'
-import { changedTemplateFields, newTemplateFields, newTemplateSchema, templateChangesSchema } from '../../api/http/api/template-schema.ts'
-import { validate } from '../../api/operation/validate.ts'
+import { isDeepStrictEqual } from 'node:util'
 import { decodeEntities } from '../../mail/message/html-entities.ts'
 import { templateName } from '../../mail/template/parse-template.ts'
 import { publishingOrder } from '../../mail/template/publishing-order.ts'
-import type { TemplateFields, TemplateList } from '../../mail/template/template-list.ts'
-import { partialsOf, templateSource } from '../../mail/template/template-source.ts'
-import type { Template } from '../../mail/template/template-store.ts'
+import { messageOf, SternaError } from '../../platform/errors.ts'
+import { usedBy } from '../set-up/template-uses.ts'
 import { listObject, printable, type CommandOutput } from './command.ts'
+import { saidBy, type TemplateAnswer, type TemplateClient } from './template-client.ts'
 import { textOfFile } from './template-files.ts'
 
-/** Whose templates, and from where. */
+/** What to push, and from where. */
 interface Push {
-  accountId: string
   files: string[]
   /** Where relative paths start. */
   cwd: string
@@ -23,16 +20,14 @@ interface Push {
 interface Pushed {
   /** Alias or id. */
   name: string
-  template: Template
+  template: TemplateAnswer
   state: 'created' | 'updated' | 'unchanged'
   /** The version number that it has once published, and whether it already was. */
   publication: string
 }
 
-const byCommand = { type: 'command', id: null, name: 'command line' } as const
-
 /** Takes each file by itself: reports what is wrong with one, and goes on with the others. */
-export async function pushTemplates(templates: TemplateList, push: Push): Promise<CommandOutput> {
+export async function pushTemplates(client: TemplateClient, push: Push): Promise<CommandOutput> {
   const pushed: Pushed[] = []
   const faults: { name: string; message: string }[] = []
   const attempt = async (what: string, work: () => Promise<void>): Promise<void> => {
@@ -45,13 +40,13 @@ export async function pushTemplates(templates: TemplateList, push: Push): Promis
     }
   }
   for (const file of push.files) {
-    await attempt(file, async () => void pushed.push(await pushFile(templates, push.accountId, resolve(push.cwd, file))))
+    await attempt(file, async () => void pushed.push(await pushFile(client, resolve(push.cwd, file))))
   }
   if (push.isPublished) {
-    for (const one of inOrder(pushed)) await attempt(one.name, () => publish(templates, one))
+    for (const one of inOrder(pushed)) await attempt(one.name, () => publish(client, one))
   }
   const lines = pushed.map(({ name, state, publication }) => `${name} ${state}${publication}\n`)
-  const outdated = push.isPublished ? await outdatedBy(templates, pushed) : []
+  const outdated = push.isPublished ? await outdatedBy(client, pushed) : []
   return {
     stdout: lines.join(''),
     json: { ...listObject(pushed.map(pushedObject)), errors: faults, outdated },
@@ -60,36 +55,31 @@ export async function pushTemplates(templates: TemplateList, push: Push): Promis
   }
 }
 
-const pushedObject = ({ name, template, state }: Pushed): object => ({
-  object: 'template',
-  id: template.id,
-  name,
-  state,
-  version: template.liveNumber,
-})
+const pushedObject = ({ name, template: { id, version }, state }: Pushed): object => ({ object: 'template', id, name, state, version })
 
 const remarkOn = (outdated: string[]): string =>
   outdated.length === 0 ? '' : `Still published with an older layout or partial, until you publish them again: ${outdated.join(', ')}\n`
 
-async function pushFile(templates: TemplateList, accountId: string, path: string): Promise<Pushed> {
+async function pushFile(client: TemplateClient, path: string): Promise<Pushed> {
   const name = basename(path).replace(/\.html?$/i, '')
   if (name === basename(path)) throw new SternaError('invalid_parameter', 'Push a template as its HTML file, whose name ends with .html.')
   if (!templateName.test(name)) {
     throw new SternaError('invalid_parameter', 'The file name becomes the alias. Use a-z, 0-9, _ and -, at most 64 of them before .html.')
   }
   const given = await fieldsIn(path, join(dirname(path), name))
-  const before = await templates.get(accountId, name).catch((error: unknown) => {
+  const before = await client.get(name).catch((error: unknown) => {
     if (error instanceof SternaError && error.code === 'not_found' && !name.startsWith('tpl_')) return null
     throw error
   })
   if (before === null) {
-    const fields = { name, alias: name, subject: titleIn(given.html), ...given }
-    const template = await templates.create(accountId, newTemplateFields(validate(newTemplateSchema, fields)))
-    return { name, template, state: 'created', publication: '' }
+    const { id } = await client.create({ name, alias: name, subject: titleIn(given.html), ...given })
+    return { name, template: await client.get(id), state: 'created', publication: '' }
   }
-  const changes = changedTemplateFields(validate(templateChangesSchema, given))
-  if (changesNothing(before, changes)) return { name, template: before, state: 'unchanged', publication: '' }
-  return { name, template: await templates.change(accountId, before.id, changes), state: 'updated', publication: '' }
+  const known = saidBy(before)
+  const isSame = Object.entries(saidBy(given)).every(([field, value]) => isDeepStrictEqual(value, known[field]))
+  if (isSame) return { name, template: before, state: 'unchanged', publication: '' }
+  await client.update(before.id, given)
+  return { name, template: await client.get(before.id), state: 'updated', publication: '' }
 }
 
 /** The keys that a template's JSON file may have. */
@@ -136,33 +126,19 @@ function titleIn(html: string): string | null {
   return text === '' || text.length > longestSubject ? null : text
 }
 
-function changesNothing(before: Template, changes: Partial<TemplateFields>): boolean {
-  const variables = before.variables.map(({ key, type, fallbackValue }) => ({ key, type, fallbackValue }))
-  const known: Record<string, unknown> = { ...before, variables }
-  return Object.entries(changes).every(([field, value]) => JSON.stringify(value) === JSON.stringify(known[field]))
-}
-
 /** Layouts and partials before the templates that use them. */
 const inOrder = (pushed: Pushed[]): Pushed[] =>
-  publishingOrder(
-    pushed.map((item) => ({
-      item,
-      names: [item.template.alias, item.template.id],
-      uses: [...partialsOf(templateSource(item.template)), item.template.layout],
-    })),
-  )
+  publishingOrder(pushed.map((item) => ({ item, names: [item.template.alias, item.template.id], uses: usedBy({ ...item.template }) })))
 
-async function publish({ versions }: TemplateList, one: Pushed): Promise<void> {
-  const before = one.template.liveNumber
-  one.template = await versions.publish(one.template.accountId, one.template.id, { by: byCommand })
-  one.publication = `, ${one.template.liveNumber === before ? 'published before' : 'published'} as version ${one.template.liveNumber}`
+async function publish(client: TemplateClient, one: Pushed): Promise<void> {
+  const { id, version: before } = one.template
+  const { version } = await client.publish(id)
+  one.template = { ...one.template, version }
+  one.publication = `, ${version === before ? 'published before' : 'published'} as version ${version}`
 }
 
 /** The templates that do not use what was published yet: whoever publishes a layout must learn whose mail does not. */
-async function outdatedBy({ versions }: TemplateList, pushed: Pushed[]): Promise<string[]> {
-  const names = new Set<string>()
-  for (const { template } of pushed) {
-    for (const { id, alias, state } of await versions.dependents(template)) if (state === 'outdated') names.add(alias ?? id)
-  }
-  return [...names]
+async function outdatedBy(client: TemplateClient, pushed: Pushed[]): Promise<string[]> {
+  const found = (await Promise.all(pushed.map(({ template }) => client.dependents(template.id)))).flat()
+  return [...new Set(found.filter((one) => one.is_outdated).map(({ id, alias }) => alias ?? id))]
 }

@@ -1,4 +1,6 @@
-import { accountOption as account, flagOption, requiredOption, textOption, type Command } from './command.ts'
+import { accountOption as account, flagOption, requiredOption, textOption, type Command, type CommandInput } from './command.ts'
+import type { CommandServices } from './command-services.ts'
+import { templateClient, type TemplateClient } from './template-client.ts'
 
 export const templateCommands: Command[] = [
   {
@@ -14,11 +16,9 @@ export const templateCommands: Command[] = [
       'with any of name, from, reply_to, layout and variables, as in the API; whatever has no file stays unchanged. A new template ' +
       'without a subject takes the <title>. Templates that are already the same are skipped, so you can run it again. A file that ' +
       'fails does not stop the others.',
-    async run(input, { accounts, templates }) {
-      // Other commands do not need request validation, and start faster without it.
+    async run(input, services) {
       const { pushTemplates } = await import('./push-templates.ts')
-      const accountId = accounts.getAccount(requiredOption(input, 'account')).id
-      return pushTemplates(templates, { accountId, files: input.args, cwd: input.cwd, isPublished: flagOption(input, 'publish') })
+      return pushTemplates(clientOf(input, services), { files: input.args, cwd: input.cwd, isPublished: flagOption(input, 'publish') })
     },
   },
   {
@@ -33,17 +33,17 @@ export const templateCommands: Command[] = [
       'Writes templates (by default all of the account) into the files that push reads: their newest versions, published or not. A ' +
       'template without an alias is named by its id.',
     reads: true,
-    async run(input, { accounts, templates }) {
+    async run(input, services) {
       const { pullTemplates } = await import('./pull-templates.ts')
-      const accountId = accounts.getAccount(requiredOption(input, 'account')).id
-      const directory = textOption(input, 'directory') ?? '.'
-      return pullTemplates(templates, {
-        accountId,
+      return pullTemplates(clientOf(input, services), {
         names: input.args,
         cwd: input.cwd,
-        directory,
+        directory: textOption(input, 'directory') ?? '.',
         isOverwriting: flagOption(input, 'overwrite'),
       })
     },
   },
 ]
+
+const clientOf = (input: CommandInput, { accounts, perform }: CommandServices): TemplateClient =>
+  templateClient(perform, accounts.getAccount(requiredOption(input, 'account')).id)

@@ -1,0 +1,53 @@
+import type { OperationClient } from '../../api/operation/operation-client.ts'
+
+/** What the API answers about a template. */
+export interface TemplateAnswer {
+  id: string
+  alias: string | null
+  name: string
+  subject: string | null
+  html: string
+  text: string | null
+  from: string | null
+  reply_to: string[] | null
+  layout: string | null
+  variables: { key: string; type: string; fallback_value: string | number | null }[]
+  /** The number of the version that is sent. */
+  version: number | null
+}
+
+/** The operations on an account's templates. */
+export type TemplateClient = ReturnType<typeof templateClient>
+
+/** `command` records what it does: the operations do not. */
+export const templateClient = (perform: OperationClient, accountId: string) => {
+  const scope = { accountId, sandbox: false }
+  const of = (idOrAlias: string) => ({ scope, params: { idOrAlias }, isRecorded: true }) as const
+  return {
+    get: (name: string) => perform('templates.get', of(name)) as Promise<TemplateAnswer>,
+    page: (after: string | undefined) =>
+      perform('templates.list', { scope, query: { limit: '100', ...(after === undefined ? {} : { after }) } }) as Promise<{
+        data: { id: string }[]
+        has_more: boolean
+      }>,
+    create: (body: object) => perform('templates.create', { scope, body, isRecorded: true }) as Promise<{ id: string }>,
+    update: (name: string, body: object) => perform('templates.update', { ...of(name), body }),
+    publish: (name: string) => perform('templates.publish', of(name)) as Promise<{ version: number }>,
+    dependents: async (name: string) =>
+      ((await perform('templates.list_dependents', of(name))) as { data: { id: string; alias: string | null; is_outdated: boolean }[] })
+        .data,
+  }
+}
+
+/** What a template's files say, to be compared: reply_to as a list, and variables as they are declared. */
+export function saidBy(fields: object): Record<string, unknown> {
+  const said: Record<string, unknown> = { ...fields }
+  if ('reply_to' in said) said['reply_to'] = [said['reply_to'] ?? []].flat()
+  if (Array.isArray(said['variables'])) {
+    said['variables'] = said['variables'].map((variable) => {
+      const { key, type, fallback_value: fallback = null } = variable ?? {}
+      return { key, type, fallback_value: fallback }
+    })
+  }
+  return said
+}

@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import { expect, test } from 'vitest'
 import { startTestRelay } from '../support/start-relay.ts'
 
@@ -37,6 +38,34 @@ test('the pages behind links speak the language of the browser, also of what is 
     // Whoever unsubscribes need not know what their sender runs.
     expect(unknown.text).not.toContain('Sterna')
     expect((await pageAt(relay.baseUrl, '/u/never-there', 'fr')).text).toContain('This link does not work')
+  } finally {
+    await relay.stop()
+  }
+})
+
+/** The status of the answer to a form of which only the header has come. */
+const beginForm = (baseUrl: string, path: string, headers: Record<string, string | number>): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    const client = request(baseUrl + path, { method: 'POST', headers, agent: false, timeout: 5_000 }, (answer) => {
+      resolve(answer.statusCode)
+      client.destroy()
+    })
+    client.on('timeout', () => client.destroy(new Error('no answer'))).on('error', reject)
+    client.flushHeaders()
+  })
+
+test('a form is refused without waiting for it, by what its header says', async () => {
+  const relay = await startTestRelay({}, {})
+  try {
+    const { people, accounts } = relay.relay.services
+    const invited = { accountId: accounts.getAccount('test').id, email: 'ann@people.example', role: 'owner' as const, operator: false }
+    const path = `/invite/${(await people.users.invite(invited)).token}`
+    const form = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': 100 }
+    const begin = (to: string, headers: Record<string, string | number>) => beginForm(relay.baseUrl, to, { ...form, ...headers })
+    expect(await begin(path, { origin: 'https://elsewhere.example' })).toBe(403)
+    expect(await begin(path, { 'content-type': 'application/json' })).toBe(415)
+    expect(await begin(path, { 'content-length': 100_000 })).toBe(413)
+    expect(await begin('/u/never-there', {})).toBe(404)
   } finally {
     await relay.stop()
   }

@@ -112,11 +112,13 @@ function readBody(req: IncomingMessage, { limit = standardBodyLimit, listsBytes 
  * @throws SternaError `payload_too_large`
  */
 export async function textBody(req: IncomingMessage, limit = smallBodyLimit): Promise<string> {
+  const tooLong = (): SternaError => new SternaError('payload_too_large', 'The form is too large.')
+  if (Number(req.headers['content-length'] ?? 0) > limit) throw tooLong()
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of req as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > limit) throw new SternaError('payload_too_large', 'The form is too large.')
+    if (size > limit) throw tooLong()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -7,7 +7,7 @@ import type { QueryShape } from './query.ts'
 
 export interface ListOperation<Path extends string, Row, S extends z.ZodType, Q> extends Omit<
   Operation,
-  'path' | 'method' | 'query' | 'headers' | 'body' | 'answers' | 'csv' | 'handle' | 'refusalPage'
+  'path' | 'method' | 'query' | 'headers' | 'body' | 'answers' | 'csv' | 'admit' | 'handle' | 'refusalPage'
 > {
   path: Path
   /** Filters, in addition to the parameters of every page. */

@@ -58,6 +58,8 @@ export interface Operation {
   csv?(answer: never): Table
   /** In addition to the errors of every call, and those that follow from its path, query and body: see `refusalsOf`. */
   refuses?: readonly ErrorCode[]
+  /** Refuses a call before its body is read, by what the rest of it says. */
+  admit?(call: Call<never, never, null, string>): void
   handle(call: Call<never, never, never, string>): unknown
   /** What shows a refusal to a person who sees it as a page; without it, the client gets the error itself. */
   refusalPage?(error: SternaError, call: Call<never, unknown, unknown, string>): RawAnswer
@@ -93,13 +95,14 @@ type BodyValue<B, As> = As extends 'bytes' ? Buffer : As extends 'text' ? string
 /** An operation whose handler receives and returns what the schemas say. */
 export interface TypedOperation<Path extends string, Q, B, As, H extends string, A> extends Omit<
   Operation,
-  'path' | 'query' | 'headers' | 'body' | 'answers' | 'handle' | 'refusalPage'
+  'path' | 'query' | 'headers' | 'body' | 'answers' | 'admit' | 'handle' | 'refusalPage'
 > {
   path: Path
   query?: Q
   headers?: readonly H[]
   body?: Omit<Body, 'schema' | 'as'> & { schema: B & z.ZodType; as?: As & Body['as'] }
   answers: readonly [Omit<Answer, 'schema'> & { schema: A }, ...Answer[]]
+  admit?(call: Call<NamesIn<Path>, QueryValues<Q>, null, H>): void
   handle(call: Call<NamesIn<Path>, QueryValues<Q>, BodyValue<B, As>, H>): Shown<A> | RawAnswer | Promise<Shown<A> | RawAnswer>
   refusalPage?(error: SternaError, call: Call<NamesIn<Path>, unknown, unknown, H>): RawAnswer
 }

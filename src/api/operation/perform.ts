@@ -39,6 +39,7 @@ async function carryOutChecked(operation: Operation, unchecked: UncheckedCall, s
   if (changesLive(operation)) requireLive(caller)
   if (operation.sandbox === 'only') requireSandbox(caller)
   const query = readQuery(unchecked.query, operation.query ?? noQuery)
+  operation.admit?.(callOf(unchecked, query, null) as never)
   const given = await givenBody(operation, unchecked)
   const call = callOf(unchecked, query, checkedBody(operation, given)) as never
   const answer =

@@ -1,4 +1,4 @@
-import { isForm } from './parse-form.ts'
+import { isForm } from './require-form.ts'
 
 /** The field that the page's button sends. */
 export const unsubscribeButton = 'unsubscribe'

@@ -6,7 +6,7 @@ import type { CallTo } from '../../operation/call.ts'
 import { RawAnswer } from '../../operation/raw-answer.ts'
 import { entryPage, refusalPage, type EntryPage, type PageCall } from '../../operation/entry-page.ts'
 import { entryTexts } from '../../operation/entry-texts.ts'
-import { formFields } from '../../operation/parse-form.ts'
+import { requireForm } from '../../operation/require-form.ts'
 import { wantsPage } from '../../operation/preference.ts'
 import { smallBodyLimit } from '../../operation/body-limits.ts'
 import { operation, type Operation } from '../../operation/operation.ts'
@@ -148,10 +148,13 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
         { status: 422, description: 'The form again, with what is wrong with it.', schema: null, mediaType },
         { status: 503, description: 'The form again, to be sent later.', schema: null, mediaType },
       ],
+      admit(call) {
+        entry.checkOrigin(call)
+        requireForm(call.headers['content-type'])
+      },
       handle: async (call) => {
         const { params, headers, body, reply } = call
-        entry.checkOrigin(call)
-        const form = formFields(body, headers['content-type'])
+        const form = new URLSearchParams(body)
         const change = link.changes?.(params.token) ?? null
         const user = await link.use(params.token, { email: form.get('email') ?? '', password: form.get('password') ?? '' })
         if (change !== null) entry.tellChange(call, user, change)

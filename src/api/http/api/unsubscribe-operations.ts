@@ -62,9 +62,11 @@ export const unsubscribeOperations = (services: UnsubscribeServices): Operation[
       { status: 422, description: 'The page, because the form did not say what to do.', schema: null, mediaType },
       { status: 429, description: 'Too many requests from one address; Retry-After says when to try again.', schema: null, mediaType },
     ],
+    admit(call) {
+      knownTarget(call, services)
+    },
     handle: async (call) => {
-      const target = targetOf(call, services)
-      if (!target) return unknownPage(call)
+      const target = knownTarget(call, services)
       const method = unsubscribeForm(call.body, call.headers['content-type'])
       if (method === null) throw new SternaError('validation_error', 'Nothing has been changed yet: please press the button.')
       limitNetwork(call.caller, services.unsubscribeLimit)
@@ -81,6 +83,13 @@ export const unsubscribeOperations = (services: UnsubscribeServices): Operation[
 
 const targetOf = (call: CallTo<'token'>, { unsubscribeLinks }: UnsubscribeServices): UnsubscribeTarget | null =>
   unsubscribeLinks.read(call.params.token)
+
+/** @throws SternaError `not_found` */
+function knownTarget(call: CallTo<'token'>, services: UnsubscribeServices): UnsubscribeTarget {
+  const target = targetOf(call, services)
+  if (target) return target
+  throw new SternaError('not_found', 'This link is not from this server.')
+}
 
 function limitNetwork(caller: Caller, limiter: RateLimiter): void {
   const waitMs = limiter.take(clientNetwork(originOf(caller).address))

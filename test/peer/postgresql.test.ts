@@ -20,10 +20,12 @@ vi.mock('../../src/platform/store/sqlite-database.ts', async (importOriginal) =>
 })
 
 const schema = migrations().map(({ sql }) => postgresSchema(sql))
-/** Each once: one may be made anew by a later migration. */
-const tables = [
-  ...new Set(schema.flatMap((sql) => Array.from(sql.matchAll(/^create table (?:if not exists )?(\w+)/gm), ([, name = '']) => name))),
-]
+/** Those that there are in the end, each once: a later migration may make one anew or drop it. */
+const tables = new Set<string>()
+for (const [, word, name = ''] of schema.join('\n').matchAll(/^(create|drop) table (?:if not exists )?(\w+)/gm)) {
+  if (word === 'create') tables.add(name)
+  else tables.delete(name)
+}
 /** The rows of every table as SQLite has them in the end. */
 const contents = new Map<string, Row[]>()
 let postgres: PostgresServer
@@ -75,7 +77,7 @@ test('in PostgreSQL that life gives the same answers and leaves the same rows', 
   const prepare = Array.from(statements.values(), ({ name, sql }) => `prepare ${name} as ${tiesById(sql)};`)
   const separators = "\\pset fieldsep '\\x1f'\n\\pset recordsep '\\x1e'\n\\pset null '\\x1d'"
   const life = recorder.executed.map((batch) => ['begin;', ...batch.map(execute), 'commit;'].join('\n'))
-  const dump = tables.map((table) => `select * from ${table};\n\\echo '\\x1c'`)
+  const dump = Array.from(tables, (table) => `select * from ${table};\n\\echo '\\x1c'`)
   const output = await postgres.run([...prepare, separators, ...life, ...dump].join('\n'))
   const answers = output.split('\x1c\n').map((answer) => (answer === '' ? [] : answer.slice(0, -1).split('\x1e')))
   const expected = recorder.executed.flat().concat(Array.from(contents, ([table, rows]) => ({ sql: `select * from ${table}`, rows })))

@@ -290,6 +290,7 @@ test('an export has all of an account, and nothing of another one or secret', as
     (await relay.call('GET', '/api/domains/sender.example/quota')).body,
   ])
   expect(lines('suppression-policy.ndjson')).toMatchObject([{ object: 'suppression_policy', hard_bounces: true }])
+  expect(lines('retry-schedule.ndjson')).toMatchObject([{ object: 'retry_schedule', own: { delays_seconds: null } }])
   expect(lines('passkeys.ndjson')).toMatchObject([{ user_id: lines('users.ndjson')[0].id, name: 'Phone' }])
   const [report] = (await relay.call('GET', '/api/domains/sender.example/reports')).body.data
   expect(lines('domain-reports.ndjson')).toEqual([{ domain_id: lines('domains.ndjson')[0].id, ...report }])

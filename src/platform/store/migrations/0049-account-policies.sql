@@ -8,10 +8,10 @@ create table account_policy (
 );
 
 insert into account_policy (owner_id, field, value, since)
-select owner_id, 'quota.day', case when day_limit < 0 then '"unlimited"' else cast(day_limit as text) end, 0
+select owner_id, 'quota.day', case when day_limit < 0 then '"unlimited"' else '' || day_limit end, 0
   from mail_quota where day_limit is not null
 union all
-select owner_id, 'quota.month', case when month_limit < 0 then '"unlimited"' else cast(month_limit as text) end, 0
+select owner_id, 'quota.month', case when month_limit < 0 then '"unlimited"' else '' || month_limit end, 0
   from mail_quota where month_limit is not null
 union all
 select id, 'suppression_policy.hard_bounces', case when suppress_hard_bounces = 0 then 'false' else 'true' end, 0
@@ -20,10 +20,10 @@ union all
 select id, 'suppression_policy.complaints', case when suppress_complaints = 0 then 'false' else 'true' end, 0
   from account where suppress_complaints is not null and status <> 'deleted'
 union all
-select id, 'suppression_policy.soft_bounces', cast(suppress_soft_bounces as text), 0
+select id, 'suppression_policy.soft_bounces', '' || suppress_soft_bounces, 0
   from account where suppress_soft_bounces is not null and status <> 'deleted'
 union all
-select id, 'suppression_policy.expiry', cast(suppression_expiry as text), 0
+select id, 'suppression_policy.expiry', '' || suppression_expiry, 0
   from account where suppression_expiry is not null and status <> 'deleted'
 union all
 select id, 'delivery_notices', 'true', notices_after

@@ -1,14 +1,14 @@
 import { createConnection } from 'node:net'
 
 /** A server opens its ports within a second; a machine with ten times the work that it can do takes half a minute. */
-const longestMs = 180_000
+const maxMs = 180_000
 
 /** Resolves once something accepts connections there; rejects after three minutes. */
 export const waitForPort = (host: string, port: number): Promise<void> => waitForListener({ host, port })
 
 /** The same for any listener: a port, or the path of a UNIX socket. */
 export async function waitForListener(listener: { host: string; port: number } | { path: string }): Promise<void> {
-  for (const deadline = performance.now() + longestMs; ;) {
+  for (const deadline = performance.now() + maxMs; ;) {
     const isOpen = await new Promise<boolean>((resolve) => {
       const socket = createConnection(listener, () => resolve(true))
       socket.on('error', () => resolve(false))

@@ -29,7 +29,7 @@ const { values } = parseArgs({
     'most-loss': { type: 'string', default: '2' },
   },
 })
-const mostLossMs = Number(values['most-loss']) * 1_000
+const maxLossMs = Number(values['most-loss']) * 1_000
 const seconds = Number(values.seconds)
 const random = seededRandom(Number(values.seed))
 console.log(`seed ${values.seed}`)
@@ -99,7 +99,7 @@ async function campaign(name: string, settings: Record<string, string>): Promise
   const isGood =
     copy.ids.size > 0 &&
     before.size > 0 &&
-    lossMs <= mostLossMs &&
+    lossMs <= maxLossMs &&
     notBackedUp.length === 0 &&
     backedUp.code === 0 &&
     copy.ids.size >= before.size

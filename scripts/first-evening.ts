@@ -21,7 +21,7 @@ const networks = { both: ['192.0.2.10', '2001:db8::10'], ipv4: ['192.0.2.10'], i
 const network = process.argv[2] as keyof typeof networks
 const addresses = networks[network]
 const hostname = 'mail.example.com'
-const longestMs = 120_000
+const maxMs = 120_000
 
 const ip = (...words: string[]): void => void execFileSync('ip', words)
 if (network === 'ipv4') writeFileSync('/proc/sys/net/ipv6/conf/all/disable_ipv6', '1')
@@ -53,7 +53,7 @@ server.stdout.on('data', (bytes: Buffer) => (stdout += bytes.toString()))
 server.stderr.on('data', (bytes: Buffer) => (log += bytes.toString()))
 
 async function until<T>(what: string, found: () => T | Promise<T>): Promise<NonNullable<T>> {
-  while (performance.now() - startedAt < longestMs) {
+  while (performance.now() - startedAt < maxMs) {
     const value = await found()
     if (value) return value
     if (server.exitCode !== null) break

@@ -38,10 +38,10 @@ function fillUp(): void {
 }
 
 /** How long what takes seconds may take on a busy machine, ms. */
-const longestMs = 300_000
+const maxMs = 300_000
 
 const until = async (condition: () => boolean): Promise<boolean> => {
-  for (const deadline = performance.now() + longestMs; performance.now() < deadline; await pause(50)) if (condition()) return true
+  for (const deadline = performance.now() + maxMs; performance.now() < deadline; await pause(50)) if (condition()) return true
   return condition()
 }
 

@@ -31,7 +31,7 @@ if (unknown !== undefined) throw new Error(`There is no target "${unknown}". The
  * Between two looks at what the thread does, ms, and how many without a change are too many: time for a busy machine and two more tries.
  */
 const lookMs = 250
-const mostLooks = 120
+const maxLooks = 120
 
 /** Runs the target in a thread, which is ended where an input keeps it too long. */
 function fuzz(task: FuzzTask): Promise<FuzzResult> {
@@ -56,7 +56,7 @@ function fuzz(task: FuzzTask): Promise<FuzzResult> {
   const timer = setInterval(() => {
     const now = counters[0] ?? 0
     if (now !== last) [last, looks] = [now, 0]
-    else if (now > 0 && ++looks > mostLooks) failed('slow', `more than ${mostLooks * lookMs} ms`)
+    else if (now > 0 && ++looks > maxLooks) failed('slow', `more than ${maxLooks * lookMs} ms`)
   }, lookMs)
   worker.on('message', resolve)
   worker.on('error', (error: NodeJS.ErrnoException) => {

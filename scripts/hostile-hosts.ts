@@ -7,7 +7,7 @@
  *
  * `--together`: all of them at once, and a small backlog, for a short run. Exits 0 when of fresh mail the p99 is below a second, no
  * scheduled mail is two seconds late (more than when all is quiet), all of it arrives, and a refusing host sees no more than
- * `mostAttempts` connections.
+ * `maxAttempts` connections.
  */
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ const [seconds, backlog] = [Number(values.seconds), Number(values.backlog)]
 /** What fresh and scheduled mail may take, ms. */
 const bound = { fresh: 1_000, scheduled: 2_000 }
 /** Connections that a refusing host may see in the time of a run: those that show that it refuses, and its probes. */
-const mostAttempts = 100
+const maxAttempts = 100
 /** How long what has not arrived is waited for after a run, ms. */
 const patienceMs = 15_000
 const large = 20_000_000
@@ -208,7 +208,7 @@ function tell(name: string, figures: Figures, { connections, rows, memory }: { c
   const { fresh, scheduled } = figures
   const times = [quantile(fresh, 0.5), quantile(fresh, 0.99), quantile(scheduled, 0.5), quantile(scheduled, 1)]
   console.log(line(name, [...times.map(shown), missing(figures), connections, rows, memory]))
-  if (connections <= mostAttempts && rows <= mostAttempts) return
+  if (connections <= maxAttempts && rows <= maxAttempts) return
   faults.push(`${name}: ${connections} connections and ${rows} attempts at a host that refuses`)
 }
 

@@ -61,7 +61,7 @@ const others = othersSend()
 
 const waiting = (): number =>
   rows<{ count: number }>("select count(*) as count from incoming_report where state = 'received'")[0]?.count ?? 0
-let [slowest, worstWait, mostMemory] = [0, 0, 0]
+let [slowest, worstWait, maxMemory] = [0, 0, 0]
 
 async function hand(text: string, to: string): Promise<number> {
   const client = await SmtpClient.connect(server.returnPathPort)
@@ -81,7 +81,7 @@ for (const [name, text] of Object.entries(hostileMails())) {
   const { worst } = await health.figures()
   slowest = Math.max(slowest, ...times)
   worstWait = Math.max(worstWait, worst)
-  mostMemory = Math.max(mostMemory, server.memory())
+  maxMemory = Math.max(maxMemory, server.memory())
   console.log(
     `${name}, ${(text.length / 1e6).toFixed(1)} MB: settled in ${times.map((ms) => Math.round(ms)).join(', ')} ms; longest wait ${Math.round(worst)} ms`,
   )
@@ -106,10 +106,10 @@ rmSync(directory, { recursive: true, force: true })
 
 console.log(`results: ${results.map(({ result, count }) => `${count} × ${result}`).join(', ')}`)
 console.log(
-  `slowest settled in ${Math.round(slowest)} ms, longest wait of a request ${Math.round(worstWait)} ms, most memory ${mostMemory} MB with all processes`,
+  `slowest settled in ${Math.round(slowest)} ms, longest wait of a request ${Math.round(worstWait)} ms, most memory ${maxMemory} MB with all processes`,
 )
 console.log(
   `${othersSent} messages of others, the slowest taken in ${Math.round(slowestOther)} ms; ${allDelivered ? 'all were' : 'NOT all were'} delivered; ${suppressed} suppressions`,
 )
-const isWithin = slowest < limits.settledMs && worstWait < limits.waitMs && mostMemory < limits.memoryMb
+const isWithin = slowest < limits.settledMs && worstWait < limits.waitMs && maxMemory < limits.memoryMb
 process.exit(isRunning && isWithin && allDelivered && suppressed === 0 ? 0 : 1)

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startFakeDns } from '../test/support/fake-dns.ts'
-import { clockMoved, mostInOneMinute, RateClient, wrongRemaining, type RateEntry } from './campaign/rate-ledger.ts'
+import { clockMoved, maxInOneMinute, RateClient, wrongRemaining, type RateEntry } from './campaign/rate-ledger.ts'
 import { ServerUnderTest } from './campaign/server-under-test.ts'
 
 const { values } = parseArgs({
@@ -105,7 +105,7 @@ for (const client of [busy, other, patient]) client.close()
 dns.close()
 rmSync(directory, { recursive: true, force: true })
 
-const most = mostInOneMinute(load)
+const most = maxInOneMinute(load)
 const faults = [busy, other, patient].flatMap(({ entries }) => entries.flatMap(({ fault }) => fault ?? []))
 const forgotten = ({ done }: RateEntry): boolean => done > crashedAt - saveMs && done < crashedAt + saveMs
 const wrong = wrongRemaining(load, starter.limit, forgotten)

@@ -32,7 +32,7 @@ const { values } = parseArgs({
 const [sockets, seconds] = [Number(values.sockets), Number(values.seconds)]
 const within = values.within === undefined ? null : Number(values.within)
 /** Without `--within`: far above what a free machine takes, ms. */
-const longestMs = 3_000
+const maxMs = 3_000
 const clients = 2
 
 /** Whether an attack is to be run, on this port or on any. */
@@ -84,7 +84,7 @@ const shown = (ms: number): string => (ms === Infinity ? '-' : ms.toFixed(1)).pa
 function judge(what: string, figures: FairFigures, quiet: FairFigures): void {
   if (figures.failed > 0)
     faults.push(`${what}: ${figures.failed} of ${figures.sessions} failed, the first with ${JSON.stringify(figures.firstFailure)}`)
-  if (figures.p99 > (within === null ? longestMs : within * quiet.p99))
+  if (figures.p99 > (within === null ? maxMs : within * quiet.p99))
     faults.push(`${what}: p99 of ${figures.p99.toFixed(1)} ms, ${quiet.p99.toFixed(1)} when quiet`)
   if (!server.isRunning) faults.push(`${what}: the server has ended`)
 }

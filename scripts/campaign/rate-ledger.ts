@@ -99,7 +99,7 @@ export function clockMoved(entries: RateEntry[]): number {
 }
 
 /** The most requests that were beyond doubt taken within one minute. */
-export function mostInOneMinute(entries: RateEntry[]): number {
+export function maxInOneMinute(entries: RateEntry[]): number {
   const accepted = entries.filter(({ status }) => status !== 429)
   return Math.max(0, ...accepted.map(({ sent }) => accepted.filter((other) => other.sent >= sent && other.done <= sent + windowMs).length))
 }

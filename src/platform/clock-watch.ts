@@ -60,14 +60,14 @@ export class ClockWatch {
 }
 
 /** How far the newest stored time may be ahead of the clock, and behind it, before we report it, ms. */
-const mostAheadMs = 5 * 60_000
-const mostBehindMs = 24 * 3_600_000
+const maxAheadMs = 5 * 60_000
+const maxBehindMs = 24 * 3_600_000
 
 /**
  * Compares the clock with the newest stored time. `behind`: that time is ahead, so the clock was set back or was wrong
  * then. `beyond`: it is more than a day ago.
  */
 export function compareClock(newest: number, now: number): 'behind' | 'near' | 'beyond' {
-  if (newest - now > mostAheadMs) return 'behind'
-  return now - newest > mostBehindMs ? 'beyond' : 'near'
+  if (newest - now > maxAheadMs) return 'behind'
+  return now - newest > maxBehindMs ? 'beyond' : 'near'
 }

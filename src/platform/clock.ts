@@ -15,7 +15,7 @@ export interface Clock {
 }
 
 /** Checks the clock this often, because `setTimeout` does not notice when it is set forward. */
-const longestTimeoutMs = 60_000
+const maxTimeoutMs = 60_000
 
 /** The computer's clock. */
 export const systemClock: Clock = {
@@ -27,7 +27,7 @@ export const systemClock: Clock = {
     let timer: NodeJS.Timeout
     const wait = (): void => {
       // Timers may fire a millisecond early.
-      timer = setTimeout(() => (leftMs() <= 0 ? fire() : wait()), Math.min(Math.max(0, leftMs()), longestTimeoutMs)).unref()
+      timer = setTimeout(() => (leftMs() <= 0 ? fire() : wait()), Math.min(Math.max(0, leftMs()), maxTimeoutMs)).unref()
     }
     wait()
     return () => clearTimeout(timer)

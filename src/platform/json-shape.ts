@@ -1,9 +1,9 @@
 /** Deeper than anything the API accepts, and ten times the values of the largest request. */
-const requestBounds: ShapeBounds = { deepest: 64, mostValues: 50_000 }
+const requestBounds: ShapeBounds = { deepest: 64, maxValues: 50_000 }
 
 interface ShapeBounds {
   deepest: number
-  mostValues: number
+  maxValues: number
   /** A file may be a list of its bytes, so numbers of up to three digits in a list do not count as values. */
   listsBytes?: boolean
 }
@@ -26,7 +26,7 @@ function digitsIn(character: number): number {
   return character <= space ? 0 : noByte
 }
 
-const tooMany = (mostValues: number): string => `The JSON has more than ${mostValues} values.`
+const tooMany = (maxValues: number): string => `The JSON has more than ${maxValues} values.`
 
 /**
  * Measures nesting and the number of values as JSON arrives, before a parser builds them: 35 MiB of brackets would take it seconds and
@@ -49,7 +49,7 @@ export class JsonShape {
 
   /** Takes the next piece. Returns why the JSON is refused; null while it is not. */
   add(chunk: Uint8Array): string | null {
-    const { deepest, mostValues, listsBytes = false } = this.#bounds
+    const { deepest, maxValues, listsBytes = false } = this.#bounds
     for (let at = this.#isInString ? this.#stringEnd(chunk, 0) : 0; at < chunk.length; at++) {
       switch (chunk[at]) {
         case quotationMark:
@@ -71,11 +71,11 @@ export class JsonShape {
         case comma: {
           const isByte = listsBytes && this.#digits >= 1 && this.#digits <= 3
           this.#digits = 0
-          if (!isByte && ++this.#values > mostValues) return tooMany(mostValues)
+          if (!isByte && ++this.#values > maxValues) return tooMany(maxValues)
           break
         }
         case colon:
-          if (++this.#values > mostValues) return tooMany(mostValues)
+          if (++this.#values > maxValues) return tooMany(maxValues)
           break
         default:
           this.#digits += digitsIn(chunk[at]!)

@@ -19,7 +19,7 @@ export interface Log {
 
 const secretFields = new Set(['authorization', 'password', 'pass', 'token', 'secret', 'signingSecret', 'key', 'privateKey'])
 /** How deep to search for secret fields. */
-const mostLevels = 3
+const maxLevels = 3
 /** API keys and signing secrets anywhere in a line, such as in another library's error message. */
 const secretTexts = /(sterna_(?:live|test)_|whsec_)[A-Za-z0-9+/=]{20,}/g
 
@@ -35,7 +35,7 @@ function withoutSecretFields(fields: object, level = 1): Record<string, unknown>
 }
 
 const lookedThrough = (value: unknown, level: number): unknown =>
-  typeof value === 'object' && value !== null && !(value instanceof Error) && level < mostLevels
+  typeof value === 'object' && value !== null && !(value instanceof Error) && level < maxLevels
     ? withoutSecretFields(value, level + 1)
     : value
 

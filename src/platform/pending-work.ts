@@ -13,11 +13,11 @@ export class PendingWork {
     this.#work.add(tracked)
   }
 
-  /** Waits for all of it, including what begins meanwhile, but no longer than `mostMs`. */
-  async ended(mostMs = Infinity): Promise<void> {
+  /** Waits for all of it, including what begins meanwhile, but no longer than `maxMs`. */
+  async ended(maxMs = Infinity): Promise<void> {
     let isLate = false
     const late = Promise.withResolvers<void>()
-    const timer = mostMs === Infinity ? undefined : setTimeout(() => late.resolve(void (isLate = true)), mostMs).unref()
+    const timer = maxMs === Infinity ? undefined : setTimeout(() => late.resolve(void (isLate = true)), maxMs).unref()
     while (this.#work.size > 0 && !isLate) await Promise.race([Promise.all(this.#work), late.promise])
     clearTimeout(timer)
   }

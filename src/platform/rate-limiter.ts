@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts'
 import { SlidingWindow } from './sliding-window.ts'
 
 /** Keys remembered. Beyond that, the least recently used one starts over. */
-const mostKeys = 10_000
+const maxKeys = 10_000
 
 export const minuteMs = 60_000
 
@@ -17,7 +17,7 @@ interface Rate {
 export class RateLimiter {
   readonly #clock: Clock
   readonly #rate: Rate
-  readonly #windows = new LRUCache<string, SlidingWindow>({ max: mostKeys })
+  readonly #windows = new LRUCache<string, SlidingWindow>({ max: maxKeys })
 
   constructor(clock: Clock, rate: Rate) {
     this.#clock = clock

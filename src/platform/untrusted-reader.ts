@@ -38,7 +38,7 @@ interface Job<Request, Answer> {
 const idleMs = 30_000
 
 /** Elapsed time may be this many times the limit on CPU time. */
-const mostBusy = 4
+const maxBusy = 4
 
 /** ms; a child that is not ready by then never will be, however busy the machine is */
 const startMs = 15_000
@@ -144,7 +144,7 @@ export class UntrustedReader<Request, Answer> {
         passedMs += waitMs
         const cpuNow = cpuTimeOf(child.pid ?? 0)
         const ranMs = cpuBefore === null || cpuNow === null ? passedMs : cpuNow - cpuBefore
-        const leftMs = Math.min(timeoutMs - ranMs, mostBusy * timeoutMs - passedMs)
+        const leftMs = Math.min(timeoutMs - ranMs, maxBusy * timeoutMs - passedMs)
         if (leftMs > 0) checkIn(leftMs)
         else this.#fail(child, invalid(`It could not be read within ${timeoutMs} ms.`))
       }, waitMs)

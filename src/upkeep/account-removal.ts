@@ -22,7 +22,7 @@ export interface AccountRemovalServices {
 }
 
 /** ms after which a submission has been accepted or given up */
-const longestSubmissionMs = 3_600_000
+const maxSubmissionMs = 3_600_000
 
 /**
  * Removes an account. It stops sending at once. Then its users, keys, webhooks, domains, templates and suppressions are deleted, and
@@ -48,7 +48,7 @@ export async function removeAccount(idOrName: string, services: AccountRemovalSe
   for (const domain of sendingDomains.list(id)) await sendingDomains.remove(domain.id)
   await db.write(deleteTemplatesOf(id))
   await removeSuppressionsOf(id, db)
-  await accounts.remove(id, startedAt - longestSubmissionMs)
+  await accounts.remove(id, startedAt - maxSubmissionMs)
   await policies.forget(id)
   await db.write([forgetUse(id)])
   return id

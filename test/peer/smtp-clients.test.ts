@@ -53,7 +53,7 @@ interface Sending {
 
 interface Client {
   name: string
-  longestLine?: number
+  maxLineLength?: number
   /** Resolves when it is handed over, or on its way. */
   send(sending: Sending): Promise<unknown>
 }
@@ -199,7 +199,7 @@ const clients: Client[] = [
   {
     // A long line makes it encode the whole body anew, with the borders of its parts.
     name: 'git send-email',
-    longestLine: withinTheStandard,
+    maxLineLength: withinTheStandard,
     send: (sending) => run(sending, 'git', [...gitOptions(sending), sending.messageLf], { GIT_CONFIG_NOSYSTEM: '1' }),
   },
   { name: 'Python, smtplib', send: script('/usr/bin/python3', 'email-message.py') },
@@ -220,26 +220,26 @@ const clients: Client[] = [
   },
   { name: 'nullmailer', send: handedTo(sendByNullmailer) },
   // It refuses longer ones.
-  { name: 'dma', longestLine: withinTheStandard, send: handedTo(sendByDma) },
+  { name: 'dma', maxLineLength: withinTheStandard, send: handedTo(sendByDma) },
   // It breaks longer ones.
-  { name: 'Postfix', longestLine: withinTheStandard, send: through(startRelayingPostfix) },
+  { name: 'Postfix', maxLineLength: withinTheStandard, send: through(startRelayingPostfix) },
   // It returns longer ones to their sender.
-  { name: 'Exim', longestLine: withinTheStandard, send: through(startRelayingExim) },
-  { name: 'OpenSMTPD', longestLine: withinTheStandard, send: through(startRelayingOpensmtpd) },
+  { name: 'Exim', maxLineLength: withinTheStandard, send: through(startRelayingExim) },
+  { name: 'OpenSMTPD', maxLineLength: withinTheStandard, send: through(startRelayingOpensmtpd) },
 ]
 
 const from = 'app@sender.example'
 const subject = 'Grüße – 你好, Ærø'
 const filename = 'Résumé 2.bin'
 const attachment = Buffer.from(Array.from({ length: 5_000 }, (_, place) => (place * 7 + (place >> 8)) & 255))
-const textWith = (longestLine: number): string =>
+const textWith = (maxLineLength: number): string =>
   [
     'Grüß Gott, 8-bit text: äöü ß 你好 🙂',
     '.a line that begins with a dot',
     '..and one with two',
     '.',
     'From the first word of a line',
-    `a long line: ${'länger '.repeat(anyLength)}`.slice(0, longestLine - 100).trimEnd(),
+    `a long line: ${'länger '.repeat(anyLength)}`.slice(0, maxLineLength - 100).trimEnd(),
     'a = b \t tab',
     '-- ',
     'The end.',
@@ -327,9 +327,9 @@ describe.each(sinks)('to $name', ({ host, extensions }) => {
     return (find() as MxMessage).data
   }
 
-  test.each(clients)('$name', async ({ name, longestLine = anyLength, send }) => {
+  test.each(clients)('$name', async ({ name, maxLineLength = anyLength, send }) => {
     const to = `${name.toLowerCase().replaceAll(/\W+/g, '-')}@rcpt.example`
-    const text = textWith(longestLine)
+    const text = textWith(maxLineLength)
     await send(sendingTo(to, text))
     const message = await arrived(to)
     const { results } = await dkimVerify(message, {

@@ -56,7 +56,7 @@ test('the content of strings does not count, however it is escaped and split', (
 })
 
 test('other documents have limits of their own', () => {
-  const shape = new JsonShape({ deepest: 2, mostValues: 3 })
+  const shape = new JsonShape({ deepest: 2, maxValues: 3 })
   expect(shape.add(Buffer.from('[[1,'))).toBeNull()
   expect(shape.add(Buffer.from('['))).toMatch(/2 levels/)
 })

@@ -52,7 +52,7 @@ async function arrived(mx: FakeMx, address = ann): Promise<MxMessage & { text: s
 }
 
 const bodyOf = (text: string): string => text.slice(text.indexOf('\r\n\r\n') + 4)
-const longestLine = (text: string): number => Math.max(...text.split('\r\n').map(({ length }) => length))
+const maxLineLength = (text: string): number => Math.max(...text.split('\r\n').map(({ length }) => length))
 // oxlint-disable-next-line no-control-regex
 const eightBit = /[^\x00-\x7f]/
 
@@ -127,7 +127,7 @@ describe('a host without 8BITMIME gets', () => {
     const { text, data, mailParams } = await arrived(old)
     expect(mailParams).not.toContain('BODY')
     expect(text).not.toMatch(eightBit)
-    expect(longestLine(text)).toBeLessThanOrEqual(998)
+    expect(maxLineLength(text)).toBeLessThanOrEqual(998)
     expect(text).not.toMatch(/^Content-Transfer-Encoding: 8bit/im)
     expect(await signatureVerdicts(relay, data)).toEqual(['pass', 'pass'])
     const given = await simpleParser(parts.join('\r\n'))
@@ -188,7 +188,7 @@ describe('every host gets', () => {
     const to = Array.from({ length: 60 }, (_, place) => `reader${place}@modern.example`).join(', ')
     expect((await send(['Subject: long', `Cc: ${to}`, '', long, 'short'], 'long@modern.example')).code).toBe(250)
     const { text, data } = await arrived(modern, 'long@modern.example')
-    expect(longestLine(text)).toBeLessThanOrEqual(998)
+    expect(maxLineLength(text)).toBeLessThanOrEqual(998)
     expect(await signatureVerdicts(relay, data)).toEqual(['pass', 'pass'])
     const parsed = await simpleParser(data)
     expect(parsed.text).toBe(`${long}\nshort\n`)

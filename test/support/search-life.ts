@@ -49,7 +49,7 @@ const pages: Page[] = [
 
 /** The log is read for searches, in parts, and all is searched for, in every way. */
 export async function search(db: Database, { accountId, webhookId }: { accountId: string; webhookId: string }): Promise<void> {
-  await searchIndex({ db, log: silentLog }, { firstEvents: 30, mostEvents: 30, partSize: 40, restFactor: 0 }).keepUp()
+  await searchIndex({ db, log: silentLog }, { firstEvents: 30, maxEvents: 30, partSize: 40, restFactor: 0 }).keepUp()
   const scope = { accountId, sandbox: false }
   for (const way of ways) {
     for (const page of pages) {

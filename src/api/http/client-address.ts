@@ -10,7 +10,7 @@ interface RequestOrigin {
 }
 
 /** More proxies in a row than anybody has; anything before them is ignored. */
-const mostProxies = 20
+const maxProxies = 20
 
 /**
  * Returns a function that finds a client's address. X-Forwarded-For counts only as far as trusted proxies wrote it: read from its end,
@@ -27,7 +27,7 @@ export function clientAddressRule(trustedProxies: readonly string[]): (origin: R
     if (networks.length === 0) return plainAddress(remoteAddress)
     let client = parsed(remoteAddress)
     if (!client) return remoteAddress
-    for (const text of forwardedFor.split(',').slice(-mostProxies).reverse()) {
+    for (const text of forwardedFor.split(',').slice(-maxProxies).reverse()) {
       if (!isTrusted(client)) break
       const before = parsed(text.trim())
       // A proxy that writes "unknown" or a name has told us no more than its own address.

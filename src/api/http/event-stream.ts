@@ -24,7 +24,7 @@ export interface StreamRequest {
 /** Shorter than the idle time-out of common proxies, ms. */
 const heartbeatMs = 15_000
 /** A client that takes nothing for this many heartbeats is disconnected; it can resume after its last event. */
-const mostHeartbeatsWaited = 4
+const maxHeartbeatsWaited = 4
 /** How long a browser waits before it reconnects, ms. */
 const retryMs = 3_000
 
@@ -140,7 +140,7 @@ export class EventStream extends Readable {
     if (this.#isOver) return
     if (!this.#request.isAllowed()) return this.end()
     if (this.#isWanted) this.#isWanted = this.push(': still here\n\n')
-    else if (++this.#heartbeatsWaited >= mostHeartbeatsWaited) return void this.destroy()
+    else if (++this.#heartbeatsWaited >= maxHeartbeatsWaited) return void this.destroy()
     this.#beatLater()
     // This finds events that were written without a notification.
     this.#hasNews = true

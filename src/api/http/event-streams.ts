@@ -2,7 +2,7 @@ import { SternaError } from '../../platform/errors.ts'
 import { EventStream, type EventStreamServices, type StreamRequest } from './event-stream.ts'
 
 /** Streams of one holder that may be open at a time, both modes together: of all keys of an account, or of one user. */
-const mostPerHolder = 20
+const maxPerHolder = 20
 
 /** The open event streams. */
 export class EventStreams {
@@ -20,9 +20,9 @@ export class EventStreams {
     if (this.#isStopping) throw new SternaError('service_unavailable', 'The server is being stopped. Connect again in a moment.')
     const { holder } = request
     const ofHolder = this.#open.get(holder) ?? new Set()
-    if (ofHolder.size >= mostPerHolder) {
+    if (ofHolder.size >= maxPerHolder) {
       const whose = holder === request.scope.accountId ? 'This account has' : 'You have'
-      const message = `${whose} ${mostPerHolder} event streams open, and no more are allowed. Close one of them.`
+      const message = `${whose} ${maxPerHolder} event streams open, and no more are allowed. Close one of them.`
       throw new SternaError('rate_limit_exceeded', message, { retryAfter: 15 })
     }
     const stream = new EventStream(this.#services, request, () => this.#count)

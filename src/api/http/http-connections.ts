@@ -46,7 +46,7 @@ interface Connection {
 }
 
 /** How many requests a client may pipeline: all that have arrived are processed at the same time. */
-const mostPipelined = 20
+const maxPipelined = 20
 /** How long a body may make no progress, ms. */
 const bodyPatienceMs = 30_000
 /** Connections without a valid key: in total, and per client network. */
@@ -99,7 +99,7 @@ export class HttpConnections {
     const { seat, answers } = connection
     connection.request = req
     answers.add(res)
-    if (answers.size > mostPipelined) {
+    if (answers.size > maxPipelined) {
       req.socket.destroy()
       return false
     }

@@ -46,14 +46,14 @@ export async function jsonBytes(req: IncomingMessage, bounds: BodyBounds = {}): 
 }
 
 /** characters; thousands of spaces would make the pattern backtrack for long */
-const longestType = 100
+const maxTypeLength = 100
 
 function checkMediaType(req: IncomingMessage): void {
   const type = req.headers['content-type'] ?? ''
   // Nearly everybody sends plain `application/json`.
   if (
     type !== 'application/json' &&
-    (type.length > longestType || !/^application\/json[ \t]*(;[ \t]*charset="?utf-?8"?[ \t]*)?;?[ \t]*$/i.test(type))
+    (type.length > maxTypeLength || !/^application\/json[ \t]*(;[ \t]*charset="?utf-?8"?[ \t]*)?;?[ \t]*$/i.test(type))
   ) {
     const sent = type === '' ? 'no Content-Type' : 'another Content-Type'
     throw new SternaError('unsupported_media_type', `Send JSON in UTF-8 with "Content-Type: application/json"; the request has ${sent}.`)

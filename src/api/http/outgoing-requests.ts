@@ -1,7 +1,7 @@
 import { SternaError } from '../../platform/errors.ts'
 
 /** What one account may have under way at a time: each may take seconds, and open several connections. */
-const mostOfAccount = 4
+const maxPerAccount = 4
 
 /** Requests that we make at once because somebody asked for them: webhook tests and link checks. */
 export class OutgoingRequests {
@@ -13,7 +13,7 @@ export class OutgoingRequests {
    */
   async run<T>(accountId: string, work: () => Promise<T>): Promise<T> {
     const others = this.#underWay.get(accountId) ?? 0
-    if (others >= mostOfAccount) {
+    if (others >= maxPerAccount) {
       const message = `Your account has ${others} webhook tests and link checks under way, and no more are allowed. Try again when one has ended.`
       throw new SternaError('rate_limit_exceeded', message, { retryAfter: 1 })
     }

@@ -16,13 +16,13 @@ interface Kept extends Preview {
 }
 
 /** bytes, of one preview */
-export const mostPreviewBytes = 5 * 1024 * 1024
+export const maxPreviewBytes = 5 * 1024 * 1024
 const lifetimeMs = 60_000
-const mostOfHolder = 20
+const maxPerHolder = 20
 /** bytes, so that nobody pushes out what others are about to see */
-const mostBytesOfHolder = 16 * 1024 * 1024
+const maxBytesOfHolder = 16 * 1024 * 1024
 /** bytes, of all together */
-const mostBytes = 64 * 1024 * 1024
+const maxBytes = 64 * 1024 * 1024
 
 /** Previews that nobody has fetched yet. They are in memory only, each can be fetched once, and the oldest make room for new ones. */
 export class Previews {
@@ -44,7 +44,7 @@ export class Previews {
     this.#bytes += preview.html.length
     this.#makeRoom(holderId)
     for (const oldest of this.#kept.keys()) {
-      if (this.#bytes <= mostBytes) break
+      if (this.#bytes <= maxBytes) break
       this.take(oldest)
     }
     return { token, expiresAt }
@@ -54,7 +54,7 @@ export class Previews {
     const own = [...this.#kept].filter(([, kept]) => kept.holderId === holderId)
     let bytes = own.reduce((sum, [, { html }]) => sum + html.length, 0)
     own.forEach(([token, { html }], place) => {
-      if (own.length - place <= mostOfHolder && bytes <= mostBytesOfHolder) return
+      if (own.length - place <= maxPerHolder && bytes <= maxBytesOfHolder) return
       bytes -= html.length
       this.take(token)
     })

@@ -39,14 +39,14 @@ export function timesOf({ first_at: firstAt, gaps }: Pick<WindowRow, 'first_at' 
 }
 
 /** A gap of a minute takes three bytes; one that is impossible within a minute is cut to four bytes. */
-const longestGap = 2 ** 28 - 1
+const maxGap = 2 ** 28 - 1
 
 /** Seven bits per byte, lowest first; the highest bit says that more follow. A busy account needs one byte per request. */
 function encodeGaps(times: Float64Array): Uint8Array {
   const bytes = new Uint8Array(times.length * 4)
   let length = 0
   for (let place = 1; place < times.length; place++) {
-    let gap = Math.min((times[place] as number) - (times[place - 1] as number), longestGap)
+    let gap = Math.min((times[place] as number) - (times[place - 1] as number), maxGap)
     for (; gap >= 0x80; gap >>>= 7) bytes[length++] = 0x80 | (gap & 0x7f)
     bytes[length++] = gap
   }

@@ -40,7 +40,7 @@ interface AccountWindow {
 /** Requests a minute of each user who is logged in: more than a person with several open tabs makes. */
 const userRequests = 600
 /** Users that are remembered; beyond that the least recently active one starts afresh. */
-const mostUsers = 10_000
+const maxUsers = 10_000
 
 /** How often what has changed is saved, ms: so much is forgotten after a crash. */
 const saveEveryMs = 1_000
@@ -53,7 +53,7 @@ export class RateLimit {
   readonly #services: RateLimitServices
   readonly #settings: RateLimitSettings
   readonly #byAccount = new Map<string, AccountWindow>()
-  readonly #byUser = new LRUCache<string, SlidingWindow>({ max: mostUsers })
+  readonly #byUser = new LRUCache<string, SlidingWindow>({ max: maxUsers })
   #timer: NodeJS.Timeout | undefined
   #saving = Promise.resolve()
 

@@ -14,7 +14,7 @@ export interface StreamSource {
 /** How many events are read at once. */
 const pageSize = 100
 /** How many emails one message names. */
-const mostEmails = 100
+const maxEmails = 100
 
 /** Every public event, as webhooks get it. */
 export const eventSource = (feed: EventFeed): StreamSource => ({
@@ -31,7 +31,7 @@ export const eventSource = (feed: EventFeed): StreamSource => ({
  */
 export const changeSource = (changes: EmailChanges): StreamSource => ({
   async read(scope, place) {
-    const { emailIds, hasMore, end } = await changes.since(scope, place, mostEmails)
+    const { emailIds, hasMore, end } = await changes.since(scope, place, maxEmails)
     const data = { object: 'email_changes', email_ids: emailIds, has_more: hasMore }
     return { text: emailIds.length === 0 ? '' : `data: ${JSON.stringify(data)}\n\n`, place: end, hasMore: false }
   },

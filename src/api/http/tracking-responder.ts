@@ -48,7 +48,7 @@ const kept = new Set([
   'sec-gpc',
 ])
 /** characters */
-const longestHeader = 1_000
+const maxHeaderLength = 1_000
 
 /** The response to a tracking URL. */
 interface Found {
@@ -163,5 +163,5 @@ const headersOf = (headers: IncomingHttpHeaders): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers)
       .filter(([name]) => kept.has(name))
-      .map(([name, value]) => [name, name === 'cookie' ? 'there' : String(value).slice(0, longestHeader)]),
+      .map(([name, value]) => [name, name === 'cookie' ? 'there' : String(value).slice(0, maxHeaderLength)]),
   )

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { leastPasswordLength, mostPasswordLength } from '../../senders/account/password-hash.ts'
+import { minPasswordLength, maxPasswordLength } from '../../senders/account/password-hash.ts'
 import type { SternaError } from '../../platform/errors.ts'
 import type { ReplyHeaders } from './call.ts'
 import { RawAnswer } from './raw-answer.ts'
@@ -82,7 +82,7 @@ ${fault === undefined ? '' : `<p role="alert">${escaped(fault)}</p>\n`}${form ? 
 
 const formOf = ({ button, email }: NonNullable<EntryPage['form']>, texts: EntryTexts): string => `<form method="post">
 <label>${escaped(texts.email)}<input name="email" type="email" autocomplete="username" required${email === null ? '' : ` readonly value="${escaped(email)}"`}></label>
-<label>${escaped(texts.password)}<input name="password" type="password" autocomplete="new-password" required minlength="${leastPasswordLength}" maxlength="${mostPasswordLength}"></label>
+<label>${escaped(texts.password)}<input name="password" type="password" autocomplete="new-password" required minlength="${minPasswordLength}" maxlength="${maxPasswordLength}"></label>
 <button>${escaped(button)}</button>
 </form>
 `

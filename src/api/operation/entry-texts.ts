@@ -1,4 +1,4 @@
-import { leastPasswordLength, mostPasswordLength } from '../../senders/account/password-hash.ts'
+import { minPasswordLength, maxPasswordLength } from '../../senders/account/password-hash.ts'
 import type { SternaError } from '../../platform/errors.ts'
 import type { Headers } from './call.ts'
 import { preferred } from './preference.ts'
@@ -38,7 +38,7 @@ export interface Reader {
 const english: EntryTexts = {
   language: 'en',
   email: 'Email address',
-  password: `Password, at least ${leastPasswordLength} characters`,
+  password: `Password, at least ${minPasswordLength} characters`,
   links: {
     setup: {
       title: 'Set up Sterna',
@@ -73,7 +73,7 @@ const kind = (topic: string): string => (topic === '' ? 'of this kind' : `on the
 const german: EntryTexts = {
   language: 'de',
   email: 'E-Mail-Adresse',
-  password: `Passwort, mindestens ${leastPasswordLength} Zeichen`,
+  password: `Passwort, mindestens ${minPasswordLength} Zeichen`,
   links: {
     setup: {
       title: 'Sterna einrichten',
@@ -108,7 +108,7 @@ const germanKind = (topic: string): string => (topic === '' ? 'dieser Art' : `zu
 
 /** By the code of the field's fault, or else of the error. */
 const germanFaults: Record<string, string> = {
-  invalid_password: `Ein Passwort muss ${leastPasswordLength} bis ${mostPasswordLength} Zeichen haben.`,
+  invalid_password: `Ein Passwort muss ${minPasswordLength} bis ${maxPasswordLength} Zeichen haben.`,
   invalid_email: 'Das ist keine gültige E-Mail-Adresse.',
   user_exists: 'Dieses Konto hat schon einen Benutzer mit dieser Adresse.',
   invalid_credentials: 'Das Passwort wurde gerade geändert.',

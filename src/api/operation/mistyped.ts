@@ -15,14 +15,14 @@ export interface Mistyped {
 export function mistypedMembers(schema: z.ZodType, value: unknown): Mistyped[] {
   const shape = shapeOf(schema)
   if (shape === null) return []
-  const search: Search = { found: [], left: mostUnknown }
+  const search: Search = { found: [], left: maxUnknown }
   visit(shape, value, { path: '', search })
   return search.found
 }
 
 /** The known name that this one nearly is; null if there is none. */
 export function nearestName(name: string, known: Iterable<string>): string | null {
-  if (name.length > longestName) return null
+  if (name.length > maxNameLength) return null
   const names = [...known]
   const plain = plainOf(name)
   return (
@@ -34,9 +34,9 @@ export function nearestName(name: string, known: Iterable<string>): string | nul
 }
 
 /** Unknown members of a request that are compared: it may have thousands. */
-const mostUnknown = 100
+const maxUnknown = 100
 /** characters */
-const longestName = 40
+const maxNameLength = 40
 
 /** What services call the same, in plain letters. */
 const sameMeaning: Record<string, string> = { recipient: 'to', recipients: 'to', sender: 'from' }

@@ -4,7 +4,7 @@ import type { Page } from '../../platform/store/page-clause.ts'
 import { numberParameter } from './query.ts'
 
 const defaultLimit = 20
-const largestLimit = 100
+const maxLimit = 100
 
 const cursor = z
   .string()
@@ -12,7 +12,7 @@ const cursor = z
 
 /** The parameters of every list: `?limit=` (default: 20), and `?after=` or `?before=` an id. */
 export const pageParameters = {
-  limit: numberParameter(1, largestLimit).meta({ description: `How many to return, 1 to ${largestLimit}; default: ${defaultLimit}.` }),
+  limit: numberParameter(1, maxLimit).meta({ description: `How many to return, 1 to ${maxLimit}; default: ${defaultLimit}.` }),
   after: cursor.meta({ description: 'Returns the page after this id, the last one of the previous page.' }),
   before: cursor.meta({ description: 'Returns the page before this id.' }),
 }

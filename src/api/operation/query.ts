@@ -92,12 +92,12 @@ export function readQuery(queryString: string, shape: QueryShape): Record<string
     values[name] = text === undefined || text === '' ? null : parsed(schema, name, text)
   }
   const unknown = [...given.keys()].filter((name) => !Object.hasOwn(shape, name))
-  for (const name of unknown.slice(0, mostUnknown)) refuseMistyped(name, shape, given)
+  for (const name of unknown.slice(0, maxUnknown)) refuseMistyped(name, shape, given)
   return values
 }
 
 /** Unknown parameters that are compared: there may be thousands. */
-const mostUnknown = 100
+const maxUnknown = 100
 
 /** Silently ignored, `recipient` in place of `to` would list everything. */
 function refuseMistyped(name: string, shape: QueryShape, given: URLSearchParams): void {

@@ -27,14 +27,14 @@ export function refusal(faults: (FieldFault & { error?: ErrorCode | undefined })
   const own = faults.find((fault) => fault.error !== undefined)
   const name = own?.error ?? (faults.every((fault) => fault.code === 'missing') ? 'missing_required_field' : 'validation_error')
   const first = own ?? faults[0]
-  const shown = faults.slice(0, mostFaults).map(({ field, code, message, help }) => ({ field, code, message, help }))
+  const shown = faults.slice(0, maxFaults).map(({ field, code, message, help }) => ({ field, code, message, help }))
   return new SternaError(name, first?.message ?? 'The request is not valid.', { faults: shown })
 }
 
 /** A million wrong elements need no million explanations. */
-const mostFaults = 100
+const maxFaults = 100
 /** characters; field names may come from the caller */
-const longestPath = 200
+const maxPathLength = 200
 
 const paramsOf = (issue: Issue): CheckParams | undefined =>
   issue.code === 'custom' ? (issue.params as CheckParams | undefined) : undefined
@@ -53,10 +53,10 @@ const isWrongType = (issue: Issue): boolean =>
     (issue.code === 'invalid_union' && issue.errors.every((branch) => branch.some(isWrongType))))
 
 function faultsOf(issue: Issue, value: unknown): FieldFault[] {
-  const field = issue.path.map(String).join('.').slice(0, longestPath)
+  const field = issue.path.map(String).join('.').slice(0, maxPathLength)
   if (issue.code !== 'unrecognized_keys') return [faultAt(field, issue, value)]
-  return issue.keys.slice(0, mostFaults).map((key) => {
-    const path = (field === '' ? key : `${field}.${key}`).slice(0, longestPath)
+  return issue.keys.slice(0, maxFaults).map((key) => {
+    const path = (field === '' ? key : `${field}.${key}`).slice(0, maxPathLength)
     return { field: path, code: 'unknown_field', message: `There is no field \`${path}\`.`, help: null }
   })
 }

@@ -13,7 +13,7 @@ import { argument, flagOption, printable, textOption, type Command, type Command
 import { reasonOf } from '../../platform/plain-reason.ts'
 
 /** bytes; templates can be in files of their own */
-const largestFile = 16 * 1024 * 1024
+const maxFileBytes = 16 * 1024 * 1024
 
 /** What a dry run exits with if there is something to do: 1 is a failure, and 2 a bad command line. */
 export const somethingToDo = 3
@@ -77,11 +77,11 @@ function readFile(input: CommandInput, env: Readonly<Record<string, string | und
   const path = resolve(input.cwd, file)
   let source: string | undefined
   try {
-    source = readAtMost(path, largestFile)?.toString()
+    source = readAtMost(path, maxFileBytes)?.toString()
   } catch (error) {
     throw new SternaError('configuration', `${file} cannot be read (${reasonOf(error)}).`, { cause: error })
   }
-  if (source === undefined) throw new SternaError('configuration', `${file} is larger than ${largestFile} bytes.`)
+  if (source === undefined) throw new SternaError('configuration', `${file} is larger than ${maxFileBytes} bytes.`)
   const faults: string[] = []
   const tree = readYaml(source, (line, message) => faults.push(`${file}:${line}: ${message}`))
   return { tree, texts: tree === null ? {} : followReferences(tree, { env, directory: dirname(path) }), faults }

@@ -23,9 +23,9 @@ export interface CommandRequest {
 }
 
 /** characters; a set-up comes with its templates */
-const longestRequest = 32 * 1024 * 1024
+const maxRequestLength = 32 * 1024 * 1024
 /** bytes; fits into a socket address on every system */
-const longestPath = 103
+const maxPathLength = 103
 
 /** Where the process that serves a data directory accepts commands: a path, or a named pipe on Windows. */
 export function controlSocketPath(dataDir: string): string {
@@ -35,8 +35,8 @@ export function controlSocketPath(dataDir: string): string {
   const absolute = join(dataDir, 'control.sock')
   const shorter = relative(process.cwd(), absolute)
   const path = shorter.length < absolute.length ? shorter : absolute
-  if (Buffer.byteLength(path) <= longestPath) return path
-  throw new SternaError('configuration', `The path of data_dir is too long: ${absolute} must have at most ${longestPath} bytes.`)
+  if (Buffer.byteLength(path) <= maxPathLength) return path
+  throw new SternaError('configuration', `The path of data_dir is too long: ${absolute} must have at most ${maxPathLength} bytes.`)
 }
 
 /**
@@ -56,7 +56,7 @@ export async function serveControlSocket(
     open.add(socket)
     socket.on('close', () => open.delete(socket))
     socket.on('error', (error) => log.debug({ error }, 'nobody waited for the result of a command'))
-    readLine(socket, longestRequest)
+    readLine(socket, maxRequestLength)
       .then(async (line) => socket.end(`${JSON.stringify(await run(requestOf(line), clientAt(socket)))}\n`))
       .catch((error: unknown) => {
         log.warn({ error }, 'a command could not be read')
@@ -101,7 +101,7 @@ export async function askServer(
   { tell = async () => {}, signal }: Partial<CommandClient> = {},
 ): Promise<CommandResult | undefined> {
   const line = JSON.stringify(request)
-  if (line.length > longestRequest)
+  if (line.length > maxRequestLength)
     throw new SternaError('invalid_parameter', 'What this command hands to the server is too large. Split it.')
   const socket = connect({ path, signal })
   try {

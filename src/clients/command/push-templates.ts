@@ -114,7 +114,7 @@ function settingsIn(json: string, file: string): Record<string, unknown> {
 }
 
 /** characters */
-const longestSubject = 998
+const maxSubjectLength = 998
 
 /** The page's title; null if there is none that can serve as a subject. */
 function titleIn(html: string): string | null {
@@ -123,7 +123,7 @@ function titleIn(html: string): string | null {
   if (!open) return null
   const title = /^[^<]*/.exec(head.slice(open.index + open[0].length))?.[0] ?? ''
   const text = decodeEntities(title).replace(/\s+/g, ' ').trim()
-  return text === '' || text.length > longestSubject ? null : text
+  return text === '' || text.length > maxSubjectLength ? null : text
 }
 
 /** Layouts and partials before the templates that use them. */

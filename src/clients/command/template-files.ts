@@ -9,7 +9,7 @@ export const templateFileKinds = ['html', 'txt', 'subject', 'json'] as const
 export type TemplateFileKind = (typeof templateFileKinds)[number]
 
 /** bytes; no part of a template may be as large */
-const largestFile = 6 * 1024 * 1024
+const maxFileBytes = 6 * 1024 * 1024
 
 /**
  * A file's complete text; null if there is none.
@@ -19,7 +19,7 @@ export async function textOfFile(path: string): Promise<string | null> {
   let bytes: Buffer
   try {
     const { size, isFile } = await stat(path).then((found) => ({ size: found.size, isFile: found.isFile() }))
-    if (!isFile || size > largestFile)
+    if (!isFile || size > maxFileBytes)
       throw new SternaError('invalid_parameter', `${path} is ${isFile ? 'too large for a template' : 'no file'}.`)
     bytes = await readFile(path)
   } catch (error) {

@@ -18,7 +18,7 @@ export interface Found {
   delivery_id: string | null
 }
 
-const mostHits = 12
+const maxHits = 12
 const anyId = /^([a-z]+)_([a-z0-9]{26})$/i
 /** Where the object of an id is shown, by the prefix of the id. */
 const pagesOfIds: Record<string, (id: string) => Hit[]> = {
@@ -41,7 +41,7 @@ export function hitsFor(
   { domains, templates, found }: { domains: Domain[]; templates: TemplateItem[]; found: Found | null },
 ): Hit[] {
   const pages = sectionGroups().flatMap(({ sections }) => sections)
-  if (text === '') return pages.slice(0, mostHits)
+  if (text === '') return pages.slice(0, maxHits)
   const prefix = anyId.exec(text)?.[1]?.toLowerCase() ?? ''
   if (Object.hasOwn(pagesOfIds, prefix)) return pagesOfIds[prefix]?.(text.toLowerCase()) ?? []
   if (idToAsk(text) !== null) return found === null ? [] : foundHits(found)
@@ -51,7 +51,7 @@ export function hitsFor(
     ...domains.map(({ name }): Hit => ({ href: `/domains/${name}`, icon: 'globe', text: name })),
     ...templates.map(({ id, alias, name }): Hit => ({ href: `/templates/${alias ?? id}`, icon: 'tpl', text: name })),
   ].filter((hit) => hit.text.toLowerCase().includes(word))
-  return [...named.slice(0, mostHits), ...mailHits(text)]
+  return [...named.slice(0, maxHits), ...mailHits(text)]
 }
 
 const mail = (filter: Record<string, string>, words: string): Hit => ({

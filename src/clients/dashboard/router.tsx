@@ -32,7 +32,7 @@ function currentPlace(): Place {
 
 /** How pages on the way here were left, by their paths: the entry of the history keeps it, also when it is loaded anew. */
 type Trail = Record<string, { query: string; scroll: number }>
-const mostKept = 8
+const maxKept = 8
 const trail = (): Trail => (history.state as { trail?: Trail } | null)?.trail ?? {}
 
 /** Goes to a page of the dashboard; `href` is below the base path. */
@@ -46,7 +46,7 @@ export function navigate(href: string, { replace = false }: { replace?: boolean 
 
 function trailFrom({ path, query }: Place): Trail {
   const { [path]: _, ...others } = trail()
-  return Object.fromEntries([...Object.entries(others), [path, { query: String(query), scroll: scrollY }]].slice(-mostKept)) as Trail
+  return Object.fromEntries([...Object.entries(others), [path, { query: String(query), scroll: scrollY }]].slice(-maxKept)) as Trail
 }
 
 /** A page above this one, with the filters with which it was left. */

@@ -22,7 +22,7 @@ function fieldWords({ action, kind }: Change, { name, from, to }: Change['fields
 const lengthWord = (value: unknown): string => (typeof value === 'string' ? `(${value.length} characters)` : 'none')
 
 /** Longer values say little in a line. */
-const longestValue = 100
+const maxValueLength = 100
 
 function valueWord(value: unknown): string {
   if (value === null || value === undefined) return 'none'
@@ -31,4 +31,4 @@ function valueWord(value: unknown): string {
   return cut(Array.isArray(value) && value.every((item) => typeof item === 'string') ? value.join(',') : JSON.stringify(value))
 }
 
-const cut = (text: string): string => (text.length > longestValue ? `${text.slice(0, longestValue)}…` : text)
+const cut = (text: string): string => (text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text)

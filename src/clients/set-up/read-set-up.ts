@@ -43,7 +43,7 @@ export function readSetUp(tree: YamlNode | null, from: { file: string; texts: Re
 }
 
 /** Beyond these, the file is not what it was meant to be, and the server has other work. */
-const mostFaults = 100
+const maxFaults = 100
 
 /** @throws SternaError `configuration` if there are faults */
 export function refuseFaults(faults: readonly string[]): void {
@@ -51,7 +51,7 @@ export function refuseFaults(faults: readonly string[]): void {
   const title =
     faults.length === 1
       ? 'The file has an error, and nothing was changed:'
-      : `The file has ${faults.length < mostFaults ? '' : 'at least '}${faults.length} errors, and nothing was changed:`
+      : `The file has ${faults.length < maxFaults ? '' : 'at least '}${faults.length} errors, and nothing was changed:`
   throw new SternaError('configuration', [title, ...faults.map((each) => `  ${each}`)].join('\n'))
 }
 
@@ -177,5 +177,5 @@ function entriesOf(node: YamlNode, expected: string, reading: Reading) {
 
 function fault({ file, faults }: Reading, line: number, message: string): void {
   faults.push(`${file}:${line}: ${message}`)
-  if (faults.length >= mostFaults) refuseFaults(faults)
+  if (faults.length >= maxFaults) refuseFaults(faults)
 }

@@ -17,7 +17,7 @@ interface ReferenceSources {
 }
 
 /** bytes; no part of a template may be as large */
-const largestFile = 6 * 1024 * 1024
+const maxFileBytes = 6 * 1024 * 1024
 
 /** The reference that a value is; undefined if it is none. */
 export function referenceIn(value: unknown): Reference | undefined {
@@ -52,8 +52,8 @@ function follow(reference: Reference, { env, directory }: ReferenceSources): Ref
   }
   const path = resolve(directory, reference.file)
   try {
-    const bytes = readAtMost(path, largestFile)
-    if (bytes === null) return { fault: `${path} is larger than ${largestFile} bytes.` }
+    const bytes = readAtMost(path, maxFileBytes)
+    if (bytes === null) return { fault: `${path} is larger than ${maxFileBytes} bytes.` }
     return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
   } catch (error) {
     return { fault: error instanceof TypeError ? `${path} is not UTF-8.` : `${path} cannot be read (${reasonOf(error)}).` }

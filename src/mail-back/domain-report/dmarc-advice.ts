@@ -43,9 +43,9 @@ export interface DmarcAdvice {
 /** What must have been observed before we advise a stricter policy. */
 const least = { days: 7, messages: 100, passRate: { quarantine: 0.98, reject: 0.99 } }
 /** For our own mail: receivers occasionally fail to look up a key. */
-const mostOwnFailures = 0.005
+const maxOwnFailures = 0.005
 /** Sources named in the advice. */
-const mostSources = 20
+const maxSources = 20
 
 /** Whether the domain is ready for a stricter DMARC policy, and what prevents it. */
 export function adviseDmarc({ published, days, sources }: DmarcObservation): DmarcAdvice {
@@ -55,7 +55,7 @@ export function adviseDmarc({ published, days, sources }: DmarcObservation): Dma
   }
   const { messages, failed, own } = countsOf(sources)
   const next = nextPolicy(published)
-  if (own.messages > 0 && own.failed / own.messages > mostOwnFailures) {
+  if (own.messages > 0 && own.failed / own.messages > maxOwnFailures) {
     return { step: 'fix', policy: null, reasons: [because('own_mail_fails', own)], fix: worstOf(sources, 'ours') }
   }
   if (next === null) return { step: 'keep', policy: null, reasons: [because('strictest')], fix: [] }
@@ -93,7 +93,7 @@ const worstOf = (sources: ObservedSource[], origin: SourceOrigin): ObservedSourc
   sources
     .filter((source) => source.origin === origin && source.failed > 0)
     .toSorted((a, b) => b.failed - a.failed)
-    .slice(0, mostSources)
+    .slice(0, maxSources)
 
 /** Rounded down to a tenth. */
 const percent = (rate: number): number => Math.floor(rate * 1000) / 10

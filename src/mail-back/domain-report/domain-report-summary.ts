@@ -5,7 +5,7 @@ import type { DomainReportKind } from './domain-report.ts'
 import { reportsOf, type ReportPeriod } from './domain-report-list.ts'
 
 /** Lines per part of a summary. */
-export const mostLines = 500
+export const maxLines = 500
 
 /** All reports of one kind in the period. */
 export interface ReportTotals extends Row {
@@ -85,7 +85,7 @@ export async function readDmarcSummary(db: Pick<Database, 'slowRead'>, domain: D
               coalesce(max(case when w.dkim_aligned + w.spf_aligned = 0 then w.header_from end), max(w.header_from)) as header_from
          from domain_report r join dmarc_row w on w.report_id = r.id
         where ${condition}
-        group by w.source_ip order by failed desc, messages desc, w.source_ip limit ${mostLines}`,
+        group by w.source_ip order by failed desc, messages desc, w.source_ip limit ${maxLines}`,
       params,
     ),
     db.slowRead<{ policy: DmarcPolicy }>(
@@ -107,7 +107,7 @@ export async function readTlsSummary(db: Pick<Database, 'slowRead'>, domain: Dom
          from domain_report r join tls_row w on w.report_id = r.id
         where ${condition}
         group by w.policy_type, w.result_type, w.receiving_mx
-        order by case when w.result_type = 'success' then 1 else 0 end, sessions desc, w.policy_type, w.result_type limit ${mostLines}`,
+        order by case when w.result_type = 'success' then 1 else 0 end, sessions desc, w.policy_type, w.result_type limit ${maxLines}`,
       params,
     ),
   ])
@@ -140,7 +140,7 @@ async function readTotals(
   const reporters = await db.slowRead<ReporterLine>(
     `select r.reporter, count(*) as reports, cast(sum(r.total) as bigint) as total, cast(sum(r.failed) as bigint) as failed
        from domain_report r where ${condition}
-      group by r.reporter order by total desc, r.reporter limit ${mostLines}`,
+      group by r.reporter order by total desc, r.reporter limit ${maxLines}`,
     params,
   )
   return { totals: totals ?? noTotals, reporters }

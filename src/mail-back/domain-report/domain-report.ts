@@ -75,7 +75,7 @@ export interface TlsRow {
 export type DomainReport = DmarcReport | TlsReport
 
 /** Rows stored per message, those with the most messages first. */
-export const mostRows = 1_000
+export const maxRows = 1_000
 
 /** What is wrong with a report, as a sentence. */
 export class ReportFault extends Error {

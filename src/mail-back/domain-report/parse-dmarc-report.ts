@@ -1,11 +1,11 @@
 import { dmarcPolicies, type DmarcPolicy } from '../../senders/sending-domain/dmarc-record.ts'
-import { mostRows, ReportFault, type DmarcReport, type DmarcRow } from './domain-report.ts'
+import { maxRows, ReportFault, type DmarcReport, type DmarcRow } from './domain-report.ts'
 import { childrenOf, readXml, textAt, type XmlElement } from './read-xml.ts'
 import { addressField, countField, domainField, neededText, rangeOf, shortText, sumOf } from './report-field.ts'
 import { withoutRepetition } from './report-rows.ts'
 
 /** DKIM or SPF results stored per row. */
-const mostResults = 5
+const maxResults = 5
 
 /**
  * Parses a DMARC aggregate report (RFC 7489 appendix C, RFC 9990 appendix A). Tolerates what receivers send instead: any namespace, no
@@ -35,8 +35,8 @@ export function parseDmarcReport(text: string): DmarcReport {
     policy: policyIn(textAt(published, 'p')),
     messages: sumOf(rows.map(({ messages }) => messages)),
     aligned: sumOf(rows.filter(({ dkimAligned, spfAligned }) => dkimAligned || spfAligned).map(({ messages }) => messages)),
-    rows: rows.toSorted((a, b) => b.messages - a.messages).slice(0, mostRows),
-    rowsLeftOut: Math.max(0, rows.length - mostRows),
+    rows: rows.toSorted((a, b) => b.messages - a.messages).slice(0, maxRows),
+    rowsLeftOut: Math.max(0, rows.length - maxRows),
   }
 }
 
@@ -52,7 +52,7 @@ function rowOf(record: XmlElement, domain: string): DmarcRow {
   // RFC 9990 says `identifiers`. Some earlier drafts said `identities`.
   const identifiers = childrenOf(record, 'identifiers')[0] ?? childrenOf(record, 'identities')[0]
   const [results] = childrenOf(record, 'auth_results')
-  const signatures = childrenOf(results, 'dkim').slice(0, mostResults)
+  const signatures = childrenOf(results, 'dkim').slice(0, maxResults)
   return {
     sourceIp: addressField(textAt(row, 'source_ip'), 'row/source_ip'),
     messages: countField(textAt(row, 'count'), 'row/count'),
@@ -65,7 +65,7 @@ function rowOf(record: XmlElement, domain: string): DmarcRow {
     envelopeFrom: shortText(textAt(identifiers, 'envelope_from'))?.toLowerCase() ?? null,
     dkim: signatures.map((result) => resultText(result, 'selector')).join(', '),
     spf: childrenOf(results, 'spf')
-      .slice(0, mostResults)
+      .slice(0, maxResults)
       .map((result) => resultText(result))
       .join(', '),
     signatures: signatures.map((signature) => `${word(textAt(signature, 'domain'))} ${word(textAt(signature, 'selector'))}`),
@@ -77,7 +77,7 @@ const isPass = (text: string | undefined): boolean => text?.toLowerCase() === 'p
 const overridesIn = (evaluated: XmlElement | undefined): string =>
   [...new Set(childrenOf(evaluated, 'reason').map((reason) => word(textAt(reason, 'type'))))]
     .filter((type) => type !== '')
-    .slice(0, mostResults)
+    .slice(0, maxResults)
     .join(', ')
 
 /** `pass example.com s1` */

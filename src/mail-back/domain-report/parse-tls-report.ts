@@ -1,13 +1,13 @@
 import { parseIsoTime } from '../../platform/iso-time.ts'
 import { JsonShape } from '../../platform/json-shape.ts'
-import { mostRows, ReportFault, type TlsReport, type TlsRow } from './domain-report.ts'
+import { maxRows, ReportFault, type TlsReport, type TlsRow } from './domain-report.ts'
 import { countField, domainField, neededText, rangeOf, shortText, sumOf } from './report-field.ts'
 import { withoutRepetition } from './report-rows.ts'
 
 /** Policies per report, and failures per policy. */
-const [mostPolicies, mostFailures] = [100, 10_000]
+const [maxPolicies, maxFailures] = [100, 10_000]
 /** Reports are five levels deep, and have some twenty values per failure. */
-const bounds = { deepest: 16, mostValues: 400_000 }
+const bounds = { deepest: 16, maxValues: 400_000 }
 
 /**
  * Parses a TLS report (RFC 8460 4.4) into one report per domain. Usually there is only one domain.
@@ -22,7 +22,7 @@ export function parseTlsReport(text: string): TlsReport[] {
     reportId: neededText(textIn(report['report-id']), 'report-id'),
     ...rangeOf(timeIn(range['start-datetime']), timeIn(range['end-datetime'])),
   }
-  const policies = listIn(report['policies'], 'policies').slice(0, mostPolicies).map(policyIn)
+  const policies = listIn(report['policies'], 'policies').slice(0, maxPolicies).map(policyIn)
   if (policies.length === 0) throw new ReportFault('The report has no policies.')
   const domains = [...new Set(policies.map(({ domain }) => domain))]
   return domains.map((domain) => {
@@ -37,8 +37,8 @@ export function parseTlsReport(text: string): TlsReport[] {
       domain,
       sessions: sumOf(sessionsOf(rows)),
       failures: sumOf(sessionsOf(failed)),
-      rows: rows.toSorted((a, b) => b.sessions - a.sessions).slice(0, mostRows),
-      rowsLeftOut: Math.max(0, rows.length - mostRows),
+      rows: rows.toSorted((a, b) => b.sessions - a.sessions).slice(0, maxRows),
+      rowsLeftOut: Math.max(0, rows.length - maxRows),
     }
   })
 }
@@ -83,7 +83,7 @@ function policyIn(value: unknown): { domain: string; rows: TlsRow[] } {
   const policyType = wordIn(policy['policy-type']) ?? 'no-policy-found'
   const failed = countIn(summary['total-failure-session-count'], 'total-failure-session-count')
   const failures = listIn(member['failure-details'], 'failure-details')
-    .slice(0, mostFailures)
+    .slice(0, maxFailures)
     .map((detail) => failureIn(detail, policyType))
   const bare: TlsRow = {
     policyType,

@@ -1,13 +1,13 @@
 import { messageOf } from '../../platform/errors.ts'
 import { mimeLeaves, type MimeLeaf } from '../../mail/message/mime-leaves.ts'
 import { repairedMail } from '../../mail/message/repaired-mail.ts'
-import { mostRows, ReportFault, type DomainReport } from './domain-report.ts'
+import { maxRows, ReportFault, type DomainReport } from './domain-report.ts'
 import { parseDmarcReport } from './parse-dmarc-report.ts'
 import { parseTlsReport } from './parse-tls-report.ts'
-import { largestReport, maybeReport, unpackReport } from './unpack-report.ts'
+import { maxReportBytes, maybeReport, unpackReport } from './unpack-report.ts'
 
 /** Attachments read per message. Almost all receivers send one. */
-const mostAttachments = 10
+const maxAttachments = 10
 
 /** The reports in a message. */
 export interface ReportMail {
@@ -26,8 +26,8 @@ export async function readReportMail(mail: Buffer): Promise<ReportMail> {
   const attached = leaves.filter(isCandidate)
   if (attached.length === 0) return { reports: [], faults: ['The message contains no report.'] }
   const found: ReportMail = { reports: [], faults: [] }
-  let room = largestReport
-  for (const { content } of attached.slice(0, mostAttachments)) {
+  let room = maxReportBytes
+  for (const { content } of attached.slice(0, maxAttachments)) {
     try {
       const { language, text, size } = await unpackReport(content, room)
       room -= size
@@ -37,7 +37,7 @@ export async function readReportMail(mail: Buffer): Promise<ReportMail> {
       found.faults.push(messageOf(error))
     }
   }
-  if (attached.length > mostAttachments) found.faults.push(`The message has more than ${mostAttachments} reports.`)
+  if (attached.length > maxAttachments) found.faults.push(`The message has more than ${maxAttachments} reports.`)
   return { ...found, reports: withinBounds(found.reports) }
 }
 
@@ -46,7 +46,7 @@ const isCandidate = ({ contentType, content }: MimeLeaf): boolean => !/^(?:text\
 
 /** Applies the row limit of one report to all reports of a message. */
 function withinBounds(reports: DomainReport[]): DomainReport[] {
-  let left = mostRows
+  let left = maxRows
   return reports.map((report) => {
     const kept = Math.min(left, report.rows.length)
     left -= kept

@@ -10,12 +10,12 @@ export interface XmlElement {
 }
 
 /** Reports are six levels deep, and have some 30 elements per row. */
-const [deepest, mostElements] = [32, 400_000]
-const mostAttributes = 32
+const [deepest, maxElements] = [32, 400_000]
+const maxAttributes = 32
 /** Input is fed in pieces. In between, sax checks whether a name, attribute or document type exceeds 64 KB, and we check declarations. */
 const pieceSize = 1_024
 /** Characters of a `<!…` that is neither a comment nor CDATA. For each further one, sax searches all of them again. */
-const longestDeclaration = 1_024
+const maxDeclarationLength = 1_024
 
 /**
  * Parses untrusted XML. Ignores attributes and namespaces, which reports do not need. Refuses document types, so
@@ -38,14 +38,14 @@ export function readXml(text: string): XmlElement {
   }
   parser.onopentagstart = ({ name }) => {
     if (open.length > deepest) throw new ReportFault(`The XML is nested more than ${deepest} levels deep.`)
-    if (++elements > mostElements) throw new ReportFault(`The XML has more than ${mostElements} elements.`)
+    if (++elements > maxElements) throw new ReportFault(`The XML has more than ${maxElements} elements.`)
     attributes = 0
     const element: XmlElement = { name: name.slice(name.indexOf(':') + 1).toLowerCase(), text: '', children: [] }
     open.at(-1)?.children.push(element)
     open.push(element)
   }
   parser.onattribute = () => {
-    if (++attributes > mostAttributes) throw new ReportFault(`An element has more than ${mostAttributes} attributes.`)
+    if (++attributes > maxAttributes) throw new ReportFault(`An element has more than ${maxAttributes} attributes.`)
   }
   const addText = (found: string): void => {
     const element = open.at(-1)
@@ -58,7 +58,7 @@ export function readXml(text: string): XmlElement {
     parser.write(text.slice(at, at + pieceSize))
     // The types of sax lack `sgmlDecl`, too.
     const { sgmlDecl } = parser as unknown as { sgmlDecl: string }
-    if (sgmlDecl.length > longestDeclaration) throw new ReportFault('The XML has a declaration, which no report needs.')
+    if (sgmlDecl.length > maxDeclarationLength) throw new ReportFault('The XML has a declaration, which no report needs.')
   }
   parser.close()
   const [first] = root.children

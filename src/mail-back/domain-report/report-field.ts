@@ -6,11 +6,11 @@ import { ReportFault } from './domain-report.ts'
 const longest = 200
 const hour = 3_600_000
 /** Reports cover a day, some a week. No receiver covers more than a month. */
-const longestRange = 32 * 24 * hour
+const maxRangeLength = 32 * 24 * hour
 /** There were no reports before 2010. The latest time bounds what counts as seconds. */
 const [earliest, latest] = [Date.UTC(2010, 0), Date.UTC(2200, 0)]
 /** Ten times what the largest senders send per day. Sums stay exact. */
-const [mostOfRow, mostOfReport] = [1_000_000_000, 10_000_000_000]
+const [maxPerRow, maxPerReport] = [1_000_000_000, 10_000_000_000]
 
 /** Shortened to one line that is safe to show, also on a terminal; null if empty. */
 export function shortText(text: string | null | undefined): string | null {
@@ -55,7 +55,7 @@ export function addressField(text: string | null | undefined, field: string): st
  */
 export function countField(text: string | number | null | undefined, field: string): number {
   const count = typeof text === 'number' ? text : /^\s*\d{1,15}\s*$/.test(text ?? '') ? Number(text) : NaN
-  if (Number.isInteger(count) && count >= 0 && count <= mostOfRow) return count
+  if (Number.isInteger(count) && count >= 0 && count <= maxPerRow) return count
   throw new ReportFault(`The ${field} of the report is not a plausible whole number.`)
 }
 
@@ -64,7 +64,7 @@ export function countField(text: string | number | null | undefined, field: stri
  * @throws ReportFault if it is implausible
  */
 export function rangeOf(beginAt: number, endAt: number): { beginAt: number; endAt: number } {
-  const isPlausible = beginAt >= earliest && beginAt <= endAt && endAt <= latest && endAt - beginAt <= longestRange
+  const isPlausible = beginAt >= earliest && beginAt <= endAt && endAt <= latest && endAt - beginAt <= maxRangeLength
   if (!isPlausible) throw new ReportFault('The date range of the report is missing or not plausible.')
   return { beginAt, endAt }
 }
@@ -75,6 +75,6 @@ export function rangeOf(beginAt: number, endAt: number): { beginAt: number; endA
  */
 export function sumOf(counts: number[]): number {
   const sum = counts.reduce((total, count) => total + count, 0)
-  if (sum > mostOfReport) throw new ReportFault('The report counts more messages than anybody can have sent.')
+  if (sum > maxPerReport) throw new ReportFault('The report counts more messages than anybody can have sent.')
   return sum
 }

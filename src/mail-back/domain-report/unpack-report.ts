@@ -3,9 +3,9 @@ import { ReportFault } from './domain-report.ts'
 import { onlyZipEntry } from './zip-entry.ts'
 
 /** bytes; ten times what the largest receivers send */
-export const largestReport = 10 * 1024 * 1024
+export const maxReportBytes = 10 * 1024 * 1024
 /** Reports compress to a twentieth, bombs to a thousandth. */
-const [largestRatio, smallSize] = [200, 256 * 1024]
+const [maxRatioBytes, smallSize] = [200, 256 * 1024]
 
 /** A report's text, and its language. */
 interface ReportText {
@@ -32,12 +32,12 @@ export const maybeReport = (bytes: Buffer): boolean => shapeOf(bytes) !== null
  * @param limit bytes
  * @throws ReportFault for anything else, and if it unpacks to more than the limit
  */
-export async function unpackReport(bytes: Buffer, limit = largestReport): Promise<ReportText & { size: number }> {
+export async function unpackReport(bytes: Buffer, limit = maxReportBytes): Promise<ReportText & { size: number }> {
   const shape = shapeOf(bytes)
   const report = shape === 'gzip' ? gunzip(bytes, limit) : shape === 'zip' ? await onlyZipEntry(bytes, limit) : bytes
   if (report.length > limit) throw new ReportFault(`The report has more than ${limit} bytes.`)
-  if (report.length > smallSize && report.length > bytes.length * largestRatio) {
-    throw new ReportFault(`The report unpacks to more than ${largestRatio} times its size.`)
+  if (report.length > smallSize && report.length > bytes.length * maxRatioBytes) {
+    throw new ReportFault(`The report unpacks to more than ${maxRatioBytes} times its size.`)
   }
   const language = shapeOf(report)
   if (language !== 'xml' && language !== 'json') throw new ReportFault('The attachment is neither XML nor JSON, plain or in gzip or zip.')

@@ -28,7 +28,7 @@ interface FeedbackHandlerServices {
 }
 
 /** Recipients shown in a summary. A bounce of ours has only one. */
-const mostShown = 20
+const maxShown = 20
 
 /**
  * Handles bounces and complaints: parses the message, finds the recipient that its token proves, and decides what
@@ -41,7 +41,7 @@ export const feedbackHandler =
     const addressed = mail.recipientId === null ? null : await readFeedbackSubject(services.db, mail.recipientId)
     const about = addressed && { forwardPath: addressed.forwardPath, isFromSystem: isSystemPath(mail.reversePath) }
     const reading = await services.parser.parse(content, about)
-    const summary = { ...reading, recipients: reading.recipients.slice(0, mostShown) }
+    const summary = { ...reading, recipients: reading.recipients.slice(0, maxShown) }
     if (reading.class === 'complaint' && !services.isComplaintSource(mail.remoteAddress))
       return withoutEffect('source_not_believed', summary)
     // Anybody may write to the complaint address. Bounces have addresses of their own.

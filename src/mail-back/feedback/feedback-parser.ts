@@ -13,7 +13,7 @@ export interface FeedbackParser {
 }
 
 /** bytes; the return-path server accepts far less */
-const largestDocument = 32 * 1024 * 1024
+const maxDocumentBytes = 32 * 1024 * 1024
 
 /** Per message. */
 const limits = { timeoutMs: 2000, maxOldSpaceMb: 128 }
@@ -24,7 +24,7 @@ export function startFeedbackParser(): FeedbackParser {
   const reader = new UntrustedReader<ProvenRecipient | null, Feedback>({ child, ...limits })
   return {
     async parse(document, about = null) {
-      const reading = document.length > largestDocument ? null : await reader.read(async () => [document], about)
+      const reading = document.length > maxDocumentBytes ? null : await reader.read(async () => [document], about)
       if (!reading) throw new SternaError('invalid_message', 'The message is too large to parse.')
       return reading.answer
     },

@@ -19,10 +19,10 @@ export interface MailHeading {
 /** Lists the hostnames of the servers that forwarded the message, in order. */
 export const forwardedField = 'X-Sterna-Forwarded'
 /** Few operators have another Sterna server's postmaster address as their own. */
-const mostForwards = 3
+const maxForwards = 3
 
 /** Characters of an author list that we parse. Thousands of addresses would take too long. */
-const longestList = 5_000
+const maxListLength = 5_000
 
 /** @param hostname of this server */
 export function readHeading(content: Uint8Array, hostname: string): MailHeading {
@@ -35,8 +35,8 @@ export function readHeading(content: Uint8Array, hostname: string): MailHeading 
   return {
     from: shortened(valueOf('from')),
     subject: shortened(valueOf('subject')),
-    isOwn: forwardedBy.length > mostForwards || forwardedBy.includes(hostname) || isFrom(fields, hostname),
-    forwardedBy: forwardedBy.slice(0, mostForwards),
+    isOwn: forwardedBy.length > maxForwards || forwardedBy.includes(hostname) || isFrom(fields, hostname),
+    forwardedBy: forwardedBy.slice(0, maxForwards),
     isAutomatic: !/^(?:no\b.*)?$/i.test(valueOf('auto-submitted')),
   }
 }
@@ -52,7 +52,7 @@ function isFrom(fields: HeaderField[], hostname: string): boolean {
     fieldsNamed(fields, name)
       .slice(0, 2)
       .some(({ value }) => {
-        const parsed = parseMailboxList(value.slice(0, longestList), 'lenient')
+        const parsed = parseMailboxList(value.slice(0, maxListLength), 'lenient')
         return parsed.ok && parsed.mailboxes.some(({ address }) => domainOf(address) === hostname)
       }),
   )

@@ -32,7 +32,7 @@ interface ReceiveOptions {
 /** bytes kept of a bounce, a complaint or unsubscribe mail: its report, and the beginning of our message that it returns */
 export const keptOfReport = 256 * 1024
 /** bytes; domain reports and mail for the operator are of no use unless they are whole */
-export const largestWhole = 2 * 1024 * 1024
+export const maxWholeBytes = 2 * 1024 * 1024
 /** What a message is that may be cut short. */
 const reports: ReadonlySet<ReturnPathPurpose> = new Set(['bounce', 'complaint', 'unsubscribe'])
 
@@ -72,7 +72,7 @@ function sizeFor(commands: RcptCommand[], { recipientOf }: ReceiveServices, { ma
     const recipient = recipientOf(command)
     return 'purpose' in recipient && reports.has(recipient.purpose)
   })
-  return mayBeCut ? { accepted: maxMessageBytes, kept: keptOfReport } : { accepted: largestWhole, kept: largestWhole }
+  return mayBeCut ? { accepted: maxMessageBytes, kept: keptOfReport } : { accepted: maxWholeBytes, kept: maxWholeBytes }
 }
 
 function traceOf(id: string, { client, mail }: Transaction<'anyone'>, now: number, { hostname }: ReceiveOptions): Buffer {

@@ -33,7 +33,7 @@ export interface ReturnPathOptions {
  * The largest report on a message of at most this size, bytes. The message may have left in base64 for a host without 8BITMIME, and come
  * back in base64 again: each adds 37 %. A mebibyte is for the report itself.
  */
-export const largestReport = (messageSizeLimit: number): number => 2 * messageSizeLimit + 1024 * 1024
+export const maxReportBytes = (messageSizeLimit: number): number => 2 * messageSizeLimit + 1024 * 1024
 /** RFC 5321 4.5.3.1.8 requires at least 100. */
 const maxRecipients = 100
 /** bytes of returned mail in memory while it arrives */
@@ -50,7 +50,7 @@ export async function startReturnPathServer(services: ReturnPathServices, option
     hostname,
     tls: services.tls,
     allowPlaintextAuthOnLoopback: false,
-    maxMessageBytes: largestReport(options.messageSizeLimit),
+    maxMessageBytes: maxReportBytes(options.messageSizeLimit),
     maxRecipients,
     postmaster: `postmaster@${hostname}`,
     maxConnections,
@@ -72,7 +72,7 @@ function handlersFor(
   const memory = new ReturnedMailMemory(maxArriving)
   const recipientOf: ReceiveServices['recipientOf'] = ({ forwardPath }) =>
     returnPathRecipient(forwardPath, { isOurs, isVerified, tokenKeys, now: clock.now() })
-  const receiving = { hostname, maxMessageBytes: largestReport(messageSizeLimit) }
+  const receiving = { hostname, maxMessageBytes: maxReportBytes(messageSizeLimit) }
   return {
     access: { anyone: 'anyone' },
     mayBegin(_, client) {

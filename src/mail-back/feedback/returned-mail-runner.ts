@@ -23,23 +23,23 @@ interface ReturnedMailRunnerServices {
 }
 
 /** Messages of one source per turn, and the length of a turn, ms. The last messages may exceed it. */
-const mostInTurn = 50
+const maxInTurn = 50
 const turnMs = 100
 /** Messages in hand, and bytes of their content in memory. */
 const atOnce = 50
 const contentLimit = 4 * 1024 * 1024
 /** Messages waiting for another try. Beyond that, provisional outcomes are final. */
-const mostWaiting = 1_000
+const maxWaiting = 1_000
 /** ms before the second try; doubles with each further one */
 const firstWaitMs = 1_000
 /** Further tries while an outcome is provisional or the parser is killed: about four minutes. */
-const mostLooks = 8
+const maxLooks = 8
 /** ms; the longest wait between tries of a message that keeps failing */
-const longestWaitMs = 600_000
+const maxWaitMs = 600_000
 /** ms before reading again after the database failed */
 const unreadMs = 10_000
 /** Attempts to write an outcome when other changes keep conflicting. */
-const mostConflicts = 10
+const maxConflicts = 10
 
 /**
  * Settles the returned mail of one purpose, the oldest of each source first, each message exactly once. Retries what could not be settled
@@ -101,7 +101,7 @@ export class ReturnedMailRunner {
     for (let isWork = false; ;) {
       const found = await this.#next()
       if (!found || this.#isStopped) return isWork
-      const due = found.filter(({ id }) => !this.#held.has(id)).slice(0, mostInTurn)
+      const due = found.filter(({ id }) => !this.#held.has(id)).slice(0, maxInTurn)
       isWork ||= due.length > 0
       this.#turns.took(due.length)
       await this.#takeTurn(due)
@@ -112,7 +112,7 @@ export class ReturnedMailRunner {
   async #next(): Promise<ReturnedMail[] | null> {
     const { clock, log } = this.#services
     try {
-      return await this.#turns.next(mostInTurn + Math.min(this.#held.size, atOnce + mostWaiting))
+      return await this.#turns.next(maxInTurn + Math.min(this.#held.size, atOnce + maxWaiting))
     } catch (error) {
       if (this.#isStopped) return null
       log.error({ error }, 'returned mail could not be read from the database; trying again')
@@ -164,7 +164,7 @@ export class ReturnedMailRunner {
         await this.#write(mail, outcome)
         return 'settled'
       } catch (error) {
-        if (!(error instanceof ConflictError) || ++conflicts === mostConflicts) throw error
+        if (!(error instanceof ConflictError) || ++conflicts === maxConflicts) throw error
         // If the message itself conflicts, it is settled. If what it is about does, another message or an attempt was first.
         if (error.guard === 'returned-mail') return 'settled'
       }
@@ -206,7 +206,7 @@ export class ReturnedMailRunner {
         return withoutEffect('not_understood', { fault: error.message })
       }
       // If the parser is killed again and again for this message, the message is probably what exhausts the memory.
-      if (error instanceof ReaderKilledError && (this.#waiting.get(mail.id)?.looks ?? 0) >= mostLooks) {
+      if (error instanceof ReaderKilledError && (this.#waiting.get(mail.id)?.looks ?? 0) >= maxLooks) {
         return withoutEffect('not_understood', { fault: error.message })
       }
       throw error
@@ -215,14 +215,14 @@ export class ReturnedMailRunner {
 
   #mayWait(id: string): boolean {
     const looks = this.#waiting.get(id)?.looks
-    return looks === undefined ? this.#waiting.size < mostWaiting : looks < mostLooks
+    return looks === undefined ? this.#waiting.size < maxWaiting : looks < maxLooks
   }
 
   #lookAgain(id: string): void {
     const { clock } = this.#services
     if (this.#isStopped) return
     const looks = (this.#waiting.get(id)?.looks ?? 0) + 1
-    const waitMs = Math.min(firstWaitMs * 2 ** (looks - 1), longestWaitMs)
+    const waitMs = Math.min(firstWaitMs * 2 ** (looks - 1), maxWaitMs)
     const cancel = clock.at(clock.now() + waitMs, () => {
       this.#held.delete(id)
       this.mailArrived()

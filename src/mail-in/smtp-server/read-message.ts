@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { maxHeaderBytes } from '../../mail/message/header-block.ts'
-import { hasShortLines, longestLine } from '../../mail/message/transfer-encoding.ts'
+import { hasShortLines, maxLineLength } from '../../mail/message/transfer-encoding.ts'
 import type { ContentCollector } from './content-collector.ts'
 import { SmtpRefusal, replyOf, tooBig } from './smtp-refusal.ts'
 
@@ -152,7 +152,7 @@ class Intake {
   #measureLines(bytes: Buffer): void {
     const [first, last] = [bytes.indexOf(lf), bytes.lastIndexOf(lf)]
     const begun = this.#lineSize + (first === -1 ? bytes.length : first + 1)
-    this.hasLongLine ||= begun > longestLine + lineEnd.length || !hasShortLines(bytes.subarray(first + 1, last + 1))
+    this.hasLongLine ||= begun > maxLineLength + lineEnd.length || !hasShortLines(bytes.subarray(first + 1, last + 1))
     this.#lineSize = first === -1 ? begun : bytes.length - 1 - last
   }
 }

@@ -8,7 +8,7 @@ export interface RefusedItem {
 }
 
 /** More than anybody reads. */
-const mostFaults = 100
+const maxFaults = 100
 
 /** The field that a refusal is about, if the refusal does not name it. */
 const fieldOf: Partial<Record<ErrorCode, string>> = {
@@ -24,7 +24,7 @@ export function batchRefusal(refused: RefusedItem[]): SternaError {
   const isMixed = refused.some(({ error }) => error.code !== first.error.code)
   const code = first.error.code === 'missing_required_field' && isMixed ? 'validation_error' : first.error.code
   const faults = refused.flatMap(({ index, error }) => faultsOf(error).map((fault) => ({ ...fault, field: placed(index, fault.field) })))
-  return new SternaError(code, `Email ${first.index} of the batch: ${first.error.message}`, { faults: faults.slice(0, mostFaults) })
+  return new SternaError(code, `Email ${first.index} of the batch: ${first.error.message}`, { faults: faults.slice(0, maxFaults) })
 }
 
 const placed = (index: number, field: string): string => (field === '' ? String(index) : `${index}.${field}`)

@@ -6,7 +6,7 @@ const allowed = { limit: 10, windowMs: 10 * minuteMs }
 /** Failures that are answered at once: by a person, or a program with an old key. */
 const promptFailures = 3
 /** How long the answer to the first failure beyond these waits, ms; it doubles up to the longest. */
-const [shortestDelayMs, longestDelayMs] = [500, 4_000]
+const [minDelayMs, maxDelayMs] = [500, 4_000]
 
 /** What to do about a network. */
 interface LoginDelay {
@@ -36,4 +36,4 @@ export class FailedLogins {
 }
 
 const delayAfter = (failures: number): number =>
-  failures <= promptFailures ? 0 : Math.min(longestDelayMs, shortestDelayMs * 2 ** (failures - promptFailures - 1))
+  failures <= promptFailures ? 0 : Math.min(maxDelayMs, minDelayMs * 2 ** (failures - promptFailures - 1))

@@ -8,7 +8,7 @@ const intervalMs = 1_000
 /** What a message costs on disk for each byte: for a while, both the log and the database hold it. */
 const writtenPerByte = 2.5
 /** The reserve is at most this fraction of the file system, so that small disks are usable too. */
-const largestPart = 0.1
+const maxPartBytes = 0.1
 
 /**
  * Keeps a reserve of disk space for what is already queued: outcomes, events and retries must be written even when new mail has to be
@@ -42,7 +42,7 @@ export class FreeSpace {
   async measure(): Promise<void> {
     const { bavail, blocks, bsize } = await statfs(this.#directory).catch(() => ({ bavail: NaN, blocks: 0, bsize: 0 }))
     if (Number.isNaN(bavail)) return
-    this.#left = bavail * bsize - Math.min(this.#reserve, blocks * bsize * largestPart)
+    this.#left = bavail * bsize - Math.min(this.#reserve, blocks * bsize * maxPartBytes)
     this.#health.set('disk_full', this.#left <= 0, { free: bavail * bsize })
   }
 

@@ -54,7 +54,7 @@ interface Slots {
 
 /** How long a host that did not answer is tried after the others, ms. */
 const unreachableMs = 60_000
-const mostRemembered = 10_000
+const maxRemembered = 10_000
 /** The share of all connections kept for hosts that are known to answer. */
 const keptShare = 1 / 8
 
@@ -100,7 +100,7 @@ export class ConnectionPool {
   }
 
   noteUnreachable(host: RouteHost): void {
-    if (this.#unreachable.size >= mostRemembered) this.#unreachable.clear()
+    if (this.#unreachable.size >= maxRemembered) this.#unreachable.clear()
     this.#unreachable.set(hostKey(host), performance.now() + unreachableMs)
   }
 
@@ -157,8 +157,8 @@ export class ConnectionPool {
     const isHostFull = slots.used >= this.#share
     if (!isHostFull && !this.#isFullFor(host)) return true
     // The certificate of an idle connection to the same host was checked for another name or policy.
-    const [longestIdle] = this.#idle.keys()
-    const idle = isHostFull ? slots.idle[0] : longestIdle
+    const [maxIdleLength] = this.#idle.keys()
+    const idle = isHostFull ? slots.idle[0] : maxIdleLength
     if (!idle) return false
     this.#closeIdle(this.#idle.get(idle) ?? slots, idle)
     return true

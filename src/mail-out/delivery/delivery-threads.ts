@@ -53,7 +53,7 @@ const ehloNameForm = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/i
 const stopMarginMs = 1000
 /** After this many crashes in this time, a new thread waits, ms. */
 const crashWindowMs = 10 * 60_000
-const longestRestartWaitMs = 60_000
+const maxRestartWaitMs = 60_000
 
 /**
  * Starts the threads that sign and deliver.
@@ -221,7 +221,7 @@ class DeliveryThread {
     const now = performance.now()
     this.#crashes = [...this.#crashes.filter((at) => at > now - crashWindowMs), now]
     if (this.#crashes.length === 1) this.#start()
-    else this.#restart = setTimeout(() => this.#start(), Math.min(1000 * 2 ** (this.#crashes.length - 2), longestRestartWaitMs))
+    else this.#restart = setTimeout(() => this.#start(), Math.min(1000 * 2 ** (this.#crashes.length - 2), maxRestartWaitMs))
     this.#services.onCrash(jobs, reason)
   }
 }

@@ -88,7 +88,7 @@ const signatureOf = (input: Buffer, algorithm: SigningKey['algorithm'], key: Key
     else sign(null, hash('sha256', input, 'buffer'), key, done)
   })
 
-const longestLine = 78
+const maxLineLength = 78
 
 /** The field up to `b=`, folded between tags and, within h=, after a colon. */
 function foldTags(tags: string[]): string {
@@ -100,7 +100,7 @@ function foldTags(tags: string[]): string {
       const text = j === words.length - 1 && i < tags.length - 1 ? `${word};` : word
       const space = j === 0 ? 1 : 0
       // The signature starts on a new line.
-      if (length + space + text.length > longestLine || tag === 'b=') {
+      if (length + space + text.length > maxLineLength || tag === 'b=') {
         field += `\r\n ${text}`
         length = 1 + text.length
       } else {
@@ -114,9 +114,9 @@ function foldTags(tags: string[]): string {
 
 /** After ` b=` on the first line, ` ` on the others. */
 function foldSignature(signature: string): string {
-  let text = signature.slice(0, longestLine - 3)
-  for (let from = longestLine - 3; from < signature.length; from += longestLine - 1) {
-    text += `\r\n ${signature.slice(from, from + longestLine - 1)}`
+  let text = signature.slice(0, maxLineLength - 3)
+  for (let from = maxLineLength - 3; from < signature.length; from += maxLineLength - 1) {
+    text += `\r\n ${signature.slice(from, from + maxLineLength - 1)}`
   }
   return text
 }

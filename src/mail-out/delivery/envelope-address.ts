@@ -6,7 +6,7 @@ const quotedString = /^"(?:[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~.@,;:()[\]]|[^\0-\x7f\p
 const domainName = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i
 const asciiOnly = /^[\0-\x7f]*$/
 /** octets, RFC 5321 4.5.3.1.1 */
-const longestLocalPart = 64
+const maxLocalPartLength = 64
 
 /** An address as it may appear between the angle brackets of MAIL and RCPT. */
 export interface WireAddress {
@@ -23,6 +23,6 @@ export function wireAddress(address: string): WireAddress | null {
   const given = address.slice(at + 1)
   const domain = asciiOnly.test(given) ? given : domainToASCII(given)
   if (!dotString.test(localPart) && !quotedString.test(localPart)) return null
-  if (Buffer.byteLength(localPart) > longestLocalPart || !domainName.test(domain)) return null
+  if (Buffer.byteLength(localPart) > maxLocalPartLength || !domainName.test(domain)) return null
   return { text: `${localPart}@${domain}`, needsSmtputf8: !asciiOnly.test(localPart) }
 }

@@ -14,15 +14,15 @@ interface Health {
   reason: string
 }
 
-const fewestFailures = 4
+const minFailures = 4
 /** After this many failures in a row, a host counts as down even if it answers now and then. */
 const certainFailures = 20
 const lately = 60_000
-const shortestRestMs = 5_000
-const longestRestMs = 900_000
+const minRestMs = 5_000
+const maxRestMs = 900_000
 /** How much a rest is lengthened at random. */
 const jitter = 0.2
-const mostRemembered = 20_000
+const maxRemembered = 20_000
 
 const unknown: Readonly<Health> = { failures: 0, answeredAt: -Infinity, downAt: Infinity, probes: 0, restsUntil: 0, reason: '' }
 
@@ -32,7 +32,7 @@ const unknown: Readonly<Health> = { failures: 0, answeredAt: -Infinity, downAt: 
  */
 export class HostHealth {
   readonly #random: () => number
-  readonly #known = new LRUCache<string, Health>({ max: mostRemembered })
+  readonly #known = new LRUCache<string, Health>({ max: maxRemembered })
 
   /** @param random 0 … 1 */
   constructor(random: () => number) {
@@ -67,12 +67,12 @@ export class HostHealth {
     health.failures++
     const isDown = health.downAt < Infinity
     if (isDown && startedAt < health.downAt) return
-    const isEnough = health.failures >= (now - health.answeredAt > lately ? fewestFailures : certainFailures)
+    const isEnough = health.failures >= (now - health.answeredAt > lately ? minFailures : certainFailures)
     if (!isDown && !isEnough) return
     if (isDown) health.probes++
     health.downAt = now
     health.reason = reason
-    const rest = Math.min(shortestRestMs * 2 ** health.probes, longestRestMs)
+    const rest = Math.min(minRestMs * 2 ** health.probes, maxRestMs)
     health.restsUntil = now + rest * (1 + jitter * this.#random())
   }
 }

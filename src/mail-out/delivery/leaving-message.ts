@@ -36,7 +36,7 @@ export function messagesOf(
     return (recipient) => ({
       ...frame,
       size: job.size + addedAtMost,
-      leastSize: job.size,
+      minSize: job.size,
       body: () => requestedBody(job, recipient, services, signed),
     })
   }
@@ -45,7 +45,7 @@ export function messagesOf(
   return async (recipient) => {
     const body = await leavingFor(recipient)
     const size = body.header.length + body.content.length
-    return { ...frame, size, leastSize: size, body, bodyType: body.bodyType }
+    return { ...frame, size, minSize: size, body, bodyType: body.bodyType }
   }
 }
 

@@ -30,7 +30,7 @@ export interface OutgoingMessage {
   /** The size declared to the host, including what we add, bytes. */
   size: number
   /** A lower bound of its real size, bytes. */
-  leastSize: number
+  minSize: number
   /** The body, or a function that fetches it once the host is ready: null if memory has no room for it, a verdict if it must not leave. */
   body: Body | (() => Promise<Body | HostOutcome | null>)
   /** What we declare to the host; for a body not yet fetched, the most it may need. */
@@ -247,7 +247,7 @@ export class MxConnection {
   #unsupported(message: OutgoingMessage, envelope: Envelope): Outcome | null {
     const { name } = this.host
     const limit = this.#sizeLimit
-    const { leastSize: size } = message
+    const { minSize: size } = message
     if (limit > 0 && size > limit)
       return bounce(`5.3.4 ${name} accepts messages up to ${limit} bytes; this one has ${size}`, 'content_rejected')
     if (needsSmtputf8(message, envelope) && !this.#extensions.has('SMTPUTF8')) {

@@ -5,15 +5,15 @@ import type { LookUp } from './find-route.ts'
 /** How long look-ups count, ms: longer than the wait for a second look, so a doubt lasts as long as its cause. */
 const windowMs = 60 * 60_000
 /** How many domains' last look-ups count: few, so that an hour of good ones does not hide a minute of wrong ones. */
-const mostRecent = 50
+const maxRecent = 50
 /** How many domains are remembered as found. */
-const mostKnown = 20_000
+const maxKnown = 20_000
 /** Domains that were found before hardly ever cease to exist: this many, and this share of those looked up, is no coincidence. */
 const knownLimit = { missing: 3, share: 0.2 }
 /** Many of the domains that nobody has mailed before may be wrong: only if hardly any is found is it the resolver's fault. */
 const newLimit = { missing: 10, share: 0.8 }
 /** A list of addresses may be that bad, but must end: its domains cause doubt for at most this long, ms. */
-const longestNewDoubtMs = 4 * 60 * 60_000
+const maxNewDoubtMs = 4 * 60 * 60_000
 
 /** What was looked up lately, and how much of it was not found. */
 export interface Doubt {
@@ -31,7 +31,7 @@ interface Tally {
  * registered domain count once, so nobody's own zone causes a doubt. Times are ms on a steady clock.
  */
 export class ResolverTrust {
-  readonly #found = new LRUCache<string, true>({ max: mostKnown })
+  readonly #found = new LRUCache<string, true>({ max: maxKnown })
   readonly #known = new RecentDomains()
   readonly #all = new RecentDomains()
   /** Since when hardly any new domain is found; null otherwise. */
@@ -49,7 +49,7 @@ export class ResolverTrust {
   /** Null if they can be believed. */
   doubt(at: number): Doubt | null {
     const known = this.#known.tally(at)
-    const isNewDoubt = this.#newDoubtSince !== null && at - this.#newDoubtSince < longestNewDoubtMs && this.#isNewDoubt(at)
+    const isNewDoubt = this.#newDoubtSince !== null && at - this.#newDoubtSince < maxNewDoubtMs && this.#isNewDoubt(at)
     return isNewDoubt || exceeds(known, knownLimit) ? { known, all: this.#all.tally(at) } : null
   }
 
@@ -64,7 +64,7 @@ const exceeds = ({ lookedUp, missing }: Tally, limit: { missing: number; share: 
 
 /** Domains with their last look-up, the newest of the window. */
 class RecentDomains {
-  readonly #domains = new LRUCache<string, { found: boolean; at: number }>({ max: mostRecent })
+  readonly #domains = new LRUCache<string, { found: boolean; at: number }>({ max: maxRecent })
 
   note(domain: string, found: boolean, at: number): void {
     this.#domains.set(domain, { found, at })

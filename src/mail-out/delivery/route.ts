@@ -40,10 +40,10 @@ export interface RouteServices {
   random: () => number
 }
 
-const mostHosts = 10
-const mostAddresses = 20
+const maxHosts = 10
+const maxAddresses = 20
 /** So that one host with many addresses leaves room for the others. */
-const mostAddressesOfHost = 8
+const maxAddressesOfHost = 8
 
 interface LookedUp {
   name: string
@@ -95,12 +95,12 @@ function inOrder(records: MxRecord[], random: () => number): MxRecord[] {
   const shuffled = records.map((record) => ({ preference: record.preference, exchange: record.exchange.toLowerCase(), chance: random() }))
   shuffled.sort((one, other) => one.preference - other.preference || one.chance - other.chance)
   const names = new Set<string>()
-  return shuffled.filter(({ exchange }) => !names.has(exchange) && names.add(exchange)).slice(0, mostHosts)
+  return shuffled.filter(({ exchange }) => !names.has(exchange) && names.add(exchange)).slice(0, maxHosts)
 }
 
 async function lookUp({ exchange, preference }: MxRecord, resolver: RouteResolver): Promise<LookedUp> {
   const [four, six] = await Promise.all([resolver.a(exchange), resolver.aaaa(exchange)])
-  const addresses = [...four.records, ...six.records].slice(0, mostAddressesOfHost)
+  const addresses = [...four.records, ...six.records].slice(0, maxAddressesOfHost)
   return { name: exchange, preference, addresses, isUncertain: four.status === 'servfail' || six.status === 'servfail' }
 }
 
@@ -116,7 +116,7 @@ function choose(destination: string, lookedUp: LookedUp[], services: RouteServic
   const seen = new Set<string>()
   const hosts = found
     .filter(({ address, port }) => !whyForbidden(address, port, services.guard) && !seen.has(address) && seen.add(address))
-    .slice(0, mostAddresses)
+    .slice(0, maxAddresses)
   if (hosts.length > 0) return hosts
   if (better.some(({ isUncertain }) => isUncertain)) {
     return deferral('timeout', `4.4.3 no name server could resolve the addresses of the MX hosts of ${destination}`).outcome

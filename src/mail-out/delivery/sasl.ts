@@ -71,7 +71,7 @@ const cramMd5 = ({ user, password }: Credentials): SaslExchange => ({
 
 const deriveKey = promisify(pbkdf2)
 /** The most rounds a server may ask for, or it would keep us busy. */
-const mostIterations = 1_000_000
+const maxIterations = 1_000_000
 
 /** RFC 5802, RFC 7677, without channel binding. */
 class ScramExchange implements SaslExchange {
@@ -103,7 +103,7 @@ class ScramExchange implements SaslExchange {
     const iterations = Number(i)
     const isValid = nonce.length > this.#nonce.length && nonce.startsWith(this.#nonce) && salt !== '' && iterations >= 1
     if (!isValid || !Number.isInteger(iterations)) throw new SaslFault('its SCRAM challenge is malformed')
-    if (iterations > mostIterations) throw new SaslFault(`it asks for ${iterations} rounds`)
+    if (iterations > maxIterations) throw new SaslFault(`it asks for ${iterations} rounds`)
     const salted = await deriveKey(this.#password, Buffer.from(salt, 'base64'), iterations, 32, 'sha256')
     const clientKey = hmac(salted, 'Client Key')
     const withoutProof = `c=biws,r=${nonce}`

@@ -17,7 +17,7 @@ interface LoginServices {
 }
 
 /** RFC 4954 4: a longer response would make the command too long. */
-const longestCommand = 510
+const maxCommandLength = 510
 
 /** Logs in with the first mechanism that the host accepts. Never rejects. */
 export async function logIn(
@@ -40,7 +40,7 @@ export async function logIn(
 }
 
 /** SCRAM has two steps, and one more if the first response did not fit into the command. */
-const mostChallenges = 3
+const maxChallenges = 3
 
 interface Exchanging {
   name: MechanismName
@@ -52,13 +52,13 @@ interface Exchanging {
 async function exchange(dialogue: SmtpDialogue, { name, credentials, timeoutMs }: Exchanging): Promise<Heard | string | null> {
   const ours = startExchange(name, credentials)
   const withInitial = `AUTH ${name} ${toBase64(ours.initial ?? '')}`
-  const isInitialSent = ours.initial !== null && withInitial.length <= longestCommand
+  const isInitialSent = ours.initial !== null && withInitial.length <= maxCommandLength
   dialogue.sendHidden(isInitialSent ? withInitial : `AUTH ${name}`, `AUTH ${name}`)
   let answer = await dialogue.reply(timeoutMs, 'AUTH')
   let initial = isInitialSent ? null : ours.initial
   for (let challenges = 1; !('broken' in answer) && answer.code === 334; challenges++) {
     try {
-      if (challenges > mostChallenges) throw new SaslFault('it keeps sending challenges')
+      if (challenges > maxChallenges) throw new SaslFault('it keeps sending challenges')
       const response = initial ?? (await ours.respond(Buffer.from(answer.text, 'base64').toString()))
       initial = null
       dialogue.sendHidden(toBase64(response), '(response)')
@@ -83,7 +83,7 @@ function notUsable(offered: string[], isVerified: boolean): string {
 
 /** After a refusal the next login waits this long, doubling, ms: providers lock out whoever fails repeatedly. */
 const firstWaitMs = 60_000
-const longestWaitMs = 15 * 60_000
+const maxWaitMs = 15 * 60_000
 
 /** How long a login whose result is not known holds the others, ms: if it hangs, that concerns its connection. */
 const patienceMs = 5_000
@@ -149,7 +149,7 @@ export class LoginGate {
   /** The smarthost refuses our mail. */
   refused(reason: string): void {
     this.#isProved = false
-    const waitMs = Math.min(this.#refusal ? this.#refusal.waitMs * 2 : firstWaitMs, longestWaitMs)
+    const waitMs = Math.min(this.#refusal ? this.#refusal.waitMs * 2 : firstWaitMs, maxWaitMs)
     this.#refusal = { reason, until: performance.now() + waitMs, waitMs }
     this.#told(reason)
   }

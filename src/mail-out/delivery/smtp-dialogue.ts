@@ -31,7 +31,7 @@ interface Waiting {
 type Taken = NonNullable<ReturnType<ReplyReader['take']>>
 
 /** characters */
-const longestQuote = 200
+const maxQuoteLength = 200
 
 /**
  * Commands and replies over one socket. Replies reach their waiters in order, each within its time. A reply that nobody waits for breaks
@@ -248,4 +248,4 @@ const lineEnd = Buffer.from('\n')
 
 const notUnderstood = (what: string): string => `the host's answer cannot be understood: ${what}`
 
-const quoted = (taken: Taken): string => ('fault' in taken ? taken.fault : JSON.stringify(formatReply(taken).slice(0, longestQuote)))
+const quoted = (taken: Taken): string => ('fault' in taken ? taken.fault : JSON.stringify(formatReply(taken).slice(0, maxQuoteLength)))

@@ -32,9 +32,9 @@ interface Waiting {
 }
 
 /** How many recipients are remembered; beyond that the oldest suspect counts as innocent. */
-const mostSuspects = 10_000
+const maxSuspects = 10_000
 /** How many jobs wait for their turn here; more come again later. */
-const mostWaiting = 100
+const maxWaiting = 100
 /** How long a job runs alone, ms; after that the others no longer wait for it, because its host may hang. */
 const aloneMs = 10_000
 
@@ -47,7 +47,7 @@ export class Suspects {
   readonly #startThread: (onCrash: OnCrash) => LoneThread
   readonly #log: Log
   /** Ids of recipients. */
-  readonly #suspects = new LRUCache<string, true>({ max: mostSuspects })
+  readonly #suspects = new LRUCache<string, true>({ max: maxSuspects })
   readonly #waiting: Waiting[] = []
   #thread: LoneThread | null = null
   #inHand = 0
@@ -78,7 +78,7 @@ export class Suspects {
   deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void> {
     return new Promise((done) => {
       const waiting = { job, onAttempt, supply, done }
-      if (this.#isStopped || this.#waiting.length === mostWaiting) return postpone(waiting)
+      if (this.#isStopped || this.#waiting.length === maxWaiting) return postpone(waiting)
       this.#waiting.push(waiting)
       if (!this.#isTurnTaken) void this.#takeTurns()
     })

@@ -31,14 +31,14 @@ interface Note {
 const rememberedMs = 24 * 60 * 60_000
 /** TLS that broke off must break off again after this long, ms: a restarting host is no reason for plain text. */
 const patienceMs = 300_000
-const mostHosts = 10_000
+const maxHosts = 10_000
 
 /**
  * The hosts where TLS has failed, and how to try them (RFC 7435 4.1): plain text is better than no mail if no policy requires TLS. Times
  * are by the queue's clock, epoch ms.
  */
 export class TlsTroubles {
-  readonly #notes = new LRUCache<string, Note>({ max: mostHosts })
+  readonly #notes = new LRUCache<string, Note>({ max: maxHosts })
 
   /** The hosts in their order, with those that work only in plain text last. */
   tries(hosts: RouteHost[], demanded: DeliveryJob['tls'], at: number): Try[] {

@@ -1,10 +1,10 @@
 import { formatReply, type Reply } from '../../platform/smtp/reply.ts'
 import type { TranscriptLine } from './attempt.ts'
 
-const mostLines = 60
-const mostLinesOfReply = 10
+const maxLines = 60
+const maxLinesOfReply = 10
 /** characters */
-const longestLine = 400
+const maxLineLength = 400
 
 /** One attempt's stored dialogue: short, without message data. */
 export class Transcript {
@@ -20,7 +20,7 @@ export class Transcript {
     if (!reply.text.includes('\n')) return this.#add('s', formatReply(reply))
     const texts = reply.text.split('\n')
     if (inOneLine) return this.#add('s', `${reply.code} ${texts.map((text) => text.split(' ', 1)[0]).join(' ')}`)
-    texts.slice(0, mostLinesOfReply).forEach((text, i) => this.#add('s', `${reply.code}${i < texts.length - 1 ? '-' : ' '}${text}`))
+    texts.slice(0, maxLinesOfReply).forEach((text, i) => this.#add('s', `${reply.code}${i < texts.length - 1 ? '-' : ' '}${text}`))
   }
 
   /** A remark outside the dialogue, in parentheses. */
@@ -29,8 +29,12 @@ export class Transcript {
   }
 
   #add(side: 'c' | 's', line: string): void {
-    if (this.lines.length === mostLines) return
-    this.lines.push([Math.round(performance.now() - this.#startedAt), side, line.length > longestLine ? line.slice(0, longestLine) : line])
+    if (this.lines.length === maxLines) return
+    this.lines.push([
+      Math.round(performance.now() - this.#startedAt),
+      side,
+      line.length > maxLineLength ? line.slice(0, maxLineLength) : line,
+    ])
   }
 }
 

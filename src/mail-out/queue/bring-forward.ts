@@ -1,5 +1,5 @@
 import type { Database, Row, Statement } from '../../platform/store/database.ts'
-import { longestWaitMs } from './retry-schedule.ts'
+import { maxWaitMs } from './retry-schedule.ts'
 
 /** Recipients changed in one commit. */
 const stepSize = 500
@@ -29,10 +29,10 @@ const rightEnd = `case when due_at > expires_at then expires_at
  */
 export async function bringForward(
   db: Database,
-  { now, schedules, giveUpAfterMs }: { now: number; schedules: Parameters<typeof longestWaitMs>[0]; giveUpAfterMs: number },
+  { now, schedules, giveUpAfterMs }: { now: number; schedules: Parameters<typeof maxWaitMs>[0]; giveUpAfterMs: number },
   noteDue: (destination: string) => void,
 ): Promise<void> {
-  const params = { latestNew: now + shortWaitMs, latest: now + longestWaitMs(schedules) }
+  const params = { latestNew: now + shortWaitMs, latest: now + maxWaitMs(schedules) }
   const change = { ...params, now, latestEnd: now + giveUpAfterMs, rows: stepSize }
   const rows = await db.slowRead<{ destination: string }>(`select distinct destination from recipient where ${isLate}`, params)
   for (const { destination } of rows) {

@@ -9,12 +9,12 @@ import type { Result } from './settle.ts'
 type Provider = keyof Metrics['deliveryDelay']
 
 /** How many MX hosts' providers are remembered: finding a provider takes longer than everything else here. */
-const mostRemembered = 2_000
+const maxRemembered = 2_000
 
 /** Counts the outcomes of attempts. Nothing here builds strings: a message costs a few additions. */
 export class DeliveryCounts {
   readonly #metrics: Metrics
-  readonly #providers = new LRUCache<string, Provider>({ max: mostRemembered })
+  readonly #providers = new LRUCache<string, Provider>({ max: maxRemembered })
 
   constructor(metrics: Metrics) {
     this.#metrics = metrics

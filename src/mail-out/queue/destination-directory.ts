@@ -33,7 +33,7 @@ interface Turn {
 /** A destination hangs if none of its claimed recipients has made progress for this long, ms. */
 const hangsAfterMs = 2_000
 /** How many destinations are remembered as answering. */
-const mostRemembered = 20_000
+const maxRemembered = 20_000
 
 /**
  * The destinations that have mail in the queue, in memory: one entry per destination, however long the queue. Destinations take turns,
@@ -48,7 +48,7 @@ export class DestinationDirectory {
   /** For those that have answered and do not hang. */
   readonly #proven: Room
   readonly #others: Room
-  readonly #answered = new LRUCache<string, true>({ max: mostRemembered })
+  readonly #answered = new LRUCache<string, true>({ max: maxRemembered })
   /** Proven destinations with claimed recipients, and when one of those last made progress; the longest idle first. */
   readonly #moving = new Map<Destination, number>()
   readonly #resting = new Resting()

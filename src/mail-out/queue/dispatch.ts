@@ -219,7 +219,7 @@ export class Dispatch {
     return settleAttempt(message, extended, attempt, {
       owner,
       now: clock.now(),
-      longestWaitMs: extension?.longestWaitMs,
+      maxWaitMs: extension?.maxWaitMs,
       retrySchedule: policies.of(retrySchedule, message.accountId).delays,
       viaSmarthost: this.#settings.viaSmarthost && attempt.mxHost !== simulatorDomain,
       isResolverSuspect: this.#services.isResolverSuspect(),

@@ -8,7 +8,7 @@ import { bounceWaiting } from './bounce-waiting.ts'
 import {
   destinationPage,
   destinationQueue,
-  longestQueues,
+  maxQueuesLength,
   queuedWhere,
   queueTotals,
   type DestinationQueue,
@@ -28,7 +28,7 @@ interface QueueAdminServices {
 }
 
 /** The most recipients that one call bounces: it must return before its caller loses patience. */
-const mostBounced = 10_000
+const maxBounced = 10_000
 
 /** The mail that waits for one destination. */
 interface QueuedDestination extends Row {
@@ -90,7 +90,7 @@ export class QueueAdmin {
 
   /** The longest queues, plus one row. */
   longest(limit: number): Promise<DestinationQueue[]> {
-    return longestQueues(this.#services.db, limit, this.#services.clock.now())
+    return maxQueuesLength(this.#services.db, limit, this.#services.clock.now())
   }
 
   totals(): Promise<QueueTotals> {
@@ -108,9 +108,9 @@ export class QueueAdmin {
    * @throws SternaError `not_found` if there is nothing to bounce
    */
   async bounce(destination: string): Promise<{ recipients: number; hasMore: boolean }> {
-    const recipients = await bounceWaiting(this.#services, destination.toLowerCase(), mostBounced)
+    const recipients = await bounceWaiting(this.#services, destination.toLowerCase(), maxBounced)
     if (recipients === 0) throw nothingFor(destination)
-    return { recipients, hasMore: recipients === mostBounced }
+    return { recipients, hasMore: recipients === maxBounced }
   }
 
   /** The recipients of a message, one recipient, or the first hundred that wait for a destination. */

@@ -66,7 +66,7 @@ export async function destinationPage(db: Database, page: Page, now: number): Pr
 }
 
 /** The longest queues, and one more. */
-export async function longestQueues(db: Database, limit: number, now: number): Promise<DestinationQueue[]> {
+export async function maxQueuesLength(db: Database, limit: number, now: number): Promise<DestinationQueue[]> {
   const rows = await db.slowRead<OverviewRow>(`${overview('1 = 1')} order by waiting desc, destination limit :limit`, {
     now,
     limit: limit + 1,

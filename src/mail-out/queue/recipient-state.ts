@@ -44,7 +44,7 @@ interface MoveContext {
   viaSmarthost: boolean
 }
 
-const longestReason = 1000
+const maxReasonLength = 1000
 
 /**
  * The state machine of a recipient: what the outcome of an attempt leads to. `email.sent` is recorded once, with the first attempt
@@ -67,7 +67,11 @@ export function moveAfter(outcome: Outcome, progress: RecipientProgress, context
       }
     case 'deferred': {
       if (context.retryAt === null) return moveExpired(progress, outcome, context)
-      const data = { deferred_at: isoTime(now), next_attempt_at: isoTime(context.retryAt), reason: outcome.reason.slice(0, longestReason) }
+      const data = {
+        deferred_at: isoTime(now),
+        next_attempt_at: isoTime(context.retryAt),
+        reason: outcome.reason.slice(0, maxReasonLength),
+      }
       return { state: 'deferred', dueAt: context.retryAt, events: [...sent, { type: 'email.deferred', data }], bounce: null }
     }
     case 'bounced': {
@@ -131,7 +135,7 @@ export const bouncedEvent = (
     bounce_category: bounce.category,
     smtp_code: bounce.reply?.code ?? null,
     enhanced_status: bounce.reply?.enhancedStatus ?? ownEnhancedStatus(bounce.reason),
-    reason: reasonInWords(bounce, now).slice(0, longestReason),
+    reason: reasonInWords(bounce, now).slice(0, maxReasonLength),
   },
 })
 

@@ -27,10 +27,10 @@ interface Extension {
   /** When it is given up, epoch ms. */
   endsAt: number
   /** No retry waits longer than this, ms. */
-  longestWaitMs: number
+  maxWaitMs: number
 }
 
-const longestMs = 60 * 60_000
+const maxMs = 60 * 60_000
 
 /**
  * After an outage, one attempt says little: the network may not be up yet, and a host may greylist. So mail whose time ran out in the
@@ -51,7 +51,7 @@ export class Reprieve {
   constructor(services: ReprieveServices, giveUpAfterMs: number) {
     this.#services = services
     this.#giveUpAfterMs = giveUpAfterMs
-    this.#lastsMs = Math.min(longestMs, giveUpAfterMs)
+    this.#lastsMs = Math.min(maxMs, giveUpAfterMs)
     services.watch.onJump((jump) => this.#noteJump(jump))
   }
 
@@ -99,7 +99,7 @@ export class Reprieve {
     if (now + (this.#outage ? this.#lastsMs : 0) < expiresAt) return null
     if (!this.isInForce() || this.#outage === null) return null
     const endsAt = this.#endOf(this.#outage)
-    return expiresAt < endsAt ? { endsAt, longestWaitMs: Math.min(this.#wait(now, this.#outage), this.#lastsMs / 4) } : null
+    return expiresAt < endsAt ? { endsAt, maxWaitMs: Math.min(this.#wait(now, this.#outage), this.#lastsMs / 4) } : null
   }
 
   /** How long to wait until another attempt of what would have no more of them, ms; null if it has none. */

@@ -3,20 +3,20 @@ const jitter = 0.1
 
 /**
  * When a recipient is tried again, epoch ms: after the delay in the schedule for this many attempts (the last one repeats), never
- * early, and no later than its expiry. Null once that has passed. `longestWaitMs` shortens the delay.
+ * early, and no later than its expiry. Null once that has passed. `maxWaitMs` shortens the delay.
  */
 export function retryAt(
   attempts: number,
-  retry: { schedule: readonly number[]; expiresAt: number; longestWaitMs?: number | undefined; now: number; random: number },
+  retry: { schedule: readonly number[]; expiresAt: number; maxWaitMs?: number | undefined; now: number; random: number },
 ): number | null {
-  const { schedule, expiresAt, longestWaitMs = Infinity, now, random } = retry
+  const { schedule, expiresAt, maxWaitMs = Infinity, now, random } = retry
   if (now >= expiresAt) return null
-  const delay = Math.min(schedule[Math.min(attempts, schedule.length) - 1] ?? 0, longestWaitMs)
+  const delay = Math.min(schedule[Math.min(attempts, schedule.length) - 1] ?? 0, maxWaitMs)
   return Math.min(now + Math.round(delay * (1 + jitter * random)), expiresAt)
 }
 
 /** No retry by these schedules waits longer than this, ms. */
-export const longestWaitMs = (schedules: readonly { delays?: readonly number[] }[]): number =>
+export const maxWaitMs = (schedules: readonly { delays?: readonly number[] }[]): number =>
   Math.ceil(Math.max(...schedules.flatMap(({ delays = [] }) => delays)) * (1 + jitter))
 
 /**

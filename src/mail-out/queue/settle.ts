@@ -31,7 +31,7 @@ interface SettleContext {
   retrySchedule: readonly number[]
   viaSmarthost: boolean
   /** No retry waits longer than this, ms; default: as the schedule says. */
-  longestWaitMs?: number | undefined
+  maxWaitMs?: number | undefined
   /** True if the name servers are not to be believed. */
   isResolverSuspect: boolean
   /** 0 … 1 */
@@ -41,12 +41,12 @@ interface SettleContext {
 
 /** What to write after an attempt: the recipient's new state, the attempt, the events, the suppression. */
 export function settleAttempt(message: QueuedMessage, recipient: QueuedRecipient, made: Attempt, context: SettleContext): Settlement {
-  const { now, retrySchedule, longestWaitMs, viaSmarthost, random, owner } = context
+  const { now, retrySchedule, maxWaitMs, viaSmarthost, random, owner } = context
   const { attempt, absentSince, askAgainAt } = confirmAbsence(made, recipient, context)
   const { attempts, expiresAt } = recipient
   // A clock that was set meanwhile does not make it begin before it could, nor after its end.
   const beganAt = Math.min(now, Math.max(message.firstDueAt, now - attempt.durationMs))
-  const due = askAgainAt ?? retryAt(attempts + 1, { schedule: retrySchedule, expiresAt, longestWaitMs, now, random })
+  const due = askAgainAt ?? retryAt(attempts + 1, { schedule: retrySchedule, expiresAt, maxWaitMs, now, random })
   const move = moveAfter(attempt.outcome, recipient, { now, beganAt, retryAt: due, viaSmarthost })
   const last = lastResponseOf(attempt)
   const batch = [

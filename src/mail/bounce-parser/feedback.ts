@@ -12,9 +12,9 @@ export type FeedbackClass = (typeof feedbackClasses)[number]
 export type DeliveryAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
 
 /** Bounds the recipients of one bounce. Ours have one. */
-export const mostRecipients = 1000
+export const maxRecipients = 1000
 /** Characters of a reason. */
-export const longestReason = 1000
+export const maxReasonLength = 1000
 
 /** What a bounce says about one recipient. */
 export interface ReportedRecipient {
@@ -34,7 +34,7 @@ export interface ReportedRecipient {
   inWords?: true | undefined
   /** RFC 5321; null if the bounce quotes no reply. */
   smtpCode: number | null
-  /** What the remote system said, else what the bounce itself says; on one line, at most `longestReason`. */
+  /** What the remote system said, else what the bounce itself says; on one line, at most `maxReasonLength`. */
   reason: string
 }
 

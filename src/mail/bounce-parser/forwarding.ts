@@ -10,7 +10,7 @@ import { valuesOf, type ReturnedMessage } from './returned-message.ts'
 const origin = /\((?:ultimately )?(?:generated|expanded) (?:from|by):?\s{1,80}<?([^\s<>()]{1,320})>?\)/gi
 /** Characters before the brackets that name the address that failed. */
 const before = 400
-const mostOrigins = 100
+const maxOrigins = 100
 
 /** A program or a file, as in an alias `|/usr/bin/procmail`. */
 const isProgram = (value: string): boolean => /^[^;]{0,40};?\s{0,8}"?[|/]/.test(value)
@@ -22,7 +22,7 @@ export class Forwarding {
 
   constructor(message: ReturnedMessage) {
     const { text } = message
-    for (const { 1: named = '', index } of [...text.matchAll(origin)].slice(0, mostOrigins)) {
+    for (const { 1: named = '', index } of [...text.matchAll(origin)].slice(0, maxOrigins)) {
       const target = addressesIn(text.slice(Math.max(0, index - before), index)).at(-1)
       if (target) this.#targets.set(named.toLowerCase(), target)
     }

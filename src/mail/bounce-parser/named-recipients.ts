@@ -1,4 +1,4 @@
-import { mostRecipients } from './feedback.ts'
+import { maxRecipients } from './feedback.ts'
 import { isOfAnother, mentionKinds, mentionsIn, type RecipientMention } from './recipient-mentions.ts'
 import type { ReportPhrases } from './report-phrases.ts'
 import { isDialogue } from './smtp-transcript.ts'
@@ -31,10 +31,10 @@ interface Page {
 }
 
 /** Mentions of one recipient, and lines after each, searched for a reason. */
-const mostMentions = 6
-const mostLines = 14
+const maxMentions = 6
+const maxLines = 14
 /** Characters of a reason before the quoted reply is extracted. */
-const longestBlocks = 4000
+const maxBlocksLength = 4000
 
 const weightOf = ({ kind }: RecipientMention): number => mentionKinds.indexOf(kind)
 
@@ -55,10 +55,10 @@ export function namedRecipients(
   const decisive = [...byAddress].filter(([address, own]) => failed.has(address) || own.some((mention) => weightOf(mention) === highest))
   const page = pageOf(lines, new Set(mentions.filter(({ kind }) => kind === 'listed').map(({ line }) => line)))
   const isOther = isOfAnother(new Set(byAddress.keys()))
-  return decisive.slice(0, mostRecipients).map(([, own]) => {
+  return decisive.slice(0, maxRecipients).map(([, own]) => {
     const address = own[0]?.address ?? ''
     const blocks = blocksOf(own, page).filter((block) => block !== '' && !isOther(block, address))
-    return { address, reason: [...new Set(blocks)].join(' | ').slice(0, longestBlocks) }
+    return { address, reason: [...new Set(blocks)].join(' | ').slice(0, maxBlocksLength) }
   })
 }
 
@@ -81,7 +81,7 @@ function pageOf(lines: readonly string[], listed: ReadonlySet<number>): Page {
 
 /** What is said at each mention of a recipient, the strongest mention first. */
 function blocksOf(own: RecipientMention[], page: Page): string[] {
-  const ranked = own.toSorted((one, another) => weightOf(another) - weightOf(one) || one.line - another.line).slice(0, mostMentions)
+  const ranked = own.toSorted((one, another) => weightOf(another) - weightOf(one) || one.line - another.line).slice(0, maxMentions)
   const isQuoted = ranked.some(({ kind }) => kind === 'quoted')
   return ranked.map((mention) => saidOf(mention, page) || (isQuoted ? '' : introductionOf(mention, page)))
 }
@@ -95,7 +95,7 @@ function introductionOf({ line }: RecipientMention, { lines, above }: Page): str
 /** The rest of the line, and the lines up to an empty one or the next recipient. For a quoted reply, all its lines. */
 function saidOf({ line, rest, kind }: RecipientMention, { lines, listed, introductions }: Page): string {
   const whole = lines[line] ?? ''
-  const following = lines.slice(line + 1, line + mostLines)
+  const following = lines.slice(line + 1, line + maxLines)
   if (kind === 'quoted') {
     // Each line of a multiline reply has the code. What follows a dialogue is not part of it.
     const isOfReply = (text: string): boolean => /^\W{0,6}[45]\d\d[ -]/.test(text) && (isDialogue(text) || !isDialogue(whole))

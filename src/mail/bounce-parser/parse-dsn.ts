@@ -1,4 +1,4 @@
-import { mostRecipients, type DeliveryAction, type ProvenRecipient, type ReportedRecipient } from './feedback.ts'
+import { maxRecipients, type DeliveryAction, type ProvenRecipient, type ReportedRecipient } from './feedback.ts'
 import { isReport } from './parse-bounce-text.ts'
 import { Forwarding } from './forwarding.ts'
 import { PhaseText } from './reported-phase.ts'
@@ -25,7 +25,7 @@ export function parseDsn(message: ReturnedMessage, about: ProvenRecipient | null
   const { rules } = message.vocabulary
   const told = contents.flatMap(parseStatusFields).filter((fields) => toldFields.some((name) => fields.has(name)))
   const forwarding = new Forwarding(message)
-  const recipients = told.slice(0, mostRecipients).map((fields) => {
+  const recipients = told.slice(0, maxRecipients).map((fields) => {
     const recipient = reportedRecipient(fields, text, rules)
     return { ...recipient, forwardedTo: forwarding.of(recipient.address, fields.get('x-actual-recipient')?.[0]) }
   })

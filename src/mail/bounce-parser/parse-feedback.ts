@@ -1,5 +1,5 @@
 import { isAutomatic, isDispositionNotification, isPersonalReply } from './automatic-reply.ts'
-import { mostRecipients, type FeedbackClass, type Feedback, type ProvenRecipient, type ReportedRecipient } from './feedback.ts'
+import { maxRecipients, type FeedbackClass, type Feedback, type ProvenRecipient, type ReportedRecipient } from './feedback.ts'
 import { withGivenUp } from './given-up.ts'
 import { originalMessage } from './original-message.ts'
 import { parseBounceText } from './parse-bounce-text.ts'
@@ -94,7 +94,7 @@ function feedbackOf(message: ReturnedMessage, feedbackClass: FeedbackClass, reci
   const { headers: _, ...original } = originalMessage(message)
   return {
     class: feedbackClass,
-    recipients: recipients.slice(0, mostRecipients),
+    recipients: recipients.slice(0, maxRecipients),
     complaint: null,
     original,
     subject: message.field('subject').slice(0, 1000),

@@ -1,5 +1,5 @@
 import { dispositionNotification } from './automatic-reply.ts'
-import { longestReason, type ReportedRecipient } from './feedback.ts'
+import { maxReasonLength, type ReportedRecipient } from './feedback.ts'
 import { reportedAddress } from './reported-address.ts'
 import type { ReturnedMessage } from './returned-message.ts'
 import { parseStatusFields } from './status-fields.ts'
@@ -26,6 +26,6 @@ export function parseRejection(message: ReturnedMessage): ReportedRecipient | nu
     status: null,
     category: 'policy',
     smtpCode: null,
-    reason: message.text.replace(/\s+/g, ' ').trim().slice(0, longestReason),
+    reason: message.text.replace(/\s+/g, ' ').trim().slice(0, maxReasonLength),
   }
 }

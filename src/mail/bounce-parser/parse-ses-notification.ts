@@ -1,4 +1,4 @@
-import { mostRecipients, type Feedback, type ReportedRecipient } from './feedback.ts'
+import { maxRecipients, type Feedback, type ReportedRecipient } from './feedback.ts'
 import { PhaseText } from './reported-phase.ts'
 import { reportedRecipient } from './reported-recipient.ts'
 import type { ReturnedMessage, Vocabulary } from './returned-message.ts'
@@ -25,7 +25,7 @@ export function parseSesNotification({ text, vocabulary }: ReturnedMessage): Ses
   if (!feedbackClass) return null
   const told = objectOf(notification[textIn(type).toLowerCase()])
   const entries = told['bouncedRecipients'] ?? told['complainedRecipients'] ?? told['recipients']
-  const recipients = (Array.isArray(entries) ? entries : []).slice(0, mostRecipients).map((entry: unknown) => {
+  const recipients = (Array.isArray(entries) ? entries : []).slice(0, maxRecipients).map((entry: unknown) => {
     const recipient = recipientOf(
       { emailAddress: entry, ...objectOf(entry), ...(type !== 'Bounce' && { action: 'delivered' }) },
       vocabulary,

@@ -13,7 +13,7 @@ interface Place<Name> {
 const newPlace = <Name>(): Place<Name> => ({ gap: 0, ends: [] })
 
 /** words */
-const longestGap = 6
+const maxGap = 6
 
 const pieces = /\(([^()$…]*)\)|\$(\w+)|…|[^()|$…]+/g
 const isSimple = /^[a-z ]*$/
@@ -58,7 +58,7 @@ export class PhraseBook<Name> {
   #endsOf(phrase: string): Place<Name>[] {
     let at = [this.#start]
     for (const [piece, alternatives, terms] of phrase.matchAll(pieces)) {
-      if (piece === '…') for (const place of at) place.gap = longestGap
+      if (piece === '…') for (const place of at) place.gap = maxGap
       else at = follow(at, alternatives?.split('|') ?? (terms ? this.#termsOf(terms) : [piece]))
     }
     const isBounded = this.#start.gap === 0 && at.every((place) => place !== this.#start && place.gap === 0)

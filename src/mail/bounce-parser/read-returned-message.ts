@@ -8,12 +8,12 @@ import { decodeText, usefulCharsets } from './text-charset.ts'
 import { ReturnedMessage, type ReturnedPart, type Vocabulary } from './returned-message.ts'
 
 /** A dozen is a lot for a bounce. */
-const mostParts = 64
+const maxParts = 64
 /** Characters of one part. No bounce needs more. */
-const mostContent = 128 * 1024
+const maxContent = 128 * 1024
 
 /** How deeply a forwarded bounce may be nested. */
-const mostForwards = 3
+const maxForwards = 3
 
 /** The charsets of a field's encoded words (RFC 2047). */
 const encodedCharsets = (line: string): string[] =>
@@ -22,16 +22,16 @@ const encodedCharsets = (line: string): string[] =>
 const withLineFeeds = (text: string): string => text.replace(/\r\n?/g, '\n')
 
 function partOf({ contentType, charset, content }: MimeLeaf, others: readonly string[]): ReturnedPart {
-  const text = decodeText(content.subarray(0, mostContent), charset, others)
+  const text = decodeText(content.subarray(0, maxContent), charset, others)
   const lines = withLineFeeds(text)
-  return { contentType, content: (contentType === 'text/html' ? textFromHtml(lines) : lines).slice(0, mostContent) }
+  return { contentType, content: (contentType === 'text/html' ? textFromHtml(lines) : lines).slice(0, maxContent) }
 }
 
 /** Everything after the header, for a message whose parts cannot be found. */
 function bodyOf(document: Buffer): ReturnedPart {
-  const text = withLineFeeds(decodeText(document.subarray(0, 2 * mostContent), null))
+  const text = withLineFeeds(decodeText(document.subarray(0, 2 * maxContent), null))
   const start = text.indexOf('\n\n')
-  return { contentType: 'text/plain', content: start < 0 ? '' : text.slice(start + 2, start + 2 + mostContent) }
+  return { contentType: 'text/plain', content: start < 0 ? '' : text.slice(start + 2, start + 2 + maxContent) }
 }
 
 const messageTypes = /^message\/(?:rfc822|global)$/
@@ -76,8 +76,8 @@ export async function readReturnedMessage(bytes: Buffer, vocabulary: Vocabulary,
     // Each character is a byte.
     return { name: name.trim(), value: decodeHeaderText(decodeText(Buffer.from(value, 'latin1'), null, others)).trim() }
   })
-  const inner = forwards < mostForwards ? forwardedReport(new ReturnedMessage(headers, [], vocabulary), leaves) : undefined
+  const inner = forwards < maxForwards ? forwardedReport(new ReturnedMessage(headers, [], vocabulary), leaves) : undefined
   if (inner) return readReturnedMessage(inner, vocabulary, forwards + 1)
-  const parts = leaves.length > 0 ? leaves.slice(0, mostParts).map((leaf) => partOf(leaf, others)) : [bodyOf(document)]
+  const parts = leaves.length > 0 ? leaves.slice(0, maxParts).map((leaf) => partOf(leaf, others)) : [bodyOf(document)]
   return new ReturnedMessage(headers, parts, vocabulary)
 }

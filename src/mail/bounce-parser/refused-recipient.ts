@@ -1,6 +1,6 @@
 import { domainOf } from '../../platform/smtp/address.ts'
 import { judgementOf, type BounceRules } from './bounce-rules.ts'
-import { longestReason, type DeliveryAction, type ReportedRecipient } from './feedback.ts'
+import { maxReasonLength, type DeliveryAction, type ReportedRecipient } from './feedback.ts'
 import type { Judgement, Refusal } from './refusal.ts'
 
 /** A refusal quoted in a bounce. */
@@ -15,7 +15,7 @@ export interface ReportedRefusal extends Refusal {
 export function refusedRecipient(refusal: ReportedRefusal, action: DeliveryAction, rules: BounceRules): ReportedRecipient {
   const { address, enhancedStatus: status, code: smtpCode, text } = refusal
   const { category, hard, inWords } = judgeReported(refusal, rules)
-  return { address, action, hard: hard && action === 'failed', status, category, inWords, smtpCode, reason: text.slice(0, longestReason) }
+  return { address, action, hard: hard && action === 'failed', status, category, inWords, smtpCode, reason: text.slice(0, maxReasonLength) }
 }
 
 /**

@@ -1,5 +1,5 @@
 /** UTF-16 units read of a text. Replies (RFC 5321 4.2) have 512 bytes per line. */
-const longestText = 2000
+const maxTextLength = 2000
 /** Ends a sentence, as a bar does that joins what stood apart. Phrases do not cross it. */
 export const sentenceEnd = '.'
 
@@ -19,7 +19,7 @@ const undecomposed: Record<string, string> = { ł: 'l', ß: 'ss', ø: 'o', œ: '
  * Reduces a mail system's text to words: lower case, no accents, apostrophes or punctuation, an address as `@`, the end of a sentence as
  * `.`. So spelling, line breaks and names do not affect the result.
  */
-export function wordsOf(text: string, longest = longestText): string[] {
+export function wordsOf(text: string, longest = maxTextLength): string[] {
   const read = text.slice(0, longest)
   const unnamed = read.includes('@') ? read.replace(address, '@') : read
   const whole = /['’]/.test(unnamed) ? unnamed.replace(elision, ' ') : unnamed

@@ -5,7 +5,7 @@ import { wordsOf } from './reply-words.ts'
 export type Said = ReadonlySet<string>
 
 /** UTF-16 units of a bounce searched for phrases. */
-const longestReport = 16 * 1024
+const maxReportLength = 16 * 1024
 
 /** The phrases that bounces put around the replies they quote: the lists of `config/report-phrases.json`. */
 export class ReportPhrases {
@@ -18,7 +18,7 @@ export class ReportPhrases {
   }
 
   saidIn(text: string): Said {
-    return this.#phrases.saidIn(wordsOf(text, longestReport))
+    return this.#phrases.saidIn(wordsOf(text, maxReportLength))
   }
 
   /** True if a text, or its matches, has a phrase of one of these lists. Throws RangeError for an unknown list. */

@@ -4,9 +4,9 @@ import type { ReturnedMessage } from './returned-message.ts'
 import { withRefusedDialogue } from './smtp-transcript.ts'
 
 /** UTF-16 units read of a bounce's own text. */
-const longestReport = 32 * 1024
-const mostLines = 600
-const longestFooter = 300
+const maxReportLength = 32 * 1024
+const maxLines = 600
+const maxFooterLength = 300
 
 const messageTypes = /^(?:message\/|text\/(?:rfc822|x-?message|global))/
 /** A separator: `--- Below this line is a copy of the message.` */
@@ -28,8 +28,8 @@ export function reportLines({ parts, vocabulary: { phrases } }: ReturnedMessage)
     .map(({ content }) => content)
     .join('\n\n')
   const lines = text
-    .slice(0, longestReport)
-    .split('\n', mostLines)
+    .slice(0, maxReportLength)
+    .split('\n', maxLines)
     .map((line) => line.slice(0, 2000).trimEnd())
   const from = lines.findIndex((line) => line.trim() !== '')
   const start = lines.findIndex((_, index) => index > from && isStartOfOriginal(lines, index, phrases))
@@ -38,7 +38,7 @@ export function reportLines({ parts, vocabulary: { phrases } }: ReturnedMessage)
 
 /** True for what a scanner adds to all mail. It says no word about delivery. */
 function isFooter(line: string, phrases: ReportPhrases): boolean {
-  if (line.length > longestFooter) return false
+  if (line.length > maxFooterLength) return false
   const said = phrases.saidIn(line)
   return said.has('footer') && !said.has('notDelivered') && !/@|\b[45]\d\d\b/.test(line)
 }

@@ -17,15 +17,15 @@ export function reportedAddress(value: string): string | null {
 }
 
 /** Per field, and in all. More are an attack. */
-const mostAddresses = 100
+const maxAddresses = 100
 
 /** The addresses in fields with address lists, without duplicates. */
 export function reportedAddresses(values: readonly string[]): string[] {
   const addresses = values
-    .flatMap((value) => value.split(',', mostAddresses))
+    .flatMap((value) => value.split(',', maxAddresses))
     .map(reportedAddress)
     .filter((address) => address !== null)
-  return [...new Set(addresses.filter((address) => address.includes('@')))].slice(0, mostAddresses)
+  return [...new Set(addresses.filter((address) => address.includes('@')))].slice(0, maxAddresses)
 }
 
 /** Drops what some systems append: punctuation or a name. */

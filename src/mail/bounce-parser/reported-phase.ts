@@ -45,9 +45,9 @@ const singleSpaced = (text: string): string => text.replace(/\s+/g, ' ')
 /** Characters around a quoted reply searched for its command. */
 const nearby = 600
 /** Occurrences of a quoted reply that are examined. */
-const mostPlaces = 8
+const maxPlaces = 8
 /** Characters of a bounce examined. The original follows. */
-const longestText = 32 * 1024
+const maxTextLength = 32 * 1024
 
 /** Searches a bounce's text for the phases of quoted refusals. */
 export class PhaseText {
@@ -55,7 +55,7 @@ export class PhaseText {
   readonly #phase: RefusalPhase
 
   constructor(text: string) {
-    this.#words = singleSpaced(text.slice(0, longestText))
+    this.#words = singleSpaced(text.slice(0, maxTextLength))
     this.#phase = onlyOne(phasesIn(this.#words))
   }
 
@@ -69,7 +69,7 @@ export class PhaseText {
     if (own) return own
     const quoted = reply.slice(0, 60).trim()
     const places: number[] = []
-    for (let place = this.#words.indexOf(quoted); place >= 0 && places.length < mostPlaces; place = this.#words.indexOf(quoted, place + 1))
+    for (let place = this.#words.indexOf(quoted); place >= 0 && places.length < maxPlaces; place = this.#words.indexOf(quoted, place + 1))
       places.push(place)
     if (quoted.length < 4 || places.length === 0) return this.#phase
     const phases = places.map((place) => this.#phaseAround(place, place + quoted.length))

@@ -1,7 +1,7 @@
 import { domainOf } from '../../platform/smtp/address.ts'
 import { decodeHeaderText } from '../../platform/smtp/encoded-word.ts'
 import { isGeneric, parseDiagnostic, statusCodeOf, type Diagnostic } from './diagnostic.ts'
-import { longestReason, type DeliveryAction, type ReportedRecipient } from './feedback.ts'
+import { maxReasonLength, type DeliveryAction, type ReportedRecipient } from './feedback.ts'
 import { refusedRecipient, type ReportedRefusal } from './refused-recipient.ts'
 import { reportedAddress } from './reported-address.ts'
 import type { BounceRules } from './bounce-rules.ts'
@@ -34,7 +34,7 @@ export function reportedRecipient(fields: StatusFields, text: PhaseText, rules: 
     originalAddress: reportedAddress(first(fields, 'original-recipient') ?? ''),
     status: status ?? enhancedStatus,
     category: isExpired ? 'expired' : refused.category,
-    reason: refused.reason || (first(fields, 'status') ?? '').slice(0, longestReason),
+    reason: refused.reason || (first(fields, 'status') ?? '').slice(0, maxReasonLength),
   }
 }
 

@@ -8,7 +8,7 @@ const recipientFields = ['final-recipient', 'original-recipient', 'x-actual-reci
 const outcomeFields = ['action', 'status', 'diagnostic-code']
 
 /** Values per field. More are an attack. */
-const mostValues = 16
+const maxValues = 16
 
 /** Fields of a message rather than a status. */
 const headerField = '(?:received|return-path|message-id|dkim-signature):'
@@ -24,7 +24,7 @@ function add(fields: StatusFields, more: readonly HeaderField[]): void {
   for (const { name, value } of more) {
     const known = fields.get(name)
     if (!known) fields.set(name, [value])
-    else if (known.length < mostValues && !known.includes(value)) known.push(value)
+    else if (known.length < maxValues && !known.includes(value)) known.push(value)
   }
 }
 

@@ -42,9 +42,9 @@ export function decodeText(bytes: Buffer, charset: string | null, others: readon
 
 const lf = 10
 /** bytes from which a charset is guessed */
-const longestSample = 4096
+const maxSampleLength = 4096
 /** Changes between UTF-8 and another charset in one text. More are an attack. */
-const mostRuns = 1000
+const maxRuns = 1000
 
 /** By line where necessary, because bounces quote replies of several hosts as they came. */
 function decodeUndeclared(bytes: Buffer, charsetOf: (text: Buffer) => string): string {
@@ -52,7 +52,7 @@ function decodeUndeclared(bytes: Buffer, charsetOf: (text: Buffer) => string): s
   if (isUtf8(bytes)) return bytes.toString('utf8')
   const runs = runsOf(bytes)
   const others = runs.filter(({ isUnicode }) => !isUnicode).map(({ text }) => text)
-  const decoder = new TextDecoder(charsetOf(Buffer.concat(others).subarray(0, longestSample)))
+  const decoder = new TextDecoder(charsetOf(Buffer.concat(others).subarray(0, maxSampleLength)))
   return runs.map(({ text, isUnicode }) => (isUnicode ? text.toString('utf8') : decoder.decode(text))).join('')
 }
 
@@ -60,7 +60,7 @@ function decodeUndeclared(bytes: Buffer, charsetOf: (text: Buffer) => string): s
 function runsOf(bytes: Buffer): { text: Buffer; isUnicode: boolean }[] {
   const runs: { text: Buffer; isUnicode: boolean }[] = []
   let [start, isUnicode] = [0, true]
-  for (let line = 0, next = 0; line < bytes.length && runs.length < mostRuns; line = next) {
+  for (let line = 0, next = 0; line < bytes.length && runs.length < maxRuns; line = next) {
     next = bytes.indexOf(lf, line) + 1 || bytes.length
     const text = bytes.subarray(line, next)
     if (isUtf8(text) === isUnicode || isAscii(text)) continue

@@ -1,5 +1,5 @@
 import { scopeParams, type AccountScope } from '../../senders/account/account-scope.ts'
-import { messagesBehind, messagesWith, mostBehind, searchPosition, termOf, wholeTable } from '../message/search-terms.ts'
+import { messagesBehind, messagesWith, maxBehind, searchPosition, termOf, wholeTable } from '../message/search-terms.ts'
 import type { Database, Row, Value } from '../../platform/store/database.ts'
 import type { Page } from '../../platform/store/page-clause.ts'
 import { searchInPieces, standardSizes, type Pieces, type SearchSizes, type Span } from '../../platform/store/search-in-pieces.ts'
@@ -74,7 +74,7 @@ export class EventSearch<R extends Row> {
     if (to === null && Object.values(others).every((value) => value === null))
       return this.#look('event', `${inAccount} and ${inSpan}`, span)
     const { position, behind } = await searchPosition(this.#db)
-    if (to !== null && behind <= mostBehind && (await this.#areEmailsFew())) {
+    if (to !== null && behind <= maxBehind && (await this.#areEmailsFew())) {
       return this.#look(`(${emailsTo}) found cross join event`, `message_id = found.email_id and ${inSpan}`, span)
     }
     const inBlocks = () => this.#searchBlocks({ first: span.first, end: Math.min(span.end, position + 1) })

@@ -15,7 +15,7 @@ interface StepResult {
   /** Written in the batch that moves the cursor. Null if the step was too large; it is then repeated with fewer events. */
   statements: Statement[] | null
   /** The number of events in the next step; by default, it adapts to the speed. */
-  mostEvents?: number
+  maxEvents?: number
   /** Called when the batch is on disk. */
   written?(): void
 }
@@ -27,10 +27,10 @@ interface LogReading {
   fault: string
   /** SQL for the position to start from, or null if no event is needed at all; by default the beginning. */
   since?: string
-  /** Events of the first step; `mostEvents` by default. */
+  /** Events of the first step; `maxEvents` by default. */
   firstEvents?: number
   /** Events per step. Bounds the memory and the duration of a commit. */
-  mostEvents: number
+  maxEvents: number
   /** The pause after each step, as a multiple of its duration. */
   restFactor?: number
   /** ms to gather events before reading them; 0 by default */
@@ -67,7 +67,7 @@ export class LogReader {
   #isStopped = false
 
   constructor({ db, log }: { db: Database; log: Log }, reading: LogReading) {
-    const { cursor, fault, mostEvents, firstEvents = mostEvents, gatherMs = 0 } = reading
+    const { cursor, fault, maxEvents, firstEvents = maxEvents, gatherMs = 0 } = reading
     this.#db = db
     this.#log = log
     this.#reading = reading
@@ -148,8 +148,8 @@ export class LogReader {
   /** False if it is too much for one step. */
   async #take(step: LogStep, position: number): Promise<boolean> {
     const events = step.to - step.from
-    const { statements, mostEvents = Infinity, written } = await this.#reading.take(step)
-    const most = Math.min(this.#reading.mostEvents, mostEvents)
+    const { statements, maxEvents = Infinity, written } = await this.#reading.take(step)
+    const most = Math.min(this.#reading.maxEvents, maxEvents)
     if (!statements) {
       this.#events = most
       return false

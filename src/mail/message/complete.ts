@@ -12,7 +12,7 @@ import { outgoingField, signedField, type ReadMailboxes } from './outgoing-field
 import { randomText } from './random-text.ts'
 import { optionFieldNames, readOptionFields, type SendOptions } from './send-options.ts'
 import { mustStay } from './seven-bit.ts'
-import { longestLine } from './transfer-encoding.ts'
+import { maxLineLength } from './transfer-encoding.ts'
 
 export interface Completed {
   ok: true
@@ -44,13 +44,13 @@ export const maxReceived = 50
 
 /** Relays break long lines, and any signature over them, so a signed or encrypted message with such a line is refused. */
 export const signedLongLine =
-  `The message is signed or encrypted and has a line of more than ${longestLine} bytes, which is too long to be delivered (RFC 5321 4.5.3.1.6) ` +
+  `The message is signed or encrypted and has a line of more than ${maxLineLength} bytes, which is too long to be delivered (RFC 5321 4.5.3.1.6) ` +
   'and cannot be re-encoded now. Use quoted-printable or base64 before signing'
 
 /** Each author's domain is looked up. */
-const mostAuthors = 100
+const maxAuthors = 100
 /** Characters kept of an address list for display. */
-const longestList = 10_000
+const maxListLength = 10_000
 
 /** The value of a field that can occur only once; '' if it is absent. */
 const valueOf = (fields: readonly HeaderField[], name: string): string => fieldsNamed(fields, name)[0]?.value ?? ''
@@ -74,7 +74,7 @@ function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): Authors
   if (!isUtf8(fromField.raw)) return { fault: 'The From field is not valid UTF-8. Write it in UTF-8, or with encoded words (RFC 2047).' }
   const from = read(fromField)
   if (!from.ok) return { fault: `From: ${from.fault}` }
-  if (from.mailboxes.length > mostAuthors) return { fault: `The From field has more than ${mostAuthors} mailboxes.` }
+  if (from.mailboxes.length > maxAuthors) return { fault: `The From field has more than ${maxAuthors} mailboxes.` }
   const [senderField] = fieldsNamed(fields, 'Sender')
   const resentBy = resendersOf(fields, read)
   if ('fault' in resentBy) return resentBy
@@ -97,7 +97,7 @@ function resendersOf(fields: readonly HeaderField[], read: ReadMailboxes): Mailb
     const parsed = read(field)
     if (!parsed.ok) return { fault: `${field.name}: ${parsed.fault}` }
     resenders.push(...parsed.mailboxes)
-    if (resenders.length > mostAuthors) return { fault: `The Resent fields name more than ${mostAuthors} mailboxes.` }
+    if (resenders.length > maxAuthors) return { fault: `The Resent fields name more than ${maxAuthors} mailboxes.` }
   }
   return resenders
 }
@@ -115,7 +115,7 @@ export function headerAuthors(bytes: Uint8Array): Authors {
 }
 
 /** Shortens text that is stored with the message and repeated in each of its events. */
-const shortened = (text: string): string => (text.length > longestLine ? `${text.slice(0, longestLine - 1).toWellFormed()}…` : text)
+const shortened = (text: string): string => (text.length > maxLineLength ? `${text.slice(0, maxLineLength - 1).toWellFormed()}…` : text)
 
 /** The start of an address list, for display. A field that cannot be parsed is kept as one text. */
 function addressTexts(fields: readonly HeaderField[], name: string, read: ReadMailboxes): string[] {
@@ -124,7 +124,7 @@ function addressTexts(fields: readonly HeaderField[], name: string, read: ReadMa
   const parsed = read(field)
   if (!parsed.ok) return [shortened(decodeHeaderText(field.value))]
   const texts: string[] = []
-  let left = longestList
+  let left = maxListLength
   for (const mailbox of parsed.mailboxes) {
     const text = mailboxText(mailbox)
     left -= text.length
@@ -190,7 +190,7 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
   if ('fault' in options) return { ok: false, fault: options.fault }
 
   const given = valueOf(fields, 'Message-ID')
-  if (given.length > longestLine) return { ok: false, fault: `The Message-ID field has more than ${longestLine} characters.` }
+  if (given.length > maxLineLength) return { ok: false, fault: `The Message-ID field has more than ${maxLineLength} characters.` }
   const messageIdHeader = given === '' ? `<${randomText(16, 'hex')}@${domainOf(authors.from[0]?.address ?? '')}>` : given
   const added = [parts.received]
   if (given === '') added.push(`Message-ID: ${messageIdHeader}`)

@@ -32,8 +32,8 @@ export interface ContentReport {
 
 /** bytes of HTML after which Gmail cuts a message off */
 const clippedAfter = 102 * 1024
-const mostLinks = 200
-const mostNamed = 5
+const maxLinks = 200
+const maxNamed = 5
 
 /** What surrounds what only Outlook shows. */
 const conditions = /<!--\[if [^\]\n]{1,100}\]>|<!\[endif\]-->/gi
@@ -71,7 +71,7 @@ export function checkContent(content: CheckedContent): ContentReport {
       support(html),
       ...deadLinks(hrefs),
     ],
-    links: [...new Set(hrefs.flatMap((href) => (href !== null && /^https?:\/\//i.test(href) ? [href] : [])))].slice(0, mostLinks),
+    links: [...new Set(hrefs.flatMap((href) => (href !== null && /^https?:\/\//i.test(href) ? [href] : [])))].slice(0, maxLinks),
   }
 }
 
@@ -135,7 +135,7 @@ function leftPlaceholders({ subject, text, html }: CheckedContent): ContentFindi
   const say = sayOfContent('placeholders')
   const found = new Set([subject, text ?? '', html ?? ''].flatMap((part) => part.match(placeholders) ?? []))
   if (found.size === 0) return say.ok('no_placeholders')
-  return say.warning('placeholders_left', { placeholders: [...found].slice(0, mostNamed).join(', ') })
+  return say.warning('placeholders_left', { placeholders: [...found].slice(0, maxNamed).join(', ') })
 }
 
 function support(html: string): ContentFinding {
@@ -157,6 +157,6 @@ function deadLinks(hrefs: (string | null)[]): ContentFinding[] {
     /^https?:\/\/(?:localhost|127\.|\[)/i.test(href)
   const dead = hrefs.filter(isDead)
   if (dead.length === 0) return [hrefs.length === 1 ? say.ok('link_fine') : say.ok('links_fine', { count: hrefs.length })]
-  const named = [...new Set(dead)].slice(0, mostNamed).map((href) => `“${(href ?? '').slice(0, 100)}”`)
+  const named = [...new Set(dead)].slice(0, maxNamed).map((href) => `“${(href ?? '').slice(0, 100)}”`)
   return [say.warning('links_dead', { count: dead.length, all: hrefs.length, links: named.join(', ') })]
 }

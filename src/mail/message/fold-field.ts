@@ -1,4 +1,4 @@
-import { longestLine } from './transfer-encoding.ts'
+import { maxLineLength } from './transfer-encoding.ts'
 
 /** Lines should not be longer than this (RFC 5322 2.1.1). */
 export const lineLength = 78
@@ -50,7 +50,7 @@ export function foldField(name: string, value: string, after = separatorsIn(name
   let isEmpty = true
   for (const part of after === '' ? (value.match(/[ \t]*[^ \t]+/g) ?? []) : partsOf(value, after)) {
     // The first part stays on the line of the name, unless hosts would not accept it there.
-    if (line.length + part.length > (isEmpty ? longestLine : lineLength)) {
+    if (line.length + part.length > (isEmpty ? maxLineLength : lineLength)) {
       lines.push(isEmpty ? `${name}:` : line)
       line = /^[ \t]/.test(part) ? part : ` ${part}`
     } else {
@@ -59,9 +59,9 @@ export function foldField(name: string, value: string, after = separatorsIn(name
     isEmpty = false
   }
   lines.push(line)
-  return lines.some(({ length }) => length > longestLine) ? null : lines.join('\r\n')
+  return lines.some(({ length }) => length > maxLineLength) ? null : lines.join('\r\n')
 }
 
 /** Why a field cannot be sent. */
 export const unfoldable = (name: string): string =>
-  `The ${name} field has a part that does not fit into a line of ${longestLine} characters (RFC 5322 2.1.1). Shorten it, or put spaces into it.`
+  `The ${name} field has a part that does not fit into a line of ${maxLineLength} characters (RFC 5322 2.1.1). Shorten it, or put spaces into it.`

@@ -1,5 +1,5 @@
 import { parseHeaderBlock } from './header-block.ts'
-import { cameSigned, childrenOf, deepest, isSealed, mediaTypeOf, mostParts, valueOf, type Entity } from './mime-structure.ts'
+import { cameSigned, childrenOf, deepest, isSealed, mediaTypeOf, maxParts, valueOf, type Entity } from './mime-structure.ts'
 import { transferEncodingOf, type TransferEncoding } from './transfer-encoding.ts'
 
 /** An HTML part of a message that readers see, by its positions in the message. */
@@ -20,7 +20,7 @@ export interface HtmlPart {
  */
 export function htmlParts(message: Buffer): HtmlPart[] {
   const found: HtmlPart[] = []
-  const walk = { message, found, left: mostParts }
+  const walk = { message, found, left: maxParts }
   const block = parseHeaderBlock(message)
   if (!block.ok || cameSigned(block.fields)) return []
   return readPart(walk, { fields: block.fields, start: 0, bodyStart: block.bodyOffset, end: message.length }, 0) ? found : []

@@ -20,7 +20,7 @@ const hidden = new Set(['script', 'style', 'title', 'template', 'xml', 'iframe',
 /** Elements whose content is text, whatever it looks like. */
 const raw = new Set(['textarea', 'xmp'])
 
-const longestTag = 4096
+const maxTagLength = 4096
 const tagStart = /[a-z/!?]/i
 const slash = 47
 const greaterThan = 62
@@ -88,7 +88,7 @@ export function endOfScript(html: string, start: number): number {
 function tagAt(html: string, start: number, end: number): Tag {
   const isEnd = html.charCodeAt(start + 1) === slash
   const nameStart = start + (isEnd ? 2 : 1)
-  const insideEnd = Math.min(end - 1, start + longestTag)
+  const insideEnd = Math.min(end - 1, start + maxTagLength)
   let nameEnd = nameStart
   while (nameEnd < insideEnd && html.charCodeAt(nameEnd) !== slash && !isSpace(html.charCodeAt(nameEnd))) nameEnd++
   return { name: html.slice(nameStart, nameEnd).toLowerCase(), isEnd, attributes: html.slice(nameEnd, insideEnd) }

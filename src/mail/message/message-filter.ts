@@ -133,7 +133,7 @@ const addressParams = (kind: 'to' | 'from', sought: SoughtAddress | null): Recor
 
 /** The range of ids that the page and the times of the filter allow. An id is created a little before its message is accepted. */
 export function spanOf({ since, until }: MessageFilter, { after, before }: Page): Span<string> {
-  const first = since === null ? wholeTable.first : idFloor('em', since - longestAcceptanceMs)
+  const first = since === null ? wholeTable.first : idFloor('em', since - maxAcceptanceMs)
   const end = until === null ? wholeTable.end : idFloor('em', until)
   return {
     first: before !== null && before >= first ? `${before}+` : first,
@@ -142,4 +142,4 @@ export function spanOf({ since, until }: MessageFilter, { after, before }: Page)
 }
 
 /** No submission takes longer than this from its first byte. */
-const longestAcceptanceMs = 24 * 3_600_000
+const maxAcceptanceMs = 24 * 3_600_000

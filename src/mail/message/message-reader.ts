@@ -80,7 +80,7 @@ export interface EventRow extends Row {
 }
 
 /** The last piece and the reading of the page come on top. */
-const longestSearchMs = 200
+const maxSearchMs = 200
 
 /**
  * What the API shows of messages. Everything is read on the connection for slow queries, so that no list delays a commit. Before
@@ -119,7 +119,7 @@ export class MessageReader {
    * which `after` of the next page may be. Backwards, with `before`, it does not stop.
    */
   async search(scope: AccountScope, filter: MessageFilter, page: Page): Promise<{ rows: MessageRow[]; stoppedAt: string | null }> {
-    const sizes = page.before === null ? { ...standardSizes, longestMs: longestSearchMs } : standardSizes
+    const sizes = page.before === null ? { ...standardSizes, maxMs: maxSearchMs } : standardSizes
     const { rows, rest } = await searchMessages<MessageRow>(this.#db, { columns: 'message.*', scope, filter, page }, sizes)
     return { rows, stoppedAt: rest?.end ?? null }
   }

@@ -3,7 +3,7 @@ import type { Database, Row, Value } from '../../platform/store/database.ts'
 import type { Page } from '../../platform/store/page-clause.ts'
 import { searchInPieces, standardSizes, type Searched, type Span } from '../../platform/store/search-in-pieces.ts'
 import { candidatesOf, filterCondition, filterParams, spanOf, type Candidates, type MessageFilter } from './message-filter.ts'
-import { mostBehind, searchPosition } from './search-terms.ts'
+import { maxBehind, searchPosition } from './search-terms.ts'
 
 interface MessageSearch {
   /** On the table message. */
@@ -63,7 +63,7 @@ const allOf = ({ indexed, behind }: Candidates): string => (behind === null ? in
 async function usable(db: Pick<Database, 'slowRead'>, candidates: Candidates[]): Promise<Candidates[]> {
   if (candidates.every(({ behind }) => behind === null)) return candidates
   const { behind } = await searchPosition(db)
-  return behind <= mostBehind ? candidates : candidates.filter((each) => each.behind === null)
+  return behind <= maxBehind ? candidates : candidates.filter((each) => each.behind === null)
 }
 
 /** The smallest set of candidates, if it is small. */

@@ -13,7 +13,7 @@ export interface Entity {
 /** How deeply nested parts are searched; mail programs use up to four levels. */
 export const deepest = 8
 /** How many parts of a message are examined. */
-export const mostParts = 1000
+export const maxParts = 1000
 /** A message with one of these fields was signed in its present form. */
 const signatures = ['DKIM-Signature', 'ARC-Message-Signature']
 const sealed = /^(?:multipart\/(?:signed|encrypted)|application\/(?:x-)?pkcs7-)/
@@ -56,7 +56,7 @@ function* spansBetween(message: Buffer, { start, end }: Span, boundary: string):
   const delimiter = Buffer.from(`\n--${boundary}`, 'latin1')
   const searched = message.subarray(0, end)
   let partStart: number | null = null
-  let left = mostParts
+  let left = maxParts
   for (let at = searched.indexOf(delimiter, start - 1); at !== -1; at = searched.indexOf(delimiter, at + 1)) {
     const line = lineBehind(searched, at + delimiter.length)
     if (!line) continue

@@ -4,7 +4,7 @@ import { decodeHeaderText } from '../../platform/smtp/encoded-word.ts'
 import { foldField, unfoldable } from './fold-field.ts'
 import { formatMailboxes, formatTextField } from './format-field.ts'
 import { withoutOuterBlanks, type HeaderField } from './header-block.ts'
-import { longestLine } from './transfer-encoding.ts'
+import { maxLineLength } from './transfer-encoding.ts'
 
 /** Parses an address field; the fields that name an author strictly. */
 export type ReadMailboxes = (field: HeaderField) => ParsedMailboxList
@@ -18,7 +18,7 @@ const freeText = /^(?:subject|comments)$/
 const structured = /^(?:content-|mime-|dkim-|arc-|list-|resent-|received|references|in-reply-to|message-id|date|authentication-)/
 
 /** bytes of a line without its CRLF; some relays cut lines, and any signature over them, at 990 with it */
-const longestFieldLine = 988
+const maxFieldLineLength = 988
 
 /**
  * A field of an unsigned message in a form that all programs read alike, and that passes all hosts: addresses as RFC 5322 demands, raw UTF-8
@@ -42,7 +42,7 @@ export function signedField(field: HeaderField, signatures: readonly HeaderField
     const parsed = read(field)
     if (parsed.ok && !parsed.isPlain) return { fault: unclear(field.name) }
   }
-  if (field.raw.length <= longestLine || linesOf(field).every(({ length }) => length <= longestLine)) return field
+  if (field.raw.length <= maxLineLength || linesOf(field).every(({ length }) => length <= maxLineLength)) return field
   // Folding at white space changes nothing in the relaxed form (RFC 6376 3.4.2).
   const isRelaxed = signatures.every(({ value }) => /(?:^|;)\s*c\s*=\s*relaxed\b/i.test(value))
   return (isRelaxed ? refolded(field, '') : null) ?? { fault: longAndSigned(field.name) }
@@ -53,7 +53,7 @@ const unclear = (name: string): string =>
   `and what does not belong to an address, before signing: ${name}: "Name" <address>.`
 
 const longAndSigned = (name: string): string =>
-  `The ${name} field has a line of more than ${longestLine} characters, and the message is signed. Fold the field before signing (RFC 5322 2.1.1).`
+  `The ${name} field has a line of more than ${maxLineLength} characters, and the message is signed. Fold the field before signing (RFC 5322 2.1.1).`
 
 /** The lines of a field, without their CRLFs. */
 const linesOf = ({ raw }: HeaderField): string[] => Buffer.from(raw).toString('latin1').slice(0, -crlf.length).split('\r\n')
@@ -63,10 +63,10 @@ const crlf = Buffer.from('\r\n')
 /** Folds a field with lines that are too long, or with one of only white space, which some programs take for the end of the header. */
 export function withShortLines(field: HeaderField): HeaderField | { fault: string } {
   const { raw } = field
-  if (raw.length <= longestFieldLine && Buffer.from(raw.buffer, raw.byteOffset, raw.length).indexOf(crlf) === raw.length - crlf.length)
+  if (raw.length <= maxFieldLineLength && Buffer.from(raw.buffer, raw.byteOffset, raw.length).indexOf(crlf) === raw.length - crlf.length)
     return field
   const [first = '', ...others] = linesOf(field)
-  if (first.length <= longestFieldLine && others.every((line) => line.length <= longestFieldLine && /[^ \t]/.test(line))) return field
+  if (first.length <= maxFieldLineLength && others.every((line) => line.length <= maxFieldLineLength && /[^ \t]/.test(line))) return field
   return refolded(field) ?? { fault: unfoldable(field.name) }
 }
 

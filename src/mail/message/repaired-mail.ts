@@ -1,10 +1,10 @@
 /** More lines in one field than any mail has; mailparser takes quadratic time for them. */
-const mostFoldedLines = 2000
+const maxFoldedLines = 2000
 const foldedLines = /(?:\n[ \t][^\n:]*)+/g
 
 function cutShort(folded: string): string {
   let end = 0
-  for (let lines = 0; lines <= mostFoldedLines && end >= 0; lines++) end = folded.indexOf('\n', end + 1)
+  for (let lines = 0; lines <= maxFoldedLines && end >= 0; lines++) end = folded.indexOf('\n', end + 1)
   return end < 0 ? folded : folded.slice(0, end)
 }
 

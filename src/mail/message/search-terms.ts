@@ -48,7 +48,7 @@ export async function searchPosition(db: Pick<Database, 'slowRead'>): Promise<{ 
 }
 
 /** How many events the table may lag behind and still be useful. There are more only after an update, until the table is filled. */
-export const mostBehind = 300_000
+export const maxBehind = 300_000
 
 /** The ids of the messages whose terms are not in the table yet: those of such events after the cursor. */
 export const messagesBehind = (type: 'email.queued' | 'email.delivered'): string =>

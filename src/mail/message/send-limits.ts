@@ -4,7 +4,7 @@ import { headerTextFault } from './check-headers.ts'
 // Send options come as JSON members over HTTP and as header fields over SMTP, with the same limits.
 
 /** Lengths in characters, times in seconds. */
-export const sendLimits = { tags: 20, metadataKeys: 20, metadataKey: 64, metadataValue: 500, shortestExpiry: 60, longestExpiry: 432_000 }
+export const sendLimits = { tags: 20, metadataKeys: 20, metadataKey: 64, metadataValue: 500, minExpiry: 60, maxExpiry: 432_000 }
 
 export interface Tag {
   name: string
@@ -15,11 +15,11 @@ export interface Tag {
 export const tagName = /^[A-Za-z0-9_-]{1,256}$/
 
 /** characters */
-export const longestTagValue = 256
+export const maxTagValueLength = 256
 
 /** Whether a tag may have this value: printable text, not blank. */
 export const isTagValue = (value: string): boolean =>
-  value.trim() !== '' && value.length <= longestTagValue && headerTextFault(value) === null
+  value.trim() !== '' && value.length <= maxTagValueLength && headerTextFault(value) === null
 
 /** Any text in the characters of a tag's name, others as `_`; null if none is left. */
 export function asTagName(text: string): string | null {
@@ -43,7 +43,7 @@ export function tagsFault(tags: readonly Tag[]): string | null {
   const seen = new Set<string>()
   for (const { name, value } of tags) {
     if (!tagName.test(name)) return 'The name of a tag is 1 to 256 characters of A-Z, a-z, 0-9, _ and -.'
-    if (!isTagValue(value)) return `The value of a tag is 1 to ${longestTagValue} printable characters.`
+    if (!isTagValue(value)) return `The value of a tag is 1 to ${maxTagValueLength} printable characters.`
     if (seen.has(name)) return `The tag ${name} is given twice.`
     seen.add(name)
   }
@@ -86,9 +86,9 @@ export function parseScheduledAt(text: string, now: number): number | null | { f
 
 /** Why this expiry is invalid; null if it is valid. */
 export const expiresInFault = (seconds: number): string | null =>
-  Number.isInteger(seconds) && seconds >= sendLimits.shortestExpiry && seconds <= sendLimits.longestExpiry
+  Number.isInteger(seconds) && seconds >= sendLimits.minExpiry && seconds <= sendLimits.maxExpiry
     ? null
-    : `It must be a whole number of seconds from ${sendLimits.shortestExpiry} to ${sendLimits.longestExpiry}.`
+    : `It must be a whole number of seconds from ${sendLimits.minExpiry} to ${sendLimits.maxExpiry}.`
 
 export const idempotencyKeyFault = (key: string): string | null =>
   /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/.test(key) ? null : 'An idempotency key must be 1 to 256 printable ASCII characters.'

@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { headerBytesOf, type HeaderField } from './header-block.ts'
-import { cameSigned, childrenOf, deepest, entityAt, isSealed, mediaTypeOf, mostParts, valueOf, type Entity } from './mime-structure.ts'
+import { cameSigned, childrenOf, deepest, entityAt, isSealed, mediaTypeOf, maxParts, valueOf, type Entity } from './mime-structure.ts'
 import { withShortLines } from './outgoing-field.ts'
 import { spliced, type Splice } from './spliced.ts'
 import {
@@ -31,7 +31,7 @@ export function inSevenBits({ content, bodyType }: Carried): Carried {
   if (bodyType === '7bit' && hasShortLines(message)) return { content, bodyType }
   const whole = entityAt(message, { start: 0, end: message.length })
   if (!whole || cameSigned(whole.fields)) return { content, bodyType }
-  const walk: Walk = { message, changes: [], left: mostParts }
+  const walk: Walk = { message, changes: [], left: maxParts }
   const isSevenBit = encodeEntity(walk, whole, 0)
   return {
     content:

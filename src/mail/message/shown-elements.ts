@@ -34,7 +34,7 @@ const impliedEnds = new Map<string, [ended: Set<string>, within: Set<string>]>([
 const paragraph = new Set(['p'])
 
 /** How far up an element is looked for, so that any input takes linear time. */
-const mostOpen = 50
+const maxOpen = 50
 
 /** What decides where no rules are. */
 const mayHide = /style|hidden|data-skip-in-text|size/i
@@ -95,7 +95,7 @@ export class ShownElements {
 
   /** The place of the innermost open element of these names; -1 if there is none within. */
   #find(names: Pick<ReadonlySet<string>, 'has'>, within: ReadonlySet<string>): number {
-    for (let i = this.#names.length - 1; i >= 0 && i >= this.#names.length - mostOpen; i--) {
+    for (let i = this.#names.length - 1; i >= 0 && i >= this.#names.length - maxOpen; i--) {
       const name = this.#names[i] ?? ''
       if (names.has(name)) return i
       if (within.has(name)) return -1

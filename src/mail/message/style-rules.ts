@@ -58,7 +58,7 @@ function weightOf(selector: string): number {
 }
 
 /** Classes of one element that are looked up. */
-const mostClasses = 16
+const maxClasses = 16
 
 /** The rules of a page's style sheets that apply on a wide screen, by selector. Rules in `@media` and other blocks are left out. */
 export class StyleRules {
@@ -89,7 +89,7 @@ export class StyleRules {
     const winners = new Map<string, Weighted>()
     if (this.#bySelector.size > 0) {
       this.#apply(winners, name)
-      const classes = (attributes.get('class') ?? '').split(/\s+/, mostClasses)
+      const classes = (attributes.get('class') ?? '').split(/\s+/, maxClasses)
       for (const one of classes) {
         this.#apply(winners, `.${one}`)
         this.#apply(winners, `${name}.${one}`)

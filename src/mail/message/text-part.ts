@@ -1,4 +1,4 @@
-import { encodeTransfer, isShorterInBase64, longestLine } from './transfer-encoding.ts'
+import { encodeTransfer, isShorterInBase64, maxLineLength } from './transfer-encoding.ts'
 
 const CR = 13
 const LF = 10
@@ -14,12 +14,12 @@ interface EncodedText {
 }
 
 /** A line of 7bit text may have 998 octets (RFC 5322 2.1.1). */
-const longestPlainLine = 990
+const maxPlainLineLength = 990
 
 interface Survey {
   nonAscii: number
   lineEnds: number
-  longestLine: number
+  maxLineLength: number
   hasBareLineEnd: boolean
   hasControl: boolean
 }
@@ -47,7 +47,7 @@ function survey(bytes: Uint8Array): Survey {
     }
   }
   if (bytes.length - lineStart > longest) longest = bytes.length - lineStart
-  return { nonAscii, lineEnds, longestLine: longest, hasBareLineEnd: bare > 0, hasControl: controls > 0 }
+  return { nonAscii, lineEnds, maxLineLength: longest, hasBareLineEnd: bare > 0, hasControl: controls > 0 }
 }
 
 /** Turns every CR, LF and CRLF into CRLF. Returns the same bytes if there is nothing to do. */
@@ -59,7 +59,7 @@ export function withCrlf(bytes: Buffer): Buffer {
 /** Whether these bytes can be sent as they are: ASCII without control characters, CRLF, no line over 998 octets. */
 export function isSevenBit(bytes: Uint8Array): boolean {
   const found = survey(bytes)
-  return found.nonAscii === 0 && !found.hasControl && !found.hasBareLineEnd && found.longestLine <= longestLine
+  return found.nonAscii === 0 && !found.hasControl && !found.hasBareLineEnd && found.maxLineLength <= maxLineLength
 }
 
 function rewriteLineEnds(bytes: Uint8Array, lineEnds: number): Buffer {
@@ -85,7 +85,7 @@ const closed = (bytes: Buffer): Buffer =>
 
 /** The shortest encoding for this text that every host accepts. */
 function encodingFor(found: Survey, size: number): TransferEncoding {
-  if (found.nonAscii === 0 && !found.hasControl && found.longestLine <= longestPlainLine) return '7bit'
+  if (found.nonAscii === 0 && !found.hasControl && found.maxLineLength <= maxPlainLineLength) return '7bit'
   return isShorterInBase64(found.nonAscii, size) ? 'base64' : 'quoted-printable'
 }
 

@@ -2,7 +2,7 @@
 export type TransferEncoding = '7bit' | '8bit' | 'binary' | 'quoted-printable' | 'base64'
 
 /** octets of a line without its CRLF; RFC 5322 2.1.1 */
-export const longestLine = 998
+export const maxLineLength = 998
 const [cr, lf, sp, tab, equals, hyphen] = [13, 10, 32, 9, 61, 45]
 
 /** The encoding that a field names, `7bit` if there is no field; null if it is not one of RFC 2045. */
@@ -38,8 +38,8 @@ function base64Lines(bytes: Buffer): Buffer {
 
 /** Whether no line is longer than hosts must accept (RFC 5321 4.5.3.1.6). It is cheap: it looks for a line end every 1000 bytes. */
 export function hasShortLines(bytes: Buffer): boolean {
-  for (let start = 0; bytes.length - start > longestLine;) {
-    const end = bytes.lastIndexOf(lf, start + longestLine + 1)
+  for (let start = 0; bytes.length - start > maxLineLength;) {
+    const end = bytes.lastIndexOf(lf, start + maxLineLength + 1)
     if (end < start) return false
     start = end + 1
   }

@@ -11,7 +11,7 @@ import { reasonOf } from '../../platform/plain-reason.ts'
 export type FileEntry = { line: number } & ({ record: ExportRecord } | { refused: string })
 
 /** bytes; longer than any row of an export, so an unclosed quotation mark is found before memory runs out */
-const longestRow = 65_536
+const maxRowLength = 65_536
 
 /**
  * Reads the entries of an export, CSV or JSON (the file itself shows which), piece by piece.
@@ -61,7 +61,7 @@ async function* csvEntries(text: AsyncGenerator<string>, delimiter: string, shap
     relax_column_count: true,
     relax_quotes: true,
     skip_empty_lines: true,
-    max_record_size: longestRow,
+    max_record_size: maxRowLength,
   })
   source.once('error', (error) => parser.destroy(error))
   let columns: string[] | null = null

@@ -9,7 +9,7 @@ import type { SuppressionOrigin } from './suppression-origin.ts'
 export type ExportRecord = Readonly<Record<string, string>>
 
 /** characters */
-const longestReason = 1000
+const maxReasonLength = 1000
 
 /**
  * What an entry of an export means to us, or why we refuse it. An unreadable or future time becomes now, because the address matters more.
@@ -32,7 +32,7 @@ export function exportedSuppression(
   const found = origin ?? (told === '' ? silentOrigin(record, shape) : toldOrigin(told, plainName(value(shape.originDetail)), shape))
   if (found === undefined) return { refused: `"${value(shape.origin).slice(0, 100)}" is not a known reason for a suppression` }
   const createdAt = Math.min(parseExportTime(value(shape.createdAt)) ?? now, now)
-  const reason = value(shape.reason).slice(0, longestReason) || null
+  const reason = value(shape.reason).slice(0, maxReasonLength) || null
   const topic = value(shape.topic)
   const fault = topic === '' ? null : topicFault(topic)
   if (fault !== null) return { refused: fault }

@@ -34,7 +34,7 @@ interface ImportRequest {
 
 /** Entries per batch. A commit takes a few milliseconds, and others get their turn in between. */
 const entriesAtOnce = 500
-const mostRefusals = 100
+const maxRefusals = 100
 
 /** Imports a service's export in batches. Entries already imported stay, whatever happens afterwards. */
 export async function importSuppressions(
@@ -80,5 +80,5 @@ const meaningOf = (entry: FileEntry, { shape, origin }: ImportRequest, now: numb
 
 function refuse(result: ImportResult, line: number, reason: string): void {
   result.refused++
-  if (result.refusals.length < mostRefusals) result.refusals.push({ line, reason })
+  if (result.refusals.length < maxRefusals) result.refusals.push({ line, reason })
 }

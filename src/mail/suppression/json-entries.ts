@@ -12,9 +12,9 @@ interface Collected extends JsonEntry {
 }
 
 /** An entry has a few hundred characters. Anything longer is something else. */
-const longestEntry = 65_536
+const maxEntryLength = 65_536
 /** No service nests as deep, and each open bracket takes memory. */
-const mostOpen = 1_000
+const maxOpen = 1_000
 
 /** characters, as their codes */
 const [quote, backslash, newline] = [0x22, 0x5c, 0x0a]
@@ -55,7 +55,7 @@ export class JsonEntries {
         if (this.#open.length === 1 && this.#open[0] === openBracket) start = this.#begin(i)
       } else if (code === openBrace || code === openBracket) {
         if (code === openBrace && this.#isPlaceOfEntry()) start = this.#begin(i)
-        if (this.#open.push(code) > mostOpen) throw new Error(`the brackets in line ${this.#line} are nested too deep`)
+        if (this.#open.push(code) > maxOpen) throw new Error(`the brackets in line ${this.#line} are nested too deep`)
       } else if (code === closeBrace || code === closeBracket) {
         if (this.#open.pop() !== (code === closeBrace ? openBrace : openBracket))
           throw new Error(`the brackets do not match in line ${this.#line}`)
@@ -92,7 +92,7 @@ export class JsonEntries {
   #keep(rest: string): void {
     if (!this.#entry) return
     this.#entry.text += rest
-    if (this.#entry.text.length <= longestEntry) return
+    if (this.#entry.text.length <= maxEntryLength) return
     if (this.#entry.depth > 0) throw new Error(`an entry that begins in line ${this.#entry.line} is too long`)
     // A container with a lot of data in front of its entries.
     this.#entry = null

@@ -1,7 +1,7 @@
 import { scopeParams, type AccountScope } from '../../senders/account/account-scope.ts'
 import { idFloor } from '../../platform/id.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import { messagesBehind, messagesWith, mostBehind, searchPosition, termOf, wholeTable } from '../message/search-terms.ts'
+import { messagesBehind, messagesWith, maxBehind, searchPosition, termOf, wholeTable } from '../message/search-terms.ts'
 import type { Database, Statement } from '../../platform/store/database.ts'
 import { suppressionAddress } from './suppression-address.ts'
 
@@ -75,7 +75,7 @@ async function hasShownLife(
   { accountId, sandbox, address, recipientId }: UnknownUserReport,
   since: number,
 ): Promise<boolean> {
-  if ((await searchPosition(db)).behind > mostBehind) return true
+  if ((await searchPosition(db)).behind > maxBehind) return true
   // Few messages were accepted since then, and they usually settle it. Scheduled mail, and opens of old mail, need a search of everything.
   for (const first of [idFloor('em', since), wholeTable.first]) {
     const found = await db.slowRead(

@@ -38,7 +38,7 @@ const nonceBytes = 12
 const tagBytes = 16
 const version = '1'
 /** characters; the longest address and topic stay below it */
-const longestToken = 1000
+const maxTokenLength = 1000
 
 /**
  * The encrypted token of an unsubscribe link (AES-256-GCM), so nobody can forge one or read an address from it. It contains everything
@@ -57,7 +57,7 @@ export function encodeUnsubscribeToken(
 
 /** What the token says; null if it is not valid. */
 export function decodeUnsubscribeToken(token: string, keys: UnsubscribeKeys): UnsubscribeTarget | null {
-  if (token.length > longestToken || !/^[\w-]+$/.test(token)) return null
+  if (token.length > maxTokenLength || !/^[\w-]+$/.test(token)) return null
   const bytes = Buffer.from(token, 'base64url')
   // A different encoding of the same bytes is not ours.
   if (bytes.length < nonceBytes + tagBytes || bytes.toString('base64url') !== token) return null

@@ -2,9 +2,9 @@ import { SternaError } from '../../platform/errors.ts'
 import type { WrittenSource } from './template-source.ts'
 
 /** Templates that one template may consist of. */
-const mostSources = 100
+const maxSources = 100
 /** characters in total; each part may grow to 5 Mi */
-const longestSources = 20 * 1024 * 1024
+const maxSourcesLength = 20 * 1024 * 1024
 
 export interface FoundSource extends WrittenSource {
   partials: string[]
@@ -31,7 +31,7 @@ export async function findSources(root: FoundSource, read: (name: string) => Pro
   let length = 0
   const add = (mentions: Mention[]): void => {
     for (const { name } of mentions)
-      if (names.add(name).size > mostSources) throw tooMany(`A template can consist of at most ${mostSources} other templates.`)
+      if (names.add(name).size > maxSources) throw tooMany(`A template can consist of at most ${maxSources} other templates.`)
     waiting.push(...mentions)
   }
   add(mentionsOf(root, { isLayout: true }))
@@ -42,7 +42,7 @@ export async function findSources(root: FoundSource, read: (name: string) => Pro
     const source = found.get(name) ?? (await read(name).catch((error: unknown) => refuse(error, mention)))
     if (!found.has(name)) length += source.html.length + (source.text?.length ?? 0)
     found.set(name, source)
-    if (length > longestSources) throw tooMany('The layouts and partials of this template are too long together.')
+    if (length > maxSourcesLength) throw tooMany('The layouts and partials of this template are too long together.')
     add(mentionsOf(source, { isLayout }))
   }
   return found

@@ -7,9 +7,9 @@ export interface Change {
 }
 
 /** Comparisons of lines, some nanoseconds each; whatever is left when they are used up is one change. */
-const mostSteps = 1_000_000
+const maxSteps = 1_000_000
 /** Differences searched for at a time: this many rows of this many positions are remembered. */
-const mostEdits = 500
+const maxEdits = 500
 
 /**
  * The changes that turn the first list of lines into the second, by Myers' algorithm (1986), in rounds: if a round finds too many
@@ -21,7 +21,7 @@ export function lineChanges(before: string[], after: string[]): Change[] {
   const work = { steps: 0 }
   let [x, y] = [0, 0]
   while (x < a.length || y < b.length) {
-    if (work.steps >= mostSteps) {
+    if (work.steps >= maxSteps) {
       addChange(changes, { from: x, fromEnd: a.length, to: y, toEnd: b.length })
       break
     }
@@ -55,7 +55,7 @@ function addChange(changes: Change[], change: Change): void {
 
 /** The shortest path as far as it gets with this many differences and steps: how far in each text, and what differs up to there. */
 function furthestPath(a: Int32Array, b: Int32Array, work: { steps: number }): { x: number; y: number; changes: Change[] } {
-  const most = Math.min(mostEdits, a.length + b.length)
+  const most = Math.min(maxEdits, a.length + b.length)
   const reached = new Int32Array(2 * most + 3)
   const middle = most + 1
   const rows: Int32Array[] = []
@@ -70,7 +70,7 @@ function furthestPath(a: Int32Array, b: Int32Array, work: { steps: number }): { 
       if (x >= a.length && x - k >= b.length) return pathTo(rows, { edits, k, x })
     }
     rows.push(reached.slice(middle - edits, middle + edits + 1))
-    if (edits < most && work.steps < mostSteps) continue
+    if (edits < most && work.steps < maxSteps) continue
     return pathTo(rows, { edits, ...furthestOf(rows[edits] as Int32Array, a.length, b.length) })
   }
 }

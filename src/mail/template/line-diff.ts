@@ -14,9 +14,9 @@ export interface LineDiff {
 /** Lines around a change. */
 const context = 3
 /** Lines of either text, from the first to the last difference, that are compared one by one; others are shown as removed and added. */
-const mostLines = 10_000
+const maxLines = 10_000
 /** characters */
-const longestDiff = 256 * 1024
+const maxDiffLength = 256 * 1024
 
 /**
  * The changes that turn the first text into the second. Takes bounded time besides reading the texts: if they differ too much for that, the
@@ -81,7 +81,7 @@ class Middle {
     this.end = text.length - sameAtEnd
     this.linesBefore = start.lines
     this.count = countLines(text, this.at, this.end)
-    this.isSplit = this.count <= mostLines
+    this.isSplit = this.count <= maxLines
     this.lines = this.isSplit ? Array.from(linesFrom(text, this.at, this.end)) : []
   }
 
@@ -180,7 +180,7 @@ class DiffText {
   /** False where there is no more room. */
   line(line: string): boolean {
     this.#length += line.length
-    this.isFull ||= this.#length > longestDiff
+    this.isFull ||= this.#length > maxDiffLength
     if (!this.isFull) this.#pieces.push(line.endsWith('\n') ? line : `${line}\n\\ No newline at end of file\n`)
     return !this.isFull
   }

@@ -31,11 +31,11 @@ export const templateName = /^[a-z0-9][a-z0-9_-]{0,63}$/
 /** Nested sections. */
 const deepest = 32
 /** A newsletter has hundreds. */
-const mostTags = 20_000
+const maxTags = 20_000
 /** characters */
-const longestName = 200
+const maxNameLength = 200
 /** characters of a faulty tag to show */
-const longestQuote = 60
+const maxQuoteLength = 60
 
 interface OpenSection {
   tag: string
@@ -78,7 +78,7 @@ function nodesOf(text: string, insertions: Insertion[]): TemplateNode[] {
   let isLineBlank = true
   for (let at = text.indexOf('{{'); at !== -1; at = text.indexOf('{{', from)) {
     const tag = tagAt(text, at)
-    if (++tags > mostTags) throw new TemplateFault(at, `There are more than ${mostTags} tags. Use a section over a list.`)
+    if (++tags > maxTags) throw new TemplateFault(at, `There are more than ${maxTags} tags. Use a section over a list.`)
     const literal = text.slice(from, at)
     const lineStart = literal.lastIndexOf('\n') + 1
     isLineBlank = (lineStart > 0 || isLineBlank) && /^[ \t]*$/.test(literal.slice(lineStart))
@@ -152,7 +152,7 @@ function tagAt(text: string, at: number): Tag {
   const close = isTriple ? '}}}' : '}}'
   const closeAt = text.indexOf(close, at + close.length)
   if (closeAt === -1)
-    throw new TemplateFault(at, `${quoted(text.slice(at, at + longestQuote))} is never closed. Write ${close} where the tag ends.`)
+    throw new TemplateFault(at, `${quoted(text.slice(at, at + maxQuoteLength))} is never closed. Write ${close} where the tag ends.`)
   const end = closeAt + close.length
   // React writes > like this.
   const inside = text.slice(at + close.length, closeAt).replace(/^\s*&gt;(?=\s)/, '>')
@@ -175,7 +175,7 @@ const refused: Record<string, string> = {
 function pathOf({ name, text, at }: Tag): string[] {
   if (name === '.') return []
   // Before splitting: several megabytes would become an equally long list.
-  if (name.length > longestName) throw new TemplateFault(at, `${text} has no valid name. A name has at most ${longestName} characters.`)
+  if (name.length > maxNameLength) throw new TemplateFault(at, `${text} has no valid name. A name has at most ${maxNameLength} characters.`)
   const path = name.split('.')
   if (path.every((part) => /^[^\s.{}"'()[\]|#^/!&>=<]+$/.test(part))) return path
   if (/^(?:each|if|unless|with|else)\b/.test(name)) {
@@ -188,4 +188,4 @@ function pathOf({ name, text, at }: Tag): string[] {
   throw new TemplateFault(at, `${text} has no valid name. A name has letters, digits, _ and -, and dots for members: {{customer.name}}.`)
 }
 
-const quoted = (text: string): string => (text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text).replace(/\s+/g, ' ')
+const quoted = (text: string): string => (text.length > maxQuoteLength ? `${text.slice(0, maxQuoteLength)}…` : text).replace(/\s+/g, ' ')

@@ -52,8 +52,8 @@ export function renderComplete(...template: Parameters<typeof renderTemplate>): 
   const rendered = renderTemplate(...template)
   const { missing } = rendered
   if (missing.length === 0) return rendered
-  const faults = missing.slice(0, mostFaults).map((name) => missingFault(name, template[2].field))
-  const names = missing.slice(0, mostFaults).join(', ')
+  const faults = missing.slice(0, maxFaults).map((name) => missingFault(name, template[2].field))
+  const names = missing.slice(0, maxFaults).join(', ')
   throw new SternaError('missing_template_variable', `The template needs a value for ${names}.`, { faults })
 }
 
@@ -75,7 +75,7 @@ function typeFault({ key, type }: DeclaredVariable, given: Record<string, unknow
 }
 
 /** how many one response names */
-const mostFaults = 100
+const maxFaults = 100
 
 const missingFault = (name: string, field: string): FieldFault => ({
   field: `${field}.${name}`,
@@ -92,5 +92,5 @@ const unprintable = (name: string, field: string): FieldFault => ({
 })
 
 function refuseAny(faults: FieldFault[]): void {
-  if (faults[0]) throw new SternaError('validation_error', faults[0].message, { faults: faults.slice(0, mostFaults) })
+  if (faults[0]) throw new SternaError('validation_error', faults[0].message, { faults: faults.slice(0, maxFaults) })
 }

@@ -1,6 +1,6 @@
 import { SternaError } from '../../platform/errors.ts'
 import type { SourcePart, TemplateSource } from './template-source.ts'
-import { mostVariables, partialIn, type DeclaredVariable } from './template-content.ts'
+import { maxVariables, partialIn, type DeclaredVariable } from './template-content.ts'
 import { parseTemplate } from './parse-template.ts'
 
 /** A template with its layout and partials inserted. */
@@ -21,7 +21,7 @@ type PartName = 'html' | 'text'
 /** Nested partials, and nested layouts. */
 const deepest = 10
 /** Partials in one html or text, including those in partials each time. */
-const mostInsertions = 1000
+const maxInsertions = 1000
 /** characters, and bytes; the same limit as for hand-written parts */
 const longest = 5 * 1024 * 1024
 
@@ -90,11 +90,11 @@ function partOf(part: PartName, root: TemplateSource, { layouts, found }: Surrou
     throw fault('layout', 'no_content_place', `${what} Write it once, at the place for the template, and publish the layout.`)
   })
   const total = (of: (size: Size) => number): number => sizes.reduce((sum, size) => sum + of(size), 0)
-  if (total(({ insertions }) => insertions) > mostInsertions) {
+  if (total(({ insertions }) => insertions) > maxInsertions) {
     throw fault(
       part,
       'too_many',
-      `The \`${part}\` field has more than ${mostInsertions} partials, including those in its layout and in partials.`,
+      `The \`${part}\` field has more than ${maxInsertions} partials, including those in its layout and in partials.`,
     )
   }
   if (total(({ length }) => length) > longest) throw tooLong(part)
@@ -203,6 +203,6 @@ class Expansion {
 function variablesOf(sources: TemplateSource[]): DeclaredVariable[] {
   const byKey = new Map<string, DeclaredVariable>()
   for (const variable of sources.flatMap(({ variables }) => variables)) if (!byKey.has(variable.key)) byKey.set(variable.key, variable)
-  if (byKey.size <= mostVariables) return [...byKey.values()]
-  throw fault('variables', 'too_many', `With those of its layout and partials the template declares more than ${mostVariables} variables.`)
+  if (byKey.size <= maxVariables) return [...byKey.values()]
+  throw fault('variables', 'too_many', `With those of its layout and partials the template declares more than ${maxVariables} variables.`)
 }

@@ -13,7 +13,7 @@ export interface DeclaredVariable {
 }
 
 /** How many variables a template may declare, including those of its layout and partials. */
-export const mostVariables = 50
+export const maxVariables = 50
 
 /** What an email takes from a template. */
 export interface TemplateContent {

@@ -43,9 +43,9 @@ export interface TemplateListRow extends Row {
 /** How many templates an account may have. */
 const templateLimit = 1000
 /** How often a change is retried while others change the same template. */
-const mostTries = 5
+const maxTries = 5
 /** characters */
-const longestName = 255
+const maxNameLength = 255
 
 const notFound = (): SternaError => new SternaError('not_found', 'There is no template with this id or alias.')
 
@@ -131,7 +131,7 @@ export class TemplateList {
         this.live.forget(after.id)
         return after
       } catch (error) {
-        if (!(error instanceof ConflictError) || tries === mostTries) throw error
+        if (!(error instanceof ConflictError) || tries === maxTries) throw error
         before = await this.get(accountId, before.id)
       }
     }
@@ -153,7 +153,7 @@ export class TemplateList {
     const original = await this.get(accountId, idOrAlias)
     const { subject, html, text, from, replyTo, variables, layout } = original
     const suffix = ' (copy)'
-    const name = `${original.name.slice(0, longestName - suffix.length)}${suffix}`
+    const name = `${original.name.slice(0, maxNameLength - suffix.length)}${suffix}`
     return this.create(accountId, { name, alias: null, subject, html, text, from, replyTo, variables, layout })
   }
 

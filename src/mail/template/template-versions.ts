@@ -28,7 +28,7 @@ import {
 /** How many published versions of a template are kept, including the live one: a year of weekly changes. */
 export const versionsKept = 50
 /** How often a publication is retried while others change the same template. */
-const mostTries = 5
+const maxTries = 5
 
 /** What to publish: the newest version, or the version published last with its layout and partials as they are now. */
 export type PublishedFrom = 'draft' | 'published'
@@ -189,7 +189,7 @@ export class TemplateVersions {
         live.forget(template.id)
         return await get(accountId, template.id)
       } catch (error) {
-        if (!(error instanceof ConflictError) || tries === mostTries) throw error
+        if (!(error instanceof ConflictError) || tries === maxTries) throw error
         template = await get(accountId, template.id)
       }
     }

@@ -70,13 +70,13 @@ function originalRecipient(orcpt: string): string {
 }
 
 /** Cuts strangers' texts, because a line has at most 998 octets. */
-const longestValue = { ascii: 600, utf8: 240 }
+const maxValueLength = { ascii: 600, utf8: 240 }
 
 function formatted(name: string, value: string, international: boolean): string {
   const line = value.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
-  if (isPlain(line)) return formatCustomField(name, line.slice(0, longestValue.ascii))
-  if (!international) return formatCustomField(name, line.slice(0, longestValue.ascii).replace(/[^\x20-\x7e]/gu, '?'))
-  return `${name}: ${Array.from(line).slice(0, longestValue.utf8).join('').toWellFormed()}`
+  if (isPlain(line)) return formatCustomField(name, line.slice(0, maxValueLength.ascii))
+  if (!international) return formatCustomField(name, line.slice(0, maxValueLength.ascii).replace(/[^\x20-\x7e]/gu, '?'))
+  return `${name}: ${Array.from(line).slice(0, maxValueLength.utf8).join('').toWellFormed()}`
 }
 
 const isPlain = (text: string): boolean => isAscii(Buffer.from(text))

@@ -76,7 +76,7 @@ export class NoticeRunner {
       fault: 'delivery notices could not be created',
       // Skips the events from before the first account turned notices on.
       since: `select min(since) from account_policy where ${wantsNotices('account_policy')}`,
-      mostEvents: stepSize,
+      maxEvents: stepSize,
       gatherMs,
       isWanted: () => services.policies.anywhere(deliveryNotices).some(({ wanted }) => wanted),
       take: async (step) => ({ statements: await this.#tell(await newsBetween(services.db, step)) }),

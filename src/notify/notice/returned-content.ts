@@ -15,7 +15,7 @@ interface StoredOriginal {
 }
 
 /** bytes of the header to return */
-const longestHeader = 64 * 1024
+const maxHeaderLength = 64 * 1024
 
 /**
  * What to return of a message: all of it if requested, if it failed (RFC 3461 4.3) and it is small; else the header, which is rebuilt from
@@ -30,7 +30,7 @@ export function returnedContent(stored: StoredOriginal, action: NoticeAction, fi
 
 /** Without the empty line. A header that is too long is cut after its last whole line. */
 function headerOf(content: Uint8Array): Uint8Array {
-  const bytes = Buffer.from(content.subarray(0, longestHeader))
+  const bytes = Buffer.from(content.subarray(0, maxHeaderLength))
   const end = bytes.indexOf('\r\n\r\n')
   return bytes.subarray(0, end === -1 ? bytes.lastIndexOf('\r\n') + 2 : end + 2)
 }

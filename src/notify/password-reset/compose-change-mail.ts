@@ -34,7 +34,7 @@ interface ChangeMail {
 }
 
 /** characters; some programs write a page about themselves */
-const longestAgent = 200
+const maxAgentLength = 200
 
 /** The mail to a user about a change to how they log in: in plain text and HTML, with the same words in both. */
 export function composeChangeMail(mail: ChangeMail): SystemMail {
@@ -69,7 +69,7 @@ const whatChanged = ({ to, account, server, change }: ChangeMail): string =>
 function whoDid({ at, address, userAgent }: ChangeMail): string {
   const agent = userAgent
     .replace(/[\p{Cc}\p{Cf}]+/gu, ' ')
-    .slice(0, longestAgent)
+    .slice(0, maxAgentLength)
     .toWellFormed()
     .trim()
   return `That was on ${momentText(at)}, from the address ${address}${agent === '' ? '' : `, with ${agent}`}.`

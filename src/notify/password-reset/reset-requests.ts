@@ -41,7 +41,7 @@ const hourMs = 60 * minuteMs
 /** So that nobody floods a mailbox, and nobody tries addresses in numbers. */
 const perHour = { ofEmail: 3, ofNetwork: 20 }
 /** Of one request, where many accounts have a user with this address. */
-const mostMails = 10
+const maxMails = 10
 
 /**
  * Sends links to users who have forgotten their password. A request is answered before anybody looks whether there is such a user, and what is
@@ -95,7 +95,7 @@ export class ResetRequests {
       .withEmail(request.email)
       .filter(({ password }) => password !== null)
       .toSorted((a, b) => a.createdAt - b.createdAt)
-    for (const user of asking.slice(0, mostMails)) {
+    for (const user of asking.slice(0, maxMails)) {
       const account = asking.length > 1 ? (accounts.accountFor(user.accountId)?.name ?? null) : null
       await this.#mail(user, account, request)
     }

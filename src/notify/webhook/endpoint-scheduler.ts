@@ -1,6 +1,6 @@
 /** Attempts in hand per endpoint: initially and after a failure, and at most while it succeeds. */
 const firstLimit = 5
-const largestLimit = 50
+const maxLimit = 50
 /** How many deliveries may always wait in memory for an earlier one of their email, for each attempt that may be in hand. */
 const waitingPerAttempt = 20
 /**
@@ -9,7 +9,7 @@ const waitingPerAttempt = 20
  */
 const sharedWaiting = 20_000
 /** Attempts in hand over all endpoints. */
-const largestTotalLimit = 2_000
+const maxTotalLimit = 2_000
 
 /** An endpoint with something to do or in hand. */
 export interface Endpoint {
@@ -39,12 +39,12 @@ export class EndpointScheduler {
   #waiting = 0
 
   /**
-   * `run` must `reserve` at once, claim, call `claimed`, and call `ended` or `passedOn` at the end of every attempt. `mostConnections` is
+   * `run` must `reserve` at once, claim, call `claimed`, and call `ended` or `passedOn` at the end of every attempt. `maxConnections` is
    * never exceeded.
    */
-  constructor(run: (endpoint: Endpoint) => void, mostConnections = Infinity) {
+  constructor(run: (endpoint: Endpoint) => void, maxConnections = Infinity) {
     this.#run = run
-    this.#totalLimit = Math.min(mostConnections, largestTotalLimit)
+    this.#totalLimit = Math.min(maxConnections, maxTotalLimit)
   }
 
   /** Marks an endpoint as having something due. */
@@ -90,7 +90,7 @@ export class EndpointScheduler {
   }
 
   #adapt(endpoint: Endpoint, succeeded: boolean): void {
-    endpoint.limit = succeeded ? Math.min(endpoint.limit + 1, largestLimit) : firstLimit
+    endpoint.limit = succeeded ? Math.min(endpoint.limit + 1, maxLimit) : firstLimit
   }
 
   #release(endpoint: Endpoint, places: number): void {
@@ -115,7 +115,7 @@ export class EndpointScheduler {
   #places(endpoint: Endpoint): number {
     const own = this.#inHand >= this.#totalLimit / 2 ? 1 : endpoint.limit
     const free = Math.min(own - endpoint.inFlight, this.#totalLimit - this.#inHand)
-    const mostWaiting = Math.max(waitingPerAttempt * own, sharedWaiting - this.#waiting)
-    return Math.max(0, Math.min(free, mostWaiting - endpoint.waiting))
+    const maxWaiting = Math.max(waitingPerAttempt * own, sharedWaiting - this.#waiting)
+    return Math.max(0, Math.min(free, maxWaiting - endpoint.waiting))
   }
 }

@@ -32,7 +32,7 @@ export function fanOutReader(
     fault: 'webhook deliveries could not be created from the event log',
     // While no webhook is enabled, the cursor does not move, because nobody wants the events.
     since: "select min(after_seq) from webhook where status = 'enabled'",
-    mostEvents: stepSize,
+    maxEvents: stepSize,
     isWanted: () => list.someEnabled,
     async take(step) {
       const events = await eventsBetween(db, step)

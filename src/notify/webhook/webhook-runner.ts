@@ -46,7 +46,7 @@ export interface RunnerSettings {
   /** Disables a webhook after this time without success, if it has exhausted `disableAfterExhausted` deliveries; null: never. */
   disableAfterMs: number | null
   /** Concurrent posts; at most 2,000. */
-  mostConnections?: number
+  maxConnections?: number
 }
 
 const disableAfterExhausted = 10
@@ -83,7 +83,7 @@ export class WebhookRunner {
     this.#outcomes = new RetriedWrites(services)
     this.#log = fanOutReader(services, (webhookId) => this.wake(webhookId))
     services.reprieve.onOutage((missedMs, now) => this.#underWay.track(this.#noteOutage(missedMs, now)))
-    this.#turns = new EndpointScheduler((endpoint) => this.#run(endpoint), settings.mostConnections)
+    this.#turns = new EndpointScheduler((endpoint) => this.#run(endpoint), settings.maxConnections)
   }
 
   /** Continues what the last process left, and from then on posts what is due. */

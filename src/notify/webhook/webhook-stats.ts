@@ -19,10 +19,10 @@ export interface WebhookStats {
 
 const dayMs = 24 * 60 * 60 * 1000
 /** So that a busy webhook costs no more than others. */
-export const mostCounted = 1000
+export const maxCounted = 1000
 
 /** The newest deliveries of the day. Uses the index webhook_delivery_webhook. */
-const newest = `(select id, state from webhook_delivery where webhook_id = :webhookId and id >= :first order by id desc limit :mostCounted) d`
+const newest = `(select id, state from webhook_delivery where webhook_id = :webhookId and id >= :first order by id desc limit :maxCounted) d`
 
 interface LastAttempt extends Row {
   http_status_code: number | null
@@ -31,7 +31,7 @@ interface LastAttempt extends Row {
 }
 
 export async function readWebhookStats(db: Pick<Database, 'slowRead'>, webhookId: string, now: number): Promise<WebhookStats> {
-  const params = { webhookId, first: idFloor('whd', now - dayMs), mostCounted }
+  const params = { webhookId, first: idFloor('whd', now - dayMs), maxCounted }
   const [counts, [last], [webhook]] = await Promise.all([
     db.slowRead<{ state: string; found: number }>(`select d.state, count(*) as found from ${newest} group by d.state`, params),
     db.slowRead<LastAttempt>(

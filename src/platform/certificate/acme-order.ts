@@ -15,7 +15,7 @@ interface OrderServices {
 /** How long an authority may take for one step, ms. */
 const patienceMs = 120_000
 /** Between questions, ms. */
-const [shortestPause, longestPause] = [250, 15_000]
+const [minPause, maxPause] = [250, 15_000]
 
 /** An order that the authority has accepted. */
 export interface Order {
@@ -79,10 +79,10 @@ async function authorize(url: string, { name, type }: { name: string; type: Chal
 /** Asks until an order or an authorization is no longer being worked on. */
 async function settled(url: string, what: string, { session, signal }: OrderServices): Promise<Record<string, unknown>> {
   const startedAt = performance.now()
-  for (let pause = shortestPause; performance.now() - startedAt < patienceMs; pause = Math.min(pause * 2, longestPause)) {
+  for (let pause = minPause; performance.now() - startedAt < patienceMs; pause = Math.min(pause * 2, maxPause)) {
     const response: AcmeResponse = await session.post(url, null)
     if (!['pending', 'processing'].includes(String(response.body['status']))) return response.body
-    await sleep(Math.max(pause, Math.min(response.retryAfterMs ?? 0, longestPause)), undefined, { signal })
+    await sleep(Math.max(pause, Math.min(response.retryAfterMs ?? 0, maxPause)), undefined, { signal })
   }
   throw new AcmeProblem('unreachable', `${what} was not finished within two minutes`)
 }

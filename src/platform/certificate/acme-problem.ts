@@ -14,13 +14,13 @@ export class AcmeProblem extends Error {
 
 const prefix = 'urn:ietf:params:acme:error:'
 /** characters */
-const longestDetail = 500
+const maxDetailLength = 500
 
 /** What a problem document says (RFC 9457), of a response or within an authorization. */
 export function problemOf(document: unknown, retryAfterMs: number | null = null): AcmeProblem {
   const { type, detail } = typeof document === 'object' && document !== null ? (document as Record<string, unknown>) : {}
   const name = typeof type === 'string' ? type.replace(prefix, '').slice(0, 100) : 'malformed'
-  const text = typeof detail === 'string' ? detail.replace(/\s+/g, ' ').slice(0, longestDetail) : 'no reason given'
+  const text = typeof detail === 'string' ? detail.replace(/\s+/g, ' ').slice(0, maxDetailLength) : 'no reason given'
   return new AcmeProblem(name, text, { retryAfterMs })
 }
 

@@ -39,9 +39,9 @@ interface RawResponse {
 /** ms for one request */
 const timeoutMs = 30_000
 /** bytes of a response; a chain has a few thousand */
-const longestResponse = 1024 * 1024
+const maxResponseLength = 1024 * 1024
 /** Times that a nonce may be refused: it is only valid for a while, and the refusal brings a new one (RFC 8555 6.5). */
-const mostBadNonces = 5
+const maxBadNonces = 5
 
 const signLater = promisify(sign)
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -105,7 +105,7 @@ export class AcmeSession {
       const problem = isProblem(response)
         ? problemOf(parsed.body, parsed.retryAfterMs)
         : new AcmeProblem('unreachable', `${url} answered with status ${response.status}`, { retryAfterMs: parsed.retryAfterMs })
-      if (problem.type !== 'badNonce' || refused >= mostBadNonces) throw problem
+      if (problem.type !== 'badNonce' || refused >= maxBadNonces) throw problem
     }
   }
 
@@ -166,7 +166,7 @@ function send(url: string, { body, trust, ...options }: Sent): Promise<RawRespon
     let length = 0
     res.on('data', (part: Buffer) => {
       length += part.length
-      if (length > longestResponse) res.destroy(new Error('the response is too long'))
+      if (length > maxResponseLength) res.destroy(new Error('the response is too long'))
       else parts.push(part)
     })
     res.on('error', reject)

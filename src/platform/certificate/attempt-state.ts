@@ -40,9 +40,9 @@ const hour = 60 * minute
 const nameDelays = [minute, 15 * minute, 30 * minute, hour, 2 * hour, 4 * hour, 8 * hour, 12 * hour]
 const pauseDelays = [minute, 5 * minute, 15 * minute, 30 * minute, hour]
 /** Let's Encrypt allows 300 in three hours. */
-const mostOrdersPerHour = 60
+const maxOrdersPerHour = 60
 /** A longer Retry-After would be a mistake. */
-const longestPause = 7 * 24 * hour
+const maxPause = 7 * 24 * hour
 const defaultRateLimitPause = hour
 /** An operator who has fixed something need not wait longer. */
 const retryAfterAll = 15 * minute
@@ -53,7 +53,7 @@ const delayAfter = (delays: number[], failures: number, random: number): number 
 /** When an attempt may begin, as far as the authority as a whole is concerned; epoch, ms. */
 export function freeAt({ orders, pause }: AttemptState, now: number): number {
   const recent = orders.filter((at) => at > now - hour)
-  const nextOrder = recent.length < mostOrdersPerHour ? now : (recent[recent.length - mostOrdersPerHour] ?? now) + hour
+  const nextOrder = recent.length < maxOrdersPerHour ? now : (recent[recent.length - maxOrdersPerHour] ?? now) + hour
   return Math.max(pause?.until ?? 0, nextOrder)
 }
 
@@ -109,7 +109,7 @@ export function failAttempt(state: AttemptState, { name, challenge, problem, now
   const failing = state.names[name]
   if (!failing) return state
   const told = { type: problem.type, detail: problem.message, challenge }
-  const asked = Math.min(problem.retryAfterMs ?? (problem.type === 'rateLimited' ? defaultRateLimitPause : 0), longestPause)
+  const asked = Math.min(problem.retryAfterMs ?? (problem.type === 'rateLimited' ? defaultRateLimitPause : 0), maxPause)
   if (isAboutName(problem, name)) {
     const nextAt = Math.max(failing.nextAt, now + asked)
     return { ...state, names: { ...state.names, [name]: { ...failing, nextAt, problem: told } }, pause: null }

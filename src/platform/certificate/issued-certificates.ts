@@ -31,7 +31,7 @@ export const issuedFile = (directory: string, name: string): string => join(dire
 const fileName = /^([a-z0-9.-]{1,240})\.pem$/
 const cannotBeUsed = 'a stored certificate cannot be used, and is ordered again'
 /** bytes */
-const largestFile = 256 * 1024
+const maxFileBytes = 256 * 1024
 
 /** The issued certificates by name: on disk, and in memory. */
 export class IssuedCertificates {
@@ -60,7 +60,7 @@ export class IssuedCertificates {
 
   async #read(name: string): Promise<Kept> {
     const file = issuedFile(this.#directory, name)
-    if ((await stat(file)).size > largestFile) throw new Error('the file is too large')
+    if ((await stat(file)).size > maxFileBytes) throw new Error('the file is too large')
     const text = await readFile(file, 'utf8')
     const keyAt = text.search(/-----BEGIN [A-Z ]*PRIVATE KEY-----/)
     if (keyAt === -1) throw new Error('the file has no key')

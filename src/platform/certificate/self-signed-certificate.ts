@@ -69,7 +69,7 @@ const placeIn = (error: unknown): string => {
 }
 
 /** bytes; a chain has a few thousand, and searching hundreds of millions would keep everybody waiting */
-const largestFile = 1024 * 1024
+const maxFileBytes = 1024 * 1024
 
 async function readPem(file: string): Promise<string> {
   // Opening a pipe waits for a writer, and blocks one of the few file threads.
@@ -77,7 +77,7 @@ async function readPem(file: string): Promise<string> {
   try {
     const found = await handle.stat()
     if (!found.isFile()) throw new Error(`${file} is not a file`)
-    if (found.size > largestFile) throw new Error(`${file} is too large`)
+    if (found.size > maxFileBytes) throw new Error(`${file} is too large`)
     return await handle.readFile('utf8')
   } finally {
     await handle.close()

@@ -11,9 +11,9 @@ export interface YamlEntry {
 }
 
 /** Anchors within anchors can stand for more than any file needs. */
-const mostNodes = 1_000_000
+const maxNodes = 1_000_000
 /** Deeper nesting is a slip, or an anchor within itself. */
-const mostLevels = 20
+const maxLevels = 20
 
 /**
  * Parses YAML or JSON; null for an empty document.
@@ -35,12 +35,12 @@ export function readYaml(source: string, fault: (line: number, message: string) 
   const nodeOf = (given: unknown, above: number, level: number): YamlNode => {
     const node = isAlias(given) ? resolved(given) : (given as Node | null)
     const line = isAlias(given) ? lineOf(given.range?.[0]) : lineOf(node?.range?.[0] ?? undefined) || above
-    if (level > mostLevels) {
-      if (nodes <= mostNodes) fault(line, 'this is nested too deeply.')
+    if (level > maxLevels) {
+      if (nodes <= maxNodes) fault(line, 'this is nested too deeply.')
       return { line, value: null }
     }
-    if (++nodes > mostNodes) {
-      if (nodes === mostNodes + 1) fault(line, 'the file has too many values.')
+    if (++nodes > maxNodes) {
+      if (nodes === maxNodes + 1) fault(line, 'the file has too many values.')
       return { line, value: null }
     }
     if (isSeq(node)) return { line, items: node.items.map((item) => nodeOf(item, line, level + 1)) }

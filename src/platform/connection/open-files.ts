@@ -19,8 +19,8 @@ const fewest = 256
 /** With fewer, a few hundred clients are enough to fill a port. */
 const enough = 8_192
 /** More than any of ours would need. */
-const mostAtPort = 10_000
-const mostAtReturnPath = 500
+const maxAtPort = 10_000
+const maxAtReturnPath = 500
 
 /** If the system does not say: what macOS allows a process. */
 const unknownLimit = 10_240
@@ -41,8 +41,8 @@ export function openFileLimit(): number {
 export function connectionShares(limit: number, deliveryThreads: number): ConnectionShares {
   const left = Math.max(0, limit - ofOurOwn)
   const incoming = Math.floor(left / 2)
-  const returnPath = Math.min(mostAtReturnPath, Math.floor(incoming / 5))
-  const atPort = Math.min(mostAtPort, Math.floor((incoming - returnPath) / 2))
+  const returnPath = Math.min(maxAtReturnPath, Math.floor(incoming / 5))
+  const atPort = Math.min(maxAtPort, Math.floor((incoming - returnPath) / 2))
   return {
     http: atPort,
     submission: atPort,

@@ -22,7 +22,7 @@ const broken: ProxyHeader = { found: 'broken' }
 
 const beginningV1 = Buffer.from('PROXY ')
 /** bytes, with CRLF */
-const longestV1 = 107
+const maxV1Length = 107
 const signatureV2 = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 
 /** @param bytes everything that has arrived on the connection so far */
@@ -37,8 +37,8 @@ const beginsWith = (bytes: Buffer, beginning: Buffer): boolean =>
   beginning.subarray(0, bytes.length).equals(bytes.subarray(0, beginning.length))
 
 function parseV1(bytes: Buffer): ProxyHeader {
-  const end = bytes.subarray(0, longestV1).indexOf('\r\n')
-  if (end === -1) return bytes.length < longestV1 ? part : broken
+  const end = bytes.subarray(0, maxV1Length).indexOf('\r\n')
+  if (end === -1) return bytes.length < maxV1Length ? part : broken
   const length = end + 2
   const line = bytes.toString('latin1', beginningV1.length, end)
   if (/^UNKNOWN(?: |$)/.test(line)) return { found: 'header', length, address: null }

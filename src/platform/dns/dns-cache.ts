@@ -7,7 +7,7 @@ interface Kept {
 }
 
 /** bytes; larger answers are not cached, so that nobody can fill our memory with them */
-const largestKept = 8192
+const maxKeptBytes = 8192
 
 /** Caches answers while their TTL lasts, up to a limit. */
 export class DnsCache {
@@ -31,7 +31,7 @@ export class DnsCache {
 
   /** @param size bytes of the messages that contained the answer */
   keep(key: string, answer: DnsAnswer<unknown>, size: number): void {
-    if (answer.ttl === 0 || size > largestKept) return
+    if (answer.ttl === 0 || size > maxKeptBytes) return
     this.#kept.set(key, { answer, expiresAt: this.#now() + answer.ttl * 1000 })
   }
 }

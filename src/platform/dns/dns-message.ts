@@ -11,8 +11,8 @@ export interface DnsReply {
 }
 
 /** Seconds; the longest time to cache an answer, and the absence of one. */
-export const longestTtl = 86_400
-export const longestNegativeTtl = 300
+export const maxTtl = 86_400
+export const maxNegativeTtl = 300
 /** Passes every network unfragmented (DNS flag day 2020). */
 const udpPayloadSize = 1232
 
@@ -80,7 +80,7 @@ export function parseReply(message: Buffer): DnsReply | null {
 /** The records of a type and name in the answer section, and their lowest TTL, seconds. */
 export function recordsAt(packet: DecodedPacket, name: string, type: RecordType): { records: unknown[]; ttl: number } {
   const records: unknown[] = []
-  let ttl = longestTtl
+  let ttl = maxTtl
   for (const answer of packet.answers ?? []) {
     if (answer.type !== type || answer.class !== 'IN' || wireName(answer.name) !== name) continue
     records.push(recordOf(answer))
@@ -111,7 +111,7 @@ function recordOf(answer: Answer): unknown {
 export function negativeTtl(packet: DecodedPacket): number {
   const soa = (packet.authorities ?? []).find((record) => record.type === 'SOA')
   if (soa?.type !== 'SOA') return 0
-  return Math.min(soa.ttl ?? 0, soa.data.minimum ?? 0, longestNegativeTtl)
+  return Math.min(soa.ttl ?? 0, soa.data.minimum ?? 0, maxNegativeTtl)
 }
 
 /** A name from the wire, safe to show and compare. Bytes that host names cannot have become `?`. */

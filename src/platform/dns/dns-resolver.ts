@@ -4,8 +4,8 @@ import { DnsCache } from './dns-cache.ts'
 import {
   isDecisive,
   isNxdomain,
-  longestNegativeTtl,
-  longestTtl,
+  maxNegativeTtl,
+  maxTtl,
   mayDislikeEdns,
   negativeTtl,
   normalName,
@@ -47,7 +47,7 @@ export interface DnsResolverOptions {
 const lookupMs = 10_000
 /** seconds */
 const servfailTtl = 5
-const longestChain = 8
+const maxChainLength = 8
 
 /**
  * Asks recursive name servers over UDP, and over TCP if the answer is truncated. Unlike node:dns it returns the TTL and the AD bit, and
@@ -146,7 +146,7 @@ async function resolve(lookup: {
   const deadline = performance.now() + lookupMs
   const servfail = { answer: { status: 'servfail' as const, records: [], ttl: servfailTtl, secure: false }, size: 0 }
   let name: string | null = lookup.name
-  let [ttl, secure, aliases, size] = [longestTtl, true, 0, 0]
+  let [ttl, secure, aliases, size] = [maxTtl, true, 0, 0]
   for (;;) {
     const reply = await lookup.ask({ name, type, deadline })
     if (!reply) return servfail
@@ -158,12 +158,12 @@ async function resolve(lookup: {
     while (found.records.length === 0 && type !== 'CNAME') {
       const alias = recordsAt(packet, name, 'CNAME')
       if (alias.records.length === 0) break
-      if (++aliases > longestChain) return servfail
+      if (++aliases > maxChainLength) return servfail
       ttl = Math.min(ttl, alias.ttl)
       name = normalName(String(alias.records[0]))
       // An alias to an invalid name leads nowhere.
       if (name === null) {
-        return { answer: { status: 'nxdomain', records: [], ttl: Math.min(ttl, longestNegativeTtl), secure }, size }
+        return { answer: { status: 'nxdomain', records: [], ttl: Math.min(ttl, maxNegativeTtl), secure }, size }
       }
       found = recordsAt(packet, name, type)
     }

@@ -25,7 +25,7 @@ const patienceMs = 1_000
 /** ms; older figures are omitted */
 const staleMs = 120_000
 /** The largest share of time spent on reading, however long the queue is. */
-const mostOfTime = 0.02
+const maxShareOfTime = 0.02
 
 interface Source extends Gauges {
   /** On the steady clock. */
@@ -69,7 +69,7 @@ export class MetricsPage {
   async #refresh(source: Source): Promise<void> {
     const { clock } = this.#services
     const age = clock.steady() - source.readAt
-    if (age < Math.max(source.goodForMs, source.tookMs / mostOfTime)) return
+    if (age < Math.max(source.goodForMs, source.tookMs / maxShareOfTime)) return
     source.reading ??= this.#read(source).finally(() => (source.reading = null))
     let timer: NodeJS.Timeout | undefined
     const patience = new Promise<void>((resolve) => (timer = setTimeout(resolve, patienceMs)))

@@ -60,7 +60,7 @@ function tokenAt(text: string, start: number): Token | string {
 }
 
 /** More than the largest header has addresses: each token costs time. */
-const mostTokens = 100_000
+const maxTokens = 100_000
 
 /** The tokens of an address field without the blanks between them, or what is wrong with it. */
 export function tokensOf(text: string): Token[] | string {
@@ -70,7 +70,7 @@ export function tokensOf(text: string): Token[] | string {
     if (typeof token === 'string') return token
     if (token.kind !== 'text' || /[^ \t]/.test(token.text)) tokens.push(token)
     at = token.end
-    if (tokens.length > mostTokens) return 'It has too many parts.'
+    if (tokens.length > maxTokens) return 'It has too many parts.'
   }
   return tokens
 }

@@ -15,12 +15,12 @@ interface Run {
 }
 
 /** No text needs more. Creating a decoder, or failing to, costs more than decoding. */
-const mostCharsets = 16
+const maxCharsets = 16
 
 /** The decoder of a charset; null if it is unknown. Each is created once. */
 function decoderFor(charset: string, made: Map<string, TextDecoder | null>): TextDecoder | null {
   const known = made.get(charset)
-  if (known !== undefined || made.size >= mostCharsets) return known ?? null
+  if (known !== undefined || made.size >= maxCharsets) return known ?? null
   let decoder: TextDecoder | null = null
   try {
     decoder = new TextDecoder(charset, { ignoreBOM: true })

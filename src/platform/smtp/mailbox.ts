@@ -120,11 +120,11 @@ function mailboxOf(text: string, given: Piece[], rules: ListRules): ReadMailbox 
   return { ok: true, mailbox: { address: parsed.address, name: named.name }, isPlain }
 }
 
-const longestQuote = 60
+const maxQuoteLength = 60
 
 /** What stands between commas without an address is most often a part of a name, as in `Lee, Ann <ann@example.com>`. */
 const unquotedComma = (part: string): string =>
-  `There is no address in "${part.slice(0, longestQuote)}". If it is part of a name, put the whole name in quotation marks: ` +
+  `There is no address in "${part.slice(0, maxQuoteLength)}". If it is part of a name, put the whole name in quotation marks: ` +
   '"Lee, Ann" <ann@example.com>.'
 
 /** A list without groups, where a `:` is part of a name, and a `;` is meant for a comma. */

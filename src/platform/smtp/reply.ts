@@ -30,7 +30,7 @@ const keptLines = 500
 /** What is kept of a reply, bytes */
 const keptOfReply = 16 * 1024
 /** bytes of one reply, kept or not */
-const longestReply = 4 * 1024 * 1024
+const maxReplyLength = 4 * 1024 * 1024
 
 const lineFeed = 10
 const carriageReturn = 13
@@ -99,7 +99,8 @@ export class ReplyReader {
   take(): Reply | NoReply | null {
     for (;;) {
       const end = this.#pending.indexOf(lineFeed)
-      if (this.#size + (end === -1 ? this.#pending.length : end) > longestReply) return { fault: 'the reply does not end', isEndless: true }
+      if (this.#size + (end === -1 ? this.#pending.length : end) > maxReplyLength)
+        return { fault: 'the reply does not end', isEndless: true }
       if (end === -1) {
         this.#cutPending()
         return null

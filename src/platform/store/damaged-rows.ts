@@ -2,7 +2,7 @@
 const passedForMs = 60_000
 
 /** How many rows are passed over at a time: more than a few damaged pages hold. */
-const mostPassed = 500
+const maxPassed = 500
 
 interface Way {
   /** How many of the first rows that are due to pass over. */
@@ -37,7 +37,7 @@ export class DamagedRows {
     const { skip } = this.wayFor(queue, now)
     const until = now + passedForMs
     this.#ways.set(queue, { skip: claimed > 1 ? skip : skip + 1, most: 1, until })
-    return skip < mostPassed ? now : until
+    return skip < maxPassed ? now : until
   }
 
   /** What was claimed could be read: more is claimed at a time. */

@@ -104,15 +104,15 @@ export class CopiedPosition {
 export class LogSpool {
   readonly #dataDir: string
   readonly #secured: CopiedPosition
-  readonly #mostBytes: number
+  readonly maxBytes: number
   #file = ''
   #spooled = { salts: noSalts, to: 0 }
   #isClosed = false
 
-  constructor({ dataDir, sheet, mostBytes }: { dataDir: string; sheet: SharedArrayBuffer; mostBytes: number }) {
+  constructor({ dataDir, sheet, maxBytes }: { dataDir: string; sheet: SharedArrayBuffer; maxBytes: number }) {
     this.#dataDir = dataDir
     this.#secured = new CopiedPosition(sheet)
-    this.#mostBytes = mostBytes
+    this.maxBytes = maxBytes
   }
 
   /** Call it before the database is opened: whatever else has written to it since broke the chain. */
@@ -151,7 +151,7 @@ export class LogSpool {
     const before = this.#spooled.salts === log.salts ? this.#spooled.to : walHeaderBytes
     const from = Math.max(walHeaderBytes, before, Math.min(this.#secured.in(log.salts), to))
     if (to <= walHeaderBytes || (to === before && this.#spooled.salts === log.salts)) return
-    if (this.#keptBytes() + to - from > this.#mostBytes) return breakChain(this.#dataDir)
+    if (this.#keptBytes() + to - from > this.maxBytes) return breakChain(this.#dataDir)
     this.#write(this.#read(log.bytes, from, to, log.pageSize), log.salts, from, to)
     this.#spooled = { salts: log.salts, to }
   }

@@ -3,7 +3,7 @@ import type { Row, Value } from './database.ts'
 import type { Connection } from './sqlite-connection.ts'
 
 /** Each takes about 30 KB. Ordinary work prepares a hundred; list filters combine into many more. */
-const mostPrepared = 400
+const maxPrepared = 400
 
 /** Statements by their number, prepared when they first run: preparing one costs more than running it. */
 export class PreparedStatements {
@@ -27,7 +27,7 @@ export class PreparedStatements {
   at(number: number): Prepared<[Value[]], Row> {
     const known = this.#prepared.get(number)
     if (known) return known
-    if (this.#prepared.size >= mostPrepared) this.#prepared.clear()
+    if (this.#prepared.size >= maxPrepared) this.#prepared.clear()
     const prepared = this.#connection.prepare<[Value[]], Row>(this.textOf(number))
     this.#prepared.set(number, prepared)
     return prepared

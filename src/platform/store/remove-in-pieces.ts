@@ -3,14 +3,14 @@ import { DamagedError, orDamage, type Database, type Statement } from './databas
 /** How long one piece may hold the store, ms: the commits of others wait for it. */
 const heldMs = 10
 export const firstRows = 8
-const mostRows = 4_096
+const maxRows = 4_096
 
 /** How many rows on damaged pages one run passes over: more than a page of small rows holds. */
-const mostSkipped = 128
+const maxSkipped = 128
 
 /** How many rows fit into the next piece, given how long the last one held the store, ms. */
 export const nextRows = (rows: number, held: number): number =>
-  Math.max(1, Math.min(mostRows, rows * 2, Math.floor((rows * heldMs) / Math.max(held, 0.01))))
+  Math.max(1, Math.min(maxRows, rows * 2, Math.floor((rows * heldMs) / Math.max(held, 0.01))))
 
 /** bytes of large values that one piece removes, because all of them are overwritten */
 const bytesAtOnce = 2 * 1024 * 1024
@@ -36,7 +36,7 @@ export async function removeInPieces(db: Pick<Database, 'write'>, batch: Stateme
     const piece = batch.map(({ sql, params }) => ({ sql, params: { ...params, rows, skip } }))
     const written = await orDamage(db.write(piece, { patient: true, onHeld: (ms) => (held = ms) }))
     if (written instanceof DamagedError) {
-      if (skip === mostSkipped || !batch.every(({ sql }) => sql.includes(':skip'))) throw written
+      if (skip === maxSkipped || !batch.every(({ sql }) => sql.includes(':skip'))) throw written
       if (rows === 1) skip++
       rows = 1
       continue

@@ -8,7 +8,7 @@ interface RetriedWritesServices {
 
 /** The wait before a batch is written again, ms: it doubles up to the longest. */
 const firstWaitMs = 100
-const longestWaitMs = 4_000
+const maxWaitMs = 4_000
 /** From this wait on, what damage keeps from being written is left out, ms. */
 const damagedAfterMs = 1_600
 
@@ -35,7 +35,7 @@ export class RetriedWrites {
    */
   async write(batch: Statement[]): Promise<Written[] | null> {
     let left = batch
-    for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+    for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, maxWaitMs)) {
       const isLast = this.#isStopped
       try {
         const written = await this.#services.db.write(left, { patient: true })

@@ -23,7 +23,7 @@ export interface SearchSizes {
   /** Entries of the first piece of the list, which usually contains enough matches. No piece is smaller. */
   piece: number
   /** When to stop, at the end of a piece; without it the search ends only with the list. */
-  longestMs?: number
+  maxMs?: number
 }
 
 export const standardSizes: SearchSizes = { few: 1_000, piece: 2_000 }
@@ -38,13 +38,13 @@ export interface Searched<R, Key> {
 const pieceMs = 20
 
 /**
- * Searches the list piece by piece until enough rows are found, or for about `longestMs`. Between two pieces others get their turn, however
+ * Searches the list piece by piece until enough rows are found, or for about `maxMs`. Between two pieces others get their turn, however
  * rare the matches are.
  */
 export async function searchInPieces<R, Key>(
   span: Span<Key>,
   { isUpward, rows, edgeOf, look }: Pieces<R, Key>,
-  { piece: smallest, longestMs = Infinity }: SearchSizes,
+  { piece: smallest, maxMs = Infinity }: SearchSizes,
 ): Promise<Searched<R, Key>> {
   const found: R[] = []
   const begun = performance.now()
@@ -57,7 +57,7 @@ export async function searchInPieces<R, Key>(
     if (edge === undefined || found.length >= rows) return { rows: found.slice(0, rows), rest: null }
     rest = isUpward ? { ...rest, first: edge } : { ...rest, end: edge }
     const now = performance.now()
-    if (now - begun >= longestMs) return { rows: found, rest }
+    if (now - begun >= maxMs) return { rows: found, rest }
     const faster = pieceMs / (now - start)
     entries = Math.max(smallest, Math.ceil(entries * Math.min(4, Math.max(1 / 4, faster))))
   }

@@ -22,7 +22,7 @@ export interface CopyingData {
   /** As in `CopiedPosition`. */
   sheet: SharedArrayBuffer
   /** Bytes that may wait for the copy before it must start again. */
-  mostBytes: number
+  maxBytes: number
 }
 
 /** A statement by its number, its values in order, and how many rows it must change or return. */

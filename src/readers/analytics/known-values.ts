@@ -5,7 +5,7 @@ import { dayMs } from './period.ts'
 export const otherValue = '(other)'
 
 /** Values in memory, over all accounts. */
-const mostKept = 50_000
+const maxKept = 50_000
 
 /** What has values of its own: an account's tags or templates on a day (UTC, epoch ms), or the links of a template. */
 export interface Scope {
@@ -62,7 +62,7 @@ export class KnownValues {
   /** Everything placed since the last call is now in the database. */
   written(): void {
     this.#unwritten = []
-    if (this.#kept <= mostKept) return
+    if (this.#kept <= maxKept) return
     this.#known.clear()
     this.#kept = 0
   }

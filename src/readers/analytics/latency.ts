@@ -1,11 +1,11 @@
 /** Ten steps per decade, ms (Renard numbers): each is at most 28 % above the one before. */
 const steps = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800]
-const longestMs = 500_000_000
+const maxMs = 500_000_000
 
 /** The exclusive upper bounds of all buckets but the last, ms. Their number is fixed in the migration. */
 export const latencyBounds = [0, 1, 2, 3, 4, 5, 6]
   .flatMap((decade) => steps.map((step) => step * 10 ** decade))
-  .filter((bound) => bound <= longestMs)
+  .filter((bound) => bound <= maxMs)
 
 /** The columns of the table `rollup_latency`. */
 export const latencyColumns = Array.from({ length: latencyBounds.length + 1 }, (_, place) => `b${String(place).padStart(2, '0')}`)

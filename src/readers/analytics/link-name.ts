@@ -1,4 +1,4 @@
-const longestLink = 500
+const maxLinkLength = 500
 /** Text that makes an address with what precedes it and a domain after it. */
 const addressLike = /[^\s/@=]+(?:@|=|\+40|%40)[a-z0-9-]+(?:\.[a-z0-9-]+)+/i
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -17,7 +17,7 @@ export function linkName(link: string): string | null {
     .map((part) => (isPersonal(part) ? '*' : part))
     .join('/')
   const name = origin + path
-  return name.length > longestLink ? null : name
+  return name.length > maxLinkLength ? null : name
 }
 
 function isPersonal(part: string): boolean {

@@ -7,9 +7,9 @@ import { startOf } from './span.ts'
 export type LinkCounts = { link: string } & Record<LinkMetric, number>
 
 /** Links of one report. */
-export const mostLinks = 10_000
+export const maxLinks = 10_000
 
-const mostClickedFirst = (one: LinkCounts, other: LinkCounts): number =>
+const maxClickedFirst = (one: LinkCounts, other: LinkCounts): number =>
   other.clicked - one.clicked || other.unique_clicked - one.unique_clicked || (one.link < other.link ? -1 : 1)
 
 /** The clicked links of one email as written in it, from the event log. */
@@ -27,7 +27,7 @@ export async function linksOfEmail(db: Pick<Database, 'slowRead'>, accountId: st
       links.set(link, { ...counts, [metric]: counts[metric] + by })
     }
   }
-  return [...links.values()].toSorted(mostClickedFirst).slice(0, mostLinks)
+  return [...links.values()].toSorted(maxClickedFirst).slice(0, maxLinks)
 }
 
 const noClicks = Object.fromEntries(linkMetrics.map((metric) => [metric, 0])) as Record<LinkMetric, number>
@@ -43,7 +43,7 @@ export function linksOfTemplate(
       where account_id = :accountId and template_id = :templateId and start >= :first and start < :to
       group by link
       order by 2 desc, 4 desc, 1
-      limit ${mostLinks}`,
+      limit ${maxLinks}`,
     { accountId, templateId, first: startOf(from, dayMs), to },
   )
 }

@@ -26,7 +26,7 @@ export function periodOfDay(day: number, granularity: Exclude<Granularity, 'hour
 export const periodOfHour = (localHour: number, { offset }: Segment): string => isoTime(localHour * hourMs - offset)
 
 /** An upper bound on the number of periods between two times, without generating them. */
-export function mostPeriods(from: number, to: number, granularity: Granularity): number {
+export function maxPeriods(from: number, to: number, granularity: Granularity): number {
   const length = { hourly: hourMs, daily: dayMs, weekly: 7 * dayMs, monthly: 28 * dayMs }[granularity]
   return Math.ceil((to - from) / length)
 }

@@ -48,18 +48,18 @@ export interface Report {
 }
 
 /** Lines of one report. More would help nobody. */
-export const mostRows = 10_000
+export const maxRows = 10_000
 /** Nothing was counted before 2020-01-01. */
 const beginning = Date.UTC(2020, 0, 1)
 /** Practically for ever: one unit for everything. */
 const wholeTime = 8_640_000_000_000_000
 
-/** What happened to an account's live mail. Null if it has more than `mostRows` lines. */
+/** What happened to an account's live mail. Null if it has more than `maxRows` lines. */
 export async function readReport(db: Pick<Database, 'slowRead'>, table: CountTable, request: ReportRequest): Promise<Report | null> {
   const totals = await readTotals(db, table, request)
   if (request.dimensions.length === 0) return { totals, rows: [] }
   const rows = await readRows(db, table, request)
-  if (rows.length > mostRows) return null
+  if (rows.length > maxRows) return null
   return { totals, rows: request.dimensions.join() === 'period' ? withEmptyPeriods(rows, table, request) : rows.toSorted(inOrder) }
 }
 
@@ -86,7 +86,7 @@ async function readRows(db: Pick<Database, 'slowRead'>, table: CountTable, reque
       const line = merged.get(name)
       const counts = table.columns.map((column, place) => (line?.counts[place] ?? 0) + Number(row[column]))
       merged.set(name, { period, domainId, value, counts })
-      if (merged.size > mostRows) return [...merged.values()]
+      if (merged.size > maxRows) return [...merged.values()]
     }
   }
   return [...merged.values()]
@@ -175,7 +175,7 @@ function readPiece(db: Pick<Database, 'slowRead'>, piece: Stretch, { table, segm
       where account_id = :accountId and breakdown = :breakdown and span = :span and start >= :from and start < :to
             ${ofCampaigns} ${ofTag} ${ofDomains}
       group by 1, 2, 3
-      limit ${mostRows * 2}`,
+      limit ${maxRows * 2}`,
     { ...params, ...(tag === null ? {} : { tag }), ...Object.fromEntries(names.map((name, place) => [name, domainIds?.[place] ?? ''])) },
   )
 }

@@ -13,17 +13,17 @@ import { StepCounts, type CountRow, type LinkRow } from './step-counts.ts'
 interface BatchLimits {
   /** Events of the first step. Later steps adapt to how long the last one delayed others. */
   firstEvents: number
-  mostEvents: number
+  maxEvents: number
   /** Quarter-hour values that one commit may change. Each has three rows. */
-  mostChanges: number
-  mostValues: MostValues
+  maxChanges: number
+  maxValues: MostValues
 }
 
 const standardPace: BatchLimits = {
   firstEvents: firstRows,
-  mostEvents: 4_000,
-  mostChanges: 120,
-  mostValues: { breakdown: 1_000, link: 100 },
+  maxEvents: 4_000,
+  maxChanges: 120,
+  maxValues: { breakdown: 1_000, link: 100 },
 }
 
 /** The target, as a part of the limit. A step that exceeds the limit is discarded and read again, smaller. */
@@ -35,7 +35,7 @@ const aim = 0.8
  */
 export function analyticsReader(services: { db: Database; log: Log }, wanted: Partial<BatchLimits> = {}): LogReader {
   const pace = { ...standardPace, ...wanted }
-  const values = new KnownValues(services.db, pace.mostValues)
+  const values = new KnownValues(services.db, pace.maxValues)
   let isWritten = true
   return new LogReader(services, {
     ...pace,
@@ -52,15 +52,15 @@ export function analyticsReader(services: { db: Database; log: Log }, wanted: Pa
       await counts.count(read)
       const statements = changesOf(counts)
       const events = step.to - step.from
-      const fitting = Math.max(1, Math.floor((events * pace.mostChanges * aim) / Math.max(1, statements.length)))
-      if (statements.length > pace.mostChanges && events > 1) {
+      const fitting = Math.max(1, Math.floor((events * pace.maxChanges * aim) / Math.max(1, statements.length)))
+      if (statements.length > pace.maxChanges && events > 1) {
         values.notWritten()
         isWritten = true
-        return { statements: null, mostEvents: fitting }
+        return { statements: null, maxEvents: fitting }
       }
       return {
         statements,
-        mostEvents: Math.min(fitting, nextRows(events, readMs)),
+        maxEvents: Math.min(fitting, nextRows(events, readMs)),
         written() {
           isWritten = true
           values.written()

@@ -45,11 +45,11 @@ interface Step {
 }
 
 /** Hits waiting to be written; beyond that, requests are served but not recorded. */
-const mostWaiting = 2_000
+const maxWaiting = 2_000
 /** Per recipient, so that one token cannot fill the log or a webhook. */
-const mostOfRecipient = 100
+const maxPerRecipient = 100
 /** By machines. A scanner that follows every link must leave room for a person. */
-const mostOfMachines = 50
+const maxPerMachines = 50
 /** How many of a recipient's last hits are judged along with a new one. */
 const judgedTogether = 20
 /** How long the first hit waits for others to be written with it, ms. */
@@ -88,7 +88,7 @@ export class HitRecorder {
 
   /** False if a further hit of this recipient would not be recorded. */
   takes(recipientId: string): boolean {
-    return this.#waiting.length < mostWaiting && this.#recent.of(recipientId).length < mostOfRecipient && !this.#isStopped
+    return this.#waiting.length < maxWaiting && this.#recent.of(recipientId).length < maxPerRecipient && !this.#isStopped
   }
 
   /** Never throws, and never waits. */
@@ -156,12 +156,12 @@ export class HitRecorder {
   #stepOf(subject: HitSubject, came: ReaderHit[]): Step {
     const all = this.#recent.of(subject.recipientId)
     const known = all.slice(-judgedTogether)
-    const fresh = came.slice(0, Math.max(0, mostOfRecipient - Math.max(subject.stored, all.length)))
+    const fresh = came.slice(0, Math.max(0, maxPerRecipient - Math.max(subject.stored, all.length)))
     const verdicts = this.#verdictsOn(subject, [...known.map((hit) => hit.came), ...fresh])
     let machines = subject.storedOfMachines
     const added = fresh
       .map((hit, place) => this.#recentOf(subject, hit, verdicts[known.length + place] as HitJudgement))
-      .filter(({ stored }) => !stored?.verdict.bot || machines++ < mostOfMachines)
+      .filter(({ stored }) => !stored?.verdict.bot || machines++ < maxPerMachines)
     const changed = known.flatMap((hit, place) => {
       const verdict = verdicts[place] as HitJudgement
       return hit.stored && isNews(verdict, hit.stored.verdict, hit.eventId !== null) ? [{ hit, stored: { ...hit.stored, verdict } }] : []

@@ -8,7 +8,7 @@ export interface KeptReader {
 }
 
 /** characters */
-const longestUserAgent = 500
+const maxUserAgentLength = 500
 const nobody: KeptReader = { ipAddress: null, userAgent: null }
 
 /** A repeated field is joined with commas. */
@@ -19,6 +19,6 @@ export function keptReader({ ip, headers }: Pick<ReaderHit, 'ip' | 'headers'>, i
   if (isAnonymous || saysOne(headers['sec-gpc']) || saysOne(headers['dnt'])) return nobody
   return {
     ipAddress: keeping === 'none' ? null : keeping === 'full' ? ip : truncatedAddress(ip),
-    userAgent: headers['user-agent']?.slice(0, longestUserAgent).toWellFormed() ?? null,
+    userAgent: headers['user-agent']?.slice(0, maxUserAgentLength).toWellFormed() ?? null,
   }
 }

@@ -10,7 +10,7 @@ export interface RecentHit {
 }
 
 /** Limits memory: a hit with its headers takes about 2 KB. */
-const mostHits = 10_000
+const maxHits = 10_000
 
 /**
  * Recent hits with all it takes to recognise machines. Addresses and headers are stored nowhere else, and only as long as later hits may
@@ -37,7 +37,7 @@ export class RecentHits {
     this.#byRecipient.set(recipientId, hits)
     this.#size++
     for (const oldest of this.#byRecipient.keys()) {
-      if (this.#size <= mostHits) return
+      if (this.#size <= maxHits) return
       this.#forget(oldest)
     }
   }

@@ -8,14 +8,14 @@ import { firstRows, removeInPieces } from '../../platform/store/remove-in-pieces
 interface BatchLimits {
   /** Events of the first step. Later steps adapt to how long the last one held up the store. */
   firstEvents: number
-  mostEvents: number
+  maxEvents: number
   /** Events per part of `search_term`. A part of a few megabytes stays cached while it is written. */
   partSize: number
   /** How long to pause after a step, as a multiple of its duration. Steps take longer when others write a lot. */
   restFactor: number
 }
 
-const standardPace: BatchLimits = { firstEvents: firstRows, mostEvents: 4_096, partSize: 65_536, restFactor: 3 }
+const standardPace: BatchLimits = { firstEvents: firstRows, maxEvents: 4_096, partSize: 65_536, restFactor: 3 }
 
 /**
  * Fills the table that list filters use from the event log. Call `keepUp` about once a minute. Searches

@@ -8,13 +8,13 @@ import { readerRules, saysOneOf } from './reader-rules.ts'
 export type AgentKind = 'none' | 'apple_mpp' | 'gmail_prefetch' | 'image_proxy' | 'mail_app' | 'robot' | 'browser'
 
 /** characters of an agent that are examined; people's are shorter */
-const longestAgent = 1000
+const maxAgentLength = 1000
 
 /** The form in which all rules examine an agent: lower case, and beginning and end only if it is overlong. */
 export function agentOf(headers: Record<string, string>): string {
   const agent = (headers['user-agent'] ?? '').trim()
-  const half = longestAgent / 2
-  return (agent.length > longestAgent ? `${agent.slice(0, half)} ${agent.slice(-half)}` : agent).toLowerCase()
+  const half = maxAgentLength / 2
+  return (agent.length > maxAgentLength ? `${agent.slice(0, half)} ${agent.slice(-half)}` : agent).toLowerCase()
 }
 
 /** @param agent in lower case */

@@ -41,13 +41,13 @@ export function findBursts(hits: readonly SourcedHit[], links: number): Map<Sour
   return found
 }
 
-function* sweeps(clicks: readonly SourcedHit[], links: number, longestMs: number): Generator<SourcedHit> {
+function* sweeps(clicks: readonly SourcedHit[], links: number, maxMs: number): Generator<SourcedHit> {
   const { some, all } = readerRules().bursts
   const windows = [
     ...some.map((rule) => ({ links: rule.links, ms: rule.within_ms })),
     ...all.filter((rule) => links >= rule.at_least).map((rule) => ({ links, ms: rule.ms_a_link * (links - 1) })),
   ]
-  for (const window of windows) if (window.ms <= longestMs) yield* within(clicks, window)
+  for (const window of windows) if (window.ms <= maxMs) yield* within(clicks, window)
 }
 
 /** Clicks on any links, also on a single one, that are too many for a person. */

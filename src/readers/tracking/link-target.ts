@@ -1,7 +1,7 @@
 import { decodeAttribute } from '../../mail/message/html-entities.ts'
 
 /** characters of a URL; servers and proxies refuse longer ones */
-const longestTarget = 5500
+const maxTargetLength = 5500
 
 /**
  * Where the value of an `href` leads, as a browser reads it (WHATWG HTML 2.4.4, URL 4.4): references decoded once, surrounding blanks and
@@ -9,7 +9,7 @@ const longestTarget = 5500
  */
 export function linkTarget(value: string): string | null {
   const target = decodeAttribute(value).replace(/^[\0-\x20]+|[\0-\x20]+$|[\t\r\n]+/g, '')
-  if (target.length > longestTarget || !/^https?:/i.test(target)) return null
+  if (target.length > maxTargetLength || !/^https?:/i.test(target)) return null
   const url = URL.parse(target)
-  return url && url.href.length <= longestTarget ? target.toWellFormed() : null
+  return url && url.href.length <= maxTargetLength ? target.toWellFormed() : null
 }

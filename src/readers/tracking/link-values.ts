@@ -97,7 +97,7 @@ class LinkScan implements TokenizerCallbacks {
   }
 
   onopentagname(start: number, end: number): void {
-    const isRelevant = end - start <= longestName && (this.#isPeculiar || countsBy.test(this.#text[start] ?? ''))
+    const isRelevant = end - start <= maxNameLength && (this.#isPeculiar || countsBy.test(this.#text[start] ?? ''))
     this.#tag = isRelevant ? this.#nameAt(start, end) : ''
     this.#href = null
     this.#isOff = false
@@ -105,7 +105,7 @@ class LinkScan implements TokenizerCallbacks {
 
   onattribname(start: number, end: number): void {
     if (this.#tag === '') return
-    this.#attribute = end - start > longestName ? '' : this.#nameAt(start, end)
+    this.#attribute = end - start > maxNameLength ? '' : this.#nameAt(start, end)
     this.#value = { start: -1, end }
   }
 
@@ -119,7 +119,7 @@ class LinkScan implements TokenizerCallbacks {
     const start = this.#value.start < 0 ? end : this.#value.start
     if (this.#attribute === 'href' && quote !== QuoteType.NoValue) this.#href ??= { start: this.#base + start, end: this.#base + end }
     const off = optOut.get(this.#attribute)
-    if (off?.test(this.#nameAt(start, Math.min(end, start + longestName)).trim())) this.#isOff = true
+    if (off?.test(this.#nameAt(start, Math.min(end, start + maxNameLength)).trim())) this.#isOff = true
   }
 
   onopentagend(end: number, isSelfClosing = false): void {
@@ -140,14 +140,14 @@ class LinkScan implements TokenizerCallbacks {
   onclosetag(start: number, end: number): void {
     const close = this.#text.indexOf('>', end)
     this.#textEnd = close === -1 ? end : close + 1
-    if (this.#isPeculiar) this.#foreign.closed(end - start <= longestName ? this.#nameAt(start, end) : '')
+    if (this.#isPeculiar) this.#foreign.closed(end - start <= maxNameLength ? this.#nameAt(start, end) : '')
     if (end - start === 4 && this.#nameAt(start, end) === 'body') this.#bodyEnd = start - 2
   }
 
   oncomment(start: number, end: number, offset: number): void {
     this.#textEnd = end + 1
     if (this.#isOutlook) return
-    const opening = conditional.exec(this.#text.slice(start, Math.min(end, start + longestCondition)))
+    const opening = conditional.exec(this.#text.slice(start, Math.min(end, start + maxConditionLength)))
     if (!opening) return
     const inside = start + opening[0].length
     new LinkScan(this.#text.slice(inside, end - offset), this.#base + inside, this.#links, true).run()
@@ -178,7 +178,7 @@ class LinkScan implements TokenizerCallbacks {
 const peculiar = /<!\[CDATA\[|<(?:script|svg|math)/i
 const misread = /<!\[CDATA\[|<\/script/gi
 /** characters; no longer name matters */
-const longestName = 64
-const longestCondition = 256
+const maxNameLength = 64
+const maxConditionLength = 256
 /** How the relevant tags begin: a, area, body, v:… */
 const countsBy = /[abv]/i

@@ -12,11 +12,11 @@ export interface HashParty {
 export const knownParty = (userId: string): HashParty => ({ name: userId, isKnown: true })
 
 /** Concurrent hashes: each takes 19 or 32 MiB and one of the four threads that files, DNS and keys need too. */
-const mostAtOnce = 2
+const maxAtOnce = 2
 /** Further ones wait, so many known ones and so many others. A longer line would only make everybody wait in vain. */
-const mostWaiting = 32
+const maxWaiting = 32
 /** Of one party, while nobody else waits. */
-const mostOfParty = 16
+const maxPerParty = 16
 
 /**
  * The turns of password hashes. Known users and strangers wait in lines of their own, which take turns, so however many strangers wait, a
@@ -30,7 +30,7 @@ export class HashTurns {
 
   /** Runs the work when its turn comes; null if there is no place. */
   async take<T>({ name, isKnown }: HashParty, work: () => Promise<T>): Promise<{ done: T } | null> {
-    if (this.#running < mostAtOnce) this.#running += 1
+    if (this.#running < maxAtOnce) this.#running += 1
     else {
       const { promise, resolve } = Promise.withResolvers<void>()
       if (!(isKnown ? this.#known : this.#others).add(name, resolve)) return null
@@ -65,7 +65,7 @@ class Line {
   /** False if the line, or the party's share of it, is full. */
   add(party: string, start: () => void): boolean {
     const own = this.#parties.get(party) ?? []
-    if (this.#waiting >= mostWaiting || own.length >= fairShare(mostOfParty, 1 - this.#waiting / mostWaiting)) return false
+    if (this.#waiting >= maxWaiting || own.length >= fairShare(maxPerParty, 1 - this.#waiting / maxWaiting)) return false
     this.#parties.set(party, [...own, start])
     this.#waiting += 1
     return true

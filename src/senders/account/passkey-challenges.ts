@@ -8,7 +8,7 @@ const challengeMs = 5 * minuteMs
 const nonceBytes = 16
 const timeBytes = 6
 /** More than anybody can use up within five minutes under the limit on logins. */
-const mostUsed = 10_000
+const maxUsed = 10_000
 
 /**
  * Challenges for passkeys (WebAuthn 13.4.3). Each is for one browser, works once, and for five minutes. A challenge carries its own proof, so
@@ -17,7 +17,7 @@ const mostUsed = 10_000
 export class PasskeyChallenges {
   readonly #clock: Clock
   readonly #key: Buffer
-  readonly #used = new LRUCache<string, true>({ max: mostUsed })
+  readonly #used = new LRUCache<string, true>({ max: maxUsed })
 
   constructor({ clock, secrets }: { clock: Clock; secrets: Pick<Secrets, 'deriveKey'> }) {
     this.#clock = clock

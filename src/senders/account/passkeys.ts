@@ -43,7 +43,7 @@ const passkeyRows = storedRows<Passkey>('passkey')(
   [],
 )
 
-const mostPasskeys = 20
+const maxPasskeys = 20
 const allowedAttempts = { limit: 20, windowMs: 15 * minuteMs }
 /** EdDSA, ES256 and RS256 (COSE). */
 const algorithms = [-8, -7, -257]
@@ -84,7 +84,7 @@ export class Passkeys {
   async registrationOptions(user: StoredUser, sessionId: string): Promise<object> {
     const { id } = this.#checkedParty()
     const known = await this.list(user.id)
-    if (known.length >= mostPasskeys) throw new SternaError('invalid_state', `You have ${mostPasskeys} passkeys already. Remove one first.`)
+    if (known.length >= maxPasskeys) throw new SternaError('invalid_state', `You have ${maxPasskeys} passkeys already. Remove one first.`)
     const { generateRegistrationOptions } = await import('@simplewebauthn/server')
     return generateRegistrationOptions({
       rpName: 'Sterna',

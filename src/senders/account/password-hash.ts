@@ -47,9 +47,9 @@ const saltBytes = 16
 /** Who hashes if nobody asked for it. */
 const server: HashParty = { name: 'server', isKnown: true }
 
-export const leastPasswordLength = 10
+export const minPasswordLength = 10
 /** Characters; hashing longer ones costs time and gains nothing. */
-export const mostPasswordLength = 200
+export const maxPasswordLength = 200
 
 /** Hashes passwords, few at a time, so that a flood of logins exhausts neither memory nor the thread pool. */
 export class PasswordHasher {
@@ -132,7 +132,7 @@ const normal = (password: string): string => password.normalize('NFKC')
 
 function checkPassword(password: string): void {
   const { length } = [...password]
-  if (length >= leastPasswordLength && length <= mostPasswordLength) return
-  const message = `A password must have ${leastPasswordLength} to ${mostPasswordLength} characters.`
+  if (length >= minPasswordLength && length <= maxPasswordLength) return
+  const message = `A password must have ${minPasswordLength} to ${maxPasswordLength} characters.`
   throw new SternaError('validation_error', message, { faults: [{ field: 'password', code: 'invalid_password', message, help: null }] })
 }

@@ -2,7 +2,7 @@ import { clientNetwork } from '../../platform/ip-address.ts'
 import type { Log } from '../../platform/log.ts'
 
 /** How many networks get a line of their own for their first failure; the rest are counted together. */
-const mostNamed = 20
+const maxNamed = 20
 
 interface Named {
   message: string
@@ -32,7 +32,7 @@ export class RefusedLogins {
     const known = this.#named.get(name)
     if (known) {
       known.count++
-    } else if (this.#named.size >= mostNamed) {
+    } else if (this.#named.size >= maxNamed) {
       this.#others.set(message, (this.#others.get(message) ?? 0) + 1)
     } else {
       this.#named.set(name, { message, network, count: 0 })

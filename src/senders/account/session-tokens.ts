@@ -12,7 +12,7 @@ export interface IssuedToken {
 }
 
 /** Per session: each page open at the same time has one. */
-const mostOfSession = 50
+const maxPerSession = 50
 
 /** The tokens that sessions were exchanged for, as digests. A session has a bounded number of them, and its newest push out its oldest. */
 export class SessionTokens {
@@ -23,7 +23,7 @@ export class SessionTokens {
   add(token: string, issued: IssuedToken): void {
     const digest = digestOf(token)
     const own = this.#ofSession.get(issued.sessionId) ?? []
-    if (own.length >= mostOfSession) this.#byDigest.delete(own.shift() ?? '')
+    if (own.length >= maxPerSession) this.#byDigest.delete(own.shift() ?? '')
     own.push(digest)
     this.#ofSession.set(issued.sessionId, own)
     this.#byDigest.set(digest, issued)

@@ -55,12 +55,12 @@ interface Holder {
 const tokenPrefix = 'sterna_session_'
 const tokenMs = 15 * 60_000
 /** Per user: one more ends the one that has rested longest. */
-const mostSessions = 20
+const maxSessions = 20
 /** A session in constant use is not worth a write per token. */
 const lastSeenStepMs = 60_000
 const idleMs = 24 * 3_600_000
-const longestMs = 30 * 24 * 3_600_000
-const longestUserAgent = 200
+const maxMs = 30 * 24 * 3_600_000
+const maxUserAgentLength = 200
 
 /**
  * Logins, a bounded number per user. The secret of a session travels as a cookie to /session only, where it is exchanged for tokens that
@@ -91,7 +91,7 @@ export class Sessions extends HeldList<StoredSession> {
       id: newId('ses', now),
       userId: user.id,
       address: client.address,
-      userAgent: client.userAgent.slice(0, longestUserAgent),
+      userAgent: client.userAgent.slice(0, maxUserAgentLength),
       createdAt: now,
       lastSeenAt: now,
       digest: digestOf(secret),
@@ -134,7 +134,7 @@ export class Sessions extends HeldList<StoredSession> {
     }
     if (!this.held(session.id)) throw sessionOver()
     const token = tokenPrefix + randomToken()
-    const expiresAt = Math.min(now + tokenMs, session.createdAt + longestMs)
+    const expiresAt = Math.min(now + tokenMs, session.createdAt + maxMs)
     const issued = { sessionId: session.id, accountId, sandbox: sandbox || this.#sandboxOnly, confined: sandbox, expiresAt }
     this.#tokens.add(token, issued)
     return { token, sandbox: issued.sandbox, expiresAt }
@@ -189,9 +189,9 @@ export class Sessions extends HeldList<StoredSession> {
   /** Ends those of a user's sessions beyond the limit that have rested longest; never the newest, also if the clock was set back. */
   async #endSurplus(newest: Session): Promise<void> {
     const others = this.inOrder(({ id, userId }) => userId === newest.userId && id !== newest.id)
-    if (others.length < mostSessions) return
+    if (others.length < maxSessions) return
     const byRest = others.toSorted((a, b) => a.lastSeenAt - b.lastSeenAt)
-    const idlest = byRest.slice(0, others.length + 1 - mostSessions)
+    const idlest = byRest.slice(0, others.length + 1 - maxSessions)
     await this.#endThose((session) => idlest.includes(session))
   }
 
@@ -206,7 +206,7 @@ export class Sessions extends HeldList<StoredSession> {
   /** Undefined if the session has expired or its user is gone. */
   #userOf({ userId, createdAt, lastSeenAt }: Session): User | undefined {
     const now = this.#services.clock.now()
-    if (now >= lastSeenAt + idleMs || now >= createdAt + longestMs) return undefined
+    if (now >= lastSeenAt + idleMs || now >= createdAt + maxMs) return undefined
     return this.#services.users.find(userId)
   }
 

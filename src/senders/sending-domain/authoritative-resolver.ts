@@ -3,7 +3,7 @@ import { isPublicAddress } from '../../platform/ip-address.ts'
 import type { DnsAnswer, Resolver } from '../../platform/resolver.ts'
 import { organizationalDomain } from './sending-domain-name.ts'
 
-const mostServers = 4
+const maxServers = 4
 
 /**
  * The name servers of the domain's own zone, each queried separately: they know a new record before any cache does. None if they cannot be
@@ -15,8 +15,8 @@ export async function authoritativeResolvers(
   open: (server: string) => DnsResolver = (server) => dnsResolver({ servers: [server], timeoutMs: 1000 }),
 ): Promise<DnsResolver[]> {
   const hosts = await nameServersOf(domain, resolver)
-  const addresses = await Promise.all(hosts.slice(0, mostServers).map((host) => resolver.a(host)))
-  const servers = [...new Set(addresses.flatMap(({ records }) => records).filter(isPublicAddress))].slice(0, mostServers)
+  const addresses = await Promise.all(hosts.slice(0, maxServers).map((host) => resolver.a(host)))
+  const servers = [...new Set(addresses.flatMap(({ records }) => records).filter(isPublicAddress))].slice(0, maxServers)
   return servers.map((address) => open(`${address}:53`))
 }
 

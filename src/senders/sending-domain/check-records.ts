@@ -38,7 +38,7 @@ export async function checkRecord(record: DnsRecord, resolver: Resolver): Promis
 }
 
 /** characters; a record with a key of 4096 bits has some 750 */
-const longestFound = 4000
+const maxFoundLength = 4000
 
 function findingOf<T>(
   kind: RecordKind,
@@ -50,7 +50,7 @@ function findingOf<T>(
   const found = answer.records
     .map((each) => show(each).replace(/\p{C}/gu, '\ufffd'))
     .join('\n')
-    .slice(0, longestFound)
+    .slice(0, maxFoundLength)
   const isPresent = answer.status === 'ok' && matches(answer.records)
   return { kind, isPresent, reason: isPresent ? null : found === '' ? 'missing' : 'differs', found: found || null }
 }

@@ -15,7 +15,7 @@ export interface DkimKeyPair {
 const generate = promisify(generateKeyPair)
 
 /** Everybody can verify 2048 bits; longer keys slow down every message, and their records are large. */
-const [smallestBits, largestBits] = [2048, 4096]
+const [smallestBits, maxBitsBytes] = [2048, 4096]
 
 /** What `generateDomainKeys` does. */
 export type GenerateDomainKeys = (own?: DkimKeyPair) => Promise<DkimKeyPair[]>
@@ -38,11 +38,11 @@ export async function generateDomainKeys(own?: DkimKeyPair): Promise<DkimKeyPair
 export function parseOwnKey(pem: string): DkimKeyPair {
   const key = privateKeyIn(pem)
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0
-  const isLongEnough = bits >= smallestBits && bits <= largestBits
+  const isLongEnough = bits >= smallestBits && bits <= maxBitsBytes
   if (key.asymmetricKeyType === 'ed25519' || (key.asymmetricKeyType === 'rsa' && isLongEnough)) return keyPairOf(key)
   throw invalid(
     key.asymmetricKeyType === 'rsa'
-      ? `is an RSA key of ${bits} bits; use one with ${smallestBits} to ${largestBits}`
+      ? `is an RSA key of ${bits} bits; use one with ${smallestBits} to ${maxBitsBytes}`
       : 'is neither an RSA key nor an Ed25519 key',
   )
 }

@@ -8,7 +8,7 @@ export interface FoundDmarc {
   reading: DmarcRecord | DmarcFault
 }
 
-const mostQueries = 8
+const maxQueries = 8
 
 /**
  * Walks from a domain up the tree (RFC 9989 4.10): its own record counts, or that of the organizational domain, or that of the public
@@ -38,5 +38,5 @@ const parentOf = (name: string): string => name.slice(name.indexOf('.') + 1)
 function namesFrom(domain: string): string[] {
   const labels = domain.split('.')
   const parents = labels.slice(1).map((_, i) => labels.slice(i + 1).join('.'))
-  return [domain, ...parents.slice(-(mostQueries - 1))]
+  return [domain, ...parents.slice(-(maxQueries - 1))]
 }

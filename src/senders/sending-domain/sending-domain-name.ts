@@ -4,7 +4,7 @@ import { getDomain, getPublicSuffix } from 'tldts'
 import { SternaError } from '../../platform/errors.ts'
 
 /** Leaves room for the names of the records below it, and for a reverse-path of at most 254 characters. */
-const longestDomain = 190
+const maxDomainLength = 190
 
 /**
  * A sending domain, in A-labels and lower case, without a final dot; U-labels are converted (UTS 46).
@@ -18,7 +18,7 @@ export function parseDomainName(input: string): string {
   const name = domainToASCII(text)
   const labels = name.split('.')
   if (!labels.every(isLabel) || isAddress(name)) throw invalid(input, 'is not a domain name')
-  if (name.length > longestDomain) throw invalid(input, `is longer than ${longestDomain} characters`)
+  if (name.length > maxDomainLength) throw invalid(input, `is longer than ${maxDomainLength} characters`)
   if (labels.length === 1) throw invalid(input, 'has a single label; give a full domain, such as example.com')
   if (getPublicSuffix(name, { allowPrivateDomains: false }) === name) {
     throw invalid(input, 'is a public suffix, under which anyone can register names; give a domain of your own below it')

@@ -47,7 +47,7 @@ interface SendingDomainsServices {
 }
 
 /** Per account. Each domain is in memory, and is checked in the DNS regularly. */
-const mostDomains = 1_000
+const maxDomains = 1_000
 const hour = 3_600_000
 
 /** The domains that accounts send from. */
@@ -95,7 +95,7 @@ export class SendingDomains extends DomainMemory {
     const bare = newDomain({ accountId, name, now: this.#services.clock.now() }, settings)
     const known = this.list(accountId)
     if (known.some((domain) => domain.name === bare.name)) throw exists(bare.name)
-    if (known.length >= mostDomains) throw new SternaError('validation_error', `An account can have at most ${mostDomains} domains.`)
+    if (known.length >= maxDomains) throw new SternaError('validation_error', `An account can have at most ${maxDomains} domains.`)
     return this.#insert(bare, { dkimSelector, dkimPrivateKey })
   }
 

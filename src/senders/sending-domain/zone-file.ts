@@ -10,7 +10,7 @@ export interface ZoneRecord {
 /** Long enough for a cache to help, short enough to correct a mistake. */
 const ttlSeconds = 3600
 /** bytes; RFC 1035 3.3 */
-const longestString = 255
+const maxStringLength = 255
 
 /**
  * The records as lines of a zone file (RFC 1035 5.1), one each: full names, so that it does not matter which zone they are read into, and
@@ -29,8 +29,8 @@ function dataOf({ type, value, priority = 10 }: ZoneRecord): string {
 function stringsOf(text: string): string {
   const bytes = Buffer.from(text)
   const strings: string[] = []
-  for (let start = 0; start === 0 || start < bytes.length; start += longestString) {
-    strings.push(`"${[...bytes.subarray(start, start + longestString)].map(escaped).join('')}"`)
+  for (let start = 0; start === 0 || start < bytes.length; start += maxStringLength) {
+    strings.push(`"${[...bytes.subarray(start, start + maxStringLength)].map(escaped).join('')}"`)
   }
   return strings.join(' ')
 }

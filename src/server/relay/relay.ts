@@ -33,7 +33,7 @@ export interface Relay {
  */
 export async function startRelay(config: Config, outside: Environment & { version: string }): Promise<Relay> {
   const shares = sharesOf(openFileLimit(), config, outside)
-  const copying = config.backup.continuous ? { sheet: CopiedPosition.sheet(), mostBytes: config.backup.copyLimit } : null
+  const copying = config.backup.continuous ? { sheet: CopiedPosition.sheet(), maxBytes: config.backup.copyLimit } : null
   const core = await openCore(config, { ...outside, nameServerSockets: shares.nameServers, ...(copying && { copying }) })
   const stops: Stop[] = [() => core.close()]
   const stop = (): Promise<void> => stopAll(stops, outside.log)

@@ -134,7 +134,7 @@ async function startWebhooks(
   const { timeout, ...settings } = core.config.webhooks
   const webhooks = await openWebhooks(
     { ...core, reprieve },
-    { timeoutMs: timeout, disableAfterMs: disableWebhooksAfterMs, mostConnections: shares.webhooks, ...settings },
+    { timeoutMs: timeout, disableAfterMs: disableWebhooksAfterMs, maxConnections: shares.webhooks, ...settings },
   )
   stops.push(() => webhooks.stop(webhookGraceMs))
   await webhooks.start()

@@ -29,13 +29,13 @@ const partsOfASize = 1_000
 /** How long one request may take, ms: a part at 100 kB/s. */
 const requestMs = 120_000
 /** How far the server's clock may be off before it is allowed for, ms. */
-const mostSkewMs = 60_000
+const maxSkewMs = 60_000
 /** The pauses before a request is repeated, ms. */
 const pausesMs = [300, 1_500]
 /** Answers that may be different the next time (besides failures of the connection). */
 const passing = new Set([408, 429, 500, 502, 503, 504])
 /** What an answer with a list, or an error, may hold. */
-const mostAnswerBytes = 4 * 1024 * 1024
+const maxAnswerBytes = 4 * 1024 * 1024
 
 /** A prefix in a bucket of an S3-compatible store. Every request is signed (Signature Version 4), its body included. */
 export class S3Target implements Target {
@@ -145,7 +145,7 @@ export class S3Target implements Target {
   /** True if the server's clock is another than it was taken for. */
   #noteClock({ headers }: Response): boolean {
     const aheadMs = Date.parse(headers.get('date') ?? '') - Date.now()
-    if (!(Math.abs(aheadMs - this.#aheadMs) > mostSkewMs)) return false
+    if (!(Math.abs(aheadMs - this.#aheadMs) > maxSkewMs)) return false
     this.#aheadMs = aheadMs
     return true
   }
@@ -205,7 +205,7 @@ async function boundedText(response: Response): Promise<string> {
   let bytes = 0
   for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += part.length
-    if (bytes > mostAnswerBytes) throw new SternaError('invalid_state', 'The S3 server answered with more than four mebibytes.')
+    if (bytes > maxAnswerBytes) throw new SternaError('invalid_state', 'The S3 server answered with more than four mebibytes.')
     parts.push(part)
   }
   return Buffer.concat(parts).toString()

@@ -29,9 +29,9 @@ export interface DoctorHost {
 const connectMs = 10_000
 const timeMs = 3_000
 /** bytes; RFC 5321 4.5.3.1.5 */
-const longestLine = 512
+const maxLineLength = 512
 /** bytes */
-const mostHealth = 64 * 1024
+const maxHealth = 64 * 1024
 
 /** The machine that this runs on. */
 export const realHost: DoctorHost = {
@@ -65,7 +65,7 @@ function greet(address: string, port: number, isTls = false): ReturnType<Greet> 
     received += text
     const end = received.indexOf('\r\n')
     if (end !== -1) resolve({ line: received.slice(0, end) })
-    else if (received.length > longestLine) resolve({ fault: 'no line came' })
+    else if (received.length > maxLineLength) resolve({ fault: 'no line came' })
   })
   return promise.finally(() => {
     clearTimeout(timer)
@@ -80,7 +80,7 @@ async function askHealth(url: string): Promise<WebAnswer> {
     let body = ''
     for await (const part of response.body ?? []) {
       body += Buffer.from(part).toString('latin1')
-      if (body.length > mostHealth) return 'other'
+      if (body.length > maxHealth) return 'other'
     }
     return /^\{"status":"(?:ok|unavailable)","version":/.test(body) ? 'sterna' : 'other'
   } catch (error) {

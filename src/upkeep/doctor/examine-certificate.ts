@@ -40,21 +40,21 @@ export function judgeCertificate(
 }
 
 /** names */
-const mostTold = 10
+const maxTold = 10
 
 /** The names for which an authority gave us no certificate at the last attempt, and what to do about each. */
 export function judgeAttempts({ names }: Pick<AttemptState, 'names'>, hostname: string): Finding[] {
   const say = sayOf('certificate')
   const failing = Object.entries(names).flatMap(([name, { problem, nextAt }]) => (problem ? [{ name, problem, nextAt }] : []))
-  const told = failing.slice(0, mostTold).map(({ name, problem, nextAt }) =>
+  const told = failing.slice(0, maxTold).map(({ name, problem, nextAt }) =>
     say[name === hostname ? 'failed' : 'warning'](`no_certificate_${problemKindOf(problem)}`, {
       name,
       detail: problem.detail,
       next_attempt: isoTime(nextAt),
     }),
   )
-  if (failing.length <= mostTold) return told
-  return [...told, say.warning('no_certificates_more', { count: failing.length - mostTold })]
+  if (failing.length <= maxTold) return told
+  return [...told, say.warning('no_certificates_more', { count: failing.length - maxTold })]
 }
 
 function parse(pem: string): X509Certificate | null {

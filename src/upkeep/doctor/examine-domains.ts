@@ -9,7 +9,7 @@ import { examineReportAddresses } from './examine-report-addresses.ts'
 import { type Finding, sayOf } from './finding.ts'
 
 /** How many are checked, and how many at a time; the server itself checks all of them every six hours. */
-const [mostDomains, domainsAtOnce] = [200, 10]
+const [maxDomains, domainsAtOnce] = [200, 10]
 
 /** A domain with the records to publish for it. */
 export interface ExaminedDomain {
@@ -22,7 +22,7 @@ export interface ExaminedDomain {
  */
 export async function examineDomains(domains: ExaminedDomain[], resolver: Resolver, isOver: () => boolean): Promise<Finding[]> {
   const findings: Finding[] = []
-  const wanted = domains.slice(0, mostDomains)
+  const wanted = domains.slice(0, maxDomains)
   let done = 0
   for (; done < wanted.length && !isOver(); done += domainsAtOnce) {
     const some = wanted.slice(done, done + domainsAtOnce)

@@ -5,7 +5,7 @@ import { organizationalDomain } from '../../senders/sending-domain/sending-domai
 import { type Finding, sayOf } from './finding.ts'
 
 /** Receivers must send to at least two, and need not send to more. */
-const mostAddresses = 2
+const maxAddresses = 2
 
 /**
  * Whether the report destinations in a DMARC record consent: destinations outside the domain itself must, or receivers send nothing (RFC
@@ -14,7 +14,7 @@ const mostAddresses = 2
  */
 export async function examineReportAddresses(at: string, record: string, resolver: Pick<Resolver, 'txt'>): Promise<Finding[]> {
   const elsewhere = [...new Set(reportDomainsIn(record))].filter((domain) => organizationalDomain(domain) !== organizationalDomain(at))
-  const findings = await Promise.all(elsewhere.slice(0, mostAddresses).map((domain) => examineConsent(at, domain, resolver)))
+  const findings = await Promise.all(elsewhere.slice(0, maxAddresses).map((domain) => examineConsent(at, domain, resolver)))
   return findings.flat()
 }
 

@@ -44,9 +44,9 @@ export interface SeenWeb {
 
 export type Fault = { fault: string }
 
-const longestMs = 15_000
+const maxMs = 15_000
 /** bytes */
-const mostBody = 64 * 1024
+const maxBody = 64 * 1024
 
 /** Greets an SMTP server, encrypts if it can, and asks whether it takes mail for another domain. Sends no message. Never throws. */
 export async function probeSmtp(remote: RemotePort, ehloName: string): Promise<SeenSmtp | Fault> {
@@ -74,7 +74,7 @@ const tlsOptions = (servername: string) => ({ servername, rejectUnauthorized: fa
 /** A dialogue as a stranger has it. Its methods throw when the server does not do what is expected. */
 class Session {
   #dialogue: SmtpDialogue
-  readonly #endsAt = performance.now() + longestMs
+  readonly #endsAt = performance.now() + maxMs
 
   constructor(socket: SmtpDialogue['socket']) {
     this.#dialogue = this.#over(socket)
@@ -85,7 +85,7 @@ class Session {
   }
 
   async expect(code: number, what: string) {
-    const heard = await this.#dialogue.reply(longestMs, what)
+    const heard = await this.#dialogue.reply(maxMs, what)
     if ('broken' in heard) throw new Error(heard.broken)
     if (heard.code !== code) throw new Error(`it answers ${heard.code} ${heard.text.split('\n')[0]}`)
     return heard
@@ -99,7 +99,7 @@ class Session {
   async encrypt(host: string): Promise<void> {
     const socket = connectTls({ socket: this.#dialogue.detach(), ...tlsOptions(host) })
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    socket.setTimeout(longestMs, () => socket.destroy(new Error('the TLS handshake took too long')))
+    socket.setTimeout(maxMs, () => socket.destroy(new Error('the TLS handshake took too long')))
     socket.once('secureConnect', resolve).once('error', (error) => reject(new Error(`TLS failed: ${connectionFault(error)}`)))
     await promise
     this.#dialogue = this.#over(socket)
@@ -108,10 +108,10 @@ class Session {
   /** Neither address exists (RFC 2606). */
   async relays(): Promise<boolean> {
     this.#dialogue.send(['MAIL FROM:<probe@relay-test.invalid>'])
-    const sender = await this.#dialogue.reply(longestMs, 'MAIL')
+    const sender = await this.#dialogue.reply(maxMs, 'MAIL')
     if ('broken' in sender || sender.code !== 250) return false
     this.#dialogue.send(['RCPT TO:<probe@relay-test.invalid>'])
-    const recipient = await this.#dialogue.reply(longestMs, 'RCPT')
+    const recipient = await this.#dialogue.reply(maxMs, 'RCPT')
     return !('broken' in recipient) && recipient.code < 300
   }
 
@@ -137,7 +137,7 @@ export async function probeWeb(remote: RemotePort): Promise<SeenWeb | Fault> {
 
 async function askWeb({ host, address, port, isTls }: RemotePort, path: string): Promise<SeenWeb | Fault> {
   const { promise, resolve } = Promise.withResolvers<IncomingMessage | Fault>()
-  const options = { host: address, port, path, headers: { host }, agent: false, timeout: longestMs, ...tlsOptions(host) }
+  const options = { host: address, port, path, headers: { host }, agent: false, timeout: maxMs, ...tlsOptions(host) }
   const request = isTls ? requestTls(options) : requestPlain(options)
   request.once('response', resolve)
   request.once('timeout', () => request.destroy(new Error('time-out')))
@@ -161,7 +161,7 @@ async function bodyOf(response: IncomingMessage): Promise<string> {
   let body = ''
   for await (const part of response as AsyncIterable<Buffer>) {
     body += part.toString('latin1')
-    if (body.length > mostBody) break
+    if (body.length > maxBody) break
   }
   return body
 }

@@ -43,12 +43,12 @@ interface DoctorServices {
 }
 
 /** The time limit for all checks together, ms. */
-const longestMs = 25_000
+const maxMs = 25_000
 
 /** Runs all checks at the same time. Checks still running after 25 seconds are reported as skipped. */
 export async function runDoctor(services: DoctorServices): Promise<Finding[]> {
   const startedAt = performance.now()
-  const isOver = (): boolean => performance.now() - startedAt > longestMs / 2
+  const isOver = (): boolean => performance.now() - startedAt > maxMs / 2
   const { config, resolver, health, domains } = services
   const isSuspect = health.faults.some(({ name }) => name === 'resolver_suspect')
   const checks: [CheckName, Promise<Finding[]>][] = [
@@ -72,7 +72,7 @@ export async function runDoctor(services: DoctorServices): Promise<Finding[]> {
 
 async function inTime(check: CheckName, work: Promise<Finding[]>): Promise<Finding[]> {
   const { promise: late, resolve } = Promise.withResolvers<Finding[]>()
-  const timer = setTimeout(() => resolve([sayOf(check).skipped('too_slow')]), longestMs)
+  const timer = setTimeout(() => resolve([sayOf(check).skipped('too_slow')]), maxMs)
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 

@@ -48,7 +48,7 @@ interface ErasureRow extends Row {
 }
 
 /** Unfinished erasures per account. Each one searches everything. */
-const mostUnderWay = 100
+const maxUnderWay = 100
 
 const columns = 'id, account_id, sandbox, address, counts, created_at, finished_at'
 
@@ -83,14 +83,14 @@ export class Erasures {
       {
         sql: `insert into erasure (id, account_id, sandbox, address, counts, created_at)
               select :id, :accountId, :sandbox, :sealed, :counts, :now
-               where (select count(*) from erasure where finished_at is null and account_id = :accountId) < ${mostUnderWay}`,
+               where (select count(*) from erasure where finished_at is null and account_id = :accountId) < ${maxUnderWay}`,
         params: { id, accountId, sandbox: sandboxOnly ? 1 : 0, sealed, counts: JSON.stringify(counts), now },
       },
     ])
     if (written?.changes === 0) {
       throw new SternaError(
         'rate_limit_exceeded',
-        `${mostUnderWay} erasures of this account are under way. Wait until some have finished.`,
+        `${maxUnderWay} erasures of this account are under way. Wait until some have finished.`,
         {
           retryAfter: 60,
         },

@@ -9,7 +9,7 @@ import { cutsAround, inboundSequences, smuggle, toleratedOutcome } from '../../s
 const message = 'From: mailer-daemon@mx.example\r\nTo: someone@relay.example\r\nSubject: hi\r\n\r\nhello'
 const postmaster = 'postmaster@relay.example'
 /** Twice the largest message, and a mebibyte. */
-const largestReport = 2 * 2_000_000 + 1024 * 1024
+const maxReportBytes = 2 * 2_000_000 + 1024 * 1024
 
 describe('a session', async () => {
   const relay = await startTestReturnPath()
@@ -25,7 +25,7 @@ describe('a session', async () => {
       'ENHANCEDSTATUSCODES',
       'DSN',
       'STARTTLS',
-      `SIZE ${largestReport}`,
+      `SIZE ${maxReportBytes}`,
     ])
     for (const line of ['AUTH PLAIN AGEAYg==', 'AUTH LOGIN', 'AUTH']) expect((await client.command(line)).last).toMatch(/^500 5\.5\.2 /)
     await client.command('STARTTLS')
@@ -270,7 +270,7 @@ describe('limits', () => {
   test('on size, declared or not', async () => {
     const relay = await startTestReturnPath()
     const client = await relay.greet()
-    expect((await client.command(`MAIL FROM:<> SIZE=${largestReport + 1}`)).last).toMatch(/^552 5\.3\.4 /)
+    expect((await client.command(`MAIL FROM:<> SIZE=${maxReportBytes + 1}`)).last).toMatch(/^552 5\.3\.4 /)
     const sent = async (to: string, lines: number) => (await client.send(head + line.repeat(lines), { from: '', to: [to] })).last
     const line = `${'x'.repeat(998)}\r\n`
     const head = 'Subject: large\r\n\r\n'

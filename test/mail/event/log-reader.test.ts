@@ -28,7 +28,7 @@ type Reading = ConstructorParameters<typeof LogReader>[1]
 const reading = (changes: Partial<Reading> = {}): Reading => ({
   cursor: 'test',
   fault: 'the test could not read',
-  mostEvents: 7,
+  maxEvents: 7,
   take: async (step) => ({ statements: rowsOf(step) }),
   ...changes,
 })
@@ -81,7 +81,7 @@ test('repeats a step that was too much with fewer events', async () => {
   const db = await testDatabase()
   await write(db, 12)
   const take: Reading['take'] = async (step) =>
-    step.to - step.from > 2 ? { statements: null, mostEvents: 2 } : { statements: rowsOf(step), mostEvents: 2 }
+    step.to - step.from > 2 ? { statements: null, maxEvents: 2 } : { statements: rowsOf(step), maxEvents: 2 }
   await new LogReader({ db, log: silentLog }, reading({ take })).catchUp()
   expect(await placesIn(db)).toEqual(upTo(12))
 })

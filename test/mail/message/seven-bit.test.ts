@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { inSevenBits } from '../../../src/mail/message/seven-bit.ts'
 import { decodeTransfer, hasShortLines, transferEncodingOf } from '../../../src/mail/message/transfer-encoding.ts'
-import { childrenOf, entityAt, mostParts, valueOf } from '../../../src/mail/message/mime-structure.ts'
+import { childrenOf, entityAt, maxParts, valueOf } from '../../../src/mail/message/mime-structure.ts'
 
 const carried = (text: string | Buffer, bodyType: '7bit' | '8bitmime' = '8bitmime') => {
   const { content, bodyType: now } = inSevenBits({ content: Buffer.from(text as string), bodyType })
@@ -110,9 +110,9 @@ test('what is nested too deep or has too many parts is left as far as that, and 
 })
 
 test('of parts that are empty no more are looked at than of others', () => {
-  const message = Buffer.from(`Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n'.repeat(mostParts * 2)}\r\nfür\r\n--b--\r\n`)
+  const message = Buffer.from(`Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n'.repeat(maxParts * 2)}\r\nfür\r\n--b--\r\n`)
   const whole = entityAt(message, { start: 0, end: message.length })
-  expect([...childrenOf(message, whole as never)].length).toBeLessThanOrEqual(mostParts)
+  expect([...childrenOf(message, whole as never)].length).toBeLessThanOrEqual(maxParts)
   expect(carried(message).bodyType).toBe('8bitmime')
 })
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { mostBehind } from '../../../src/mail/message/search-terms.ts'
+import { maxBehind } from '../../../src/mail/message/search-terms.ts'
 import { forgetUnknownUser, recordUnknownUser, unknownUserReportedBefore } from '../../../src/mail/suppression/unknown-user-reports.ts'
 import { fileDatabase } from '../../support/file-database.ts'
 
@@ -62,7 +62,7 @@ test('suppresses nobody while it is unknown whether mail was delivered', async (
     {
       sql: `insert into event (seq, id, account_id, message_id, recipient_id, type, sandbox, data, created_at)
             values (:seq, 'evt_1', 'acc_2', 'em_1', 'rcp_2', 'email.queued', 0, '{}', 0)`,
-      params: { seq: mostBehind + 1 },
+      params: { seq: maxBehind + 1 },
     },
   ])
   expect(await before(morning + day)).toBeNull()

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { EndpointScheduler, type Endpoint } from '../../../src/notify/webhook/endpoint-scheduler.ts'
 
 /** Endpoints with so many deliveries due; attempts go on until the test ends them. */
-function workshop(mostConnections?: number) {
+function workshop(maxConnections?: number) {
   const due = new Map<string, number>()
   const inHand: Endpoint[] = []
   const turns = new EndpointScheduler((endpoint) => {
@@ -12,7 +12,7 @@ function workshop(mostConnections?: number) {
     for (let i = 0; i < claimed; i++) inHand.push(endpoint)
     turns.claimed(endpoint, { unused: wanted - claimed, waiting: 0 })
     if (claimed === wanted) turns.request(endpoint.id)
-  }, mostConnections)
+  }, maxConnections)
   return {
     inHandOf: (id: string) => inHand.filter((endpoint) => endpoint.id === id).length,
     inHand,

@@ -130,7 +130,7 @@ test('a reader of the log passes over events that cannot be read, and over no ot
     {
       cursor: 'test',
       fault: 'the test could not read',
-      mostEvents: 30,
+      maxEvents: 30,
       async take({ from, to }) {
         const rows = await db.read<{ seq: number; data: string }>('select seq, data from event where seq > :from and seq <= :to', {
           from,

@@ -178,13 +178,13 @@ async function countUntil(
     if (isWritten) await db.write(...args)
     throw new Error('the process has ended')
   }
-  await analyticsReader({ db: { ...db, write }, log: silentLog }, { ...pace, firstEvents: pace.mostEvents ?? 1 }).keepUp()
+  await analyticsReader({ db: { ...db, write }, log: silentLog }, { ...pace, firstEvents: pace.maxEvents ?? 1 }).keepUp()
 }
 
 const arbitraryRun = fc.record({
   told: fc.array(arbitraryTold, { maxLength: 40 }),
   crash: fc.record({ writes: fc.nat({ max: 6 }), isWritten: fc.boolean() }),
-  pace: fc.record({ mostEvents: fc.integer({ min: 1, max: 30 }), mostChanges: fc.constantFrom(3, 15, 120) }),
+  pace: fc.record({ maxEvents: fc.integer({ min: 1, max: 30 }), maxChanges: fc.constantFrom(3, 15, 120) }),
 })
 
 const arbitraryAsked = fc.record({
@@ -323,7 +323,7 @@ test('values beyond the daily limit count as others, even after a restart, and n
     tags: [{ name: 'order', value: String(i) }],
   }))
   await writeLog(db, logOf(sent, [], messages))
-  const pace = { firstEvents: 7, mostEvents: 7, mostValues: { breakdown: 10, link: 2 } }
+  const pace = { firstEvents: 7, maxEvents: 7, maxValues: { breakdown: 10, link: 2 } }
   await countUntil(db, { writes: 4, isWritten: true }, pace)
   await analyticsReader({ db, log: silentLog }, pace).catchUp()
   const rows = await db.read<{ value: string; sent: number }>(

@@ -22,12 +22,12 @@ import {
 import { testDatabase } from '../../support/test-database.ts'
 
 /** Reads the log in small steps and parts; the process ends before this write. */
-async function readLog(db: Database, writes = Infinity, mostEvents = 2_400): Promise<void> {
+async function readLog(db: Database, writes = Infinity, maxEvents = 2_400): Promise<void> {
   let left = writes
   const write: Database['write'] = (...args) => (left-- > 0 ? db.write(...args) : Promise.reject(new Error('the process has ended')))
   await searchIndex(
     { db: { ...db, write }, log: silentLog },
-    { firstEvents: mostEvents, mostEvents, partSize: 4_000, restFactor: 0 },
+    { firstEvents: maxEvents, maxEvents, partSize: 4_000, restFactor: 0 },
   ).keepUp()
 }
 
@@ -122,7 +122,7 @@ async function inSteps(
   const ids: string[] = []
   for (let after: string | null = null; ;) {
     const page: Page = { limit, after, before: null }
-    const sizes = { few, piece: 2, longestMs: 0 }
+    const sizes = { few, piece: 2, maxMs: 0 }
     const { rows, rest } = await searchMessages<{ id: string }>(db, { columns: 'id', scope, filter, page }, sizes)
     ids.push(...rows.slice(0, limit).map(({ id }) => id))
     if (!rest && rows.length <= limit) return ids

@@ -52,10 +52,10 @@ interface Copied {
 }
 
 /** A database with a copy, as a server opens it; each step is a second later. */
-async function open({ directory = 'data', origin = '0000000a', mostBytes = 1e9 } = {}): Promise<Copied> {
+async function open({ directory = 'data', origin = '0000000a', maxBytes = 1e9 } = {}): Promise<Copied> {
   const dataDir = join(place, directory)
   const sheet = CopiedPosition.sheet()
-  const db = await openDatabase({ directory: dataDir, copying: { sheet, mostBytes }, onFatal: (error) => Promise.reject(error) })
+  const db = await openDatabase({ directory: dataDir, copying: { sheet, maxBytes }, onFatal: (error) => Promise.reject(error) })
   let closed: Promise<void> | undefined
   const close = () => (closed ??= db.close())
   onTestFinished(close)
@@ -191,7 +191,7 @@ test('while the target is away, commits wait for it, and it is told after a whil
 })
 
 test('while the target is away for too long, no more waits than the limit, and a new generation begins once it is back', async () => {
-  const { db, add, copy, status } = await open({ mostBytes: 100_000 })
+  const { db, add, copy, status } = await open({ maxBytes: 100_000 })
   await copy()
   renameSync(join(place, 'copies'), join(place, 'aside'))
   for (let i = 0; i < 40; i++) {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { TimeZone } from '../../../readers/analytics/local-time.ts'
-import { dayMs, granularities, mostPeriods, type Granularity } from '../../../readers/analytics/period.ts'
+import { dayMs, granularities, maxPeriods, type Granularity } from '../../../readers/analytics/period.ts'
 import {
-  mostRows,
+  maxRows,
   readTotals,
   valueDimensions,
   type CountTable,
@@ -128,12 +128,12 @@ function checkSize({ from, to }: { from: number; to: number }, granularity: Gran
     const which = valueDimensions.join(', ')
     throw new SternaError('invalid_parameter', `The parameter dimensions can have only one of ${which} at a time. Request each separately.`)
   }
-  if (!by.includes('period') || mostPeriods(from, to, granularity) <= mostRows) return
-  throw new SternaError('invalid_parameter', `This is more than ${mostRows} periods. Request a shorter time or a coarser granularity.`)
+  if (!by.includes('period') || maxPeriods(from, to, granularity) <= maxRows) return
+  throw new SternaError('invalid_parameter', `This is more than ${maxRows} periods. Request a shorter time or a coarser granularity.`)
 }
 
 export const tooManyRows = (): SternaError =>
-  new SternaError('invalid_parameter', `The response would have more than ${mostRows} rows. Request a shorter time or fewer dimensions.`)
+  new SternaError('invalid_parameter', `The response would have more than ${maxRows} rows. Request a shorter time or fewer dimensions.`)
 
 /** The start and end that the response shows. */
 export const timesOf = ({ from, to }: { from: number; to: number }, asked: AskedTime, now: number) => ({

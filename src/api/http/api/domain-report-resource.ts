@@ -3,8 +3,8 @@ import { adviceSteps, sourceOrigins, type SourceOrigin } from '../../../mail-bac
 import { dmarcReasonWordings } from '../../../mail-back/domain-report/dmarc-reason-wordings.ts'
 import type { DomainReportRow } from '../../../mail-back/domain-report/domain-report-list.ts'
 import type { DmarcRowRow, TlsRowRow } from '../../../mail-back/domain-report/domain-report-rows.ts'
-import { mostLines, type ReporterLine, type SourceLine, type TlsSummary } from '../../../mail-back/domain-report/domain-report-summary.ts'
-import { domainReportKinds, mostRows } from '../../../mail-back/domain-report/domain-report.ts'
+import { maxLines, type ReporterLine, type SourceLine, type TlsSummary } from '../../../mail-back/domain-report/domain-report-summary.ts'
+import { domainReportKinds, maxRows } from '../../../mail-back/domain-report/domain-report.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
 import { dmarcPolicies } from '../../../senders/sending-domain/dmarc-record.ts'
 import { pageParameters } from '../../operation/page.ts'
@@ -46,8 +46,8 @@ export const domainReport = resource<DomainReportRow>('DomainReport')({
 /** Rows have positions instead of ids: they are few, and their order never changes. */
 export const rowParameters = {
   limit: pageParameters.limit,
-  after: numberParameter(0, mostRows).meta({ description: 'Returns the rows after this `place`, the last one of the previous page.' }),
-  before: numberParameter(0, mostRows).meta({ description: 'Returns the rows before this `place`.' }),
+  after: numberParameter(0, maxRows).meta({ description: 'Returns the rows after this `place`, the last one of the previous page.' }),
+  before: numberParameter(0, maxRows).meta({ description: 'Returns the rows before this `place`.' }),
 }
 
 const place = z.int().describe('The position of the row, from 0.')
@@ -158,7 +158,7 @@ export const dmarcSummaryAnswer = z
     passed: z.int(),
     pass_rate: z.number(),
     reporters,
-    sources: z.array(dmarcSource.schema).describe(`The ${mostLines} with the most failures, then those with the most messages.`),
+    sources: z.array(dmarcSource.schema).describe(`The ${maxLines} with the most failures, then those with the most messages.`),
     advice,
   })
   .meta({ id: 'DmarcSummary' })

@@ -3,8 +3,8 @@ import { domainObject } from '../../../senders/sending-domain/domain-object.ts'
 
 const label = z.string().max(63)
 /** characters of JSON; the limit of Apple */
-const longestAppLinks = 128_000
-const short = (value: unknown): boolean => JSON.stringify(value ?? null).length <= longestAppLinks
+const maxAppLinksLength = 128_000
+const short = (value: unknown): boolean => JSON.stringify(value ?? null).length <= maxAppLinksLength
 const tooLong = 'must be at most 128 KB of JSON'
 const appLinks = z.strictObject({
   'apple-app-site-association': z.record(z.string(), z.unknown()).refine(short, tooLong).nullish(),

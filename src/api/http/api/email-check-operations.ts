@@ -31,7 +31,7 @@ const finding = z
 
 export const checksAnswer = z.object({ object: z.literal('checks'), findings: z.array(finding) }).meta({ id: 'EmailChecks' })
 
-const mostVisited = 20
+const maxVisited = 20
 const visitedAtOnce = 5
 
 /** What readers and their mail programs will make of an email. */
@@ -44,7 +44,7 @@ export const emailCheckOperations = ({ messages, messageParser, linkVisitor, out
     summary: 'Check the content of an email',
     description:
       'A missing text part, pictures without alternative text, size, unsubscribing, placeholders left over, HTML and CSS that mail ' +
-      `programs leave out, and links. With \`links=true\`, the first ${mostVisited} links are fetched with GET, from public addresses only ` +
+      `programs leave out, and links. With \`links=true\`, the first ${maxVisited} links are fetched with GET, from public addresses only ` +
       '(`webhooks.allow_private_addresses`), and redirects are not followed. A link may do something when it is fetched.',
     permission: 'read_access',
     query: { links: choiceParameter(['true', 'false']).meta({ description: 'Whether links are fetched; default: false.' }) },
@@ -56,7 +56,7 @@ export const emailCheckOperations = ({ messages, messageParser, linkVisitor, out
       if (!report) throw new SternaError('not_found', 'The content of this email is no longer kept.')
       if (call.query.links !== 'true') return { object: 'checks' as const, findings: report.findings }
       const { accountId } = call.caller
-      const visited = await outgoingRequests.run(accountId, () => visit(report.links.slice(0, mostVisited), linkVisitor))
+      const visited = await outgoingRequests.run(accountId, () => visit(report.links.slice(0, maxVisited), linkVisitor))
       return { object: 'checks' as const, findings: [...report.findings, ...visited] }
     },
   }),

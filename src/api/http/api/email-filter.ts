@@ -18,13 +18,13 @@ const tagParameter = z.string().transform((text, ctx) => {
 })
 
 /** Longer than any address with its name, or a subject that somebody remembers. */
-const longestPart = 500
+const maxPartLength = 500
 
 /** What somebody typed or pasted; null where there is nothing to see in it. */
 const partParameter = z
   .string()
   .transform((text) => text.replace(/\p{Cc}+/gu, ' ').trim())
-  .refine((text) => text.length <= longestPart, { error: `must have at most ${longestPart} characters` })
+  .refine((text) => text.length <= maxPartLength, { error: `must have at most ${maxPartLength} characters` })
   .transform((text) => (text === '' ? null : text.normalize('NFC')))
 
 const soughtAddress = partParameter.transform((text): SoughtAddress | null => {

@@ -1,7 +1,7 @@
 import { SternaError } from '../../../platform/errors.ts'
 
 /** The most emails in one request. */
-export const mostEmails = 100
+export const maxEmails = 100
 
 /**
  * The emails of a batch: a bare array, or `{emails: […]}`. Does not check the entries.
@@ -14,7 +14,7 @@ export function emailsOf(value: unknown): unknown[] {
     throw new SternaError('invalid_json', 'The request body must be a JSON array of emails, or {"emails": [...]} with such an array.')
   }
   if (emails.length === 0) throw wrongCount('too_few', 'The batch has no emails. Send 1 to 100.')
-  if (emails.length > mostEmails) throw wrongCount('too_many', `The batch has ${emails.length} emails. Send 1 to ${mostEmails}.`)
+  if (emails.length > maxEmails) throw wrongCount('too_many', `The batch has ${emails.length} emails. Send 1 to ${maxEmails}.`)
   return emails
 }
 

@@ -50,19 +50,19 @@ export async function batchFrom(source: EmailSource, request: EmailRequest, cont
   for (const email of emailsOf(valueOf(source))) {
     const item = await submissionOf(email, { request, idempotency: null }, context).catch(refusalIn)
     if (!(item instanceof SternaError)) size += item.content.size
-    if (size > largestBatch) throw batchTooLarge()
+    if (size > maxBatchBytes) throw batchTooLarge()
     items.push(item)
   }
   return { items, idempotency: idempotencyOf(source, 'send-batch', request) }
 }
 
 /** Bytes of all messages of a batch: three times the largest request. Text made from html and templates can exceed it. */
-const largestBatch = 3 * bodyLimit
+const maxBatchBytes = 3 * bodyLimit
 
 const batchTooLarge = (): SternaError =>
   new SternaError(
     'payload_too_large',
-    `The messages of the batch are larger than ${largestBatch / 1024 / 1024} MiB together. Send fewer at a time.`,
+    `The messages of the batch are larger than ${maxBatchBytes / 1024 / 1024} MiB together. Send fewer at a time.`,
   )
 
 function refusalIn(error: unknown): SternaError {

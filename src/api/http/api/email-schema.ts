@@ -1,18 +1,18 @@
 import { z } from 'zod'
 import type { CheckParams, FieldFault } from '../../../platform/errors.ts'
 import { headerTextFault } from '../../../mail/message/check-headers.ts'
-import { isTagValue, longestTagValue, parseScheduledAt, sendLimits, tagName, topicFault } from '../../../mail/message/send-limits.ts'
+import { isTagValue, maxTagValueLength, parseScheduledAt, sendLimits, tagName, topicFault } from '../../../mail/message/send-limits.ts'
 import type { SendOptions } from '../../../mail/message/send-options.ts'
 import { attachmentContent } from './attachment-content.ts'
 
 /** characters */
-export const longestSubject = 998
+export const maxSubjectLength = 998
 
 const mebibyte = 1024 * 1024
 /** bytes */
-export const longestBody = 5 * mebibyte
+export const maxBodyLength = 5 * mebibyte
 /** More than any limit below, so that a hostile list is refused before its elements are checked. */
-const longestList = 1000
+const maxListLength = 1000
 
 /** A check whose message completes the sentence "The `x` field …". */
 const check = <T>(test: (value: T) => boolean, message: string, params: CheckParams) =>
@@ -50,14 +50,14 @@ const mailbox = z
   })
   .meta({ id: 'Mailbox' })
 const mailboxes = atMost(
-  longestList,
+  maxListLength,
   z.union([mailbox, z.array(mailbox)], { error: 'must be an address, {email, name}, or an array of these' }),
   'too_many_recipients',
 )
 
 /** The text of a body, up to 5 MiB. */
-export const bodyText = z.string().refine((text) => text.length <= longestBody && Buffer.byteLength(text) <= longestBody, {
-  error: `must be at most ${longestBody / mebibyte} MiB long`,
+export const bodyText = z.string().refine((text) => text.length <= maxBodyLength && Buffer.byteLength(text) <= maxBodyLength, {
+  error: `must be at most ${maxBodyLength / mebibyte} MiB long`,
   params: { code: 'too_long' } satisfies CheckParams,
 })
 
@@ -78,7 +78,7 @@ const tagNameText = z.string().regex(tagName, 'can have only letters, digits, _ 
 const tagValueText = z
   .string()
   .min(1)
-  .max(longestTagValue)
+  .max(maxTagValueLength)
   .refine(isTagValue, {
     error: 'must be printable text, and not blank',
     params: { code: 'invalid_characters' } satisfies CheckParams,
@@ -135,7 +135,7 @@ const shape = {
   cc: mailboxes.nullish(),
   bcc: mailboxes.nullish(),
   reply_to: mailboxes.nullish(),
-  subject: line(longestSubject).optional().describe('Required unless the template has one.'),
+  subject: line(maxSubjectLength).optional().describe('Required unless the template has one.'),
   html: bodyText.nullish(),
   text: bodyText.nullish(),
   headers: atMost(50, z.record(z.string(), z.string().max(998)))
@@ -153,8 +153,8 @@ const shape = {
   scheduled_at: z.string().max(64).nullish(),
   expires_in: z
     .int()
-    .min(sendLimits.shortestExpiry)
-    .max(sendLimits.longestExpiry)
+    .min(sendLimits.minExpiry)
+    .max(sendLimits.maxExpiry)
     .nullish()
     .describe('How many seconds to try to send it, as for a one-time code. What is not delivered by then bounces.'),
   template: template.nullish().describe('Replaces `html` and `text`.'),

@@ -10,7 +10,7 @@ import { idempotencyKeyOf, markReplayed } from '../../operation/idempotency-key.
 import { bodyLimit } from '../../operation/body-limits.ts'
 import { operation, type Operation } from '../../operation/operation.ts'
 import { choiceParameter } from '../../operation/query.ts'
-import { mostEmails } from './email-list.ts'
+import { maxEmails } from './email-list.ts'
 import type { EmailRequest } from './email-request.ts'
 import { sentBatchAnswer, sentBatchObject, sentEmail } from './email-resource.ts'
 import { emailSchema } from './email-schema.ts'
@@ -73,7 +73,7 @@ export const emailSendingOperations = (services: SendServices): Operation[] => [
     tag: 'Emails',
     summary: 'Send several emails',
     description:
-      `An array of 1 to ${mostEmails} emails, or \`{"emails": [...]}\`. Sterna accepts all or none; each fault names its email by ` +
+      `An array of 1 to ${maxEmails} emails, or \`{"emails": [...]}\`. Sterna accepts all or none; each fault names its email by ` +
       'position from 0, such as `3.to`. With the header `x-batch-validation: permissive` it accepts those that are valid, and ' +
       '`errors` lists the others. An `Idempotency-Key` covers the whole batch.',
     permission: 'sending_access',
@@ -91,7 +91,7 @@ export const emailSendingOperations = (services: SendServices): Operation[] => [
   }),
 ]
 
-const emails = z.array(emailSchema).min(1).max(mostEmails)
+const emails = z.array(emailSchema).min(1).max(maxEmails)
 const batchSchema = z.union([emails, z.object({ emails })])
 
 /** Tells where it was accepted earlier, by the same `Idempotency-Key`, and which header fields were left out. */

@@ -24,7 +24,7 @@ export interface EmailContext {
 }
 
 /** to, cc and bcc combined */
-export const mostRecipients = 50
+export const maxRecipients = 50
 
 type Fault = Parameters<typeof refusal>[0][number]
 
@@ -47,7 +47,7 @@ export async function submissionFor(
   if (faults.length > 0 || !mailboxes.from) throw refusal(faults)
   const { from } = mailboxes
   const recipients = recipientsOf(mailboxes)
-  if (recipients.length > mostRecipients) throw tooManyRecipients(recipients.length)
+  if (recipients.length > maxRecipients) throw tooManyRecipients(recipients.length)
   const id = newId('em', now)
   const { unsubscribeTopic: topic } = options
   const linked = topic === null ? email : withUnsubscribeLink(email, { ...by.submitter, messageId: id, topic, recipients }, unsubscribe)
@@ -145,7 +145,7 @@ const outgoingFor = (
 ): OutgoingEmail => ({ from, to, cc, replyTo, subject, html: html || null, text, headers: headers ?? {}, attachments })
 
 const tooManyRecipients = (count: number): SternaError =>
-  new SternaError('too_many_recipients', `The email has ${count} recipients; to, cc and bcc can have at most ${mostRecipients} together.`)
+  new SternaError('too_many_recipients', `The email has ${count} recipients; to, cc and bcc can have at most ${maxRecipients} together.`)
 
 const tooLarge = (size: number, limit: number): SternaError =>
   new SternaError('payload_too_large', `The message has ${size} bytes including encoded attachments; the limit is ${limit}.`)

@@ -6,7 +6,7 @@ import { renderComplete, type RenderedTemplate } from '../../../mail/template/re
 import { smallRendering } from '../../../mail/template/template-work.ts'
 import type { ParsedContent } from '../../../mail/template/template-content.ts'
 import { refusal } from '../../operation/validate.ts'
-import { longestSubject, type EmailInput, type MailboxInput } from './email-schema.ts'
+import { maxSubjectLength, type EmailInput, type MailboxInput } from './email-schema.ts'
 import { linkVariable } from './unsubscribe-link.ts'
 
 /** A published template with its parts parsed. */
@@ -72,11 +72,11 @@ function subjectFault(subject: string): FieldFault | null {
   const fault = headerTextFault(subject)
   const message = 'The subject that the template makes from these variables is invalid.'
   if (fault !== null) return { field: 'subject', code: 'invalid_characters', message: `${message} ${fault}`, help: null }
-  if (subject.length >= 1 && subject.length <= longestSubject) return null
+  if (subject.length >= 1 && subject.length <= maxSubjectLength) return null
   return {
     field: 'subject',
     code: 'invalid_length',
-    message: `${message} It has ${subject.length} characters; allowed are 1 to ${longestSubject}.`,
+    message: `${message} It has ${subject.length} characters; allowed are 1 to ${maxSubjectLength}.`,
     help: null,
   }
 }

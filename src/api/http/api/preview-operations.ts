@@ -8,7 +8,7 @@ import type { Caller } from '../../operation/caller.ts'
 import { RawAnswer } from '../../operation/raw-answer.ts'
 import { isOwnHost } from '../../operation/same-origin.ts'
 import { operation, type Operation } from '../../operation/operation.ts'
-import { mostPreviewBytes, type Preview, type Previews } from '../previews.ts'
+import { maxPreviewBytes, type Preview, type Previews } from '../previews.ts'
 import { timeAnswer } from '../../operation/time-field.ts'
 
 export interface PreviewServices {
@@ -19,14 +19,14 @@ export interface PreviewServices {
   previews: Previews
 }
 
-const mebibytes = mostPreviewBytes / 1024 / 1024
-const bodyLimit = 1.6 * mostPreviewBytes
+const mebibytes = maxPreviewBytes / 1024 / 1024
+const bodyLimit = 1.6 * maxPreviewBytes
 
 const previewRequest = z
   .object({
     html: z
       .string()
-      .refine((html) => Buffer.byteLength(html) <= mostPreviewBytes, { error: `must have at most ${mebibytes} MiB` })
+      .refine((html) => Buffer.byteLength(html) <= maxPreviewBytes, { error: `must have at most ${mebibytes} MiB` })
       .nullish()
       .describe('What to show.'),
     email_id: z.string().nullish().describe('The email to show, instead of `html`, with the pictures that are attached to it.'),
@@ -94,7 +94,7 @@ export const previewOperations = (services: PreviewServices): Operation[] => [
 async function htmlOf(caller: Caller, id: string, { messages, messageParser }: PreviewServices): Promise<Uint8Array> {
   const message = await messages.find(caller, id)
   if (!message) throw new SternaError('not_found', 'There is no email with this id.')
-  const pieces = await messageParser.html(() => messages.content(id), mostPreviewBytes)
+  const pieces = await messageParser.html(() => messages.content(id), maxPreviewBytes)
   if (!pieces) throw new SternaError('not_found', 'This email has no HTML, or its content is no longer kept.')
   return Buffer.concat(pieces)
 }

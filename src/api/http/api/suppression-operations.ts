@@ -18,7 +18,7 @@ interface SuppressionServices {
 }
 
 /** The most entries that one request adds or removes. */
-const mostAtOnce = 1000
+const maxAtOnce = 1000
 /** bytes; so many addresses of the greatest length */
 const bodyLimit = 512 * 1024
 
@@ -26,7 +26,7 @@ const address = addressField
   .transform((parsed) => parsed.address)
   .meta({ description: 'An address, with or without a name. Upper and lower case do not matter.' })
 
-const addresses = z.array(address).min(1).max(mostAtOnce)
+const addresses = z.array(address).min(1).max(maxAtOnce)
 const reason = z.string().max(1000).nullish().describe('For people: why this address must not get mail.')
 
 const oneOf = (given: Record<string, unknown>, names: [string, string], ctx: z.RefinementCtx): boolean => {
@@ -41,7 +41,7 @@ const additionRequest = z
   .superRefine((given, ctx) => void oneOf(given, ['email', 'emails'], ctx))
 const batchAdditionRequest = z.object({ emails: addresses, reason })
 const batchRemovalRequest = z
-  .object({ emails: addresses.optional(), ids: z.array(z.string().max(100)).min(1).max(mostAtOnce).optional() })
+  .object({ emails: addresses.optional(), ids: z.array(z.string().max(100)).min(1).max(maxAtOnce).optional() })
   .superRefine((given, ctx) => void oneOf(given, ['emails', 'ids'], ctx))
 
 /** An entry as the API and the command line show it. */

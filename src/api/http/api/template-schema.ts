@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { templateName } from '../../../mail/template/parse-template.ts'
-import { mostVariables } from '../../../mail/template/template-content.ts'
+import { maxVariables } from '../../../mail/template/template-content.ts'
 import type { TemplateFields } from '../../../mail/template/template-list.ts'
 import { given } from '../../operation/given.ts'
 import type { CheckParams } from '../../../platform/errors.ts'
 import { bodyText, line } from './email-schema.ts'
 
-const mostReplyTo = 10
+const maxReplyTo = 10
 /** characters */
-const longestMailbox = 1000
-const longestFallback = 2000
+const maxMailboxLength = 1000
+const maxFallbackLength = 2000
 
 const alias = z
   .string()
@@ -20,7 +20,7 @@ const variable = z
   .object({
     key: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,49}$/, 'use letters, digits and _, at most 50 of them, not starting with a digit'),
     type: z.enum(['string', 'number']),
-    fallback_value: z.union([z.string().max(longestFallback), z.number()]).nullish(),
+    fallback_value: z.union([z.string().max(maxFallbackLength), z.number()]).nullish(),
   })
   .superRefine(({ type, fallback_value: fallback }, ctx) => {
     if (fallback === null || fallback === undefined || typeof fallback === type) return
@@ -30,7 +30,7 @@ const variable = z
 
 const variables = z
   .array(variable)
-  .max(mostVariables)
+  .max(maxVariables)
   .superRefine((declared, ctx) => {
     const keys = declared.map(({ key }) => key)
     const twice = keys.findIndex((key, place) => keys.indexOf(key) !== place)
@@ -38,7 +38,7 @@ const variables = z
     if (twice !== -1) ctx.addIssue({ code: 'custom', path: [twice, 'key'], message: 'names a variable that is already declared', params })
   })
 
-const mailbox = z.string().min(1).max(longestMailbox)
+const mailbox = z.string().min(1).max(maxMailboxLength)
 
 const shape = {
   name: line(255).describe('For people.'),
@@ -47,7 +47,7 @@ const shape = {
   html: bodyText.min(1),
   text: bodyText.nullish().describe('Default, or null: made from the html. Empty: no text.'),
   from: mailbox.nullish().describe('An address, or `Name <address>`; an email can override it.'),
-  reply_to: z.union([mailbox, z.array(mailbox).max(mostReplyTo)], { error: 'must be an address, or an array of them' }).nullish(),
+  reply_to: z.union([mailbox, z.array(mailbox).max(maxReplyTo)], { error: 'must be an address, or an array of them' }).nullish(),
   layout: z
     .string()
     .regex(templateName, 'must be the alias or the id of a template')

@@ -17,7 +17,7 @@ interface Bodies {
 
 const placeholder = /\{\{ *unsubscribe_url *\}\}/g
 /** Each is replaced by several hundred characters. */
-const mostLinks = 100
+const maxLinks = 100
 
 /** What templates insert where the link belongs; it is replaced once the recipient is known. */
 export const linkVariable = { unsubscribe_url: '{{unsubscribe_url}}' }
@@ -35,7 +35,7 @@ export function withUnsubscribeLink<E extends Bodies>(email: E, message: LinkedM
     if (links === 0) return text
     if (!only || others.length > 0)
       throw fault(field, 'has {{unsubscribe_url}}, which differs by recipient: send a separate email to each one')
-    if (links > mostLinks) throw fault(field, `has {{unsubscribe_url}} more than ${mostLinks} times`)
+    if (links > maxLinks) throw fault(field, `has {{unsubscribe_url}} more than ${maxLinks} times`)
     const url = unsubscribeUrl({ accountId, sandbox, messageId, topic, address: only.forwardPath }, context)
     return text?.replaceAll(placeholder, () => url)
   }

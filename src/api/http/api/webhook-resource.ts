@@ -3,7 +3,7 @@ import { isoTimeOrNull } from '../../../platform/iso-time.ts'
 import type { AttemptRow, DeliveryRow } from '../../../notify/webhook/delivery-history.ts'
 import { webhookEventTypes } from '../../../mail/event/event-type.ts'
 import { deliveryStates } from '../../../notify/webhook/delivery-state.ts'
-import { mostCounted, type WebhookStats } from '../../../notify/webhook/webhook-stats.ts'
+import { maxCounted, type WebhookStats } from '../../../notify/webhook/webhook-stats.ts'
 import { webhookObject } from '../../../notify/webhook/webhook-object.ts'
 import type { Webhook } from '../../../notify/webhook/webhook-store.ts'
 import { resource, time, timeOrNull } from '../../operation/resource.ts'
@@ -42,7 +42,7 @@ const inUseFields = {
   stats: {
     schema: z
       .object({ success: z.int(), failed: z.int(), pending: z.int(), last_status_code: z.int().nullable(), last_at: timeAnswer.nullable() })
-      .describe(`Of the newest ${mostCounted} deliveries, at most, of the last 24 hours.`),
+      .describe(`Of the newest ${maxCounted} deliveries, at most, of the last 24 hours.`),
     convert: ({ success, failed, pending, lastStatusCode, lastAt }: WebhookStats) => ({
       success,
       failed,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { CheckParams } from '../../../platform/errors.ts'
 
 /** More than any limit of ours, so that a hostile list is refused before its elements are looked at. */
-const longestList = 1000
+const maxListLength = 1000
 
 /** A member that this server has no use for: it may stand there as long as it asks for nothing. */
 export const harmless = (test: (value: unknown) => boolean, message: string) =>
@@ -15,7 +15,7 @@ export const harmless = (test: (value: unknown) => boolean, message: string) =>
     .optional()
 
 /** A list, its length looked at first. */
-export const listOf = <S extends z.ZodType>(item: S, most = longestList) =>
+export const listOf = <S extends z.ZodType>(item: S, most = maxListLength) =>
   z
     .custom<unknown[]>((value) => !Array.isArray(value) || value.length <= most, {
       error: `must have at most ${most} entries`,
@@ -25,7 +25,7 @@ export const listOf = <S extends z.ZodType>(item: S, most = longestList) =>
     .pipe(z.array(item))
 
 /** An object of any members, their number looked at first. */
-export const recordOf = <S extends z.ZodType>(value: S, most = longestList) =>
+export const recordOf = <S extends z.ZodType>(value: S, most = maxListLength) =>
   z
     .custom<Record<string, unknown>>((given) => given === null || typeof given !== 'object' || Object.keys(given).length <= most, {
       error: `must have at most ${most} entries`,

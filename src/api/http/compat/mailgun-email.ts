@@ -1,8 +1,8 @@
 import { SternaError } from '../../../platform/errors.ts'
 import { domainOf } from '../../../platform/smtp/address.ts'
 import { parseDomain } from '../../../platform/smtp/domain-name.ts'
-import { mostEmails } from '../api/email-list.ts'
-import { longestBody } from '../api/email-schema.ts'
+import { maxEmails } from '../api/email-list.ts'
+import { maxBodyLength } from '../api/email-schema.ts'
 import { refusal } from '../../operation/validate.ts'
 import { prefixed, valuesOf, type Form, type FormFile } from './form-fields.ts'
 import { checkNames, customData, jsonObject, singleValue, templateValue, variablesHeader, withPlainNames } from './mailgun-form.ts'
@@ -40,7 +40,7 @@ interface Shared {
 }
 
 /** characters of all values together; a thousand recipients need no more */
-const longestList = 200_000
+const maxListLength = 200_000
 
 /**
  * The emails of a form in Mailgun's terms: one, or with `recipient-variables` one for each address in `to`, with that
@@ -107,7 +107,7 @@ function emailOf({ form, to, shared }: Source, faults: CompatFault[]): NativeEma
 
 function mailboxes(form: Form, name: string, faults: CompatFault[]): NativeMailbox[] {
   const texts = valuesOf(form, name).filter((text) => text !== '')
-  if (texts.reduce((length, text) => length + text.length, 0) <= longestList)
+  if (texts.reduce((length, text) => length + text.length, 0) <= maxListLength)
     return texts.flatMap((text) => mailboxList(text, name, faults))
   faults.push(faultAt(name, 'too_long', `The parameter ${name} is too long.`))
   return []
@@ -138,7 +138,7 @@ function contents(
     ['html', html],
     ['text', text],
   ] as const) {
-    if ((body?.length ?? 0) > longestBody) throw refusal([faultAt(name, 'too_long', `The parameter ${name} is too long.`)])
+    if ((body?.length ?? 0) > maxBodyLength) throw refusal([faultAt(name, 'too_long', `The parameter ${name} is too long.`)])
   }
   const version = versionOf(form, !!id, faults)
   return {
@@ -210,8 +210,8 @@ function copies({ form, to, shared }: Source, byRecipient: Record<string, unknow
   }
   const byAddress = new Map(Object.entries(byRecipient).map(([address, own]) => [address.toLowerCase(), own]))
   const recipients = [...new Map(to.map((mailbox) => [mailbox.email.toLowerCase(), mailbox])).values()]
-  if (recipients.length > mostEmails) {
-    throw new SternaError('too_many_recipients', `With recipient-variables the parameter to may have ${mostEmails} addresses at most.`)
+  if (recipients.length > maxEmails) {
+    throw new SternaError('too_many_recipients', `With recipient-variables the parameter to may have ${maxEmails} addresses at most.`)
   }
   const fanOut = new FanOut(recipients.length * sizeOf(form))
   const budget = new ReplacementBudget()

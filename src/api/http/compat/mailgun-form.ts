@@ -49,7 +49,7 @@ export function customData(form: Form, faults: CompatFault[]): Record<string, un
 }
 
 /** characters; no email could use so much */
-const longestJson = 2 * 1024 * 1024
+const maxJsonLength = 2 * 1024 * 1024
 
 /** A field that holds a JSON object. Its size and shape are looked at first, as those of a request in JSON are. */
 export function jsonObject(form: Form, name: string, faults: CompatFault[]): Record<string, unknown> | undefined {
@@ -72,7 +72,7 @@ export function templateValue(text: string): unknown {
   return value === undefined ? text : value
 }
 
-const isTooMuch = (text: string): boolean => text.length > longestJson || new JsonShape().add(Buffer.from(text)) !== null
+const isTooMuch = (text: string): boolean => text.length > maxJsonLength || new JsonShape().add(Buffer.from(text)) !== null
 
 /** Undefined where it is not JSON. */
 function parsed(text: string): unknown {

@@ -4,7 +4,7 @@ import type { Submission } from '../../../mail/message/submission.ts'
 import type { Accept } from '../../../mail-in/submission/accept.ts'
 import type { Accepted } from '../../../mail-in/submission/admission.ts'
 import type { EmailRequest } from '../api/email-request.ts'
-import { mostRecipients } from '../api/email-submission.ts'
+import { maxRecipients } from '../api/email-submission.ts'
 import { distinctAddresses } from '../../../platform/smtp/address.ts'
 import { refusal } from '../../operation/validate.ts'
 import { valuesOf, type Form } from './form-fields.ts'
@@ -89,10 +89,10 @@ function recipientsIn(form: Form, faults: CompatFault[]): string[] {
   )
   const addresses = distinctAddresses(recipients)
   if (addresses.length === 0) faults.push(faultAt('to', 'missing', 'The parameter to is missing.'))
-  if (addresses.length > mostRecipients) {
+  if (addresses.length > maxRecipients) {
     throw new SternaError(
       'too_many_recipients',
-      `The message has ${addresses.length} recipients; to, cc and bcc may name ${mostRecipients} together.`,
+      `The message has ${addresses.length} recipients; to, cc and bcc may name ${maxRecipients} together.`,
     )
   }
   return addresses

@@ -14,7 +14,7 @@ export interface PostalMessageServices {
 }
 
 /** As many as one recipient ever has: attempts are hours apart in the end. */
-const mostDeliveries = 100
+const maxDeliveries = 100
 
 const asked = z.looseObject({
   id: z.union(
@@ -48,7 +48,7 @@ export const postalMessageActions = ({ messages }: PostalMessageServices): Compa
       path: '/api/v1/messages/deliveries',
       permission: 'read_access',
       handle: about(async ({ message_id: messageId, forward_path: address }) => {
-        const attempts = await messages.attempts(messageId, { limit: mostDeliveries, after: null, before: null })
+        const attempts = await messages.attempts(messageId, { limit: maxDeliveries, after: null, before: null })
         return attempts.filter((attempt) => attempt.forward_path === address).map(deliveryObject)
       }),
     },

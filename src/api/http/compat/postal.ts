@@ -1,6 +1,6 @@
 import { numberOfId } from '../../../platform/id.ts'
 import type { Accepted } from '../../../mail-in/submission/admission.ts'
-import { mostRecipients } from '../api/email-submission.ts'
+import { maxRecipients } from '../api/email-submission.ts'
 import { SternaError } from '../../../platform/errors.ts'
 import type { ApiContext } from '../api-state.ts'
 import type { EmailRequest } from '../api/email-request.ts'
@@ -46,8 +46,8 @@ export const postalApi = (services: PostalServices): CompatApi => ({
 
 async function sendRaw(ctx: ApiContext, { submitter, idempotencyKey }: EmailRequest, services: PostalServices): Promise<Accepted> {
   const { recipients, content } = fromPostalRaw(await compatJson(ctx))
-  if (recipients.length > mostRecipients) {
-    throw new SternaError('too_many_recipients', `The message has ${recipients.length} recipients; \`rcpt_to\` may name ${mostRecipients}.`)
+  if (recipients.length > maxRecipients) {
+    throw new SternaError('too_many_recipients', `The message has ${recipients.length} recipients; \`rcpt_to\` may name ${maxRecipients}.`)
   }
   const options = { tags: [], metadata: {}, scheduledAt: undefined, tracking: undefined, isTest: false }
   const clientAddress = services.traceClients ? ctx.state.clientAddress : null

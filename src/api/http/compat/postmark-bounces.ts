@@ -14,7 +14,7 @@ export interface PostmarkBounceServices extends ToldEventServices {
 }
 
 /** Postmark lists so many at a time, and looks no further back than this. */
-const mostListed = 500
+const maxListed = 500
 const furthest = 10_000
 
 /**
@@ -48,23 +48,23 @@ export const postmarkBounceActions = (services: PostmarkBounceServices): CompatA
 
 /** `TotalCount` counts as far as has been looked: one further than was asked for, and never past the newest ten thousand. */
 async function list(ctx: ApiContext, services: PostmarkBounceServices): Promise<object> {
-  const count = queryNumber(ctx, 'count', { usual: mostListed, least: 1, most: mostListed })
+  const count = queryNumber(ctx, 'count', { usual: maxListed, least: 1, most: maxListed })
   const offset = queryNumber(ctx, 'offset', { usual: 0, least: 0, most: furthest - count })
   const wanted = bounceFilter(ctx)
   const found: ToldEvent[] = []
   for (let before: number | null = null; found.length <= offset + count;) {
     const rows: FeedRow[] = await services.eventFeed.page(
       ctx.state.caller,
-      { limit: mostListed, order: 'desc', after: before, before: null },
+      { limit: maxListed, order: 'desc', after: before, before: null },
       wanted.filter,
     )
     // Postmark refuses mail to suppressed addresses, and has no bounce of it.
-    const events = (await toldEvents(rows.slice(0, mostListed), services)).filter(
+    const events = (await toldEvents(rows.slice(0, maxListed), services)).filter(
       (event) => postmarkEvent(event) !== null && wanted.fits(event),
     )
     found.push(...events)
-    if (rows.length <= mostListed) break
-    before = rows[mostListed - 1]?.seq ?? null
+    if (rows.length <= maxListed) break
+    before = rows[maxListed - 1]?.seq ?? null
   }
   const page = found.slice(offset, offset + count)
   return {

@@ -17,9 +17,9 @@ interface SuppressionServices {
 }
 
 /** Postmark takes so many in one request. */
-const mostAtOnce = 50
+const maxAtOnce = 50
 
-const changed = z.looseObject({ Suppressions: listOf(z.looseObject({ EmailAddress: z.string().max(1000) }), mostAtOnce) })
+const changed = z.looseObject({ Suppressions: listOf(z.looseObject({ EmailAddress: z.string().max(1000) }), maxAtOnce) })
 
 /** Its words for why and by whom; whoever opts out does it by hand. */
 const words: Record<SuppressionOrigin, { SuppressionReason: string; Origin: string }> = {

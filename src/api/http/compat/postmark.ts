@@ -2,7 +2,7 @@ import { SternaError } from '../../../platform/errors.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
 import type { Accepted } from '../../../mail-in/submission/admission.ts'
 import type { ApiContext } from '../api-state.ts'
-import { mostEmails } from '../api/email-list.ts'
+import { maxEmails } from '../api/email-list.ts'
 import type { EmailRequest } from '../api/email-request.ts'
 import { sendBatch, sendEmail } from '../api/send-emails.ts'
 import { recordSchema } from '../openapi-schema.ts'
@@ -20,7 +20,7 @@ interface PostmarkServices extends CompatServices, PostmarkBounceServices {}
 type Translate = (body: unknown) => NativeEmail
 
 /** How many emails Postmark takes in a batch; more than a hundred are written in several turns. */
-const mostMessages = 500
+const maxMessages = 500
 
 /**
  * `/compat/postmark`: `/email`, `/email/batch`, `/email/withTemplate` and `/email/batchWithTemplates`, bounces and suppressions. `MessageID` is our
@@ -81,13 +81,13 @@ async function sendOne(ctx: ApiContext, { translate, request }: Asked, services:
 
 async function sendMany(ctx: ApiContext, { translate, request }: Asked, services: CompatServices): Promise<void> {
   const translated = messagesIn(await compatJson(ctx)).map((message) => translatedOrRefused(message, translate))
-  if (request.idempotencyKey !== null && translated.length > mostEmails) {
-    throw new SternaError('validation_error', `With an Idempotency-Key a batch has at most ${mostEmails} messages.`)
+  if (request.idempotencyKey !== null && translated.length > maxEmails) {
+    throw new SternaError('validation_error', `With an Idempotency-Key a batch has at most ${maxEmails} messages.`)
   }
   const answers: PostmarkAnswer[] = []
   const sent: Accepted[] = []
-  for (let start = 0; start < translated.length; start += mostEmails) {
-    const turn = translated.slice(start, start + mostEmails)
+  for (let start = 0; start < translated.length; start += maxEmails) {
+    const turn = translated.slice(start, start + maxEmails)
     const { replayed, some, accepted } = await sendSome(turn, request, services).catch((error: unknown) =>
       refusedAfter(answers, turn, error),
     )
@@ -112,7 +112,7 @@ function messagesIn(body: unknown): unknown[] {
   const messages = typeof body === 'object' && body !== null && 'Messages' in body ? body.Messages : body
   if (!Array.isArray(messages))
     throw new SternaError('invalid_json', 'The request body must be a JSON array of messages, or {"Messages": [...]} with such an array.')
-  if (messages.length > mostMessages) throw new SternaError('validation_error', `A batch has at most ${mostMessages} messages.`)
+  if (messages.length > maxMessages) throw new SternaError('validation_error', `A batch has at most ${maxMessages} messages.`)
   return messages
 }
 

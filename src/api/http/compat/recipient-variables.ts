@@ -1,6 +1,6 @@
 import type { Form } from './form-fields.ts'
 import { faultAt, type CompatFault, type NativeMailbox } from './native-email.ts'
-import { areTooMuch, mostKeys, substitute, type ReplacementBudget } from './substitute.ts'
+import { areTooMuch, maxKeys, substitute, type ReplacementBudget } from './substitute.ts'
 
 const field = 'recipient-variables'
 const reference = /%recipient\.([^%\s]{1,100})%/g
@@ -91,10 +91,6 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 const tooLong = (): CompatFault => faultAt(field, 'too_long', `The email is too long with its ${field}.`)
 const tooMany = (address: string): CompatFault =>
-  faultAt(
-    field,
-    'too_many',
-    `The parameter ${field} has more than ${mostKeys - 2} variables for ${address}, or one whose name is too long.`,
-  )
+  faultAt(field, 'too_many', `The parameter ${field} has more than ${maxKeys - 2} variables for ${address}, or one whose name is too long.`)
 const missing = (name: string, address: string): CompatFault =>
   faultAt(field, 'missing', `The parameter ${field} has no ${name} for ${address}.`)

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { harmless, isNothing, isTurnedOff, listOf, recordOf } from './compat-schema.ts'
 
 /** characters; longer ones are refused anyway */
-const longestName = 1000
+const maxNameLength = 1000
 /** Clients that know of a fault of SendGrid put names into quotation marks, so that a comma in them does no harm. */
 const displayName = z.string().transform((name) => {
-  const quoted = name.length <= longestName ? /^"((?:[^"\\]|\\.)*)"$/s.exec(name)?.[1] : undefined
+  const quoted = name.length <= maxNameLength ? /^"((?:[^"\\]|\\.)*)"$/s.exec(name)?.[1] : undefined
   return quoted?.replace(/\\(.)/gs, '$1') ?? name
 })
 const mailbox = z.strictObject({ email: z.string(), name: displayName.nullish() })

@@ -12,7 +12,7 @@ export interface SendGridListServices {
   suppressions: SuppressionEntries
 }
 
-const mostListed = 500
+const maxListed = 500
 /** A million entries are two thousand requests. */
 const furthest = 1_000_000
 const bodyBytes = 256 * 1024
@@ -124,7 +124,7 @@ async function removeOne(ctx: ApiContext, filter: SuppressionFilter | null, { su
 }
 
 async function pageOf(ctx: ApiContext, filter: SuppressionFilter, { suppressions }: SendGridListServices): Promise<SuppressionRow[]> {
-  const limit = queryNumber(ctx, 'limit', { usual: mostListed, least: 1, most: mostListed })
+  const limit = queryNumber(ctx, 'limit', { usual: maxListed, least: 1, most: maxListed })
   const offset = queryNumber(ctx, 'offset', { usual: 0, least: 0, most: furthest })
   const [since, until] = ['start_time', 'end_time'].map((name) => queryNumber(ctx, name, { usual: -1, least: 0, most: 1e11 }))
   const times = { since: secondsOf(since), until: secondsOf(until) }

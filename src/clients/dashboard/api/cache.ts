@@ -42,10 +42,10 @@ interface Options {
 
 const freshMs = 10_000
 /** Searches that follow one another by themselves. */
-const mostSearches = 20
+const maxSearches = 20
 /** Rows of a page of emails. */
 export const fullPage = 50
-const mostEntries = 200
+const maxEntries = 200
 const entries = new Map<string, Entry>()
 
 /** An answer of the API, fetched when it is first shown and again when it is older than ten seconds; null asks for nothing. */
@@ -107,7 +107,7 @@ function entryOf(path: string, sandbox: boolean, follow: Follow): Entry {
   const state = { data: signal<unknown>(undefined), error: signal<ApiError | null>(null) }
   const entry: Entry = { path, sandbox, follow, ...state, fetchedAt: 0, fetching: null, next: null, users: 0 }
   entries.set(key, entry)
-  if (entries.size > mostEntries) evictOldest()
+  if (entries.size > maxEntries) evictOldest()
   return entry
 }
 
@@ -158,7 +158,7 @@ async function fetchWhole(entry: Entry): Promise<unknown> {
   const isFirst = entry.data.value === undefined
   let answered = await call<List<Listed>>(path, { sandbox })
   for (let after = nextOf(answered, follow), pages = 1; after !== null; after = nextOf(answered, follow), pages++) {
-    if (follow === 'search' && (entry.users === 0 || pages === mostSearches)) break
+    if (follow === 'search' && (entry.users === 0 || pages === maxSearches)) break
     if (isFirst) entry.data.value = answered
     const next = await call<List<Listed>>(`${path}&after=${after}`, { sandbox })
     answered = { ...next, data: [...answered.data, ...next.data] }

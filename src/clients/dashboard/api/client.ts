@@ -30,7 +30,7 @@ function keepAccount(accountId: string | null): void {
 export const offline = signal(false)
 
 const firstRetryMs = 2_000
-const longestRetryMs = 30_000
+const maxRetryMs = 30_000
 let retryTimer: ReturnType<typeof setTimeout> | undefined
 offline.subscribe((isOffline) => isOffline && askAgain(firstRetryMs))
 
@@ -39,7 +39,7 @@ function askAgain(afterMs: number): void {
   retryTimer = setTimeout(async () => {
     if (!offline.value) return
     await loadSession().catch(() => undefined)
-    if (offline.value) askAgain(Math.min(2 * afterMs, longestRetryMs))
+    if (offline.value) askAgain(Math.min(2 * afterMs, maxRetryMs))
   }, afterMs)
 }
 

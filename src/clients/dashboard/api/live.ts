@@ -10,7 +10,7 @@ export interface EmailChanges {
 type Listener = (changes: EmailChanges) => void
 
 const hiddenMs = 60_000
-const longestWaitMs = 30_000
+const maxWaitMs = 30_000
 
 /** The stream of changes of live mail, or of the sandbox. It is open while somebody listens and the page is looked at. */
 class ChangeStream {
@@ -64,7 +64,7 @@ class ChangeStream {
       this.state.value = this.#failures > 2 ? 'polling' : 'connecting'
       await new Promise<void>((resolve) => {
         this.#endPause = resolve
-        setTimeout(resolve, Math.min(longestWaitMs, 1_000 * 2 ** this.#failures))
+        setTimeout(resolve, Math.min(maxWaitMs, 1_000 * 2 ** this.#failures))
       })
     }
   }

@@ -18,7 +18,7 @@ import { State } from '../parts/state.tsx'
 import { Link, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
-const mostShown = 100
+const maxShown = 100
 /** Where an email fits at the width of a desktop. */
 const wideEnough = '(min-width: 64.01rem)'
 
@@ -98,7 +98,7 @@ function Recipients({ recipients, accepted }: { recipients: EmailRecipient[]; ac
   const troubledFirst = recipients.toSorted((one, other) => Number(one.status === 'delivered') - Number(other.status === 'delivered'))
   return (
     <Panel heading={t.email.recipients}>
-      <ShownFirst rows={troubledFirst} most={mostShown}>
+      <ShownFirst rows={troubledFirst} most={maxShown}>
         {(shown) => <Rows id="rcpts" rows={shown} columns={columnsSince(accepted)} keyOf={({ email }) => email} />}
       </ShownFirst>
     </Panel>

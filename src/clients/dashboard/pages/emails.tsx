@@ -15,7 +15,7 @@ import { mayChange } from '../rights.ts'
 import { Link, setQuery, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
-const mostCounted = 1_000
+const maxCounted = 1_000
 /** What stands behind a tab: a status of the API, or none. */
 const tabs: Record<string, string | null> = {
   all: null,
@@ -101,7 +101,7 @@ function useArrivals(isFollowed: boolean, newestId: string, reload: () => Promis
     return onEmailChange(({ email_ids: ids }) => {
       if (scrollY <= 200) return void reload()
       const later = ids.filter((id) => id > newest.current)
-      if (later.length > 0) setArrived((known) => new Set([...known, ...later].slice(-mostCounted)))
+      if (later.length > 0) setArrived((known) => new Set([...known, ...later].slice(-maxCounted)))
     })
   }, [isFollowed])
   const show = (): void => {

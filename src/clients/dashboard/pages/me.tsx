@@ -19,7 +19,7 @@ import { chooseLanguage, language, languages, t } from '../texts/texts.ts'
 import { chooseTheme, theme, themes } from '../theme.ts'
 import { Passkeys } from './me-passkeys.tsx'
 
-const leastPasswordLength = 10
+const minPasswordLength = 10
 
 /** How the user logs in, and from where; and how this browser shows the dashboard. */
 export default function Me() {
@@ -69,7 +69,7 @@ function Password() {
         <Form
           button={t.me.changePassword}
           run={change}
-          disabled={password === '' || [...next].length < leastPasswordLength}
+          disabled={password === '' || [...next].length < minPasswordLength}
           faults={{ invalid_credentials: t.me.wrongPassword }}
           main="password"
         >
@@ -79,7 +79,7 @@ function Password() {
             label={t.me.newPassword}
             type="password"
             autocomplete="new-password"
-            hint={t.me.newPasswordHint(leastPasswordLength)}
+            hint={t.me.newPasswordHint(minPasswordLength)}
             value={next}
             onValue={setNext}
           />

@@ -11,11 +11,11 @@ import { isOperator } from '../rights.ts'
 import { Link, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
-const mostShown = 100
+const maxShown = 100
 
 export default function Queue({ query }: PageProps) {
   const live = { everyMs: 5_000 }
-  const queue = useApi<List<QueueDestination>>(isOperator() ? `/api/queue?order=waiting&limit=${mostShown}` : null, live)
+  const queue = useApi<List<QueueDestination>>(isOperator() ? `/api/queue?order=waiting&limit=${maxShown}` : null, live)
   const totals = useApi<QueueTotals>(isOperator() ? '/api/queue/totals' : null, live)
   if (!isOperator()) return <Page title={t.queue.title} heading={t.common.notAllowed(t.common.operators)} />
   const reload = (): Promise<unknown> => Promise.all([queue.reload(), totals.reload()])
@@ -29,7 +29,7 @@ export default function Queue({ query }: PageProps) {
       columns={columnsWith(reload)}
       keyOf={({ destination }) => destination}
       none={t.queue.none}
-      bottom={queue.data?.has_more && <footer>{t.queue.longest(mostShown)}</footer>}
+      bottom={queue.data?.has_more && <footer>{t.queue.longest(maxShown)}</footer>}
     >
       <Explain address={query.get('explain') ?? ''} />
     </ListPage>

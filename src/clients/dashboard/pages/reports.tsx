@@ -27,7 +27,7 @@ export default function Reports({ query }: PageProps) {
                 </Link>
               </Empty>
             ) : (
-              <ShownFirst rows={data} most={mostShown}>
+              <ShownFirst rows={data} most={maxShown}>
                 {(shown) => <Figures name={t.reports.domains} rows={shown} columns={domainColumns()} />}
               </ShownFirst>
             )
@@ -40,7 +40,7 @@ export default function Reports({ query }: PageProps) {
 }
 
 /** Each asks for its own summary. */
-const mostShown = 50
+const maxShown = 50
 
 const domainColumns = (): Column<Domain>[] => [
   {

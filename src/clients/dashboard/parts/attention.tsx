@@ -12,7 +12,7 @@ import { Note } from './page.tsx'
 
 /** Above it, providers begin to refuse. */
 const harmfulComplaintRate = 0.001
-const mostNotes = 5
+const maxNotes = 5
 
 interface Concern {
   key: string
@@ -57,7 +57,7 @@ export function Attention({ state: { domains, webhooks, queue, findings }, facts
     ...(complaints.count > 1 && complaints.rate > harmfulComplaintRate ? [complaintConcern(complaints.rate)] : []),
     ...queue.map(queueConcern),
   ].toSorted((one, other) => Number(one.tone !== 'bad') - Number(other.tone !== 'bad'))
-  const left = isWhole ? 0 : Math.max(0, concerns.length - mostNotes)
+  const left = isWhole ? 0 : Math.max(0, concerns.length - maxNotes)
   if (concerns.length === 0) return null
   return (
     <section class="notes" aria-label={t.overview.attention}>

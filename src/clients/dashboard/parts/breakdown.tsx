@@ -36,7 +36,7 @@ interface BreakdownFrame<T> {
   plain?: boolean
 }
 
-const mostLines = 20
+const maxLines = 20
 
 /** What mail is broken down by, a row each, with figures. */
 export function Breakdown<T>({ heading, file, rows, none, aside, plain = false, ...table }: BreakdownFrame<T>) {
@@ -58,7 +58,7 @@ export function Breakdown<T>({ heading, file, rows, none, aside, plain = false, 
       {rows.length === 0 ? (
         <Empty text={none} />
       ) : (
-        <ShownFirst rows={rows} most={mostLines}>
+        <ShownFirst rows={rows} most={maxLines}>
           {(shown) => <Figures name={heading} rows={shown} columns={columnsOf(table)} keyOf={keyOf} />}
         </ShownFirst>
       )}

@@ -39,7 +39,7 @@ const left = 58
 /** A bar over a long period is no wall. */
 const widestBar = 48
 /** How many bars may have their values above them, and how much room each needs. */
-const mostNumbered = 12
+const maxNumbered = 12
 const numberedFrom = 28
 const rightEdge = 6
 const gap = 36
@@ -153,7 +153,7 @@ function BandDrawing({ scale, step, right }: { scale: Scale; step: number; right
 function Bars({ series: { values, tone }, scale, step }: { series: Series; scale: Scale; step: number }) {
   const inWords = wordsOf(scale.band)
   const width = Math.min(widestBar, step * 0.66)
-  const isNumbered = step >= numberedFrom && values.filter((value) => value).length <= mostNumbered
+  const isNumbered = step >= numberedFrom && values.filter((value) => value).length <= maxNumbered
   return (
     <>
       {values.map((value, place) => {

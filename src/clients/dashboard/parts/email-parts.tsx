@@ -28,7 +28,7 @@ export function EmailHeaders({ id, sandbox }: { id: string; sandbox: boolean }) 
 }
 
 /** Characters; the whole is downloaded. */
-const mostShown = 200_000
+const maxShown = 200_000
 
 /** The beginning of the message as it was accepted. */
 export function EmailSource({ email, sandbox }: { email: Email; sandbox: boolean }) {
@@ -37,7 +37,7 @@ export function EmailSource({ email, sandbox }: { email: Email; sandbox: boolean
   if (text === null) return <Skeleton rows={8} />
   return (
     <>
-      {!isWhole && <p class="muted">{t.mail.cutSource(bytes(mostShown), bytes(email.size))}</p>}
+      {!isWhole && <p class="muted">{t.mail.cutSource(bytes(maxShown), bytes(email.size))}</p>}
       <pre class="code plain" tabIndex={0} aria-label={t.email.contentTabs['source']}>
         {text}
       </pre>
@@ -53,8 +53,8 @@ function useSource(id: string, sandbox: boolean): { text: string | null; isWhole
     const aborted = new AbortController()
     beginningOf(`/api/emails/${id}/source`, sandbox, aborted).then(
       (beginning) => {
-        setText(beginning.slice(0, mostShown))
-        setWhole(beginning.length <= mostShown)
+        setText(beginning.slice(0, maxShown))
+        setWhole(beginning.length <= maxShown)
       },
       (failure: unknown) => failure instanceof ApiError && setError(failure),
     )
@@ -68,7 +68,7 @@ async function beginningOf(path: string, sandbox: boolean, aborted: AbortControl
   const { body } = await callForResponse(path, { sandbox, signal: aborted.signal })
   let text = ''
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
-  while (reader && text.length <= mostShown) {
+  while (reader && text.length <= maxShown) {
     const { value, done } = await reader.read()
     if (done) return text
     text += value

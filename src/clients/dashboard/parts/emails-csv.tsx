@@ -6,9 +6,9 @@ import { t } from '../texts/texts.ts'
 import { ActionButton } from './controls.tsx'
 
 /** More would take long, and a spreadsheet opens no more either. */
-const mostRows = 100_000
+const maxRows = 100_000
 const waitMs = 10_000
-const mostWaits = 12
+const maxWaits = 12
 
 /** Saves all emails that the filters match, or says how many of them the file has. */
 export function EmailsCsv({ asked }: { asked: URLSearchParams }) {
@@ -50,7 +50,7 @@ async function allMatching(asked: URLSearchParams, goesOn: (count: number) => bo
   const page = new URLSearchParams(asked)
   page.delete('after')
   page.set('limit', '100')
-  while (goesOn(emails.length) && emails.length < mostRows) {
+  while (goesOn(emails.length) && emails.length < maxRows) {
     const answered = await patiently(() => call<List<EmailItem>>(`/api/emails?${page}`)).catch((error: unknown) => {
       if (emails.length === 0) throw error
       return null
@@ -70,7 +70,7 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
     try {
       return await ask()
     } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 429 || waits === mostWaits) throw error
+      if (!(error instanceof ApiError) || error.status !== 429 || waits === maxWaits) throw error
       await new Promise((resolve) => setTimeout(resolve, waitMs))
     }
   }

@@ -2,13 +2,13 @@ import type { RefusedAddress } from '../add-suppressions.ts'
 import { t } from '../texts/texts.ts'
 import { Figures, type Column } from './rows.tsx'
 
-const mostShown = 50
+const maxShown = 50
 
 /** Addresses that the API did not take, with their lines and why. */
 export const Refused = ({ rows }: { rows: readonly RefusedAddress[] }) => (
   <Figures
     name={t.suppressions.refused}
-    rows={rows.slice(0, mostShown)}
+    rows={rows.slice(0, maxShown)}
     columns={columns()}
     keyOf={({ line, address }) => `${line} ${address}`}
   />

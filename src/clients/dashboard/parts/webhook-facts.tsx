@@ -5,13 +5,13 @@ import { Age } from './time.tsx'
 import { State } from './state.tsx'
 
 /** The API counts no more than the newest of a day. */
-const mostCounted = 1_000
+const maxCounted = 1_000
 
 /** The share of the last day's deliveries that were accepted. Those that wait for another attempt are not. */
 export function SuccessRate({ stats: { success, failed, pending } }: Pick<Webhook, 'stats'>) {
   const all = success + failed + pending
   if (all === 0) return <span class="muted">{t.webhooks.nothingPosted}</span>
-  const period = all < mostCounted ? t.webhooks.ofDay : t.webhooks.ofNewest
+  const period = all < maxCounted ? t.webhooks.ofDay : t.webhooks.ofNewest
   return (
     <>
       {percent(success / all)}{' '}

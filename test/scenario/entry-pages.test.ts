@@ -1,5 +1,7 @@
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import { expect, test } from 'vitest'
+import { silentLog } from '../../src/platform/log.ts'
 import { startTestRelay } from '../support/start-relay.ts'
 
 /** A page of ours, as a browser with these languages asks for it. */
@@ -66,6 +68,27 @@ test('a form is refused without waiting for it, by what its header says', async 
     expect(await begin(path, { 'content-type': 'application/json' })).toBe(415)
     expect(await begin(path, { 'content-length': 100_000 })).toBe(413)
     expect(await begin('/u/never-there', {})).toBe(404)
+  } finally {
+    await relay.stop()
+  }
+})
+
+test('a client that leaves in the middle of a form is no fault of ours', async () => {
+  const told: string[] = []
+  const log = {
+    ...silentLog,
+    debug: (_: object, text: string) => void told.push(text),
+    error: (_: object, text: string) => void told.push(text),
+  }
+  const relay = await startTestRelay({}, {}, { log })
+  try {
+    const client = connect(Number(new URL(relay.baseUrl).port), '127.0.0.1').on('error', () => {})
+    client.write(
+      'POST /invite/x HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\na=',
+    )
+    setTimeout(() => client.resetAndDestroy(), 200)
+    await expect.poll(() => told).toContain('a request was answered')
+    expect(told).not.toContain('a request failed because of an internal fault')
   } finally {
     await relay.stop()
   }

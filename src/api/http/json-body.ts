@@ -109,17 +109,21 @@ function readBody(req: IncomingMessage, { limit = standardBodyLimit, listsBytes 
 
 /**
  * A body of any media type as text.
- * @throws SternaError `payload_too_large`
+ * @throws SternaError `payload_too_large`, `invalid_json` if the client left before it had sent all of it
  */
 export async function textBody(req: IncomingMessage, limit = smallBodyLimit): Promise<string> {
   const tooLong = (): SternaError => new SternaError('payload_too_large', 'The form is too large.')
   if (Number(req.headers['content-length'] ?? 0) > limit) throw tooLong()
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of req as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > limit) throw tooLong()
-    chunks.push(chunk)
+  try {
+    for await (const chunk of req as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > limit) throw tooLong()
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    throw error instanceof SternaError ? error : gone()
   }
   return Buffer.concat(chunks).toString('utf8')
 }

@@ -126,6 +126,12 @@ test('every POST of the API takes a key, and the document says so', () => {
   expect(operations.filter(({ idempotency, ...declared }) => idempotency && !takesIdempotencyKey(declared))).toEqual([])
 })
 
+test('what is kept under a key is JSON, and the body that it belongs to was parsed', () => {
+  const kept = operations.filter((declared) => takesIdempotencyKey(declared) && !['own', 'none'].includes(declared.idempotency ?? ''))
+  expect(kept.length).toBeGreaterThan(10)
+  expect(kept.filter(({ answers, body }) => answers[0].schema === null || body?.as !== undefined)).toEqual([])
+})
+
 test('whatever shows a secret declares it', () => {
   const document: OpenApiDocument = openApiDocument(operations, {
     version: '1',

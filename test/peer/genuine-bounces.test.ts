@@ -86,13 +86,13 @@ async function sendOn({ mailFrom, rcptTo, data }: { mailFrom: string; rcptTo: st
 }
 
 /** What became of a recipient, and who was told. */
-interface Fate {
+interface Result {
   status: string | undefined
   events: string[]
   bounce: string
   suppressed: boolean
 }
-const isBounced = (bounce: 'hard' | 'soft', category: string): Fate => ({
+const isBounced = (bounce: 'hard' | 'soft', category: string): Result => ({
   status: 'bounced',
   events: ['email.bounced', 'email.delivered', 'email.sent', 'email.queued'],
   bounce: `1 time ${bounce} ${category}`,
@@ -101,8 +101,8 @@ const isBounced = (bounce: 'hard' | 'soft', category: string): Fate => ({
 })
 
 /** By the recipient; `local` at the system's own domain, else at one that it hands on. */
-type Fates = Record<string, Fate>
-const everywhere: Fates = {
+type Results = Record<string, Result>
+const everywhere: Results = {
   'ann@unknown': isBounced('hard', 'invalid_recipient'),
   'ann@full': isBounced('soft', 'mailbox_full'),
   'ann@refused': isBounced('soft', 'reputation'),
@@ -111,7 +111,7 @@ const everywhere: Fates = {
   'ann@loop': isBounced('soft', 'other'),
   'ann@nohost': isBounced('hard', 'domain_not_found'),
 }
-const fates: Record<string, Fates> = {
+const results: Record<string, Results> = {
   postfix: {
     ...everywhere,
     unknown: isBounced('hard', 'invalid_recipient'),
@@ -154,7 +154,7 @@ test.each(Object.keys(peers))(
       forwardTo: `bob@unknown.${own}`,
     })
     try {
-      const expected = fates[name] as Fates
+      const expected = results[name] as Results
       const receiver = await startReceiver(status(200))
       await relay.call('POST', '/api/webhooks', { url: receiver.url, events: ['email.bounced'] })
       const before = await counts()
@@ -170,7 +170,7 @@ test.each(Object.keys(peers))(
       )
       const bounces = () => receiver.posts.map(({ body }) => JSON.parse(body).data)
       const seen = async () =>
-        Object.fromEntries(await Promise.all(sent.map(async ({ who, address, id }) => [who, await fateOf(address, id, bounces())])))
+        Object.fromEntries(await Promise.all(sent.map(async ({ who, address, id }) => [who, await resultOf(address, id, bounces())])))
       await expect.poll(seen, { timeout: 50_000, interval: 500 }).toEqual(expected)
       const hard = Object.values(expected).filter(({ bounce }) => bounce.includes('hard')).length
       const all = sent.length
@@ -186,11 +186,11 @@ test.each(Object.keys(peers))(
   180_000,
 )
 
-async function fateOf(
+async function resultOf(
   address: string,
   id: string,
   bounces: { email_id: string; bounce_type: string; bounce_category: string }[],
-): Promise<Fate> {
+): Promise<Result> {
   const own = bounces.filter(({ email_id }) => email_id === id)
   const [first] = own
   return {

@@ -82,7 +82,7 @@ function SandboxLine() {
   if (!useIsSandbox()) return null
   return (
     <p class="offline quiet">
-      {t.sandbox.wholeServer} <Link href="/sandbox">{t.sandbox.title}</Link>
+      {t.sandbox.wholeServer} <Link href="/sandbox">{t.nav.sandbox}</Link>
     </p>
   )
 }

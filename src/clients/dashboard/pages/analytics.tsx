@@ -64,7 +64,7 @@ export default function Analytics({ query }: PageProps) {
   const volume = useApi<Metrics>(range && `/api/analytics?${range}&${byPeriod}&metrics=${counts.join()}&compare=previous${ofTag}`)
   const steps: Steps = { granularity, isLong: period !== '24h' }
   return (
-    <Page title={t.analytics.title} heading={headingFor(volume.data)} sub={volume.data && <span>{comparison(volume.data)}</span>}>
+    <Page title={t.nav.analytics} heading={headingFor(volume.data)} sub={volume.data && <span>{comparison(volume.data)}</span>}>
       <Filters asked={asked} />
       {range !== null && (
         <Answer of={volume} rows={8}>
@@ -92,16 +92,16 @@ export default function Analytics({ query }: PageProps) {
 }
 
 const headingFor = (metrics: Metrics | undefined): string => {
-  if (!metrics) return t.analytics.title
+  if (!metrics) return t.nav.analytics
   const { sent = 0, delivery_rate: rate = 0 } = metrics.totals
-  return sent === 0 ? t.overview.nothingInPeriod : t.analytics.arrived(percent(Math.min(1, rate)))
+  return sent === 0 ? t.verdicts.nothingInPeriod : t.analytics.arrived(percent(Math.min(1, rate)))
 }
 
 const comparison = ({ totals, previous }: Metrics): string =>
   t.analytics.comparison(totals.sent ?? 0, previous ? number(previous.totals.sent ?? 0) : null)
 
 const Nothing = ({ isFiltered }: { isFiltered: boolean }) => (
-  <section class="panel" aria-label={t.analytics.title}>
+  <section class="panel" aria-label={t.nav.analytics}>
     {isFiltered ? (
       <NoMatch text={t.analytics.noMatch} filters={['domain', 'tag']} />
     ) : (
@@ -140,7 +140,7 @@ function Filters({ asked: { period, granularity, domainId, tag, fault } }: { ask
         />
         <Choice
           name="domain"
-          label={t.emails.domain}
+          label={t.common.domain}
           value={domainId}
           options={[['', t.emails.anyDomain], ...(domains.data?.data ?? []).map(({ id, name }): [string, string] => [id, name])]}
           onValue={(id) => setQuery({ domain: id })}
@@ -177,10 +177,10 @@ function Breakdowns({ range, byPeriod, steps, domainId }: { range: string; byPer
 type Grouping = 'domain' | 'tag' | 'template'
 
 const figures = (): Figure<Row>[] => [
-  { metric: 'sent', head: t.overview.sent, value: (row) => row.sent ?? 0 },
-  { metric: 'delivered', head: t.overview.delivered, value: (row) => row.delivered ?? 0 },
+  { metric: 'sent', head: t.status.sent, value: (row) => row.sent ?? 0 },
+  { metric: 'delivered', head: t.status.delivered, value: (row) => row.delivered ?? 0 },
   { metric: 'delivery_rate', head: t.analytics.rate, value: (row) => (row.sent ? (row.delivery_rate ?? 0) : null), inWords: percent },
-  { metric: 'bounced', head: t.overview.bounced, value: (row) => row.bounced ?? 0 },
+  { metric: 'bounced', head: t.status.bounced, value: (row) => row.bounced ?? 0 },
   { metric: 'complained', head: t.overview.complained, value: (row) => row.complained ?? 0 },
 ]
 
@@ -188,7 +188,7 @@ const figures = (): Figure<Row>[] => [
 function Others({ range }: { range: string }) {
   const [by, setBy] = useState<Grouping>('domain')
   const metrics = useApi<Metrics>(`/api/analytics?${range}&dimensions=${by}&metrics=sent,delivered,delivery_rate,bounced,complained`)
-  const words: Record<Grouping, string> = { domain: t.emails.domain, tag: t.emails.tag, template: t.email.template }
+  const words: Record<Grouping, string> = { domain: t.common.domain, tag: t.emails.tag, template: t.email.template }
   return (
     <Answer of={metrics}>
       {({ data = [] }) => (

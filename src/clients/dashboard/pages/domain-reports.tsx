@@ -30,7 +30,7 @@ export default function DomainReports({ params, query }: PageProps) {
     <Page
       title={name}
       heading={verdict(dmarc.data, name)}
-      crumb={{ href: '/reports', text: t.reports.title }}
+      crumb={{ href: '/reports', text: t.nav.reports }}
       sub={dmarc.data && <span>{t.reports.summary(dmarc.data.reports, dmarc.data.reporters.length)}</span>}
       actions={
         <Segments
@@ -81,7 +81,7 @@ function Advice({ summary: { advice, domain, policy, record } }: { summary: Dmar
           <dd>{t.reports.policies[policy ?? 'missing'] ?? policy}</dd>
           {record !== null && (
             <>
-              <dt>{t.reports.published}</dt>
+              <dt>{t.status.published}</dt>
               <dd>
                 <code>{record}</code>
               </dd>
@@ -123,7 +123,7 @@ const Sources = ({ summary: { sources } }: { summary: DmarcSummary }) => (
   <Breakdown<DmarcSource>
     heading={t.reports.sources}
     file="ip_address"
-    nameHead={t.reports.address}
+    nameHead={t.common.address}
     keyOf={({ ip_address: address }) => address}
     nameOf={({ ip_address: address, header_from: from, dkim, spf }) => <code title={`${from}: ${dkim}; ${spf}`}>{address}</code>}
     detail={{ head: t.reports.origin, of: ({ origin }) => <State of={origin} word={t.reports.origins[origin] ?? origin} /> }}

@@ -26,7 +26,7 @@ export default function DomainPage({ params }: PageProps) {
   if (data === undefined) {
     const heading = domain.error?.status === 404 ? t.domain.notFound : ''
     return (
-      <Page title={t.domains.title} heading={heading} crumb={{ href: '/domains', text: t.domain.crumb }}>
+      <Page title={t.nav.domains} heading={heading} crumb={{ href: '/domains', text: t.nav.domains }}>
         {domain.error?.status !== 404 && <Answer of={domain}>{() => null}</Answer>}
       </Page>
     )
@@ -54,7 +54,7 @@ function Shown({ domain, reload }: { domain: Domain; reload(): Promise<void> }) 
     <Page
       narrow
       heading={name}
-      crumb={{ href: '/domains', text: t.domain.crumb }}
+      crumb={{ href: '/domains', text: t.nav.domains }}
       sub={
         <>
           <State of={status} {...(word === undefined ? {} : { word })} />

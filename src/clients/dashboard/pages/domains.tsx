@@ -14,7 +14,7 @@ import { t } from '../texts/texts.ts'
 export default function Domains() {
   return (
     <ListPage
-      heading={t.domains.title}
+      heading={t.nav.domains}
       list={useAll<Domain>('/api/domains')}
       columns={columns()}
       none={t.domains.none}
@@ -25,7 +25,7 @@ export default function Domains() {
 
 const columns = (): Column<Domain>[] => [
   {
-    head: t.domains.name,
+    head: t.common.domain,
     kind: 'title',
     cell: ({ name }) => (
       <Link class="row" href={`/domains/${name}`}>
@@ -39,7 +39,7 @@ const columns = (): Column<Domain>[] => [
     kind: 'note',
     cell: ({ records }) => t.domains.recordsFound(records.filter(({ status }) => status === 'verified').length, records.length),
   },
-  { head: t.domains.added, kind: 'age', cell: ({ created_at: at }) => <Age of={at} /> },
+  { head: t.common.added, kind: 'age', cell: ({ created_at: at }) => <Age of={at} /> },
 ]
 
 function AddDomain({ onClose }: { onClose(): void }) {

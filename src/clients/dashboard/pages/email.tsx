@@ -41,7 +41,7 @@ export default function EmailPage({ params }: PageProps) {
   if (email.data === undefined) {
     const heading = email.error?.status === 404 ? t.email.notFound : ''
     return (
-      <Page title={t.emails.title} heading={heading} crumb={{ href: '/emails', text: t.email.crumb }}>
+      <Page title={t.nav.emails} heading={heading} crumb={{ href: '/emails', text: t.nav.emails }}>
         {email.error?.status !== 404 && <Answer of={email}>{() => null}</Answer>}
       </Page>
     )
@@ -66,7 +66,7 @@ function Shown({ email, attempts, events, deliveries }: ShownFrame) {
   return (
     <Page
       heading={email.subject === '' ? t.emails.noSubject : email.subject}
-      crumb={{ href: '/emails', text: t.email.crumb }}
+      crumb={{ href: '/emails', text: t.nav.emails }}
       sub={
         <>
           <State of={email.status} {...(word === undefined ? {} : { word })} />
@@ -82,7 +82,7 @@ function Shown({ email, attempts, events, deliveries }: ShownFrame) {
       <div class="cols wide">
         <div class="stack">
           <Recipients recipients={recipients} accepted={email.created_at} />
-          <Panel heading={t.email.content} aside={removedAt(email) === null && <DownloadEmail id={email.id} sandbox={false} />}>
+          <Panel heading={t.common.content} aside={removedAt(email) === null && <DownloadEmail id={email.id} sandbox={false} />}>
             <EmailContent email={email} first={matchMedia(wideEnough).matches ? 'desktop' : 'phone'} />
           </Panel>
           <EmailTimeline email={email} attempts={attempts} events={events} />
@@ -97,7 +97,7 @@ function Shown({ email, attempts, events, deliveries }: ShownFrame) {
 function Recipients({ recipients, accepted }: { recipients: EmailRecipient[]; accepted: string }) {
   const troubledFirst = recipients.toSorted((one, other) => Number(one.status === 'delivered') - Number(other.status === 'delivered'))
   return (
-    <Panel heading={t.email.recipients}>
+    <Panel heading={t.common.recipients}>
       <ShownFirst rows={troubledFirst} most={maxShown}>
         {(shown) => <Rows id="rcpts" rows={shown} columns={columnsSince(accepted)} keyOf={({ email }) => email} />}
       </ShownFirst>

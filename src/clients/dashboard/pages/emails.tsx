@@ -38,8 +38,8 @@ export default function Emails({ query }: PageProps) {
   const noEmail = (isSought: boolean) => (isSought ? <NoMatch text={t.emails.noMatch} filters={names} /> : <NoEmail />)
   const currentTab = Object.entries(tabs).find(([, status]) => status === query.get('status'))?.[0] ?? ''
   return (
-    <Page heading={t.emails.title} sub={<Live />}>
-      <section class="panel" aria-label={t.emails.title}>
+    <Page heading={t.nav.emails} sub={<Live />}>
+      <section class="panel" aria-label={t.nav.emails}>
         <Tabs
           name={t.common.status}
           tabs={Object.keys(tabs).map((tab) => [tab, t.emails.tabs[tab] ?? tab])}
@@ -116,7 +116,7 @@ const NoEmail = () => (
   <Empty text={t.emails.none}>
     {mayChange() && (
       <Link class="btn" href="/keys">
-        {t.overview.makeKey}
+        {t.keys.make}
       </Link>
     )}
   </Empty>
@@ -130,21 +130,21 @@ function useFilters(query: URLSearchParams): Filter[] {
   ]
   const names: [string, string][] = [['', t.emails.anyDomain], ...domains.map(({ id, name }): [string, string] => [id, name])]
   return [
-    { name: 'to', label: t.emails.recipient },
-    { name: 'from', label: t.emails.from },
-    { name: 'subject', label: t.emails.subject },
+    { name: 'to', label: t.common.recipient },
+    { name: 'from', label: t.common.from },
+    { name: 'subject', label: t.common.subject },
     ...(query.has('message_id') ? [{ name: 'message_id', label: t.email.messageId }] : []),
     { name: 'tag', label: t.emails.tag },
     { name: 'status', label: t.common.status, kind: chosen },
-    { name: 'domain_id', label: t.emails.domain, kind: names },
+    { name: 'domain_id', label: t.common.domain, kind: names },
     { name: 'since', label: t.emails.since, kind: 'day' },
-    { name: 'until', label: t.emails.until, kind: 'day' },
+    { name: 'until', label: t.common.until, kind: 'day' },
   ]
 }
 
 /** Any status, or the several ones that a tab stands for. */
 const severalStatuses = (asked: string): [string, string][] => [
-  ['', t.emails.anyStatus],
+  ['', t.common.anyStatus],
   ...(asked.includes(',')
     ? ([
         [

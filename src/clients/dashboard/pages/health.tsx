@@ -16,7 +16,7 @@ const order = ['failed', 'warning', 'skipped', 'ok']
 export default function Health() {
   const doctor = useApi<Doctor>(isOperator() ? '/api/doctor?max_age=600' : null)
   const server = useApi<ServerAddress>('/api/server')
-  if (!isOperator()) return <Page title={t.health.title} heading={t.common.notAllowed(t.common.operators)} />
+  if (!isOperator()) return <Page title={t.nav.health} heading={t.common.notAllowed(t.common.operators)} />
   const { data } = doctor
   const again = async (): Promise<void> => {
     await call('/api/doctor')
@@ -25,7 +25,7 @@ export default function Health() {
   return (
     <Page
       narrow
-      title={t.health.title}
+      title={t.nav.health}
       heading={data ? (t.health.headings[data.status] ?? data.status) : t.health.checking}
       sub={
         data && (
@@ -36,7 +36,7 @@ export default function Health() {
       }
       actions={<ActionButton main text={t.common.checkAgain} icon="redo" run={again} />}
     >
-      <section class="panel" aria-label={t.health.title}>
+      <section class="panel" aria-label={t.nav.health}>
         <Answer of={doctor} rows={8}>
           {({ findings }) => (
             <ul>

@@ -20,7 +20,7 @@ export default function Keys() {
   const domains = useAll<Domain>(mayChange() ? '/api/domains' : null)
   const [asked, setAsked] = useState<Asked>(null)
   const [token, setToken] = useState<string | null>(null)
-  if (!mayChange()) return <Page title={t.keys.title} heading={t.common.notAllowed(t.common.admins)} />
+  if (!mayChange()) return <Page title={t.nav.keys} heading={t.common.notAllowed(t.common.admins)} />
   const done = (made: string | null): void => {
     setToken(made)
     invalidate('/api/api-keys')
@@ -29,7 +29,7 @@ export default function Keys() {
     id === null ? t.keys.allDomains : (domains.data?.data.find((domain) => domain.id === id)?.name ?? id)
   return (
     <ListPage
-      heading={t.keys.title}
+      heading={t.nav.keys}
       above={token !== null && <NewToken token={token} onKept={() => setToken(null)} />}
       list={keys}
       columns={columnsWith(domainOf, setAsked)}
@@ -50,11 +50,11 @@ const NewToken = ({ token, onKept }: { token: string; onKept(): void }) => (
 
 const columnsWith = (domainOf: (id: string | null) => string, onAsk: (asked: Asked) => void): Column<ApiKey>[] => [
   {
-    head: t.keys.name,
+    head: t.common.name,
     kind: 'title',
     cell: ({ name, sandbox }) => (
       <>
-        {name} {sandbox && <span class="tag">{t.keys.sandbox}</span>}
+        {name} {sandbox && <span class="tag">{t.nav.sandbox}</span>}
       </>
     ),
   },
@@ -68,9 +68,9 @@ const columnsWith = (domainOf: (id: string | null) => string, onAsk: (asked: Ask
       </>
     ),
   },
-  { head: t.keys.domain, kind: 'note', cell: ({ domain_id: id }) => domainOf(id) },
+  { head: t.common.domain, kind: 'note', cell: ({ domain_id: id }) => domainOf(id) },
   { head: t.keys.begins, kind: 'word', cell: ({ prefix }) => <code>{prefix}…</code> },
-  { head: t.keys.lastUsed, kind: 'quiet', cell: ({ last_used_at: at }) => <Age of={at} /> },
+  { head: t.common.lastUsed, kind: 'quiet', cell: ({ last_used_at: at }) => <Age of={at} /> },
   {
     head: '',
     kind: 'number',
@@ -114,7 +114,7 @@ function MakeKey({ onMade, onClose }: { onMade(token: string): void; onClose(): 
       {permission === 'sending_access' && (
         <Choice
           name="domain_id"
-          label={t.keys.domain}
+          label={t.common.domain}
           value={domainId}
           options={[['', t.keys.allDomains], ...(domains.data?.data ?? []).map(({ id, name: domain }): [string, string] => [id, domain])]}
           onValue={setDomainId}

@@ -14,7 +14,7 @@ export default function Login() {
   const [hasOwner, setOwner] = useState(true)
   const [isForgotten, setForgotten] = useState(false)
   useEffect(() => {
-    document.title = t.title(isForgotten ? t.login.forgottenHeading : t.login.heading)
+    document.title = t.title(isForgotten ? t.login.forgottenHeading : t.login.logIn)
   }, [isForgotten])
   useEffect(() => {
     call<{ owner: boolean }>('/session/state').then(
@@ -29,7 +29,7 @@ export default function Login() {
           <Mark />
           Sterna
         </p>
-        <h1>{isForgotten ? t.login.forgottenHeading : t.login.heading}</h1>
+        <h1>{isForgotten ? t.login.forgottenHeading : t.login.logIn}</h1>
         {isForgotten ? (
           <ForgottenPassword email={email} onBack={() => setForgotten(false)} />
         ) : (
@@ -107,7 +107,7 @@ function LoginForm({ email, onEmail, children }: LoginFrame) {
       {(busy) => (
         <>
           <button class="btn main" type="submit" aria-busy={busy}>
-            {t.login.button}
+            {t.login.logIn}
           </button>
           <PasskeyLogin />
           {children}

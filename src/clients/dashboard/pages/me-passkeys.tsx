@@ -49,9 +49,9 @@ function Kept() {
 }
 
 const columnsWith = (onAsk: (asked: Asked) => void): Column<Passkey>[] => [
-  { head: t.passkeys.name, kind: 'title', cell: ({ name }) => name },
-  { head: t.passkeys.added, kind: 'quiet', cell: ({ created_at: at }) => shortDate(at) },
-  { head: t.me.lastSeen, kind: 'quiet', cell: ({ last_used_at: at }) => <Age of={at} /> },
+  { head: t.common.name, kind: 'title', cell: ({ name }) => name },
+  { head: t.common.added, kind: 'quiet', cell: ({ created_at: at }) => shortDate(at) },
+  { head: t.common.lastUsed, kind: 'quiet', cell: ({ last_used_at: at }) => <Age of={at} /> },
   {
     head: '',
     cell: (passkey) => (
@@ -91,7 +91,7 @@ function Add({ onDone }: { onDone(): void }) {
     <div class="body">
       <Form
         main="password"
-        button={t.passkeys.make}
+        button={t.common.continue}
         run={add}
         disabled={password === '' || name.trim() === ''}
         others={cancel}
@@ -100,7 +100,7 @@ function Add({ onDone }: { onDone(): void }) {
         <CurrentPassword hint={t.me.whyPassword} value={password} onValue={setPassword} />
         <Field
           name="name"
-          label={t.passkeys.name}
+          label={t.common.name}
           hint={t.passkeys.nameHint}
           maxLength={100}
           autocomplete="off"
@@ -120,7 +120,7 @@ function Rename({ passkey, onClose }: { passkey: Passkey; onClose(): void }) {
   }
   return (
     <Dialog main="name" heading={t.passkeys.rename} button={t.passkeys.rename} run={rename} onClose={onClose} disabled={name.trim() === ''}>
-      <Field name="name" label={t.passkeys.name} maxLength={100} autocomplete="off" value={name} onValue={setName} />
+      <Field name="name" label={t.common.name} maxLength={100} autocomplete="off" value={name} onValue={setName} />
     </Dialog>
   )
 }
@@ -131,7 +131,7 @@ function Remove({ passkey, onClose }: { passkey: Passkey; onClose(): void }) {
     changed()
   }
   return (
-    <Dialog heading={t.passkeys.removeOf(passkey.name)} button={t.common.remove} run={remove} onClose={onClose}>
+    <Dialog heading={t.common.removeOf(passkey.name)} button={t.common.remove} run={remove} onClose={onClose}>
       <p>{t.passkeys.removeText}</p>
     </Dialog>
   )

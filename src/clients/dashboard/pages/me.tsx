@@ -57,7 +57,7 @@ function Password() {
     invalidate('/session/all')
   }
   return (
-    <Panel heading={t.me.password}>
+    <Panel heading={t.login.password}>
       <div class="body stack">
         {isChanged && (
           <Note tone="ok">
@@ -166,9 +166,9 @@ const sessionColumns = (): Column<SessionItem>[] => [
       </>
     ),
   },
-  { head: t.me.address, cell: ({ address }) => <code>{address}</code> },
+  { head: t.common.address, cell: ({ address }) => <code>{address}</code> },
   { head: t.me.begun, kind: 'quiet', cell: ({ created_at: begun }) => shortDate(begun) },
-  { head: t.me.lastSeen, kind: 'quiet', cell: ({ last_seen_at: seen }) => <Age of={seen} /> },
+  { head: t.common.lastUsed, kind: 'quiet', cell: ({ last_seen_at: seen }) => <Age of={seen} /> },
   {
     head: '',
     cell: ({ id, current }) =>

@@ -46,8 +46,8 @@ export default function Overview({ query }: PageProps) {
   const facts = volume.data && latest.data ? factsOf(volume.data, latest.data.data, state) : null
   return (
     <Page
-      title={t.overview.title}
-      heading={facts ? headingOf(verdictOf(facts)) : t.overview.title}
+      title={t.nav.overview}
+      heading={facts ? headingOf(verdictOf(facts)) : t.nav.overview}
       sub={
         <>
           <Live />
@@ -84,7 +84,7 @@ export default function Overview({ query }: PageProps) {
 }
 
 const NoEmail = () => (
-  <Empty text={t.overview.noEmail}>
+  <Empty text={t.emails.none}>
     {mayChange() && (
       <Link class="btn" href="/welcome">
         {t.welcome.goOn}
@@ -117,11 +117,11 @@ const domainsThatWait = ({ recipient_states: states, to }: EmailItem): string[] 
 function headingOf(verdict: Verdict): string {
   switch (verdict.name) {
     case 'manyBounce':
-      return t.overview.manyBounce(percent(verdict.share))
+      return t.verdicts.manyBounce(percent(verdict.share))
     case 'oneWaits':
     case 'domainLost':
-      return t.overview[verdict.name](verdict.about)
+      return t.verdicts[verdict.name](verdict.about)
     default:
-      return t.overview[verdict.name]
+      return t.verdicts[verdict.name]
   }
 }

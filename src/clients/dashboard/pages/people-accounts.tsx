@@ -20,7 +20,7 @@ export function Accounts({ tabs, query }: { tabs: ComponentChildren; query: URLS
   const close = (): void => setAsked(null)
   return (
     <ListPage
-      title={t.people.title}
+      title={t.nav.people}
       heading={t.accounts.heading}
       name={t.people.views['accounts'] ?? ''}
       top={tabs}
@@ -42,7 +42,7 @@ const isOwnOrCurrent = (id: string): boolean => id === currentId() || id === ses
 
 const columnsWith = (onAsk: (asked: Asked) => void): Column<Account>[] => [
   {
-    head: t.accounts.name,
+    head: t.common.name,
     kind: 'title',
     cell: ({ id, name }) => (
       <>
@@ -56,7 +56,7 @@ const columnsWith = (onAsk: (asked: Asked) => void): Column<Account>[] => [
     head: t.common.status,
     cell: ({ status }) => <State of={status === 'active' ? 'active' : 'held'} word={t.accounts.states[status] ?? status} />,
   },
-  { head: t.accounts.since, kind: 'quiet', cell: ({ created_at: at }) => shortDate(at) },
+  { head: t.common.since, kind: 'quiet', cell: ({ created_at: at }) => shortDate(at) },
   {
     head: '',
     cell: (account) => {
@@ -69,7 +69,7 @@ const columnsWith = (onAsk: (asked: Asked) => void): Column<Account>[] => [
         <div class="acts end">
           {account.id !== currentId() && (
             <button class="btn small" type="button" onClick={() => actIn(account.id)}>
-              {t.accounts.open}
+              {t.common.open}
             </button>
           )}
           <Link class="btn small" href={`/accounts/${account.id}`}>
@@ -105,7 +105,7 @@ function Create({ onClose }: { onClose(): void }) {
   }
   return (
     <Dialog main="name" heading={t.accounts.create} button={t.accounts.create} run={create} onClose={onClose} disabled={name.trim() === ''}>
-      <Field name="name" label={t.accounts.name} value={name} onValue={setName} maxLength={100} autocomplete="off" />
+      <Field name="name" label={t.common.name} value={name} onValue={setName} maxLength={100} autocomplete="off" />
       <Choice name="plan" label={t.accounts.plan} value={plan} options={[['', t.accounts.usualPlan], ...plans]} onValue={setPlan} />
     </Dialog>
   )
@@ -156,7 +156,7 @@ function Remove({ account, onClose }: { account: Account; onClose(): void }) {
   }
   return (
     <Dialog
-      heading={t.accounts.removeOf(account.name)}
+      heading={t.common.deleteOf(account.name)}
       button={t.accounts.actions['remove'] ?? ''}
       run={remove}
       onClose={onClose}

@@ -14,7 +14,7 @@ export function Audit({ tabs, query }: { tabs: ComponentChildren; query: URLSear
   const filters = useFilters(query)
   return (
     <ListPage
-      title={t.people.title}
+      title={t.nav.people}
       heading={t.audit.heading}
       sub={t.audit.sub}
       name={t.people.views['audit'] ?? ''}
@@ -45,8 +45,8 @@ function useFilters(query: URLSearchParams): Filter[] {
     { name: 'action', label: t.audit.action, hint: t.audit.actionHint, kind: 'search' },
     ...(query.has('request_id') ? [{ name: 'request_id', label: t.common.requestId, kind: 'search' as const }] : []),
     { name: 'since', label: t.emails.since, kind: 'day' },
-    { name: 'until', label: t.emails.until, kind: 'day' },
-    ...(isOperator() ? [{ name: 'account_id', label: t.people.account, kind: names }] : []),
+    { name: 'until', label: t.common.until, kind: 'day' },
+    ...(isOperator() ? [{ name: 'account_id', label: t.nav.account, kind: names }] : []),
   ]
 }
 
@@ -66,9 +66,9 @@ const columns = (): Column<AuditEntry>[] => [
     cell: ({ actor: { type, name } }) => (type === 'user' ? name : t.audit.byOther(t.audit.actors[type] ?? type, name)),
   },
   { head: t.audit.object, kind: 'quiet', cell: ({ object_id: id }) => (id === null ? '—' : <code>{id}</code>) },
-  { head: t.me.address, kind: 'quiet', cell: ({ address }) => (address === null ? '—' : <code>{address}</code>) },
+  { head: t.common.address, kind: 'quiet', cell: ({ address }) => (address === null ? '—' : <code>{address}</code>) },
   {
-    head: t.audit.when,
+    head: t.common.when,
     kind: 'quiet',
     cell: ({ created_at: at }) => (
       <span title={fullTime(at)}>

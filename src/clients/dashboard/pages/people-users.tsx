@@ -35,11 +35,11 @@ export function Users({ tabs, query }: { tabs: ComponentChildren; query: URLSear
   }
   const nameOf = (id: string): string => accounts.find((known) => known.id === id)?.name ?? id
   const options: [string, string][] = [[allAccounts, t.people.allAccounts], ...accounts.map(({ id, name }): [string, string] => [id, name])]
-  const filter: Filter = { name: 'account', label: t.people.account, kind: options, usual: own }
+  const filter: Filter = { name: 'account', label: t.nav.account, kind: options, usual: own }
   return (
     <ListPage
-      title={t.people.title}
-      heading={t.people.views.users ?? t.people.title}
+      title={t.nav.people}
+      heading={t.people.views.users ?? t.nav.people}
       above={invited && <Invitation user={invited} onPassedOn={() => setInvited(null)} />}
       name={t.people.views['users'] ?? ''}
       top={
@@ -74,7 +74,7 @@ const columnsWith = (onAsk: (asked: Asked) => void, accountName: ((id: string) =
       </>
     ),
   },
-  ...(accountName ? [{ head: t.people.account, cell: ({ account_id: id }: User) => accountName(id) }] : []),
+  ...(accountName ? [{ head: t.nav.account, cell: ({ account_id: id }: User) => accountName(id) }] : []),
   {
     head: t.people.role,
     cell: ({ role, operator }) => (operator ? t.people.andOperator(t.roles[role] ?? role) : (t.roles[role] ?? role)),
@@ -84,7 +84,7 @@ const columnsWith = (onAsk: (asked: Asked) => void, accountName: ((id: string) =
     cell: ({ status }) => <State of={status === 'active' ? 'enabled' : 'pending'} word={t.status[status] ?? status} />,
   },
   {
-    head: t.people.secondFactor,
+    head: t.secondFactor.heading,
     cell: ({ second_factor: isOn }) => (isOn ? t.people.hasSecondFactor : <span class="muted">{t.people.noSecondFactor}</span>),
   },
   { head: t.people.lastLogin, kind: 'quiet', cell: ({ last_login_at: at }) => <Age of={at} /> },
@@ -162,7 +162,7 @@ function Remove({ user, onDone, onClose }: { user: User; onDone(): void; onClose
     onDone()
   }
   return (
-    <Dialog heading={t.people.removeOf(user.email)} button={t.common.remove} run={remove} onClose={onClose}>
+    <Dialog heading={t.common.removeOf(user.email)} button={t.common.remove} run={remove} onClose={onClose}>
       <p>{t.people.removeText}</p>
     </Dialog>
   )

@@ -9,12 +9,12 @@ import { Users } from './people-users.tsx'
 
 /** Who may do what, and who did: one view of it at a time, named in the address. */
 export default function People({ query }: PageProps) {
-  if (!mayChange()) return <Page title={t.people.title} heading={t.common.notAllowed(t.common.admins)} />
+  if (!mayChange()) return <Page title={t.nav.people} heading={t.common.notAllowed(t.common.admins)} />
   const views = isOperator() ? ['users', 'accounts', 'audit'] : ['users', 'audit']
   const view = views.find((known) => known === query.get('view')) ?? 'users'
   const tabs = (
     <Tabs
-      name={t.people.title}
+      name={t.nav.people}
       tabs={views.map((each) => [each, t.people.views[each] ?? each])}
       current={view}
       onTab={(next) => navigate(next === 'users' ? '/people' : `/people?view=${next}`, { replace: true })}

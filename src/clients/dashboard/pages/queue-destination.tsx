@@ -30,7 +30,7 @@ export default function QueueDestination({ params, query }: PageProps) {
     <Page
       title={domain}
       heading={isEmpty ? t.queue.nothingFor(domain) : data ? t.queue.waitFor(data.waiting, domain) : domain}
-      crumb={{ href: '/queue', text: t.queue.title }}
+      crumb={{ href: '/queue', text: t.nav.queue }}
       actions={data && <QueueActions queue={data} onDone={onDone} />}
     >
       {changed !== null && (
@@ -68,7 +68,7 @@ const Detail = ({ queue }: { queue: QueueDetail }) => (
         <dd>
           <Age of={queue.oldest_at} />
         </dd>
-        <dt>{t.queue.next}</dt>
+        <dt>{t.common.nextAttempt}</dt>
         <dd>{queue.next_attempt_at === null ? '—' : dayAndTime(queue.next_attempt_at)}</dd>
         <dt>{t.queue.answer}</dt>
         <dd>
@@ -76,7 +76,10 @@ const Detail = ({ queue }: { queue: QueueDetail }) => (
         </dd>
       </dl>
     </Panel>
-    <Panel heading={t.email.recipients} text={queue.waiting > queue.recipients.length ? t.queue.first(queue.recipients.length) : undefined}>
+    <Panel
+      heading={t.common.recipients}
+      text={queue.waiting > queue.recipients.length ? t.queue.first(queue.recipients.length) : undefined}
+    >
       <Rows rows={queue.recipients} columns={columns()} keyOf={({ id }) => id} />
     </Panel>
   </>
@@ -84,7 +87,7 @@ const Detail = ({ queue }: { queue: QueueDetail }) => (
 
 const columns = (): Column<QueuedRecipient>[] => [
   {
-    head: t.email.recipients,
+    head: t.common.recipients,
     kind: 'title',
     // Of other accounts, operators see that mail waits, not what it says.
     cell: ({ to, email_id: id, account_id: account }) =>
@@ -92,7 +95,7 @@ const columns = (): Column<QueuedRecipient>[] => [
   },
   { head: t.common.status, cell: ({ status, held }) => <State of={held ? 'held' : status} /> },
   { head: t.webhooks.attempts, kind: 'number', cell: ({ attempts }) => (attempts === 0 ? '—' : number(attempts)) },
-  { head: t.queue.next, kind: 'quiet', cell: ({ next_attempt_at: at, held }) => (at === null || held ? '—' : dayAndTime(at)) },
+  { head: t.common.nextAttempt, kind: 'quiet', cell: ({ next_attempt_at: at, held }) => (at === null || held ? '—' : dayAndTime(at)) },
   { head: t.queue.until, kind: 'quiet', cell: ({ expires_at: at }) => dayAndTime(at) },
   { head: t.queue.answer, kind: 'title', cell: ({ last_response: answer }) => <code class="muted">{answer ?? t.queue.notTried}</code> },
 ]

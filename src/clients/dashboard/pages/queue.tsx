@@ -17,14 +17,14 @@ export default function Queue({ query }: PageProps) {
   const live = { everyMs: 5_000 }
   const queue = useApi<List<QueueDestination>>(isOperator() ? `/api/queue?order=waiting&limit=${maxShown}` : null, live)
   const totals = useApi<QueueTotals>(isOperator() ? '/api/queue/totals' : null, live)
-  if (!isOperator()) return <Page title={t.queue.title} heading={t.common.notAllowed(t.common.operators)} />
+  if (!isOperator()) return <Page title={t.nav.queue} heading={t.common.notAllowed(t.common.operators)} />
   const reload = (): Promise<unknown> => Promise.all([queue.reload(), totals.reload()])
   return (
     <ListPage
-      title={t.queue.title}
-      heading={totals.data ? t.queue.heading(totals.data.waiting) : t.queue.title}
+      title={t.nav.queue}
+      heading={totals.data ? t.queue.heading(totals.data.waiting) : t.nav.queue}
       sub={totals.data && totals.data.waiting > 0 && <Summary totals={totals.data} />}
-      name={t.queue.title}
+      name={t.nav.queue}
       list={queue}
       columns={columnsWith(reload)}
       keyOf={({ destination }) => destination}

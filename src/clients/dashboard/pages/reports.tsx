@@ -16,8 +16,8 @@ import { t } from '../texts/texts.ts'
 export default function Reports({ query }: PageProps) {
   const domains = useAll<Domain>('/api/domains')
   return (
-    <Page heading={t.reports.title}>
-      <Panel heading={t.reports.domains} text={t.reports.domainsText}>
+    <Page heading={t.nav.reports}>
+      <Panel heading={t.nav.domains} text={t.reports.domainsText}>
         <Answer of={domains}>
           {({ data }) =>
             data.length === 0 ? (
@@ -28,7 +28,7 @@ export default function Reports({ query }: PageProps) {
               </Empty>
             ) : (
               <ShownFirst rows={data} most={maxShown}>
-                {(shown) => <Figures name={t.reports.domains} rows={shown} columns={domainColumns()} />}
+                {(shown) => <Figures name={t.nav.domains} rows={shown} columns={domainColumns()} />}
               </ShownFirst>
             )
           }
@@ -44,7 +44,7 @@ const maxShown = 50
 
 const domainColumns = (): Column<Domain>[] => [
   {
-    head: t.emails.domain,
+    head: t.common.domain,
     kind: 'title',
     cell: ({ name }) => (
       <Link class="row" href={`/reports/${name}`}>
@@ -71,7 +71,7 @@ function Summary({ of: name, inWords }: { of: string; inWords(summary: DmarcSumm
 }
 
 const filters = (): Filter[] => [
-  { name: 'purpose', label: t.reports.purpose, kind: [['', t.reports.anyPurpose], ...Object.entries(t.reports.purposes)] },
+  { name: 'purpose', label: t.reports.purpose, kind: [['', t.common.any], ...Object.entries(t.reports.purposes)] },
 ]
 
 /** Returned mail: what it came for, and what followed. */
@@ -105,6 +105,6 @@ const columns = (): Column<Feedback>[] => [
   },
   { head: t.reports.purpose, cell: ({ purpose }) => t.reports.purposes[purpose] ?? purpose },
   { head: t.reports.result, cell: ({ result }) => (result === null ? t.reports.waits : (t.reports.results[result] ?? result)) },
-  { head: t.reports.from, kind: 'quiet', cell: ({ ehlo_name: name, remote_address: address }) => <code title={address}>{name}</code> },
+  { head: t.common.from, kind: 'quiet', cell: ({ ehlo_name: name, remote_address: address }) => <code title={address}>{name}</code> },
   { head: t.emails.ago, kind: 'number', cell: ({ received_at: at }) => <Age of={at} /> },
 ]

@@ -35,8 +35,8 @@ export default function Sandbox({ params, query }: PageProps) {
   const follow = useFollowing(after === null ? emails[0]?.id : undefined)
   return (
     <Page
-      title={t.sandbox.title}
-      heading={t.sandbox.title}
+      title={t.nav.sandbox}
+      heading={t.nav.sandbox}
       sub={
         <>
           <Live sandbox />

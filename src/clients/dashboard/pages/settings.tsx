@@ -13,12 +13,12 @@ import { t } from '../texts/texts.ts'
 export default function Settings() {
   const settings = useApi<List<Setting>>(isOperator() ? '/api/settings' : null)
   const [word, setWord] = useState('')
-  if (!isOperator()) return <Page title={t.settings.title} heading={t.common.notAllowed(t.common.operators)} />
+  if (!isOperator()) return <Page title={t.nav.settings} heading={t.common.notAllowed(t.common.operators)} />
   const isFound = ({ name, description }: Setting): boolean => `${name} ${description}`.toLowerCase().includes(word.toLowerCase())
   const list = { ...settings, data: settings.data && { ...settings.data, data: settings.data.data.filter(isFound) } }
   return (
     <ListPage
-      heading={t.settings.title}
+      heading={t.nav.settings}
       sub={t.settings.readOnly}
       top={
         <div class="filters">

@@ -20,7 +20,7 @@ import { t } from '../texts/texts.ts'
 
 const filters = (): Filter[] => [
   { name: 'email', label: t.suppressions.search, kind: 'search' },
-  { name: 'origin', label: t.suppressions.origin, kind: [['', t.suppressions.anyOrigin], ...Object.entries(t.suppressions.origins)] },
+  { name: 'origin', label: t.common.cause, kind: [['', t.common.any], ...Object.entries(t.suppressions.origins)] },
 ]
 
 export default function Suppressions({ query }: PageProps) {
@@ -39,7 +39,7 @@ export default function Suppressions({ query }: PageProps) {
   const found = page.data?.data.length === 0 && erased.data && !erased.error ? { ...page.data, data: [erased.data] } : page.data
   return (
     <ListPage
-      heading={t.suppressions.title}
+      heading={t.nav.suppressions}
       actions={mayChange() && <Changes onOpen={setOpen} />}
       above={removed && <Removed entry={removed} onDone={page.reload} onForget={() => setRemoved(null)} />}
       list={{ ...page, data: found }}
@@ -113,20 +113,20 @@ const untilOf = ({ expires_at: at }: Suppression) => (at === null ? t.suppressio
 
 const columnsWith = (remove: ((entry: Suppression) => Promise<unknown>) | null): Column<Suppression>[] => [
   {
-    head: t.suppressions.address,
+    head: t.common.address,
     kind: 'title',
     cell: ({ email }) => <Link href={`/emails?to=${encodeURIComponent(email)}`}>{email}</Link>,
   },
-  { head: t.suppressions.origin, kind: 'word', cell: ({ origin }) => t.suppressions.origins[origin] ?? origin },
+  { head: t.common.cause, kind: 'word', cell: ({ origin }) => t.suppressions.origins[origin] ?? origin },
   { head: t.suppressions.topic, kind: 'wide', cell: ({ topic }) => topic ?? '—' },
   {
     head: t.suppressions.reason,
     kind: 'wide',
     cell: reasonOf,
   },
-  { head: t.suppressions.since, kind: 'quiet', cell: ({ created_at: at }) => <Age of={at} /> },
+  { head: t.common.since, kind: 'quiet', cell: ({ created_at: at }) => <Age of={at} /> },
   {
-    head: t.suppressions.until,
+    head: t.common.until,
     kind: 'wide',
     cell: untilOf,
   },
@@ -146,7 +146,7 @@ const columnsWith = (remove: ((entry: Suppression) => Promise<unknown>) | null):
           </p>
         )}
         <p class="muted">
-          {t.suppressions.until} {untilOf(entry)}
+          {t.common.until} {untilOf(entry)}
         </p>
       </details>
     ),

@@ -25,13 +25,13 @@ export default function TemplatePage({ params }: PageProps) {
   if (template.data) return <Editor key={template.data.id} template={template.data} reload={template.reload} />
   const isMissing = template.error?.status === 404
   return (
-    <Page title={t.templates.title} heading={isMissing ? t.template.notFound : ''} crumb={crumb()}>
+    <Page title={t.nav.templates} heading={isMissing ? t.template.notFound : ''} crumb={crumb()}>
       {!isMissing && <Answer of={template}>{() => null}</Answer>}
     </Page>
   )
 }
 
-const crumb = () => ({ href: '/templates', text: t.templates.title })
+const crumb = () => ({ href: '/templates', text: t.nav.templates })
 
 /** Saves what is in the fields as the draft of the template. @throws ApiError */
 async function save(template: Template, content: TemplateContent, refetch: () => Promise<void>): Promise<void> {
@@ -108,11 +108,11 @@ function Editor({ template, reload }: { template: Template; reload(): Promise<vo
         <div class="acts">
           <button class="btn" type="button" aria-busy={saving.busy} onClick={() => saving.start('test')}>
             <Icon name="mail" />
-            {t.template.test}
+            {t.common.sendTest}
           </button>
           <ActionButton text={t.template.duplicate} icon="copy" run={duplicate} />
           <button class="btn" type="button" onClick={() => setAsked('delete')}>
-            {t.template.delete}
+            {t.common.delete}
           </button>
         </div>
       )}

@@ -16,7 +16,7 @@ import { t } from '../texts/texts.ts'
 export default function Templates({ query }: PageProps) {
   return (
     <ListPage
-      heading={t.templates.title}
+      heading={t.nav.templates}
       list={useList<TemplateItem>('/api/templates', query)}
       query={query}
       columns={columns()}
@@ -28,7 +28,7 @@ export default function Templates({ query }: PageProps) {
 
 const columns = (): Column<TemplateItem>[] => [
   {
-    head: t.templates.name,
+    head: t.common.name,
     kind: 'title',
     cell: ({ id, alias, name }) => (
       <Link class="row" href={`/templates/${alias ?? id}`}>
@@ -61,7 +61,7 @@ function AddTemplate({ onClose }: { onClose(): void }) {
     <Dialog main="alias" heading={t.templates.add} button={t.common.add} run={add} onClose={onClose} disabled={name.trim() === ''}>
       <Field
         name="name"
-        label={t.templates.name}
+        label={t.common.name}
         hint={t.templates.nameHint}
         value={name}
         onValue={setName}

@@ -19,7 +19,7 @@ export default function WebhookDeliveryPage({ params }: PageProps) {
   if (delivery.data) return <Shown delivery={delivery.data} path={path} webhookId={id} />
   const isMissing = delivery.error?.status === 404
   return (
-    <Page title={t.webhooks.title} heading={isMissing ? t.webhooks.deliveryNotFound : ''} crumb={crumb}>
+    <Page title={t.nav.webhooks} heading={isMissing ? t.webhooks.deliveryNotFound : ''} crumb={crumb}>
       {!isMissing && <Answer of={delivery}>{() => null}</Answer>}
     </Page>
   )

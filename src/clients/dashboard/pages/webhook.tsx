@@ -19,11 +19,11 @@ import { t } from '../texts/texts.ts'
 
 export default function WebhookPage({ params, query }: PageProps) {
   const webhook = useApi<Webhook>(`/api/webhooks/${encodeURIComponent(params['id'] ?? '')}`, { everyMs: 15_000 })
-  const crumb = { href: '/webhooks', text: t.webhooks.title }
+  const crumb = { href: '/webhooks', text: t.nav.webhooks }
   if (webhook.data) return <Shown webhook={webhook.data} reload={webhook.reload} query={query} />
   const isMissing = webhook.error?.status === 404
   return (
-    <Page title={t.webhooks.title} heading={isMissing ? t.webhooks.notFound : ''} crumb={crumb}>
+    <Page title={t.nav.webhooks} heading={isMissing ? t.webhooks.notFound : ''} crumb={crumb}>
       {!isMissing && <Answer of={webhook}>{() => null}</Answer>}
     </Page>
   )
@@ -42,13 +42,13 @@ function Shown({ webhook, reload, query }: { webhook: Webhook; reload(): Promise
   return (
     <Page
       heading={webhook.url}
-      crumb={{ href: '/webhooks', text: t.webhooks.title }}
+      crumb={{ href: '/webhooks', text: t.nav.webhooks }}
       sub={<Facts webhook={webhook} />}
       actions={
         mayChange() && (
           <>
             {isEnabled && <Ask text={t.webhooks.replayAll} onClick={() => setAsked('replay')} />}
-            <ActionButton text={t.webhooks.test} main={isEnabled} run={test} />
+            <ActionButton text={t.common.sendTest} main={isEnabled} run={test} />
             {!isEnabled && webhook.failing_since === null && <ActionButton main text={t.webhooks.enable} run={() => set('enabled')} />}
             {!isEnabled && webhook.failing_since !== null && (
               <button class="btn main" type="button" onClick={() => setAsked('enable')}>

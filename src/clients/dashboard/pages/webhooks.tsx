@@ -12,7 +12,7 @@ import { t } from '../texts/texts.ts'
 export default function Webhooks() {
   return (
     <ListPage
-      heading={t.webhooks.title}
+      heading={t.nav.webhooks}
       list={useAll<Webhook>('/api/webhooks')}
       columns={columns()}
       none={t.webhooks.none}
@@ -37,7 +37,7 @@ const columns = (): Column<Webhook>[] => [
     ),
   },
   { head: t.common.status, cell: ({ status }) => <State of={status} /> },
-  { head: t.webhooks.events, kind: 'quiet', cell: ({ events }) => events.map((event) => t.email.events[event] ?? event).join(', ') },
+  { head: t.common.events, kind: 'quiet', cell: ({ events }) => events.map((event) => t.email.events[event] ?? event).join(', ') },
   { head: t.webhooks.accepted, cell: ({ stats }) => <SuccessRate stats={stats} /> },
   { head: t.webhooks.lastAnswer, cell: ({ stats }) => <LastAnswer stats={stats} /> },
 ]

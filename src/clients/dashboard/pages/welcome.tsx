@@ -41,7 +41,7 @@ export default function Welcome() {
   const email = latest.data?.data[0]
   const hasKey = key !== undefined && (token === null || isKept)
   const steps: Step[] = [
-    { name: 'owner', title: t.welcome.owner, done: true, state: ['ok', t.welcome.done], content: <OwnerStep /> },
+    { name: 'owner', title: t.roles.owner, done: true, state: ['ok', t.welcome.done], content: <OwnerStep /> },
     ...(isOperator() ? [serverStep(doctor.data, <ServerStep of={doctor} />)] : []),
     {
       name: 'domain',
@@ -144,7 +144,7 @@ function StepRow({ step: { title, done, state, content }, number, isCurrent, onS
           )}
           {!isCurrent && !done && (
             <button class="btn small" type="button" aria-label={t.welcome.openStep(title)} onClick={onOpen}>
-              {t.welcome.open}
+              {t.common.open}
             </button>
           )}
         </div>

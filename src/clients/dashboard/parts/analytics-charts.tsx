@@ -106,7 +106,7 @@ export const Complaints = ({ metrics: { totals, data = [] }, steps }: Section) =
         series: [
           {
             metric: 'complaint_rate',
-            name: t.analytics.complaintRate,
+            name: t.overview.complained,
             tone: 'bad',
             values: data.map((row) => (row.delivered ? (row.complaint_rate ?? 0) : null)),
           },

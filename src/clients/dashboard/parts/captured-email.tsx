@@ -43,7 +43,7 @@ export function CapturedEmail({ id }: { id: string }) {
 /** On a phone, where the list is another page. */
 const BackToList = () => (
   <p class="crumb only-narrow">
-    <Link href="/sandbox">{t.sandbox.title}</Link>
+    <Link href="/sandbox">{t.nav.sandbox}</Link>
   </p>
 )
 
@@ -84,7 +84,7 @@ function Shown({ email }: { email: Email }) {
         sandbox
         first={isNarrow ? 'phone' : 'desktop'}
         middle={{ checks: { word: t.mail.checksTab, show: () => <EmailChecks id={email.id} sandbox /> } }}
-        last={{ events: { word: t.sandbox.events, show: () => <Events email={email} /> } }}
+        last={{ events: { word: t.common.events, show: () => <Events email={email} /> } }}
       />
     </>
   )

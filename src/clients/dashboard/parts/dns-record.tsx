@@ -83,7 +83,7 @@ function Values({ record, zone, title }: { record: DomainRecord; zone: string; t
       </dd>
       {!isFound(record) && found !== null && (
         <>
-          <dt>{t.domain.found}</dt>
+          <dt>{t.status.found}</dt>
           <dd class="found">
             <code>{found}</code>
           </dd>

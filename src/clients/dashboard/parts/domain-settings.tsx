@@ -41,7 +41,7 @@ export function DomainSettings({ domain, reload }: { domain: Domain; reload(): P
     />
   )
   return (
-    <Panel heading={t.domain.settings}>
+    <Panel heading={t.nav.settings}>
       <div class="body settings">
         <WithRefusal error={error}>
           <Switch name="subdomains" label={t.domain.subdomains} on={domain.subdomains} onChange={(subdomains) => set({ subdomains })} />

@@ -88,7 +88,7 @@ function Suppress({ path, recipients, onClose }: { path: string; recipients: Ema
     <Dialog heading={t.email.suppress} button={t.email.suppressButton} run={suppress} onClose={onClose}>
       <Choice
         name="email"
-        label={t.emails.recipient}
+        label={t.common.recipient}
         value={address}
         options={addresses.map((each) => [each, each])}
         onValue={setAddress}

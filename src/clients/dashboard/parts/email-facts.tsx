@@ -20,17 +20,17 @@ export function EmailFacts({ email }: { email: Email }) {
           <dd>
             <CopyValue value={email.id} name={t.email.id} oneLine />
           </dd>
-          <Fact name={t.emails.from}>{email.from}</Fact>
+          <Fact name={t.common.from}>{email.from}</Fact>
           <Fact name={t.email.replyTo}>{email.reply_to?.join(', ')}</Fact>
           <dt>{t.email.messageId}</dt>
           <dd class="mono">{email.message_id}</dd>
-          <Fact name={t.emails.domain}>{domain && <Link href={`/domains/${domain}`}>{domain}</Link>}</Fact>
+          <Fact name={t.common.domain}>{domain && <Link href={`/domains/${domain}`}>{domain}</Link>}</Fact>
           <Fact name={t.email.template}>{email.template_id && <code>{email.template_id}</code>}</Fact>
           <Fact name={t.email.tags}>{email.tags.length > 0 && <Tags tags={email.tags} />}</Fact>
           <Fact name={t.email.metadata}>{Object.keys(email.metadata).length > 0 && <Metadata of={email.metadata} />}</Fact>
           <Fact name={t.email.size}>{bytes(email.size)}</Fact>
           <Fact name={t.email.scheduledFor}>{isScheduled && email.scheduled_at && fullTime(email.scheduled_at)}</Fact>
-          <Fact name={t.email.nextAttempt}>{!isScheduled && email.next_attempt_at && dayAndTime(email.next_attempt_at)}</Fact>
+          <Fact name={t.common.nextAttempt}>{!isScheduled && email.next_attempt_at && dayAndTime(email.next_attempt_at)}</Fact>
           <Fact name={t.email.keptUntil}>{email.content_expires_at && shortDate(email.content_expires_at)}</Fact>
           <Fact name={t.email.source}>{t.email.sources[email.source] ?? email.source}</Fact>
           <Fact name={t.email.tracking}>{t.email.trackingOf(email.tracking.opens, email.tracking.clicks)}</Fact>

@@ -13,7 +13,7 @@ export const EmailTable = ({ emails, id }: { emails: EmailItem[]; id: string }) 
 const columns = (): Column<EmailItem>[] => [
   { head: t.common.status, kind: 'state', place: 1, cell: ({ status }) => <State of={status} /> },
   {
-    head: t.emails.subject,
+    head: t.common.subject,
     kind: 'title',
     place: 3,
     cell: ({ id, subject, reason }) => (

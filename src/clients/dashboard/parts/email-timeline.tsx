@@ -127,7 +127,7 @@ function detailOf({ event, attempt, cause }: Told): ComponentChildren {
         ? `${attempt.tls ? t.email.tls(attempt.tls.version, attempt.tls.verified) : t.email.noTls}, ${t.email.signedBy(attempt.dkim_selectors.length)}`
         : ''
     case 'email.deferred':
-      return [data.reason, data.next_attempt_at && t.email.triedAgain(hourMinute(data.next_attempt_at))].filter(Boolean).join(' · ')
+      return [data.reason, data.next_attempt_at && t.email.nextTry(hourMinute(data.next_attempt_at))].filter(Boolean).join(' · ')
     case 'email.bounced':
       return `${t.email.bounceType[data.bounce_type ?? ''] ?? ''}, ${cause}: ${data.reason ?? ''}`
     case 'email.opened':

@@ -24,7 +24,7 @@ export function EmailWebhooks({ deliveries }: { deliveries: EmailDelivery[] }) {
     },
     { head: t.common.status, cell: ({ status }) => <DeliveryState of={status} /> },
     { head: t.webhooks.answer, cell: ({ attempt_count: count, last_status_code: code }) => count > 0 && <Answered code={code} /> },
-    { head: t.webhooks.when, kind: 'number', cell: ({ created_at: at }) => <Age of={at} /> },
+    { head: t.common.when, kind: 'number', cell: ({ created_at: at }) => <Age of={at} /> },
   ]
   return (
     <Panel heading={t.email.webhooksTold}>

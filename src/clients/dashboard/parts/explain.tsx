@@ -24,7 +24,7 @@ export function Explain({ address }: { address: string }) {
     <Panel heading={t.explain.heading} text={t.explain.text}>
       <WithRefusal error={isUnfit ? explanation.error : null} main="to">
         <FilterForm onApply={apply}>
-          <Field name="to" label={t.explain.address} type="email" value={typed ?? address} onValue={setTyped} autocomplete="off" />
+          <Field name="to" label={t.common.address} type="email" value={typed ?? address} onValue={setTyped} autocomplete="off" />
           <p class="labelled bottom">
             <button class="btn" type="submit">
               {t.explain.button}
@@ -67,7 +67,7 @@ function Explained({ explanation: { to, next, reason, route, tls, suppressions, 
       <dl class="facts">
         {suppressions.map(({ account_id: id, account, origin, topic, reason: why, created_at: at }) => (
           <Fragment key={`${id} ${origin} ${topic}`}>
-            <dt>{t.explain.suppressed}</dt>
+            <dt>{t.status.suppressed}</dt>
             <dd>
               {t.explain.suppressedFor(account, t.suppressions.origins[origin] ?? origin, topic)}
               {why !== null && `: ${why}`} (<Ago of={at} />)

@@ -12,7 +12,7 @@ export function FeedbackReading({ id }: { id: string }) {
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <Icon name="right" />
-        {t.reports.whatItSays}
+        {t.reports.contents}
       </summary>
       {isOpen && <Reading id={id} />}
     </details>
@@ -29,7 +29,7 @@ function Reading({ id }: { id: string }) {
             <>
               <dt>{t.reports.class}</dt>
               <dd>{t.reports.classes[reading.class] ?? reading.class}</dd>
-              <dt>{t.emails.subject}</dt>
+              <dt>{t.common.subject}</dt>
               <dd>{reading.subject}</dd>
               {reading.reported_by !== null && (
                 <>
@@ -44,9 +44,9 @@ function Reading({ id }: { id: string }) {
           )}
           {heading && (
             <>
-              <dt>{t.emails.from}</dt>
+              <dt>{t.common.from}</dt>
               <dd>{heading.from}</dd>
-              <dt>{t.emails.subject}</dt>
+              <dt>{t.common.subject}</dt>
               <dd>{heading.subject}</dd>
             </>
           )}

@@ -39,14 +39,14 @@ function figuresOf({ totals, previous }: Metrics, latency: Latency | undefined):
   const medianBefore = latency?.previous?.totals.p50_ms ?? null
   return [
     {
-      name: t.overview.sent,
+      name: t.status.sent,
       value: number(count('sent')),
-      detail: t.overview.recipientsHead,
+      detail: t.common.recipients,
       before: before?.sent === undefined ? null : number(before.sent),
     },
-    { name: t.overview.delivered, ...rate('delivery_rate'), detail: t.overview.recipients(count('delivered')) },
+    { name: t.status.delivered, ...rate('delivery_rate'), detail: t.overview.recipients(count('delivered')) },
     {
-      name: t.overview.bounced,
+      name: t.status.bounced,
       ...rate('bounce_rate'),
       detail: t.overview.bounces(count('bounced_permanent'), count('bounced_transient')),
     },

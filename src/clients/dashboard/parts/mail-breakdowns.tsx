@@ -25,9 +25,9 @@ export function ByProvider({ range, latency, plain = false }: { range: string; l
           keyOf={({ provider }) => provider ?? 'none'}
           nameOf={({ provider }) => (provider == null ? t.overview.noProvider : (t.providers[provider] ?? provider))}
           figures={[
-            { metric: 'delivered', head: t.overview.delivered, value: ({ delivered = 0 }) => delivered },
+            { metric: 'delivered', head: t.status.delivered, value: ({ delivered = 0 }) => delivered },
             { metric: 'delivery_rate', head: t.analytics.rate, value: (row) => shareOf(row, row.delivered ?? 0), inWords: percent },
-            { metric: 'bounce_rate', head: t.overview.bounced, value: (row) => shareOf(row, row.bounced ?? 0), inWords: percent },
+            { metric: 'bounce_rate', head: t.status.bounced, value: (row) => shareOf(row, row.bounced ?? 0), inWords: percent },
             { metric: 'p50_ms', head: t.overview.median, value: medianOf, inWords: duration },
           ]}
           rows={data.filter((row) => settledOf(row) > 0).toSorted((one, other) => settledOf(other) - settledOf(one))}
@@ -49,7 +49,7 @@ export function Causes({ range, domainId = '', plain = false }: { range: string;
         <Breakdown
           heading={t.overview.why}
           file="cause"
-          nameHead={t.overview.cause}
+          nameHead={t.common.cause}
           keyOf={({ cause = '' }) => cause}
           nameOf={({ cause = '' }) => (
             <Link class="row" href={`/emails?${listOf(cause, range, domainId)}`}>
@@ -57,7 +57,7 @@ export function Causes({ range, domainId = '', plain = false }: { range: string;
             </Link>
           )}
           detail={{ head: t.overview.liesWith, of: ({ owner = '' }) => t.ownerNames[owner] ?? owner }}
-          figures={[{ metric: 'recipients', head: t.overview.recipientsHead, value: countOf }]}
+          figures={[{ metric: 'recipients', head: t.common.recipients, value: countOf }]}
           rows={data.toSorted((one, other) => countOf(other) - countOf(one))}
           none={t.overview.allArrived}
           plain={plain}

@@ -16,6 +16,6 @@ export const Refused = ({ rows }: { rows: readonly RefusedAddress[] }) => (
 
 const columns = (): Column<RefusedAddress>[] => [
   { head: t.suppressions.line, kind: 'number', cell: ({ line }) => line },
-  { head: t.suppressions.address, kind: 'title', cell: ({ address }) => address },
+  { head: t.common.address, kind: 'title', cell: ({ address }) => address },
   { head: t.suppressions.whyRefused, kind: 'quiet', cell: ({ why }) => why },
 ]

@@ -11,7 +11,7 @@ import { Figures, type Column } from './rows.tsx'
 
 /** The reports themselves, each with its rows when it is opened. `path` is that of the domain. */
 export const ReportList = ({ path, since, query }: { path: string; since: string; query: URLSearchParams }) => (
-  <Panel heading={t.reports.list}>
+  <Panel heading={t.nav.reports}>
     <ListRows
       list={useList<DomainReport>(`${path}/reports?since=${since}`, query)}
       query={query}
@@ -32,7 +32,7 @@ const columns = (path: string): Column<DomainReport>[] => [
       </>
     ),
   },
-  { head: t.reports.kind, cell: ({ kind }) => t.reports.kinds[kind] ?? kind },
+  { head: t.reports.about, cell: ({ kind }) => t.reports.kinds[kind] ?? kind },
   { head: t.reports.day, kind: 'quiet', cell: ({ start_date: at }) => <time dateTime={at}>{shortDate(at)}</time> },
   { head: t.reports.messages, kind: 'number', cell: ({ total }) => number(total) },
   { head: t.reports.failed, kind: 'number', cell: ({ failed }) => (failed === 0 ? '—' : number(failed)) },
@@ -44,7 +44,7 @@ function ReportRows({ path, name }: { path: string; name: string }) {
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <Icon name="right" />
-        {t.reports.rows}
+        {t.reports.contents}
       </summary>
       {isOpen && <RowsOf path={path} name={name} />}
     </details>

@@ -33,7 +33,7 @@ function AskPassword({ onSecret }: { onSecret(app: TotpSecret): void }) {
   return (
     <Form
       main="password"
-      button={t.secondFactor.begin}
+      button={t.common.continue}
       run={begin}
       disabled={password === ''}
       faults={{ invalid_credentials: t.me.wrongPassword }}

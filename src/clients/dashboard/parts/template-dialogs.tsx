@@ -27,7 +27,7 @@ export function PublishTemplate({ template, onDone, onClose }: TemplateDialog & 
   }
   if (outdated && outdated.length > 0) {
     return (
-      <Dialog heading={t.template.published} onClose={onClose}>
+      <Dialog heading={t.status.published} onClose={onClose}>
         <p>{t.template.outdated(outdated.length)}</p>
         <ul>
           {outdated.map(({ id, alias, name }) => (
@@ -41,7 +41,7 @@ export function PublishTemplate({ template, onDone, onClose }: TemplateDialog & 
   }
   return (
     <Dialog wide heading={t.template.publishName(template.name)} button={t.template.publish} run={publish} onClose={onClose}>
-      <p>{template.status === 'draft' ? t.template.publishFirst : t.template.publishText}</p>
+      <p>{template.status === 'draft' ? t.template.publishFirst : t.template.changes}</p>
       {template.status === 'published' && <Compared path={`${path}/diff?view=sent`} />}
     </Dialog>
   )
@@ -59,7 +59,7 @@ export function TestTemplate({ template, values, onClose }: TemplateDialog & { v
   }
   if (sent !== null) {
     return (
-      <Dialog heading={t.template.test} onClose={onClose}>
+      <Dialog heading={t.common.sendTest} onClose={onClose}>
         <Note tone="ok">
           <p role="status">
             <b>{t.template.testSent(to)}</b> <Link href={`/emails/${sent}`}>{t.template.seeEmail}</Link>
@@ -70,14 +70,14 @@ export function TestTemplate({ template, values, onClose }: TemplateDialog & { v
   }
   return (
     <Dialog
-      heading={t.template.test}
+      heading={t.common.sendTest}
       button={t.template.send}
       run={send}
       onClose={onClose}
       disabled={to.trim() === '' || from.trim() === ''}
     >
       <p>{t.template.testText}</p>
-      <Field name="to" label={t.template.testTo} type="email" value={to} onValue={setTo} />
+      <Field name="to" label={t.emails.to} type="email" value={to} onValue={setTo} />
       <Field name="from" label={t.template.details.from} value={from} onValue={setFrom} autocomplete="off" />
     </Dialog>
   )
@@ -96,8 +96,8 @@ export function DeleteTemplate({ template, onClose }: TemplateDialog) {
   }
   return (
     <Dialog
-      heading={t.template.deleteName(template.name)}
-      button={t.template.delete}
+      heading={t.common.deleteOf(template.name)}
+      button={t.common.delete}
       run={remove}
       onClose={onClose}
       disabled={dependents.data === undefined}

@@ -32,11 +32,11 @@ export function TemplateFields({ content, error, onChange }: TemplateForm) {
   const set = (changes: Partial<TemplateContent>): void => onChange?.(changes)
   const readOnly = onChange === null
   return (
-    <Panel heading={t.template.content}>
+    <Panel heading={t.common.content}>
       <div class="body">
         <Field
           name="subject"
-          label={t.template.subject}
+          label={t.common.subject}
           value={content.subject}
           onValue={(subject) => set({ subject })}
           autocomplete="off"
@@ -45,7 +45,7 @@ export function TemplateFields({ content, error, onChange }: TemplateForm) {
         />
       </div>
       <Tabs
-        name={t.template.content}
+        name={t.common.content}
         tabs={Object.entries(t.template.tabs)}
         current={tab}
         onTab={(next) => setChosen({ tab: next as Tab, error })}

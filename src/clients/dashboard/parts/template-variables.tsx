@@ -97,7 +97,7 @@ const TypeChoice = ({ name, variable, readOnly, onType }: NamedVariable & { read
       ))}
     </select>
   ) : (
-    <span class="muted">{t.template.undeclared}</span>
+    <span class="muted">{t.common.anything}</span>
   )
 
 /** The button that declares a variable, or takes its declaration back. */

@@ -51,7 +51,7 @@ export function TemplateVersions({ template, onRestored }: { template: Template;
           run={() => restore(restored)}
           onClose={() => setRestored(null)}
         >
-          <p>{t.template.restoreText}</p>
+          <p>{t.template.changes}</p>
           <Compared path={`${path}/diff?from=published&to=${restored}&view=sent`} />
         </Dialog>
       )}

@@ -12,7 +12,7 @@ export const VolumeChart = ({ rows, steps }: { rows: readonly MetricsRow[]; step
     bands={[
       {
         kind: 'bars',
-        series: [{ metric: 'delivered', name: t.overview.delivered, tone: 'ok', values: rows.map(({ delivered = 0 }) => delivered) }],
+        series: [{ metric: 'delivered', name: t.status.delivered, tone: 'ok', values: rows.map(({ delivered = 0 }) => delivered) }],
       },
       {
         kind: 'bars',

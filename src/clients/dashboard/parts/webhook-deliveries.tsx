@@ -19,7 +19,7 @@ const filters = (): Filter[] => [
     name: 'status',
     label: t.common.status,
     kind: [
-      ['', t.webhooks.anyStatus],
+      ['', t.common.anyStatus],
       ...deliveryStates
         .filter((each) => each !== 'attempting')
         .map((each): [string, string] => [each, t.webhooks.states[each] ?? t.status[each]]),
@@ -63,12 +63,12 @@ const columnsWith = (webhookId: string, replay: ((id: string) => Promise<unknown
   },
   { head: t.common.status, cell: ({ status }) => <DeliveryState of={status} /> },
   {
-    head: t.webhooks.recipient,
+    head: t.common.recipient,
     cell: ({ to, email_id: emailId }) => (emailId === null || to === null ? (to ?? '') : <Link href={`/emails/${emailId}`}>{to}</Link>),
   },
   { head: t.webhooks.answer, cell: ({ attempt_count: count, last_status_code: code }) => count > 0 && <Answered code={code} /> },
   { head: t.webhooks.took, kind: 'number', cell: ({ last_duration_ms: ms }) => ms !== null && duration(ms) },
-  { head: t.webhooks.when, kind: 'number', cell: ({ created_at: at }) => <Age of={at} /> },
+  { head: t.common.when, kind: 'number', cell: ({ created_at: at }) => <Age of={at} /> },
   ...(replay === null
     ? []
     : [

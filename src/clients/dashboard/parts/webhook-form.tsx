@@ -42,7 +42,7 @@ export function WebhookDialog({ webhook, onSaved, onClose }: WebhookForm) {
       disabled={url.trim() === '' || events.length === 0}
     >
       <Field name="url" label={t.webhooks.url} type="url" value={url} onValue={setUrl} autocomplete="off" />
-      <Group name="events" label={t.webhooks.events}>
+      <Group name="events" label={t.common.events}>
         {webhookEventTypes.map((event) => (
           <Switch
             key={event}

@@ -68,8 +68,8 @@ export function ReplayFailed({ webhook, onDone, onClose }: ReplayDialog) {
       onClose={onClose}
       disabled={!isTime || !count}
     >
-      <Field name="since" label={t.webhooks.since} type="datetime-local" value={since} onValue={setSince} />
-      <Field name="until" label={t.webhooks.until} hint={t.webhooks.untilNow} type="datetime-local" value={until} onValue={setUntil} />
+      <Field name="since" label={t.common.since} type="datetime-local" value={since} onValue={setSince} />
+      <Field name="until" label={t.common.until} hint={t.webhooks.untilNow} type="datetime-local" value={until} onValue={setUntil} />
       <Choice name="status" label={t.common.status} value={status} options={Object.entries(t.webhooks.replayed)} onValue={setStatus} />
       <p role="status">{count === null ? t.common.loading : t.webhooks.replayCount(count)}</p>
     </Dialog>

@@ -16,7 +16,7 @@ export function Connect({ token, from, to }: { token: string | null; from: strin
   const write = snippets[tab]
   return (
     <div class="panel">
-      <Tabs name={t.welcome.language} tabs={[...Object.keys(snippets), smtp].map((each) => [each, each])} current={tab} onTab={setTab} />
+      <Tabs name={t.me.language} tabs={[...Object.keys(snippets), smtp].map((each) => [each, each])} current={tab} onTab={setTab} />
       <div class="body">
         {write ? (
           <Code text={write({ baseUrl: server.base_url, token: shownToken, from, to })} name={tab} />
@@ -32,14 +32,14 @@ export function Connect({ token, from, to }: { token: string | null; from: strin
 const SmtpSettings = ({ server, token }: { server: ServerAddress; token: string }) => (
   <>
     <dl class="facts">
-      <dt>{t.welcome.smtpServer}</dt>
+      <dt>{t.nav.server}</dt>
       <dd>
-        <CopyValue value={server.hostname} name={t.welcome.smtpServer} />
+        <CopyValue value={server.hostname} name={t.nav.server} />
       </dd>
       <dt>{t.welcome.port}</dt>
       <dd>{server.smtp.map(({ port, tls }) => t.welcome.ports[tls]?.(port)).join(', ')}</dd>
       <dt>{t.welcome.userName}</dt>
-      <dd>{t.welcome.anyName}</dd>
+      <dd>{t.common.anything}</dd>
       <dt>{t.login.password}</dt>
       <dd>
         <CopyValue value={token} name={t.login.password} />

@@ -10,7 +10,7 @@ import { Connect } from './connect.tsx'
 export function SandboxConnect({ onClose }: { onClose(): void }) {
   const [token, setToken] = useState<string | null>(null)
   const make = async (): Promise<void> => {
-    const body = { name: t.sandbox.keyName, permission: 'sending_access', sandbox: true }
+    const body = { name: t.nav.sandbox, permission: 'sending_access', sandbox: true }
     setToken((await call<{ token: string }>('/api/api-keys', { method: 'POST', body })).token)
     invalidate('/api/api-keys')
   }

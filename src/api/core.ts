@@ -9,6 +9,7 @@ import { PasswordHasher } from '../senders/account/password-hash.ts'
 import type { GenerateDomainKeys } from '../senders/sending-domain/domain-keys.ts'
 import { openPeople, type People } from '../senders/account/people.ts'
 import { Backups } from '../upkeep/backup/backups.ts'
+import type { BaseServices } from '../platform/base-services.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config/settings.ts'
 import { signatureLifetimeMs } from '../mail-out/delivery/dkim-sign.ts'
@@ -22,7 +23,7 @@ import { noteMoved } from '../mail-out/queue/last-place.ts'
 import { holdRestored } from '../mail-out/queue/restored-hold.ts'
 import { SendingDomains, type SendingDomainSettings } from '../senders/sending-domain/sending-domains.ts'
 import { isFullName } from '../platform/smtp/domain-name.ts'
-import type { DamagedError, Database } from '../platform/store/database.ts'
+import type { DamagedError } from '../platform/store/database.ts'
 import type { CopyingData } from '../platform/store/thread-messages.ts'
 import { openDatabase } from '../platform/store/sqlite-database.ts'
 import type { Upgrade } from '../platform/store/upgrade-backup.ts'
@@ -55,14 +56,9 @@ export interface Environment {
 }
 
 /** What exists before anything is read. */
-interface Opened {
+interface Opened extends BaseServices {
   config: Config
-  clock: Clock
-  log: Log
-  health: Health
-  metrics: Metrics
   metricsPage: MetricsPage
-  db: Database
   resolver: DnsResolver
   secrets: Secrets
   passwords: PasswordHasher

@@ -1,9 +1,8 @@
+import type { BaseServices } from '../platform/base-services.ts'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { isPublicAddress } from '../platform/ip-address.ts'
-import type { Log } from '../platform/log.ts'
-import type { Database } from '../platform/store/database.ts'
 
 /** What two machines seldom share, unless one is a clone of the other. */
 export interface Machine {
@@ -35,7 +34,7 @@ const warning =
  * Compares the machine with that of the last start, and logs a warning if it seems to be another: its id differs, or it has none of the
  * addresses from then. That alone proves nothing, so nothing is held.
  */
-export async function noteMachine({ db, log }: { db: Database; log: Log }, machine = thisMachine()): Promise<void> {
+export async function noteMachine({ db, log }: Pick<BaseServices, 'db' | 'log'>, machine = thisMachine()): Promise<void> {
   const id = machine.id === null ? null : createHash('sha256').update(`sterna ${machine.id}`).digest('hex')
   const addresses = comparable(machine)
   const [last] = await db.read<{ machine: string | null; addresses: string | null }>('select machine, addresses from last_place')

@@ -1,16 +1,11 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
 import { newId } from '../../platform/id.ts'
-import type { Log } from '../../platform/log.ts'
-import type { Metrics } from '../../platform/metrics/metrics.ts'
 import type { ApiContext, ApiState } from './api-state.ts'
 import { clientAddressRule } from './client-address.ts'
 import { countAnswer } from './count-answer.ts'
 import { problemBody, problemDetails, problemOf } from '../operation/problem.ts'
 
-export interface AnswerServices {
-  clock: Clock
-  log: Log
-  metrics: Metrics
+export interface AnswerServices extends Pick<BaseServices, 'clock' | 'log' | 'metrics'> {
   /** The public URL of this server, without a trailing slash. */
   baseUrl: string
   /** Networks in CIDR notation. */

@@ -1,8 +1,8 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import type { Clock } from '../../platform/clock.ts'
 import {
   ConnectionSlots,
   restMs,
@@ -18,9 +18,7 @@ import type { Log } from '../../platform/log.ts'
 import type { ApiContext } from './api-state.ts'
 import { clientAddressRule } from './client-address.ts'
 
-interface HttpConnectionsServices {
-  clock: Clock
-  log: Log
+interface HttpConnectionsServices extends Pick<BaseServices, 'clock' | 'log'> {
   /** The limit for all ports together. */
   maxConnections: number
   /** Networks in CIDR notation. */

@@ -1,18 +1,15 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Clock } from '../../platform/clock.ts'
 import type { HostPort } from '../../platform/config/setting-types.ts'
 import { listen } from '../../platform/connection/listen.ts'
-import type { Log } from '../../platform/log.ts'
 import { expositionType } from '../../platform/metrics/exposition.ts'
 import { HttpConnections } from './http-connections.ts'
 
-interface MetricsListenerServices {
-  clock: Clock
+interface MetricsListenerServices extends Pick<BaseServices, 'clock' | 'log'> {
   listen: HostPort[]
   /** Networks in CIDR notation. */
   trustedProxies: readonly string[]
-  log: Log
   /** The response to `GET /metrics`. */
   text(): Promise<string>
 }

@@ -1,16 +1,12 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import { LRUCache } from 'lru-cache'
 import type { Accounts } from '../../senders/account/accounts.ts'
-import type { Clock } from '../../platform/clock.ts'
-import type { Log } from '../../platform/log.ts'
 import { minuteMs } from '../../platform/rate-limiter.ts'
 import { SlidingWindow } from '../../platform/sliding-window.ts'
-import { StorageFullError, type Database, type Statement } from '../../platform/store/database.ts'
+import { StorageFullError, type Statement } from '../../platform/store/database.ts'
 import { deleteWindow, everyWindow, saveWindow, timesOf, type WindowRow } from './rate-limit-store.ts'
 
-interface RateLimitServices {
-  db: Database
-  clock: Clock
-  log: Log
+interface RateLimitServices extends Pick<BaseServices, 'db' | 'clock' | 'log'> {
   accounts: Pick<Accounts, 'accountFor'>
 }
 

@@ -1,8 +1,7 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import { isAscii } from 'node:buffer'
-import type { Clock } from '../../platform/clock.ts'
 import { clientNetwork } from '../../platform/ip-address.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import type { Log } from '../../platform/log.ts'
 import { textPart, wholePart, type MimePart } from '../../mail/message/compose-parts.ts'
 import { encodeTransfer, hasShortLines } from '../../mail/message/transfer-encoding.ts'
 import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
@@ -12,9 +11,7 @@ import type { ReturnedMail } from './returned-mail-store.ts'
 import { forwardedField, readHeading, type MailHeading } from './mail-heading.ts'
 import { withoutEffect, type ReturnedMailHandler } from './returned-mail-handler.ts'
 
-interface OperatorHandlerServices {
-  clock: Clock
-  log: Log
+interface OperatorHandlerServices extends Pick<BaseServices, 'clock' | 'log'> {
   systemMail: Pick<SystemMailer, 'send'>
 }
 

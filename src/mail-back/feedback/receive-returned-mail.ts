@@ -1,7 +1,6 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { Readable } from 'node:stream'
-import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/id.ts'
-import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import { ClientGone, readToEnd } from '../../mail-in/smtp-server/read-message.ts'
@@ -13,9 +12,7 @@ import type { FreeSpace } from '../../mail-in/submission/free-space.ts'
 import type { ReturnedMailStore, ReturnPathPurpose, ReturnPathRecipient } from './returned-mail-store.ts'
 import { ReturnedMailCollector, type ReturnedMailMemory } from './returned-mail-collector.ts'
 
-export interface ReceiveServices {
-  clock: Clock
-  log: Log
+export interface ReceiveServices extends Pick<BaseServices, 'clock' | 'log'> {
   metrics: Pick<Metrics, 'reportsReceived' | 'rateLimits'>
   space: Pick<FreeSpace, 'require'>
   returnedMail: Pick<ReturnedMailStore, 'keep'>

@@ -1,6 +1,6 @@
-import type { CancelTimer, Clock } from '../../platform/clock.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
+import type { CancelTimer } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
-import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { ByteBudget } from '../../platform/byte-budget.ts'
 import { ConflictError, type Database } from '../../platform/store/database.ts'
@@ -11,10 +11,8 @@ import { withoutEffect, type ReturnedMailHandler, type ReturnedMailOutcome } fro
 import { ReturnedMailScheduler } from './returned-mail-scheduler.ts'
 import { settleReturnedMail } from './settle-returned-mail.ts'
 
-interface ReturnedMailRunnerServices {
+interface ReturnedMailRunnerServices extends Pick<BaseServices, 'clock' | 'log'> {
   db: Pick<Database, 'write'>
-  clock: Clock
-  log: Log
   metrics: Pick<Metrics, 'reportsSettled'>
   returnedMail: Pick<ReturnedMailStore, 'nextSource' | 'waitingFrom' | 'content'>
   /** The purpose whose mail it settles. */

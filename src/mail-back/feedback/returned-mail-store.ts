@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
 import { idFloor, newId } from '../../platform/id.ts'
 import { clientNetwork, networkRule } from '../../platform/ip-address.ts'
 import type { Database, Statement } from '../../platform/store/database.ts'
@@ -67,9 +67,7 @@ interface ReturnedMailRow {
   size: number
 }
 
-interface ReturnedMailStoreServices {
-  db: Database
-  clock: Clock
+interface ReturnedMailStoreServices extends Pick<BaseServices, 'db' | 'clock'> {
   budget: ReturnedMailBudget
   /** Networks of providers that send us complaints by agreement; none by default. */
   complaintSources?: readonly string[]

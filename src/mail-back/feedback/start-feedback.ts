@@ -1,9 +1,6 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { AccountPolicies } from '../../senders/account/account-policies.ts'
-import type { Clock } from '../../platform/clock.ts'
 import { networkRule } from '../../platform/ip-address.ts'
-import type { Log } from '../../platform/log.ts'
-import type { Metrics } from '../../platform/metrics/metrics.ts'
-import type { Database } from '../../platform/store/database.ts'
 import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
 import { feedbackHandler } from './feedback-handler.ts'
 import { startFeedbackParser, type FeedbackParser } from './feedback-parser.ts'
@@ -15,11 +12,7 @@ import { unsubscribeHandler } from './unsubscribe-handler.ts'
 /** Purposes whose mail is about one of our recipients. */
 type RecipientPurpose = 'bounce' | 'complaint' | 'unsubscribe'
 
-interface FeedbackServices {
-  db: Database
-  clock: Clock
-  log: Log
-  metrics: Metrics
+interface FeedbackServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | 'metrics'> {
   returnedMail: ReturnedMailStore
   /** Verifies recipients' tokens. */
   tokenKeys: readonly Buffer[]

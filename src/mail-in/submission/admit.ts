@@ -1,12 +1,11 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { Submitter } from '../../mail/message/submission.ts'
 import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
 import type { IsSuppressed } from '../../mail/suppression/suppression-list.ts'
 import type { FreshSlot } from '../../mail-out/queue/handoff-limit.ts'
 import type { QueueRunner } from '../../mail-out/queue/queue-runner.ts'
-import type { Clock } from '../../platform/clock.ts'
-import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
-import type { Database, Statement } from '../../platform/store/database.ts'
+import type { Statement } from '../../platform/store/database.ts'
 import type { MailQuotas } from '../../senders/account/mail-quotas.ts'
 import { writeByRules } from './acceptance-rule.ts'
 import { draftEmail, emailStatements, logSuppressedOf, type Admission, type DraftedEmail, type DraftedMail } from './admission.ts'
@@ -16,15 +15,12 @@ import { quotaRule } from './quota-rule.ts'
 import { suppressionRule } from './suppression-rule.ts'
 import type { Upload, Uploads } from './upload.ts'
 
-export interface AcceptServices extends AuthoriseServices {
-  db: Database
-  clock: Clock
+export interface AcceptServices extends Pick<BaseServices, 'db' | 'clock' | 'log'>, AuthoriseServices {
   queue: QueueRunner
   uploads: Uploads
   idempotencyKeys: IdempotencyKeys
   erasedAddress: ErasedAddress
   metrics: Pick<Metrics, 'accepted'>
-  log: Log
   quotas: Pick<MailQuotas, 'count'>
   /** How long to retry a recipient if the submission does not say, ms. */
   giveUpAfterMs: number

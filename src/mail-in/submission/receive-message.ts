@@ -1,9 +1,8 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { AuthenticatedKey } from '../../senders/account/api-keys.ts'
-import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/id.ts'
-import type { Log } from '../../platform/log.ts'
 import type { Idempotency, Submission } from '../../mail/message/submission.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { ContentCollector } from '../smtp-server/content-collector.ts'
@@ -16,9 +15,7 @@ import type { AcceptArriving } from './accept.ts'
 import { refusalReason } from './count-refusals.ts'
 import { readSubmission } from './read-submission.ts'
 
-export interface ReceiveServices {
-  clock: Clock
-  log: Log
+export interface ReceiveServices extends Pick<BaseServices, 'clock' | 'log'> {
   metrics: Pick<Metrics, 'refused'>
   accept: AcceptArriving
   /** Null if this key may still send. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
 import { headerAuthors } from '../../mail/message/complete.ts'
@@ -13,10 +13,8 @@ import { findSuppressed } from '../../mail/suppression/suppression-list.ts'
 import type { Accept } from './accept.ts'
 import type { Accepted } from './admission.ts'
 
-interface ResendServices {
-  db: Database
+interface ResendServices extends Pick<BaseServices, 'db' | 'clock'> {
   erasedAddress: ErasedAddress
-  clock: Clock
   accept: Accept
 }
 

@@ -1,6 +1,6 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import { crc32 } from 'node:zlib'
 import { SternaError } from '../../platform/errors.ts'
-import type { Log } from '../../platform/log.ts'
 import { chunkSize, type Content } from '../../mail/message/content.ts'
 import { isKept } from '../../mail/message/message-store.ts'
 import type { Submission } from '../../mail/message/submission.ts'
@@ -8,9 +8,7 @@ import { ConflictError, type Database, type Statement, type Written } from '../.
 import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
 import type { FreeSpace } from './free-space.ts'
 
-interface UploadServices {
-  db: Database
-  log: Log
+interface UploadServices extends Pick<BaseServices, 'db' | 'log'> {
   space: Pick<FreeSpace, 'require'>
 }
 

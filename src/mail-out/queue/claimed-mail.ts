@@ -1,6 +1,5 @@
-import type { Clock } from '../../platform/clock.ts'
-import type { Log } from '../../platform/log.ts'
-import { DamagedError, orDamage, type Database } from '../../platform/store/database.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
+import { DamagedError, orDamage } from '../../platform/store/database.ts'
 import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
 import { findSuppressed } from '../../mail/suppression/suppression-list.ts'
 import { fitsInJob, type ContentBudget } from './content-budget.ts'
@@ -10,10 +9,7 @@ import { readContent, readMessage } from './queued-mail.ts'
 import type { Reprieve } from './reprieve.ts'
 import { isOver } from './retry-schedule.ts'
 
-export interface StoredMailServices {
-  db: Database
-  clock: Clock
-  log: Log
+export interface StoredMailServices extends Pick<BaseServices, 'db' | 'clock' | 'log'> {
   erasedAddress: ErasedAddress
   isSuspended(accountId: string): boolean
   reprieve: Pick<Reprieve, 'extensionOf'>

@@ -1,6 +1,6 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { AccountPolicies } from '../../senders/account/account-policies.ts'
 import { retrySchedule, suppressionPolicy } from '../../senders/account/account-policy.ts'
-import type { Clock } from '../../platform/clock.ts'
 import {
   unconnectedAttempt,
   type Attempt,
@@ -11,8 +11,6 @@ import {
 } from '../delivery/attempt.ts'
 import type { JobEnvelope } from '../delivery/job-envelopes.ts'
 import { simulatedOutcomeFor, simulatedAttempt, simulatorDomain, type Reaction } from '../delivery/simulator.ts'
-import type { Log } from '../../platform/log.ts'
-import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { ConflictError, type Database, type Statement } from '../../platform/store/database.ts'
 import type { RetriedWrites } from '../../platform/store/retried-writes.ts'
 import type { ContentBudget, QueuedContent } from './content-budget.ts'
@@ -24,10 +22,8 @@ import { holdSuspended, postpone, postponeUnread, putBack, type QueuedMessage, t
 import type { Reprieve } from './reprieve.ts'
 import { recordReactions, settleAttempt, settleUntried, type Settlement } from './settle.ts'
 
-export interface DispatchServices {
+export interface DispatchServices extends Pick<BaseServices, 'clock' | 'log' | 'metrics'> {
   db: Pick<Database, 'read' | 'slowRead'>
-  clock: Clock
-  log: Log
   /** Makes one attempt for every recipient of the job. `supply`: where content comes from that is not sent along with it. */
   deliver(job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void, supply: ContentSupply): Promise<void>
   /** Null if the message cannot be signed: it waits. */
@@ -36,7 +32,6 @@ export interface DispatchServices {
   isResolverSuspect(): boolean
   reprieve: Pick<Reprieve, 'extensionOf'>
   policies: Pick<AccountPolicies, 'of' | 'anywhere'>
-  metrics: Metrics
   random(): number
 }
 

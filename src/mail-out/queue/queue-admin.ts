@@ -1,8 +1,8 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
 import { SternaError } from '../../platform/errors.ts'
 import type { Health } from '../../platform/health.ts'
 import { isId } from '../../platform/id.ts'
-import type { Database, Row, Statement } from '../../platform/store/database.ts'
+import type { Row, Statement } from '../../platform/store/database.ts'
 import type { Page } from '../../platform/store/page-clause.ts'
 import { bounceWaiting } from './bounce-waiting.ts'
 import {
@@ -17,9 +17,7 @@ import {
 import { cancelRestored, endRestored, releaseRestored, restoredHold } from './restored-hold.ts'
 import type { RecipientState } from './recipient-state.ts'
 
-interface QueueAdminServices {
-  db: Database
-  clock: Clock
+interface QueueAdminServices extends Pick<BaseServices, 'db' | 'clock'> {
   health: Pick<Health, 'clear'>
   /** Tells the running queue that mail for this destination is due at another time; does nothing if none is running. */
   noteWaiting(destination: string, dueAt: number): void

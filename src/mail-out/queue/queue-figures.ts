@@ -1,14 +1,11 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import { systemAccountId } from '../../senders/account/system-account.ts'
-import type { Clock } from '../../platform/clock.ts'
 import type { Gauges } from '../../platform/metrics/metrics-page.ts'
 import { overdueSteps } from '../../platform/metrics/metric-table.ts'
-import type { Metrics } from '../../platform/metrics/metrics.ts'
 import type { Database, Row } from '../../platform/store/database.ts'
 
-interface QueueFiguresServices {
+interface QueueFiguresServices extends Pick<BaseServices, 'clock' | 'metrics'> {
   db: Pick<Database, 'slowRead'>
-  clock: Clock
-  metrics: Metrics
 }
 
 interface UntakenRow extends Row {

@@ -1,15 +1,12 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { ClockJump, ClockWatch } from '../../platform/clock-watch.ts'
-import type { CancelTimer, Clock } from '../../platform/clock.ts'
+import type { CancelTimer } from '../../platform/clock.ts'
 import type { Health } from '../../platform/health.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import type { Log } from '../../platform/log.ts'
-import type { Database, Row, Statement } from '../../platform/store/database.ts'
+import type { Row, Statement } from '../../platform/store/database.ts'
 import { lastSeen, seen } from './last-place.ts'
 
-interface ReprieveServices {
-  db: Database
-  clock: Clock
-  log: Log
+interface ReprieveServices extends Pick<BaseServices, 'db' | 'clock' | 'log'> {
   health: Pick<Health, 'report' | 'clear'>
   watch: Pick<ClockWatch, 'look' | 'onJump'>
 }

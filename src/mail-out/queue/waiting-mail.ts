@@ -1,13 +1,11 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { recordEvent } from '../../mail/event/event-log.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import { ConflictError, type Database, type Row, type Statement, refusedAs } from '../../platform/store/database.ts'
+import { ConflictError, type Row, type Statement, refusedAs } from '../../platform/store/database.ts'
 import type { RecipientState } from './recipient-state.ts'
 
-interface WaitingMailServices {
-  db: Database
-  clock: Clock
+interface WaitingMailServices extends Pick<BaseServices, 'db' | 'clock'> {
   /** Tells the running queue that mail for this destination is due at another time. */
   noteWaiting(destination: string, dueAt: number): void
 }

@@ -1,8 +1,8 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { Actor } from '../../senders/account/audit-log.ts'
-import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
-import { ConflictError, type Database, type Row, type Statement } from '../../platform/store/database.ts'
+import { ConflictError, type Row, type Statement } from '../../platform/store/database.ts'
 import { findSources, type FoundSource } from './find-sources.ts'
 import type { LiveTemplates } from './live-templates.ts'
 import type { ResolvedTemplate, TemplateUse } from './resolve-template.ts'
@@ -42,9 +42,7 @@ export interface Dependent extends Row {
   state: 'current' | 'outdated'
 }
 
-interface VersionsServices {
-  db: Database
-  clock: Clock
+interface VersionsServices extends Pick<BaseServices, 'db' | 'clock'> {
   live: LiveTemplates
   work: TemplateWork
   /** @throws SternaError `not_found` */

@@ -1,11 +1,11 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { AccountPolicies } from '../../senders/account/account-policies.ts'
 import { deliveryNotices } from '../../senders/account/account-policy.ts'
-import type { CancelTimer, Clock } from '../../platform/clock.ts'
+import type { CancelTimer } from '../../platform/clock.ts'
 import { LogReader } from '../../mail/event/log-reader.ts'
-import type { Log } from '../../platform/log.ts'
 import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
 import { domainOf } from '../../platform/smtp/address.ts'
-import type { Database, Statement } from '../../platform/store/database.ts'
+import type { Statement } from '../../platform/store/database.ts'
 import { isTransientFault } from '../../platform/store/work-loop.ts'
 import type { SystemMailer } from '../../mail-in/submission/system-mail.ts'
 import { askedFor } from './asked-for.ts'
@@ -28,10 +28,7 @@ import {
   type ToldRow,
 } from './notice-store.ts'
 
-interface NoticeServices {
-  db: Database
-  clock: Clock
-  log: Log
+interface NoticeServices extends Pick<BaseServices, 'db' | 'clock' | 'log'> {
   policies: Pick<AccountPolicies, 'anywhere'>
   systemMail: Pick<SystemMailer, 'send' | 'newMessageId' | 'from'>
   sendingDomains: Pick<SendingDomains, 'verifiedDomainFor'>

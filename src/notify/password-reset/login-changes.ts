@@ -1,14 +1,11 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { Accounts } from '../../senders/account/accounts.ts'
 import type { User } from '../../senders/account/user.ts'
 import type { Users } from '../../senders/account/users.ts'
-import type { Clock } from '../../platform/clock.ts'
-import type { Log } from '../../platform/log.ts'
 import type { SystemMailer } from '../../mail-in/submission/system-mail.ts'
 import { composeChangeMail, type LoginChange } from './compose-change-mail.ts'
 
-interface LoginChangesServices {
-  clock: Clock
-  log: Log
+interface LoginChangesServices extends Pick<BaseServices, 'clock' | 'log'> {
   users: Pick<Users, 'withEmail'>
   accounts: Pick<Accounts, 'accountFor'>
   systemMail: { send(...mail: Parameters<SystemMailer['send']>): Promise<unknown> }

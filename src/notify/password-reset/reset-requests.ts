@@ -1,20 +1,17 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { Accounts } from '../../senders/account/accounts.ts'
 import type { AuditLog } from '../../senders/account/audit-log.ts'
 import { resetLinkMs, type PasswordResets } from '../../senders/account/password-resets.ts'
 import { userEmail } from '../../senders/account/user-email.ts'
 import type { StoredUser } from '../../senders/account/user.ts'
 import type { Users } from '../../senders/account/users.ts'
-import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { clientNetwork } from '../../platform/ip-address.ts'
-import type { Log } from '../../platform/log.ts'
 import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
 import type { SystemMailer } from '../../mail-in/submission/system-mail.ts'
 import { composeResetMail } from './compose-reset-mail.ts'
 
-interface ResetRequestsServices {
-  clock: Clock
-  log: Log
+interface ResetRequestsServices extends Pick<BaseServices, 'clock' | 'log'> {
   users: Pick<Users, 'withEmail'>
   accounts: Pick<Accounts, 'accountFor'>
   resets: Pick<PasswordResets, 'tokenFor'>

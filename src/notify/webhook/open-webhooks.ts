@@ -1,13 +1,11 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { Secrets } from '../../senders/account/key-file.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import type { WebhookEventType } from '../../mail/event/event-type.ts'
 import { newId } from '../../platform/id.ts'
-import type { Log } from '../../platform/log.ts'
-import type { Metrics } from '../../platform/metrics/metrics.ts'
 import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
 import type { Resolver } from '../../platform/resolver.ts'
-import type { Database } from '../../platform/store/database.ts'
 import { DeliveryHistory } from './delivery-history.ts'
 import { WebhookPoster, type PosterSettings, type PostResult } from './post-webhook.ts'
 import { isServiceShape } from './payload-kind.ts'
@@ -18,11 +16,7 @@ import { webhookRequest } from './webhook-request.ts'
 import { WebhookRunner, type RunnerSettings } from './webhook-runner.ts'
 import type { Webhook } from './webhook-store.ts'
 
-interface WebhookServices {
-  db: Database
-  clock: Clock
-  log: Log
-  metrics: Metrics
+interface WebhookServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | 'metrics'> {
   resolver: Resolver
   secrets: Pick<Secrets, 'seal' | 'open'>
   reprieve: Pick<Reprieve, 'waitMs' | 'onOutage'>

@@ -1,12 +1,9 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { Gauges } from '../../platform/metrics/metrics-page.ts'
-import type { Metrics } from '../../platform/metrics/metrics.ts'
 import type { Database, Row } from '../../platform/store/database.ts'
 
-interface WebhookFiguresServices {
+interface WebhookFiguresServices extends Pick<BaseServices, 'clock' | 'metrics'> {
   db: Pick<Database, 'slowRead'>
-  clock: Clock
-  metrics: Metrics
 }
 
 interface FiguresRow extends Row {

@@ -1,3 +1,4 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import { scopeParams, type AccountScope } from '../../senders/account/account-scope.ts'
 import type { Secrets } from '../../senders/account/key-file.ts'
 import type { Clock } from '../../platform/clock.ts'
@@ -16,9 +17,7 @@ import { sealedSecrets, openedWebhook } from './sealed-webhook.ts'
 import { newSigningKey, signingKeyFor } from './signing-key.ts'
 import { checkWebhookUrl } from './webhook-url.ts'
 
-interface ListServices {
-  db: Database
-  clock: Clock
+interface ListServices extends Pick<BaseServices, 'db' | 'clock'> {
   secrets: Pick<Secrets, 'seal' | 'open'>
   /** Called after a webhook was created or enabled, because events may have been written since. */
   onEnabled(): void

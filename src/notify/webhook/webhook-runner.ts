@@ -1,11 +1,10 @@
-import type { CancelTimer, Clock } from '../../platform/clock.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
+import type { CancelTimer } from '../../platform/clock.ts'
 import { newId, timeOfId } from '../../platform/id.ts'
-import type { Log } from '../../platform/log.ts'
-import type { Metrics } from '../../platform/metrics/metrics.ts'
 import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
 import type { LogReader } from '../../mail/event/log-reader.ts'
 import { DamagedRows } from '../../platform/store/damaged-rows.ts'
-import { DamagedError, orDamage, type Database, type Statement } from '../../platform/store/database.ts'
+import { DamagedError, orDamage, type Statement } from '../../platform/store/database.ts'
 import { RetriedWrites } from '../../platform/store/retried-writes.ts'
 import { retryMs } from '../../platform/store/work-loop.ts'
 import { PendingWork } from '../../platform/pending-work.ts'
@@ -30,11 +29,7 @@ import type { WebhookList } from './webhook-list.ts'
 import { webhookRequest } from './webhook-request.ts'
 import { disableFailing, postponeDisabling, recordFailure, recordSuccess, type Webhook } from './webhook-store.ts'
 
-interface RunnerServices {
-  db: Database
-  clock: Clock
-  log: Log
-  metrics: Metrics
+interface RunnerServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | 'metrics'> {
   list: WebhookList
   poster: WebhookPoster
   reprieve: Pick<Reprieve, 'waitMs' | 'onOutage'>

@@ -1,8 +1,8 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { CancelTimer, Clock } from '../../platform/clock.ts'
+import type { CancelTimer } from '../../platform/clock.ts'
 import { newId } from '../../platform/id.ts'
-import type { Log } from '../../platform/log.ts'
-import { ConflictError, type Database, type Statement } from '../../platform/store/database.ts'
+import { ConflictError, type Statement } from '../../platform/store/database.ts'
 import { isTransientFault, WorkLoop } from '../../platform/store/work-loop.ts'
 import { isErasedAddress } from '../../mail/suppression/erased-address.ts'
 import type { Hit, HitMessage, HitJudgement } from '../tracking/hit.ts'
@@ -22,10 +22,7 @@ import {
 import { keptReader } from './kept-reader.ts'
 import { RecentHits, type RecentHit } from './recent-hits.ts'
 
-interface HitRecorderServices {
-  db: Database
-  clock: Clock
-  log: Log
+interface HitRecorderServices extends Pick<BaseServices, 'db' | 'clock' | 'log'> {
   judge(message: HitMessage): HitJudgement[]
 }
 

@@ -1,8 +1,7 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import { noteBlocks, removeOldBlocks } from '../../mail/event/event-blocks.ts'
 import { LogReader, type LogStep } from '../../mail/event/log-reader.ts'
-import type { Log } from '../../platform/log.ts'
 import { beginPart, insertTerms, loggedTerms, removeEmptyParts, searchCursor } from '../../mail/message/search-terms.ts'
-import type { Database } from '../../platform/store/database.ts'
 import { firstRows, removeInPieces } from '../../platform/store/remove-in-pieces.ts'
 
 interface BatchLimits {
@@ -21,7 +20,7 @@ const standardPace: BatchLimits = { firstEvents: firstRows, maxEvents: 4_096, pa
  * Fills the table that list filters use from the event log. Call `keepUp` about once a minute. Searches
  * cover what is after the cursor themselves.
  */
-export function searchIndex(services: { db: Database; log: Log }, pace = standardPace): LogReader {
+export function searchIndex(services: Pick<BaseServices, 'db' | 'log'>, pace = standardPace): LogReader {
   const { db } = services
   const beginsPart = ({ from, to }: LogStep): boolean => Math.floor(from / pace.partSize) < Math.floor(to / pace.partSize)
   return new LogReader(services, {

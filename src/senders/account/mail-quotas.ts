@@ -1,8 +1,7 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import type { Log } from '../../platform/log.ts'
-import { ConflictError, type Database, type Row, type Statement, type Written } from '../../platform/store/database.ts'
+import { ConflictError, type Row, type Statement, type Written } from '../../platform/store/database.ts'
 import type { AccountPolicies } from './account-policies.ts'
 import { mailQuota } from './account-policy.ts'
 import { calendarOf, periods, type Period } from './quota-calendar.ts'
@@ -36,10 +35,7 @@ export interface QuotaCount {
   refusal(cause: ConflictError): Promise<SternaError>
 }
 
-interface MailQuotaServices {
-  db: Database
-  clock: Clock
-  log: Log
+interface MailQuotaServices extends Pick<BaseServices, 'db' | 'clock' | 'log'> {
   policies: Pick<AccountPolicies, 'of'>
 }
 

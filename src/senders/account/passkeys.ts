@@ -1,10 +1,10 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
 import { clientNetwork } from '../../platform/ip-address.ts'
 import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
-import { ConflictError, UniqueError, type Database, refusedAs } from '../../platform/store/database.ts'
+import { ConflictError, UniqueError, refusedAs } from '../../platform/store/database.ts'
 import { storedRows } from '../../platform/store/stored-rows.ts'
 import type { Secrets } from './key-file.ts'
 import { PasskeyChallenges } from './passkey-challenges.ts'
@@ -12,9 +12,7 @@ import { relyingPartyOf, type RelyingParty } from './relying-party.ts'
 import type { StoredUser } from './user.ts'
 import type { Users } from './users.ts'
 
-interface PasskeysServices {
-  db: Database
-  clock: Clock
+interface PasskeysServices extends Pick<BaseServices, 'db' | 'clock'> {
   secrets: Pick<Secrets, 'deriveKey'>
   users: Users
 }

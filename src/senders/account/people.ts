@@ -1,5 +1,4 @@
-import type { Clock } from '../../platform/clock.ts'
-import type { Database } from '../../platform/store/database.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { Accounts } from './accounts.ts'
 import type { Secrets } from './key-file.ts'
 import { KnownDevices } from './known-devices.ts'
@@ -25,9 +24,7 @@ export interface People {
   devices: KnownDevices
 }
 
-interface PeopleServices {
-  db: Database
-  clock: Clock
+interface PeopleServices extends Pick<BaseServices, 'db' | 'clock'> {
   secrets: Secrets
   accounts: Accounts
   passwords: PasswordHasher

@@ -1,16 +1,14 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
-import { ConflictError, type Database, type Statement, refusedAs } from '../../platform/store/database.ts'
+import { ConflictError, type Statement, refusedAs } from '../../platform/store/database.ts'
 import { digestOf } from './api-key-token.ts'
 import type { Secrets } from './key-file.ts'
 import { base32, matchingStep, otpauthUri, totpSecretBytes } from './totp.ts'
 import type { StoredUser } from './user.ts'
 import type { Users } from './users.ts'
 
-interface SecondFactorServices {
-  db: Database
-  clock: Clock
+interface SecondFactorServices extends Pick<BaseServices, 'db' | 'clock'> {
   secrets: Secrets
   users: Users
 }

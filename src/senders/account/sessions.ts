@@ -1,7 +1,7 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
-import { ConflictError, type Database, type Statement, refusedAs } from '../../platform/store/database.ts'
+import { ConflictError, type Statement, refusedAs } from '../../platform/store/database.ts'
 import { HeldList, heldRows } from '../../platform/store/held-list.ts'
 import { storedRows } from '../../platform/store/stored-rows.ts'
 import type { Accounts } from './accounts.ts'
@@ -12,9 +12,7 @@ import { SessionTokens, type IssuedToken } from './session-tokens.ts'
 import type { StoredUser, User } from './user.ts'
 import type { Users } from './users.ts'
 
-interface SessionsServices {
-  db: Database
-  clock: Clock
+interface SessionsServices extends Pick<BaseServices, 'db' | 'clock'> {
   users: Users
   accounts: Pick<Accounts, 'accountFor'>
 }

@@ -1,15 +1,13 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
 import { SternaError } from '../../platform/errors.ts'
-import { ConflictError, type Database, refusedAs } from '../../platform/store/database.ts'
+import { ConflictError, refusedAs } from '../../platform/store/database.ts'
 import type { Accounts } from './accounts.ts'
 import { digestOf } from './api-key-token.ts'
 import { randomToken } from './link-token.ts'
 import type { StoredUser } from './user.ts'
 import type { Users } from './users.ts'
 
-interface SetupServices {
-  db: Database
-  clock: Clock
+interface SetupServices extends Pick<BaseServices, 'db' | 'clock'> {
   accounts: Accounts
   users: Users
 }

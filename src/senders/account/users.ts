@@ -1,7 +1,7 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
-import { ConflictError, UniqueError, type Database, type Statement, refusedAs } from '../../platform/store/database.ts'
+import { ConflictError, UniqueError, type Statement, refusedAs } from '../../platform/store/database.ts'
 import { HeldList, heldRows } from '../../platform/store/held-list.ts'
 import type { Accounts } from './accounts.ts'
 import { digestOf } from './api-key-token.ts'
@@ -13,9 +13,7 @@ import { changeUser, deleteUser, demandOtherOperator, setPassword, shutOutUnless
 import { checkedUserEmail, userEmail } from './user-email.ts'
 import { storedUserOf, userRows, type StoredUser, type User } from './user.ts'
 
-interface UsersServices {
-  db: Database
-  clock: Clock
+interface UsersServices extends Pick<BaseServices, 'db' | 'clock'> {
   accounts: Accounts
   passwords: PasswordHasher
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { DnsResolver } from '../../platform/dns/dns-resolver.ts'
 import { SternaError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
@@ -12,10 +12,8 @@ import { beginCheck, domainAfterCheck, nextCheckAt } from './domain-check.ts'
 import { type DnsRecord, type RecordHosts, recordsFor, zoneOf } from './domain-records.ts'
 import { withDoubledNames } from './doubled-names.ts'
 
-interface DomainChecksServices {
+interface DomainChecksServices extends Pick<BaseServices, 'clock' | 'log'> {
   resolver: Resolver
-  clock: Clock
-  log: Log
   hosts: RecordHosts
   /** How long the records of replaced keys must stay, ms. */
   keepOldKeysMs: number

@@ -1,12 +1,11 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { AuditLog } from '../account/audit-log.ts'
 import type { Secrets } from '../account/key-file.ts'
 import { systemAccountId } from '../account/system-account.ts'
-import type { Clock } from '../../platform/clock.ts'
 import type { DnsResolver } from '../../platform/dns/dns-resolver.ts'
 import { SternaError } from '../../platform/errors.ts'
-import type { Log } from '../../platform/log.ts'
 import type { Resolver } from '../../platform/resolver.ts'
-import { ConflictError, type Database, UniqueError, refusedAs } from '../../platform/store/database.ts'
+import { ConflictError, UniqueError, refusedAs } from '../../platform/store/database.ts'
 import { KeyedMutex } from '../../platform/store/keyed-mutex.ts'
 import type { Domain } from './domain.ts'
 import { verifiedByHand } from './domain-check.ts'
@@ -31,12 +30,9 @@ export interface SendingDomainSettings extends RecordHosts {
   keepOldKeysMs: number
 }
 
-interface SendingDomainsServices {
-  db: Database
+interface SendingDomainsServices extends Pick<BaseServices, 'db' | 'clock' | 'log'> {
   secrets: Secrets
   resolver: Resolver
-  clock: Clock
-  log: Log
   /** Hears about records that go missing, and everything that the server decides by itself. */
   audit: Pick<AuditLog, 'statementFor'>
   settings: SendingDomainSettings

@@ -1,10 +1,9 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import { mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Clock } from '../../platform/clock.ts'
 import type { Config } from '../../platform/config/settings.ts'
 import { messageOf, SternaError } from '../../platform/errors.ts'
-import type { Health } from '../../platform/health.ts'
-import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { startThread } from '../../platform/program.ts'
 import type { Database } from '../../platform/store/database.ts'
@@ -20,12 +19,10 @@ import { listBackups, listUnfinished, removeBackup, type Manifest } from './stor
 import { isS3, openTarget } from './open-target.ts'
 import type { Target } from './target.ts'
 
-interface BackupServices {
+interface BackupServices extends Pick<BaseServices, 'log' | 'health'> {
   config: Config
   db: Pick<Database, 'backup' | 'read'>
   clock: Pick<Clock, 'now'>
-  log: Log
-  health: Health
   metrics: Pick<Metrics, 'lastBackup' | 'failedBackups'>
 }
 

@@ -1,9 +1,8 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { Worker } from 'node:worker_threads'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../../platform/config/settings.ts'
 import { messageOf } from '../../platform/errors.ts'
-import type { Health } from '../../platform/health.ts'
-import type { Log } from '../../platform/log.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { startThread } from '../../platform/program.ts'
 import { databaseFile } from '../../platform/store/data-directory.ts'
@@ -14,11 +13,9 @@ import { openTarget } from './open-target.ts'
 import { requireSpace } from './require-space.ts'
 import { originOf } from './origin.ts'
 
-interface CopyParts {
+interface CopyParts extends Pick<BaseServices, 'log' | 'health'> {
   config: Config
   db: { copying: StoreCopying }
-  log: Log
-  health: Health
   metrics: Pick<Metrics, 'copyBehind' | 'copiedBytes'>
 }
 

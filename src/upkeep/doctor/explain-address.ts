@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
 import { isAbsence } from '../../mail-out/delivery/outcome.ts'
 import { routeTo, type RouteHost, type RouteServices } from '../../mail-out/delivery/route.ts'
 import { simulatorDomain } from '../../mail-out/delivery/simulator.ts'
@@ -10,9 +10,7 @@ import type { Database, Row } from '../../platform/store/database.ts'
 import { erasedNames, type ErasedAddress } from '../../mail/suppression/erased-address.ts'
 import { suppressionAddress } from '../../mail/suppression/suppression-address.ts'
 
-export interface ExplainServices {
-  clock: Clock
-  db: Database
+export interface ExplainServices extends Pick<BaseServices, 'db' | 'clock'> {
   queueAdmin: Pick<QueueAdmin, 'destination'>
   route: RouteServices
   erasedAddress: ErasedAddress

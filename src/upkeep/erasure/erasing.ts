@@ -1,5 +1,5 @@
-import type { Clock } from '../../platform/clock.ts'
-import type { Database, Statement } from '../../platform/store/database.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
+import type { Statement } from '../../platform/store/database.ts'
 import type { AddressForms } from './address-forms.ts'
 
 /** What was erased, by kind; the names are the API's. */
@@ -32,9 +32,7 @@ export interface ErasureScope {
 }
 
 /** One address that is being erased. */
-export interface Erasing {
-  db: Database
-  clock: Clock
+export interface Erasing extends Pick<BaseServices, 'db' | 'clock'> {
   scope: ErasureScope
   forms: AddressForms
   /** Replaces the address. */

@@ -1,11 +1,10 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Secrets } from '../../senders/account/key-file.ts'
-import type { Clock } from '../../platform/clock.ts'
 import { messageOf, SternaError } from '../../platform/errors.ts'
 import { idFloor, newId } from '../../platform/id.ts'
-import type { Log } from '../../platform/log.ts'
 import { parseAddress, type Address } from '../../platform/smtp/address.ts'
-import type { Database, Row } from '../../platform/store/database.ts'
+import type { Row } from '../../platform/store/database.ts'
 import { pageClause, type Page } from '../../platform/store/page-clause.ts'
 import { retryMs } from '../../platform/store/work-loop.ts'
 import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
@@ -17,10 +16,7 @@ import { AddressErasure } from './erase-address.ts'
 import { removeContent } from './erase-message.ts'
 import { noCounts, type ErasedCounts, type ErasureScope } from './erasing.ts'
 
-interface ErasuresServices {
-  db: Database
-  clock: Clock
-  log: Log
+interface ErasuresServices extends Pick<BaseServices, 'db' | 'clock' | 'log'> {
   secrets: Pick<Secrets, 'seal' | 'open'>
   upkeep: Pick<Upkeep, 'overwriteAll'>
   erasedAddress: ErasedAddress

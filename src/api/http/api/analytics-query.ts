@@ -1,3 +1,4 @@
+import type { BaseServices } from '../../../platform/base-services.ts'
 import { z } from 'zod'
 import { TimeZone } from '../../../readers/analytics/local-time.ts'
 import { dayMs, granularities, maxPeriods, type Granularity } from '../../../readers/analytics/period.ts'
@@ -9,7 +10,6 @@ import {
   type Dimension,
   type ReportRequest,
 } from '../../../readers/analytics/report.ts'
-import type { Clock } from '../../../platform/clock.ts'
 import { SternaError } from '../../../platform/errors.ts'
 import type { LogReader } from '../../../mail/event/log-reader.ts'
 import { isoTime, parseIsoTime } from '../../../platform/iso-time.ts'
@@ -17,9 +17,7 @@ import type { Database } from '../../../platform/store/database.ts'
 import { formatParameter, spreadsheetParameter } from '../../operation/csv.ts'
 import { choiceParameter, listParameter, textParameter } from '../../operation/query.ts'
 
-export interface AnalyticsServices {
-  db: Database
-  clock: Clock
+export interface AnalyticsServices extends Pick<BaseServices, 'db' | 'clock'> {
   rollup: Pick<LogReader, 'catchUp'>
 }
 

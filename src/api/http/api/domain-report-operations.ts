@@ -1,4 +1,4 @@
-import type { Clock } from '../../../platform/clock.ts'
+import type { BaseServices } from '../../../platform/base-services.ts'
 import {
   findDomainReport,
   listDomainReports,
@@ -9,7 +9,6 @@ import { readDmarcRows, readTlsRows } from '../../../mail-back/domain-report/dom
 import { readDmarcSummary, readTlsSummary } from '../../../mail-back/domain-report/domain-report-summary.ts'
 import { SternaError } from '../../../platform/errors.ts'
 import type { SendingDomains } from '../../../senders/sending-domain/sending-domains.ts'
-import type { Database } from '../../../platform/store/database.ts'
 import type { CallTo } from '../../operation/call.ts'
 import { listOperation } from '../../operation/list-operation.ts'
 import { type Operation, operation } from '../../operation/operation.ts'
@@ -28,9 +27,7 @@ import {
 } from './domain-report-resource.ts'
 import { dmarcSummaryObject, tlsSummaryObject } from './domain-report-summary-answers.ts'
 
-export interface DomainReportServices {
-  db: Database
-  clock: Clock
+export interface DomainReportServices extends Pick<BaseServices, 'db' | 'clock'> {
   sendingDomains: SendingDomains
   /** The addresses that this server's mail leaves from; none if they are not known. */
   ownAddresses(): Promise<string[]>

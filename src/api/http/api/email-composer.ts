@@ -1,6 +1,5 @@
-import type { Clock } from '../../../platform/clock.ts'
+import type { BaseServices } from '../../../platform/base-services.ts'
 import { SternaError } from '../../../platform/errors.ts'
-import type { Log } from '../../../platform/log.ts'
 import type { Submission } from '../../../mail/message/submission.ts'
 import { JobThread } from '../../../platform/job-thread.ts'
 import { isSmall } from '../../large-work/small-source.ts'
@@ -13,9 +12,7 @@ import { receivedBatch, type ComposeJob, type PostedBatch, type TemplateQuestion
 import { batchFrom, submissionFrom, type ComposedBatch, type EmailRequest, type EmailSource, type RequestContext } from './email-request.ts'
 import { TooMuchHere } from './email-template.ts'
 
-interface ComposerServices {
-  clock: Clock
-  log: Log
+interface ComposerServices extends Pick<BaseServices, 'clock' | 'log'> {
   templates: Pick<LiveTemplates, 'get'>
   /** bytes; the setting `message_size_limit` */
   messageSizeLimit: number

@@ -121,7 +121,7 @@ async function open(config: Config, outside: Environment): Promise<Omit<Opened, 
     onDamage,
     onReaderLost,
     onUpgrade,
-    sheet: metricsPage.sheet(),
+    sharedCells: metricsPage.newCells(),
     copying,
   })
   const noteLookUp = (result: keyof Metrics['lookUps']): void => metrics.lookUps[result].add()

@@ -73,7 +73,7 @@ const allowed: Record<string, [uses: string[], why: string]> = {
   ],
   'restore.ts': [['accounts.list', 'sendingDomains.list', 'sendingDomains.privateKey'], 'Checks a database that no server has opened yet.'],
   'send-test-command.ts': [['MessageReader', 'sendingDomains.list'], 'It watches the mail that it sends.'],
-  'standing-set-up.ts': [
+  'current-state.ts': [
     ['accounts.list', 'apiKeys.list', 'apiKeys.storedTokenOf', 'sendingDomains.list', 'templates.get', 'templates.page', 'webhooks.page'],
     'Compares secrets, and what an account has of its own, which no operation shows.',
   ],

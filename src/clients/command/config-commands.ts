@@ -8,7 +8,7 @@ import { readAtMost } from '../../platform/read-at-most.ts'
 import type { Made } from '../set-up/carry-out.ts'
 import type { Change } from '../set-up/plan-changes.ts'
 import { followReferences } from '../set-up/reference.ts'
-import type { SetUpServices } from '../set-up/standing-set-up.ts'
+import type { SetUpServices } from '../set-up/current-state.ts'
 import { argument, flagOption, printable, textOption, type Command, type CommandInput, type CommandOutput } from './command.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
 
@@ -36,15 +36,15 @@ export const configCommands: Command[] = [
     recordsItself: true,
     prepare: readFile,
     async run(input, services) {
-      const { faultsOfWanted } = await import('../set-up/check-wanted.ts')
+      const { faultsOfDesired: faultsOfWanted } = await import('../set-up/check-desired.ts')
       const { planChanges } = await import('../set-up/plan-changes.ts')
       const { readSetUp, refuseFaults } = await import('../set-up/read-set-up.ts')
-      const { standingSetUp } = await import('../set-up/standing-set-up.ts')
+      const { currentState } = await import('../set-up/current-state.ts')
       const file = argument(input, 0)
       const { tree, texts, faults } = (input.prepared ?? readFile(input, {})) as ReturnType<typeof readFile>
       refuseFaults(faults)
       const wanted = readSetUp(tree, { file, texts })
-      const standing = await standingSetUp(services)
+      const standing = await currentState(services)
       const plan = planChanges(wanted, standing, { prune: flagOption(input, 'prune') })
       refuseFaults([...faultsOfWanted(wanted, standing, services), ...plan.faults])
       return flagOption(input, 'dry-run') ? planned(plan.changes) : carryOutAll(plan.changes, services)
@@ -166,12 +166,12 @@ const notDone = (failure: unknown, { open, isFirst }: { open: string[]; isFirst:
   ].join('')
 
 async function exportSetUp(input: CommandInput, services: SetUpServices): Promise<CommandOutput> {
-  const { standingSetUp } = await import('../set-up/standing-set-up.ts')
+  const { currentState } = await import('../set-up/current-state.ts')
   const { writeSetUp } = await import('../set-up/write-set-up.ts')
   const file = input.args[0] === undefined ? null : resolve(input.cwd, argument(input, 0))
   const directory = textOption(input, 'secrets')
   const secretsAt = directory === undefined ? null : resolve(input.cwd, directory)
-  const { yaml, secrets, remarks } = writeSetUp(await standingSetUp(services), {
+  const { yaml, secrets, remarks } = writeSetUp(await currentState(services), {
     secrets: secretsAt === null ? null : relative(file === null ? input.cwd : dirname(file), secretsAt) || '.',
     tokenOf: (keyId) => services.apiKeys.storedTokenOf(keyId),
     signingKeyOf: (domainId) => signingKeyOf(domainId, services),

@@ -9,7 +9,7 @@ import type { OperationCall } from '../../api/operation/operation-client.ts'
 import type { Change } from './plan-changes.ts'
 import { changePolicies } from './policy-values.ts'
 import type { ObjectKind, Values } from './set-up-object.ts'
-import type { SetUpServices } from './standing-set-up.ts'
+import type { SetUpServices } from './current-state.ts'
 
 /** What came of a change. */
 export interface Made {
@@ -70,7 +70,7 @@ const writtenBy = ({ fields }: Change): Values => Object.fromEntries(fields.map(
 /** What is to be written as a request would bring it: `a.b` as `b` within `a`, with what it keeps, and secrets in clear. */
 function nestedValues(change: Change): Record<string, unknown> {
   const written = writtenBy(change)
-  const all: Values = { ...change.standing?.values, ...written }
+  const all: Values = { ...change.current?.values, ...written }
   const heads = [...new Set(Object.keys(written).map((name) => name.split('.')[0] ?? ''))]
   return Object.fromEntries(heads.map((head) => [head, head in written ? clear(written[head]) : partsIn(all, head)]))
 }
@@ -90,8 +90,8 @@ async function makeAccount({ change, services, call }: Making): Promise<Made> {
   const values = writtenBy(change)
   const { name, plan, status } = values
   const own = plan === undefined ? {} : { plan }
-  const id = change.standing?.id ?? (await call('accounts.create', { body: { name, ...own } })).id
-  const changed = { ...(change.standing ? own : {}), ...(status === undefined ? {} : { status }) }
+  const id = change.current?.id ?? (await call('accounts.create', { body: { name, ...own } })).id
+  const changed = { ...(change.current ? own : {}), ...(status === undefined ? {} : { status }) }
   if (isGiven(changed)) await call('accounts.update', { params: { id }, body: changed })
   await changePolicies('account', id, values, services.policies)
   return { objectId: id }
@@ -103,11 +103,11 @@ async function makeDomain({ change, services, call }: Making): Promise<Made> {
     ...(selector === undefined ? {} : { dkim_selector: selector }),
     ...(privateKey === undefined ? {} : { dkim_private_key: privateKey }),
   }
-  const id = change.standing?.id ?? (await call('domains.create', { body: { ...settings, ...keys } })).id
+  const id = change.current?.id ?? (await call('domains.create', { body: { ...settings, ...keys } })).id
   const params = { idOrName: id }
-  if (change.standing && isGiven(settings)) await call('domains.update', { params, body: settings })
+  if (change.current && isGiven(settings)) await call('domains.update', { params, body: settings })
   await changePolicies('domain', id, writtenBy(change), services.policies)
-  if (change.standing && isGiven(keys)) await call('domains.rotate_dkim', { params, body: keys })
+  if (change.current && isGiven(keys)) await call('domains.rotate_dkim', { params, body: keys })
   return { objectId: id }
 }
 
@@ -115,23 +115,23 @@ async function makeDomain({ change, services, call }: Making): Promise<Made> {
 export const templateFieldsOf = (alias: string, values: Values) =>
   newTemplateFields(validate(newTemplateSchema, { name: alias, alias, ...values }))
 
-async function makeTemplate({ change: { standing, name: alias, ...change }, call }: Making): Promise<Made> {
-  const { published = standing?.values['published'] ?? true, ...body } = nestedValues({ ...change, standing, name: alias })
-  const id = standing?.id ?? (await call('templates.create', { body: { name: alias, alias, ...body } })).id
+async function makeTemplate({ change: { current, name: alias, ...change }, call }: Making): Promise<Made> {
+  const { published = current?.values['published'] ?? true, ...body } = nestedValues({ ...change, current, name: alias })
+  const id = current?.id ?? (await call('templates.create', { body: { name: alias, alias, ...body } })).id
   const params = { idOrAlias: id }
-  if (standing && isGiven(body)) await call('templates.update', { params, body })
+  if (current && isGiven(body)) await call('templates.update', { params, body })
   if (published !== false) await call('templates.publish', { params })
   return { objectId: id }
 }
 
 /** The API takes no secret that is made elsewhere. */
 async function makeWebhook({ change, accountId, services, call }: Making): Promise<Made> {
-  const { standing } = change
-  const { secret, sandbox: wanted = standing?.values['sandbox'], ...body } = nestedValues(change)
-  const sandbox = wanted === true
+  const { current } = change
+  const { secret, sandbox: desired = current?.values['sandbox'], ...body } = nestedValues(change)
+  const sandbox = desired === true
   const scope = { accountId, sandbox }
-  if (standing) {
-    const { id } = standing
+  if (current) {
+    const { id } = current
     if (isGiven(body)) await call('webhooks.update', { sandbox, params: { id }, body })
     if (typeof secret === 'string') await services.webhooks.rotateSecret(scope, id, { overlapMs, force: true, secret })
     return { objectId: id }
@@ -143,8 +143,8 @@ async function makeWebhook({ change, accountId, services, call }: Making): Promi
 /** The API takes no token that is made elsewhere, and changes nothing of a key but its name. */
 async function makeKey({ change, accountId, services: { apiKeys, sendingDomains }, call }: Making): Promise<Made> {
   const { domain, token, ...body } = writtenBy(change)
-  const { standing, name } = change
-  if (!standing && token === undefined) {
+  const { current, name } = change
+  if (!current && token === undefined) {
     const made = await call('api_keys.create', { body: { name, ...body, ...(domain === undefined ? {} : { domain_id: domain }) } })
     return { objectId: made.id, token: made.token ?? '' }
   }
@@ -154,14 +154,14 @@ async function makeKey({ change, accountId, services: { apiKeys, sendingDomains 
     ...(domain === undefined ? {} : { domainId: typeof domain === 'string' ? sendingDomains.get(accountId, domain).id : null }),
     ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === null ? null : parseIsoTime(expiresAt) }),
   }
-  if (!standing) {
+  if (!current) {
     const standard: Permission = typeof domain === 'string' ? 'sending_access' : 'full_access'
-    const wanted = { accountId, name, permission: standard, sandbox: sandbox === true, ...limits }
-    return { objectId: await apiKeys.adopt(wanted, token as StoredToken) }
+    const desired = { accountId, name, permission: standard, sandbox: sandbox === true, ...limits }
+    return { objectId: await apiKeys.adopt(desired, token as StoredToken) }
   }
-  if (isGiven(limits)) await apiKeys.change(standing.id, limits)
-  if (token) await apiKeys.rotateTo(standing.id, token as StoredToken, { overlapMs, force: true })
-  return { objectId: standing.id }
+  if (isGiven(limits)) await apiKeys.change(current.id, limits)
+  if (token) await apiKeys.rotateTo(current.id, token as StoredToken, { overlapMs, force: true })
+  return { objectId: current.id }
 }
 
 const removing: Record<ObjectKind, [operation: string, param: string]> = {
@@ -172,12 +172,12 @@ const removing: Record<ObjectKind, [operation: string, param: string]> = {
   key: ['api_keys.delete', 'id'],
 }
 
-async function remove({ change: { kind, standing }, services, call }: Making): Promise<Made> {
-  const objectId = standing?.id ?? ''
+async function remove({ change: { kind, current }, services, call }: Making): Promise<Made> {
+  const objectId = current?.id ?? ''
   const [operation, param] = removing[kind]
   const params = { [param]: objectId }
   // Nobody deletes the account that they act as.
   if (kind === 'account') await services.perform(operation, { scope: { accountId: '', sandbox: false }, params, isRecorded: true })
-  else await call(operation, { sandbox: standing?.values['sandbox'] === true && kind === 'webhook', params })
+  else await call(operation, { sandbox: current?.values['sandbox'] === true && kind === 'webhook', params })
   return { objectId }
 }

@@ -9,10 +9,10 @@ import {
   objectLabel,
   type Identity,
   type ObjectKind,
-  type StandingObject,
+  type CurrentObject,
   type Values,
-  type WantedObject,
-  type WantedSetUp,
+  type DesiredObject,
+  type DesiredSetUp,
 } from './set-up-object.ts'
 import { usedBy } from './template-uses.ts'
 
@@ -27,7 +27,7 @@ interface FieldChange {
 export interface Change extends Identity {
   action: 'create' | 'change' | 'remove'
   /** Null of an object that does not exist yet. */
-  standing: StandingObject | null
+  current: CurrentObject | null
   /** What is written: fields that already are as wanted are not among them. */
   fields: FieldChange[]
 }
@@ -43,13 +43,13 @@ interface Plan {
  * What makes the set-up that stands equal to the one that is wanted. What the file does not name stays; with `prune`, objects that are
  * missing in a list of the file are removed.
  */
-export function planChanges(wanted: WantedSetUp, standing: readonly StandingObject[], { prune }: { prune: boolean }): Plan {
+export function planChanges(desired: DesiredSetUp, current: readonly CurrentObject[], { prune }: { prune: boolean }): Plan {
   const faults: string[] = []
   const changes: Change[] = []
-  const known = byIdentity(standing)
+  const known = byIdentity(current)
   for (const kind of objectKinds) {
     const ofKind = inOrder(
-      wanted.objects.filter((object) => object.kind === kind),
+      desired.objects.filter((object) => object.kind === kind),
       known,
     )
     for (const object of ofKind) {
@@ -58,20 +58,20 @@ export function planChanges(wanted: WantedSetUp, standing: readonly StandingObje
       else changes.push(found ? changeOf(object, found, faults) : creationOf(object, faults))
     }
   }
-  publishAgain(changes, wanted)
+  publishAgain(changes, desired)
   const effective = changes.filter(({ action, fields }) => action === 'create' || fields.length > 0)
-  return { changes: [...effective, ...(prune ? removals(wanted, standing) : [])], faults }
+  return { changes: [...effective, ...(prune ? removals(desired, current) : [])], faults }
 }
 
-const creationOf = ({ kind, account, name, values, place }: WantedObject, faults: string[]): Change => {
+const creationOf = ({ kind, account, name, values, place }: DesiredObject, faults: string[]): Change => {
   if (kind === 'template' && values['html'] === undefined) faults.push(`${place}: html is missing. A new template needs it.`)
   const fields = Object.entries(values).map(([field, to]) => ({ name: field, from: undefined, to }))
-  return { action: 'create', kind, account, name, standing: null, fields }
+  return { action: 'create', kind, account, name, current: null, fields }
 }
 
-function changeOf({ kind, account, name, values, places, place }: WantedObject, standing: StandingObject, faults: string[]): Change {
+function changeOf({ kind, account, name, values, places, place }: DesiredObject, current: CurrentObject, faults: string[]): Change {
   const fields = Object.entries(withDefaults(kind, values)).flatMap(([field, to]): FieldChange[] => {
-    const from = standing.values[field]
+    const from = current.values[field]
     const { isMet = isSame, fixed } = setUpFields[kind][field] ?? {}
     if (isMet(to, from)) return []
     if (fixed === undefined) return [{ name: field, from, to }]
@@ -83,10 +83,10 @@ function changeOf({ kind, account, name, values, places, place }: WantedObject, 
   const own = fields.filter(({ name: field }) => field.startsWith('dkim_'))
   if (own.length === 1 && 'dkim_selector' in values && 'dkim_private_key' in values)
     faults.push(`${places[own[0]?.name ?? ''] ?? place}: dkim_selector and dkim_private_key change together: a new key has a new selector.`)
-  return { action: 'change', kind, account, name, standing, fields }
+  return { action: 'change', kind, account, name, current, fields }
 }
 
-const isSame = (wanted: unknown, standing: unknown): boolean => isDeepStrictEqual(revealed(wanted), revealed(standing))
+const isSame = (desired: unknown, current: unknown): boolean => isDeepStrictEqual(revealed(desired), revealed(current))
 
 const revealed = (value: unknown): unknown => (value instanceof Secret ? value.reveal() : value)
 
@@ -94,8 +94,8 @@ const revealed = (value: unknown): unknown => (value instanceof Secret ? value.r
 const withDefaults = (kind: ObjectKind, values: Values): Values => (kind === 'template' ? { published: true, ...values } : values)
 
 /** Templates after those that they use; everything else in the order of the file. */
-function inOrder(objects: WantedObject[], known: ReadonlyMap<string, StandingObject[]>): WantedObject[] {
-  const valuesOf = (object: WantedObject): Values => ({ ...known.get(identityOf(object))?.[0]?.values, ...object.values })
+function inOrder(objects: DesiredObject[], known: ReadonlyMap<string, CurrentObject[]>): DesiredObject[] {
+  const valuesOf = (object: DesiredObject): Values => ({ ...known.get(identityOf(object))?.[0]?.values, ...object.values })
   return publishingOrder(
     objects.map((item) => ({
       item,
@@ -106,12 +106,12 @@ function inOrder(objects: WantedObject[], known: ReadonlyMap<string, StandingObj
 }
 
 /** A template is sent with its layout and partials as they were when it was published, so it is published again after them. */
-function publishAgain(changes: Change[], wanted: WantedSetUp): void {
+function publishAgain(changes: Change[], desired: DesiredSetUp): void {
   const published = new Set<string>()
-  const inFile = byIdentity(wanted.objects)
+  const inFile = byIdentity(desired.objects)
   for (const change of changes.filter(({ kind }) => kind === 'template')) {
-    const { account, name, standing, fields } = change
-    const values = { ...standing?.values, ...inFile.get(identityOf(change))?.[0]?.values }
+    const { account, name, current, fields } = change
+    const values = { ...current?.values, ...inFile.get(identityOf(change))?.[0]?.values }
     if (values['published'] === false) continue
     const isAffected = usedBy(values).some((used) => published.has(`${account} ${used}`))
     if (isAffected && fields.length === 0) fields.push({ name: 'published', from: 'outdated', to: true })
@@ -120,16 +120,16 @@ function publishAgain(changes: Change[], wanted: WantedSetUp): void {
 }
 
 /** Keys before domains, and accounts last; what belongs to an account goes with it. */
-function removals({ objects, sections }: WantedSetUp, standing: readonly StandingObject[]): Change[] {
+function removals({ objects, sections }: DesiredSetUp, current: readonly CurrentObject[]): Change[] {
   const lists = new Set(sections.map(({ kind, account }) => `${kind} ${account ?? ''}`))
   const inFile = byIdentity(objects)
   const isListed = ({ kind, account }: Identity): boolean => lists.has(`${kind} ${kind === 'account' ? '' : account}`)
-  const surplus = standing.filter((object) => isListed(object) && !inFile.has(identityOf(object)))
+  const surplus = current.filter((object) => isListed(object) && !inFile.has(identityOf(object)))
   return objectKinds
     .toReversed()
     .flatMap((kind) =>
       surplus
         .filter((object) => object.kind === kind)
-        .map((object): Change => ({ action: 'remove', kind, account: object.account, name: object.name, standing: object, fields: [] })),
+        .map((object): Change => ({ action: 'remove', kind, account: object.account, name: object.name, current: object, fields: [] })),
     )
 }

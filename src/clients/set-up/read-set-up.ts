@@ -11,17 +11,17 @@ import {
   sections,
   type ObjectKind,
   type SectionKind,
-  type WantedObject,
-  type WantedSetUp,
+  type DesiredObject,
+  type DesiredSetUp,
 } from './set-up-object.ts'
 
 interface Reading {
   /** As the user named it, for the places of faults. */
   file: string
   texts: ReferredTexts
-  setUp: WantedSetUp
+  setUp: DesiredSetUp
   /** Its objects by their identity. */
-  known: Map<string, WantedObject>
+  known: Map<string, DesiredObject>
   faults: string[]
 }
 
@@ -30,7 +30,7 @@ interface Reading {
  * @param tree null for an empty file
  * @throws SternaError `configuration` with all faults, one per line: where it is, what it is, and how to fix it
  */
-export function readSetUp(tree: YamlNode | null, from: { file: string; texts: ReferredTexts }): WantedSetUp {
+export function readSetUp(tree: YamlNode | null, from: { file: string; texts: ReferredTexts }): DesiredSetUp {
   const reading: Reading = { ...from, setUp: { objects: [], sections: [] }, known: new Map(), faults: [] }
   const root = tree === null ? [] : entriesOf(tree, 'a map that begins with "accounts:"', reading)
   for (const { key, line, node } of root) {
@@ -77,7 +77,7 @@ function readObject({ account, kind }: { account: string | null; kind: ObjectKin
   const name = nameOf(kind, values)
   const placeOf = (line: number): string => `${reading.file}:${line}`
   const places = Object.fromEntries(Object.entries(lines).map(([field, line]) => [field, placeOf(line)]))
-  const object: WantedObject = { kind, account: account ?? name, name, values, place: placeOf(node.line), places }
+  const object: DesiredObject = { kind, account: account ?? name, name, values, place: placeOf(node.line), places }
   const twin = reading.known.get(identityOf(object))
   if (twin) return fault(reading, node.line, `${objectLabel(object)} is given already at ${twin.place}. Remove one of the two.`)
   reading.known.set(identityOf(object), object)

@@ -27,7 +27,7 @@ export interface Field {
   /** What to do instead if it cannot change any more. */
   fixed?: string
   /** Whether what stands is what is wanted; by default, whether they are equal. */
-  isMet?(wanted: unknown, standing: unknown): boolean
+  isMet?(desired: unknown, current: unknown): boolean
   /** How a value is written, if not as it is. */
   words?(value: unknown): unknown
   /** The value of an object that stands. */
@@ -118,7 +118,7 @@ const variable = z.strictObject({
   fallback_value: z.union([z.string(), z.number()]).nullable().default(null),
 })
 
-const includes = (wanted: unknown, standing: unknown): boolean => Array.isArray(standing) && standing.includes(wanted)
+const includes = (desired: unknown, current: unknown): boolean => Array.isArray(current) && current.includes(desired)
 
 const accountFields: Fields = {
   name: { type: text, doc: 'What the account is called. Required.' },
@@ -139,7 +139,7 @@ const domainFields: Fields = {
     type: privateKey,
     doc: 'A private key in PEM: RSA with 2048 to 4096 bits, or Ed25519. Without it, Sterna generates the keys.',
     reference: 'required',
-    isMet: (wanted, standing) => includes(parseOwnKey((wanted as Secret).reveal()).publicKey, standing),
+    isMet: (desired, current) => includes(parseOwnKey((desired as Secret).reveal()).publicKey, current),
   },
 }
 
@@ -160,7 +160,7 @@ const templateFields: Fields = {
   published: {
     type: z.boolean(),
     doc: 'Whether the newest version is what is sent. With false, changes stay a draft. Default: true.',
-    isMet: (wanted, standing) => wanted === false || standing === true,
+    isMet: (desired, current) => desired === false || current === true,
   },
 }
 
@@ -192,7 +192,7 @@ const keyFields: Fields = {
       'The key itself, as `sterna key generate` prints one; only its hash is stored. Also `{sha256: …, prefix: …}`, as `sterna config ' +
       'export` writes it. Without it, a new key is printed once. A new token works beside the old one for a day.',
     reference: 'required',
-    isMet: (wanted, standing) => (wanted as StoredToken).digest === standing,
+    isMet: (desired, current) => (desired as StoredToken).digest === current,
   },
 }
 

@@ -19,7 +19,7 @@ export interface Identity {
 }
 
 /** An object as the file wants it; fields that the file does not name stay as they are. */
-export interface WantedObject extends Identity {
+export interface DesiredObject extends Identity {
   values: Values
   /** Where the file names it, for faults: the whole, and each field. */
   place: string
@@ -27,14 +27,14 @@ export interface WantedObject extends Identity {
 }
 
 /** An object that exists. */
-export interface StandingObject extends Identity {
+export interface CurrentObject extends Identity {
   id: string
   values: Values
 }
 
 /** What a file says. */
-export interface WantedSetUp {
-  objects: WantedObject[]
+export interface DesiredSetUp {
+  objects: DesiredObject[]
   /** The lists that it has, which `--prune` makes complete: `accounts`, and each account's own. */
   sections: { account: string | null; kind: ObjectKind }[]
 }

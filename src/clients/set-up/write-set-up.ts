@@ -1,8 +1,8 @@
 import { Secret } from '../../platform/config/setting-types.ts'
 import { yamlText } from '../../platform/config/yaml-tree.ts'
 import { setUpFields } from './set-up-fields.ts'
-import { removedDomain } from './standing-set-up.ts'
-import { byIdentity, identityOf, objectKinds, objectLabel, sections, type SectionKind, type StandingObject } from './set-up-object.ts'
+import { removedDomain } from './current-state.ts'
+import { byIdentity, identityOf, objectKinds, objectLabel, sections, type SectionKind, type CurrentObject } from './set-up-object.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 
 /** A secret that the file only refers to. */
@@ -32,10 +32,10 @@ interface Extras {
 }
 
 /** The file that makes what stands. Applied where it comes from, it changes nothing. */
-export function writeSetUp(standing: readonly StandingObject[], extras: Extras): WrittenSetUp {
+export function writeSetUp(current: readonly CurrentObject[], extras: Extras): WrittenSetUp {
   const written: WrittenSetUp = { yaml: '', secrets: [], remarks: [] }
-  const known = byIdentity(standing)
-  const kept = standing.filter((object) => {
+  const known = byIdentity(current)
+  const kept = current.filter((object) => {
     const fault = faultOf(object, { isDouble: (known.get(identityOf(object))?.length ?? 0) > 1, now: extras.now })
     if (fault !== null) written.remarks.push(fault)
     return fault === null
@@ -66,7 +66,7 @@ const heading = (secrets: string | null): string =>
     .join('\n')
 
 /** Why an object cannot be in a file; null if it can. */
-function faultOf(object: StandingObject, { isDouble, now }: { isDouble: boolean; now: number }): string | null {
+function faultOf(object: CurrentObject, { isDouble, now }: { isDouble: boolean; now: number }): string | null {
   const { expires_at: expiresAt, domain } = object.values
   if (isDouble) return `There are several of ${objectLabel(object)} (${object.id}), and none is written. Rename all but one.`
   if (object.kind !== 'key') return null
@@ -74,7 +74,7 @@ function faultOf(object: StandingObject, { isDouble, now }: { isDouble: boolean;
   return domain === removedDomain ? `The ${objectLabel(object)} is limited to a domain that was removed, and is left out.` : null
 }
 
-function fileObject(object: StandingObject, extras: Extras, written: WrittenSetUp): Record<string, unknown> {
+function fileObject(object: CurrentObject, extras: Extras, written: WrittenSetUp): Record<string, unknown> {
   const file: Record<string, unknown> = {}
   for (const name of Object.keys(setUpFields[object.kind])) {
     const value = fileValue(object, name, extras, written)
@@ -90,7 +90,7 @@ const isNothing = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every((each) => each === null)
 
 /** The value of a field in the file; undefined if it is left out. */
-function fileValue(object: StandingObject, name: string, extras: Extras, written: WrittenSetUp): unknown {
+function fileValue(object: CurrentObject, name: string, extras: Extras, written: WrittenSetUp): unknown {
   const { kind, id, values } = object
   const value = values[name]
   if (kind === 'key' && name === 'token') {
@@ -116,7 +116,7 @@ function fileValue(object: StandingObject, name: string, extras: Extras, written
 
 /** Puts a secret into a file of its own; undefined if secrets are left out. */
 function secretReference(
-  object: StandingObject,
+  object: CurrentObject,
   { name, text }: SecretFile,
   { secrets }: Extras,
   written: WrittenSetUp,

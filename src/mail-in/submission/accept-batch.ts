@@ -56,7 +56,7 @@ export async function acceptBatch(batch: SubmissionBatch, services: AcceptServic
         emails: emails.map(({ accepted }) => accepted),
         errors,
       })
-      return admit({ submitter, admissions, upload, remember, besides: [], answerOf }, services)
+      return admit({ submitter, admissions, upload, remember, alsoWrite: [], answerOf }, services)
     })
   })
 }

@@ -6,7 +6,7 @@ import { authorise } from './authorise.ts'
 import type { Upload } from './upload.ts'
 
 /** `accept`, bound to its services. */
-export type Accept = (submission: Submission, besides?: Statement[]) => Promise<Accepted>
+export type Accept = (submission: Submission, alsoWrite?: Statement[]) => Promise<Accepted>
 
 /** Reads a submission to its end, with an upload for what should not be held in memory. */
 export type Arrive = (upload: Pick<Upload, 'store'>) => Promise<Submission>
@@ -19,12 +19,12 @@ export type AcceptArriving = (arrive: Arrive) => Promise<Accepted>
  * get it or be reported as undeliverable. Nothing stays of a refused message.
  *
  * @param from the submission, or what reads it
- * @param besides written in the same batch as the message: together or not at all
+ * @param alsoWrite written in the same batch as the message: together or not at all
  * @throws ConflictError, UniqueError if that is refused
  * @throws SternaError if the submitter may not send it or has used up a quota, or the idempotency key was used for something else
  * @throws StorageFullError if the disk has no room; nothing was accepted
  */
-export function accept(from: Submission | Arrive, services: AcceptServices, besides: Statement[] = []): Promise<Accepted> {
+export function accept(from: Submission | Arrive, services: AcceptServices, alsoWrite: Statement[] = []): Promise<Accepted> {
   return services.uploads.run(async (upload) => {
     const submission = typeof from === 'function' ? await from(upload) : from
     const domain = authorise(submission, services)
@@ -33,7 +33,7 @@ export function accept(from: Submission | Arrive, services: AcceptServices, besi
     return services.idempotencyKeys.once(submitter.accountId, idempotency, (remember) => {
       const admissions = [admissionOf(submission, domain, services.clock.now())]
       const answerOf = ([email]: DraftedEmail[]): Accepted => (email as DraftedEmail).accepted
-      return admit({ submitter, admissions, upload, remember, besides, answerOf }, services)
+      return admit({ submitter, admissions, upload, remember, alsoWrite, answerOf }, services)
     })
   })
 }

@@ -32,7 +32,7 @@ interface Admitted<Answer extends object> {
   admissions: Admission[]
   upload: Upload
   remember: Remember
-  besides: Statement[]
+  alsoWrite: Statement[]
   answerOf(emails: DraftedEmail[]): Answer
 }
 
@@ -47,11 +47,11 @@ interface Draft<Answer> extends DraftedMail {
 /** A batch may have five thousand recipients, so other connections get their turn in between. */
 const recipientsAtOnce = 500
 
-const othersTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Writes messages by the rules, all in one batch, and hands them to the queue. */
 export async function admit<Answer extends object>(mail: Admitted<Answer>, services: AcceptServices): Promise<Answer> {
-  const { submitter, admissions, upload, remember, besides } = mail
+  const { submitter, admissions, upload, remember, alsoWrite } = mail
   const { clock, queue, quotas, log, metrics } = services
   const submissions = admissions.map(({ submission }) => submission)
   await upload.storeAhead(submissions)
@@ -60,7 +60,7 @@ export async function admit<Answer extends object>(mail: Admitted<Answer>, servi
   const draft = () => draftAll(mail, suppression.isSuppressed, services)
   const { emails, slot, answer } = await writeByRules(rules, draft, async (drafted, ahead) => {
     try {
-      return await upload.complete(submissions, [...ahead, ...drafted.statements, ...besides])
+      return await upload.complete(submissions, [...ahead, ...drafted.statements, ...alsoWrite])
     } catch (error) {
       drafted.slot?.release()
       throw error
@@ -93,7 +93,7 @@ async function draftAll<Answer extends object>(
     heldUp += email.recipients.length
     if (heldUp < recipientsAtOnce) continue
     heldUp = 0
-    await othersTurn()
+    await yieldToEventLoop()
   }
   return { emails, statements, slot, answer: answerOf(emails) }
 }

@@ -8,14 +8,14 @@ import { resendFailed, type Resend } from './resend-failed.ts'
 
 /** The one way in, bound to its services: everything that brings in mail calls it. */
 export interface Intake {
-  accept: (from: Submission | Arrive, besides?: Statement[]) => Promise<Accepted>
+  accept: (from: Submission | Arrive, alsoWrite?: Statement[]) => Promise<Accepted>
   acceptBatch: AcceptBatch
   resend: Resend
 }
 
 export function openIntake(services: AcceptServices): Intake {
   const { db, clock, erasedAddress } = services
-  const take: Intake['accept'] = (from, besides) => accept(from, services, besides)
+  const take: Intake['accept'] = (from, alsoWrite) => accept(from, services, alsoWrite)
   return {
     accept: take,
     acceptBatch: (batch) => acceptBatch(batch, services),

@@ -39,9 +39,9 @@ export async function resendFailed(messageId: string, by: ResendRequest, service
   if (failed.length === 0) {
     throw new SternaError('invalid_state', 'No recipient of this email has failed permanently, so there is nobody to send it to again.')
   }
-  const asked = { ...by.submitter, erasedAddress: services.erasedAddress, now: clock.now() }
+  const query = { ...by.submitter, erasedAddress: services.erasedAddress, now: clock.now() }
   const addresses = failed.map(({ forwardPath }) => forwardPath)
-  const isSuppressed = await findSuppressed(db, asked, addresses)
+  const isSuppressed = await findSuppressed(db, query, addresses)
   const recipients = failed.filter(({ forwardPath }) => !isSuppressed(forwardPath, row.unsubscribe_topic))
   if (recipients.length === 0) throw allSuppressed()
   return accept({

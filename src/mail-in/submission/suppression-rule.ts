@@ -13,16 +13,16 @@ export function suppressionRule(
   { submitter, now }: { submitter: Submitter; now: number },
   { db, erasedAddress }: { db: Database; erasedAddress: ErasedAddress },
 ): AcceptanceRule & { isSuppressed: IsSuppressed } {
-  const asked = { accountId: submitter.accountId, sandbox: submitter.sandbox, erasedAddress, now }
+  const query = { accountId: submitter.accountId, sandbox: submitter.sandbox, erasedAddress, now }
   const mail = addressedMail(submissions)
-  let condition = noneSuppressed(asked, mail)
+  let condition = noneSuppressed(query, mail)
   const rule = {
     guard: 'suppression' as const,
     isSuppressed: (() => false) as IsSuppressed,
     statements: () => condition,
     async onConflict() {
       const addresses = [...new Set(mail.flatMap((ofTopic) => ofTopic.addresses))]
-      rule.isSuppressed = await findSuppressed(db, asked, addresses)
+      rule.isSuppressed = await findSuppressed(db, query, addresses)
       condition = []
     },
   }

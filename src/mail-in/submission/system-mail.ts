@@ -68,12 +68,12 @@ export class SystemMailer {
 
   /**
    * Resolves when the message is on disk.
-   * @param besides written in the same batch as the message: together or not at all
-   * @throws ConflictError, UniqueError if `besides` is refused
+   * @param alsoWrite written in the same batch as the message: together or not at all
+   * @throws ConflictError, UniqueError if `alsoWrite` is refused
    * @throws StorageFullError if the disk is full
    */
-  send(mail: SystemMail, besides: Statement[] = [], id = this.newMessageId()): Promise<Accepted> {
-    return this.#services.accept(this.#submissionOf(mail, id), besides)
+  send(mail: SystemMail, alsoWrite: Statement[] = [], id = this.newMessageId()): Promise<Accepted> {
+    return this.#services.accept(this.#submissionOf(mail, id), alsoWrite)
   }
 
   #submissionOf(mail: SystemMail, id: string): Submission {

@@ -1,5 +1,5 @@
 /** Where a delivery thread asks the main thread for content. */
-interface Asked {
+interface PendingContent {
   resolve: (content: Uint8Array | null) => void
   reject: (error: Error) => void
 }
@@ -10,7 +10,7 @@ export type ContentAnswer = Uint8Array | string | null
 /** Content that was not sent along with its job: requested once a host is ready for it, released once it has been sent. */
 export class ContentRequests {
   readonly #tell: (type: 'content wanted' | 'content left', jobId: string) => void
-  readonly #asked = new Map<string, Asked>()
+  readonly #pending = new Map<string, PendingContent>()
   readonly #taken = new Set<string>()
 
   constructor(tell: (type: 'content wanted' | 'content left', jobId: string) => void) {
@@ -23,7 +23,7 @@ export class ContentRequests {
    */
   take(jobId: string): Promise<Uint8Array | null> {
     return new Promise((resolve, reject) => {
-      this.#asked.set(jobId, { resolve, reject })
+      this.#pending.set(jobId, { resolve, reject })
       this.#tell('content wanted', jobId)
     })
   }
@@ -34,10 +34,10 @@ export class ContentRequests {
   }
 
   answer(jobId: string, content: ContentAnswer): void {
-    const asked = this.#asked.get(jobId)
-    this.#asked.delete(jobId)
-    if (typeof content === 'string') return asked?.reject(new Error(content))
+    const pending = this.#pending.get(jobId)
+    this.#pending.delete(jobId)
+    if (typeof content === 'string') return pending?.reject(new Error(content))
     if (content !== null) this.#taken.add(jobId)
-    asked?.resolve(content)
+    pending?.resolve(content)
   }
 }

@@ -35,7 +35,7 @@ export interface DeliverySettings {
   /** How long a message may wait for a connection; default: 30 s. */
   waitMs?: number
   /** Where the thread counts its metrics; default: nowhere. */
-  sheet?: SharedArrayBuffer
+  sharedCells?: SharedArrayBuffer
 }
 
 /** Messages from the main thread to a delivery thread. They travel in arrays, one per turn of the event loop. */

@@ -23,7 +23,7 @@ const messagesPerPrivateConnection = 1000
 const port = parentPort as MessagePort
 const settings = workerData as DeliverySettings
 const outbox = new Outbox<FromThread>((messages) => port.postMessage(messages))
-const metrics = metricsOf(settings.sheet)
+const metrics = metricsOf(settings.sharedCells)
 // Nothing is left of the thread that this one replaces.
 metrics.deliveryConnections.set(0)
 const resolver = dnsResolver({

@@ -9,10 +9,10 @@ import type { LookUp } from './find-route.ts'
 import { Outbox } from './outbox.ts'
 import { Suspects, type OnCrash, type OpenJob } from './suspects.ts'
 
-export interface DeliveryOptions extends Omit<DeliverySettings, 'sheet'> {
+export interface DeliveryOptions extends Omit<DeliverySettings, 'sharedCells'> {
   threads: number
   /** Makes the metrics of one thread; default: none. */
-  newSheet?: () => SharedArrayBuffer
+  newCells?: () => SharedArrayBuffer
 }
 
 /** The delivery threads, as the main thread sees them. */
@@ -59,7 +59,7 @@ const maxRestartWaitMs = 60_000
  * Starts the threads that sign and deliver.
  * @throws SternaError `configuration` if the host name is not valid in EHLO
  */
-export function startDelivery({ threads, newSheet, ...options }: DeliveryOptions, log: Log, told: Told = nobody): Delivery {
+export function startDelivery({ threads, newCells, ...options }: DeliveryOptions, log: Log, told: Told = nobody): Delivery {
   if (!ehloNameForm.test(options.hostname)) {
     throw new SternaError(
       'configuration',
@@ -68,7 +68,7 @@ export function startDelivery({ threads, newSheet, ...options }: DeliveryOptions
   }
   const known: Known = { keys: new Map(), listeners: null }
   const start = (onCrash: OnCrash): DeliveryThread => {
-    const settings = newSheet ? { ...options, sheet: newSheet() } : options
+    const settings = newCells ? { ...options, sharedCells: newCells() } : options
     return new DeliveryThread({ settings, known, log, onCrash, told })
   }
   const suspects = new Suspects(start, log)

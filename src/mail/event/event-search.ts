@@ -22,7 +22,7 @@ export interface FeedPage extends Page<number> {
   order: 'asc' | 'desc'
 }
 
-interface Asked {
+interface EventQuery {
   /** Columns of the table event. */
   columns: string
   scope: AccountScope
@@ -47,17 +47,17 @@ const emailsTo = `
  */
 export class EventSearch<R extends Row> {
   readonly #db: Pick<Database, 'slowRead'>
-  readonly #asked: Asked
+  readonly #query: EventQuery
   readonly #sizes: SearchSizes
   readonly #isUpward: boolean
   readonly #rows: number
   readonly #conditions: string
   readonly #params: Record<string, Value>
 
-  constructor(db: Pick<Database, 'slowRead'>, asked: Asked, sizes = standardSizes) {
-    const { page, filter, scope } = asked
+  constructor(db: Pick<Database, 'slowRead'>, query: EventQuery, sizes = standardSizes) {
+    const { page, filter, scope } = query
     this.#db = db
-    this.#asked = asked
+    this.#query = query
     this.#sizes = sizes
     this.#isUpward = (page.order === 'asc') === (page.before === null)
     this.#rows = page.limit + 1
@@ -67,7 +67,7 @@ export class EventSearch<R extends Row> {
 
   /** A page, for `pageClause`. */
   async page(): Promise<R[]> {
-    const { page, filter } = this.#asked
+    const { page, filter } = this.#query
     const span = spanOf(page)
     const { messageId, to, ...others } = filter
     if (messageId !== null) return this.#look('event', `message_id = :messageId and ${inAccount} and ${inSpan}`, span)
@@ -86,7 +86,7 @@ export class EventSearch<R extends Row> {
 
   #look(from: string, condition: string, { first, end }: Span<number>): Promise<R[]> {
     return this.#db.slowRead<R>(
-      `select ${this.#asked.columns} from ${from} where ${condition} and ${this.#conditions} order by seq ${this.#direction} limit :rows`,
+      `select ${this.#query.columns} from ${from} where ${condition} and ${this.#conditions} order by seq ${this.#direction} limit :rows`,
       { ...this.#params, firstPlace: first, endPlace: end, ...blocksOf({ first, end }) },
     )
   }
@@ -119,7 +119,7 @@ export class EventSearch<R extends Row> {
 
   /** Reads the blocks that may match. */
   #searchBlocks(span: Span<number>): Promise<R[]> {
-    const blocks = `select distinct block from event_block where ${blockCondition(this.#asked.filter)}`
+    const blocks = `select distinct block from event_block where ${blockCondition(this.#query.filter)}`
     return this.#inPieces(span, {
       edgeOf: async (rest, entries) => {
         const [edge] = await this.#db.slowRead<{ block: number }>(`${blocks} order by block ${this.#direction} limit 1 offset :entries`, {

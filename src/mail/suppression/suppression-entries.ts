@@ -70,7 +70,7 @@ export class SuppressionEntries {
   /** Adds entries, manual ones if not said otherwise; returns their ids in the same order. Existing ones stay. */
   async add(scope: AccountScope, addresses: string[], { reason, origin = 'manual', topic = '' }: AddedEntry): Promise<string[]> {
     const createdAt = this.#clock.now()
-    const formOf = await listedForms(this.#db, this.#asked(scope), addresses)
+    const formOf = await listedForms(this.#db, this.#query(scope), addresses)
     const entries = addresses.map((address) =>
       ensureSuppression(scope, { address: formOf(address), origin, topic, sourceId: null, reason, createdAt }),
     )
@@ -80,7 +80,7 @@ export class SuppressionEntries {
 
   /** The entry with this id, or the most important one for this address. */
   async find(scope: AccountScope, idOrAddress: string): Promise<SuppressionRow | undefined> {
-    const { condition, params } = named(this.#asked(scope), idOrAddress)
+    const { condition, params } = named(this.#query(scope), idOrAddress)
     const rows = await this.#db.slowRead<SuppressionRow>(
       `select id, address, origin, topic, source_id, reason, created_at, expires_at from suppression
         where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) and ${condition} order by id`,
@@ -91,25 +91,25 @@ export class SuppressionEntries {
 
   /** The entry that stops each of these mails, by address. */
   stopping(scope: AccountScope, mail: AddressedMail): Promise<Map<string, StoppingEntry>> {
-    return entriesThatStop(this.#db, { ...this.#asked(scope), now: this.#clock.now() }, mail)
+    return entriesThatStop(this.#db, { ...this.#query(scope), now: this.#clock.now() }, mail)
   }
 
   /** Removes the entry with this id, or all of this address; returns the id of the one that `find` returns, if any. */
   async remove(scope: AccountScope, idOrAddress: string): Promise<string | undefined> {
-    const [written] = await this.#db.write([removal(this.#asked(scope), idOrAddress)])
+    const [written] = await this.#db.write([removal(this.#query(scope), idOrAddress)])
     return foremost((written?.rows ?? []) as SuppressionRow[])?.id
   }
 
   /** Like `remove` for each of them, in one batch. Returns the ids of removed entries. */
   async removeAll(scope: AccountScope, idsOrAddresses: string[]): Promise<string[]> {
-    const written = await this.#db.write(idsOrAddresses.map((each) => removal(this.#asked(scope), each)))
+    const written = await this.#db.write(idsOrAddresses.map((each) => removal(this.#query(scope), each)))
     return written.flatMap(({ rows }) => rows.map(({ id }) => String(id)))
   }
 
   /** A page, newest first, for `listBody`. Uses the index suppression_listed, or by address the unique one. */
   page(scope: AccountScope, filter: SuppressionFilter, page: Page): Promise<SuppressionRow[]> {
     const { condition, order, params } = pageClause(page)
-    const wanted = conditionOf(this.#asked(scope), filter)
+    const wanted = conditionOf(this.#query(scope), filter)
     return this.#db.slowRead<SuppressionRow>(
       `select id, address, origin, topic, source_id, reason, created_at, expires_at from suppression
         where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) ${wanted.sql} and ${condition} ${order}`,
@@ -140,15 +140,15 @@ export class SuppressionEntries {
     }
   }
 
-  #asked({ accountId, sandbox }: AccountScope): Asked {
+  #query({ accountId, sandbox }: AccountScope): ScopedQuery {
     return { accountId, sandbox, erasedAddress: this.#erasedAddress }
   }
 }
 
-type Asked = AccountScope & { erasedAddress: ErasedAddress }
+type ScopedQuery = AccountScope & { erasedAddress: ErasedAddress }
 
 /** Both use an index: the primary key, or the unique index that begins with account and address. */
-function named({ erasedAddress }: Asked, idOrAddress: string): { condition: string; params: Record<string, Value> } {
+function named({ erasedAddress }: ScopedQuery, idOrAddress: string): { condition: string; params: Record<string, Value> } {
   if (isId('sup', idOrAddress)) return { condition: 'id = :name', params: { name: idOrAddress } }
   const parsed = parsePasted(idOrAddress)
   const name = suppressionAddress(parsed.ok ? parsed.address : idOrAddress)
@@ -156,8 +156,8 @@ function named({ erasedAddress }: Asked, idOrAddress: string): { condition: stri
   return { condition: `address in (:name, ${names})`, params: { name, ...params } }
 }
 
-function conditionOf(asked: Asked, { origins, topic, address, begins, since = null, until = null }: SuppressionFilter) {
-  const { condition, params: names } = address === undefined ? { condition: null, params: {} } : named(asked, address)
+function conditionOf(query: ScopedQuery, { origins, topic, address, begins, since = null, until = null }: SuppressionFilter) {
+  const { condition, params: names } = address === undefined ? { condition: null, params: {} } : named(query, address)
   const kinds = suppressionOrigins.filter((origin) => origins?.includes(origin))
   const conditions = [
     // PostgreSQL takes no empty list.
@@ -173,7 +173,7 @@ function conditionOf(asked: Asked, { origins, topic, address, begins, since = nu
   return { sql: conditions.map((one) => ` and ${one}`).join(''), params: { ...names, ...bounds, topic: topic ?? null, since, until } }
 }
 
-function removal(scope: Asked, idOrAddress: string): Statement {
+function removal(scope: ScopedQuery, idOrAddress: string): Statement {
   const { condition, params } = named(scope, idOrAddress)
   return {
     sql: `delete from suppression where account_id = :accountId and sandbox = :sandbox and ${condition} returning id, origin`,

@@ -17,7 +17,7 @@ export interface AddressedMail {
 export type IsSuppressed = (address: string, topic: string | null) => boolean
 
 /** Whose list, and how to search it. */
-export interface Asked extends AccountScope {
+export interface SuppressionQuery extends AccountScope {
   /** The form in which the list has an erased address. */
   erasedAddress: ErasedAddress
   /** Epoch, ms; entries must be in force at this time. */
@@ -25,14 +25,14 @@ export interface Asked extends AccountScope {
 }
 
 /** The entries in force for these addresses. */
-function entriesFor(asked: Asked, addresses: string[]): { from: string; params: Record<string, string | number> } {
-  const listed = addresses.flatMap((address) => [suppressionAddress(address), ...erasedForms(asked.erasedAddress, address)])
+function entriesFor(query: SuppressionQuery, addresses: string[]): { from: string; params: Record<string, string | number> } {
+  const listed = addresses.flatMap((address) => [suppressionAddress(address), ...erasedForms(query.erasedAddress, address)])
   const names = listed.map((_, place) => `a${place}`)
   return {
     from: `from suppression
             where account_id = :accountId and address in (${names.map((name) => `:${name}`).join(', ')})
               and sandbox = :sandbox and (expires_at is null or expires_at > :now)`,
-    params: { ...scopeParams(asked), now: asked.now, ...Object.fromEntries(names.map((name, place) => [name, listed[place] as string])) },
+    params: { ...scopeParams(query), now: query.now, ...Object.fromEntries(names.map((name, place) => [name, listed[place] as string])) },
   }
 }
 
@@ -42,18 +42,18 @@ const inPieces = (addresses: string[]): string[][] =>
   )
 
 /** Which of the addresses an account must not send to. An unsubscribed address still gets mail on other topics. */
-export async function findSuppressed(db: Pick<Database, 'read'>, asked: Asked, addresses: string[]): Promise<IsSuppressed> {
+export async function findSuppressed(db: Pick<Database, 'read'>, query: SuppressionQuery, addresses: string[]): Promise<IsSuppressed> {
   const all = new Set<string>()
   const byTopic = new Set<string>()
   for (const piece of inPieces(addresses)) {
-    const { from, params } = entriesFor(asked, piece)
+    const { from, params } = entriesFor(query, piece)
     for (const { address, origin, topic } of await db.read<EntryRow>(`select address, origin, topic ${from}`, params)) {
       if (origin === 'unsubscribe') byTopic.add(`${topic} ${address}`)
       else all.add(address)
     }
   }
   return (address, topic) => {
-    const forms = [suppressionAddress(address), ...erasedForms(asked.erasedAddress, address)]
+    const forms = [suppressionAddress(address), ...erasedForms(query.erasedAddress, address)]
     return forms.some((listed) => all.has(listed) || (topic !== null && byTopic.has(`${topic} ${listed}`)))
   }
 }
@@ -74,12 +74,12 @@ export interface StoppingEntry extends Row {
 /** The entry that stops mail of this topic to each of the addresses, the newest that stops all mail first; as `findSuppressed` judges. */
 export async function entriesThatStop(
   db: Pick<Database, 'slowRead'>,
-  asked: Asked,
+  query: SuppressionQuery,
   { addresses, topic }: AddressedMail,
 ): Promise<Map<string, StoppingEntry>> {
   const found: StoppingEntry[] = []
   for (const piece of inPieces(addresses)) {
-    const { from, params } = entriesFor(asked, piece)
+    const { from, params } = entriesFor(query, piece)
     const columns = 'id, address, origin, topic, source_id, reason, created_at, expires_at'
     const entries = await db.slowRead<StoppingEntry>(
       `select ${columns} ${from} and (origin <> 'unsubscribe' or topic = :topic) order by case when origin = 'unsubscribe' then 1 else 0 end, id desc`,
@@ -89,7 +89,7 @@ export async function entriesThatStop(
   }
   const stopping = new Map<string, StoppingEntry>()
   for (const address of addresses) {
-    const forms = [suppressionAddress(address), ...erasedForms(asked.erasedAddress, address)]
+    const forms = [suppressionAddress(address), ...erasedForms(query.erasedAddress, address)]
     const entry = found.find((each) => forms.includes(each.address))
     if (entry) stopping.set(address, entry)
   }
@@ -103,10 +103,10 @@ interface EntryRow extends Row {
 }
 
 /** Statements that make their batch fail if one of the addresses is on the list. */
-export const noneSuppressed = (asked: Asked, mail: AddressedMail[]): Statement[] =>
+export const noneSuppressed = (query: SuppressionQuery, mail: AddressedMail[]): Statement[] =>
   mail.flatMap(({ addresses, topic }) =>
     inPieces(addresses).map((piece) => {
-      const { from, params } = entriesFor(asked, piece)
+      const { from, params } = entriesFor(query, piece)
       return {
         sql: `select cast(1 as bigint) as free where not exists (select 1 ${from} and (origin <> 'unsubscribe' or topic = :topic))`,
         params: { ...params, topic },

@@ -8,7 +8,7 @@ import { extendedData, standardData, webhookBody } from './webhook-body.ts'
 import { insertDelivery } from './webhook-delivery-store.ts'
 import { isServiceShape, type PayloadKind } from './payload-kind.ts'
 import { shapedBody } from './shape/shaped-body.ts'
-import { aboutOf, toldEvent, type StoredEvent } from './tell-event.ts'
+import { messageOfEvent, eventDetails, type StoredEvent } from './read-event-details.ts'
 
 /** Events per step. Bounds the memory and the duration of a commit. */
 const stepSize = 500
@@ -70,8 +70,8 @@ async function bodyOf(event: DueEvent, db: Database): Promise<string | null> {
   const { id, type, created_at: createdAt, payload } = event
   const sandbox = event.sandbox === 1
   if (payload === 'standard') return webhookBody({ id, type, sandbox, createdAt, data: standardData(type, event.data) })
-  const about = await aboutOf(event, (sql, params) => db.read(sql, params))
-  if (isServiceShape(payload)) return shapedBody(payload, toldEvent(event, about))
+  const about = await messageOfEvent(event, (sql, params) => db.read(sql, params))
+  if (isServiceShape(payload)) return shapedBody(payload, eventDetails(event, about))
   const extension = {
     from: about?.header_from ?? null,
     messageIdHeader: about?.message_id_header ?? null,

@@ -17,7 +17,8 @@ interface WebhookRequest {
   body: Uint8Array
 }
 
-type Asked = { method: 'POST'; headers: Record<string, string>; body: Uint8Array } | { method: 'GET'; headers: Record<string, string> }
+type RequestMethod =
+  { method: 'POST'; headers: Record<string, string>; body: Uint8Array } | { method: 'GET'; headers: Record<string, string> }
 
 /** The result of one attempt. Status 2xx is a success, whatever happens to the body. */
 export interface PostResult {
@@ -64,7 +65,7 @@ export class WebhookPoster {
     return this.#attempt(url, { method: 'GET', headers: { 'user-agent': 'Sterna', accept: 'text/html, */*' } })
   }
 
-  async #attempt(url: string, request: Asked): Promise<PostResult> {
+  async #attempt(url: string, request: RequestMethod): Promise<PostResult> {
     const started = performance.now()
     const result = (fields: Partial<PostResult>): PostResult => ({
       statusCode: null,
@@ -93,7 +94,7 @@ export class WebhookPoster {
     for (const abort of this.#inHand) abort.abort(new Error('This server was stopped.'))
   }
 
-  async #request(url: string, options: Asked & { signal: AbortSignal }) {
+  async #request(url: string, options: RequestMethod & { signal: AbortSignal }) {
     const { origin, pathname, search } = new URL(url)
     const agent = await (this.#agent ??= openAgent(this.#resolver, this.#settings))
     return agent.request({ origin, path: pathname + search, ...options })

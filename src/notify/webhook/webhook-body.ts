@@ -1,7 +1,7 @@
 import { eventTypes, type WebhookEventType } from '../../mail/event/event-type.ts'
 import { newId } from '../../platform/id.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import { timeMember, type ToldEvent } from './told-event.ts'
+import { timeMember, type EventDetails } from './event-details.ts'
 
 /** What receivers of `payload: extended` also get. */
 export interface ExtendedData {
@@ -56,11 +56,11 @@ export const sampleExtension: ExtendedData = {
 }
 
 /** The same sample in the shape of another service. */
-export const sampleEvent = (type: WebhookEventType, id: string, data: string, at: number): ToldEvent => ({
+export const sampleEvent = (type: WebhookEventType, id: string, data: string, at: number): EventDetails => ({
   id,
   type,
   sandbox: true,
-  data: JSON.parse(data) as ToldEvent['data'],
+  data: JSON.parse(data) as EventDetails['data'],
   message: {
     from: sampleExtension.from,
     messageIdHeader: sampleExtension.messageIdHeader,

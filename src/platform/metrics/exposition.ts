@@ -6,8 +6,8 @@ import { seriesOf, widthOf } from './metrics.ts'
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** All metrics in the Prometheus text format 0.0.4, summed over all threads. */
-export function exposition(sheets: readonly SharedArrayBuffer[], build: Record<(typeof buildInfo.labels)[number], string>): string {
-  const numbers = sumOf(sheets)
+export function exposition(cellsOfThreads: readonly SharedArrayBuffer[], build: Record<(typeof buildInfo.labels)[number], string>): string {
+  const numbers = sumOf(cellsOfThreads)
   const pairs = buildInfo.labels.map((name) => pairOf(name, build[name]))
   const lines = [...headOf({ ...buildInfo, kind: 'gauge' }), `${buildInfo.name}{${pairs.join(',')}} 1`]
   let place = 0
@@ -21,10 +21,11 @@ export function exposition(sheets: readonly SharedArrayBuffer[], build: Record<(
   return `${lines.join('\n')}\n`
 }
 
-function sumOf(sheets: readonly SharedArrayBuffer[]): Float64Array {
+function sumOf(cellsOfThreads: readonly SharedArrayBuffer[]): Float64Array {
   const count = Object.values<MetricDeclaration>(metricTable).reduce((sum, each) => sum + widthOf(each) * seriesOf(each), 0)
   const numbers = new Float64Array(count)
-  for (const sheet of sheets) new Float64Array(sheet).forEach((number, place) => (numbers[place] = (numbers[place] as number) + number))
+  for (const cells of cellsOfThreads)
+    new Float64Array(cells).forEach((number, place) => (numbers[place] = (numbers[place] as number) + number))
   return numbers
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { exposition } from './exposition.ts'
-import { metricsOf, newSheet, type Gauge, type Metrics } from './metrics.ts'
+import { metricsOf, newSharedCells, type Gauge, type Metrics } from './metrics.ts'
 import type { FigurePart } from './metric-table.ts'
 
 /** Figures that are read on request. */
@@ -41,19 +41,19 @@ export class MetricsPage {
   /** The main thread's metrics. */
   readonly metrics: Metrics
   readonly #services: MetricsPageServices
-  readonly #sheets: SharedArrayBuffer[] = []
+  readonly #sharedCells: SharedArrayBuffer[] = []
   readonly #sources: Source[] = []
 
   constructor(services: MetricsPageServices) {
     this.#services = services
-    this.metrics = metricsOf(this.sheet())
+    this.metrics = metricsOf(this.newCells())
   }
 
-  /** A sheet for one more thread. */
-  sheet(): SharedArrayBuffer {
-    const sheet = newSheet()
-    this.#sheets.push(sheet)
-    return sheet
+  /** Shared cells for one more thread. */
+  newCells(): SharedArrayBuffer {
+    const cells = newSharedCells()
+    this.#sharedCells.push(cells)
+    return cells
   }
 
   add(...figures: Gauges[]): void {
@@ -63,7 +63,7 @@ export class MetricsPage {
   /** Waits at most a second. Figures that are late keep their last value, and are omitted after two minutes. */
   async text(version: string): Promise<string> {
     await Promise.all(this.#sources.map((source) => this.#refresh(source)))
-    return exposition(this.#sheets, { version, node: process.versions.node })
+    return exposition(this.#sharedCells, { version, node: process.versions.node })
   }
 
   async #refresh(source: Source): Promise<void> {

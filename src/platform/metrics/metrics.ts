@@ -84,17 +84,17 @@ export const widthOf = ({ kind, bounds }: MetricDeclaration): number => (kind ==
 export const seriesOf = ({ labels }: MetricDeclaration): number => labels.reduce((product, [, values]) => product * values.length, 1)
 
 /** bytes */
-const sheetBytes = Object.values<MetricDeclaration>(metricTable).reduce((sum, each) => sum + 8 * widthOf(each) * seriesOf(each), 0)
+const sharedCellsBytes = Object.values<MetricDeclaration>(metricTable).reduce((sum, each) => sum + 8 * widthOf(each) * seriesOf(each), 0)
 
 /**
- * The numbers of one thread, in table order, in shared memory. Each thread counts in its own sheet, and a scrape sums them. Writes are
+ * The numbers of one thread, in table order, in shared memory. Each thread counts in its own cells, and a scrape sums them. Writes are
  * atomic, so a number may be read while it changes.
  */
-export const newSheet = (): SharedArrayBuffer => new SharedArrayBuffer(sheetBytes)
+export const newSharedCells = (): SharedArrayBuffer => new SharedArrayBuffer(sharedCellsBytes)
 
 /** A thread's metrics. All cells are created here, so counting needs no look-up by text and allocates nothing. */
-export function metricsOf(sheet: SharedArrayBuffer = newSheet()): Metrics {
-  const numbers = new Float64Array(sheet)
+export function metricsOf(sharedCells: SharedArrayBuffer = newSharedCells()): Metrics {
+  const numbers = new Float64Array(sharedCells)
   const metrics: Record<string, unknown> = {}
   let place = 0
   for (const [key, declared] of Object.entries<MetricDeclaration>(metricTable)) {

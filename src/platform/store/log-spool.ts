@@ -74,11 +74,11 @@ export function breakChain(dataDir: string): void {
 export class CopiedPosition {
   readonly #cells: BigUint64Array<SharedArrayBuffer>
 
-  constructor(sheet: SharedArrayBuffer) {
-    this.#cells = new BigUint64Array(sheet)
+  constructor(sharedCells: SharedArrayBuffer) {
+    this.#cells = new BigUint64Array(sharedCells)
   }
 
-  static sheet(): SharedArrayBuffer {
+  static newCells(): SharedArrayBuffer {
     return new SharedArrayBuffer(2 * 8)
   }
 
@@ -109,9 +109,9 @@ export class LogSpool {
   #spooled = { salts: noSalts, to: 0 }
   #isClosed = false
 
-  constructor({ dataDir, sheet, maxBytes }: { dataDir: string; sheet: SharedArrayBuffer; maxBytes: number }) {
+  constructor({ dataDir, sharedCells, maxBytes }: { dataDir: string; sharedCells: SharedArrayBuffer; maxBytes: number }) {
     this.#dataDir = dataDir
-    this.#secured = new CopiedPosition(sheet)
+    this.#secured = new CopiedPosition(sharedCells)
     this.maxBytes = maxBytes
   }
 

@@ -9,7 +9,7 @@ interface DatabaseOptions extends Hear {
   /** How long to wait for a lock of another process, ms; default: 5 s. */
   busyTimeoutMs?: number | undefined
   /** Where the writer counts its commits; default: nowhere. */
-  sheet?: SharedArrayBuffer | undefined
+  sharedCells?: SharedArrayBuffer | undefined
   /** What becomes of an older schema: it is upgraded, refused, or left alone; default: upgraded. */
   olderSchema?: ThreadData['olderSchema']
   /** Whether to copy the database before its schema changes; default: yes. */
@@ -69,16 +69,9 @@ function upkeepBy(writer: StoreThread): Database['upkeep'] {
  * @throws SternaError `configuration` if another process holds the directory, its database is gone, a newer version wrote it, or an older
  *   one did and `olderSchema` refuses that
  */
-export async function openDatabase({
-  directory,
-  busyTimeoutMs,
-  sheet,
-  olderSchema,
-  backsUpUpgrades,
-  copying,
-  ...hear
-}: DatabaseOptions): Promise<Database> {
-  const writer = new StoreThread({ directory, role: 'writer', busyTimeoutMs, sheet, olderSchema, backsUpUpgrades, copying }, hear)
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const { directory, busyTimeoutMs, sharedCells, olderSchema, backsUpUpgrades, copying, ...hear } = options
+  const writer = new StoreThread({ directory, role: 'writer', busyTimeoutMs, sharedCells, olderSchema, backsUpUpgrades, copying }, hear)
   await writer.opened
   const reader = new ReaderWhenAsked({ directory, role: 'reader' }, hear)
   const turns = new KeyedMutex()

@@ -14,7 +14,7 @@ import { backUpBefore, upgradeOf } from './upgrade-backup.ts'
 import { openId, type Answer, type Requests, type ThreadData, type ThreadError } from './thread-messages.ts'
 
 const port = parentPort as MessagePort
-const { directory, role, busyTimeoutMs, sheet, olderSchema = 'upgrade', backsUpUpgrades = true, copying } = workerData as ThreadData
+const { directory, role, busyTimeoutMs, sharedCells, olderSchema = 'upgrade', backsUpUpgrades = true, copying } = workerData as ThreadData
 
 const send = (answers: Answer[]): void => port.postMessage(answers)
 
@@ -43,7 +43,7 @@ async function serve(): Promise<() => void> {
   const server = new RequestServer(connection, {
     send,
     upkeep,
-    metrics: metricsOf(sheet),
+    metrics: metricsOf(sharedCells),
     close() {
       close()
       // What was sent before that still leaves.

@@ -8,7 +8,7 @@ export interface ThreadData {
   /** How long to wait for a lock of another process, ms; default: 5 s. */
   busyTimeoutMs?: number | undefined
   /** Where it counts its commits; default: nowhere. */
-  sheet?: SharedArrayBuffer | undefined
+  sharedCells?: SharedArrayBuffer | undefined
   /** What becomes of a database with an older schema; default: `upgrade`. A newer one is refused. */
   olderSchema?: 'upgrade' | 'refuse' | 'keep' | undefined
   /** Whether to copy the database before its schema changes; default: yes. */
@@ -20,7 +20,7 @@ export interface ThreadData {
 /** What the store and the continuous copy share. */
 export interface CopyingData {
   /** As in `CopiedPosition`. */
-  sheet: SharedArrayBuffer
+  sharedCells: SharedArrayBuffer
   /** Bytes that may wait for the copy before it must start again. */
   maxBytes: number
 }

@@ -33,7 +33,7 @@ export interface Relay {
  */
 export async function startRelay(config: Config, outside: Environment & { version: string }): Promise<Relay> {
   const shares = sharesOf(openFileLimit(), config, outside)
-  const copying = config.backup.continuous ? { sheet: CopiedPosition.sheet(), maxBytes: config.backup.copyLimit } : null
+  const copying = config.backup.continuous ? { sharedCells: CopiedPosition.newCells(), maxBytes: config.backup.copyLimit } : null
   const core = await openCore(config, { ...outside, nameServerSockets: shares.nameServers, ...(copying && { copying }) })
   const stops: Stop[] = [() => core.close()]
   const stop = (): Promise<void> => stopAll(stops, outside.log)
@@ -42,7 +42,7 @@ export async function startRelay(config: Config, outside: Environment & { versio
     await core.db.slowRead("select 'open' as reader")
     await noteMachine(core)
     if (copying === null) core.metrics.copyBehind.set(Number.NaN)
-    else startCopy(core, copying.sheet, stops)
+    else startCopy(core, copying.sharedCells, stops)
     const services = await startServices(core, { shares, version: outside.version }, stops)
     const listeners = await openListeners(services, stops)
     const scheduler = startJobs(services, listeners, stops)
@@ -64,8 +64,8 @@ export async function startRelay(config: Config, outside: Environment & { versio
   }
 }
 
-function startCopy(core: Core, sheet: SharedArrayBuffer, stops: Stop[]): void {
-  const copy = new ContinuousCopy(core, sheet)
+function startCopy(core: Core, sharedCells: SharedArrayBuffer, stops: Stop[]): void {
+  const copy = new ContinuousCopy(core, sharedCells)
   copy.start()
   stops.push(() => copy.stop())
 }

@@ -36,7 +36,7 @@ export async function startQueue(
     {
       maxConnections: shares.delivery,
       maxNameServerSockets: shares.nameServers,
-      newSheet: () => metricsPage.sheet(),
+      newCells: () => metricsPage.newCells(),
       ...deliveryOptions(config),
     },
     log,

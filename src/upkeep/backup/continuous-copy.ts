@@ -35,7 +35,7 @@ export class ContinuousCopy {
   #bytes = 0
 
   /** @throws SternaError `configuration` if the target cannot be used */
-  constructor(parts: CopyParts, sheet: SharedArrayBuffer) {
+  constructor(parts: CopyParts, sharedCells: SharedArrayBuffer) {
     const { config } = parts
     const place = configuredTarget(config)
     openTarget(place, accessOf(config), '/')
@@ -43,7 +43,7 @@ export class ContinuousCopy {
     this.#job = {
       place,
       access: accessOf(config),
-      sheet,
+      sharedCells,
       settings: {
         dataDir: config.dataDir,
         database: databaseFile(config.dataDir),

@@ -9,7 +9,7 @@ import { openTarget } from './open-target.ts'
 /** What the thread is started with. */
 export interface CopyJob extends TargetPlace {
   settings: CopySettings
-  sheet: SharedArrayBuffer
+  sharedCells: SharedArrayBuffer
 }
 
 /** What it asks the main thread for, which answers with the id. */
@@ -22,7 +22,7 @@ const intervalMs = 1_000
 const pauseMs = 2_000
 
 const port = parentPort as MessagePort
-const { place, access, settings, sheet } = workerData as CopyJob
+const { place, access, settings, sharedCells } = workerData as CopyJob
 const asked = new Map<number, { resolve: () => void; reject: (error: Error) => void }>()
 const stopping = new AbortController()
 let lastId = 0
@@ -46,7 +46,7 @@ port.on('message', (message: ToCopyThread) => {
 const runner = new CopyRunner(
   {
     target: openTarget(place, access, '/'),
-    secured: new CopiedPosition(sheet),
+    secured: new CopiedPosition(sharedCells),
     begin: (generation) => ask({ begin: generation }),
     snapshot: (file) => ask({ snapshot: file }),
     tell: (status) => send({ status }),

@@ -4,7 +4,7 @@ import { apiOperations, type ApiServices } from '../../../src/api/http/api/opera
 import { countAnswer, reasonOfStatus, wayIn } from '../../../src/api/http/count-answer.ts'
 import { namesOf } from '../../../src/api/operation/operation.ts'
 import { errorTable } from '../../../src/platform/error-table.ts'
-import { metricsOf, newSheet } from '../../../src/platform/metrics/metrics.ts'
+import { metricsOf, newSharedCells } from '../../../src/platform/metrics/metrics.ts'
 import { refusalFor } from '../../../src/mail-in/smtp-server/smtp-refusal.ts'
 import { StorageFullError } from '../../../src/platform/store/database.ts'
 import { refusalReason } from '../../../src/mail-in/submission/count-refusals.ts'
@@ -47,9 +47,9 @@ test('a refusal is of the same kind over HTTP and over SMTP', () => {
 })
 
 test('an answer with a status that nobody expected is counted as another', () => {
-  const sheet = newSheet()
-  const metrics = metricsOf(sheet)
-  const sum = () => new Float64Array(sheet).reduce((total, number) => total + number, 0)
+  const sharedCells = newSharedCells()
+  const metrics = metricsOf(sharedCells)
+  const sum = () => new Float64Array(sharedCells).reduce((total, number) => total + number, 0)
   for (const status of [200, 299, 418, 999]) countAnswer({ method: 'GET', path: '/x', status }, metrics)
   expect(sum()).toBe(4)
   countAnswer({ method: 'POST', path: '/api/send', status: 507 }, metrics)

@@ -8,7 +8,7 @@ import { changeLine } from '../../../src/clients/set-up/plan-text.ts'
 import { readSetUp } from '../../../src/clients/set-up/read-set-up.ts'
 import { followReferences } from '../../../src/clients/set-up/reference.ts'
 import { nameOf } from '../../../src/clients/set-up/set-up-fields.ts'
-import type { ObjectKind, StandingObject, Values } from '../../../src/clients/set-up/set-up-object.ts'
+import type { ObjectKind, CurrentObject, Values } from '../../../src/clients/set-up/set-up-object.ts'
 
 const token = 'sterna_live_Gbk29aLzD3Z36UDCtYUkhCALzsBU5VP3AZhhS2KlFKN0zA0Vg'
 const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
@@ -22,7 +22,7 @@ const wantedIn = (yaml: string) => {
   return readSetUp(tree, { file: 'f', texts: tree === null ? {} : followReferences(tree, { env, directory: '/nowhere' }) })
 }
 
-const standing = (kind: ObjectKind, values: Values, account = 'shop'): StandingObject => ({
+const current = (kind: ObjectKind, values: Values, account = 'shop'): CurrentObject => ({
   kind,
   account: kind === 'account' ? String(values['name']) : account,
   name: nameOf(kind, values),
@@ -31,21 +31,21 @@ const standing = (kind: ObjectKind, values: Values, account = 'shop'): StandingO
 })
 
 const noPolicy = { hard_bounces: null, complaints: null, soft_bounces: null, expiry: null }
-const shop = standing('account', {
+const shop = current('account', {
   name: 'shop',
   plan: 'free',
   status: 'active',
   delivery_notices: false,
   ...Object.fromEntries(Object.entries(noPolicy).map(([name, value]) => [`suppression_policy.${name}`, value])),
 })
-const domain = standing('domain', {
+const domain = current('domain', {
   name: 'shop.example',
   custom_return_path: 'send',
   tls: 'opportunistic',
   dkim_selector: ['s1', 's1-ed25519'],
   dkim_private_key: ['p'],
 })
-const frame = standing('template', {
+const frame = current('template', {
   alias: 'frame',
   name: 'frame',
   html: '<b>{{{@content}}}</b>',
@@ -53,12 +53,12 @@ const frame = standing('template', {
   layout: null,
   published: true,
 })
-const welcome = standing('template', { alias: 'welcome', name: 'welcome', html: 'Hi', text: null, layout: 'frame', published: true })
-const hook = standing('webhook', { url: 'https://a.example/', sandbox: false, events: ['email.sent'], secret: new Secret(secret) })
-const key = standing('key', { name: 'web', permission: 'full_access', domain: null, sandbox: false, token: storedToken(token).digest })
+const welcome = current('template', { alias: 'welcome', name: 'welcome', html: 'Hi', text: null, layout: 'frame', published: true })
+const hook = current('webhook', { url: 'https://a.example/', sandbox: false, events: ['email.sent'], secret: new Secret(secret) })
+const key = current('key', { name: 'web', permission: 'full_access', domain: null, sandbox: false, token: storedToken(token).digest })
 const all = [shop, domain, frame, welcome, hook, key]
 
-const cases: [what: string, yaml: string, standing: StandingObject[], lines: string[], prune?: boolean][] = [
+const cases: [what: string, yaml: string, current: CurrentObject[], lines: string[], prune?: boolean][] = [
   ['an empty file', '', all, []],
   ['a file that names what stands', 'accounts: [{name: shop, plan: free}]', all, []],
   ['a new account', 'accounts: [{name: blog, plan: free}]', all, ['create  account blog: plan free']],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Attempt } from '../../../src/mail-out/delivery/attempt.ts'
 import { exposition } from '../../../src/platform/metrics/exposition.ts'
-import { metricsOf, newSheet, type Metrics } from '../../../src/platform/metrics/metrics.ts'
+import { metricsOf, newSharedCells, type Metrics } from '../../../src/platform/metrics/metrics.ts'
 import { DeliveryCounts } from '../../../src/mail-out/queue/delivery-counts.ts'
 import type { QueuedMessage, QueuedRecipient } from '../../../src/mail-out/queue/queue-store.ts'
 import { parseExposition, valueOf } from '../../support/parse-exposition.ts'
@@ -25,13 +25,13 @@ const hosts: Record<keyof Metrics['deliveryDelay'], string> = {
 }
 
 function counting() {
-  const sheet = newSheet()
-  const counts = new DeliveryCounts(metricsOf(sheet))
+  const sharedCells = newSharedCells()
+  const counts = new DeliveryCounts(metricsOf(sharedCells))
   const note = (mxHost: string | null, { endedAt = 6_000, ...attempt }: Partial<Attempt> & { endedAt?: number } = {}, attempts = 0) => {
     const made = { outcome: { type: 'delivered' }, mxHost, durationMs: 1_000, ...attempt } as Attempt
     counts.attempted({ firstDueAt: 1_000 } as QueuedMessage, { attempts } as QueuedRecipient, made, endedAt)
   }
-  return { note, parsed: () => parseExposition(exposition([sheet], { version: '1', node: '1' })) }
+  return { note, parsed: () => parseExposition(exposition([sharedCells], { version: '1', node: '1' })) }
 }
 
 test('an attempt counts for whose MX host it was made at', () => {

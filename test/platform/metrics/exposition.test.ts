@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { exposition } from '../../../src/platform/metrics/exposition.ts'
-import { metricsOf, newSheet } from '../../../src/platform/metrics/metrics.ts'
+import { metricsOf, newSharedCells } from '../../../src/platform/metrics/metrics.ts'
 import { histogramFaults, parseExposition, valueOf } from '../../support/parse-exposition.ts'
 
 const build = { version: '1.2.3', node: '26.0.0' }
 
 test('adds up the counts of all threads, label by label', () => {
-  const sheets = [newSheet(), newSheet(), newSheet()]
-  const [first, second, third] = sheets.map((sheet) => metricsOf(sheet))
+  const sheets = [newSharedCells(), newSharedCells(), newSharedCells()]
+  const [first, second, third] = sheets.map((sharedCells) => metricsOf(sharedCells))
   first?.attempts.delivered.google.add()
   second?.attempts.delivered.google.add(2)
   third?.attempts.delivered.microsoft.add()
@@ -20,8 +20,8 @@ test('adds up the counts of all threads, label by label', () => {
 })
 
 test('the buckets of a histogram are cumulative, and each value is in the first bucket whose bound it does not exceed', () => {
-  const sheets = [newSheet(), newSheet()]
-  const [first, second] = sheets.map((sheet) => metricsOf(sheet))
+  const sheets = [newSharedCells(), newSharedCells()]
+  const [first, second] = sheets.map((sharedCells) => metricsOf(sharedCells))
   for (const batches of [1, 2, 2, 3, 1000]) first?.commitBatches.observe(batches)
   second?.commitBatches.observe(4)
   const parsed = parseExposition(exposition(sheets, build))
@@ -33,7 +33,7 @@ test('the buckets of a histogram are cumulative, and each value is in the first 
 })
 
 test('omits unknown gauges', () => {
-  const sheets = [newSheet(), newSheet()]
+  const sheets = [newSharedCells(), newSharedCells()]
   metricsOf(sheets[0]).diskFree.set(Number.NaN)
   const parsed = parseExposition(exposition(sheets, build))
   expect(valueOf(parsed, 'sterna_disk_free_bytes')).toBeUndefined()
@@ -42,6 +42,6 @@ test('omits unknown gauges', () => {
 
 test('a label with quotes, backslashes and line ends stays one label', () => {
   const version = '1"} 1\nsterna_fault{name="x\\'
-  const parsed = parseExposition(exposition([newSheet()], { version, node: '26' }))
+  const parsed = parseExposition(exposition([newSharedCells()], { version, node: '26' }))
   expect(valueOf(parsed, 'sterna_build_info', { version, node: '26' })).toBe(1)
 })

@@ -54,15 +54,15 @@ interface Copied {
 /** A database with a copy, as a server opens it; each step is a second later. */
 async function open({ directory = 'data', origin = '0000000a', maxBytes = 1e9 } = {}): Promise<Copied> {
   const dataDir = join(place, directory)
-  const sheet = CopiedPosition.sheet()
-  const db = await openDatabase({ directory: dataDir, copying: { sheet, maxBytes }, onFatal: (error) => Promise.reject(error) })
+  const sharedCells = CopiedPosition.newCells()
+  const db = await openDatabase({ directory: dataDir, copying: { sharedCells, maxBytes }, onFatal: (error) => Promise.reject(error) })
   let closed: Promise<void> | undefined
   const close = () => (closed ??= db.close())
   onTestFinished(close)
   let last: CopyStatus = { problem: null, behindMs: 0, storedBytes: 0, event: null }
   const services = {
     target,
-    secured: new CopiedPosition(sheet),
+    secured: new CopiedPosition(sharedCells),
     begin: (generation: string) => db.copying.begin(generation),
     snapshot: (file: string) => db.copying.snapshot(file),
     tell: (status: CopyStatus) => void (last = status),

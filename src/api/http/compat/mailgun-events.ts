@@ -10,7 +10,7 @@ import { mailgunDomain } from './mailgun-domain.ts'
 import type { MailgunListServices } from './mailgun-suppressions.ts'
 import { faultAt } from './native-email.ts'
 import { addressIn, queryNumber, queryText } from './query-values.ts'
-import { toldEvents } from './told-events.ts'
+import { eventPage } from './event-page.ts'
 
 const types: ReadonlyMap<string, PublicEventType> = new Map(publicEventTypes.map((type) => [mailgunNames[type], type]))
 
@@ -51,7 +51,7 @@ async function page(ctx: ApiContext, place: Place, services: MailgunListServices
   const end = after === null ? before : after + (order === 'asc' ? 1 : -1)
   const edges = { first: rows[0]?.seq ?? end, last: rows.at(-1)?.seq ?? after ?? before }
   return {
-    items: (await toldEvents(rows, services)).map(mailgunEvent),
+    items: (await eventPage(rows, services)).map(mailgunEvent),
     paging: {
       next: link({ after: edges.last }),
       previous: link({ before: edges.first }),

@@ -7,9 +7,9 @@ import type { ApiContext } from '../api-state.ts'
 import type { CompatAction } from './compat-api.ts'
 import { mailgunDomain } from './mailgun-domain.ts'
 import { addressIn, queryNumber, queryText } from './query-values.ts'
-import type { ToldEventServices } from './told-events.ts'
+import type { EventPageServices } from './event-page.ts'
 
-export interface MailgunListServices extends ToldEventServices, Pick<AuthoriseServices, 'verifiedDomainFor'> {
+export interface MailgunListServices extends EventPageServices, Pick<AuthoriseServices, 'verifiedDomainFor'> {
   suppressions: SuppressionEntries
   /** For the links between pages. */
   baseUrl: string

@@ -3,13 +3,13 @@ import type { FeedRow } from '../../../mail/event/event-feed.ts'
 import { isId } from '../../../platform/id.ts'
 import type { SuppressionEntries } from '../../../mail/suppression/suppression-entries.ts'
 import { postmarkEvent } from '../../../notify/webhook/shape/postmark-event.ts'
-import type { ToldEvent } from '../../../notify/webhook/told-event.ts'
+import type { EventDetails } from '../../../notify/webhook/event-details.ts'
 import type { ApiContext } from '../api-state.ts'
 import type { CompatAction } from './compat-api.ts'
 import { addressIn, queryNumber, queryText, queryTime } from './query-values.ts'
-import { toldEvents, type ToldEventServices } from './told-events.ts'
+import { eventPage, type EventPageServices } from './event-page.ts'
 
-export interface PostmarkBounceServices extends ToldEventServices {
+export interface PostmarkBounceServices extends EventPageServices {
   suppressions: SuppressionEntries
 }
 
@@ -51,7 +51,7 @@ async function list(ctx: ApiContext, services: PostmarkBounceServices): Promise<
   const count = queryNumber(ctx, 'count', { usual: maxListed, least: 1, most: maxListed })
   const offset = queryNumber(ctx, 'offset', { usual: 0, least: 0, most: furthest - count })
   const wanted = bounceFilter(ctx)
-  const found: ToldEvent[] = []
+  const found: EventDetails[] = []
   for (let before: number | null = null; found.length <= offset + count;) {
     const rows: FeedRow[] = await services.eventFeed.page(
       ctx.state.caller,
@@ -59,7 +59,7 @@ async function list(ctx: ApiContext, services: PostmarkBounceServices): Promise<
       wanted.filter,
     )
     // Postmark refuses mail to suppressed addresses, and has no bounce of it.
-    const events = (await toldEvents(rows.slice(0, maxListed), services)).filter(
+    const events = (await eventPage(rows.slice(0, maxListed), services)).filter(
       (event) => postmarkEvent(event) !== null && wanted.fits(event),
     )
     found.push(...events)
@@ -83,23 +83,23 @@ function bounceFilter(ctx: ApiContext) {
     since: queryTime(ctx, 'fromdate'),
     until: queryTime(ctx, 'todate'),
   }
-  const fits = (event: ToldEvent): boolean => {
+  const fits = (event: EventDetails): boolean => {
     const bounce = postmarkEvent(event) as { Type: string; Tag: string; Email: string }
     return (type ?? bounce.Type) === bounce.Type && (tag ?? bounce.Tag) === bounce.Tag && bounce.Email.includes(email ?? '')
   }
   return { filter, fits }
 }
 
-async function find(ctx: ApiContext, services: PostmarkBounceServices): Promise<{ event: ToldEvent; bounce: object }> {
+async function find(ctx: ApiContext, services: PostmarkBounceServices): Promise<{ event: EventDetails; bounce: object }> {
   const id = ctx.params.id ?? ''
   const row = /^\d{1,16}$/.test(id) ? await services.eventFeed.findByNumber(ctx.state.caller, Number(id)) : undefined
-  const [event] = row && isId('evt', row.id) && row.type === 'email.bounced' ? await toldEvents([row], services) : []
+  const [event] = row && isId('evt', row.id) && row.type === 'email.bounced' ? await eventPage([row], services) : []
   if (!event || postmarkEvent(event) === null) throw new SternaError('not_found', 'The bounce was not found.')
   return { event, bounce: await bounceOf(ctx, event, services) }
 }
 
 /** With what is true of the address now. */
-async function bounceOf(ctx: ApiContext, event: ToldEvent, { suppressions }: PostmarkBounceServices): Promise<object> {
+async function bounceOf(ctx: ApiContext, event: EventDetails, { suppressions }: PostmarkBounceServices): Promise<object> {
   const address = String(event.data['to'])
   const page = { limit: 1, after: null, before: null }
   const [entry] = await suppressions.page(ctx.state.caller, { address, origins: ['bounce', 'complaint', 'manual'] }, page)

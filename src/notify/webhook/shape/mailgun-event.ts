@@ -1,6 +1,16 @@
 import type { WebhookEventType } from '../../../mail/event/event-type.ts'
 import { domainOf } from '../../../platform/smtp/address.ts'
-import { bareMessageId, happenedAt, isHard, isSuppressed, labelsOf, numberIn, textIn, withoutNulls, type ToldEvent } from '../told-event.ts'
+import {
+  bareMessageId,
+  happenedAt,
+  isHard,
+  isSuppressed,
+  labelsOf,
+  numberIn,
+  textIn,
+  withoutNulls,
+  type EventDetails,
+} from '../event-details.ts'
 
 /** What Mailgun calls each event. */
 export const mailgunNames: Record<WebhookEventType, string> = {
@@ -15,7 +25,7 @@ export const mailgunNames: Record<WebhookEventType, string> = {
 }
 
 /** Mailgun's `event-data`, the same in its webhooks and its Events API. */
-export const mailgunEvent = (event: ToldEvent): object => ({
+export const mailgunEvent = (event: EventDetails): object => ({
   id: event.id,
   timestamp: happenedAt(event) / 1000,
   event: mailgunNames[event.type],
@@ -38,7 +48,7 @@ export const mailgunEvent = (event: ToldEvent): object => ({
   },
 })
 
-function ownMembers(event: ToldEvent): Record<string, unknown> {
+function ownMembers(event: EventDetails): Record<string, unknown> {
   switch (event.type) {
     case 'email.sent':
       return { 'log-level': 'info', method: 'HTTP' }
@@ -74,13 +84,13 @@ const failure = (severity: 'temporary' | 'permanent', reason: string) => ({
   reason,
 })
 
-function reasonOf(event: ToldEvent): string {
+function reasonOf(event: EventDetails): string {
   if (isSuppressed(event)) return 'suppress-bounce'
   if (textIn(event, 'bounce_category') === 'expired') return 'old'
   return isHard(event) ? 'bounce' : 'generic'
 }
 
-const deliveryStatus = (event: ToldEvent, message: string | null) =>
+const deliveryStatus = (event: EventDetails, message: string | null) =>
   withoutNulls({
     code: numberIn(event, 'smtp_code') ?? codeOf(message),
     'enhanced-code': textIn(event, 'enhanced_status'),
@@ -95,7 +105,7 @@ const codeOf = (reply: string | null): number | null => {
   return code === undefined ? null : Number(code)
 }
 
-const client = (event: ToldEvent) => ({
+const client = (event: EventDetails) => ({
   ip: textIn(event, 'ip_address') ?? '',
   'client-info': { 'user-agent': textIn(event, 'user_agent') ?? '' },
 })

@@ -1,18 +1,18 @@
 import { numberOfId, uuidOfId } from '../../../platform/id.ts'
-import { bareMessageId, happenedAt, isSuppressed, labelsOf, textIn, type ToldEvent } from '../told-event.ts'
+import { bareMessageId, happenedAt, isSuppressed, labelsOf, textIn, type EventDetails } from '../event-details.ts'
 
 /**
  * The body of a Postal webhook; null if Postal has none for the event. A Postal message has one recipient: `id`
  * is our id as a number, `token` is our id.
  */
-export function postalEvent(event: ToldEvent): object | null {
+export function postalEvent(event: EventDetails): object | null {
   const own = payloadOf(event)
   if (own === null) return null
   const [name, payload] = own
   return { event: name, timestamp: seconds(happenedAt(event)), uuid: uuidOfId(event.id), payload }
 }
 
-function payloadOf(event: ToldEvent): [name: string, payload: object] | null {
+function payloadOf(event: EventDetails): [name: string, payload: object] | null {
   switch (event.type) {
     case 'email.delivered':
       return ['MessageSent', status(event, 'Sent', 'Message sent by SMTP', event.recipient.lastResponse)]
@@ -32,7 +32,7 @@ function payloadOf(event: ToldEvent): [name: string, payload: object] | null {
 }
 
 /** Delivered mail that came back is a bounce, refused mail is a failure, and mail that was never tried is held. */
-function failure(event: ToldEvent): [name: string, payload: object] {
+function failure(event: EventDetails): [name: string, payload: object] {
   const reason = textIn(event, 'reason')
   if (isSuppressed(event)) return ['MessageHeld', status(event, 'Held', reason ?? '', null)]
   if (event.recipient.deliveredAt === null) return ['MessageDeliveryFailed', status(event, 'HardFail', 'Delivery has failed', reason)]
@@ -43,7 +43,7 @@ function failure(event: ToldEvent): [name: string, payload: object] {
   ]
 }
 
-const status = (event: ToldEvent, name: string, details: string, output: string | null) => ({
+const status = (event: EventDetails, name: string, details: string, output: string | null) => ({
   status: name,
   details,
   output: output ?? '',
@@ -53,7 +53,7 @@ const status = (event: ToldEvent, name: string, details: string, output: string 
   message: message(event),
 })
 
-const message = (event: ToldEvent) => ({
+const message = (event: EventDetails) => ({
   id: event.recipient.id === null ? null : numberOfId(event.recipient.id),
   token: event.recipient.id,
   direction: 'outgoing',
@@ -66,6 +66,6 @@ const message = (event: ToldEvent) => ({
   tag: labelsOf(event)[0] ?? null,
 })
 
-const client = (event: ToldEvent) => ({ ip_address: textIn(event, 'ip_address'), user_agent: textIn(event, 'user_agent') })
+const client = (event: EventDetails) => ({ ip_address: textIn(event, 'ip_address'), user_agent: textIn(event, 'user_agent') })
 
 const seconds = (ms: number): number => ms / 1000

@@ -1,10 +1,10 @@
 import { numberOfId } from '../../../platform/id.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
-import { happenedAt, isHard, isSuppressed, labelsOf, textIn, type ToldEvent } from '../told-event.ts'
+import { happenedAt, isHard, isSuppressed, labelsOf, textIn, type EventDetails } from '../event-details.ts'
 import { bounceTypeOf, spamComplaint, transient, type PostmarkBounceType } from './postmark-bounce.ts'
 
 /** The body of a Postmark webhook; null if Postmark has none: for `email.sent`, and for suppressed addresses, which its API refuses. */
-export function postmarkEvent(event: ToldEvent): object | null {
+export function postmarkEvent(event: EventDetails): object | null {
   const at = isoTime(happenedAt(event))
   switch (event.type) {
     case 'email.sent':
@@ -43,7 +43,7 @@ export function postmarkEvent(event: ToldEvent): object | null {
   }
 }
 
-const common = (event: ToldEvent) => ({
+const common = (event: EventDetails) => ({
   // Not Postmark's: events within a millisecond are sorted by it.
   EventID: event.id,
   MessageID: event.data['email_id'],
@@ -53,7 +53,7 @@ const common = (event: ToldEvent) => ({
   Metadata: event.message.metadata,
 })
 
-const bounce = (event: ToldEvent, type: PostmarkBounceType, { isInactive }: { isInactive: boolean }) => ({
+const bounce = (event: EventDetails, type: PostmarkBounceType, { isInactive }: { isInactive: boolean }) => ({
   RecordType: 'Bounce',
   ID: numberOfId(event.id),
   ...type,
@@ -68,7 +68,7 @@ const bounce = (event: ToldEvent, type: PostmarkBounceType, { isInactive }: { is
   Subject: event.data['subject'],
 })
 
-const hit = (event: ToldEvent) => ({
+const hit = (event: EventDetails) => ({
   ...common(event),
   Recipient: event.data['to'],
   ReceivedAt: isoTime(happenedAt(event)),

@@ -1,8 +1,8 @@
 import { isoTime } from '../../../platform/iso-time.ts'
-import { happenedAt, isHard, isSuppressed, textIn, type ToldEvent } from '../told-event.ts'
+import { happenedAt, isHard, isSuppressed, textIn, type EventDetails } from '../event-details.ts'
 
 /** A Resend event; null if Resend has none. It does not report unsubscribing from a single email. */
-export function resendEvent(event: ToldEvent): object | null {
+export function resendEvent(event: EventDetails): object | null {
   const own = ownMembers(event)
   if (own === null) return null
   const [type, members] = own
@@ -24,7 +24,7 @@ export function resendEvent(event: ToldEvent): object | null {
   }
 }
 
-function ownMembers(event: ToldEvent): [type: string, members: object] | null {
+function ownMembers(event: EventDetails): [type: string, members: object] | null {
   switch (event.type) {
     case 'email.sent':
     case 'email.delivered':
@@ -59,7 +59,7 @@ const subTypes: Record<string, string> = {
   content_rejected: 'ContentRejected',
 }
 
-function failure(event: ToldEvent): [type: string, members: object] {
+function failure(event: EventDetails): [type: string, members: object] {
   const message = textIn(event, 'reason') ?? ''
   const category = textIn(event, 'bounce_category') ?? ''
   if (isSuppressed(event)) return ['email.suppressed', { suppressed: { message, type: 'OnAccountSuppressionList' } }]

@@ -1,4 +1,4 @@
-import { happenedAt, isHard, isSuppressed, labelsOf, textIn, withoutNulls, type ToldEvent } from '../told-event.ts'
+import { happenedAt, isHard, isSuppressed, labelsOf, textIn, withoutNulls, type EventDetails } from '../event-details.ts'
 
 /** SendGrid's bounce classifications; `Unclassified` if none fits. */
 const classifications: Record<string, string> = {
@@ -13,7 +13,7 @@ const classifications: Record<string, string> = {
 }
 
 /** An event of SendGrid's Event Webhook. Custom arguments are members beside its own, which win if both have the same name. */
-export const sendGridEvent = (event: ToldEvent): object => ({
+export const sendGridEvent = (event: EventDetails): object => ({
   ...event.message.metadata,
   email: event.data['to'],
   timestamp: Math.floor(happenedAt(event) / 1000),
@@ -24,7 +24,7 @@ export const sendGridEvent = (event: ToldEvent): object => ({
   ...withoutNulls(ownMembers(event)),
 })
 
-function ownMembers(event: ToldEvent): Record<string, unknown> {
+function ownMembers(event: EventDetails): Record<string, unknown> {
   switch (event.type) {
     case 'email.sent':
       return { event: 'processed' }
@@ -45,7 +45,7 @@ function ownMembers(event: ToldEvent): Record<string, unknown> {
   }
 }
 
-function bounce(event: ToldEvent): Record<string, unknown> {
+function bounce(event: EventDetails): Record<string, unknown> {
   const said = { reason: textIn(event, 'reason'), status: textIn(event, 'enhanced_status') }
   if (isSuppressed(event)) return { event: 'dropped', ...said }
   return {
@@ -58,8 +58,8 @@ function bounce(event: ToldEvent): Record<string, unknown> {
 }
 
 /** A numeric topic comes from `asm.group_id`. */
-function unsubscription({ message: { unsubscribeTopic: topic } }: ToldEvent): Record<string, unknown> {
+function unsubscription({ message: { unsubscribeTopic: topic } }: EventDetails): Record<string, unknown> {
   return /^\d{1,9}$/.test(topic ?? '') ? { event: 'group_unsubscribe', asm_group_id: Number(topic) } : { event: 'unsubscribe' }
 }
 
-const client = (event: ToldEvent) => ({ useragent: textIn(event, 'user_agent'), ip: textIn(event, 'ip_address') })
+const client = (event: EventDetails) => ({ useragent: textIn(event, 'user_agent'), ip: textIn(event, 'ip_address') })

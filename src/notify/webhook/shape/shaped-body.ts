@@ -1,12 +1,12 @@
 import type { ServiceShape } from '../payload-kind.ts'
-import type { ToldEvent } from '../told-event.ts'
+import type { EventDetails } from '../event-details.ts'
 import { mailgunEvent } from './mailgun-event.ts'
 import { postalEvent } from './postal-event.ts'
 import { postmarkEvent } from './postmark-event.ts'
 import { resendEvent } from './resend-event.ts'
 import { sendGridEvent } from './sendgrid-event.ts'
 
-const shapes: Record<ServiceShape, (event: ToldEvent) => object | null> = {
+const shapes: Record<ServiceShape, (event: EventDetails) => object | null> = {
   // Events come in arrays, here with one event each.
   sendgrid: (event) => [sendGridEvent(event)],
   postmark: postmarkEvent,
@@ -17,7 +17,7 @@ const shapes: Record<ServiceShape, (event: ToldEvent) => object | null> = {
 }
 
 /** An event in another service's format, as JSON; null if that service has none for it. */
-export function shapedBody(shape: ServiceShape, event: ToldEvent): string | null {
+export function shapedBody(shape: ServiceShape, event: EventDetails): string | null {
   const body = shapes[shape](event)
   return body === null ? null : JSON.stringify(body)
 }

@@ -4,26 +4,26 @@ import { labelTag } from '../../../../src/mail/message/send-limits.ts'
 import { eventTypes, webhookEventTypes, type WebhookEventType } from '../../../../src/mail/event/event-type.ts'
 import { serviceShapes, type ServiceShape } from '../../../../src/notify/webhook/payload-kind.ts'
 import { shapedBody } from '../../../../src/notify/webhook/shape/shaped-body.ts'
-import { timeMember, type ToldEvent } from '../../../../src/notify/webhook/told-event.ts'
+import { timeMember, type EventDetails } from '../../../../src/notify/webhook/event-details.ts'
 
 const at = Date.parse('2026-11-23T10:00:00.250Z')
 const id = newId('evt', at)
 const recipientId = newId('rcp', at)
 
 /** Where it matters what the sample does not say. */
-const ownData: Partial<Record<WebhookEventType, ToldEvent['data']>> = {
+const ownData: Partial<Record<WebhookEventType, EventDetails['data']>> = {
   'email.clicked': { link: 'https://shop.example/a?b=c', ip_address: null, user_agent: null, bot: true },
   'email.bounced': { ...eventTypes['email.bounced'].sample(), reason: '550 5.1.1 No such user' },
   'email.deferred': { next_attempt_at: '2026-11-23T10:05:00.250Z', reason: '451 4.7.1 Greylisted' },
 }
 
 interface Changes {
-  data?: ToldEvent['data']
-  message?: Partial<ToldEvent['message']>
-  recipient?: Partial<ToldEvent['recipient']>
+  data?: EventDetails['data']
+  message?: Partial<EventDetails['message']>
+  recipient?: Partial<EventDetails['recipient']>
 }
 
-const told = (type: WebhookEventType, { data, message, recipient }: Changes = {}): ToldEvent => ({
+const told = (type: WebhookEventType, { data, message, recipient }: Changes = {}): EventDetails => ({
   id,
   type,
   sandbox: false,

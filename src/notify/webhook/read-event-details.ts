@@ -1,6 +1,6 @@
 import type { WebhookEventType } from '../../mail/event/event-type.ts'
 import type { Database, Row } from '../../platform/store/database.ts'
-import type { ToldEvent } from './told-event.ts'
+import type { EventDetails } from './event-details.ts'
 
 /** An event as the log has it. */
 export interface StoredEvent extends Row {
@@ -32,7 +32,7 @@ interface AboutRow extends Row {
 type Read = Database['read']
 
 /** What is known of an event's message and recipient; undefined where the message is gone. */
-export async function aboutOf(event: StoredEvent, read: Read): Promise<AboutRow | undefined> {
+export async function messageOfEvent(event: StoredEvent, read: Read): Promise<AboutRow | undefined> {
   const [row] = await read<AboutRow>(
     `select m.header_from, m.message_id_header, m.tags, m.metadata, m.unsubscribe_topic, m.size, m.created_at,
             r.type, r.last_response, r.attempts, r.delivered_at, r.opened_at
@@ -43,15 +43,15 @@ export async function aboutOf(event: StoredEvent, read: Read): Promise<AboutRow 
   return row
 }
 
-export const toldEvent = (event: StoredEvent, about: AboutRow | undefined): ToldEvent => ({
+export const eventDetails = (event: StoredEvent, about: AboutRow | undefined): EventDetails => ({
   id: event.id,
   type: event.type,
   sandbox: event.sandbox === 1,
-  data: JSON.parse(event.data) as ToldEvent['data'],
+  data: JSON.parse(event.data) as EventDetails['data'],
   message: {
     from: about?.header_from ?? null,
     messageIdHeader: about?.message_id_header ?? null,
-    tags: JSON.parse(about?.tags ?? '[]') as ToldEvent['message']['tags'],
+    tags: JSON.parse(about?.tags ?? '[]') as EventDetails['message']['tags'],
     metadata: JSON.parse(about?.metadata ?? '{}') as Record<string, string>,
     unsubscribeTopic: about?.unsubscribe_topic ?? null,
     size: about?.size ?? 0,

@@ -6,7 +6,7 @@ import type { WebhookList } from '../../notify/webhook/webhook-list.ts'
 import type { OperationClient } from '../../api/operation/operation-client.ts'
 import { nameOf, valuesOf } from './set-up-fields.ts'
 import { policyValues } from './policy-values.ts'
-import type { ObjectKind, StandingObject, Values } from './set-up-object.ts'
+import type { ObjectKind, CurrentObject, Values } from './set-up-object.ts'
 
 /** What a set-up is read from and made in. */
 export type SetUpServices = Omit<Core, 'close'> & { webhooks: WebhookList; perform: OperationClient }
@@ -18,10 +18,10 @@ export const removedDomain = '(a domain that was removed)'
 const allOfThem = { limit: 100, after: null, before: null }
 
 /** All accounts, and what they have, with the values that a file would give. Templates without an alias are left out: nothing names them. */
-export async function standingSetUp(services: SetUpServices): Promise<StandingObject[]> {
-  const objects: StandingObject[] = []
+export async function currentState(services: SetUpServices): Promise<CurrentObject[]> {
+  const objects: CurrentObject[] = []
   for (const account of services.accounts.list()) {
-    objects.push(standing('account', account, { id: account.id, values: accountValues(account, services) }))
+    objects.push(currentObject('account', account, { id: account.id, values: accountValues(account, services) }))
     objects.push(...domainsOf(account, services))
     for (const template of await templatesOf(account, services)) objects.push(template)
     objects.push(...(await webhooksOf(account, services)), ...keysOf(account, services))
@@ -29,7 +29,7 @@ export async function standingSetUp(services: SetUpServices): Promise<StandingOb
   return objects
 }
 
-const standing = (kind: ObjectKind, account: Account, { id, values }: { id: string; values: Values }): StandingObject => ({
+const currentObject = (kind: ObjectKind, account: Account, { id, values }: { id: string; values: Values }): CurrentObject => ({
   kind,
   account: account.name,
   name: nameOf(kind, values),
@@ -44,7 +44,7 @@ const accountValues = ({ id, name, plan, status }: Account, { policies }: SetUpS
   ...policyValues('account', id, policies),
 })
 
-const domainsOf = (account: Account, { sendingDomains, policies }: SetUpServices): StandingObject[] =>
+const domainsOf = (account: Account, { sendingDomains, policies }: SetUpServices): CurrentObject[] =>
   sendingDomains.list(account.id).map((domain) => {
     const keys = domain.keys.filter(({ state }) => state !== 'retired')
     const values = {
@@ -54,10 +54,10 @@ const domainsOf = (account: Account, { sendingDomains, policies }: SetUpServices
       dkim_selector: keys.map(({ selector }) => selector),
       dkim_private_key: keys.map(({ publicKey }) => publicKey),
     }
-    return standing('domain', account, { id: domain.id, values })
+    return currentObject('domain', account, { id: domain.id, values })
   })
 
-async function templatesOf(account: Account, { templates }: SetUpServices): Promise<StandingObject[]> {
+async function templatesOf(account: Account, { templates }: SetUpServices): Promise<CurrentObject[]> {
   const found: Template[] = []
   for (let after: string | null = null; ;) {
     const rows = await templates.page(account.id, { ...allOfThem, after })
@@ -67,7 +67,7 @@ async function templatesOf(account: Account, { templates }: SetUpServices): Prom
     if (rows.length <= allOfThem.limit) break
   }
   const aliasOf = (layout: string | null): string | null => found.find(({ id }) => id === layout)?.alias ?? layout
-  return found.map((template) => standing('template', account, { id: template.id, values: templateValues(template, aliasOf) }))
+  return found.map((template) => currentObject('template', account, { id: template.id, values: templateValues(template, aliasOf) }))
 }
 
 const templateValues = (template: Template, aliasOf: (layout: string | null) => string | null): Values => ({
@@ -83,13 +83,13 @@ const templateValues = (template: Template, aliasOf: (layout: string | null) => 
   published: template.versionId === template.liveVersionId ? (template.isOutdated ? 'outdated' : true) : false,
 })
 
-async function webhooksOf(account: Account, { webhooks }: SetUpServices): Promise<StandingObject[]> {
+async function webhooksOf(account: Account, { webhooks }: SetUpServices): Promise<CurrentObject[]> {
   const scopes = [false, true].map((sandbox) => ({ accountId: account.id, sandbox }))
   const found = await Promise.all(scopes.map((scope) => webhooks.page(scope, allOfThem)))
-  return found.flat().map((webhook) => standing('webhook', account, { id: webhook.id, values: valuesOf('webhook', webhook) }))
+  return found.flat().map((webhook) => currentObject('webhook', account, { id: webhook.id, values: valuesOf('webhook', webhook) }))
 }
 
-function keysOf(account: Account, { apiKeys, sendingDomains }: SetUpServices): StandingObject[] {
+function keysOf(account: Account, { apiKeys, sendingDomains }: SetUpServices): CurrentObject[] {
   const domains = sendingDomains.list(account.id)
   return apiKeys.list(account.id).map((key) => {
     const values = {
@@ -100,6 +100,6 @@ function keysOf(account: Account, { apiKeys, sendingDomains }: SetUpServices): S
       expires_at: isoTimeOrNull(key.expiresAt),
       token: apiKeys.storedTokenOf(key.id).digest,
     }
-    return standing('key', account, { id: key.id, values })
+    return currentObject('key', account, { id: key.id, values })
   })
 }

@@ -7,23 +7,23 @@ import {
   byIdentity,
   identityOf,
   objectLabel,
-  type StandingObject,
+  type CurrentObject,
   type Values,
-  type WantedObject,
-  type WantedSetUp,
+  type DesiredObject,
+  type DesiredSetUp,
 } from './set-up-object.ts'
-import type { SetUpServices } from './standing-set-up.ts'
+import type { SetUpServices } from './current-state.ts'
 import { usedBy } from './template-uses.ts'
 
 /** An object as it will be, and what else there will be. */
 interface Prospect {
-  object: WantedObject
+  object: DesiredObject
   /** With those that stand and are not in the file. */
   values: Values
   /** Whether it has to be made. */
   isNew: boolean
   /** Whether its account will have it. */
-  has(kind: WantedObject['kind'], name: string): boolean
+  has(kind: DesiredObject['kind'], name: string): boolean
   services: Pick<SetUpServices, 'config' | 'clock'>
   fault(field: string, message: string): void
 }
@@ -32,9 +32,9 @@ interface Prospect {
  * What the operations would refuse, as far as it can be known before anything is changed.
  * @returns a line for each, with its place in the file
  */
-export function faultsOfWanted({ objects }: WantedSetUp, standing: readonly StandingObject[], services: Prospect['services']): string[] {
+export function faultsOfDesired({ objects }: DesiredSetUp, current: readonly CurrentObject[], services: Prospect['services']): string[] {
   const faults: string[] = []
-  const [inFile, known] = [byIdentity(objects), byIdentity(standing)]
+  const [inFile, known] = [byIdentity(objects), byIdentity(current)]
   for (const object of objects) {
     const [found] = known.get(identityOf(object)) ?? []
     const prospect: Prospect = {
@@ -53,7 +53,7 @@ export function faultsOfWanted({ objects }: WantedSetUp, standing: readonly Stan
   return faults
 }
 
-const checks: Record<WantedObject['kind'], (prospect: Prospect) => void> = {
+const checks: Record<DesiredObject['kind'], (prospect: Prospect) => void> = {
   account: checkAccount,
   domain: checkDomain,
   template: checkTemplate,

@@ -4,7 +4,8 @@ import { SternaError } from '../../platform/errors.ts'
 import type { Health } from '../../platform/health.ts'
 import { catalogueTable } from './openapi-problem.ts'
 import { openApiDocument, type DocumentContext } from './openapi.ts'
-import { operation, type Operation } from '../operation/operation.ts'
+import type { Operation } from '../operation/operation.ts'
+import { operationsAt } from '../operation/operations-at.ts'
 import { titleOf } from '../operation/problem.ts'
 import { RawAnswer } from '../operation/raw-answer.ts'
 import { referenceFile, referencePage } from './reference-page.ts'
@@ -23,7 +24,7 @@ export function serverOperations(services: ServerOperationServices, operations: 
   return [healthOperation(services), errorOperation(), ...(services.docs ? documentOperations(services, operations) : [])]
 }
 
-const open = { method: 'GET', tag: 'Server', permission: null } as const
+const at = operationsAt({ path: '', tag: 'Server', permission: null })
 const unchanged = { status: 304, description: "The client's copy is still current.", schema: null } as const
 const documentSchema = z.looseObject({ openapi: z.string() }).describe('An OpenAPI document.')
 const faultSchema = z.object({ name: z.string(), message: z.string(), since: z.iso.datetime() })
@@ -32,13 +33,9 @@ const healthSchema = z
   .meta({ id: 'Health' })
 
 const healthOperation = ({ health, version }: ServerOperationServices): Operation =>
-  operation({
-    ...open,
-    id: 'server.get_health',
-    path: '/healthz',
-    summary: 'Check whether mail is accepted and delivered',
-    answers: [
-      { status: 200, description: 'Mail is accepted and delivered. `faults` has what else is wrong.', schema: healthSchema },
+  at.get('server.get_health', '/healthz', 'Check whether mail is accepted and delivered', {
+    answer: ['Mail is accepted and delivered. `faults` has what else is wrong.', healthSchema],
+    otherAnswers: [
       { status: 503, description: '`faults` says what keeps mail from being accepted or delivered, and what to do.', schema: healthSchema },
     ],
     handle: () => {
@@ -48,13 +45,10 @@ const healthOperation = ({ health, version }: ServerOperationServices): Operatio
   })
 
 const errorOperation = (): Operation =>
-  operation({
-    ...open,
-    id: 'server.explain_error',
-    path: '/errors/{name}',
-    summary: 'Explain an error',
+  at.get('server.explain_error', '/errors/{name}', 'Explain an error', {
     description: `Where the \`type\` of an RFC 9457 answer leads.\n\n${catalogueTable()}`,
-    answers: [{ status: 200, description: 'What the error means and what to do.', schema: null, mediaType: 'text/plain' }, unchanged],
+    answer: ['What the error means and what to do.', 'text/plain'],
+    otherAnswers: [unchanged],
     refuses: ['not_found'],
     handle: ({ params }) => {
       const name = errorNames.find((known) => known === params.name)
@@ -71,28 +65,19 @@ function documentOperations(services: ServerOperationServices, operations: () =>
   const document = (): StaticFile =>
     (made ??= staticFile('application/json; charset=utf-8', JSON.stringify(openApiDocument(operations(), services))))
   return [
-    operation({
-      ...open,
-      id: 'server.get_openapi',
-      path: '/openapi.json',
-      summary: 'Read this document',
-      answers: [{ status: 200, description: 'OpenAPI 3.1.', schema: documentSchema }, unchanged],
+    at.get('server.get_openapi', '/openapi.json', 'Read this document', {
+      answer: ['OpenAPI 3.1.', documentSchema],
+      otherAnswers: [unchanged],
       handle: () => answerOf(document()),
     }),
-    operation({
-      ...open,
-      id: 'server.show_docs',
-      path: '/docs',
-      summary: 'Show the API reference',
-      answers: [{ status: 200, description: 'A page for people.', schema: null, mediaType: 'text/html' }, unchanged],
+    at.get('server.show_docs', '/docs', 'Show the API reference', {
+      answer: ['A page for people.', 'text/html'],
+      otherAnswers: [unchanged],
       handle: ({ path, reply }) => answerOf(referencePage(path, reply)),
     }),
-    operation({
-      ...open,
-      id: 'server.get_docs_file',
-      path: '/docs/{file}',
-      summary: 'Read a file of that page',
-      answers: [{ status: 200, description: 'A script, a style sheet or an image.', schema: null, mediaType: '*/*' }, unchanged],
+    at.get('server.get_docs_file', '/docs/{file}', 'Read a file of that page', {
+      answer: ['A script, a style sheet or an image.', '*/*'],
+      otherAnswers: [unchanged],
       refuses: ['not_found'],
       handle: ({ params }) => {
         const file = referenceFile(params.file)

@@ -7,8 +7,8 @@ import { checkedPlan, type Plans } from '../../../senders/account/plan.ts'
 import { SternaError } from '../../../platform/errors.ts'
 import type { CallTo } from '../../operation/call.ts'
 import { given } from '../../operation/given.ts'
-import { listOperation } from '../../operation/list-operation.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { pageFrom } from '../../operation/page.ts'
 import { deletedAnswer, resource, time } from '../../operation/resource.ts'
 
@@ -54,50 +54,32 @@ export const accountOperations = (services: AccountServices): Operation[] => [
   ...everyAccountOperations(services),
 ]
 
+const atAccount = operationsAt({ path: '/api/account', tag: 'Account', permission: { read: null, change: 'full_access' } })
+const atAccounts = operationsAt({ path: '/api/accounts', tag: 'Accounts', permission: 'operator' })
+
 const ownAccountOperations = (services: AccountServices): Operation[] => [
-  operation({
-    id: 'account.get',
-    method: 'GET',
-    path: '/api/account',
-    tag: 'Account',
-    summary: 'Read the account that the key belongs to',
-    permission: null,
-    answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
+  atAccount.get('account.get', '', 'Read the account that the key belongs to', {
+    answer: ['The account.', accountResource.schema],
     handle: ({ caller }) => accountObject(services.accounts.getAccount(caller.accountId), services),
   }),
-  operation({
-    id: 'account.update',
-    method: 'PATCH',
-    path: '/api/account',
-    tag: 'Account',
-    summary: 'Change the settings of the account that the key belongs to',
-    permission: 'full_access',
+  atAccount.patch('account.update', '', 'Change the settings of the account that the key belongs to', {
     body: { schema: ownAccountChanges, example: { delivery_notices: true } },
-    answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
+    answer: ['The account.', accountResource.schema],
     handle: ({ caller, body }) => changeAccount(caller.accountId, body, services),
   }),
 ]
 
 const everyAccountOperations = (services: AccountServices): Operation[] => [
-  listOperation({
-    id: 'accounts.list',
-    path: '/api/accounts',
-    tag: 'Accounts',
-    summary: 'List accounts',
-    permission: 'operator',
-    of: { schema: accountResource.schema, answer: (account: Account) => accountObject(account, services) },
-    answer: 'The accounts, newest first.',
+  atAccounts.list('accounts.list', '', 'List accounts', {
+    answer: [
+      'The accounts, newest first.',
+      { schema: accountResource.schema, answer: (account: Account) => accountObject(account, services) },
+    ],
     rows: (_, page) => pageFrom(services.accounts.list(), page),
   }),
-  operation({
-    id: 'accounts.create',
-    method: 'POST',
-    path: '/api/accounts',
-    tag: 'Accounts',
-    summary: 'Create an account',
-    permission: 'operator',
+  atAccounts.post('accounts.create', '', 'Create an account', {
     body: { schema: newAccount, example: { name: 'shop', plan: 'starter' } },
-    answers: [{ status: 201, description: 'The account.', schema: accountResource.schema }],
+    answer: ['The account.', accountResource.schema, 201],
     refuses: ['account_exists'],
     handle: async ({ body }) => {
       const plan = checkedPlan(body.plan ?? services.plans.standard, services.plans.byName)
@@ -108,43 +90,25 @@ const everyAccountOperations = (services: AccountServices): Operation[] => [
 ]
 
 const oneAccountOperations = (services: AccountServices): Operation[] => [
-  operation({
-    id: 'accounts.get',
-    method: 'GET',
-    path: '/api/accounts/{id}',
-    tag: 'Accounts',
-    summary: 'Read an account',
-    permission: 'operator',
-    answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
+  atAccounts.get('accounts.get', '/{id}', 'Read an account', {
+    answer: ['The account.', accountResource.schema],
     handle: (call) => accountObject(accountOf(call, services), services),
   }),
-  operation({
-    id: 'accounts.update',
-    method: 'PATCH',
-    path: '/api/accounts/{id}',
-    tag: 'Accounts',
-    summary: 'Change the plan or the settings of an account, suspend it or resume it',
+  atAccounts.patch('accounts.update', '/{id}', 'Change the plan or the settings of an account, suspend it or resume it', {
     description: 'A suspended account stops sending at once, even in open SMTP sessions. What was accepted is still delivered.',
-    permission: 'operator',
     body: { schema: accountChanges, example: { status: 'suspended' } },
-    answers: [{ status: 200, description: 'The account.', schema: accountResource.schema }],
+    answer: ['The account.', accountResource.schema],
     handle: async (call) => {
       const { id } = accountOf(call, services)
       if (call.body.plan !== undefined) checkedPlan(call.body.plan, services.plans.byName)
       return changeAccount(id, call.body, services)
     },
   }),
-  operation({
-    id: 'accounts.delete',
-    method: 'DELETE',
-    path: '/api/accounts/{id}',
-    tag: 'Accounts',
-    summary: 'Delete an account',
+  atAccounts.remove('accounts.delete', '/{id}', 'Delete an account', {
     description:
       'Deletes its keys, users, webhooks, domains, templates and suppressions at once. The mail it has sent stays until its ' +
       'retention ends. Refused while mail of the account is queued.',
-    permission: 'operator',
-    answers: [{ status: 200, description: 'The account is deleted.', schema: deleted }],
+    answer: ['The account is deleted.', deleted],
     refuses: ['invalid_state'],
     handle: async (call) => {
       const { id } = accountOf(call, services)

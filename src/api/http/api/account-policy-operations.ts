@@ -10,7 +10,8 @@ import {
   type PolicyKind,
   type PolicyResource,
 } from '../../../senders/account/policy.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { accountOf } from './account-operations.ts'
 
 export interface AccountPolicyServices {
@@ -80,6 +81,8 @@ const changesIn = ({ fields }: Policy, body: Values): Values =>
 /** The policies that the API shows each at a path of its own. */
 export const shownPolicies = accountPolicies.filter((policy: Policy) => policy.resource !== null)
 
+const at = operationsAt({ path: '/api/accounts/{id}', tag: 'Accounts', permission: 'operator' })
+
 /** `/api/accounts/{id}/suppression-policy` and its like: what an account has in place of the settings. */
 export const accountPolicyOperations = (services: AccountPolicyServices): Operation[] =>
   accountPolicies.flatMap((policy: Policy) => (policy.resource ? operationsOf(policy, policy.resource, services) : []))
@@ -101,24 +104,16 @@ function operationsOf(
       own: z.object(members((each) => each.nullable())).describe(`What the account has of its own.${orSettings}`),
     })
     .meta({ id: schemaName, description: `${about[0]?.toUpperCase()}${about.slice(1)}.` })
-  const path = `/api/accounts/{id}${policy.path}` as const
-  const answers = [{ status: 200, description: 'What applies to the account.', schema }] as const
-  const common = { path, tag: 'Accounts', permission: 'operator', answers: [...answers] } as const
+  const answer = ['What applies to the account.', schema] as const
   return [
-    operation({
-      ...common,
-      id: `${name}.get`,
-      method: 'GET',
-      summary: `Read ${about}`,
+    at.get(`${name}.get`, policy.path, `Read ${about}`, {
+      answer,
       handle: (call) => policyObject(policy, accountOf(call, services).id, services.policies) as never,
     }),
-    operation({
-      ...common,
-      id: `${name}.update`,
-      method: 'PATCH',
-      summary: `Change ${about}`,
+    at.patch(`${name}.update`, policy.path, `Change ${about}`, {
       description: applies,
       body: { schema: z.object(members((each, doc) => each.nullish().describe(doc + orSettings))), example: shownValues(policy, example) },
+      answer,
       handle: async (call) => {
         const { id } = accountOf(call, services)
         await services.policies.change(policy, id, changesIn(policy, call.body) as Partial<OwnPolicyValues<Policy>>)

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { latencyColumns, percentile } from '../../../readers/analytics/latency.ts'
 import { granularities } from '../../../readers/analytics/period.ts'
 import { readReport } from '../../../readers/analytics/report.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { timeAnswer } from '../../operation/time-field.ts'
 import {
   namesOf,
@@ -67,19 +68,15 @@ const timesIn = (counts: readonly number[]) => ({
   p99_ms: percentile(counts, shares.p99_ms),
 })
 
+const at = operationsAt({ path: '/api/analytics/latency', tag: 'Analytics', permission: 'read_access' })
+
 /** `/api/analytics/latency` */
 export const latencyOperation = (services: AnalyticsServices): Operation =>
-  operation({
-    id: 'analytics.get_latency',
-    method: 'GET',
-    path: '/api/analytics/latency',
-    tag: 'Analytics',
-    summary: 'Read delivery times',
+  at.get('analytics.get_latency', '', 'Read delivery times', {
     description:
       "How long live mail took from acceptance, or from its scheduled time, until the recipient's server accepted it, grouped by the " +
       'provider of that server. Percentiles come from a histogram whose buckets are at most 28 % wide, so their error is smaller than ' +
       'that.',
-    permission: 'read_access',
     query,
     csv: ({ dimensions: by, data }: z.input<typeof latencyAnswer>) => ({
       name: 'latency',
@@ -88,7 +85,7 @@ export const latencyOperation = (services: AnalyticsServices): Operation =>
         .concat(Object.keys(times)),
       rows: data,
     }),
-    answers: [{ status: 200, description: 'The delivery times.', schema: latencyAnswer }],
+    answer: ['The delivery times.', latencyAnswer],
     handle: async ({ caller, query: asked }) => {
       const { accountId } = caller
       const now = services.clock.now()

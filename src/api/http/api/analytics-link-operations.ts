@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { linksOfEmail, linksOfTemplate } from '../../../readers/analytics/link-report.ts'
 import { SternaError } from '../../../platform/errors.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { textParameter } from '../../operation/query.ts'
 import { rangeOf, timeQuery, type AnalyticsServices } from './analytics-query.ts'
 
@@ -29,19 +30,15 @@ const query = {
   ...timeQuery,
 }
 
+const at = operationsAt({ path: '/api/analytics/links', tag: 'Analytics', permission: 'read_access' })
+
 /** `/api/analytics/links` */
 export const linksOperation = (services: AnalyticsServices): Operation =>
-  operation({
-    id: 'analytics.list_links',
-    method: 'GET',
-    path: '/api/analytics/links',
-    tag: 'Analytics',
-    summary: 'Count clicks by link',
+  at.get('analytics.list_links', '', 'Count clicks by link', {
     description: 'The links of an email or a template that were clicked, most clicked first. Kept as long as events are.',
-    permission: 'read_access',
     query,
     csv: ({ data }: z.input<typeof linksAnswer>) => ({ name: 'links', columns: Object.keys(linkColumns), rows: data }),
-    answers: [{ status: 200, description: 'The links.', schema: linksAnswer }],
+    answer: ['The links.', linksAnswer],
     refuses: ['not_found'],
     handle: async ({ caller, query: asked }) => {
       const { accountId, sandbox } = caller

@@ -4,7 +4,8 @@ import { countedMetrics, metrics, metricsOf, type Counts, type Metric } from '..
 import { granularities } from '../../../readers/analytics/period.ts'
 import { dimensions, readReport, valueDimensions, type Dimension, type ReportRow } from '../../../readers/analytics/report.ts'
 import { explanationOwners, ownerOf } from '../../../readers/explanation/causes.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { textParameter } from '../../operation/query.ts'
 import { timeAnswer } from '../../operation/time-field.ts'
 import { latencyOperation } from './analytics-latency-operations.ts'
@@ -104,28 +105,24 @@ export const metricsAnswer = z
   })
   .meta({ id: 'Metrics' })
 
+const at = operationsAt({ path: '/api/analytics', tag: 'Analytics', permission: 'read_access' })
+
 /** `/api/analytics`. Its second path must stand before `/api/emails/{id}`. */
 export const analyticsOperations = (services: AnalyticsServices): Operation[] => [
-  operation({
-    id: 'analytics.get',
-    method: 'GET',
-    path: '/api/analytics',
+  at.get('analytics.get', '', 'Count what happened to mail', {
     aliases: [{ id: 'emails.get_metrics', path: '/api/emails/metrics' }],
-    tag: 'Analytics',
-    summary: 'Count what happened to mail',
     description:
       'Counts live mail by recipient, at the time when something happened to it, to the quarter of an hour. ' +
       'Mail sent with sandbox keys is not counted. `opened` and `clicked` count every hit; `bot_opened` and `bot_clicked` count those ' +
       'that came from machines, even if that was recognised later. `unique_opened` counts the recipients with a person who opened or ' +
       'clicked, `unique_clicked` those with a person who clicked. Rates leave out machines.',
-    permission: 'read_access',
     query,
     csv: ({ dimensions: by, metrics: wanted, totals, data }: z.input<typeof metricsAnswer>) => ({
       name: 'analytics',
       columns: [...by.flatMap((dimension) => Object.keys(rowNames[dimension])), ...wanted],
       rows: data ?? [totals],
     }),
-    answers: [{ status: 200, description: 'The counts.', schema: metricsAnswer }],
+    answer: ['The counts.', metricsAnswer],
     handle: async ({ caller, query: asked }) => {
       const { accountId } = caller
       const now = services.clock.now()

@@ -7,8 +7,8 @@ import { isoTime } from '../../../platform/iso-time.ts'
 import type { SendingDomains } from '../../../senders/sending-domain/sending-domains.ts'
 import type { CallTo } from '../../operation/call.ts'
 import { requirePermission, type Caller } from '../../operation/caller.ts'
-import { listOperation } from '../../operation/list-operation.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { pageFrom } from '../../operation/page.ts'
 import { deletedAnswer, referenceTo, resource, time, timeOrNull } from '../../operation/resource.ts'
 import { timeAnswer, timeField } from '../../operation/time-field.ts'
@@ -59,22 +59,15 @@ const rotation = z.object({
     .describe('Rotates even while the overlap of an earlier rotation is still running, and ends that overlap.'),
 })
 
+const at = operationsAt({ path: '/api/api-keys', tag: 'API keys', permission: 'full_access', sandbox: true })
+
 /** `/api/api-keys`. A sandbox key sees and creates only sandbox keys. */
 export const apiKeyOperations = (services: ApiKeyServices): Operation[] => [
-  operation({
-    id: 'api_keys.create',
-    method: 'POST',
-    path: '/api/api-keys',
-    tag: 'API keys',
-    summary: 'Create an API key',
+  at.post('api_keys.create', '', 'Create an API key', {
     description: 'A key can create only keys with the same or fewer permissions.',
-    permission: 'full_access',
     idempotency: 'secret',
-    sandbox: true,
     body: { schema: newKey, example: { name: 'shop', permission: 'sending_access' } },
-    answers: [
-      { status: 201, description: 'The key, with its token.', schema: reference.extend({ token }).meta({ id: 'ApiKeyWithToken' }) },
-    ],
+    answer: ['The key, with its token.', reference.extend({ token }).meta({ id: 'ApiKeyWithToken' }), 201],
     handle: async ({ caller, body }) => {
       const { accountId, confined } = caller
       const permission = body.permission ?? (body.domain_id ? 'sending_access' : 'full_access')
@@ -92,14 +85,8 @@ export const apiKeyOperations = (services: ApiKeyServices): Operation[] => [
       return { object: 'api_key' as const, ...made }
     },
   }),
-  listOperation({
-    id: 'api_keys.list',
-    path: '/api/api-keys',
-    tag: 'API keys',
-    summary: 'List API keys',
-    permission: 'full_access',
-    of: apiKey,
-    answer: 'The valid keys, newest first.',
+  at.list('api_keys.list', '', 'List API keys', {
+    answer: ['The valid keys, newest first.', apiKey],
     rows: ({ caller }, page) => {
       const { accountId, confined } = caller
       const seen = services.apiKeys.list(accountId).filter((key) => key.confined || !confined)
@@ -110,40 +97,23 @@ export const apiKeyOperations = (services: ApiKeyServices): Operation[] => [
 ]
 
 const oneKeyOperations = (services: ApiKeyServices): Operation[] => [
-  operation({
-    id: 'api_keys.update',
-    method: 'PATCH',
-    path: '/api/api-keys/{id}',
-    tag: 'API keys',
-    summary: 'Rename an API key',
-    permission: 'full_access',
-    sandbox: true,
+  at.patch('api_keys.update', '/{id}', 'Rename an API key', {
     body: { schema: z.object({ name: keyName }), example: { name: 'shop' } },
-    answers: [{ status: 200, description: 'The key.', schema: reference.meta({ id: 'ApiKeyReference' }) }],
+    answer: ['The key.', reference.meta({ id: 'ApiKeyReference' })],
     handle: async (call) => {
       const { id } = keyOf(call, services)
       await services.apiKeys.change(id, { name: call.body.name })
       return { object: 'api_key' as const, id }
     },
   }),
-  operation({
-    id: 'api_keys.rotate',
-    method: 'POST',
-    path: '/api/api-keys/{id}/rotate',
-    tag: 'API keys',
-    summary: 'Give an API key a new token',
-    permission: 'full_access',
+  at.post('api_keys.rotate', '/{id}/rotate', 'Give an API key a new token', {
     idempotency: 'secret',
-    sandbox: true,
     body: { schema: rotation, optional: true },
-    answers: [
-      {
-        status: 200,
-        description: 'The key, with its new token.',
-        schema: reference
-          .extend({ token, previous_expires_at: timeAnswer.describe('When the old token stops working.') })
-          .meta({ id: 'RotatedApiKey' }),
-      },
+    answer: [
+      'The key, with its new token.',
+      reference
+        .extend({ token, previous_expires_at: timeAnswer.describe('When the old token stops working.') })
+        .meta({ id: 'RotatedApiKey' }),
     ],
     refuses: ['rotation_in_progress'],
     handle: async (call) => {
@@ -154,22 +124,9 @@ const oneKeyOperations = (services: ApiKeyServices): Operation[] => [
       return { object: 'api_key' as const, id, token: rotated.token, previous_expires_at: previous }
     },
   }),
-  operation({
-    id: 'api_keys.delete',
-    method: 'DELETE',
-    path: '/api/api-keys/{id}',
-    tag: 'API keys',
-    summary: 'Revoke an API key',
+  at.remove('api_keys.delete', '/{id}', 'Revoke an API key', {
     description: 'Takes effect at once, even in open SMTP sessions.',
-    permission: 'full_access',
-    sandbox: true,
-    answers: [
-      {
-        status: 200,
-        description: 'The key is revoked.',
-        schema: deletedAnswer('api_key', 'DeletedApiKey'),
-      },
-    ],
+    answer: ['The key is revoked.', deletedAnswer('api_key', 'DeletedApiKey')],
     handle: async (call) => {
       const { id } = keyOf(call, services)
       await services.apiKeys.revoke(id)

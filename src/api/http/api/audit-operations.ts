@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { actorTypes, type AuditLog, type AuditRow } from '../../../senders/account/audit-log.ts'
-import { listOperation } from '../../operation/list-operation.ts'
 import { mayDo } from '../../operation/caller.ts'
 import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { endParameter, textParameter, timeParameter } from '../../operation/query.ts'
 import { resource, time } from '../../operation/resource.ts'
 
@@ -26,16 +26,13 @@ export const auditEntry = resource<AuditRow>('AuditEntry')({
   created_at: time(),
 })
 
+const at = operationsAt({ path: '/api/audit', tag: 'Audit', permission: 'user_management' })
+
 /** `/api/audit` */
 export const auditOperations = ({ audit }: { audit: Pick<AuditLog, 'page'> }): Operation[] => [
-  listOperation({
-    id: 'audit.list',
-    path: '/api/audit',
-    tag: 'Audit',
-    summary: 'List changes',
+  at.list('audit.list', '', 'List changes', {
     description:
       'Who changed what, and from where, including on the command line: those of your account, and for operators of all. Sending is not listed here; see the emails themselves.',
-    permission: 'user_management',
     query: {
       account_id: textParameter.meta({ description: 'Only changes of this account; operators see all accounts.' }),
       actor: textParameter.meta({ description: 'The id of a key or a user, or `command`.' }),
@@ -44,8 +41,7 @@ export const auditOperations = ({ audit }: { audit: Pick<AuditLog, 'page'> }): O
       since: timeParameter,
       until: endParameter,
     },
-    of: auditEntry,
-    answer: 'The changes, newest first.',
+    answer: ['The changes, newest first.', auditEntry],
     rows: ({ caller, query }, page) => {
       const { accountId } = caller
       const { actor, action: operation, request_id: requestId, since, until } = query

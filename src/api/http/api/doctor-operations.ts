@@ -3,7 +3,8 @@ import type { Examinations } from '../../../upkeep/doctor/examinations.ts'
 import { checkNames, type Finding, findingStatuses, worstOf } from '../../../upkeep/doctor/finding.ts'
 import { findingWordings } from '../../../upkeep/doctor/finding-wordings.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
-import { type Operation, operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { numberParameter } from '../../operation/query.ts'
 import { timeAnswer } from '../../operation/time-field.ts'
 import { codeFields } from '../../operation/worded-answer.ts'
@@ -37,25 +38,21 @@ export const doctorObject = (findings: Finding[], now: number) => ({
   findings,
 })
 
+const at = operationsAt({ path: '/api/doctor', tag: 'Operation', permission: 'operator' })
+
 /** `/api/doctor` */
 export function doctorOperations(services: DoctorOperationsServices): Operation[] {
   return [
-    operation({
-      id: 'doctor.examine',
-      method: 'GET',
-      path: '/api/doctor',
-      tag: 'Operation',
-      summary: 'Check what a mail server needs',
+    at.get('doctor.examine', '', 'Check what a mail server needs', {
       description:
         'Checks port 25, the names and reverse DNS of the sending addresses, SPF, DKIM and DMARC of every domain, certificate, clock, ' +
         'disk, blocklists and resolver, and says what to do about each. Takes up to half a minute.',
-      permission: 'operator',
       query: {
         max_age: numberParameter(0, 86_400).meta({
           description: 'Seconds. The last findings are shown if they are no older; by default every request checks anew.',
         }),
       },
-      answers: [{ status: 200, description: 'The findings.', schema: doctorAnswer }],
+      answer: ['The findings.', doctorAnswer],
       handle: async ({ query }) => {
         const { findings, at } = await services.examinations.latest((query.max_age ?? 0) * 1_000)
         return doctorObject(findings, at)

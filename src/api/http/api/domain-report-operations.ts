@@ -10,8 +10,8 @@ import { readDmarcSummary, readTlsSummary } from '../../../mail-back/domain-repo
 import { SternaError } from '../../../platform/errors.ts'
 import type { SendingDomains } from '../../../senders/sending-domain/sending-domains.ts'
 import type { CallTo } from '../../operation/call.ts'
-import { listOperation } from '../../operation/list-operation.ts'
-import { type Operation, operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { listBody, listOf, pageOf } from '../../operation/page.ts'
 import { domainIn } from './domain-operations.ts'
 import {
@@ -33,46 +33,28 @@ export interface DomainReportServices extends Pick<BaseServices, 'db' | 'clock'>
   ownAddresses(): Promise<string[]>
 }
 
-const path = '/api/domains/{idOrName}'
-const tag = 'Domains'
 const standardPeriodMs = 30 * 86_400_000
+
+const at = operationsAt({ path: '/api/domains', tag: 'Domains', permission: 'read_access' })
 
 /** What receivers report about a domain. */
 export const domainReportOperations = (services: DomainReportServices): Operation[] => [
-  listOperation({
-    id: 'domains.list_reports',
-    path: `${path}/reports`,
-    tag,
-    summary: 'List the reports about a domain',
+  at.list('domains.list_reports', '/{idOrName}/reports', 'List the reports about a domain', {
     description:
       'DMARC aggregate reports and TLS reports that receivers sent to this server. Anybody can send one, so they are for ' +
       'information only. None are shown for a domain that is not verified.',
-    permission: 'read_access',
     query: reportParameters,
-    of: domainReport,
-    answer: 'A page of reports, the newest first.',
+    answer: ['A page of reports, the newest first.', domainReport],
     rows: (call, page) => listDomainReports(services.db, domainIn(call, services), call.query, page),
   }),
-  operation({
-    id: 'domains.get_report',
-    method: 'GET',
-    path: `${path}/reports/{id}`,
-    tag,
-    summary: 'Read one report about a domain',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'The report, without its rows.', schema: domainReport.schema }],
+  at.get('domains.get_report', '/{idOrName}/reports/{id}', 'Read one report about a domain', {
+    answer: ['The report, without its rows.', domainReport.schema],
     handle: async (call) => domainReport.answer(await reportIn(call, services)),
   }),
-  operation({
-    id: 'domains.list_report_rows',
-    method: 'GET',
-    path: `${path}/reports/{id}/rows`,
-    tag,
-    summary: 'List the rows of a report about a domain',
+  at.get('domains.list_report_rows', '/{idOrName}/reports/{id}/rows', 'List the rows of a report about a domain', {
     description: 'For a DMARC report, what happened to the messages from each address; for a TLS report, the results of sessions.',
-    permission: 'read_access',
     query: rowParameters,
-    answers: [{ status: 200, description: 'A page of rows.', schema: listOf(domainReportRow) }],
+    answer: ['A page of rows.', listOf(domainReportRow)],
     handle: async (call) => {
       const page = pageOf(call.query)
       const { id, kind } = await reportIn(call, services)
@@ -80,16 +62,10 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
       return listBody(await readTlsRows(services.db, id, page), page, tlsRow.answer)
     },
   }),
-  operation({
-    id: 'domains.get_dmarc',
-    method: 'GET',
-    path: `${path}/dmarc`,
-    tag,
-    summary: 'Read what receivers report about the mail of a domain',
+  at.get('domains.get_dmarc', '/{idOrName}/dmarc', 'Read what receivers report about the mail of a domain', {
     description: 'Totals of the DMARC reports of a period, and whether the domain is ready for a stricter policy.',
-    permission: 'read_access',
     query: periodParameters,
-    answers: [{ status: 200, description: 'The summary.', schema: dmarcSummaryAnswer }],
+    answer: ['The summary.', dmarcSummaryAnswer],
     handle: async (call) => {
       const domain = domainIn(call, services)
       const period = periodOf(call.query, services.clock.now())
@@ -97,16 +73,10 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
       return dmarcSummaryObject(domain, period, summary, { ownAddresses, firstRecord: services.sendingDomains.firstDmarcRecord(domain) })
     },
   }),
-  operation({
-    id: 'domains.get_tls',
-    method: 'GET',
-    path: `${path}/tls`,
-    tag,
-    summary: 'Read what senders report about TLS with the hosts of a domain',
+  at.get('domains.get_tls', '/{idOrName}/tls', 'Read what senders report about TLS with the hosts of a domain', {
     description: 'Totals of the TLS reports (RFC 8460) of a period, about mail to the domain and to its return path.',
-    permission: 'read_access',
     query: periodParameters,
-    answers: [{ status: 200, description: 'The summary.', schema: tlsSummaryAnswer }],
+    answer: ['The summary.', tlsSummaryAnswer],
     handle: async (call) => {
       const domain = domainIn(call, services)
       const period = periodOf(call.query, services.clock.now())

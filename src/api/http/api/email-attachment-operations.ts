@@ -4,7 +4,8 @@ import type { MessageReader } from '../../../mail/message/message-reader.ts'
 import type { MessageRow } from '../../../mail/message/message-store.ts'
 import type { CallTo } from '../../operation/call.ts'
 import { downloadOfStranger } from '../../operation/raw-answer.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { listOf } from '../../operation/page.ts'
 import { findMessage } from './email-reading-operations.ts'
 import { attachmentAnswer } from './email-resource.ts'
@@ -16,17 +17,13 @@ export interface EmailAttachmentServices {
   baseUrl: string
 }
 
+const at = operationsAt({ path: '/api/emails', tag: 'Emails', permission: 'read_access' })
+
 /** The files attached to an email, read from the stored message in the parser's process. */
 export const emailAttachmentOperations = (services: EmailAttachmentServices): Operation[] => [
-  operation({
-    id: 'emails.list_attachments',
-    method: 'GET',
-    path: '/api/emails/{id}/attachments',
-    tag: 'Emails',
-    summary: 'List the attachments of an email',
+  at.get('emails.list_attachments', '/{id}/attachments', 'List the attachments of an email', {
     description: 'All of them, in the order of the message; none once the content is no longer kept.',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'The attachments.', schema: listOf(attachmentAnswer) }],
+    answer: ['The attachments.', listOf(attachmentAnswer)],
     refuses: ['invalid_message'],
     handle: async (call) => {
       const message = await findMessage(call, services.messages)
@@ -38,14 +35,8 @@ export const emailAttachmentOperations = (services: EmailAttachmentServices): Op
       }
     },
   }),
-  operation({
-    id: 'emails.get_attachment',
-    method: 'GET',
-    path: '/api/emails/{id}/attachments/{attachment_id}',
-    tag: 'Emails',
-    summary: 'Read the metadata of an attachment',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'The attachment without its content.', schema: attachmentAnswer }],
+  at.get('emails.get_attachment', '/{id}/attachments/{attachment_id}', 'Read the metadata of an attachment', {
+    answer: ['The attachment without its content.', attachmentAnswer],
     refuses: ['invalid_message'],
     handle: async (call) => {
       const message = await findMessage(call, services.messages)
@@ -55,21 +46,8 @@ export const emailAttachmentOperations = (services: EmailAttachmentServices): Op
       return attachmentObject(attachment, { message, place }, services)
     },
   }),
-  operation({
-    id: 'emails.download_attachment',
-    method: 'GET',
-    path: '/api/emails/{id}/attachments/{attachment_id}/content',
-    tag: 'Emails',
-    summary: 'Download an attachment',
-    permission: 'read_access',
-    answers: [
-      {
-        status: 200,
-        description: 'The content, as a download.',
-        schema: null,
-        mediaType: 'application/octet-stream',
-      },
-    ],
+  at.get('emails.download_attachment', '/{id}/attachments/{attachment_id}/content', 'Download an attachment', {
+    answer: ['The content, as a download.', 'application/octet-stream'],
     refuses: ['invalid_message'],
     handle: async (call) => {
       const { id } = await findMessage(call, services.messages)

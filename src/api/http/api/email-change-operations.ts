@@ -9,7 +9,8 @@ import { accountSuspended } from '../../../mail-in/submission/authorise.ts'
 import type { Resend } from '../../../mail-in/submission/resend-failed.ts'
 import type { CallTo } from '../../operation/call.ts'
 import { idempotencyOf } from '../../operation/idempotency-key.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { refusal } from '../../operation/validate.ts'
 import { findMessage } from './email-reading-operations.ts'
 import { changedEmailAnswer, sentEmail } from './email-resource.ts'
@@ -30,18 +31,13 @@ const rescheduleRequest = z.object({
     .describe('ISO 8601 with a time zone, at most 30 days ahead; a time in the past sends the email at once.'),
 })
 
+const at = operationsAt({ path: '/api/emails', tag: 'Emails', permission: 'sending_access', sandbox: true })
+
 /** What can be done with an email under `/api/emails` after it was accepted. */
 export const emailChangeOperations = (services: EmailChangeServices): Operation[] => [
-  operation({
-    id: 'emails.update',
-    method: 'PATCH',
-    path: '/api/emails/{id}',
-    tag: 'Emails',
-    summary: 'Reschedule an email',
-    permission: 'sending_access',
-    sandbox: true,
+  at.patch('emails.update', '/{id}', 'Reschedule an email', {
     body: { schema: rescheduleRequest, example: { scheduled_at: '2026-12-01T08:00:00Z' } },
-    answers: [{ status: 200, description: 'The email has the new time.', schema: changedEmailAnswer }],
+    answer: ['The email has the new time.', changedEmailAnswer],
     refuses: ['invalid_state', 'account_suspended'],
     handle: async (call) => {
       const { id } = await findOwnMessage(call, services.messages)
@@ -51,18 +47,11 @@ export const emailChangeOperations = (services: EmailChangeServices): Operation[
       return { object: 'email' as const, id }
     },
   }),
-  operation({
-    id: 'emails.cancel',
-    method: 'POST',
-    path: '/api/emails/{id}/cancel',
-    tag: 'Emails',
-    summary: 'Cancel an email',
+  at.post('emails.cancel', '/{id}/cancel', 'Cancel an email', {
     description:
       'Possible while it is scheduled, or while it is queued for all recipients and is not being sent to any of them. An email ' +
       'that is already canceled stays canceled.',
-    permission: 'sending_access',
-    sandbox: true,
-    answers: [{ status: 200, description: 'The email is canceled for all of its recipients.', schema: changedEmailAnswer }],
+    answer: ['The email is canceled for all of its recipients.', changedEmailAnswer],
     refuses: ['invalid_state'],
     handle: async (call) => {
       const { id, subject } = await findOwnMessage(call, services.messages)
@@ -71,19 +60,12 @@ export const emailChangeOperations = (services: EmailChangeServices): Operation[
       return { object: 'email' as const, id }
     },
   }),
-  operation({
-    id: 'emails.resend',
-    method: 'POST',
-    path: '/api/emails/{id}/resend',
-    tag: 'Emails',
-    summary: 'Send an email again to recipients that it did not reach',
+  at.post('emails.resend', '/{id}/resend', 'Send an email again to recipients that it did not reach', {
     description:
       'Makes a new email of the stored content, for the recipients that bounced, failed or were suppressed. Those who are on the ' +
       'suppression list are left out; if nobody remains, the answer is 409.',
-    permission: 'sending_access',
-    sandbox: true,
     idempotency: 'own',
-    answers: [{ status: 200, description: 'The new email is queued.', schema: sentEmail.schema }],
+    answer: ['The new email is queued.', sentEmail.schema],
     refuses: ['invalid_state', ...sendingRefusals],
     handle: async (call) => {
       const idempotency = idempotencyOf({ ...call, query: '' }, { operation: 'resend', body: null, holder: null })

@@ -5,7 +5,8 @@ import { contentWordings } from '../../../mail/message/content-wordings.ts'
 import type { MessageParser } from '../../../mail/message/message-parser.ts'
 import type { MessageReader } from '../../../mail/message/message-reader.ts'
 import type { WebhookPoster } from '../../../notify/webhook/post-webhook.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import type { OutgoingRequests } from '../outgoing-requests.ts'
 import { choiceParameter } from '../../operation/query.ts'
 import { codeFields } from '../../operation/worded-answer.ts'
@@ -34,21 +35,17 @@ export const checksAnswer = z.object({ object: z.literal('checks'), findings: z.
 const maxVisited = 20
 const visitedAtOnce = 5
 
+const at = operationsAt({ path: '/api/emails', tag: 'Emails', permission: 'read_access' })
+
 /** What readers and their mail programs will make of an email. */
 export const emailCheckOperations = ({ messages, messageParser, linkVisitor, outgoingRequests }: EmailCheckServices): Operation[] => [
-  operation({
-    id: 'emails.check',
-    method: 'GET',
-    path: '/api/emails/{id}/checks',
-    tag: 'Emails',
-    summary: 'Check the content of an email',
+  at.get('emails.check', '/{id}/checks', 'Check the content of an email', {
     description:
       'A missing text part, pictures without alternative text, size, unsubscribing, placeholders left over, HTML and CSS that mail ' +
       `programs leave out, and links. With \`links=true\`, the first ${maxVisited} links are fetched with GET, from public addresses only ` +
       '(`webhooks.allow_private_addresses`), and redirects are not followed. A link may do something when it is fetched.',
-    permission: 'read_access',
     query: { links: choiceParameter(['true', 'false']).meta({ description: 'Whether links are fetched; default: false.' }) },
-    answers: [{ status: 200, description: 'What was found.', schema: checksAnswer }],
+    answer: ['What was found.', checksAnswer],
     refuses: ['invalid_message'],
     handle: async (call) => {
       const { id, unsubscribe_topic: topic } = await findMessage(call, messages)

@@ -12,8 +12,8 @@ import type { Page } from '../../../platform/store/page-clause.ts'
 import type { SuppressionEntries } from '../../../mail/suppression/suppression-entries.ts'
 import type { CallTo } from '../../operation/call.ts'
 import { eventSchema } from '../event-schema.ts'
-import { listOperation } from '../../operation/list-operation.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../../operation/page.ts'
 import { timeAnswer } from '../../operation/time-field.ts'
 import { filterParameters, messageFilter } from './email-filter.ts'
@@ -37,54 +37,30 @@ const stoppedAnswer = z
       '`data` may then be short or empty, and `has_more` is true. Pass the id as `after` to look further back.',
   )
 
+const at = operationsAt({ path: '/api/emails', tag: 'Emails', permission: 'read_access' })
+
 /** How emails are read under `/api/emails`. */
 export const emailReadingOperations = (services: EmailReadingServices): Operation[] => [
-  operation({
-    id: 'emails.list',
-    method: 'GET',
-    path: '/api/emails',
-    tag: 'Emails',
-    summary: 'List emails',
-    permission: 'read_access',
+  at.get('emails.list', '', 'List emails', {
     query: { ...pageParameters, ...filterParameters },
-    answers: [
-      { status: 200, description: 'The emails, newest first.', schema: listOf(emailItem.schema).extend({ stopped_at: stoppedAnswer }) },
-    ],
+    answer: ['The emails, newest first.', listOf(emailItem.schema).extend({ stopped_at: stoppedAnswer })],
     handle: ({ caller, query }) => emailList(services.messages, { scope: caller, filter: messageFilter(query), page: pageOf(query) }),
   }),
-  operation({
-    id: 'emails.get',
-    method: 'GET',
-    path: '/api/emails/{id}',
-    tag: 'Emails',
-    summary: 'Read an email',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'The email, and what happened to it for each recipient.', schema: emailResource.schema }],
+  at.get('emails.get', '/{id}', 'Read an email', {
+    answer: ['The email, and what happened to it for each recipient.', emailResource.schema],
     handle: async (call) => emailDetail(await findMessage(call, services.messages), services),
   }),
-  listOperation({
-    id: 'emails.list_attempts',
-    path: '/api/emails/{id}/attempts',
-    tag: 'Emails',
-    summary: 'List the attempts to deliver an email',
+  at.list('emails.list_attempts', '/{id}/attempts', 'List the attempts to deliver an email', {
     description: 'Each with the SMTP dialogue, and an explanation in plain words.',
-    permission: 'read_access',
-    of: attemptResource,
-    answer: 'The attempts, newest first.',
+    answer: ['The attempts, newest first.', attemptResource],
     rows: async (call, page) => {
       const { id } = await findMessage(call, services.messages)
       return services.messages.attempts(id, page)
     },
   }),
-  listOperation({
-    id: 'emails.list_events',
-    path: '/api/emails/{id}/events',
-    tag: 'Emails',
-    summary: 'List the events of an email',
+  at.list('emails.list_events', '/{id}/events', 'List the events of an email', {
     description: 'The events that webhooks receive, and those that only the log contains.',
-    permission: 'read_access',
-    of: { schema: eventSchema, answer: eventObject },
-    answer: 'The events, newest first.',
+    answer: ['The events, newest first.', { schema: eventSchema, answer: eventObject }],
     rows: async (call, page) => {
       const { id } = await findMessage(call, services.messages)
       const [after, before] = await Promise.all([page.after, page.before].map((edge) => placeOf(edge, id, services.messages)))

@@ -8,7 +8,8 @@ import type { Caller } from '../../operation/caller.ts'
 import { tellDropped } from '../../operation/dropped-headers.ts'
 import { idempotencyKeyOf, markReplayed } from '../../operation/idempotency-key.ts'
 import { bodyLimit } from '../../operation/body-limits.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { choiceParameter } from '../../operation/query.ts'
 import { maxEmails } from './email-list.ts'
 import type { EmailRequest } from './email-request.ts'
@@ -46,43 +47,29 @@ const emailRefusals = [
 
 const example = { from: 'App <app@example.com>', to: 'user@example.net', subject: 'Hello', html: '<p>Hello</p>' }
 
+const at = operationsAt({ path: '/api', tag: 'Emails', permission: 'sending_access', sandbox: true, headers })
+
 /** The ways to send emails under `/api`. */
 export const emailSendingOperations = (services: SendServices): Operation[] => [
-  operation({
-    id: 'emails.send',
-    method: 'POST',
-    path: '/api/send',
+  at.post('emails.send', '/send', 'Send an email', {
     aliases: [{ id: 'emails.create', path: '/api/emails' }],
-    tag: 'Emails',
-    summary: 'Send an email',
     description: '200 means that it is on disk and will be delivered.',
-    permission: 'sending_access',
-    sandbox: true,
     idempotency: 'own',
     query: strictParameter,
-    headers,
     body: { schema: emailSchema, as: 'bytes', limit: bodyLimit, example },
-    answers: [{ status: 200, description: 'The email is queued.', schema: sentEmail.schema }],
+    answer: ['The email is queued.', sentEmail.schema],
     refuses: emailRefusals,
     handle: async (call) => sentEmail.answer(marked(call.reply, await sendEmail(call.body, requestOf(call), services))),
   }),
-  operation({
-    id: 'emails.send_batch',
-    method: 'POST',
-    path: '/api/emails/batch',
-    tag: 'Emails',
-    summary: 'Send several emails',
+  at.post('emails.send_batch', '/emails/batch', 'Send several emails', {
     description:
       `An array of 1 to ${maxEmails} emails, or \`{"emails": [...]}\`. Sterna accepts all or none; each fault names its email by ` +
       'position from 0, such as `3.to`. With the header `x-batch-validation: permissive` it accepts those that are valid, and ' +
       '`errors` lists the others. An `Idempotency-Key` covers the whole batch.',
-    permission: 'sending_access',
-    sandbox: true,
     idempotency: 'own',
     query: strictParameter,
-    headers,
     body: { schema: batchSchema, as: 'bytes', limit: bodyLimit, example: [example, { ...example, to: 'other@example.net' }] },
-    answers: [{ status: 200, description: 'The emails are queued.', schema: sentBatchAnswer }],
+    answer: ['The emails are queued.', sentBatchAnswer],
     refuses: emailRefusals,
     handle: async (call) => {
       const mode = batchMode(call.headers)

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { SternaError } from '../../../platform/errors.ts'
 import { maxHeaderBytes, parseHeaderBlock } from '../../../mail/message/header-block.ts'
 import type { MessageReader } from '../../../mail/message/message-reader.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { listOf } from '../../operation/page.ts'
 import { downloadOfStranger } from '../../operation/raw-answer.ts'
 import { findMessage } from './email-reading-operations.ts'
@@ -16,17 +17,13 @@ export const headerField = z
   .object({ name: z.string(), value: z.string().describe('Unfolded, but not decoded.') })
   .meta({ id: 'EmailHeaderField' })
 
+const at = operationsAt({ path: '/api/emails', tag: 'Emails', permission: 'read_access' })
+
 /** The message itself. */
 export const emailSourceOperations = ({ messages }: EmailSourceServices): Operation[] => [
-  operation({
-    id: 'emails.download_source',
-    method: 'GET',
-    path: '/api/emails/{id}/source',
-    tag: 'Emails',
-    summary: 'Download an email as it was accepted',
+  at.get('emails.download_source', '/{id}/source', 'Download an email as it was accepted', {
     description: 'The whole message (RFC 5322), before links of tracking are put in and before it is signed.',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'The message, as a download.', schema: null, mediaType: 'message/rfc822' }],
+    answer: ['The message, as a download.', 'message/rfc822'],
     handle: async (call) => {
       const { id, size } = await findMessage(call, messages)
       const chunks = messages.chunks(id)
@@ -36,15 +33,9 @@ export const emailSourceOperations = ({ messages }: EmailSourceServices): Operat
       return downloadOfStranger(call.reply, stream, { type: 'message/rfc822', filename: `${id}.eml`, size })
     },
   }),
-  operation({
-    id: 'emails.list_headers',
-    method: 'GET',
-    path: '/api/emails/{id}/headers',
-    tag: 'Emails',
-    summary: 'List the header fields of an email',
+  at.get('emails.list_headers', '/{id}/headers', 'List the header fields of an email', {
     description: 'As it was accepted, in the order of the message. Names can repeat.',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'The fields, all on one page.', schema: listOf(headerField) }],
+    answer: ['The fields, all on one page.', listOf(headerField)],
     refuses: ['invalid_message'],
     handle: async (call) => {
       const { id } = await findMessage(call, messages)

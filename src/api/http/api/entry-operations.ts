@@ -9,7 +9,8 @@ import { entryTexts } from '../../operation/entry-texts.ts'
 import { requireForm } from '../../operation/require-form.ts'
 import { wantsPage } from '../../operation/preference.ts'
 import { smallBodyLimit } from '../../operation/body-limits.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import type { LoginChange } from '../../../notify/password-reset/compose-change-mail.ts'
 import { browserHeaders, type SessionEntry } from '../../operation/session-entry.ts'
 
@@ -54,17 +55,17 @@ const stateAnswer = z
 
 /** `/setup/…`, `/invite/…` and `/reset/…`: the pages behind the links that let people in. */
 export const entryOperations = (services: EntryServices): Operation[] => [
-  operation({
-    id: 'session.state',
-    method: 'GET',
-    path: '/session/state',
-    tag: 'Session',
-    summary: 'Ask whether this server has an owner, and what one can log in with',
-    description: 'For the page where people log in. Until there is an owner or a live key, each start of the server prints a set-up link.',
-    permission: null,
-    answers: [{ status: 200, description: 'The answer, for anybody.', schema: stateAnswer }],
-    handle: () => ({ object: 'state' as const, owner: services.people.setupLink.hasOwner, passkey_host: services.people.passkeys.host }),
-  }),
+  operationsAt({ path: '/session', tag: 'Session', permission: null }).get(
+    'session.state',
+    '/state',
+    'Ask whether this server has an owner, and what one can log in with',
+    {
+      description:
+        'For the page where people log in. Until there is an owner or a live key, each start of the server prints a set-up link.',
+      answer: ['The answer, for anybody.', stateAnswer],
+      handle: () => ({ object: 'state' as const, owner: services.people.setupLink.hasOwner, passkey_host: services.people.passkeys.host }),
+    },
+  ),
   ...linkOperations(services, {
     id: 'setup',
     path: '/setup/{token}',
@@ -109,25 +110,15 @@ export const entryOperations = (services: EntryServices): Operation[] => [
 ]
 
 function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink): Operation[] {
-  const shared = { path: link.path, tag: 'Session', permission: null, headers: pageHeaders } as const
+  const at = operationsAt({ path: link.path, tag: 'Session', permission: null, headers: pageHeaders })
   return [
-    operation({
-      ...shared,
-      id: `${link.id}.page`,
-      method: 'GET',
-      summary: `Show the page for ${link.summary}`,
-      answers: [
-        { status: 200, description: 'A form.', schema: null, mediaType },
-        { status: 404, description: 'A page that says that the link no longer works.', schema: null, mediaType },
-      ],
+    at.get(`${link.id}.page`, '', `Show the page for ${link.summary}`, {
+      answer: ['A form.', mediaType],
+      otherAnswers: [{ status: 404, description: 'A page that says that the link no longer works.', schema: null, mediaType }],
       handle: (call) => entryPage(call, pageOf(call, link)),
       refusalPage: (error, call) => overPage(call, error),
     }),
-    operation({
-      ...shared,
-      id: `${link.id}.use`,
-      method: 'POST',
-      summary: `Set the password of ${link.summary}`,
+    at.post(`${link.id}.use`, '', `Set the password of ${link.summary}`, {
       description: `The link works once. ${link.logsIn ? 'The response sets the session cookie.' : 'It logs nobody in.'}`,
       body: {
         schema: formSchema,
@@ -136,8 +127,8 @@ function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink
         mediaType: 'application/x-www-form-urlencoded',
         example: { email: 'ann@example.com', password: 'correct horse battery' },
       },
-      answers: [
-        { status: 200, description: 'Done: a page that says so.', schema: null, mediaType },
+      answer: ['Done: a page that says so.', mediaType],
+      otherAnswers: [
         { status: 303, description: 'Done: a browser is led to the dashboard.', schema: null },
         ...(link.logsIn ? [{ status: 401, description: 'The user was removed at this moment.', schema: null, mediaType }] : []),
         { status: 403, description: 'The form came from another web site.', schema: null, mediaType },

@@ -4,8 +4,8 @@ import type { Erasure, Erasures } from '../../../upkeep/erasure/erasures.ts'
 import { SternaError } from '../../../platform/errors.ts'
 import { addressField } from '../../operation/address-field.ts'
 import { requirePermission, visibleAccount } from '../../operation/caller.ts'
-import { listOperation } from '../../operation/list-operation.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { resource, time, timeOrNull } from '../../operation/resource.ts'
 
 export interface ErasureServices {
@@ -39,44 +39,27 @@ events, reports), an address at \`erased.invalid\` replaces it, always the same 
 they suppress. A sandbox key erases only in the sandbox. The response comes at once; read the erasure until its \`status\` is \`done\`.
 Backups are not changed.`
 
+const at = operationsAt({ path: '/api/erasures', tag: 'Erasures', permission: 'full_access', sandbox: true })
+
 /** `/api/erasures` */
 export const erasureOperations = (services: ErasureServices): Operation[] => [
-  operation({
-    id: 'erasures.create',
-    method: 'POST',
-    path: '/api/erasures',
-    tag: 'Erasures',
-    summary: 'Erase an address',
+  at.post('erasures.create', '', 'Erase an address', {
     description: whatItDoes,
-    permission: 'full_access',
-    sandbox: true,
     body: { schema: erasureRequest, example: { email: 'ann@example.com' } },
-    answers: [{ status: 202, description: 'The erasure is running.', schema: erasure.schema }],
+    answer: ['The erasure is running.', erasure.schema, 202],
     handle: async ({ caller, body: { email, everywhere = false } }) => {
       if (everywhere) requirePermission(caller, 'operator')
       const { accountId, sandbox } = caller
       return erasure.answer(await services.erasures.begin(email, { accountId: everywhere ? null : accountId, sandboxOnly: sandbox }))
     },
   }),
-  listOperation({
-    id: 'erasures.list',
-    path: '/api/erasures',
-    tag: 'Erasures',
-    summary: 'List erasures',
+  at.list('erasures.list', '', 'List erasures', {
     description: 'With the permission `operator` all of them, else those of the account. They do not tell the addresses.',
-    permission: 'full_access',
-    of: erasure,
-    answer: 'A page of erasures, newest first.',
+    answer: ['A page of erasures, newest first.', erasure],
     rows: ({ caller }, page) => services.erasures.page(visibleAccount(caller), page),
   }),
-  operation({
-    id: 'erasures.get',
-    method: 'GET',
-    path: '/api/erasures/{id}',
-    tag: 'Erasures',
-    summary: 'Read an erasure',
-    permission: 'full_access',
-    answers: [{ status: 200, description: 'What has been erased so far.', schema: erasure.schema }],
+  at.get('erasures.get', '/{id}', 'Read an erasure', {
+    answer: ['What has been erased so far.', erasure.schema],
     handle: async ({ caller, params }) => {
       const found = await services.erasures.find(params.id, visibleAccount(caller))
       if (found) return erasure.answer(found)

@@ -11,7 +11,8 @@ import { RawAnswer } from '../../operation/raw-answer.ts'
 import { authenticate, type AuthenticateServices } from '../../operation/authenticate.ts'
 import { publicBodies } from '../event-schema.ts'
 import type { EventStreams } from '../event-streams.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../../operation/page.ts'
 import { addressParameter, choiceParameter, endParameter, textParameter, timeParameter } from '../../operation/query.ts'
 import { changeSource, eventSource, type StreamSource } from '../stream-source.ts'
@@ -39,18 +40,14 @@ export const eventOperations = (services: EventServices): Operation[] => [
   getOperation(services),
 ]
 
+const at = operationsAt({ path: '/api/events', tag: 'Events', permission: 'read_access' })
+
 const listOperation = (services: EventServices): Operation =>
-  operation({
-    id: 'events.list',
-    method: 'GET',
-    path: '/api/events',
-    tag: 'Events',
-    summary: 'List events',
+  at.get('events.list', '', 'List events', {
     description:
       'The same objects that webhooks receive, in the order in which they were recorded. With `order=asc` this is a feed ' +
       'without gaps: keep requesting with `after` set to your last event. If that event is no longer kept, the feed cannot ' +
       'continue from it, and the response is 422 `invalid_parameter`.',
-    permission: 'read_access',
     query: {
       ...pageParameters,
       order: orderParameter,
@@ -60,7 +57,7 @@ const listOperation = (services: EventServices): Operation =>
       since: timeParameter,
       until: endParameter,
     },
-    answers: [{ status: 200, description: 'A page.', schema: listOf(eventAnswer) }],
+    answer: ['A page.', listOf(eventAnswer)],
     handle: async ({ caller: scope, query }) => {
       const { limit, after, before } = pageOf(query)
       const page: FeedPage = {
@@ -76,14 +73,8 @@ const listOperation = (services: EventServices): Operation =>
   })
 
 const getOperation = (services: EventServices): Operation =>
-  operation({
-    id: 'events.get',
-    method: 'GET',
-    path: '/api/events/{id}',
-    tag: 'Events',
-    summary: 'Read an event',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'The event.', schema: eventAnswer }],
+  at.get('events.get', '/{id}', 'Read an event', {
+    answer: ['The event.', eventAnswer],
     handle: async ({ caller, params }) => {
       const row = await services.eventFeed.find(caller, params.id)
       if (!row) throw new SternaError('not_found', 'There is no event with this id, or it is no longer kept.')
@@ -92,20 +83,14 @@ const getOperation = (services: EventServices): Operation =>
   })
 
 const streamOperation = (services: EventServices): Operation =>
-  operation({
-    id: 'events.stream',
-    method: 'GET',
-    path: '/api/events/stream',
-    tag: 'Events',
-    summary: 'Follow events as they happen',
+  at.get('events.stream', '/stream', 'Follow events as they happen', {
     description:
       'Server-sent events: `id` is the id of the event, `event` its type, and `data` the object that webhooks receive. The stream ' +
       'starts after the event in the header `Last-Event-ID`, which browsers send when they reconnect, or in `after`; ' +
       'without either, now. It skips and repeats no event.',
-    permission: 'read_access',
     headers: ['authorization', 'last-event-id'],
     query: { after: textParameter.meta({ description: 'Starts after this event; the header `Last-Event-ID` takes precedence.' }) },
-    answers: [{ status: 200, description: 'A stream that does not end by itself.', schema: null, mediaType: 'text/event-stream' }],
+    answer: ['A stream that does not end by itself.', 'text/event-stream'],
     handle: async (call) => {
       const lastId = call.headers['last-event-id'] || call.query.after
       const after = (await placeOf(services, call.caller, lastId)) ?? (await services.eventFeed.end())
@@ -114,20 +99,14 @@ const streamOperation = (services: EventServices): Operation =>
   })
 
 const changesOperation = (services: EventServices): Operation =>
-  operation({
-    id: 'events.changes',
-    method: 'GET',
-    path: '/api/events/changes',
-    tag: 'Events',
-    summary: 'Follow which emails change',
+  at.get('events.changes', '/changes', 'Follow which emails change', {
     description:
       'For pages that show emails and fetch them again when they change. Server-sent events whose `data` is ' +
       '`{"object":"email_changes","email_ids":["em_…"],"has_more":false}`: up to 100 emails that were accepted, or to which ' +
       'something happened, attempts that were put off included. `has_more` means that others changed, too. A message ' +
       'comes at once after a rest, otherwise at most twice a second, and less often the more streams are open. ' +
       'The stream starts now; after a reconnection, fetch again what you show.',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'A stream that does not end by itself.', schema: null, mediaType: 'text/event-stream' }],
+    answer: ['A stream that does not end by itself.', 'text/event-stream'],
     headers: ['authorization'],
     handle: async (call) =>
       streamTo(call, services, { source: changeSource(services.emailChanges), after: await services.eventFeed.end() }),

@@ -4,7 +4,8 @@ import { SternaError } from '../../../platform/errors.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
 import type { Address } from '../../../platform/smtp/address.ts'
 import { parsePasted } from '../../../platform/smtp/mailbox.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { textParameter } from '../../operation/query.ts'
 import { timeAnswer } from '../../operation/time-field.ts'
 import { queueDestination } from './queue-operations.ts'
@@ -47,18 +48,14 @@ export const explanation = z
   })
   .meta({ id: 'Explanation' })
 
+const at = operationsAt({ path: '/api/explain', tag: 'Operation', permission: 'operator' })
+
 /** `/api/explain` */
 export const explainOperations = (services: ExplainOperationServices): Operation[] => [
-  operation({
-    id: 'explain.address',
-    method: 'GET',
-    path: '/api/explain',
-    tag: 'Operation',
-    summary: 'Predict what would happen to mail for an address',
+  at.get('explain.address', '', 'Predict what would happen to mail for an address', {
     description: 'Looks up names, but connects to nobody.',
-    permission: 'operator',
     query: { to: textParameter.meta({ description: 'The address.', required: true }) },
-    answers: [{ status: 200, description: 'Where it would go, and what stands in its way.', schema: explanation }],
+    answer: ['Where it would go, and what stands in its way.', explanation],
     handle: async ({ query: { to } }) => {
       const parsed = parsePasted(to ?? '')
       if (!parsed.ok) throw new SternaError('invalid_parameter', `The parameter to must be an address. ${parsed.fault}`)

@@ -4,9 +4,9 @@ import type { ReturnedMailList, ReturnedMailListRow } from '../../../mail-back/f
 import { returnedMailResults } from '../../../mail-back/feedback/returned-mail-result.ts'
 import type { CallTo } from '../../operation/call.ts'
 import { visibleAccount } from '../../operation/caller.ts'
-import { listOperation } from '../../operation/list-operation.ts'
 import { downloadOfStranger } from '../../operation/raw-answer.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { choiceParameter, textParameter } from '../../operation/query.ts'
 import { feedbackReport, feedbackReportDetail } from './feedback-resource.ts'
 
@@ -15,47 +15,32 @@ export interface FeedbackOperationServices {
   returnedMail: Pick<ReturnedMailStore, 'content'>
 }
 
+const at = operationsAt({ path: '/api/feedback', tag: 'Feedback', permission: 'read_access' })
+
 /** `/api/feedback`: returned mail, and what followed from it. */
 export const feedbackOperations = (services: FeedbackOperationServices): Operation[] => [
-  listOperation({
-    id: 'feedback.list',
-    path: '/api/feedback',
-    tag: 'Feedback',
-    summary: 'List returned mail',
+  at.list('feedback.list', '', 'List returned mail', {
     description:
       'Bounces, complaints and other returned mail: with the permission `operator` all of it, else what is about email of the account.',
-    permission: 'read_access',
     query: {
       purpose: choiceParameter(returnPathPurposes),
       result: choiceParameter(returnedMailResults),
       email_id: textParameter.meta({ description: 'Only what is about this email.' }),
     },
-    of: feedbackReport,
-    answer: 'A page, newest first.',
+    answer: ['A page, newest first.', feedbackReport],
     rows: async ({ caller, query }, page) => {
       const { purpose, result, email_id: messageId } = query
       const rows = await services.returnedMailList.page({ accountId: visibleAccount(caller), purpose, result, messageId }, page)
       return rows
     },
   }),
-  operation({
-    id: 'feedback.get',
-    method: 'GET',
-    path: '/api/feedback/{id}',
-    tag: 'Feedback',
-    summary: 'Read returned mail, and what it says',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'The returned message.', schema: feedbackReportDetail.schema }],
+  at.get('feedback.get', '/{id}', 'Read returned mail, and what it says', {
+    answer: ['The returned message.', feedbackReportDetail.schema],
     handle: async (call) => feedbackReportDetail.answer(await findReport(call, services)),
   }),
-  operation({
-    id: 'feedback.download',
-    method: 'GET',
-    path: '/api/feedback/{id}/content',
-    tag: 'Feedback',
-    summary: 'Download returned mail in its original form',
+  at.get('feedback.download', '/{id}/content', 'Download returned mail in its original form', {
     permission: 'operator',
-    answers: [{ status: 200, description: 'The message, as a download.', schema: null, mediaType: 'message/rfc822' }],
+    answer: ['The message, as a download.', 'message/rfc822'],
     handle: async (call) => {
       const { id } = await findReport(call, services)
       const content = await services.returnedMail.content(id)

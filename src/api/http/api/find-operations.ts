@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { scopeParams } from '../../../senders/account/account-scope.ts'
 import { SternaError } from '../../../platform/errors.ts'
 import type { Database } from '../../../platform/store/database.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 
 const found = z
   .object({
@@ -38,19 +39,15 @@ const queries: Record<string, string> = {
   wha: ofWebhook('(select delivery_id from webhook_attempt where id = :id)'),
 }
 
+const at = operationsAt({ path: '/api/find', tag: 'Emails', permission: 'read_access' })
+
 /** `/api/find` */
 export const findOperations = (services: { db: Pick<Database, 'slowRead'> }): Operation[] => [
-  operation({
-    id: 'find.get',
-    method: 'GET',
-    path: '/api/find/{id}',
-    tag: 'Emails',
-    summary: 'Find where an id belongs',
+  at.get('find.get', '/{id}', 'Find where an id belongs', {
     description:
       'The email of a recipient, an attempt, an event or a report (`rcp_`, `att_`, `evt_`, `rep_`), and the webhook of a delivery or one of ' +
       'its attempts (`whd_`, `wha_`): for an id that a log or a receiver has.',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'Where it belongs.', schema: found }],
+    answer: ['Where it belongs.', found],
     handle: async ({ caller, params }) => {
       const id = params.id.toLowerCase()
       const prefix = id.split('_')[0] ?? ''

@@ -5,7 +5,8 @@ import type { People } from '../../../senders/account/people.ts'
 import type { RefusedLogins } from '../../../senders/account/refused-logins.ts'
 import { smallBodyLimit } from '../../operation/body-limits.ts'
 import { originOf } from '../../operation/caller.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { listOf } from '../../operation/page.ts'
 import { deletedAnswer, resource, time, timeOrNull } from '../../operation/resource.ts'
 import { browserHeaders, type SessionEntry } from '../../operation/session-entry.ts'
@@ -74,7 +75,7 @@ const exampleFields = { id: 'AQIDBA', rawId: 'AQIDBA', type: 'public-key', clien
 const newExample = { ...exampleFields, response: { clientDataJSON: 'e30', attestationObject: 'oA' } }
 const shownExample = { ...exampleFields, response: { clientDataJSON: 'e30', authenticatorData: 'AQ', signature: 'AQ' } }
 
-const shared = { tag: 'Session', permission: null, headers: browserHeaders } as const
+const at = operationsAt({ path: '/session', tag: 'Session', permission: null, headers: browserHeaders })
 const refuses = ['invalid_session', 'foreign_origin'] as const
 
 /** `/session/passkeys`: the passkeys of the user, and how one logs in with them. */
@@ -85,14 +86,9 @@ export const passkeyOperations = (services: PasskeyServices): Operation[] => [
 ]
 
 const registeringOperations = ({ people, entry }: PasskeyServices): Operation[] => [
-  operation({
-    ...shared,
-    id: 'session.begin_passkey',
-    method: 'POST',
-    path: '/session/passkeys/options',
-    summary: 'Start to make a passkey',
+  at.post('session.begin_passkey', '/passkeys/options', 'Start to make a passkey', {
     body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
-    answers: [{ status: 200, description: 'What the browser needs, for five minutes.', schema: creationAnswer }],
+    answer: ['What the browser needs, for five minutes.', creationAnswer],
     refuses: [...refuses, 'invalid_credentials', 'invalid_state', 'rate_limit_exceeded', 'service_unavailable'],
     handle: async (call) => {
       entry.checkOrigin(call)
@@ -102,18 +98,13 @@ const registeringOperations = ({ people, entry }: PasskeyServices): Operation[] 
       return { object: 'passkey_creation' as const, options: { ...options } }
     },
   }),
-  operation({
-    ...shared,
-    id: 'session.create_passkey',
-    method: 'POST',
-    path: '/session/passkeys',
-    summary: 'Keep a passkey',
+  at.post('session.create_passkey', '/passkeys', 'Keep a passkey', {
     body: {
       schema: z.object({ name, credential: newCredential }),
       limit: smallBodyLimit,
       example: { name: 'Laptop', credential: newExample },
     },
-    answers: [{ status: 201, description: 'The passkey.', schema: passkeyResource.schema }],
+    answer: ['The passkey.', passkeyResource.schema, 201],
     refuses: [...refuses, 'invalid_credentials', 'invalid_state'],
     handle: async (call) => {
       entry.checkOrigin(call)
@@ -130,13 +121,8 @@ const registeringOperations = ({ people, entry }: PasskeyServices): Operation[] 
 ]
 
 const keptOperations = ({ people, entry }: PasskeyServices): Operation[] => [
-  operation({
-    ...shared,
-    id: 'session.list_passkeys',
-    method: 'GET',
-    path: '/session/passkeys',
-    summary: 'List your passkeys',
-    answers: [{ status: 200, description: 'All of them, oldest first.', schema: listOf(passkeyResource.schema) }],
+  at.get('session.list_passkeys', '/passkeys', 'List your passkeys', {
+    answer: ['All of them, oldest first.', listOf(passkeyResource.schema)],
     refuses: ['invalid_session'],
     handle: async (call) => {
       const { user } = entry.current(call)
@@ -144,14 +130,9 @@ const keptOperations = ({ people, entry }: PasskeyServices): Operation[] => [
       return { object: 'list' as const, has_more: false, data }
     },
   }),
-  operation({
-    ...shared,
-    id: 'session.update_passkey',
-    method: 'PATCH',
-    path: '/session/passkeys/{id}',
-    summary: 'Rename a passkey',
+  at.patch('session.update_passkey', '/passkeys/{id}', 'Rename a passkey', {
     body: { schema: z.object({ name }), limit: smallBodyLimit, example: { name: 'Phone' } },
-    answers: [{ status: 200, description: 'The passkey.', schema: passkeyResource.schema }],
+    answer: ['The passkey.', passkeyResource.schema],
     refuses: [...refuses, 'not_found'],
     handle: async (call) => {
       entry.checkOrigin(call)
@@ -161,13 +142,8 @@ const keptOperations = ({ people, entry }: PasskeyServices): Operation[] => [
       return passkeyResource.answer(passkey)
     },
   }),
-  operation({
-    ...shared,
-    id: 'session.delete_passkey',
-    method: 'DELETE',
-    path: '/session/passkeys/{id}',
-    summary: 'Remove a passkey',
-    answers: [{ status: 200, description: 'Nobody logs in with it any more.', schema: removedAnswer }],
+  at.remove('session.delete_passkey', '/passkeys/{id}', 'Remove a passkey', {
+    answer: ['Nobody logs in with it any more.', removedAnswer],
     refuses: [...refuses, 'not_found'],
     handle: async (call) => {
       entry.checkOrigin(call)
@@ -182,13 +158,8 @@ const keptOperations = ({ people, entry }: PasskeyServices): Operation[] => [
 ]
 
 const loginOperations = (services: PasskeyServices): Operation[] => [
-  operation({
-    ...shared,
-    id: 'session.begin_passkey_login',
-    method: 'POST',
-    path: '/session/passkey/options',
-    summary: 'Start to log in with a passkey',
-    answers: [{ status: 200, description: 'What the browser needs, for five minutes. It sets a cookie.', schema: requestAnswer }],
+  at.post('session.begin_passkey_login', '/passkey/options', 'Start to log in with a passkey', {
+    answer: ['What the browser needs, for five minutes. It sets a cookie.', requestAnswer],
     refuses: ['foreign_origin', 'invalid_state'],
     handle: async (call) => {
       const { people, entry } = services
@@ -200,15 +171,10 @@ const loginOperations = (services: PasskeyServices): Operation[] => [
       return { object: 'passkey_request' as const, options: { ...options } }
     },
   }),
-  operation({
-    ...shared,
-    id: 'session.create_by_passkey',
-    method: 'POST',
-    path: '/session/passkey',
-    summary: 'Log in with a passkey',
+  at.post('session.create_by_passkey', '/passkey', 'Log in with a passkey', {
     description: 'Asks for no second factor: the device has checked who uses it. The response sets the session cookie.',
     body: { schema: z.object({ credential: shownCredential }), limit: smallBodyLimit, example: { credential: shownExample } },
-    answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
+    answer: ['The session.', sessionResource.schema],
     refuses: ['invalid_credentials', 'invalid_session', 'foreign_origin', 'invalid_state', 'rate_limit_exceeded'],
     handle: async (call) => {
       const { people, entry } = services

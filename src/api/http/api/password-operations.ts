@@ -3,7 +3,8 @@ import type { People } from '../../../senders/account/people.ts'
 import type { ResetRequests } from '../../../notify/password-reset/reset-requests.ts'
 import { smallBodyLimit } from '../../operation/body-limits.ts'
 import { originOf } from '../../operation/caller.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { browserHeaders, type SessionEntry } from '../../operation/session-entry.ts'
 import { userResource } from './user-operations.ts'
 
@@ -27,23 +28,19 @@ const codesAnswer = z
 
 const askedAnswer = z.object({ object: z.literal('password_reset_request') }).meta({ id: 'PasswordResetRequest' })
 
-const shared = { method: 'POST', tag: 'Session', permission: null, headers: browserHeaders } as const
+const at = operationsAt({ path: '/session', tag: 'Session', permission: null, headers: browserHeaders })
 const refuses = ['invalid_session', 'foreign_origin', 'invalid_credentials', 'rate_limit_exceeded', 'service_unavailable'] as const
 
 /** What users change about how they log in. */
 export const passwordOperations = (services: PasswordServices): Operation[] => [resetOperation(services), ...ownLoginOperations(services)]
 
 const resetOperation = ({ entry, resetRequests }: PasswordServices): Operation =>
-  operation({
-    ...shared,
-    id: 'session.request_password_reset',
-    path: '/session/password/reset',
-    summary: 'Ask for a new password',
+  at.post('session.request_password_reset', '/password/reset', 'Ask for a new password', {
     description:
       'If there is a user with this address, a link is sent there that works once, for 30 minutes. The answer is the same for every ' +
       'address. The second factor stays. Where this server sends no mail, `sterna user reset` prints a link.',
     body: { schema: z.object({ email: z.string().max(320) }), limit: smallBodyLimit, example: { email: 'ann@example.com' } },
-    answers: [{ status: 202, description: 'The request was taken.', schema: askedAnswer }],
+    answer: ['The request was taken.', askedAnswer, 202],
     refuses: ['foreign_origin', 'invalid_state', 'rate_limit_exceeded'],
     handle: (call) => {
       entry.checkOrigin(call)
@@ -54,18 +51,14 @@ const resetOperation = ({ entry, resetRequests }: PasswordServices): Operation =
   })
 
 const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] => [
-  operation({
-    ...shared,
-    id: 'session.change_password',
-    path: '/session/password',
-    summary: 'Change your password',
+  at.post('session.change_password', '/password', 'Change your password', {
     description: 'Ends all your sessions and what is left of an invitation. A new session begins; the response sets its cookie.',
     body: {
       schema: z.object({ password, new_password: z.string().max(1000) }),
       limit: smallBodyLimit,
       example: { password: 'correct horse battery', new_password: 'another horse staple' },
     },
-    answers: [{ status: 200, description: 'You.', schema: userResource.schema }],
+    answer: ['You.', userResource.schema],
     refuses: refuses,
     handle: async (call) => {
       entry.checkOrigin(call)
@@ -81,14 +74,10 @@ const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] =>
       return userResource.answer(people.users.get(user.id))
     },
   }),
-  operation({
-    ...shared,
-    id: 'session.begin_totp',
-    path: '/session/totp',
-    summary: 'Start the setup of a second factor',
+  at.post('session.begin_totp', '/totp', 'Start the setup of a second factor', {
     description: 'It is required once you have confirmed a code from it.',
     body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
-    answers: [{ status: 200, description: 'The secret for the app.', schema: secretAnswer }],
+    answer: ['The secret for the app.', secretAnswer],
     refuses: [...refuses, 'invalid_state'],
     handle: async (call) => {
       entry.checkOrigin(call)
@@ -97,17 +86,13 @@ const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] =>
       return { object: 'totp' as const, ...(await people.secondFactors.begin(user.id)) }
     },
   }),
-  operation({
-    ...shared,
-    id: 'session.confirm_totp',
-    path: '/session/totp/confirm',
-    summary: 'Turn the second factor on',
+  at.post('session.confirm_totp', '/totp/confirm', 'Turn the second factor on', {
     body: {
       schema: z.object({ code: z.string().max(100).describe('The code in the app.') }),
       limit: smallBodyLimit,
       example: { code: '123456' },
     },
-    answers: [{ status: 200, description: 'Recovery codes for when the app is lost.', schema: codesAnswer }],
+    answer: ['Recovery codes for when the app is lost.', codesAnswer],
     refuses: [...refuses, 'invalid_state'],
     handle: async (call) => {
       entry.checkOrigin(call)
@@ -118,13 +103,9 @@ const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] =>
       return { object: 'totp' as const, recovery_codes: codes }
     },
   }),
-  operation({
-    ...shared,
-    id: 'session.remove_totp',
-    path: '/session/totp/remove',
-    summary: 'Turn the second factor off',
+  at.post('session.remove_totp', '/totp/remove', 'Turn the second factor off', {
     body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
-    answers: [{ status: 200, description: 'You.', schema: userResource.schema }],
+    answer: ['You.', userResource.schema],
     refuses: refuses,
     handle: async (call) => {
       entry.checkOrigin(call)

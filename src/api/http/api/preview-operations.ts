@@ -7,7 +7,8 @@ import type { ReplyHeaders } from '../../operation/call.ts'
 import type { Caller } from '../../operation/caller.ts'
 import { RawAnswer } from '../../operation/raw-answer.ts'
 import { isOwnHost } from '../../operation/same-origin.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { maxPreviewBytes, type Preview, type Previews } from '../previews.ts'
 import { timeAnswer } from '../../operation/time-field.ts'
 
@@ -45,23 +46,19 @@ const previewAnswer = z
   })
   .meta({ id: 'Preview' })
 
+const at = operationsAt({ path: '', tag: 'Emails', permission: { read: null, change: 'read_access' }, sandbox: true })
+
 /** Mail to look at. It is hostile: the browser gives it no script, no form, no origin and no network. */
 export const previewOperations = (services: PreviewServices): Operation[] => [
-  operation({
-    id: 'previews.create',
-    method: 'POST',
-    path: '/api/previews',
-    tag: 'Emails',
-    summary: 'Prepare HTML to be looked at',
+  at.post('previews.create', '/api/previews', 'Prepare HTML to be looked at', {
     description:
       `For an \`<iframe sandbox="">\` on a page of this server. Previews are kept in memory: at most 20 for each user or key and ${mebibytes} MiB ` +
       'each; the oldest make room for new ones.',
-    permission: 'read_access',
-    sandbox: true,
     idempotency: 'none',
+
     // Quotes and line ends take two bytes of JSON.
     body: { schema: previewRequest, limit: bodyLimit, example: { html: '<p>Hello</p>' } },
-    answers: [{ status: 200, description: 'Where to fetch it.', schema: previewAnswer }],
+    answer: ['Where to fetch it.', previewAnswer],
     refuses: ['not_found', 'invalid_message'],
     handle: async ({ caller, body: { html, email_id: id, pictures } }) => {
       const { accountId, actor } = caller
@@ -70,16 +67,10 @@ export const previewOperations = (services: PreviewServices): Operation[] => [
       return { object: 'preview' as const, url: `/preview/${token}`, expires_at: isoTime(expiresAt) }
     },
   }),
-  operation({
-    id: 'previews.get',
-    method: 'GET',
-    path: '/preview/{token}',
-    tag: 'Emails',
-    summary: 'Fetch HTML to look at',
+  at.get('previews.get', '/preview/{token}', 'Fetch HTML to look at', {
     description: 'Works once. The response has a policy that lets nothing in it run, load or lead anywhere.',
-    permission: null,
     headers: ['host'],
-    answers: [{ status: 200, description: 'The HTML.', schema: null, mediaType: 'text/html' }],
+    answer: ['The HTML.', 'text/html'],
     refuses: ['not_found'],
     handle: (call) => {
       const isOurs = isOwnHost(call.headers.host ?? '', services.baseUrl)

@@ -6,7 +6,8 @@ import type { QueueAdmin, QueueEntry } from '../../../mail-out/queue/queue-admin
 import type { DestinationQueue } from '../../../mail-out/queue/queue-overview.ts'
 import type { QueueRunner } from '../../../mail-out/queue/queue-runner.ts'
 import type { CallTo } from '../../operation/call.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../../operation/page.ts'
 import { choiceParameter, textParameter } from '../../operation/query.ts'
 import { resource, time, timeOrNull } from '../../operation/resource.ts'
@@ -68,14 +69,10 @@ export const queueOperations = (services: QueueServices): Operation[] => [
   ...changeOperations(services),
 ]
 
+const at = operationsAt({ path: '/api/queue', tag: 'Operation', permission: 'operator' })
+
 const readOperations = (services: QueueServices): Operation[] => [
-  operation({
-    id: 'queue.list',
-    method: 'GET',
-    path: '/api/queue',
-    tag: 'Operation',
-    summary: 'List queued mail by destination',
-    permission: 'operator',
+  at.get('queue.list', '', 'List queued mail by destination', {
     query: {
       order: choiceParameter(['name', 'waiting']).meta({
         description: '`waiting`: the longest queues first. There is only one page of these. Default: name.',
@@ -84,7 +81,7 @@ const readOperations = (services: QueueServices): Operation[] => [
       after: textParameter.meta({ description: 'Returns the destinations after this domain.' }),
       before: textParameter.meta({ description: 'Returns the destinations before this domain.' }),
     },
-    answers: [{ status: 200, description: 'The destinations.', schema: overviewAnswer }],
+    answer: ['The destinations.', overviewAnswer],
     handle: async ({ query }) => {
       const page = pageOf(query)
       const isByLength = query.order === 'waiting'
@@ -96,27 +93,15 @@ const readOperations = (services: QueueServices): Operation[] => [
       return { ...list, overdue_seconds: Math.floor(services.queue.overdueMs / 1000) }
     },
   }),
-  operation({
-    id: 'queue.get_totals',
-    method: 'GET',
-    path: '/api/queue/totals',
-    tag: 'Operation',
-    summary: 'Count queued mail',
-    permission: 'operator',
-    answers: [{ status: 200, description: 'All destinations together.', schema: totalsAnswer }],
+  at.get('queue.get_totals', '/totals', 'Count queued mail', {
+    answer: ['All destinations together.', totalsAnswer],
     handle: async () => {
       const { waiting, due, inHand, held, oldestAt } = await services.queueAdmin.totals()
       return { object: 'queue_totals' as const, waiting, due, in_hand: inHand, held, oldest_at: isoTimeOrNull(oldestAt) }
     },
   }),
-  operation({
-    id: 'queue.get',
-    method: 'GET',
-    path: '/api/queue/{domain}',
-    tag: 'Operation',
-    summary: 'Read a destination',
-    permission: 'operator',
-    answers: [{ status: 200, description: 'The destination with its first recipients.', schema: detailAnswer }],
+  at.get('queue.get', '/{domain}', 'Read a destination', {
+    answer: ['The destination with its first recipients.', detailAnswer],
     handle: async (call) => {
       const domain = domainIn(call)
       const queue = await services.queueAdmin.destination(domain)
@@ -138,17 +123,11 @@ const restoredAnswer = z
 
 const restoredOperations = (services: QueueServices): Operation[] =>
   restoredChanges.map(([verb, summary, change, description]) =>
-    operation({
-      id: `queue.${verb}_restored`,
-      method: 'POST',
-      path: `/api/queue/restored/${verb}`,
-      tag: 'Operation',
-      summary,
+    at.post(`queue.${verb}_restored`, `/restored/${verb}`, summary, {
       description:
         'After a restore, and after the files of the data directory were copied or moved, the mail that was queued is held, because it may have ' +
         'been sent since.',
-      permission: 'operator',
-      answers: [{ status: 200, description, schema: restoredAnswer }],
+      answer: [description, restoredAnswer],
       refuses: ['invalid_state'],
       handle: async () => ({ object: 'restored_mail' as const, recipients: await services.queueAdmin[change]() }),
     }),
@@ -162,15 +141,9 @@ const changes = [
 
 const changeOperations = (services: QueueServices): Operation[] => [
   ...changes.map(([verb, summary, description]) =>
-    operation({
-      id: `queue.${verb}`,
-      method: 'POST',
-      path: `/api/queue/{domain}/${verb}`,
-      tag: 'Operation',
-      summary,
+    at.post(`queue.${verb}`, `/{domain}/${verb}`, summary, {
       description,
-      permission: 'operator',
-      answers: [{ status: 200, description: 'The mail is due.', schema: changeAnswer }],
+      answer: ['The mail is due.', changeAnswer],
       refuses: ['invalid_state'],
       handle: async (call) => {
         const destination = domainIn(call)
@@ -178,23 +151,14 @@ const changeOperations = (services: QueueServices): Operation[] => [
       },
     }),
   ),
-  operation({
-    id: 'queue.bounce',
-    method: 'POST',
-    path: '/api/queue/{domain}/bounce',
-    tag: 'Operation',
-    summary: 'Bounce the mail for a destination',
+  at.post('queue.bounce', '/{domain}/bounce', 'Bounce the mail for a destination', {
     description:
       'Each waiting recipient gets a soft bounce, even if it is held. Mail that is being tried or scheduled for later is not affected.',
-    permission: 'operator',
-    answers: [
-      {
-        status: 200,
-        description: 'The mail has bounced.',
-        schema: changeAnswer
-          .extend({ has_more: z.boolean().describe('True if more may be waiting: send the request again.') })
-          .meta({ id: 'QueueBounce' }),
-      },
+    answer: [
+      'The mail has bounced.',
+      changeAnswer
+        .extend({ has_more: z.boolean().describe('True if more may be waiting: send the request again.') })
+        .meta({ id: 'QueueBounce' }),
     ],
     handle: async (call) => {
       const destination = domainIn(call)

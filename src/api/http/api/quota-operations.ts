@@ -6,7 +6,8 @@ import type { MailQuotas, QuotaUse } from '../../../senders/account/mail-quotas.
 import { isoTime } from '../../../platform/iso-time.ts'
 import type { SendingDomains } from '../../../senders/sending-domain/sending-domains.ts'
 import { given } from '../../operation/given.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { resource } from '../../operation/resource.ts'
 import { timeAnswer } from '../../operation/time-field.ts'
 import { accountOf } from './account-operations.ts'
@@ -69,66 +70,40 @@ async function changeQuota(id: string, { day, month }: z.output<typeof accountCh
   await services.policies.change(mailQuota, id, given({ day, month }))
   return quotaObject(id, services)
 }
-const answers = [{ status: 200, description: 'The quota and its use.', schema: quotaResource.schema }] as const
+
+const quota = { answer: ['The quota and its use.', quotaResource.schema] } as const
+const atAccount = operationsAt({ path: '/api/account/quota', tag: 'Account', permission: null })
+const atAccounts = operationsAt({ path: '/api/accounts/{id}/quota', tag: 'Accounts', permission: 'operator' })
+const atDomains = operationsAt({
+  path: '/api/domains/{idOrName}/quota',
+  tag: 'Domains',
+  permission: { read: 'read_access', change: 'full_access' },
+})
 
 /** `/api/account/quota`, `/api/accounts/{id}/quota` and `/api/domains/{idOrName}/quota` */
 export const quotaOperations = (services: QuotaServices): Operation[] => [
-  operation({
-    id: 'account.quota',
-    method: 'GET',
-    path: '/api/account/quota',
-    tag: 'Account',
-    summary: 'Read how much mail the account may send, and how much it has sent',
-    permission: null,
-    answers: [...answers],
+  atAccount.get('account.quota', '', 'Read how much mail the account may send, and how much it has sent', {
+    ...quota,
     handle: ({ caller }) => quotaObject(caller.accountId, services),
   }),
-  operation({
-    id: 'accounts.quota',
-    method: 'GET',
-    path: '/api/accounts/{id}/quota',
-    tag: 'Accounts',
-    summary: 'Read how much mail an account may send, and how much it has sent',
-    permission: 'operator',
-    answers: [...answers],
+  atAccounts.get('accounts.quota', '', 'Read how much mail an account may send, and how much it has sent', {
+    ...quota,
     handle: (call) => quotaObject(accountOf(call, services).id, services),
   }),
-  operation({
-    id: 'accounts.update_quota',
-    method: 'PATCH',
-    path: '/api/accounts/{id}/quota',
-    tag: 'Accounts',
-    summary: 'Change how much mail an account may send',
+  atAccounts.patch('accounts.update_quota', '', 'Change how much mail an account may send', {
+    ...quota,
     description: 'Applies at once. What was accepted while there was no quota does not count.',
-    permission: 'operator',
     body: { schema: accountChanges, example: { day: 1000, month: 20_000 } },
-    answers: [...answers],
     handle: (call) => changeQuota(accountOf(call, services).id, call.body, services),
   }),
-  ...domainOperations(services),
-]
-
-const domainOperations = (services: QuotaServices): Operation[] => [
-  operation({
-    id: 'domains.quota',
-    method: 'GET',
-    path: '/api/domains/{idOrName}/quota',
-    tag: 'Domains',
-    summary: 'Read how much mail may be sent from a domain, and how much was',
-    permission: 'read_access',
-    answers: [...answers],
+  atDomains.get('domains.quota', '', 'Read how much mail may be sent from a domain, and how much was', {
+    ...quota,
     handle: (call) => quotaObject(domainIn(call, services).id, services),
   }),
-  operation({
-    id: 'domains.update_quota',
-    method: 'PATCH',
-    path: '/api/domains/{idOrName}/quota',
-    tag: 'Domains',
-    summary: 'Change how much mail may be sent from a domain',
+  atDomains.patch('domains.update_quota', '', 'Change how much mail may be sent from a domain', {
+    ...quota,
     description: 'Counts besides the quota of the account, so that one domain cannot use up all of it.',
-    permission: 'full_access',
     body: { schema: domainChanges, example: { day: 500 } },
-    answers: [...answers],
     handle: (call) => changeQuota(domainIn(call, services).id, call.body, services),
   }),
 ]

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Config } from '../../../platform/config/settings.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 
 interface ServerAddressServices {
   config: Config
@@ -24,16 +25,12 @@ const serverAddress = z
   })
   .meta({ id: 'Server' })
 
+const at = operationsAt({ path: '/api/server', tag: 'Server', permission: null })
+
 /** `/api/server` */
 export const serverAddressOperations = ({ config, version }: ServerAddressServices): Operation[] => [
-  operation({
-    id: 'server.get',
-    method: 'GET',
-    path: '/api/server',
-    tag: 'Server',
-    summary: 'Read where apps hand over mail',
-    permission: null,
-    answers: [{ status: 200, description: 'The addresses and ports of this server.', schema: serverAddress }],
+  at.get('server.get', '', 'Read where apps hand over mail', {
+    answer: ['The addresses and ports of this server.', serverAddress],
     handle: () => {
       const { mode, hostname, baseUrl, submission } = config
       const ports = [

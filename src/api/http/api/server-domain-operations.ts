@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { SternaError } from '../../../platform/errors.ts'
 import type { SendingDomains } from '../../../senders/sending-domain/sending-domains.ts'
 import { type ServerRecord, serverRecordTypes } from '../../../senders/sending-domain/server-records.ts'
-import { type Operation, operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { domainAnswer, domainSchema } from './domain-resource.ts'
 
 interface ServerDomainServices {
@@ -23,19 +24,15 @@ export const serverDomain = domainSchema
   })
   .meta({ id: 'ServerDomain' })
 
+const at = operationsAt({ path: '/api/server/domain', tag: 'Operation', permission: 'operator' })
+
 /** `/api/server/domain` */
 export const serverDomainOperations = ({ sendingDomains, ownRecords }: ServerDomainServices): Operation[] => [
-  operation({
-    id: 'server.get_domain',
-    method: 'GET',
-    path: '/api/server/domain',
-    tag: 'Operation',
-    summary: "Read the server's own domain",
+  at.get('server.get_domain', '', "Read the server's own domain", {
     description:
       'Delivery notices, and mail that is handed on to the operator, come from the name of this server. Publish its ' +
       '`records` and the `server_records`: until its DKIM record is seen, that mail leaves unsigned. It is looked for every hour.',
-    permission: 'operator',
-    answers: [{ status: 200, description: 'The domain with the DNS records to publish.', schema: serverDomain }],
+    answer: ['The domain with the DNS records to publish.', serverDomain],
     refuses: ['not_found'],
     handle: async () => {
       const domain = sendingDomains.systemDomain()

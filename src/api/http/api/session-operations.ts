@@ -8,7 +8,8 @@ import { SternaError } from '../../../platform/errors.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
 import { originOf } from '../../operation/caller.ts'
 import { smallBodyLimit } from '../../operation/body-limits.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { listOf } from '../../operation/page.ts'
 import { deletedAnswer, resource, time } from '../../operation/resource.ts'
 import { browserHeaders, type BrowserCall, type SessionEntry } from '../../operation/session-entry.ts'
@@ -58,19 +59,14 @@ const tokenWish = z.object({
   account_id: z.string().optional().describe("An account other than your own; operators only. It is recorded in that account's audit log."),
 })
 
-const shared = { tag: 'Session', permission: null, headers: browserHeaders } as const
+const at = operationsAt({ path: '/session', tag: 'Session', permission: null, headers: browserHeaders })
 
 /** `/session`: how people log in. Only these endpoints accept the session cookie; the API accepts the tokens that it is exchanged for. */
 export const sessionOperations = (services: SessionServices): Operation[] => [
-  operation({
-    ...shared,
-    id: 'session.create',
-    method: 'POST',
-    path: '/session',
-    summary: 'Log in',
+  at.post('session.create', '', 'Log in', {
     description: 'The response sets the session cookie.',
     body: { schema: credentials, limit: smallBodyLimit, example: { email: 'ann@example.com', password: 'correct horse battery' } },
-    answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
+    answer: ['The session.', sessionResource.schema],
     refuses: ['invalid_credentials', 'invalid_session', 'second_factor_required', 'foreign_origin', 'rate_limit_exceeded'],
     handle: async (call) => {
       services.entry.checkOrigin(call)
@@ -85,28 +81,18 @@ export const sessionOperations = (services: SessionServices): Operation[] => [
       )
     },
   }),
-  operation({
-    ...shared,
-    id: 'session.get',
-    method: 'GET',
-    path: '/session',
-    summary: 'Read who is logged in',
-    answers: [{ status: 200, description: 'The session.', schema: sessionResource.schema }],
+  at.get('session.get', '', 'Read who is logged in', {
+    answer: ['The session.', sessionResource.schema],
     refuses: ['invalid_session'],
     handle: (call) => {
       const { session, user } = services.entry.current(call)
       return sessionResource.answer({ ...session, user })
     },
   }),
-  operation({
-    ...shared,
-    id: 'session.create_token',
-    method: 'POST',
-    path: '/session/token',
-    summary: 'Get a token for the API',
+  at.post('session.create_token', '/token', 'Get a token for the API', {
     description: 'Works for 15 minutes as `Authorization: Bearer`, with the permissions of the user.',
     body: { schema: tokenWish, limit: smallBodyLimit, optional: true },
-    answers: [{ status: 200, description: 'The token.', schema: tokenAnswer }],
+    answer: ['The token.', tokenAnswer],
     refuses: ['invalid_session', 'foreign_origin', 'not_found'],
     handle: async (call) => {
       services.entry.checkOrigin(call)
@@ -149,14 +135,9 @@ function accountFor(user: User, wanted: string | undefined, { accounts }: Pick<S
 }
 
 const endingOperations = (services: SessionServices): Operation[] => [
-  operation({
-    ...shared,
-    id: 'session.delete',
-    method: 'DELETE',
-    path: '/session',
-    summary: 'Log out',
+  at.remove('session.delete', '', 'Log out', {
     description: 'Ends the session and its tokens.',
-    answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
+    answer: ['The session has ended.', endedAnswer],
     refuses: ['invalid_session', 'foreign_origin'],
     handle: async (call) => {
       services.entry.checkOrigin(call)
@@ -166,13 +147,8 @@ const endingOperations = (services: SessionServices): Operation[] => [
       return { object: 'session' as const, id: session.id, deleted: true as const }
     },
   }),
-  operation({
-    ...shared,
-    id: 'session.list',
-    method: 'GET',
-    path: '/session/all',
-    summary: 'List your sessions',
-    answers: [{ status: 200, description: 'All of them, oldest first.', schema: listOf(sessionItem.schema) }],
+  at.get('session.list', '/all', 'List your sessions', {
+    answer: ['All of them, oldest first.', listOf(sessionItem.schema)],
     refuses: ['invalid_session'],
     handle: (call) => {
       const { session: own, user } = services.entry.current(call)
@@ -180,13 +156,8 @@ const endingOperations = (services: SessionServices): Operation[] => [
       return { object: 'list' as const, has_more: false, data }
     },
   }),
-  operation({
-    ...shared,
-    id: 'session.revoke',
-    method: 'DELETE',
-    path: '/session/all/{id}',
-    summary: 'End one of your sessions',
-    answers: [{ status: 200, description: 'The session has ended.', schema: endedAnswer }],
+  at.remove('session.revoke', '/all/{id}', 'End one of your sessions', {
+    answer: ['The session has ended.', endedAnswer],
     refuses: ['invalid_session', 'foreign_origin', 'not_found'],
     handle: async (call) => {
       services.entry.checkOrigin(call)

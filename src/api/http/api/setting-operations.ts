@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { environmentNameOf, settingNames, settings, settingValue, type Config } from '../../../platform/config/settings.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { listOf } from '../../operation/page.ts'
 
 const settingAnswer = z
@@ -16,16 +17,12 @@ const settingAnswer = z
   })
   .meta({ id: 'Setting' })
 
+const at = operationsAt({ path: '/api/settings', tag: 'Operation', permission: 'operator' })
+
 /** `/api/settings`. Secrets are not shown. */
 export const settingOperations = (services: { config: Config }): Operation[] => [
-  operation({
-    id: 'settings.list',
-    method: 'GET',
-    path: '/api/settings',
-    tag: 'Operation',
-    summary: 'List the settings in effect',
-    permission: 'operator',
-    answers: [{ status: 200, description: 'All of them, always on one page.', schema: listOf(settingAnswer) }],
+  at.get('settings.list', '', 'List the settings in effect', {
+    answer: ['All of them, always on one page.', listOf(settingAnswer)],
     handle: () => ({
       object: 'list' as const,
       has_more: false,

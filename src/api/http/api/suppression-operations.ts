@@ -7,9 +7,9 @@ import { suppressionOrigins, type SuppressionOrigin } from '../../../mail/suppre
 import { parsePasted } from '../../../platform/smtp/mailbox.ts'
 import { addressField } from '../../operation/address-field.ts'
 import { csvLine, csvText, guardOf, spreadsheetParameter } from '../../operation/csv.ts'
-import { listOperation } from '../../operation/list-operation.ts'
 import { RawAnswer } from '../../operation/raw-answer.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { choiceParameter, textParameter } from '../../operation/query.ts'
 import { referenceTo, resource, time, timeOrNull } from '../../operation/resource.ts'
 
@@ -80,36 +80,27 @@ export const suppressionOperations = (services: SuppressionServices): Operation[
   ...removalOperations(services),
 ]
 
+const at = operationsAt({
+  path: '/api/suppressions',
+  tag: 'Suppressions',
+  permission: { read: 'read_access', change: 'full_access' },
+  sandbox: true,
+})
+
 const additionOperations = (services: SuppressionServices): Operation[] => [
-  operation({
-    id: 'suppressions.create',
-    method: 'POST',
-    path: '/api/suppressions',
-    tag: 'Suppressions',
-    summary: 'Suppress an address, or several',
+  at.post('suppressions.create', '', 'Suppress an address, or several', {
     description: 'Mail to the address is accepted but not sent: its recipient is `suppressed`. Adding an address again changes nothing.',
-    permission: 'full_access',
-    sandbox: true,
     body: { schema: additionRequest, limit: bodyLimit, example: { email: 'ann@example.com' } },
-    answers: [
-      { status: 201, description: 'The entry; with `emails`, one for each, in the same order.', schema: z.union([reference, references]) },
-    ],
+    answer: ['The entry; with `emails`, one for each, in the same order.', z.union([reference, references]), 201],
     handle: async ({ caller, body }) => {
       const wanted = body.emails ?? [body.email!]
       const data = (await services.suppressions.add(caller, wanted, { reason: body.reason ?? null })).map(referenceOf)
       return body.emails ? { data } : data[0]!
     },
   }),
-  operation({
-    id: 'suppressions.create_batch',
-    method: 'POST',
-    path: '/api/suppressions/batch/add',
-    tag: 'Suppressions',
-    summary: 'Suppress many addresses',
-    permission: 'full_access',
-    sandbox: true,
+  at.post('suppressions.create_batch', '/batch/add', 'Suppress many addresses', {
     body: { schema: batchAdditionRequest, limit: bodyLimit, example: { emails: ['ann@example.com', 'bob@example.com'] } },
-    answers: [{ status: 201, description: 'An entry for each address, in the same order.', schema: references }],
+    answer: ['An entry for each address, in the same order.', references, 201],
     handle: async ({ caller, body }) => ({
       data: (await services.suppressions.add(caller, body.emails, { reason: body.reason ?? null })).map(referenceOf),
     }),
@@ -117,43 +108,25 @@ const additionOperations = (services: SuppressionServices): Operation[] => [
 ]
 
 const readingOperations = (services: SuppressionServices): Operation[] => [
-  listOperation({
-    id: 'suppressions.list',
-    path: '/api/suppressions',
-    tag: 'Suppressions',
-    summary: 'List suppressions',
-    permission: 'read_access',
+  at.list('suppressions.list', '', 'List suppressions', {
     query: filters,
-    of: suppression,
-    answer: 'A page of suppressions, newest first.',
+    answer: ['A page of suppressions, newest first.', suppression],
     rows: ({ caller, query }, page) => services.suppressions.page(caller, filterOf(query), page),
   }),
-  operation({
-    id: 'suppressions.export',
-    method: 'GET',
-    path: '/api/suppressions.csv',
-    tag: 'Suppressions',
-    summary: 'Download all suppressions as CSV',
+  at.get('suppressions.export', '.csv', 'Download all suppressions as CSV', {
     description:
       'However many there are, newest first; the columns are the fields of a suppression. `sterna import suppressions --from sterna` reads ' +
       'what this writes.',
-    permission: 'read_access',
     query: { ...filters, spreadsheet: spreadsheetParameter },
-    answers: [{ status: 200, description: 'The entries, as a download.', schema: null, mediaType: 'text/csv' }],
+    answer: ['The entries, as a download.', 'text/csv'],
     handle: ({ caller, query }) => {
       const rows = Readable.from(csvOf(services.suppressions.all(caller, filterOf(query)), query), { objectMode: false })
       return new RawAnswer(rows, { type: 'text/csv; charset=utf-8', filename: 'suppressions.csv' })
     },
   }),
-  operation({
-    id: 'suppressions.get',
-    method: 'GET',
-    path: '/api/suppressions/{idOrEmail}',
-    tag: 'Suppressions',
-    summary: 'Read a suppression',
+  at.get('suppressions.get', '/{idOrEmail}', 'Read a suppression', {
     description: 'By id or address. For an address with several entries, the one that stops the most mail.',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'The entry.', schema: suppression.schema }],
+    answer: ['The entry.', suppression.schema],
     handle: async ({ caller, params }) => {
       const row = await services.suppressions.find(caller, params.idOrEmail)
       if (!row) throw notListed()
@@ -163,33 +136,19 @@ const readingOperations = (services: SuppressionServices): Operation[] => [
 ]
 
 const removalOperations = (services: SuppressionServices): Operation[] => [
-  operation({
-    id: 'suppressions.delete',
-    method: 'DELETE',
-    path: '/api/suppressions/{idOrEmail}',
-    tag: 'Suppressions',
-    summary: 'Remove a suppression',
+  at.remove('suppressions.delete', '/{idOrEmail}', 'Remove a suppression', {
     description: 'By id, or by address, which removes all entries of the address. From then on mail is sent to it again.',
-    permission: 'full_access',
-    sandbox: true,
-    answers: [{ status: 200, description: 'The suppression is removed.', schema: removed }],
+    answer: ['The suppression is removed.', removed],
     handle: async ({ caller, params }) => {
       const id = await services.suppressions.remove(caller, params.idOrEmail)
       if (id === undefined) throw notListed()
       return removedObject(id)
     },
   }),
-  operation({
-    id: 'suppressions.delete_batch',
-    method: 'POST',
-    path: '/api/suppressions/batch/remove',
-    tag: 'Suppressions',
-    summary: 'Remove many suppressions',
+  at.post('suppressions.delete_batch', '/batch/remove', 'Remove many suppressions', {
     description: 'By address or by id. Those that are not on the list are left out of the response.',
-    permission: 'full_access',
-    sandbox: true,
     body: { schema: batchRemovalRequest, limit: bodyLimit, example: { emails: ['ann@example.com'] } },
-    answers: [{ status: 200, description: 'The entries that were removed.', schema: z.object({ data: z.array(removed) }) }],
+    answer: ['The entries that were removed.', z.object({ data: z.array(removed) })],
     handle: async ({ caller, body }) => ({
       data: (await services.suppressions.removeAll(caller, body.emails ?? body.ids!.filter((id) => isId('sup', id)))).map(removedObject),
     }),

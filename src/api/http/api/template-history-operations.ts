@@ -5,7 +5,8 @@ import type { TemplateList } from '../../../mail/template/template-list.ts'
 import type { Template } from '../../../mail/template/template-store.ts'
 import { versionsKept } from '../../../mail/template/template-versions.ts'
 import type { CallTo } from '../../operation/call.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { listOf } from '../../operation/page.ts'
 import { choiceParameter, textParameter } from '../../operation/query.ts'
 import { publishSchema } from './template-schema.ts'
@@ -22,40 +23,28 @@ interface HistoryServices {
   templates: TemplateList
 }
 
-const path = '/api/templates/{idOrAlias}'
-const tag = 'Templates'
 /** bytes */
 const bodyLimit = 512 * 1024
 
+const at = operationsAt({ path: '/api/templates', tag: 'Templates', permission: { read: 'read_access', change: 'full_access' } })
+
 /** Publishing a template, and its published versions. */
 export const templateHistoryOperations = ({ templates }: HistoryServices): Operation[] => [
-  operation({
-    id: 'templates.publish',
-    method: 'POST',
-    path: `${path}/publish`,
-    tag,
-    summary: 'Publish a template',
+  at.post('templates.publish', '/{idOrAlias}/publish', 'Publish a template', {
     description:
       'From now on the newest version is what is sent, with its layout and partials as they are published now. Where ' +
       'already published, nothing changes.',
-    permission: 'full_access',
     body: { schema: publishSchema, optional: true, limit: bodyLimit, example: { version: 'draft' } },
-    answers: [{ status: 200, description: 'The template is published.', schema: publishedAnswer }],
+    answer: ['The template is published.', publishedAnswer],
     refuses: ['template_not_published'],
     handle: async (call) => {
       const how = { by: call.caller.actor, from: call.body.version ?? ('draft' as const) }
       return publishedObject(await templates.versions.publish(...named(call), how), templates)
     },
   }),
-  operation({
-    id: 'templates.list_versions',
-    method: 'GET',
-    path: `${path}/versions`,
-    tag,
-    summary: 'List published versions',
+  at.get('templates.list_versions', '/{idOrAlias}/versions', 'List published versions', {
     description: `The newest ${versionsKept} published versions of a template, newest first.`,
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'All versions that are kept.', schema: listOf(templateVersionItem.schema) }],
+    answer: ['All versions that are kept.', listOf(templateVersionItem.schema)],
     handle: async (call) => {
       const template = await templates.get(...named(call))
       return wholeList(
@@ -65,46 +54,28 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
       )
     },
   }),
-  operation({
-    id: 'templates.get_version',
-    method: 'GET',
-    path: `${path}/versions/{number}`,
-    tag,
-    summary: 'Read a published version',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'The version.', schema: templateVersion.schema }],
+  at.get('templates.get_version', '/{idOrAlias}/versions/{number}', 'Read a published version', {
+    answer: ['The version.', templateVersion.schema],
     handle: async (call) => {
       const template = await templates.get(...named(call))
       const version = await templates.versions.get(template, numberIn(call.params.number))
       return templateVersion.answer({ ...version, isSent: version.number === template.liveNumber })
     },
   }),
-  operation({
-    id: 'templates.restore_version',
-    method: 'POST',
-    path: `${path}/versions/{number}/restore`,
-    tag,
-    summary: 'Restore a published version',
+  at.post('templates.restore_version', '/{idOrAlias}/versions/{number}/restore', 'Restore a published version', {
     description:
       'Publishes it again as a new version: what is sent is exactly what was sent then, with the layout and ' +
       'partials of that time. An unpublished draft stays.',
-    permission: 'full_access',
-    answers: [{ status: 200, description: 'The version is sent again.', schema: publishedAnswer }],
+    answer: ['The version is sent again.', publishedAnswer],
     handle: async (call) => {
       const restored = await templates.versions.restore(...named(call), numberIn(call.params.number), call.caller.actor)
       return publishedObject(restored, templates)
     },
   }),
-  operation({
-    id: 'templates.compare',
-    method: 'GET',
-    path: `${path}/diff`,
-    tag,
-    summary: 'Compare two versions',
+  at.get('templates.compare', '/{idOrAlias}/diff', 'Compare two versions', {
     description:
       'By lines, as a unified diff of each part that differs. Between very different texts of several megabytes, diffs are ' +
       'correct but not the shortest possible.',
-    permission: 'read_access',
     query: {
       from: textParameter.meta({ description: '`draft`, a version number, or `published` (default).' }),
       to: textParameter.meta({ description: 'The same; default: `draft`.' }),
@@ -112,7 +83,7 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
         description: '`source` (default): as written. `sent`: with layouts and partials inserted.',
       }),
     },
-    answers: [{ status: 200, description: 'The differences.', schema: diffAnswer }],
+    answer: ['The differences.', diffAnswer],
     refuses: ['template_not_published', 'validation_error'],
     handle: async (call) => {
       const template = await templates.get(...named(call))
@@ -121,16 +92,10 @@ export const templateHistoryOperations = ({ templates }: HistoryServices): Opera
       return diffObject(from.name, to.name, await templates.work.diff(from.content, to.content))
     },
   }),
-  operation({
-    id: 'templates.list_dependents',
-    method: 'GET',
-    path: `${path}/dependents`,
-    tag,
-    summary: 'List the templates that use this one',
+  at.get('templates.list_dependents', '/{idOrAlias}/dependents', 'List the templates that use this one', {
     description:
       'Those whose published version uses it as a layout or partial. What they send changes only when they are ' + 'published again.',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'All of them.', schema: listOf(templateDependent.schema) }],
+    answer: ['All of them.', listOf(templateDependent.schema)],
     handle: async (call) =>
       wholeList((await templates.versions.dependents(await templates.get(...named(call)))).map(templateDependent.answer)),
   }),

@@ -1,8 +1,8 @@
 import { asSent } from '../../../mail/template/template-diff.ts'
 import type { TemplateList } from '../../../mail/template/template-list.ts'
 import type { Template } from '../../../mail/template/template-store.ts'
-import { listOperation } from '../../operation/list-operation.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { named, templateHistoryOperations } from './template-history-operations.ts'
 import { deletedTemplate, renderedAnswer, templateItem, templateReference, templateResource } from './template-resource.ts'
 import {
@@ -29,9 +29,6 @@ export const templateOperations = (services: TemplateServices): Operation[] => [
   ...templateTestOperations(services),
 ]
 
-const path = '/api/templates/{idOrAlias}'
-const tag = 'Templates'
-
 /** bytes; html and text, and their JSON escapes */
 const contentLimit = 16 * 1024 * 1024
 /** bytes */
@@ -39,53 +36,33 @@ const variablesLimit = 512 * 1024
 
 const referenceTo = ({ id }: Template) => ({ object: 'template' as const, id })
 
+const at = operationsAt({ path: '/api/templates', tag: 'Templates', permission: { read: 'read_access', change: 'full_access' } })
+
 const readingOperations = (services: TemplateServices): Operation[] => [
-  listOperation({
-    id: 'templates.list',
-    path: '/api/templates',
-    tag,
-    summary: 'List templates',
-    permission: 'read_access',
-    of: templateItem,
-    answer: 'A page of templates, newest first.',
+  at.list('templates.list', '', 'List templates', {
+    answer: ['A page of templates, newest first.', templateItem],
     rows: ({ caller }, page) => services.templates.page(caller.accountId, page),
   }),
-  operation({
-    id: 'templates.get',
-    method: 'GET',
-    path,
-    tag,
-    summary: 'Read a template',
+  at.get('templates.get', '/{idOrAlias}', 'Read a template', {
     description: 'By id or alias, with its newest version: the draft if it differs from what is sent.',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'The template.', schema: templateResource.schema }],
+    answer: ['The template.', templateResource.schema],
     handle: async (call) => templateResource.answer(await services.templates.get(...named(call))),
   }),
-  operation({
-    id: 'templates.render',
-    method: 'POST',
-    path: `${path}/render`,
-    tag,
-    summary: 'Render a template',
+  at.post('templates.render', '/{idOrAlias}/render', 'Render a template', {
     description:
       'Renders the newest version, published or not, with its layout and partials as they are ' + 'published now. Nothing is sent.',
     permission: 'read_access',
     sandbox: true,
     idempotency: 'none',
     body: { schema: renderSchema, optional: true, limit: variablesLimit, example: { variables: { name: 'Ann' } } },
-    answers: [{ status: 200, description: 'What an email with these variables would contain.', schema: renderedAnswer }],
+    answer: ['What an email with these variables would contain.', renderedAnswer],
     handle: async (call) => {
       const template = await services.templates.get(...named(call))
       const content = asSent(template, (await services.templates.versions.resolve(template, template)).sent)
       return services.templates.work.render(content, call.body.variables ?? {}, rendering)
     },
   }),
-  operation({
-    id: 'templates.render_unsaved',
-    method: 'POST',
-    path: '/api/templates/render',
-    tag,
-    summary: 'Render without saving',
+  at.post('templates.render_unsaved', '/render', 'Render without saving', {
     description: 'Renders the given content as a template would be rendered, such as for an editor. Nothing is saved or sent.',
     permission: 'read_access',
     sandbox: true,
@@ -95,7 +72,7 @@ const readingOperations = (services: TemplateServices): Operation[] => [
       limit: contentLimit,
       example: { subject: 'Welcome, {{name}}', html: '<p>Hello {{name}}</p>', variables: { name: 'Ann' } },
     },
-    answers: [{ status: 200, description: 'What an email with these variables would contain.', schema: renderedAnswer }],
+    answer: ['What an email with these variables would contain.', renderedAnswer],
     handle: async ({ caller, body }) => {
       const content = await services.templates.preview(caller.accountId, unsavedContent(body))
       return services.templates.work.render(content, body.variables ?? {}, rendering)
@@ -106,14 +83,8 @@ const readingOperations = (services: TemplateServices): Operation[] => [
 const rendering = { field: 'variables', isComplete: false }
 
 const editingOperations = (services: TemplateServices): Operation[] => [
-  operation({
-    id: 'templates.create',
-    method: 'POST',
-    path: '/api/templates',
-    tag,
-    summary: 'Create a template',
+  at.post('templates.create', '', 'Create a template', {
     description: 'It is created as a draft: publish it before you send with it.',
-    permission: 'full_access',
     body: {
       schema: newTemplateSchema,
       limit: contentLimit,
@@ -125,50 +96,32 @@ const editingOperations = (services: TemplateServices): Operation[] => [
         variables: [{ key: 'plan', type: 'string', fallback_value: 'free' }],
       },
     },
-    answers: [{ status: 201, description: 'The template is saved.', schema: templateReference }],
+    answer: ['The template is saved.', templateReference, 201],
     refuses: ['alias_taken'],
     handle: async ({ caller, body }) => referenceTo(await services.templates.create(caller.accountId, newTemplateFields(body))),
   }),
-  operation({
-    id: 'templates.update',
-    method: 'PATCH',
-    path,
-    tag,
-    summary: 'Change a template',
+  at.patch('templates.update', '/{idOrAlias}', 'Change a template', {
     description:
       'Changes the fields that are given; null removes a value. What is sent stays the same until the template is published again. ' +
       'A new name or alias takes effect at once.',
-    permission: 'full_access',
     body: { schema: templateChangesSchema, limit: contentLimit, example: { subject: 'Welcome to Example, {{name}}' } },
-    answers: [{ status: 200, description: 'The template is saved.', schema: templateReference }],
+    answer: ['The template is saved.', templateReference],
     refuses: ['alias_taken'],
     handle: async (call) => referenceTo(await services.templates.change(...named(call), changedTemplateFields(call.body))),
   }),
-  operation({
-    id: 'templates.delete',
-    method: 'DELETE',
-    path,
-    tag,
-    summary: 'Delete a template',
+  at.remove('templates.delete', '/{idOrAlias}', 'Delete a template', {
     description:
       'With all its versions. Emails that were sent with it stay as they are, and so does what is published with it ' +
       'as a layout or partial.',
-    permission: 'full_access',
-    answers: [{ status: 200, description: 'The template is deleted.', schema: deletedTemplate }],
+    answer: ['The template is deleted.', deletedTemplate],
     handle: async (call) => ({ ...referenceTo(await services.templates.remove(...named(call))), deleted: true }),
   }),
 ]
 
 const copyingOperations = (services: TemplateServices): Operation[] => [
-  operation({
-    id: 'templates.duplicate',
-    method: 'POST',
-    path: `${path}/duplicate`,
-    tag,
-    summary: 'Duplicate a template',
+  at.post('templates.duplicate', '/{idOrAlias}/duplicate', 'Duplicate a template', {
     description: 'The copy is a separate, unpublished template with the content of the newest version and no alias.',
-    permission: 'full_access',
-    answers: [{ status: 201, description: 'The copy.', schema: templateReference }],
+    answer: ['The copy.', templateReference, 201],
     refuses: ['validation_error'],
     handle: async (call) => referenceTo(await services.templates.duplicate(...named(call))),
   }),

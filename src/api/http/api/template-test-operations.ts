@@ -1,7 +1,8 @@
 import { asSent } from '../../../mail/template/template-diff.ts'
 import type { TemplateList } from '../../../mail/template/template-list.ts'
 import { idempotencyKeyOf } from '../../operation/idempotency-key.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { sentEmail } from './email-resource.ts'
 import { marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
 import { sendEmail, type SendServices } from './send-emails.ts'
@@ -18,26 +19,21 @@ const bodyLimit = 512 * 1024
 /** Marks an email as a test. */
 const testTag = 'template_test'
 
+const at = operationsAt({ path: '/api/templates', tag: 'Templates', permission: 'full_access', sandbox: true })
+
 /** Sends a template to somebody who wants to see it. */
 export const templateTestOperations = (services: TemplateTestServices): Operation[] => [
-  operation({
-    id: 'templates.test',
-    method: 'POST',
-    path: '/api/templates/{idOrAlias}/test',
-    tag: 'Templates',
-    summary: 'Send a test',
+  at.post('templates.test', '/{idOrAlias}/test', 'Send a test', {
     description:
       'Sends the newest version, published or not, to one address. It is an ordinary email, except that it has the tag ' +
       `\`${testTag}\`, which names the template, and no \`template_id\`.`,
-    permission: 'full_access',
-    sandbox: true,
     idempotency: 'own',
     body: {
       schema: testSchema,
       limit: bodyLimit,
       example: { to: 'user@example.net', from: 'App <app@example.com>', variables: { name: 'Ann' }, version: 'draft' },
     },
-    answers: [{ status: 200, description: 'The email is queued.', schema: sentEmail.schema }],
+    answer: ['The email is queued.', sentEmail.schema],
     refuses: [...sendingRefusals, 'invalid_from_address', 'template_not_published', 'missing_template_variable'],
     handle: async (call) => {
       const { versions } = services.templates

@@ -10,7 +10,8 @@ import { originOf, type Caller } from '../../operation/caller.ts'
 import { entryPage, refusalPage, type EntryPage, type PageCall } from '../../operation/entry-page.ts'
 import { entryTexts, type Reader } from '../../operation/entry-texts.ts'
 import { smallBodyLimit } from '../../operation/body-limits.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { unsubscribeButton, unsubscribeForm } from '../../operation/unsubscribe-form.ts'
 
 export interface UnsubscribeServices {
@@ -20,7 +21,7 @@ export interface UnsubscribeServices {
 }
 
 const mediaType = 'text/html'
-const shared = { path: '/u/{token}', tag: 'Suppressions', permission: null, headers: ['accept-language', 'content-type'] } as const
+const at = operationsAt({ path: '/u/{token}', tag: 'Suppressions', permission: null, headers: ['accept-language', 'content-type'] })
 const body = {
   schema: z.object({ 'List-Unsubscribe': z.literal('One-Click') }),
   as: 'text',
@@ -31,32 +32,22 @@ const body = {
 
 /** `/u/…`: where the links in List-Unsubscribe fields lead. Programs that only fetch links change nothing. */
 export const unsubscribeOperations = (services: UnsubscribeServices): Operation[] => [
-  operation({
-    ...shared,
-    id: 'unsubscribe.show',
-    method: 'GET',
-    summary: 'Show a page with a button to unsubscribe',
+  at.get('unsubscribe.show', '', 'Show a page with a button to unsubscribe', {
     description: 'Looking at the page changes nothing.',
-    answers: [
-      { status: 200, description: 'The page.', schema: null, mediaType },
-      { status: 404, description: 'A page that says that the link is not from this server.', schema: null, mediaType },
-    ],
+    answer: ['The page.', mediaType],
+    otherAnswers: [{ status: 404, description: 'A page that says that the link is not from this server.', schema: null, mediaType }],
     handle: (call) => {
       const target = targetOf(call, services)
       return target ? entryPage(call, questionTo(call, target)) : unknownPage(call)
     },
   }),
-  operation({
-    ...shared,
-    id: 'unsubscribe.use',
-    method: 'POST',
-    summary: 'Unsubscribe',
+  at.post('unsubscribe.use', '', 'Unsubscribe', {
     description:
       'One click in a mail program (RFC 8058), or the button on the page. The person gets no more mail that this ' +
       'account sends with `unsubscribe` and the same topic, but all other mail. Doing it again changes nothing.',
     body,
-    answers: [
-      { status: 200, description: 'A page that confirms it.', schema: null, mediaType },
+    answer: ['A page that confirms it.', mediaType],
+    otherAnswers: [
       { status: 404, description: 'A page that says that the link is not from this server.', schema: null, mediaType },
       { status: 413, description: 'The form is too large.', schema: null, mediaType },
       { status: 422, description: 'The page, because the form did not say what to do.', schema: null, mediaType },

@@ -7,8 +7,8 @@ import { SternaError } from '../../../platform/errors.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
 import type { CallTo } from '../../operation/call.ts'
 import { mayDo, type Caller } from '../../operation/caller.ts'
-import { listOperation } from '../../operation/list-operation.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { pageFrom } from '../../operation/page.ts'
 import { textParameter } from '../../operation/query.ts'
 import { deletedAnswer, resource, time, timeOrNull } from '../../operation/resource.ts'
@@ -50,35 +50,25 @@ const newUser = z.object({
 })
 const userChanges = z.object({ role: z.enum(roles).optional(), operator: z.boolean().optional() })
 
-const shared = { tag: 'Users', permission: 'user_management' } as const
+const at = operationsAt({ path: '/api/users', tag: 'Users', permission: 'user_management' })
 
 /**
  * `/api/users`: who can log in. No API key of an account can manage its users, so that a leaked key cannot establish itself. This
  * requires somebody who is logged in, or an operator.
  */
 export const userOperations = (services: UserServices): Operation[] => [
-  listOperation({
-    ...shared,
-    id: 'users.list',
-    path: '/api/users',
-    summary: 'List users',
+  at.list('users.list', '', 'List users', {
     query: { account_id: textParameter.meta({ description: 'Only users of this account; operators see all accounts.' }) },
-    of: userResource,
-    answer: 'The users, newest first.',
+    answer: ['The users, newest first.', userResource],
     rows: ({ caller, query }, page) => {
       const seen = services.users.list(query.account_id ?? undefined).filter((user) => isSeen(caller, user))
       return pageFrom(seen, page)
     },
   }),
-  operation({
-    ...shared,
-    id: 'users.invite',
-    method: 'POST',
-    path: '/api/users',
-    summary: 'Invite a user',
+  at.post('users.invite', '', 'Invite a user', {
     idempotency: 'secret',
     body: { schema: newUser, example: { email: 'ann@example.com', role: 'member' } },
-    answers: [{ status: 201, description: 'The user, with the link to pass on.', schema: invitedUser.schema }],
+    answer: ['The user, with the link to pass on.', invitedUser.schema, 201],
     refuses: ['user_exists', 'not_found'],
     handle: async ({ caller, body }) => {
       const { accountId } = caller
@@ -92,15 +82,10 @@ export const userOperations = (services: UserServices): Operation[] => [
 ]
 
 const oneUserOperations = (services: UserServices): Operation[] => [
-  operation({
-    ...shared,
-    id: 'users.update',
-    method: 'PATCH',
-    path: '/api/users/{id}',
-    summary: 'Change the role of a user',
+  at.patch('users.update', '/{id}', 'Change the role of a user', {
     description: "Takes effect with the user's next request. The account always keeps an owner, and the server an operator.",
     body: { schema: userChanges, example: { role: 'admin' } },
-    answers: [{ status: 200, description: 'The user.', schema: userResource.schema }],
+    answer: ['The user.', userResource.schema],
     refuses: ['invalid_state'],
     handle: async (call) => {
       const user = userOf(call, services)
@@ -108,27 +93,17 @@ const oneUserOperations = (services: UserServices): Operation[] => [
       return userResource.answer(await services.users.change(user.id, call.body))
     },
   }),
-  operation({
-    ...shared,
-    id: 'users.reinvite',
-    method: 'POST',
-    path: '/api/users/{id}/invitation',
-    summary: 'Invite a user again',
+  at.post('users.reinvite', '/{id}/invitation', 'Invite a user again', {
     idempotency: 'secret',
     description:
       'Replaces the previous link. Also for somebody who has lost the password or the second factor: ' +
       'when the link is used, they are replaced and all sessions end.',
-    answers: [{ status: 200, description: 'The user, with the link to pass on.', schema: invitedUser.schema }],
+    answer: ['The user, with the link to pass on.', invitedUser.schema],
     handle: async (call) => invitedObject(await services.users.inviteAgain(userOf(call, services).id), services),
   }),
-  operation({
-    ...shared,
-    id: 'users.delete',
-    method: 'DELETE',
-    path: '/api/users/{id}',
-    summary: 'Remove a user',
+  at.remove('users.delete', '/{id}', 'Remove a user', {
     description: 'Takes effect at once, and ends all sessions.',
-    answers: [{ status: 200, description: 'The user is removed.', schema: deleted }],
+    answer: ['The user is removed.', deleted],
     refuses: ['invalid_state'],
     handle: async (call) => {
       const { id } = userOf(call, services)

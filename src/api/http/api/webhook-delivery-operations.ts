@@ -8,8 +8,8 @@ import { deliveryStates, type DeliveryState } from '../../../notify/webhook/deli
 import type { Webhook } from '../../../notify/webhook/webhook-store.ts'
 import type { CallTo } from '../../operation/call.ts'
 import type { Caller } from '../../operation/caller.ts'
-import { listOperation } from '../../operation/list-operation.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../../operation/page.ts'
 import { choiceParameter, textParameter } from '../../operation/query.ts'
 import { timeAnswer, timeField } from '../../operation/time-field.ts'
@@ -49,52 +49,35 @@ async function detailsOf(caller: Caller, delivery: DeliveryRow, { webhooks }: { 
   return postedDetails.answer({ delivery, attempts: attempts.map((attempt) => seenAttempt(caller, attempt)) })
 }
 
+const at = operationsAt({
+  path: '/api/webhooks',
+  tag: 'Webhooks',
+  permission: { read: 'read_access', change: 'full_access' },
+  sandbox: true,
+})
+
 /** What was posted to a webhook, by delivery and by event. */
 export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Operation[] => [
-  listOperation({
-    id: 'webhooks.list_deliveries',
-    path: '/api/webhooks/{id}/deliveries',
-    tag: 'Webhooks',
-    summary: 'List deliveries',
-    permission: 'read_access',
+  at.list('webhooks.list_deliveries', '/{id}/deliveries', 'List deliveries', {
     query: { ...filters },
-    of: webhookDelivery,
-    answer: 'The deliveries, newest first.',
+    answer: ['The deliveries, newest first.', webhookDelivery],
     rows: (call, page) => services.webhooks.history.deliveries(webhookOf(call, services).id, filterOf(call.query), page),
   }),
-  operation({
-    id: 'webhooks.get_delivery',
-    method: 'GET',
-    path: '/api/webhooks/{id}/deliveries/{delivery_id}',
-    tag: 'Webhooks',
-    summary: 'Read a delivery with its attempts',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'The delivery.', schema: deliveryDetail }],
+  at.get('webhooks.get_delivery', '/{id}/deliveries/{delivery_id}', 'Read a delivery with its attempts', {
+    answer: ['The delivery.', deliveryDetail],
     handle: async (call) => {
       const delivery = await deliveryOf(call, services)
       return { ...webhookDelivery.answer(delivery), ...(await detailsOf(call.caller, delivery, services)) }
     },
   }),
-  listOperation({
-    id: 'webhooks.list_events',
-    path: '/api/webhooks/{id}/events',
-    tag: 'Webhooks',
-    summary: 'List events of a webhook',
+  at.list('webhooks.list_events', '/{id}/events', 'List events of a webhook', {
     description: 'Shows the last delivery of each event.',
-    permission: 'read_access',
     query: { ...filters },
-    of: webhookEvent,
-    answer: 'The events, newest first.',
+    answer: ['The events, newest first.', webhookEvent],
     rows: (call, page) => services.webhooks.history.events(webhookOf(call, services).id, filterOf(call.query), page),
   }),
-  operation({
-    id: 'webhooks.get_event',
-    method: 'GET',
-    path: '/api/webhooks/{id}/events/{event_id}',
-    tag: 'Webhooks',
-    summary: 'Read an event of a webhook with its attempts',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'The event.', schema: eventDetail }],
+  at.get('webhooks.get_event', '/{id}/events/{event_id}', 'Read an event of a webhook with its attempts', {
+    answer: ['The event.', eventDetail],
     handle: async (call) => {
       const delivery = await eventDeliveryOf(call, services)
       const details = await detailsOf(call.caller, delivery, services)
@@ -102,15 +85,9 @@ export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Ope
       return { object: 'webhook_event' as const, ...webhookEvent.answer(delivery), next_attempt_at: next, ...details }
     },
   }),
-  operation({
-    id: 'webhooks.list_event_attempts',
-    method: 'GET',
-    path: '/api/webhooks/{id}/events/{event_id}/attempts',
-    tag: 'Webhooks',
-    summary: 'List attempts to post an event',
-    permission: 'read_access',
+  at.get('webhooks.list_event_attempts', '/{id}/events/{event_id}/attempts', 'List attempts to post an event', {
     query: pageParameters,
-    answers: [{ status: 200, description: 'The attempts of all its deliveries, newest first.', schema: listOf(webhookAttempt.schema) }],
+    answer: ['The attempts of all its deliveries, newest first.', listOf(webhookAttempt.schema)],
     handle: async (call) => {
       const page = pageOf(call.query)
       const { event_id: eventId } = await eventDeliveryOf(call, services)
@@ -135,63 +112,41 @@ const replayAnswer = z
   })
   .meta({ id: 'WebhookReplay' })
 
-const deliveryPath = '/api/webhooks/{id}/deliveries/{delivery_id}/replay'
-const eventPath = '/api/webhooks/{id}/events/{event_id}/replay'
+const replayed = {
+  description: 'The same event id and bytes with a new signature, and the whole retry schedule from its beginning.',
+  answer: ['A new delivery waits to be posted.', replayAnswer],
+  refuses: ['invalid_state'],
+} as const
 
-/** Posts a delivery again that the path names. */
-const replayOperation = (
-  services: { webhooks: Webhooks },
-  declared: Pick<Operation, 'id' | 'summary'> & { path: typeof deliveryPath | typeof eventPath },
-  find: typeof deliveryOf | typeof eventDeliveryOf,
-): Operation =>
-  operation({
-    ...declared,
-    method: 'POST',
-    tag: 'Webhooks',
-    description: 'The same event id and bytes with a new signature, and the whole retry schedule from its beginning.',
-    permission: 'full_access',
-    sandbox: true,
-    answers: [{ status: 200, description: 'A new delivery waits to be posted.', schema: replayAnswer }],
-    refuses: ['invalid_state'],
-    handle: async (call) => {
-      const delivery = await find(call, services)
-      const replay = await services.webhooks.history.replay(webhookOf(call, services), delivery)
-      return { object: 'webhook_event' as const, id: delivery.event_id, delivery_id: replay }
-    },
-  })
+async function replay(webhook: Webhook, delivery: DeliveryRow, { webhooks }: { webhooks: Webhooks }) {
+  const id = await webhooks.history.replay(webhook, delivery)
+  return { object: 'webhook_event' as const, id: delivery.event_id, delivery_id: id }
+}
 
 /** Posting again what was posted already. */
-export function webhookReplayOperations(services: { webhooks: Webhooks }): Operation[] {
-  return [
-    replayOperation(services, { id: 'webhooks.replay_delivery', path: deliveryPath, summary: 'Post a delivery again' }, deliveryOf),
-    replayOperation(services, { id: 'webhooks.replay_event', path: eventPath, summary: 'Post an event again' }, eventDeliveryOf),
-    operation({
-      id: 'webhooks.replay',
-      method: 'POST',
-      path: '/api/webhooks/{id}/replay',
-      tag: 'Webhooks',
-      summary: 'Post all failed events of a period again',
-      permission: 'full_access',
-      sandbox: true,
-      body: { schema: replayRequest, example: { since: '2026-11-20T00:00:00Z', status: 'failed' } },
-      answers: [
-        {
-          status: 200,
-          description: 'How many deliveries are pending now; of a dry run, how many would be.',
-          schema: z.object({ object: z.literal('replay'), count: z.int() }).meta({ id: 'WebhookReplayCount' }),
-        },
-      ],
-      refuses: ['invalid_state'],
-      handle: async (call) => {
-        const {
-          body: { since, until = Number.MAX_SAFE_INTEGER, status, dry_run: isDry },
-        } = call
-        const webhook = webhookOf(call, services)
-        const range = { state: status, since, until }
-        const { history } = services.webhooks
-        const count = isDry ? await history.countReplays(webhook.id, range) : await history.replayAll(webhook, range)
-        return { object: 'replay' as const, count }
-      },
-    }),
-  ]
-}
+export const webhookReplayOperations = (services: { webhooks: Webhooks }): Operation[] => [
+  at.post('webhooks.replay_delivery', '/{id}/deliveries/{delivery_id}/replay', 'Post a delivery again', {
+    ...replayed,
+    handle: async (call) => replay(webhookOf(call, services), await deliveryOf(call, services), services),
+  }),
+  at.post('webhooks.replay_event', '/{id}/events/{event_id}/replay', 'Post an event again', {
+    ...replayed,
+    handle: async (call) => replay(webhookOf(call, services), await eventDeliveryOf(call, services), services),
+  }),
+  at.post('webhooks.replay', '/{id}/replay', 'Post all failed events of a period again', {
+    body: { schema: replayRequest, example: { since: '2026-11-20T00:00:00Z', status: 'failed' } },
+    answer: [
+      'How many deliveries are pending now; of a dry run, how many would be.',
+      z.object({ object: z.literal('replay'), count: z.int() }).meta({ id: 'WebhookReplayCount' }),
+    ],
+    refuses: ['invalid_state'],
+    handle: async (call) => {
+      const { since, until = Number.MAX_SAFE_INTEGER, status, dry_run: isDry } = call.body
+      const webhook = webhookOf(call, services)
+      const range = { state: status, since, until }
+      const { history } = services.webhooks
+      const count = isDry ? await history.countReplays(webhook.id, range) : await history.replayAll(webhook, range)
+      return { object: 'replay' as const, count }
+    },
+  }),
+]

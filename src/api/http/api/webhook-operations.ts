@@ -4,8 +4,8 @@ import { isoTimeOrNull } from '../../../platform/iso-time.ts'
 import type { Webhooks } from '../../../notify/webhook/open-webhooks.ts'
 import type { Webhook } from '../../../notify/webhook/webhook-store.ts'
 import { isSuccess, type PostResult } from '../../../notify/webhook/post-webhook.ts'
-import { listOperation } from '../../operation/list-operation.ts'
-import { operation, type Operation } from '../../operation/operation.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { operationsAt } from '../../operation/operations-at.ts'
 import type { OutgoingRequests } from '../outgoing-requests.ts'
 import { deletedAnswer } from '../../operation/resource.ts'
 import { timeAnswer } from '../../operation/time-field.ts'
@@ -27,21 +27,21 @@ export const webhookOperations = (services: WebhookServices): Operation[] => [
   ...webhookReplayOperations(services),
 ]
 
+const at = operationsAt({
+  path: '/api/webhooks',
+  tag: 'Webhooks',
+  permission: { read: 'read_access', change: 'full_access' },
+  sandbox: true,
+})
+
 const endpointOperations = (services: WebhookServices): Operation[] => [
-  operation({
-    id: 'webhooks.create',
-    method: 'POST',
-    path: '/api/webhooks',
-    tag: 'Webhooks',
-    summary: 'Add a webhook',
-    permission: 'full_access',
+  at.post('webhooks.create', '', 'Add a webhook', {
     idempotency: 'secret',
-    sandbox: true,
     body: {
       schema: webhookRequest,
       example: { url: 'https://app.example.com/hooks/mail', events: ['email.delivered', 'email.bounced'] },
     },
-    answers: [{ status: 201, description: 'The webhook, with its secret.', schema: webhookWithSecret.schema }],
+    answer: ['The webhook, with its secret.', webhookWithSecret.schema, 201],
     refuses: ['invalid_event_type'],
     handle: async ({ caller, body }) => {
       const given = webhookChanges(body)
@@ -50,64 +50,32 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
       return webhookWithSecret.answer(webhook)
     },
   }),
-  listOperation({
-    id: 'webhooks.list',
-    path: '/api/webhooks',
-    tag: 'Webhooks',
-    summary: 'List webhooks',
-    permission: 'read_access',
-    of: webhookInUse,
-    answer: 'The webhooks, newest first.',
+  at.list('webhooks.list', '', 'List webhooks', {
+    answer: ['The webhooks, newest first.', webhookInUse],
     rows: async ({ caller }, page) =>
       Promise.all((await services.webhooks.list.page(caller, page)).map((webhook) => inUse(seenWebhook(caller, webhook), services))),
   }),
-  operation({
-    id: 'webhooks.get',
-    method: 'GET',
-    path: '/api/webhooks/{id}',
-    tag: 'Webhooks',
-    summary: 'Read a webhook',
+  at.get('webhooks.get', '/{id}', 'Read a webhook', {
     description: 'Only keys with full access see the secret, and the query of the URL.',
-    permission: 'read_access',
-    answers: [{ status: 200, description: 'The webhook.', schema: z.union([webhookInUseWithSecret.schema, webhookInUse.schema]) }],
+    answer: ['The webhook.', z.union([webhookInUseWithSecret.schema, webhookInUse.schema])],
     handle: async (call) => {
       const webhook = await inUse(seenWebhook(call.caller, webhookOf(call, services)), services)
       return (seesSecrets(call.caller) ? webhookInUseWithSecret : webhookInUse).answer(webhook)
     },
   }),
-  operation({
-    id: 'webhooks.update',
-    method: 'PATCH',
-    path: '/api/webhooks/{id}',
-    tag: 'Webhooks',
-    summary: 'Change a webhook',
+  at.patch('webhooks.update', '/{id}', 'Change a webhook', {
     description: 'Disabling cancels pending deliveries; enabling does not bring them back.',
-    permission: 'full_access',
-    sandbox: true,
     body: { schema: webhookRequest, example: { status: 'disabled' } },
-    answers: [{ status: 200, description: 'The webhook.', schema: webhookResource.schema }],
+    answer: ['The webhook.', webhookResource.schema],
     refuses: ['invalid_event_type'],
     handle: async (call) => {
       const { id } = webhookOf(call, services)
       return webhookResource.answer(await services.webhooks.list.change(call.caller, id, webhookChanges(call.body)))
     },
   }),
-  operation({
-    id: 'webhooks.delete',
-    method: 'DELETE',
-    path: '/api/webhooks/{id}',
-    tag: 'Webhooks',
-    summary: 'Delete a webhook',
+  at.remove('webhooks.delete', '/{id}', 'Delete a webhook', {
     description: 'Cancels pending deliveries.',
-    permission: 'full_access',
-    sandbox: true,
-    answers: [
-      {
-        status: 200,
-        description: 'The webhook is deleted.',
-        schema: deletedAnswer('webhook', 'DeletedWebhook'),
-      },
-    ],
+    answer: ['The webhook is deleted.', deletedAnswer('webhook', 'DeletedWebhook')],
     handle: async (call) => {
       const { id } = webhookOf(call, services)
       await services.webhooks.list.remove(call.caller, id)
@@ -117,30 +85,20 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
 ]
 
 const secretOperations = (services: WebhookServices): Operation[] => [
-  operation({
-    id: 'webhooks.rotate_signing_secret',
-    method: 'POST',
-    path: '/api/webhooks/{id}/signing-secret/rotate',
+  at.post('webhooks.rotate_signing_secret', '/{id}/signing-secret/rotate', 'Rotate the secret of a webhook', {
     aliases: [{ id: 'webhooks.rotate_secret', path: '/api/webhooks/{id}/rotate-secret' }],
-    tag: 'Webhooks',
-    summary: 'Rotate the secret of a webhook',
-    permission: 'full_access',
     idempotency: 'secret',
-    sandbox: true,
     body: { schema: rotationRequest, optional: true },
-    answers: [
-      {
-        status: 200,
-        description: 'The new secret, valid at once.',
-        schema: z
-          .object({
-            object: z.literal('webhook'),
-            id: z.string(),
-            signing_secret: z.string(),
-            previous_expires_at: timeAnswer.nullable(),
-          })
-          .meta({ id: 'RotatedSecret' }),
-      },
+    answer: [
+      'The new secret, valid at once.',
+      z
+        .object({
+          object: z.literal('webhook'),
+          id: z.string(),
+          signing_secret: z.string(),
+          previous_expires_at: timeAnswer.nullable(),
+        })
+        .meta({ id: 'RotatedSecret' }),
     ],
     refuses: ['rotation_in_progress'],
     handle: async (call) => {
@@ -158,31 +116,21 @@ const secretOperations = (services: WebhookServices): Operation[] => [
       }
     },
   }),
-  operation({
-    id: 'webhooks.test',
-    method: 'POST',
-    path: '/api/webhooks/{id}/test',
-    tag: 'Webhooks',
-    summary: 'Post a sample to a webhook',
+  at.post('webhooks.test', '/{id}/test', 'Post a sample to a webhook', {
     description: 'At once and without retries, with the header `x-service-test: true`.',
-    permission: 'full_access',
-    sandbox: true,
     body: { schema: testRequest, optional: true },
-    answers: [
-      {
-        status: 200,
-        description: 'The result.',
-        schema: z
-          .object({
-            object: z.literal('webhook_test'),
-            delivered: z.boolean(),
-            http_status_code: z.int().nullable(),
-            duration_ms: z.int(),
-            response: z.string().nullable(),
-            error: z.string().nullable(),
-          })
-          .meta({ id: 'WebhookTest' }),
-      },
+    answer: [
+      'The result.',
+      z
+        .object({
+          object: z.literal('webhook_test'),
+          delivered: z.boolean(),
+          http_status_code: z.int().nullable(),
+          duration_ms: z.int(),
+          response: z.string().nullable(),
+          error: z.string().nullable(),
+        })
+        .meta({ id: 'WebhookTest' }),
     ],
     refuses: ['invalid_event_type'],
     handle: async (call) => {

@@ -14,7 +14,7 @@ import type { QueueAdmin } from '../mail-out/queue/queue-admin.ts'
 import { WaitingMail } from '../mail-out/queue/waiting-mail.ts'
 import { SuppressionEntries } from '../mail/suppression/suppression-entries.ts'
 import type { WebhookList } from '../notify/webhook/webhook-list.ts'
-import { OutgoingRequests } from './http/outgoing-requests.ts'
+import { OutgoingRequests } from './resource/outgoing-requests.ts'
 
 /** What a server and a command without one each open in their own way. */
 interface OwnServices {

@@ -158,7 +158,7 @@ const keptLists = new Set(
   ),
 )
 
-/** What only a device can sign; `test/api/http/api/passkey-operations.long.test.ts` has success with them. */
+/** What only a device can sign; `test/api/resource/passkey-operations.long.test.ts` has success with them. */
 const signed = new Set(['POST /session/passkeys', 'POST /session/passkey'])
 
 const settings = {

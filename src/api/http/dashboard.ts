@@ -1,7 +1,7 @@
 import { SternaError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
 import { wantsPage } from '../operation/preference.ts'
-import { isOwnHost } from '../operation/same-origin.ts'
+import { isOwnHost } from '../resource/same-origin.ts'
 import type { ApiContext } from './api-state.ts'
 import type { DashboardBundle, DashboardFile } from './dashboard-bundle.ts'
 

@@ -1,5 +1,5 @@
-import { webhookBodies } from './event-schema.ts'
-import { durationText } from '../operation/duration-text.ts'
+import { webhookBodies } from '../resource/event-schema.ts'
+import { durationText } from './duration-text.ts'
 import type { JsonSchema, SchemaComponents } from './openapi-schema.ts'
 
 const header = (name: string, description: string, required: boolean, schema: JsonSchema = { type: 'string' }): JsonSchema => ({

@@ -1,6 +1,6 @@
 import { asWritten, textTypeOf } from '../../senders/account/policy-text.ts'
 import { lastPart, type OwnPolicyValues, type Policy, type PolicyField } from '../../senders/account/policy.ts'
-import { policyObject, shownPolicies } from '../../api/http/api/account-policy-operations.ts'
+import { policyObject, shownPolicies } from '../../api/resource/account-policy-operations.ts'
 import { SettingFault } from '../../platform/config/setting-types.ts'
 import { argument, table, textOption, usageFault, type Command, type CommandInput } from './command.ts'
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { RawAnswer } from '../../api/operation/raw-answer.ts'
 import { SternaError } from '../../platform/errors.ts'
-import { apiOperations, type ApiServices } from '../../api/http/api/operations.ts'
+import { apiOperations, type ApiServices } from '../../api/resource/operations.ts'
 import type { Operation } from '../../api/operation/operation.ts'
 import { asTyped, inWords } from './as-typed.ts'
 import { scopeOf, scopeOptions } from './command-scope.ts'

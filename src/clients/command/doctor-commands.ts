@@ -5,7 +5,7 @@ import { examineFromOutside, type OutsidePorts } from '../../upkeep/doctor/exami
 import { examination } from '../../upkeep/doctor/examination.ts'
 import { worstOf, type Finding } from '../../upkeep/doctor/finding.ts'
 import { probeSmtp, probeWeb } from '../../upkeep/doctor/outside-probe.ts'
-import { doctorObject } from '../../api/http/api/doctor-operations.ts'
+import { doctorObject } from '../../api/resource/doctor-operations.ts'
 import { parseDomain } from '../../platform/smtp/domain-name.ts'
 import { textOption, usageFault, type Command, type CommandOutput } from './command.ts'
 

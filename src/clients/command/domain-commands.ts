@@ -1,6 +1,6 @@
 import { ownRecords } from '../../upkeep/doctor/own-addresses.ts'
 import { SternaError } from '../../platform/errors.ts'
-import { domainAnswer } from '../../api/http/api/domain-resource.ts'
+import { domainAnswer } from '../../api/resource/domain-resource.ts'
 import { isSystemDomain, requiredKindsOf, type Domain, type RecordKind } from '../../senders/sending-domain/domain.ts'
 import { isWithin, type ServerRecord, zoneRecords } from '../../senders/sending-domain/server-records.ts'
 import { type ZoneRecord, zoneFile } from '../../senders/sending-domain/zone-file.ts'

@@ -1,7 +1,7 @@
 import { SternaError } from '../../platform/errors.ts'
 import { erasedThings } from '../../upkeep/erasure/erasing.ts'
 import type { Erasure } from '../../upkeep/erasure/erasures.ts'
-import { erasure as erasureResource } from '../../api/http/api/erasure-operations.ts'
+import { erasure as erasureResource } from '../../api/resource/erasure-operations.ts'
 import { parsePasted } from '../../platform/smtp/mailbox.ts'
 import { argument, table, textOption, type Command } from './command.ts'
 

@@ -1,6 +1,6 @@
 import { newToken } from '../../senders/account/api-key-token.ts'
 import { duration, SettingFault } from '../../platform/config/setting-types.ts'
-import type { apiKey } from '../../api/http/api/api-key-operations.ts'
+import type { apiKey } from '../../api/resource/api-key-operations.ts'
 import { apiCommand } from './api-command.ts'
 import type { CommandServices } from './command-services.ts'
 import { argument, flagOption, usageFault, type Command, type CommandInput, type CommandOutput } from './command.ts'

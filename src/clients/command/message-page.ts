@@ -1,5 +1,5 @@
 import { explainAttempt } from '../../readers/explanation/explain-attempt.ts'
-import { emailDetail } from '../../api/http/api/email-reading-operations.ts'
+import { emailDetail } from '../../api/resource/email-reading-operations.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import { startMessageParser } from '../../mail/message/message-parser.ts'
 import { MessageReader, type AttemptRow } from '../../mail/message/message-reader.ts'

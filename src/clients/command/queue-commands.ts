@@ -1,4 +1,4 @@
-import { queuedRecipient } from '../../api/http/api/queue-operations.ts'
+import { queuedRecipient } from '../../api/resource/queue-operations.ts'
 import { isoTimeOrNull } from '../../platform/iso-time.ts'
 import type { QueueEntry } from '../../mail-out/queue/queue-admin.ts'
 import {

@@ -1,4 +1,4 @@
-import type { feedbackReport } from '../../api/http/api/feedback-resource.ts'
+import type { feedbackReport } from '../../api/resource/feedback-resource.ts'
 import { apiCommand } from './api-command.ts'
 import { serverWide } from './command-scope.ts'
 import type { Command } from './command.ts'

@@ -1,5 +1,5 @@
 import { SternaError } from '../../platform/errors.ts'
-import type { suppression } from '../../api/http/api/suppression-operations.ts'
+import type { suppression } from '../../api/resource/suppression-operations.ts'
 import { parsePasted } from '../../platform/smtp/mailbox.ts'
 import { apiCommand } from './api-command.ts'
 import { argument, deletedObject, listObject, printable, textOption, usageFault, type Command } from './command.ts'

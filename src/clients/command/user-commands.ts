@@ -1,5 +1,5 @@
 import type { User } from '../../senders/account/user.ts'
-import type { invitedUser, userResource } from '../../api/http/api/user-operations.ts'
+import type { invitedUser, userResource } from '../../api/resource/user-operations.ts'
 import { apiCommand } from './api-command.ts'
 import { accountIfGiven } from './command-scope.ts'
 import type { CommandServices } from './command-services.ts'

@@ -1,6 +1,6 @@
 import { SternaError } from '../../platform/errors.ts'
-import type { webhookInUse } from '../../api/http/api/webhook-resource.ts'
-import type { webhookTestObject } from '../../api/http/api/webhook-operations.ts'
+import type { webhookInUse } from '../../api/resource/webhook-resource.ts'
+import type { webhookTestObject } from '../../api/resource/webhook-operations.ts'
 import type { Webhook } from '../../notify/webhook/webhook-store.ts'
 import { apiCommand, type ApiCommand } from './api-command.ts'
 import type { CommandServices } from './command-services.ts'

@@ -1,4 +1,4 @@
-import { newTemplateFields, newTemplateSchema } from '../../api/http/api/template-schema.ts'
+import { newTemplateFields, newTemplateSchema } from '../../api/resource/template-schema.ts'
 import { validate } from '../../api/operation/validate.ts'
 import { Secret } from '../../platform/config/setting-types.ts'
 import { parseIsoTime } from '../../platform/iso-time.ts'

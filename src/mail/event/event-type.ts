@@ -21,7 +21,7 @@ interface PostedEvent extends Omit<LoggedEvent, 'audience'> {
 
 const reader = { ip_address: '192.0.2.1', user_agent: 'Mozilla/5.0', bot: false }
 
-/** Every type of event. `api/http/event-schema` declares what the API says of its data. */
+/** Every type of event. `api/resource/event-schema` declares what the API says of its data. */
 export const eventTypes = {
   'email.queued': {
     audience: 'log',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { SternaError, type ErrorCode } from '../../../src/platform/errors.ts'
-import { apiOperations, type ApiServices } from '../../../src/api/http/api/operations.ts'
+import { apiOperations, type ApiServices } from '../../../src/api/resource/operations.ts'
 import { countAnswer, reasonOfStatus, wayIn } from '../../../src/api/http/count-answer.ts'
 import { namesOf } from '../../../src/api/operation/operation.ts'
 import { errorTable } from '../../../src/platform/error-table.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { apiOperations, type ApiServices } from '../../../src/api/http/api/operations.ts'
-import { emailSchema } from '../../../src/api/http/api/email-schema.ts'
+import { apiOperations, type ApiServices } from '../../../src/api/resource/operations.ts'
+import { emailSchema } from '../../../src/api/resource/email-schema.ts'
 import { mistypedMembers, nearestName } from '../../../src/api/operation/mistyped.ts'
 
 const known = ['from', 'to', 'cc', 'bcc', 'reply_to', 'subject', 'html', 'text', 'headers', 'tags', 'scheduled_at', 'expires_in']

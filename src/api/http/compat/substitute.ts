@@ -1,4 +1,4 @@
-import { maxBodyLength } from '../api/email-schema.ts'
+import { maxBodyLength } from '../../resource/email-schema.ts'
 import { bodyLimit } from '../../operation/body-limits.ts'
 
 /** What all emails of a request may have replaced; with more, other connections would have to wait for it. */

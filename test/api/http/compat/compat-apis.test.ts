@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { EventFeed } from '../../../../src/mail/event/event-feed.ts'
-import { EmailComposer } from '../../../../src/api/http/api/email-composer.ts'
+import { EmailComposer } from '../../../../src/api/resource/email-composer.ts'
 import { BodyBudget } from '../../../../src/api/http/body-budget.ts'
 import { compatApis } from '../../../../src/api/http/compat/compat-apis.ts'
 import { MessageReader } from '../../../../src/mail/message/message-reader.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { SternaError } from '../../../../src/platform/errors.ts'
-import { emailSchema } from '../../../../src/api/http/api/email-schema.ts'
+import { emailSchema } from '../../../../src/api/resource/email-schema.ts'
 import { fromMailgun } from '../../../../src/api/http/compat/mailgun-email.ts'
 import type { NativeEmail } from '../../../../src/api/http/compat/native-email.ts'
 import { fromPostmark, fromPostmarkTemplate } from '../../../../src/api/http/compat/postmark-email.ts'

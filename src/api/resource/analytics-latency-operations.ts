@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { latencyColumns, percentile } from '../../readers/analytics/latency.ts'
+import { granularities } from '../../readers/analytics/period.ts'
+import { readReport } from '../../readers/analytics/report.ts'
+import type { Operation } from '../operation/operation.ts'
+import { operationsAt } from '../operation/operations-at.ts'
+import { timeAnswer } from '../operation/time-field.ts'
+import {
+  namesOf,
+  previousTotals,
+  reportQuery,
+  reportRequest,
+  timesOf,
+  tooManyRows,
+  wordsOf,
+  type AnalyticsServices,
+} from './analytics-query.ts'
+
+const dimensions = ['period', 'domain', 'provider'] as const
+
+const milliseconds = z.int().nullable().describe('ms; null if nothing was delivered.')
+const times = { delivered: z.int(), p50_ms: milliseconds, p90_ms: milliseconds, p95_ms: milliseconds, p99_ms: milliseconds }
+const shares = { p50_ms: 0.5, p90_ms: 0.9, p95_ms: 0.95, p99_ms: 0.99 } as const
+
+const totalsAnswer = z.object(times).meta({ id: 'LatencyTotals' })
+
+export const latencyAnswer = z
+  .object({
+    object: z.literal('latency'),
+    start_date: timeAnswer,
+    end_date: timeAnswer,
+    granularity: z.enum(granularities),
+    dimensions: z.array(z.enum(dimensions)),
+    totals: totalsAnswer,
+    previous: z
+      .object({ start_date: timeAnswer, end_date: timeAnswer, totals: totalsAnswer })
+      .meta({ id: 'LatencyBefore' })
+      .optional()
+      .describe('Present with `compare=previous`.'),
+    data: z.array(
+      z
+        .object({
+          period: z.string().optional(),
+          domain_id: z.string().nullable().optional(),
+          domain_name: z.string().nullable().optional(),
+          provider: z.string().nullable().optional().describe('As in the counts.'),
+          ...times,
+        })
+        .meta({ id: 'LatencyRow' }),
+    ),
+  })
+  .meta({ id: 'Latency' })
+
+const query = {
+  ...reportQuery,
+  dimensions: wordsOf(dimensions).meta({
+    description: `Any of ${dimensions.join(', ')}: what to group \`data\` by; default: provider.`,
+  }),
+}
+
+const latencies = { name: 'rollup_latency', columns: latencyColumns } as const
+
+const timesIn = (counts: readonly number[]) => ({
+  delivered: counts.reduce((sum, count) => sum + count, 0),
+  p50_ms: percentile(counts, shares.p50_ms),
+  p90_ms: percentile(counts, shares.p90_ms),
+  p95_ms: percentile(counts, shares.p95_ms),
+  p99_ms: percentile(counts, shares.p99_ms),
+})
+
+const at = operationsAt({ path: '/api/analytics/latency', tag: 'Analytics', permission: 'read_access' })
+
+/** `/api/analytics/latency` */
+export const latencyOperation = (services: AnalyticsServices): Operation =>
+  at.get('analytics.get_latency', '', 'Read delivery times', {
+    description:
+      "How long live mail took from acceptance, or from its scheduled time, until the recipient's server accepted it, grouped by the " +
+      'provider of that server. Percentiles come from a histogram whose buckets are at most 28 % wide, so their error is smaller than ' +
+      'that.',
+    query,
+    csv: ({ dimensions: by, data }: z.input<typeof latencyAnswer>) => ({
+      name: 'latency',
+      columns: by
+        .flatMap((dimension): string[] => (dimension === 'domain' ? ['domain_id', 'domain_name'] : [dimension]))
+        .concat(Object.keys(times)),
+      rows: data,
+    }),
+    answer: ['The delivery times.', latencyAnswer],
+    handle: async ({ caller, query: asked }) => {
+      const { accountId } = caller
+      const now = services.clock.now()
+      const by = asked.dimensions ?? ['provider' as const]
+      const request = reportRequest(accountId, asked, { dimensions: by, now })
+      await services.rollup.catchUp()
+      const report = await readReport(services.db, latencies, request)
+      if (!report) throw tooManyRows()
+      const previous = asked.compare && (await previousTotals(services.db, latencies, request, timesIn))
+      const domains = by.includes('domain') ? await namesOf(services.db, 'domain', accountId) : new Map<string, string>()
+      return {
+        object: 'latency' as const,
+        ...timesOf(request, asked, now),
+        granularity: request.granularity,
+        dimensions: [...by],
+        totals: timesIn(report.totals),
+        ...previous,
+        data: report.rows.map(({ period, domainId, value, counts }) => ({
+          ...(period === null ? {} : { period }),
+          ...(domainId === null ? {} : { domain_id: domainId === '' ? null : domainId, domain_name: domains.get(domainId) ?? null }),
+          ...(value === null ? {} : { provider: value === '' ? null : value }),
+          ...timesIn(counts),
+        })),
+      }
+    },
+  })

@@ -1,0 +1,174 @@
+import { z } from 'zod'
+import type { ApiKey } from '../../senders/account/api-key.ts'
+import type { ApiKeys } from '../../senders/account/api-keys.ts'
+import { permissions } from '../../senders/account/permission.ts'
+import { SternaError } from '../../platform/errors.ts'
+import { isoTime } from '../../platform/iso-time.ts'
+import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
+import type { CallTo } from '../operation/call.ts'
+import { requirePermission, type Caller } from '../operation/caller.ts'
+import type { Operation } from '../operation/operation.ts'
+import { operationsAt } from '../operation/operations-at.ts'
+import { pageFrom } from '../operation/page.ts'
+import { deletedAnswer, referenceTo, resource, time, timeOrNull } from '../operation/resource.ts'
+import { timeAnswer, timeField } from '../operation/time-field.ts'
+
+export interface ApiKeyServices {
+  apiKeys: ApiKeys
+  sendingDomains: Pick<SendingDomains, 'get'>
+}
+
+/** A key as the API and the command line show it. */
+export const apiKey = resource<ApiKey>('ApiKey')({
+  object: 'api_key',
+  id: z.string(),
+  name: z.string(),
+  permission: z.enum(permissions),
+  domain_id: z.string().nullable().describe('The only domain it may send from; null means all of the account.'),
+  sandbox: z.boolean(),
+  prefix: z.string().describe('The first characters of its token.'),
+  created_at: time(),
+  last_used_at: timeOrNull(),
+  expires_at: timeOrNull(),
+})
+const token = z.string().describe('Shown only once: Sterna keeps only its SHA-256.')
+const reference = referenceTo('api_key')
+
+const daySeconds = 86_400
+const keyName = z.string().trim().min(1).max(100)
+const newKey = z.object({
+  name: keyName,
+  permission: z.enum(permissions).optional().describe('Default: `full_access`, or `sending_access` with a `domain_id`.'),
+  domain_id: z.string().nullish().describe('Limits the key to sending from this domain of the account; only with `sending_access`.'),
+  expires_at: timeField.nullish().describe('From then on the key is refused; if left out, when the key expires that makes it.'),
+  sandbox: z
+    .boolean()
+    .optional()
+    .describe('Nothing sent with the key leaves the server, and it changes nothing live. A sandbox key can create only sandbox keys.'),
+})
+const rotation = z.object({
+  overlap_seconds: z
+    .int()
+    .min(0)
+    .max(30 * daySeconds)
+    .default(daySeconds)
+    .describe('How long the old token still works.'),
+  force: z
+    .boolean()
+    .default(false)
+    .describe('Rotates even while the overlap of an earlier rotation is still running, and ends that overlap.'),
+})
+
+const at = operationsAt({ path: '/api/api-keys', tag: 'API keys', permission: 'full_access', sandbox: true })
+
+/** `/api/api-keys`. A sandbox key sees and creates only sandbox keys. */
+export const apiKeyOperations = (services: ApiKeyServices): Operation[] => [
+  at.post('api_keys.create', '', 'Create an API key', {
+    description: 'A key can create only keys with the same or fewer permissions.',
+    idempotency: 'secret',
+    body: { schema: newKey, example: { name: 'shop', permission: 'sending_access' } },
+    answer: ['The key, with its token.', reference.extend({ token }).meta({ id: 'ApiKeyWithToken' }), 201],
+    handle: async ({ caller, body }) => {
+      const { accountId, confined } = caller
+      const permission = body.permission ?? (body.domain_id ? 'sending_access' : 'full_access')
+      if (permission === 'operator' || permission === 'metrics') requirePermission(caller, 'operator')
+      const expiresAt = body.expires_at ?? ownExpiry(caller, services)
+      requireExpiry(caller, expiresAt, services)
+      const made = await services.apiKeys.create({
+        accountId,
+        name: body.name,
+        permission,
+        domainId: body.domain_id ? ownDomain(services, accountId, body.domain_id) : null,
+        sandbox: confined || body.sandbox === true,
+        expiresAt,
+      })
+      return { object: 'api_key' as const, ...made }
+    },
+  }),
+  at.list('api_keys.list', '', 'List API keys', {
+    answer: ['The valid keys, newest first.', apiKey],
+    rows: ({ caller }, page) => {
+      const { accountId, confined } = caller
+      const seen = services.apiKeys.list(accountId).filter((key) => key.confined || !confined)
+      return pageFrom(seen, page)
+    },
+  }),
+  ...oneKeyOperations(services),
+]
+
+const oneKeyOperations = (services: ApiKeyServices): Operation[] => [
+  at.patch('api_keys.update', '/{id}', 'Rename an API key', {
+    body: { schema: z.object({ name: keyName }), example: { name: 'shop' } },
+    answer: ['The key.', reference.meta({ id: 'ApiKeyReference' })],
+    handle: async (call) => {
+      const { id } = keyOf(call, services)
+      await services.apiKeys.change(id, { name: call.body.name })
+      return { object: 'api_key' as const, id }
+    },
+  }),
+  at.post('api_keys.rotate', '/{id}/rotate', 'Give an API key a new token', {
+    idempotency: 'secret',
+    body: { schema: rotation, optional: true },
+    answer: [
+      'The key, with its new token.',
+      reference
+        .extend({ token, previous_expires_at: timeAnswer.describe('When the old token stops working.') })
+        .meta({ id: 'RotatedApiKey' }),
+    ],
+    refuses: ['rotation_in_progress'],
+    handle: async (call) => {
+      const { id, expiresAt } = keyOf(call, services)
+      requireExpiry(call.caller, expiresAt, services)
+      const rotated = await services.apiKeys.rotate(id, { overlapMs: call.body.overlap_seconds * 1000, force: call.body.force })
+      const previous = isoTime(rotated.previousExpiresAt)
+      return { object: 'api_key' as const, id, token: rotated.token, previous_expires_at: previous }
+    },
+  }),
+  at.remove('api_keys.delete', '/{id}', 'Revoke an API key', {
+    description: 'Takes effect at once, even in open SMTP sessions.',
+    answer: ['The key is revoked.', deletedAnswer('api_key', 'DeletedApiKey')],
+    handle: async (call) => {
+      const { id } = keyOf(call, services)
+      await services.apiKeys.revoke(id)
+      return { object: 'api_key' as const, id, deleted: true as const }
+    },
+  }),
+]
+
+/**
+ * The key in the path, if the holder of the request can see it and has at least its permissions.
+ * @throws SternaError `not_found`, `restricted_api_key`
+ */
+function keyOf(call: CallTo<'id'>, { apiKeys }: ApiKeyServices): ApiKey {
+  const { accountId, confined } = call.caller
+  const key = apiKeys.list(accountId).find(({ id }) => id === call.params.id)
+  if (!key || (confined && !key.confined)) throw new SternaError('not_found', 'This account has no such API key.')
+  requirePermission(call.caller, key.permission)
+  return key
+}
+
+/** When the key of the request expires; null if never, or if a user makes the request. */
+const ownExpiry = (caller: Caller, { apiKeys }: ApiKeyServices): number | null => {
+  const { actor } = caller
+  return actor.type === 'key' && actor.id !== null ? apiKeys.get(actor.id).expiresAt : null
+}
+
+/**
+ * Checks that the token handed out does not outlive the key that requests it.
+ * @throws SternaError `restricted_api_key`
+ */
+function requireExpiry(caller: Caller, expiresAt: number | null, services: ApiKeyServices): void {
+  const own = ownExpiry(caller, services)
+  if (own === null || (expiresAt !== null && expiresAt <= own)) return
+  throw new SternaError('restricted_api_key', 'This API key cannot do this: it expires before the key whose token it would receive.')
+}
+
+function ownDomain({ sendingDomains }: ApiKeyServices, accountId: string, idOrName: string): string {
+  try {
+    return sendingDomains.get(accountId, idOrName).id
+  } catch (error) {
+    if (!(error instanceof SternaError) || error.code !== 'not_found') throw error
+    const message = 'The `domain_id` field is not the id of a domain of this account.'
+    throw new SternaError('validation_error', message, { faults: [{ field: 'domain_id', code: 'unknown_domain', message, help: null }] })
+  }
+}

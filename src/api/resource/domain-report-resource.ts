@@ -1,0 +1,184 @@
+import { z } from 'zod'
+import { adviceSteps, sourceOrigins, type SourceOrigin } from '../../mail-back/domain-report/dmarc-advice.ts'
+import { dmarcReasonWordings } from '../../mail-back/domain-report/dmarc-reason-wordings.ts'
+import type { DomainReportRow } from '../../mail-back/domain-report/domain-report-list.ts'
+import type { DmarcRowRow, TlsRowRow } from '../../mail-back/domain-report/domain-report-rows.ts'
+import { maxLines, type ReporterLine, type SourceLine, type TlsSummary } from '../../mail-back/domain-report/domain-report-summary.ts'
+import { domainReportKinds, maxRows } from '../../mail-back/domain-report/domain-report.ts'
+import { isoTime } from '../../platform/iso-time.ts'
+import { dmarcPolicies } from '../../senders/sending-domain/dmarc-record.ts'
+import { pageParameters } from '../operation/page.ts'
+import { choiceParameter, endParameter, numberParameter, timeParameter } from '../operation/query.ts'
+import { flag, resource, time } from '../operation/resource.ts'
+import { timeAnswer } from '../operation/time-field.ts'
+import { codeFields } from './worded-answer.ts'
+
+export const periodParameters = {
+  since: timeParameter.meta({ description: 'A time or a date: reports that end later; default: 30 days ago.' }),
+  until: endParameter.meta({ description: 'A time, or a date that is included: reports that begin earlier; default: now.' }),
+}
+
+export const reportParameters = {
+  kind: choiceParameter(domainReportKinds),
+  since: timeParameter.meta({ description: 'A time or a date: reports that end later.' }),
+  until: endParameter.meta({ description: 'A time, or a date that is included: reports that begin earlier.' }),
+}
+
+export const domainReport = resource<DomainReportRow>('DomainReport')({
+  object: 'domain_report',
+  id: z.string(),
+  kind: z.enum(domainReportKinds),
+  domain: z.string().describe('What the report is about: the domain, or its return path.'),
+  reporter: z.string().describe('Who reports, by their own claim: it is not proved.'),
+  contact: z.string().nullable(),
+  report_id: z.string().describe("The reporter's own id."),
+  start_date: [timeAnswer, (row) => isoTime(row.begin_at)],
+  end_date: [timeAnswer, (row) => isoTime(row.end_at)],
+  received_at: time(),
+  policy: z.enum(dmarcPolicies).nullable().describe('Of a DMARC report: the policy that the reporter found.'),
+  total: z.int().describe('Messages in a DMARC report, sessions in a TLS report.'),
+  failed: z.int().describe('How many of these did not pass.'),
+  rows_left_out: z.int().describe('The number of further rows in the report that were not kept; the totals include them.'),
+  reverse_path: z.string().nullable().describe('The sender of the mail that brought the report; not proved.'),
+  remote_address: z.string().describe('The host that delivered that mail.'),
+})
+
+/** Rows have positions instead of ids: they are few, and their order never changes. */
+export const rowParameters = {
+  limit: pageParameters.limit,
+  after: numberParameter(0, maxRows).meta({ description: 'Returns the rows after this `place`, the last one of the previous page.' }),
+  before: numberParameter(0, maxRows).meta({ description: 'Returns the rows before this `place`.' }),
+}
+
+const place = z.int().describe('The position of the row, from 0.')
+
+const authResults = {
+  dkim: z.string().describe('What was verified: result, domain and selector of each signature.'),
+  spf: z.string().describe('The result and the domain.'),
+}
+
+const policyType = z.string().describe('`sts`, `tlsa`, `no-policy-found` …')
+const resultType = z.string().describe('`success`, or the failure type of RFC 8460 4.3; `unspecified` if the report does not say.')
+
+export const dmarcRow = resource<DmarcRowRow>('DmarcRow')({
+  object: 'dmarc_row',
+  place,
+  ip_address: [z.string().describe('Where the messages came from.'), 'source_ip'],
+  messages: z.int(),
+  disposition: z.enum(dmarcPolicies).describe('What the receiver did with them.'),
+  dkim_aligned: flag('DKIM passed for a domain that is aligned with that of the From field.'),
+  spf_aligned: flag('SPF passed for a domain that is aligned with that of the From field.'),
+  overrides: [
+    z.array(z.string()).describe('Why the receiver deviated from the policy: `forwarded`, `mailing_list` …'),
+    ({ overrides }) => (overrides === '' ? [] : overrides.split(', ')),
+  ],
+  header_from: z.string().describe('The domain of the From field.'),
+  envelope_from: z.string().nullable(),
+  ...authResults,
+  signed_here: flag('A signature, valid or not, has a selector of this server.'),
+})
+
+export const tlsRow = resource<TlsRowRow>('TlsRow')({
+  object: 'tls_row',
+  place,
+  policy_type: policyType,
+  result_type: resultType,
+  sessions: z.int(),
+  sending_mta: z.string().nullable(),
+  receiving_mx: z.string().nullable(),
+  receiving_ip: z.string().nullable(),
+  reason: z.string().nullable(),
+})
+
+export const domainReportRow = z.discriminatedUnion('object', [dmarcRow.schema, tlsRow.schema])
+
+const textRecord = z.object({ name: z.string(), type: z.literal('TXT'), value: z.string() }).meta({ id: 'TextRecord' })
+
+export const domainReporter = resource<ReporterLine>('DomainReporter')({
+  name: [z.string(), 'reporter'],
+  reports: z.int(),
+  total: z.int(),
+  failed: z.int(),
+})
+const reporters = z.array(domainReporter.schema).describe('Who reported, by their own claim.')
+
+const frame = {
+  domain_id: z.string(),
+  domain: z.string(),
+  start_date: timeAnswer,
+  end_date: timeAnswer,
+  reports: z.int(),
+}
+
+export const dmarcSource = resource<SourceLine & { origin: SourceOrigin }>('DmarcSource')({
+  ip_address: [z.string(), 'source_ip'],
+  origin: z
+    .enum(sourceOrigins)
+    .describe(
+      '`ours`: an address of this server; `forwarder`: it forwards mail that was signed here; `other`: its mail shows no sign of ' +
+        'this server.',
+    ),
+  messages: z.int(),
+  failed: z.int().describe('Passed DMARC neither through DKIM nor through SPF.'),
+  dkim_aligned: z.int(),
+  spf_aligned: z.int(),
+  quarantined: z.int(),
+  rejected: z.int(),
+  header_from: z
+    .string()
+    .describe('The domain of the From field, from a failed message if there is one; the same goes for `dkim` and `spf`.'),
+  ...authResults,
+})
+
+const advice = z
+  .object({
+    step: z
+      .enum(adviceSteps)
+      .describe('`repair`: what is published has no effect; `tighten`: the domain is ready for a stricter policy; `keep`: there is none.'),
+    policy: z.enum(dmarcPolicies).nullable().describe('The policy to publish next.'),
+    record: textRecord
+      .nullable()
+      .describe(
+        'The record to publish for it; null if nothing should change, if one of several should stay, or if the policy is that of a parent ' +
+          'domain.',
+      ),
+    reasons: z.array(z.string()),
+    reason_codes: z.array(z.object(codeFields(dmarcReasonWordings))).describe('What each of `reasons` says, in the same order.'),
+    fix: z.array(z.string()).describe('The addresses of the sources to look at first.'),
+  })
+  .meta({ id: 'DmarcAdvice' })
+
+export const dmarcSummaryAnswer = z
+  .object({
+    object: z.literal('dmarc_summary'),
+    ...frame,
+    policy: z.enum(dmarcPolicies).nullable().describe('As published; null if no policy was found.'),
+    record: z.string().nullable().describe('The record at the name of the domain, as the last check found it.'),
+    messages: z.int(),
+    passed: z.int(),
+    pass_rate: z.number(),
+    reporters,
+    sources: z.array(dmarcSource.schema).describe(`The ${maxLines} with the most failures, then those with the most messages.`),
+    advice,
+  })
+  .meta({ id: 'DmarcSummary' })
+
+export const tlsResult = resource<TlsSummary['lines'][number]>('TlsResult')({
+  policy_type: policyType,
+  result_type: resultType,
+  receiving_mx: z.string().nullable(),
+  sessions: z.int(),
+})
+
+export const tlsSummaryAnswer = z
+  .object({
+    object: z.literal('tls_summary'),
+    ...frame,
+    sessions: z.int(),
+    failed: z.int(),
+    success_rate: z.number(),
+    reporters,
+    results: z.array(tlsResult.schema).describe('Failures first.'),
+    record: textRecord.nullable().describe('The record that requests such reports for this server; null if it accepts none.'),
+  })
+  .meta({ id: 'TlsSummary' })

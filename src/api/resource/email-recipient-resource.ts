@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import { isSimulatedSuppressed } from '../../mail-out/delivery/simulator.ts'
+import { explanationOfSuppression, type Explanation } from '../../readers/explanation/causes.ts'
+import { explainAttempt, explainBounce } from '../../readers/explanation/explain-attempt.ts'
+import { isoTimeOrNull } from '../../platform/iso-time.ts'
+import type { LastBounce, RecipientRow } from '../../mail/message/message-reader.ts'
+import { recipientStates, type RecipientState } from '../../mail-out/queue/recipient-state.ts'
+import type { StoppingEntry } from '../../mail/suppression/suppression-list.ts'
+import { resource, timeOrNull } from '../operation/resource.ts'
+import { timeAnswer } from '../operation/time-field.ts'
+import { explanationFields, explanationObject } from './explanation-resource.ts'
+import { suppression } from './suppression-operations.ts'
+
+export const recipientType = z.enum(['to', 'cc', 'bcc'])
+
+/** Whether a recipient in this state has got no mail, and will get none. */
+export const isLost = (state: string): boolean => state === 'bounced' || state === 'failed' || state === 'suppressed'
+
+/** Why this recipient, who is lost or waits, got nothing: as the log tells of the bounce, else as the recipient's row does. */
+export function explainRecipient({ state, last_response: reply, ...row }: RecipientRow, bounce: LastBounce | undefined): Explanation {
+  if (bounce) return explainBounce(bounce)
+  const facts = { smtpCode: row.smtp_code, enhancedStatus: row.enhanced_status, reply }
+  if (state === 'deferred') return explainAttempt({ ...facts, outcome: 'deferred' })
+  const category = state === 'suppressed' ? 'suppressed' : state === 'failed' ? 'internal_error' : undefined
+  return explainAttempt({ ...facts, outcome: 'bounced', category })
+}
+
+interface ShownRecipient extends RecipientRow {
+  bounce: LastBounce | undefined
+  stopping: StoppingEntry | undefined
+}
+
+/** For a suppressed recipient, the entry that stops the mail now, which may not be the one that did then. */
+function explanationFor(row: ShownRecipient): Explanation | null {
+  if (row.state === 'suppressed' && !isSimulatedSuppressed(row.forward_path)) return explanationOfSuppression(row.stopping?.origin ?? null)
+  return isLost(row.state) || row.state === 'deferred' ? explainRecipient(row, row.bounce) : null
+}
+
+/** A recipient of an email, and why it got nothing. */
+export const emailRecipient = resource<ShownRecipient>('EmailRecipient')({
+  email: [z.string(), 'forward_path'],
+  type: recipientType,
+  status: [z.enum(recipientStates), ({ state }) => state as RecipientState],
+  attempts: z.int(),
+  next_attempt_at: [timeAnswer.nullable(), ({ due_at: dueAt }) => isoTimeOrNull(dueAt)],
+  last_response: z.string().nullable().describe("The receiving server's last reply, or why there was none."),
+  smtp_code: z.int().nullable(),
+  enhanced_status: z.string().nullable().describe('The enhanced status code of RFC 3463, such as 5.1.1.'),
+  explanation: [
+    explanationFields.nullable().describe('Why it got nothing, or has to wait; null if it does not.'),
+    (row) => {
+      const explanation = explanationFor(row)
+      return explanation && explanationObject(explanation)
+    },
+  ],
+  suppression: [
+    suppression.schema
+      .nullable()
+      .describe(
+        'For a recipient that got nothing: the entry of the suppression list that stops this email now, so that it cannot be sent again.',
+      ),
+    ({ stopping }) => (stopping ? suppression.answer(stopping) : null),
+  ],
+  delivered_at: timeOrNull(),
+  bounced_at: timeOrNull(),
+  opened_at: timeOrNull(),
+  open_count: z.int(),
+  clicked_at: timeOrNull(),
+  click_count: z.int(),
+  complained_at: timeOrNull(),
+  unsubscribed_at: timeOrNull(),
+})

@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import type { AddressExplanation } from '../../upkeep/doctor/explain-address.ts'
+import { SternaError } from '../../platform/errors.ts'
+import { isoTime } from '../../platform/iso-time.ts'
+import type { Address } from '../../platform/smtp/address.ts'
+import { parsePasted } from '../../platform/smtp/mailbox.ts'
+import type { Operation } from '../operation/operation.ts'
+import { operationsAt } from '../operation/operations-at.ts'
+import { textParameter } from '../operation/query.ts'
+import { timeAnswer } from '../operation/time-field.ts'
+import { queueDestination } from './queue-operations.ts'
+
+export interface ExplainOperationServices {
+  explain(address: Address): Promise<AddressExplanation>
+}
+
+export const explanation = z
+  .object({
+    object: z.literal('explanation'),
+    to: z.string(),
+    destination: z.string(),
+    next: z
+      .enum(['deliver', 'defer', 'bounce', 'simulate', 'hold'])
+      .describe(
+        '`deliver`: a host is contacted. `defer`, `bounce`: no host is contacted. `hold`: an operator is holding the mail for it. ' +
+          'Suppressions are checked before.',
+      ),
+    reason: z.string().nullable(),
+    route: z.object({
+      hosts: z.array(z.object({ name: z.string(), address: z.string(), port: z.int() })).describe('In the order in which they are tried.'),
+      via_smarthost: z.boolean(),
+    }),
+    tls: z.object({
+      policy: z.literal('opportunistic').describe('Encrypted if the host offers it.'),
+      enforced_by: z.array(z.string()).describe('Sending domains whose mail requires TLS with a valid certificate.'),
+    }),
+    suppressions: z.array(
+      z.object({
+        account_id: z.string(),
+        account: z.string(),
+        origin: z.string(),
+        topic: z.string().nullable(),
+        reason: z.string().nullable(),
+        created_at: timeAnswer,
+      }),
+    ),
+    queue: queueDestination.schema.nullable().describe('The mail that waits for the destination.'),
+  })
+  .meta({ id: 'Explanation' })
+
+const at = operationsAt({ path: '/api/explain', tag: 'Operation', permission: 'operator' })
+
+/** `/api/explain` */
+export const explainOperations = (services: ExplainOperationServices): Operation[] => [
+  at.get('explain.address', '', 'Predict what would happen to mail for an address', {
+    description: 'Looks up names, but connects to nobody.',
+    query: { to: textParameter.meta({ description: 'The address.', required: true }) },
+    answer: ['Where it would go, and what stands in its way.', explanation],
+    handle: async ({ query: { to } }) => {
+      const parsed = parsePasted(to ?? '')
+      if (!parsed.ok) throw new SternaError('invalid_parameter', `The parameter to must be an address. ${parsed.fault}`)
+      const { next, reason, hosts, viaSmarthost, tlsEnforcedBy, suppressions, queue } = await services.explain(parsed)
+      return {
+        object: 'explanation' as const,
+        to: parsed.address,
+        destination: parsed.domain,
+        next,
+        reason,
+        route: { hosts: hosts.map(({ name, address, port }) => ({ name, address, port })), via_smarthost: viaSmarthost },
+        tls: { policy: 'opportunistic' as const, enforced_by: tlsEnforcedBy },
+        suppressions: suppressions.map((entry) => ({
+          account_id: entry.account_id,
+          account: entry.account,
+          origin: entry.origin,
+          topic: entry.topic === '' ? null : entry.topic,
+          reason: entry.reason,
+          created_at: isoTime(entry.created_at),
+        })),
+        queue: queue && queueDestination.answer(queue),
+      }
+    },
+  }),
+]

@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import {
+  adviceAboutRetries,
+  adviceAboutSuppressions,
+  causeCodes,
+  explanationOwners,
+  type AdviceCode,
+  type Explanation,
+} from '../../readers/explanation/causes.ts'
+
+const adviceCodes = [...causeCodes, ...Object.keys(adviceAboutRetries), ...Object.keys(adviceAboutSuppressions)] as AdviceCode[]
+
+/** An explanation in plain words, as the API shows it wherever it says why. */
+export const explanationFields = z.object({
+  code: z.enum(causeCodes).describe('What `cause` says, for programs.'),
+  cause: z.string(),
+  owner: z.enum(explanationOwners).describe('Who can do something about it; `us` means this server and its operator.'),
+  advice_codes: z.array(z.enum(adviceCodes)).describe('What the sentences of `advice` say.'),
+  advice: z.string(),
+})
+
+export const explanationObject = ({ code, cause, owner, adviceCodes, advice }: Explanation) => ({
+  code,
+  cause,
+  owner,
+  advice_codes: adviceCodes,
+  advice,
+})

@@ -1,0 +1,109 @@
+import type { AuditLog } from '../../senders/account/audit-log.ts'
+import { knownDeviceMs, type KnownDevices } from '../../senders/account/known-devices.ts'
+import type { Session, Sessions } from '../../senders/account/sessions.ts'
+import type { StoredUser, User } from '../../senders/account/user.ts'
+import { SternaError } from '../../platform/errors.ts'
+import type { LoginChange } from '../../notify/password-reset/compose-change-mail.ts'
+import type { LoginChanges } from '../../notify/password-reset/login-changes.ts'
+import type { Call } from '../operation/call.ts'
+import { originOf } from '../operation/caller.ts'
+import { isOwnRequest } from './same-origin.ts'
+import { sessionCookie, type SessionCookie } from './session-cookie.ts'
+
+interface SessionEntryServices {
+  baseUrl: string
+  sessions: Sessions
+  devices: Pick<KnownDevices, 'tokenFor'>
+  audit: Pick<AuditLog, 'record'>
+  loginChanges: Pick<LoginChanges, 'tell'>
+}
+
+/** The header fields that tell what a browser is and has. */
+export const browserHeaders = ['cookie', 'host', 'origin', 'sec-fetch-site', 'user-agent'] as const
+
+/** A call that a browser makes. */
+export type BrowserCall = Pick<Call<never, unknown, unknown, (typeof browserHeaders)[number]>, 'caller' | 'headers' | 'reply'>
+
+/** How a browser logs in and out of a session: by its cookie, and only from pages of this server. */
+export class SessionEntry {
+  readonly #services: SessionEntryServices
+  readonly #cookie: SessionCookie
+  /** Ties a challenge for a passkey to the browser that asked for it, before there is a session. */
+  readonly passkeyCookie: SessionCookie
+  readonly #deviceCookie: SessionCookie
+
+  constructor(services: SessionEntryServices) {
+    this.#services = services
+    this.#cookie = sessionCookie(services.baseUrl)
+    this.#deviceCookie = sessionCookie(services.baseUrl, 'sterna_device', knownDeviceMs)
+    this.passkeyCookie = sessionCookie(services.baseUrl, 'sterna_passkey')
+  }
+
+  /**
+   * Refuses requests that a page of another site makes through the browser.
+   * @throws SternaError `foreign_origin`
+   */
+  checkOrigin({ headers: { origin, 'sec-fetch-site': site, host } }: BrowserCall): void {
+    if (isOwnRequest({ origin, site, host }, this.#services.baseUrl)) return
+    throw new SternaError('foreign_origin', 'This request came from a page of another website.')
+  }
+
+  /** Begins a session and sets its cookie. A session that the browser already had ends, because others may know its secret. */
+  async begin(call: BrowserCall, user: StoredUser): Promise<Session> {
+    const brought = this.#found(call)
+    if (brought) await this.#services.sessions.end(brought.session.id)
+    const { session, secret } = await this.#services.sessions.begin(user, clientOf(call))
+    call.reply.set('Set-Cookie', this.#cookie.give(secret))
+    this.knowDevice(call, user)
+    return session
+  }
+
+  /** Lets the browser show from now on that its user has shown who they are. */
+  knowDevice({ reply }: BrowserCall, user: StoredUser): void {
+    reply.append('Set-Cookie', this.#deviceCookie.give(this.#services.devices.tokenFor(user)))
+  }
+
+  /** What the browser shows of it. */
+  deviceOf({ headers }: BrowserCall): string | null {
+    return this.#deviceCookie.read(headers.cookie)
+  }
+
+  /**
+   * The session of the request's cookie.
+   * @throws SternaError `invalid_session`
+   */
+  current(call: BrowserCall): { session: Session; user: User } {
+    call.reply.set('Cache-Control', 'no-store')
+    const found = this.#found(call)
+    if (found) return found
+    throw new SternaError('invalid_session', 'You are not logged in, or your session has ended. Log in with POST /session.')
+  }
+
+  /** Ends the session of the request's cookie, and removes the cookie. */
+  async end({ reply }: BrowserCall, session: Session): Promise<void> {
+    await this.#services.sessions.end(session.id)
+    reply.set('Set-Cookie', this.#cookie.takeBack())
+  }
+
+  /** Has the user told by mail of a change to how they log in. */
+  tellChange(call: BrowserCall, user: User, change: LoginChange): void {
+    this.#services.loginChanges.tell(user, change, clientOf(call))
+  }
+
+  /** Records what users did with their own login; `accountId` if it is about another account than theirs. */
+  async record(
+    { caller: { address, requestId } }: BrowserCall,
+    user: User,
+    change: { operation: string; objectId: string; fields?: string[]; accountId?: string },
+  ): Promise<void> {
+    const actor = { type: 'user', id: user.id, name: user.email } as const
+    await this.#services.audit.record({ accountId: user.accountId, actor, fields: [], ...change, address, requestId })
+  }
+
+  #found({ headers }: BrowserCall): { session: Session; user: User } | null {
+    const secret = this.#cookie.read(headers.cookie)
+    return secret === null ? null : this.#services.sessions.find(secret)
+  }
+}
+
+const clientOf = ({ caller, headers }: BrowserCall) => ({ address: originOf(caller).address, userAgent: headers['user-agent'] ?? '' })

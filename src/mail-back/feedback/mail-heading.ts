@@ -1,4 +1,4 @@
-import { fieldsNamed, maxHeaderBytes, parseHeaderBlock, type HeaderField } from '../../mail/message/header-block.ts'
+import { fieldNamed, fieldsNamed, maxHeaderBytes, parseHeaderBlock, type HeaderField } from '../../mail/message/header-block.ts'
 import { domainOf } from '../../platform/smtp/address.ts'
 import { parseMailboxList } from '../../platform/smtp/mailbox.ts'
 import { decodeHeaderText } from '../../platform/smtp/encoded-word.ts'
@@ -30,8 +30,10 @@ export function readHeading(content: Uint8Array, hostname: string): MailHeading 
   const header = asItCame.ok ? asItCame : parseHeaderBlock(withCrlf(content))
   if (!header.ok) return { from: '', subject: '', isOwn: false, forwardedBy: [], isAutomatic: true }
   const { fields } = header
-  const valueOf = (name: string): string => fieldsNamed(fields, name)[0]?.value ?? ''
-  const forwardedBy = fieldsNamed(fields, forwardedField).flatMap(({ value }) => value.toLowerCase().match(/[a-z0-9.-]{1,253}/g) ?? [])
+  const valueOf = (key: string): string => fieldNamed(fields, key)?.value ?? ''
+  const forwardedBy = fieldsNamed(fields, forwardedField.toLowerCase()).flatMap(
+    ({ value }) => value.toLowerCase().match(/[a-z0-9.-]{1,253}/g) ?? [],
+  )
   return {
     from: shortened(valueOf('from')),
     subject: shortened(valueOf('subject')),

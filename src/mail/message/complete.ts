@@ -5,10 +5,10 @@ import { mailboxText, parseMailboxList, type Mailbox } from '../../platform/smtp
 import { decodeHeaderText } from '../../platform/smtp/encoded-word.ts'
 import type { EnvelopeRecipient } from './envelope.ts'
 import { formatDate } from './format-field.ts'
-import { fieldsNamed, type HeaderField, headerBytesOf, parseHeaderBlock } from './header-block.ts'
+import { fieldNamed, fieldsNamed, type HeaderField, headerBytesOf, parseHeaderBlock } from './header-block.ts'
 import { signaturesIn } from './mime-structure.ts'
 import type { HeaderSummary } from './header-summary.ts'
-import { outgoingField, signedField, type ReadMailboxes } from './outgoing-field.ts'
+import { authorField, outgoingField, signedField, type ReadMailboxes } from './outgoing-field.ts'
 import { randomText } from './random-text.ts'
 import { optionFieldNames, readOptionFields, type SendOptions } from './send-options.ts'
 import { mustStay } from './seven-bit.ts'
@@ -36,7 +36,12 @@ export interface Completed {
 type Completion = Completed | { ok: false; fault: string }
 
 /** RFC 5322 3.6 and RFC 2045 allow these fields once. Given two, mail clients disagree about which one counts. */
-const single = 'From Sender Reply-To To Cc Subject Date Message-ID Content-Type Content-Transfer-Encoding'.split(' ')
+const single = new Map(
+  ['From', 'Sender', 'Reply-To', 'To', 'Cc', 'Subject', 'Date', 'Message-ID', 'Content-Type', 'Content-Transfer-Encoding'].map((name) => [
+    name.toLowerCase(),
+    name,
+  ]),
+)
 const removed = new Set(['bcc', 'resent-bcc', 'return-path', ...optionFieldNames])
 
 /** A message relayed by more hosts than this is in a loop (RFC 5321 6.3). */
@@ -53,14 +58,13 @@ const maxAuthors = 100
 const maxListLength = 10_000
 
 /** The value of a field that can occur only once; '' if it is absent. */
-const valueOf = (fields: readonly HeaderField[], name: string): string => fieldsNamed(fields, name)[0]?.value ?? ''
+const valueOf = (fields: readonly HeaderField[], key: string): string => fieldNamed(fields, key)?.value ?? ''
 
 /** Parses each address field once, however often it is asked for: a field may list twenty thousand addresses. */
 function mailboxReader(): ReadMailboxes {
   const known = new Map<HeaderField, ReturnType<ReadMailboxes>>()
   return (field) => {
-    const parsed =
-      known.get(field) ?? parseMailboxList(field.value, /^(?:resent-)?(?:from|sender)$/i.test(field.name) ? 'strict' : 'lenient')
+    const parsed = known.get(field) ?? parseMailboxList(field.value, authorField.test(field.key) ? 'strict' : 'lenient')
     known.set(field, parsed)
     return parsed
   }
@@ -69,13 +73,13 @@ function mailboxReader(): ReadMailboxes {
 type Authors = Pick<HeaderSummary, 'from' | 'sender' | 'resentBy'>
 
 function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): Authors | { fault: string } {
-  const [fromField] = fieldsNamed(fields, 'From')
+  const fromField = fieldNamed(fields, 'from')
   if (!fromField) return { fault: 'The From field is missing.' }
   if (!isUtf8(fromField.raw)) return { fault: 'The From field is not valid UTF-8. Write it in UTF-8, or with encoded words (RFC 2047).' }
   const from = read(fromField)
   if (!from.ok) return { fault: `From: ${from.fault}` }
   if (from.mailboxes.length > maxAuthors) return { fault: `The From field has more than ${maxAuthors} mailboxes.` }
-  const [senderField] = fieldsNamed(fields, 'Sender')
+  const senderField = fieldNamed(fields, 'sender')
   const resentBy = resendersOf(fields, read)
   if ('fault' in resentBy) return resentBy
   if (!senderField || senderField.value === '') {
@@ -93,7 +97,7 @@ function authorsOf(fields: readonly HeaderField[], read: ReadMailboxes): Authors
 function resendersOf(fields: readonly HeaderField[], read: ReadMailboxes): Mailbox[] | { fault: string } {
   const resenders: Mailbox[] = []
   for (const field of fields) {
-    if (!/^resent-(?:from|sender)$/i.test(field.name)) continue
+    if (field.key !== 'resent-from' && field.key !== 'resent-sender') continue
     const parsed = read(field)
     if (!parsed.ok) return { fault: `${field.name}: ${parsed.fault}` }
     resenders.push(...parsed.mailboxes)
@@ -118,8 +122,8 @@ export function headerAuthors(bytes: Uint8Array): Authors {
 const shortened = (text: string): string => (text.length > maxLineLength ? `${text.slice(0, maxLineLength - 1).toWellFormed()}…` : text)
 
 /** The start of an address list, for display. A field that cannot be parsed is kept as one text. */
-function addressTexts(fields: readonly HeaderField[], name: string, read: ReadMailboxes): string[] {
-  const [field] = fieldsNamed(fields, name)
+function addressTexts(fields: readonly HeaderField[], key: string, read: ReadMailboxes): string[] {
+  const field = fieldNamed(fields, key)
   if (!field || field.value === '') return []
   const parsed = read(field)
   if (!parsed.ok) return [shortened(decodeHeaderText(field.value))]
@@ -135,12 +139,12 @@ function addressTexts(fields: readonly HeaderField[], name: string, read: ReadMa
 }
 
 function addressedAs(fields: readonly HeaderField[], read: ReadMailboxes): Completed['addressedAs'] {
-  const named = (name: string): Set<string> => {
-    const [field] = fieldsNamed(fields, name)
+  const named = (key: string): Set<string> => {
+    const field = fieldNamed(fields, key)
     const parsed = field && read(field)
     return new Set(parsed?.ok ? parsed.mailboxes.map(({ address }) => address.toLowerCase()) : [])
   }
-  return typeAmong(named('To'), named('Cc'))
+  return typeAmong(named('to'), named('cc'))
 }
 
 /** A separate closure, which does not keep the fields in memory while the message is being written. */
@@ -152,8 +156,8 @@ const typeAmong =
   }
 
 /** RFC 5322 3.6 does not allow these to be empty. We add them, or they may be missing. */
-const added = /^(?:date|message-id)$/i
-const mayBeMissing = /^(?:sender|reply-to|to|cc|in-reply-to|references)$/i
+const added = new Set(['date', 'message-id'])
+const mayBeMissing = new Set(['sender', 'reply-to', 'to', 'cc', 'in-reply-to', 'references'])
 
 /** The fields that stay, as they leave. */
 function keptFields(fields: readonly HeaderField[], read: ReadMailboxes): (HeaderField | string)[] | { fault: string } {
@@ -161,8 +165,8 @@ function keptFields(fields: readonly HeaderField[], read: ReadMailboxes): (Heade
   const kept: (HeaderField | string)[] = []
   for (const field of fields) {
     const isSigned = signatures.length > 0
-    const isNothing = field.value === '' && (added.test(field.name) || (!isSigned && mayBeMissing.test(field.name)))
-    if (removed.has(field.name.toLowerCase()) || isNothing) continue
+    const isNothing = field.value === '' && (added.has(field.key) || (!isSigned && mayBeMissing.has(field.key)))
+    if (removed.has(field.key) || isNothing) continue
     const outgoing = isSigned ? signedField(field, signatures, read) : outgoingField(field, read)
     if (typeof outgoing === 'object' && 'fault' in outgoing) return outgoing
     kept.push(outgoing)
@@ -181,20 +185,20 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
   const block = parseHeaderBlock(bytes)
   if (!block.ok) return block
   const { fields, bodyOffset } = block
-  const twice = single.find((name) => fieldsNamed(fields, name).length > 1)
-  if (twice !== undefined) return { ok: false, fault: `The header has more than one ${twice} field.` }
+  const second = fields.find((field) => single.has(field.key) && field !== fieldNamed(fields, field.key))
+  if (second) return { ok: false, fault: `The header has more than one ${single.get(second.key)} field.` }
   const read = mailboxReader()
   const authors = authorsOf(fields, read)
   if ('fault' in authors) return { ok: false, fault: authors.fault }
   const options = readOptionFields(fields, parts.now)
   if ('fault' in options) return { ok: false, fault: options.fault }
 
-  const given = valueOf(fields, 'Message-ID')
+  const given = valueOf(fields, 'message-id')
   if (given.length > maxLineLength) return { ok: false, fault: `The Message-ID field has more than ${maxLineLength} characters.` }
   const messageIdHeader = given === '' ? `<${randomText(16, 'hex')}@${domainOf(authors.from[0]?.address ?? '')}>` : given
   const added = [parts.received]
   if (given === '') added.push(`Message-ID: ${messageIdHeader}`)
-  if (valueOf(fields, 'Date') === '') added.push(`Date: ${formatDate(parts.now)}`)
+  if (valueOf(fields, 'date') === '') added.push(`Date: ${formatDate(parts.now)}`)
   const kept = keptFields(fields, read)
   if ('fault' in kept) return { ok: false, fault: kept.fault }
   const header = headerBytesOf([...added, ...kept])
@@ -204,15 +208,15 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
     bodyOffset,
     summary: {
       ...authors,
-      fromText: addressTexts(fields, 'From', read).join(', '),
-      toText: addressTexts(fields, 'To', read),
-      ccText: addressTexts(fields, 'Cc', read),
-      replyToText: addressTexts(fields, 'Reply-To', read),
-      subject: shortened(decodeHeaderText(valueOf(fields, 'Subject'))),
+      fromText: addressTexts(fields, 'from', read).join(', '),
+      toText: addressTexts(fields, 'to', read),
+      ccText: addressTexts(fields, 'cc', read),
+      replyToText: addressTexts(fields, 'reply-to', read),
+      subject: shortened(decodeHeaderText(valueOf(fields, 'subject'))),
       messageIdHeader,
     },
     addressedAs: addressedAs(fields, read),
-    receivedCount: fieldsNamed(fields, 'Received').length,
+    receivedCount: fieldsNamed(fields, 'received').length,
     mustStay: mustStay(fields),
     smtputf8: !isAscii(header),
     ...options,

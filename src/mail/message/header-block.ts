@@ -2,6 +2,8 @@
 export interface HeaderField {
   /** As written, without the colon. */
   name: string
+  /** Its name in lower case. */
+  key: string
   /** The whole field, including folding and the final CRLF. */
   raw: Uint8Array
   /** Unfolded and trimmed; read as UTF-8 if it is valid, else as Latin-1. */
@@ -25,7 +27,6 @@ const CR = 13
 const LF = 10
 const SP = 32
 const TAB = 9
-const COLON = 58
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -59,8 +60,9 @@ export function withoutOuterBlanks(text: string): string {
 }
 
 function fieldOf(raw: Uint8Array): HeaderField | string {
-  const colon = raw.indexOf(COLON)
-  const name = headerTextOf(raw.subarray(0, Math.max(0, colon)))
+  const text = headerTextOf(raw)
+  const colon = text.indexOf(':')
+  const name = text.slice(0, Math.max(0, colon))
   if (colon > 0 && /^[!-9;-~]+[ \t]+$/.test(name)) {
     return `There is a space between the field name ${name.trim()} and its colon, which programs interpret differently.`
   }
@@ -68,8 +70,7 @@ function fieldOf(raw: Uint8Array): HeaderField | string {
     return `This line is not a header field: ${JSON.stringify(headerTextOf(raw.subarray(0, 60)))}.`
   }
   if (name.length > 76) return `A header field name can have at most 76 characters: ${name.slice(0, 40)}…`
-  const value = headerTextOf(raw.subarray(colon + 1)).replaceAll('\r\n', '')
-  return { name, raw, value: withoutOuterBlanks(value) }
+  return { name, key: name.toLowerCase(), raw, value: withoutOuterBlanks(text.slice(colon + 1).replaceAll('\r\n', '')) }
 }
 
 /**
@@ -96,11 +97,12 @@ export function parseHeaderBlock(bytes: Uint8Array): ParsedHeaderBlock {
   return { ok: true, fields, bodyOffset: bytes.length }
 }
 
-/** The fields with this name, in their order. */
-export function fieldsNamed(fields: readonly HeaderField[], name: string): HeaderField[] {
-  const lower = name.toLowerCase()
-  return fields.filter((field) => field.name.toLowerCase() === lower)
-}
+/** The first field with this name in lower case. */
+export const fieldNamed = (fields: readonly HeaderField[], key: string): HeaderField | undefined =>
+  fields.find((field) => field.key === key)
+
+/** All of them, in their order. */
+export const fieldsNamed = (fields: readonly HeaderField[], key: string): HeaderField[] => fields.filter((field) => field.key === key)
 
 /** The bytes of a header, including the empty line at its end. Each entry is a field as it came, or the text of a new one. */
 export function headerBytesOf(entries: readonly (HeaderField | string)[]): Buffer {

@@ -42,8 +42,8 @@ function readPart(walk: Walk, part: Entity, depth: number): boolean {
     for (const child of childrenOf(walk.message, part)) if (!readPart(walk, child, depth + 1)) return false
     return true
   }
-  const encoding = transferEncodingOf(valueOf(part.fields, 'Content-Transfer-Encoding'))
-  if (type !== 'text/html' || encoding === null || /^\s*attachment\b/i.test(valueOf(part.fields, 'Content-Disposition') ?? '')) return true
+  const encoding = transferEncodingOf(valueOf(part.fields, 'content-transfer-encoding'))
+  if (type !== 'text/html' || encoding === null || /^\s*attachment\b/i.test(valueOf(part.fields, 'content-disposition') ?? '')) return true
   if (part.bodyStart >= part.end) return true
   walk.found.push({
     headerStart: part.start,

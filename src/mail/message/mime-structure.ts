@@ -1,4 +1,4 @@
-import { fieldsNamed, parseHeaderBlock, type HeaderField } from './header-block.ts'
+import { fieldNamed, parseHeaderBlock, type HeaderField } from './header-block.ts'
 
 /** A message or a part of one, by positions in the message. */
 export interface Entity {
@@ -15,11 +15,11 @@ export const deepest = 8
 /** How many parts of a message are examined. */
 export const maxParts = 1000
 /** A message with one of these fields was signed in its present form. */
-const signatures = ['DKIM-Signature', 'ARC-Message-Signature']
+const signatures = new Set(['dkim-signature', 'arc-message-signature'])
 const sealed = /^(?:multipart\/(?:signed|encrypted)|application\/(?:x-)?pkcs7-)/
 
 /** The signatures that somebody has already put over these bytes. */
-export const signaturesIn = (fields: readonly HeaderField[]): HeaderField[] => signatures.flatMap((name) => fieldsNamed(fields, name))
+export const signaturesIn = (fields: readonly HeaderField[]): HeaderField[] => fields.filter(({ key }) => signatures.has(key))
 
 /** True if somebody has already signed these bytes. */
 export const cameSigned = (fields: readonly HeaderField[]): boolean => signaturesIn(fields).length > 0
@@ -27,7 +27,8 @@ export const cameSigned = (fields: readonly HeaderField[]): boolean => signature
 /** True for parts that a signature or an encryption covers, so they must not be changed. */
 export const isSealed = (type: string): boolean => sealed.test(type)
 
-export const valueOf = (fields: readonly HeaderField[], name: string): string | undefined => fieldsNamed(fields, name)[0]?.value
+/** The value of the first field with this name in lower case. */
+export const valueOf = (fields: readonly HeaderField[], key: string): string | undefined => fieldNamed(fields, key)?.value
 
 /** The entity in this range; null if its header cannot be parsed. */
 export function entityAt(message: Buffer, { start, end }: Pick<Entity, 'start' | 'end'>): Entity | null {
@@ -84,7 +85,7 @@ const parameter = /;\s*([\w!#$&^.+%-]{1,60})\s*=\s*(?:"((?:[^"\\]|\\.){0,1000})"
 
 /** From its Content-Type, in lower case except for the parameter values; `text/plain` if there is none. */
 export function mediaTypeOf(fields: readonly HeaderField[]): { type: string; parameters: Map<string, string> } {
-  const value = valueOf(fields, 'Content-Type') ?? 'text/plain'
+  const value = valueOf(fields, 'content-type') ?? 'text/plain'
   const semicolon = value.indexOf(';')
   const type = (semicolon === -1 ? value : value.slice(0, semicolon)).trim().toLowerCase()
   const parameters = new Map<string, string>()

@@ -13,7 +13,8 @@ export type ReadMailboxes = (field: HeaderField) => ParsedMailboxList
 type OutgoingField = HeaderField | string | { fault: string }
 
 const addressField = /^(?:resent-)?(?:from|sender|to|cc|reply-to)$/
-const authorField = /^(?:resent-)?(?:from|sender)$/
+/** The fields that name an author, by their names in lower case. */
+export const authorField = /^(?:resent-)?(?:from|sender)$/
 const freeText = /^(?:subject|comments)$/
 const structured = /^(?:content-|mime-|dkim-|arc-|list-|resent-|received|references|in-reply-to|message-id|date|authentication-)/
 
@@ -25,20 +26,19 @@ const maxFieldLineLength = 988
  * or Latin-1 as encoded words for hosts without SMTPUTF8, and no long lines. What this would change the meaning of stays as it is.
  */
 export function outgoingField(field: HeaderField, read: ReadMailboxes): OutgoingField {
-  const name = field.name.toLowerCase()
-  if (addressField.test(name)) {
+  if (addressField.test(field.key)) {
     const parsed = read(field)
     const isRewritten = parsed.ok && parsed.mailboxes.length > 0 && !(parsed.isPlain && isAscii(field.raw))
     return isRewritten ? formatMailboxes(field.name, parsed.mailboxes) : withShortLines(field)
   }
-  if (!isAscii(field.raw) && !structured.test(name)) return formatTextField(field.name, decodeHeaderText(field.value))
+  if (!isAscii(field.raw) && !structured.test(field.key)) return formatTextField(field.name, decodeHeaderText(field.value))
   const folded = withShortLines(field)
-  return 'fault' in folded && freeText.test(name) ? formatTextField(field.name, decodeHeaderText(field.value)) : folded
+  return 'fault' in folded && freeText.test(field.key) ? formatTextField(field.name, decodeHeaderText(field.value)) : folded
 }
 
 /** The same for a message that came with a signature over its bytes: only what breaks none of its `signatures` is changed. */
 export function signedField(field: HeaderField, signatures: readonly HeaderField[], read: ReadMailboxes): OutgoingField {
-  if (authorField.test(field.name.toLowerCase())) {
+  if (authorField.test(field.key)) {
     const parsed = read(field)
     if (parsed.ok && !parsed.isPlain) return { fault: unclear(field.name) }
   }
@@ -56,15 +56,14 @@ const longAndSigned = (name: string): string =>
   `The ${name} field has a line of more than ${maxLineLength} characters, and the message is signed. Fold the field before signing (RFC 5322 2.1.1).`
 
 /** The lines of a field, without their CRLFs. */
-const linesOf = ({ raw }: HeaderField): string[] => Buffer.from(raw).toString('latin1').slice(0, -crlf.length).split('\r\n')
+const linesOf = ({ raw }: HeaderField): string[] => Buffer.from(raw).toString('latin1').slice(0, -2).split('\r\n')
 
-const crlf = Buffer.from('\r\n')
+const CR = 13
 
 /** Folds a field with lines that are too long, or with one of only white space, which some programs take for the end of the header. */
 export function withShortLines(field: HeaderField): HeaderField | { fault: string } {
   const { raw } = field
-  if (raw.length <= maxFieldLineLength && Buffer.from(raw.buffer, raw.byteOffset, raw.length).indexOf(crlf) === raw.length - crlf.length)
-    return field
+  if (raw.length <= maxFieldLineLength && raw.indexOf(CR) === raw.length - 2) return field
   const [first = '', ...others] = linesOf(field)
   if (first.length <= maxFieldLineLength && others.every((line) => line.length <= maxFieldLineLength && /[^ \t]/.test(line))) return field
   return refolded(field) ?? { fault: unfoldable(field.name) }

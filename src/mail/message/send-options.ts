@@ -1,5 +1,5 @@
 import { decodeHeaderText } from '../../platform/smtp/encoded-word.ts'
-import { fieldsNamed, type HeaderField } from './header-block.ts'
+import { fieldNamed, fieldsNamed, type HeaderField } from './header-block.ts'
 import { expiresInFault, idempotencyKeyFault, metadataFault, parseScheduledAt, tagsFault, topicFault, type Tag } from './send-limits.ts'
 import { storedTracking, trackingColumn, type TrackingWish } from './tracking-options.ts'
 
@@ -75,6 +75,8 @@ const fieldReaders: Record<string, (value: string, now: number) => Given | Fault
   'x-tracking': readTracking,
 }
 
+const readers = Object.entries(fieldReaders)
+
 export const optionFieldNames = Object.keys(fieldReaders)
 
 /** Parses the option fields. Each may occur only once; a malformed one is refused, never ignored. */
@@ -83,10 +85,10 @@ export function readOptionFields(
   now: number,
 ): { options: SendOptions; idempotencyKey: string | null } | Fault {
   const given: Given = {}
-  for (const [name, read] of Object.entries(fieldReaders)) {
-    const [field, second] = fieldsNamed(fields, name)
+  for (const [name, read] of readers) {
+    const field = fieldNamed(fields, name)
     if (!field) continue
-    if (second) return { fault: `The header has more than one ${field.name} field.` }
+    if (fieldsNamed(fields, name).length > 1) return { fault: `The header has more than one ${field.name} field.` }
     // Mail libraries encode values that are not ASCII, and also long ones.
     const option = read(decodeHeaderText(field.value).trim(), now)
     if ('fault' in option) return option

@@ -98,14 +98,14 @@ function encodeParts(walk: Walk, entity: Entity, parts: Iterable<Entity>, depth:
     next = part.end
   }
   if (!isAsciiTo(entity.end)) isSevenBit = false
-  const declared = transferEncodingOf(valueOf(entity.fields, 'Content-Transfer-Encoding'))
+  const declared = transferEncodingOf(valueOf(entity.fields, 'content-transfer-encoding'))
   if (isSevenBit && (declared === '8bit' || declared === 'binary')) walk.changes.push(labelled(entity, '7bit'))
   return isSevenBit
 }
 
 /** False if it must stay as it is. */
 function encodeLeaf({ message, changes }: Walk, entity: Entity, body: Buffer): boolean {
-  const declared = transferEncodingOf(valueOf(entity.fields, 'Content-Transfer-Encoding'))
+  const declared = transferEncodingOf(valueOf(entity.fields, 'content-transfer-encoding'))
   if (declared === null || (declared === 'base64' && !isPlainBase64(body))) return false
   const decoded = decodeTransfer(body, declared)
   const { encoding, bytes } = encodeTransfer(decoded, encodingFor(decoded, declared))
@@ -125,7 +125,7 @@ function encodingFor(decoded: Buffer, declared: TransferEncoding): TransferEncod
 
 /** The header with a different encoding. */
 function labelled({ fields, start, bodyStart }: Entity, encoding: string, added: string[] = []): Splice {
-  const kept = fields.filter(({ name }) => name.toLowerCase() !== 'content-transfer-encoding').map(({ raw }) => raw)
+  const kept = fields.filter(({ key }) => key !== 'content-transfer-encoding').map(({ raw }) => raw)
   const lines = [...added, `Content-Transfer-Encoding: ${encoding}`, '', ''].join('\r\n')
   return { start, end: bodyStart, bytes: Buffer.concat([...kept, Buffer.from(lines)]) }
 }
@@ -133,8 +133,8 @@ function labelled({ fields, start, bodyStart }: Entity, encoding: string, added:
 /** The fields that a message without MIME needs so that its encoding is understood. The charset is declared only if it is certain. */
 function ownFields({ fields }: Entity, decoded: Buffer): string[] {
   const added: string[] = []
-  if (valueOf(fields, 'MIME-Version') === undefined) added.push('MIME-Version: 1.0')
-  if (valueOf(fields, 'Content-Type') === undefined && isUtf8(decoded)) added.push('Content-Type: text/plain; charset=utf-8')
+  if (valueOf(fields, 'mime-version') === undefined) added.push('MIME-Version: 1.0')
+  if (valueOf(fields, 'content-type') === undefined && isUtf8(decoded)) added.push('Content-Type: text/plain; charset=utf-8')
   return added
 }
 

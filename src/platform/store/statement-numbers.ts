@@ -19,12 +19,11 @@ export class StatementNumbers {
   /** @throws RangeError if a parameter has no value */
   numbered({ sql, params = {}, expect }: Statement): NumberedStatement {
     const { number, names } = this.#known.get(sql) ?? this.#learn(sql)
-    const values: Value[] = []
-    for (const name of names) {
+    const values = names.map((name): Value => {
       const value = params[name]
       if (value === undefined) throw new RangeError(`:${name} has no value in ${sql}`)
-      values.push(value)
-    }
+      return value
+    })
     return expect === undefined ? [number, values] : [number, values, expect]
   }
 

@@ -145,7 +145,7 @@ function withToken({ html, places, encode }: TrackedPart, token: string): Buffer
 /** Recognises links that are not rewritten: our unsubscribe links, and those in the message's own List-Unsubscribe field. */
 function leftAlone(message: Buffer, { ownUrls }: TrackingPlan): (target: string) => boolean {
   const block = parseHeaderBlock(message)
-  const fields = block.ok ? fieldsNamed(block.fields, 'List-Unsubscribe') : []
+  const fields = block.ok ? fieldsNamed(block.fields, 'list-unsubscribe') : []
   const listed = new Set(fields.flatMap(({ value }) => Array.from(value.matchAll(/<\s*([^<>\s]{1,8000})\s*>/g), ([, url]) => url)))
   return (target) => listed.has(target) || ownUrls.some((url) => target.startsWith(url))
 }
@@ -153,6 +153,6 @@ function leftAlone(message: Buffer, { ownUrls }: TrackingPlan): (target: string)
 function headerWithEncoding(header: Buffer, encoding: string): Buffer {
   const block = parseHeaderBlock(header)
   if (!block.ok) throw new Error(`the header of a part can no longer be parsed: ${block.fault}`)
-  const kept = block.fields.filter(({ name }) => name.toLowerCase() !== 'content-transfer-encoding').map(({ raw }) => raw)
+  const kept = block.fields.filter(({ key }) => key !== 'content-transfer-encoding').map(({ raw }) => raw)
   return Buffer.concat([...kept, Buffer.from(`Content-Transfer-Encoding: ${encoding}\r\n\r\n`)])
 }

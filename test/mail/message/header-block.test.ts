@@ -68,5 +68,5 @@ describe('parseHeaderBlock', () => {
 
 it('finds fields whatever the case of their names', () => {
   const block = parse('to: a\r\nTO: b\r\nTom: c\r\n\r\n')
-  expect(block.ok && fieldsNamed(block.fields, 'To').map(({ value }) => value)).toEqual(['a', 'b'])
+  expect(block.ok && fieldsNamed(block.fields, 'to').map(({ value }) => value)).toEqual(['a', 'b'])
 })

@@ -19,7 +19,7 @@ test('any body decodes to the bytes that were given, in lines that hosts take', 
     const body = Buffer.from(lines.map((each) => each.replace(/[\r\n\0]/g, '')).join('\r\n') + last)
     const { content, bodyType } = carried(Buffer.concat([Buffer.from('Subject: s\r\n\r\n'), body]))
     const entity = entityAt(content, { start: 0, end: content.length })
-    const encoding = transferEncodingOf(valueOf(entity?.fields ?? [], 'Content-Transfer-Encoding'))
+    const encoding = transferEncodingOf(valueOf(entity?.fields ?? [], 'content-transfer-encoding'))
     const decoded = decodeTransfer(content.subarray(entity?.bodyStart), encoding ?? '7bit')
     // A message ends with a line end.
     const isEqual = decoded.equals(body) || decoded.equals(Buffer.concat([body, Buffer.from('\r\n')]))
@@ -41,10 +41,10 @@ test.each([
   expect(hasShortLines(content)).toBe(true)
   const whole = entityAt(content, { start: 0, end: content.length })
   const [first, second] = whole ? [...childrenOf(content, whole)] : []
-  expect(valueOf(first?.fields ?? [], 'Content-Disposition')?.replaceAll('; name', ';name')).toBe(
+  expect(valueOf(first?.fields ?? [], 'content-disposition')?.replaceAll('; name', ';name')).toBe(
     field.slice('Content-Disposition: '.length),
   )
-  expect(valueOf(first?.fields ?? [], 'X-Word')).toBe('y')
+  expect(valueOf(first?.fields ?? [], 'x-word')).toBe('y')
   expect(text.slice(second?.bodyStart, second?.end)).toBe('second')
 })
 

@@ -1,9 +1,12 @@
+import { writeFileSync } from 'node:fs'
 import { loadConfig } from '../../src/platform/config/load-config.ts'
 import { silentLog } from '../../src/platform/log.ts'
 import type { Environment } from '../../src/api/core.ts'
+import { databaseFile } from '../../src/platform/store/data-directory.ts'
 import { startRelay, type Relay } from '../../src/server/relay/relay.ts'
 import { servedAnswerCheck } from './answer-check.ts'
 import { cheapSecrets } from './cheap-secrets.ts'
+import { emptyDatabase } from './empty-database.ts'
 import { startFakeDns, type FakeDns, type FakeZone } from './fake-dns.ts'
 import { settableClock, type SettableClock } from './settable-clock.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
@@ -45,6 +48,7 @@ export async function startTestRelay(
 ): Promise<TestRelay> {
   const clock = settableClock()
   const directory = temporaryDirectory()
+  writeFileSync(databaseFile(directory.path), await emptyDatabase())
   const dns = await startFakeDns(zone)
   const env = {
     data_dir: directory.path,

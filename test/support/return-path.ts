@@ -4,12 +4,11 @@ import { startReturnPathServer, type ReturnPathOptions } from '../../src/mail-ba
 import { silentLog } from '../../src/platform/log.ts'
 import { metricsOf } from '../../src/platform/metrics/metrics.ts'
 import { encodeToken, type TokenPurpose } from '../../src/platform/smtp/verp.ts'
-import { loadOrMakeCertificate } from '../../src/platform/certificate/self-signed-certificate.ts'
-import { openDatabase } from '../../src/platform/store/sqlite-database.ts'
 import { onFileFinished } from './file-finished.ts'
 import { settableClock } from './settable-clock.ts'
 import { SmtpClient } from './smtp-client.ts'
-import { temporaryDirectory } from './temporary-directory.ts'
+import { testCertificate } from './test-certificates.ts'
+import { testDatabase } from './test-database.ts'
 
 /** The recipient that the tokens of these tests are of. */
 export const tokenHolder = 'rcp_01j8x4m3k2n5p7q9r1s3t5v7w9'
@@ -17,19 +16,8 @@ export const tokenHolder = 'rcp_01j8x4m3k2n5p7q9r1s3t5v7w9'
 /** The return-path server for `relay.example` and `send.customer.example`, on a port and with a database of its own. */
 export async function startTestReturnPath(options: Partial<ReturnPathOptions> & { storageLimit?: number } = {}) {
   const { storageLimit = 100_000_000, ...limits } = options
-  const directory = temporaryDirectory()
-  const { path } = directory
-  const db = await openDatabase({
-    directory: path,
-    onFatal: (error) => {
-      throw error
-    },
-  })
-  onFileFinished(async () => {
-    await db.close()
-    directory.remove()
-  })
-  const tls = await loadOrMakeCertificate({ certFile: null, keyFile: null, directory: path, hostname: 'relay.example', now: Date.now() })
+  const db = await testDatabase(onFileFinished)
+  const tls = await testCertificate(['relay.example'])
   const clock = settableClock()
   const tokenKey = Buffer.alloc(32, 7)
   const returnedMail = new ReturnedMailStore({ db, clock, budget: new ReturnedMailBudget(clock, storageLimit) })

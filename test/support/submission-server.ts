@@ -5,12 +5,11 @@ import type { Submission } from '../../src/mail/message/submission.ts'
 import { metricsOf } from '../../src/platform/metrics/metrics.ts'
 import type { AcceptArriving } from '../../src/mail-in/submission/accept.ts'
 import type { Accepted } from '../../src/mail-in/submission/admission.ts'
-import { loadOrMakeCertificate } from '../../src/platform/certificate/self-signed-certificate.ts'
 import { startSubmissionServer, type SubmissionServerOptions } from '../../src/mail-in/submission/submission-server.ts'
 import { onFileFinished } from './file-finished.ts'
 import { settableClock } from './settable-clock.ts'
 import { SmtpClient } from './smtp-client.ts'
-import { temporaryDirectory } from './temporary-directory.ts'
+import { testCertificate } from './test-certificates.ts'
 
 /** What was handed to `accept`, with its bytes put together. */
 export interface Taken extends Submission {
@@ -19,15 +18,7 @@ export interface Taken extends Submission {
 
 /** The submission server on ports of its own, with keys and a door that the test decides about. */
 export async function startTestSubmissionServer(options: Partial<SubmissionServerOptions> = {}) {
-  const directory = temporaryDirectory()
-  onFileFinished(async () => directory.remove())
-  const tls = await loadOrMakeCertificate({
-    certFile: null,
-    keyFile: null,
-    directory: directory.path,
-    hostname: 'relay.example.com',
-    now: Date.now(),
-  })
+  const tls = await testCertificate(['relay.example.com'])
   const clock = settableClock()
   const keys = new Map<string, AuthenticatedKey>()
   const chunks = new Map<string, Map<number, Uint8Array>>()

@@ -15,3 +15,17 @@ export function testDirectory(): string {
   onTestFinished(remove)
   return path
 }
+
+const ofProcess: (() => void)[] = []
+
+/** A directory for as long as this process runs; vitest ends it by a signal. */
+export function processDirectory(): string {
+  const { path, remove } = temporaryDirectory()
+  if (ofProcess.length === 0)
+    process.once('SIGTERM', () => {
+      for (const end of ofProcess) end()
+      process.exit()
+    })
+  ofProcess.push(remove)
+  return path
+}

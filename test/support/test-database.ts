@@ -1,8 +1,7 @@
 import { onTestFinished } from 'vitest'
 import type { Database, Statement } from '../../src/platform/store/database.ts'
 import { openDatabase } from '../../src/platform/store/sqlite-database.ts'
-import { onFileFinished } from './file-finished.ts'
-import { temporaryDirectory } from './temporary-directory.ts'
+import { processDirectory } from './temporary-directory.ts'
 
 interface Store {
   db: Database
@@ -15,10 +14,10 @@ interface Store {
 const free: Store[] = []
 
 /**
- * A database with nothing in it, closed with the running test. To open one takes longer than most tests do, so it may be
- * one that was closed before in the file, emptied: who still holds that one finds it closed.
+ * A database with nothing in it, closed with the running test or when `atEnd` says. To open one takes longer than most tests do, so it may be
+ * one that was closed before in this process, emptied: who still holds that one finds it closed.
  */
-export async function testDatabase(): Promise<Database> {
+export async function testDatabase(atEnd: (close: () => Promise<void>) => void = onTestFinished): Promise<Database> {
   const store = free.pop() ?? (await openStore())
   const { db } = store
   let closed: Promise<void> | undefined
@@ -42,29 +41,23 @@ export async function testDatabase(): Promise<Database> {
       return (closed ??= giveBack(store))
     },
   }
-  onTestFinished(() => lent.close())
+  atEnd(() => lent.close())
   return lent
 }
 
 /** Comes after all that was handed over. */
 async function giveBack(store: Store): Promise<void> {
   const { db } = store
-  if ((await schemaVersion(db)) !== store.schemaVersion) return
+  if ((await schemaVersion(db)) !== store.schemaVersion) return db.close()
   await db.write(store.emptying)
   free.push(store)
 }
 
 async function openStore(): Promise<Store> {
-  const { path, remove } = temporaryDirectory()
   const onFatal = (error: Error): void => {
     throw error
   }
-  const db = await openDatabase({ directory: path, onFatal })
-  onFileFinished(async () => {
-    free.length = 0
-    await db.close()
-    remove()
-  })
+  const db = await openDatabase({ directory: processDirectory(), onFatal })
   return { db, schemaVersion: await schemaVersion(db), emptying: await emptyingOf(db) }
 }
 

@@ -1,12 +1,12 @@
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { ReturnedMailStore, type ReturnPathRecipient, type ReturnPathPurpose } from '../../../src/mail-back/feedback/returned-mail-store.ts'
 import { ReturnedMailBudget } from '../../../src/mail-back/feedback/returned-mail-budget.ts'
 import { newId } from '../../../src/platform/id.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
-import { fileDatabase } from '../../support/file-database.ts'
+import { testDatabase } from '../../support/test-database.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 
-const db = await fileDatabase()
+const db = await testDatabase(afterAll)
 
 /** Room for ten of the smallest messages in each box. */
 async function tenPlaces() {

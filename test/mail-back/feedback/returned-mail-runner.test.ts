@@ -1,4 +1,4 @@
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { Clock } from '../../../src/platform/clock.ts'
 import { SternaError } from '../../../src/platform/errors.ts'
 import { ReturnedMailStore, type ReturnPathPurpose } from '../../../src/mail-back/feedback/returned-mail-store.ts'
@@ -10,10 +10,10 @@ import { silentLog } from '../../../src/platform/log.ts'
 import { metricsOf } from '../../../src/platform/metrics/metrics.ts'
 import { StorageFullError, type Statement } from '../../../src/platform/store/database.ts'
 import { ReaderKilledError } from '../../../src/platform/untrusted-reader.ts'
-import { fileDatabase } from '../../support/file-database.ts'
+import { testDatabase } from '../../support/test-database.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 
-const db = await fileDatabase()
+const db = await testDatabase(afterAll)
 const clock = settableClock()
 const returnedMail = new ReturnedMailStore({ db, clock, budget: new ReturnedMailBudget(clock, 1_000_000_000) })
 beforeEach(() => db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }]))

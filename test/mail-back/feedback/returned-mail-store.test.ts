@@ -1,12 +1,12 @@
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { ReturnedMailStore, type Arrival, type ReturnPathPurpose } from '../../../src/mail-back/feedback/returned-mail-store.ts'
 import { ReturnedMailBudget } from '../../../src/mail-back/feedback/returned-mail-budget.ts'
 import { newId } from '../../../src/platform/id.ts'
-import { fileDatabase } from '../../support/file-database.ts'
+import { testDatabase } from '../../support/test-database.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 
 const hour = 3_600_000
-const db = await fileDatabase()
+const db = await testDatabase(afterAll)
 const clock = settableClock()
 const smallestCost = 4_096
 

@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { ConflictError } from '../../../src/platform/store/database.ts'
 import type { RecipientState } from '../../../src/mail-out/queue/recipient-state.ts'
 import { bounceLate, complainLate, type LateResult } from '../../../src/mail-out/queue/late-result.ts'
-import { fileDatabase } from '../../support/file-database.ts'
+import { testDatabase } from '../../support/test-database.ts'
 
-const db = await fileDatabase()
+const db = await testDatabase(afterAll)
 await db.write([
   { sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'one', 'free', 'active', 0)" },
   {

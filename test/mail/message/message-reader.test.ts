@@ -1,12 +1,12 @@
-import { beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '../../../src/platform/id.ts'
 import { emailStatuses } from '../../../src/mail/message/email-status.ts'
 import { everyMessage, type MessageFilter } from '../../../src/mail/message/message-filter.ts'
 import { MessageReader } from '../../../src/mail/message/message-reader.ts'
 import type { Database, Row } from '../../../src/platform/store/database.ts'
-import { fileDatabase } from '../../support/file-database.ts'
+import { testDatabase } from '../../support/test-database.ts'
 
-const db = await fileDatabase()
+const db = await testDatabase(afterAll)
 const scope = { accountId: 'acc_1', sandbox: false }
 const times = [1_000, 2_000, 3_000, 4_000, 5_000, 6_000]
 /** An id is older than the time at which its message was accepted. */

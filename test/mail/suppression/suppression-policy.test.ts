@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { SuppressionEntries } from '../../../src/mail/suppression/suppression-entries.ts'
 import { sweepSuppressions } from '../../../src/mail/suppression/suppression-expiry.ts'
 import { findSuppressed, noneSuppressed } from '../../../src/mail/suppression/suppression-list.ts'
@@ -10,13 +10,13 @@ import {
 } from '../../../src/mail/suppression/suppression-policy.ts'
 import { suppressionPolicy } from '../../../src/senders/account/account-policy.ts'
 import { accountPolicies } from '../../support/account-policies.ts'
-import { fileDatabase } from '../../support/file-database.ts'
+import { testDatabase } from '../../support/test-database.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { suppressAtOnce } from '../../support/suppress-at-once.ts'
 import { erasedAddress } from '../../support/erased-address.ts'
 
 const day = 86_400_000
-const db = await fileDatabase()
+const db = await testDatabase(afterAll)
 const clock = settableClock()
 const scope = { accountId: 'acc_1', sandbox: false }
 const entries = new SuppressionEntries({ db, clock, erasedAddress })

@@ -1,13 +1,13 @@
-import { beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeEach, expect, test } from 'vitest'
 import { maxBehind } from '../../../src/mail/message/search-terms.ts'
 import { forgetUnknownUser, recordUnknownUser, unknownUserReportedBefore } from '../../../src/mail/suppression/unknown-user-reports.ts'
-import { fileDatabase } from '../../support/file-database.ts'
+import { testDatabase } from '../../support/test-database.ts'
 
 const hour = 3_600_000
 const day = 24 * hour
 const morning = Date.UTC(2026, 10, 21, 6)
 
-const db = await fileDatabase()
+const db = await testDatabase(afterAll)
 const live = { accountId: 'acc_1', sandbox: false, address: 'Ann@rcpt.example', recipientId: 'rcp_1' }
 beforeEach(() => db.write([{ sql: 'delete from soft_bounce' }, { sql: 'delete from event' }]))
 

@@ -1,16 +1,16 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { Accounts } from '../../../src/senders/account/accounts.ts'
 import { digestOf, newToken } from '../../../src/senders/account/api-key-token.ts'
 import { ApiKeys } from '../../../src/senders/account/api-keys.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
 import { openDatabase } from '../../../src/platform/store/sqlite-database.ts'
 import { settableClock } from '../../support/settable-clock.ts'
+import { testDirectory } from '../../support/temporary-directory.ts'
+import { testDatabase } from '../../support/test-database.ts'
 
 const clock = settableClock()
-let directory: string
 let db: Database
 let accounts: Accounts
 let apiKeys: ApiKeys
@@ -23,14 +23,8 @@ const load = async (): Promise<void> => {
 }
 
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'sterna-account-'))
-  db = await openDatabase({ directory })
+  db = await testDatabase()
   await load()
-})
-
-afterEach(async () => {
-  await db.close()
-  rmSync(directory, { recursive: true })
 })
 
 test('an account is found by name and by id, also after a restart', async () => {
@@ -130,6 +124,10 @@ test('the last use is written once a minute at most', async () => {
 })
 
 test('no file of the data directory holds a token', async () => {
+  const directory = testDirectory()
+  db = await openDatabase({ directory })
+  onTestFinished(() => db.close())
+  await load()
   const { id: accountId } = await accounts.create('shop', 'free')
   const { token } = await apiKeys.create({ accountId, name: 'app', permission: 'full_access' })
   for (const file of readdirSync(directory)) {

@@ -1,5 +1,6 @@
 import type { Core } from './core.ts'
 import { deliveryOptions } from '../mail-out/delivery/delivery-options.ts'
+import type { AccountRemovalServices } from '../upkeep/account-removal.ts'
 import { Examinations } from '../upkeep/doctor/examinations.ts'
 import { examination } from '../upkeep/doctor/examination.ts'
 import { explainAddress, type ExplainServices } from '../upkeep/doctor/explain-address.ts'
@@ -14,7 +15,7 @@ import type { QueueAdmin } from '../mail-out/queue/queue-admin.ts'
 import { WaitingMail } from '../mail-out/queue/waiting-mail.ts'
 import { SuppressionEntries } from '../mail/suppression/suppression-entries.ts'
 import type { WebhookList } from '../notify/webhook/webhook-list.ts'
-import { OutgoingRequests } from './resource/outgoing-requests.ts'
+import { OutgoingRequests } from './operation/outgoing-requests.ts'
 
 /** What a server and a command without one each open in their own way. */
 interface OwnServices {
@@ -36,25 +37,31 @@ export function coreServices(core: Core, { webhookList, queueAdmin, erasures, no
     eventFeed: new EventFeed(db),
     emailChanges: new EmailChanges(db),
     baseUrl: config.baseUrl,
+    /** Without a final slash; null where there is no dashboard. */
     dashboardPath: config.dashboard.enabled ? new URL(config.baseUrl).pathname.replace(/\/$/, '') : null,
     isSuspended: (accountId: string) => accounts.isSuspended(accountId),
     outgoingRequests: new OutgoingRequests(),
     messages: new MessageReader(db),
+    /** How long content is kept after the end of an email, ms. */
     contentKeptMs: () => contentKeptMs(config),
     waitingMail: new WaitingMail({ db, clock, noteWaiting }),
     users: people.users,
     sessions: people.sessions,
     login: people.login,
     plans: { byName: config.plans, standard: config.accounts.defaultPlan },
-    removal: { webhooks: webhookList, ...core },
+    removal: { webhooks: webhookList, ...core } as AccountRemovalServices,
     returnedMailList: new ReturnedMailList(db),
     suppressions: new SuppressionEntries(core),
     examinations: new Examinations(clock, () => examination(core)),
+    /** Those that this server's mail leaves from; none if they are not known. */
     ownAddresses: () => ownAddresses(core),
+    /** The records to publish for this server. */
     ownRecords: () => ownRecords(core),
     explain: (address: Parameters<typeof explainAddress>[0]) => explainAddress(address, explainServices),
   }
 }
+
+export type CoreServices = ReturnType<typeof coreServices>
 
 /** The same routes that delivery uses. */
 function explainServicesOf({ db, clock, config, resolver, erasedAddress }: Core, queueAdmin: QueueAdmin): ExplainServices {

@@ -1,6 +1,7 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { apiOperations, type ApiServices } from '../../src/api/resource/operations.ts'
+import { apiOperations } from '../../src/api/resource/operations.ts'
+import type { ApiServices } from '../../src/api/resource/operation-services.ts'
 import { standardBodyLimit } from '../../src/api/operation/body-limits.ts'
 import { startTestRelay, type TestRelay } from '../support/start-relay.ts'
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { apiOperations, type ApiServices } from '../../src/api/resource/operations.ts'
+import { apiOperations } from '../../src/api/resource/operations.ts'
+import type { ApiServices } from '../../src/api/resource/operation-services.ts'
 import { compatApis, type CompatApiServices } from '../../src/api/http/compat/compat-apis.ts'
 import { refusalsOf } from '../../src/api/operation/operation-refusals.ts'
 import { namesOf, needsKey, type Operation } from '../../src/api/operation/operation.ts'

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { apiOperations, type ApiServices } from '../../src/api/resource/operations.ts'
+import { apiOperations } from '../../src/api/resource/operations.ts'
+import type { ApiServices } from '../../src/api/resource/operation-services.ts'
 import type { OpenApiDocument } from '../../src/api/http/openapi.ts'
 import { namesOf, type Operation } from '../../src/api/operation/operation.ts'
 import type { Row } from '../../src/platform/store/database.ts'

@@ -5,7 +5,7 @@ import { emailOperations } from '../../src/api/resource/email-operations.ts'
 import type { SendServices } from '../../src/api/resource/send-emails.ts'
 import { previewOperations } from '../../src/api/resource/preview-operations.ts'
 import { templateOperations } from '../../src/api/resource/template-operations.ts'
-import { OutgoingRequests } from '../../src/api/resource/outgoing-requests.ts'
+import { OutgoingRequests } from '../../src/api/operation/outgoing-requests.ts'
 import type { Operation } from '../../src/api/operation/operation.ts'
 import { Previews } from '../../src/api/resource/previews.ts'
 import { silentLog } from '../../src/platform/log.ts'
@@ -78,9 +78,9 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
       contentKeptMs: () => 7 * 24 * 60 * minute,
       outgoingRequests: new OutgoingRequests(),
       resend: intake.resend,
-      isSuspended: (accountId) => services.accounts.isSuspended(accountId),
+      isSuspended: (accountId: string) => services.accounts.isSuspended(accountId),
       waitingMail: new WaitingMail({ db, clock, noteWaiting: (name, dueAt) => runner.noteWaiting(name, dueAt) }),
-    })
+    } as unknown as Parameters<typeof emailOperations>[0])
     const previews = previewOperations({ ...stored, previews: new Previews(clock) })
     return [...emails, ...previews, ...templateOperations({ ...send, templates })]
   }

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { removeAccount, type AccountRemovalServices } from '../../upkeep/account-removal.ts'
-import type { AccountPolicies } from '../../senders/account/account-policies.ts'
+import { removeAccount } from '../../upkeep/account-removal.ts'
 import { deliveryNotices } from '../../senders/account/account-policy.ts'
-import type { Account, Accounts } from '../../senders/account/accounts.ts'
-import { checkedPlan, type Plans } from '../../senders/account/plan.ts'
+import type { Account } from '../../senders/account/accounts.ts'
+import { checkedPlan } from '../../senders/account/plan.ts'
 import { SternaError } from '../../platform/errors.ts'
 import type { CallTo } from '../operation/call.ts'
 import { given } from './given.ts'
@@ -11,13 +10,9 @@ import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { pageFrom } from '../operation/page.ts'
 import { deletedAnswer, resource, time } from '../operation/resource.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface AccountServices {
-  accounts: Accounts
-  policies: AccountPolicies
-  plans: { byName: Plans; standard: string }
-  removal: AccountRemovalServices
-}
+type Services = Needs<'accounts' | 'policies' | 'plans' | 'removal'>
 
 export const accountResource = resource<Account & { limit: number; deliveryNotices: boolean }>('Account')({
   object: 'account',
@@ -49,7 +44,7 @@ const accountChanges = z.object({
 const ownAccountChanges = z.object({ delivery_notices: noticesWanted })
 
 /** `/api/account`, and for operators `/api/accounts`. */
-export const accountOperations = (services: AccountServices): Operation[] => [
+export const accountOperations = (services: Services): Operation[] => [
   ...ownAccountOperations(services),
   ...everyAccountOperations(services),
 ]
@@ -57,7 +52,7 @@ export const accountOperations = (services: AccountServices): Operation[] => [
 const atAccount = operationsAt({ path: '/api/account', tag: 'Account', permission: { read: null, change: 'full_access' } })
 const atAccounts = operationsAt({ path: '/api/accounts', tag: 'Accounts', permission: 'operator' })
 
-const ownAccountOperations = (services: AccountServices): Operation[] => [
+const ownAccountOperations = (services: Services): Operation[] => [
   atAccount.get('account.get', '', 'Read the account that the key belongs to', {
     answer: ['The account.', accountResource.schema],
     handle: ({ caller }) => accountObject(services.accounts.getAccount(caller.accountId), services),
@@ -69,7 +64,7 @@ const ownAccountOperations = (services: AccountServices): Operation[] => [
   }),
 ]
 
-const everyAccountOperations = (services: AccountServices): Operation[] => [
+const everyAccountOperations = (services: Services): Operation[] => [
   atAccounts.list('accounts.list', '', 'List accounts', {
     answer: [
       'The accounts, newest first.',
@@ -89,7 +84,7 @@ const everyAccountOperations = (services: AccountServices): Operation[] => [
   ...oneAccountOperations(services),
 ]
 
-const oneAccountOperations = (services: AccountServices): Operation[] => [
+const oneAccountOperations = (services: Services): Operation[] => [
   atAccounts.get('accounts.get', '/{id}', 'Read an account', {
     answer: ['The account.', accountResource.schema],
     handle: (call) => accountObject(accountOf(call, services), services),
@@ -127,17 +122,13 @@ const oneAccountOperations = (services: AccountServices): Operation[] => [
  * The account in the path.
  * @throws SternaError `not_found`
  */
-export function accountOf(call: CallTo<'id'>, { accounts }: Pick<AccountServices, 'accounts'>): Account {
+export function accountOf(call: CallTo<'id'>, { accounts }: Pick<Services, 'accounts'>): Account {
   const account = accounts.accountFor(call.params.id)
   if (account) return account
   throw new SternaError('not_found', 'There is no such account.')
 }
 
-async function changeAccount(
-  id: string,
-  { delivery_notices: wanted, ...others }: z.output<typeof accountChanges>,
-  services: AccountServices,
-) {
+async function changeAccount(id: string, { delivery_notices: wanted, ...others }: z.output<typeof accountChanges>, services: Services) {
   const account = await services.accounts.change(id, others)
   await services.policies.change(deliveryNotices, id, given({ wanted }))
   return accountObject(account, services)
@@ -146,7 +137,7 @@ async function changeAccount(
 const windowSeconds = 60
 
 /** An account as the API and the command line show it, with the limit that the limiter uses if its plan is not among the settings any more. */
-export const accountObject = (account: Account, { plans: { byName, standard }, policies }: Pick<AccountServices, 'plans' | 'policies'>) =>
+export const accountObject = (account: Account, { plans: { byName, standard }, policies }: Pick<Services, 'plans' | 'policies'>) =>
   accountResource.answer({
     ...account,
     limit: byName[account.plan] ?? byName[standard] ?? 0,

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { AccountPolicies } from '../../senders/account/account-policies.ts'
 import { accountPolicies } from '../../senders/account/account-policy.ts'
-import type { Accounts } from '../../senders/account/accounts.ts'
 import {
   apiNameOf,
   type OwnPolicyValues,
@@ -13,11 +12,9 @@ import {
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { accountOf } from './account-operations.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface AccountPolicyServices {
-  accounts: Accounts
-  policies: AccountPolicies
-}
+type Services = Needs<'accounts' | 'policies'>
 
 /** How the API has values of a kind. */
 interface ApiForm {
@@ -84,14 +81,10 @@ export const shownPolicies = accountPolicies.filter((policy: Policy) => policy.r
 const at = operationsAt({ path: '/api/accounts/{id}', tag: 'Accounts', permission: 'operator' })
 
 /** `/api/accounts/{id}/suppression-policy` and its like: what an account has in place of the settings. */
-export const accountPolicyOperations = (services: AccountPolicyServices): Operation[] =>
+export const accountPolicyOperations = (services: Services): Operation[] =>
   accountPolicies.flatMap((policy: Policy) => (policy.resource ? operationsOf(policy, policy.resource, services) : []))
 
-function operationsOf(
-  policy: Policy,
-  { schema: schemaName, about, applies, example }: PolicyResource,
-  services: AccountPolicyServices,
-): Operation[] {
+function operationsOf(policy: Policy, { schema: schemaName, about, applies, example }: PolicyResource, services: Services): Operation[] {
   const { name } = policy
   const members = (made: (schema: z.ZodType, doc: string) => z.ZodType) =>
     Object.fromEntries(Object.values(policy.fields).map((field) => [apiNameOf(field), made(apiTypeOf(field), field.doc)]))

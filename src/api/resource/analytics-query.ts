@@ -1,4 +1,3 @@
-import type { BaseServices } from '../../platform/base-services.ts'
 import { z } from 'zod'
 import { TimeZone } from '../../readers/analytics/local-time.ts'
 import { dayMs, granularities, maxPeriods, type Granularity } from '../../readers/analytics/period.ts'
@@ -11,15 +10,13 @@ import {
   type ReportRequest,
 } from '../../readers/analytics/report.ts'
 import { SternaError } from '../../platform/errors.ts'
-import type { LogReader } from '../../mail/event/log-reader.ts'
 import { isoTime, parseIsoTime } from '../../platform/iso-time.ts'
 import type { Database } from '../../platform/store/database.ts'
 import { formatParameter, spreadsheetParameter } from '../operation/csv.ts'
 import { choiceParameter, listParameter, textParameter } from '../operation/query.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface AnalyticsServices extends Pick<BaseServices, 'db' | 'clock'> {
-  rollup: Pick<LogReader, 'catchUp'>
-}
+export type AnalyticsServices = Needs<'db' | 'clock' | 'rollup'>
 
 /** Days in the period if no start is given, including the last one. */
 const standardDays = 7

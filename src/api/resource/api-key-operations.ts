@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import type { ApiKey } from '../../senders/account/api-key.ts'
-import type { ApiKeys } from '../../senders/account/api-keys.ts'
 import { permissions } from '../../senders/account/permission.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
 import type { CallTo } from '../operation/call.ts'
 import { requirePermission, type Caller } from '../operation/caller.ts'
 import type { Operation } from '../operation/operation.ts'
@@ -12,11 +10,9 @@ import { operationsAt } from '../operation/operations-at.ts'
 import { pageFrom } from '../operation/page.ts'
 import { deletedAnswer, referenceTo, resource, time, timeOrNull } from '../operation/resource.ts'
 import { timeAnswer, timeField } from '../operation/time-field.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface ApiKeyServices {
-  apiKeys: ApiKeys
-  sendingDomains: Pick<SendingDomains, 'get'>
-}
+type Services = Needs<'apiKeys' | 'sendingDomains'>
 
 /** A key as the API and the command line show it. */
 export const apiKey = resource<ApiKey>('ApiKey')({
@@ -62,7 +58,7 @@ const rotation = z.object({
 const at = operationsAt({ path: '/api/api-keys', tag: 'API keys', permission: 'full_access', sandbox: true })
 
 /** `/api/api-keys`. A sandbox key sees and creates only sandbox keys. */
-export const apiKeyOperations = (services: ApiKeyServices): Operation[] => [
+export const apiKeyOperations = (services: Services): Operation[] => [
   at.post('api_keys.create', '', 'Create an API key', {
     description: 'A key can create only keys with the same or fewer permissions.',
     idempotency: 'secret',
@@ -96,7 +92,7 @@ export const apiKeyOperations = (services: ApiKeyServices): Operation[] => [
   ...oneKeyOperations(services),
 ]
 
-const oneKeyOperations = (services: ApiKeyServices): Operation[] => [
+const oneKeyOperations = (services: Services): Operation[] => [
   at.patch('api_keys.update', '/{id}', 'Rename an API key', {
     body: { schema: z.object({ name: keyName }), example: { name: 'shop' } },
     answer: ['The key.', reference.meta({ id: 'ApiKeyReference' })],
@@ -139,7 +135,7 @@ const oneKeyOperations = (services: ApiKeyServices): Operation[] => [
  * The key in the path, if the holder of the request can see it and has at least its permissions.
  * @throws SternaError `not_found`, `restricted_api_key`
  */
-function keyOf(call: CallTo<'id'>, { apiKeys }: ApiKeyServices): ApiKey {
+function keyOf(call: CallTo<'id'>, { apiKeys }: Services): ApiKey {
   const { accountId, confined } = call.caller
   const key = apiKeys.list(accountId).find(({ id }) => id === call.params.id)
   if (!key || (confined && !key.confined)) throw new SternaError('not_found', 'This account has no such API key.')
@@ -148,7 +144,7 @@ function keyOf(call: CallTo<'id'>, { apiKeys }: ApiKeyServices): ApiKey {
 }
 
 /** When the key of the request expires; null if never, or if a user makes the request. */
-const ownExpiry = (caller: Caller, { apiKeys }: ApiKeyServices): number | null => {
+const ownExpiry = (caller: Caller, { apiKeys }: Services): number | null => {
   const { actor } = caller
   return actor.type === 'key' && actor.id !== null ? apiKeys.get(actor.id).expiresAt : null
 }
@@ -157,13 +153,13 @@ const ownExpiry = (caller: Caller, { apiKeys }: ApiKeyServices): number | null =
  * Checks that the token handed out does not outlive the key that requests it.
  * @throws SternaError `restricted_api_key`
  */
-function requireExpiry(caller: Caller, expiresAt: number | null, services: ApiKeyServices): void {
+function requireExpiry(caller: Caller, expiresAt: number | null, services: Services): void {
   const own = ownExpiry(caller, services)
   if (own === null || (expiresAt !== null && expiresAt <= own)) return
   throw new SternaError('restricted_api_key', 'This API key cannot do this: it expires before the key whose token it would receive.')
 }
 
-function ownDomain({ sendingDomains }: ApiKeyServices, accountId: string, idOrName: string): string {
+function ownDomain({ sendingDomains }: Services, accountId: string, idOrName: string): string {
   try {
     return sendingDomains.get(accountId, idOrName).id
   } catch (error) {

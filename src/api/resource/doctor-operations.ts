@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Examinations } from '../../upkeep/doctor/examinations.ts'
 import { checkNames, type Finding, findingStatuses, worstOf } from '../../upkeep/doctor/finding.ts'
 import { findingWordings } from '../../upkeep/doctor/finding-wordings.ts'
 import { isoTime } from '../../platform/iso-time.ts'
@@ -8,10 +7,7 @@ import { operationsAt } from '../operation/operations-at.ts'
 import { numberParameter } from '../operation/query.ts'
 import { timeAnswer } from '../operation/time-field.ts'
 import { codeFields } from './worded-answer.ts'
-
-export interface DoctorOperationsServices {
-  examinations: Pick<Examinations, 'latest'>
-}
+import type { Needs } from './operation-services.ts'
 
 const finding = z
   .object({
@@ -41,7 +37,7 @@ export const doctorObject = (findings: Finding[], now: number) => ({
 const at = operationsAt({ path: '/api/doctor', tag: 'Operation', permission: 'operator' })
 
 /** `/api/doctor` */
-export function doctorOperations(services: DoctorOperationsServices): Operation[] {
+export function doctorOperations(services: Needs<'examinations'>): Operation[] {
   return [
     at.get('doctor.examine', '', 'Check what a mail server needs', {
       description:

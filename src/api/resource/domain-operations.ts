@@ -2,8 +2,7 @@ import { z } from 'zod'
 import type { Domain } from '../../senders/sending-domain/domain.ts'
 import { domainObject } from '../../senders/sending-domain/domain-object.ts'
 import type { DomainSettings } from '../../senders/sending-domain/new-domain.ts'
-import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
-import { type ServerRecord, zoneRecords } from '../../senders/sending-domain/server-records.ts'
+import { zoneRecords } from '../../senders/sending-domain/server-records.ts'
 import { zoneFile } from '../../senders/sending-domain/zone-file.ts'
 import type { CallTo } from '../operation/call.ts'
 import { RawAnswer } from '../operation/raw-answer.ts'
@@ -12,21 +11,18 @@ import { operationsAt } from '../operation/operations-at.ts'
 import { pageFrom } from '../operation/page.ts'
 import { domainAnswer, domainReference, domainSchema } from './domain-resource.ts'
 import { domainChanges, newDomain, rotation } from './domain-schema.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface DomainOperationsServices {
-  sendingDomains: SendingDomains
-  /** The records to publish for this server. */
-  ownRecords(): Promise<ServerRecord[]>
-}
+type Services = Needs<'sendingDomains' | 'ownRecords'>
 
 /** `/api/domains` */
-export function domainOperations(services: DomainOperationsServices): Operation[] {
+export function domainOperations(services: Services): Operation[] {
   return [...resourceOperations(services), ...checkOperations(services)]
 }
 
 const at = operationsAt({ path: '/api/domains', tag: 'Domains', permission: { read: 'read_access', change: 'full_access' } })
 
-function resourceOperations(services: DomainOperationsServices): Operation[] {
+function resourceOperations(services: Services): Operation[] {
   return [
     at.post('domains.create', '', 'Add a sending domain', {
       description: 'Publish the `records` from the response in the DNS of the domain, then request its verification.',
@@ -87,7 +83,7 @@ function resourceOperations(services: DomainOperationsServices): Operation[] {
   ]
 }
 
-function checkOperations(services: DomainOperationsServices): Operation[] {
+function checkOperations(services: Services): Operation[] {
   return [
     at.post('domains.verify', '/{idOrName}/verify', 'Verify the DNS records of a domain', {
       description: 'The check continues after the response; read the domain to see what it found. Allowed once every ten seconds.',
@@ -115,7 +111,7 @@ function checkOperations(services: DomainOperationsServices): Operation[] {
 }
 
 /** Of the caller's own account; of anybody else's as if it did not exist. */
-export const domainIn = (call: CallTo<'idOrName'>, { sendingDomains }: Pick<DomainOperationsServices, 'sendingDomains'>): Domain =>
+export const domainIn = (call: CallTo<'idOrName'>, { sendingDomains }: Pick<Services, 'sendingDomains'>): Domain =>
   sendingDomains.get(call.caller.accountId, call.params.idOrName)
 
 /** The settings that a body gives; null means the same as missing where it is no value. */

@@ -1,4 +1,3 @@
-import type { BaseServices } from '../../platform/base-services.ts'
 import {
   findDomainReport,
   listDomainReports,
@@ -8,7 +7,6 @@ import {
 import { readDmarcRows, readTlsRows } from '../../mail-back/domain-report/domain-report-rows.ts'
 import { readDmarcSummary, readTlsSummary } from '../../mail-back/domain-report/domain-report-summary.ts'
 import { SternaError } from '../../platform/errors.ts'
-import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
 import type { CallTo } from '../operation/call.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
@@ -26,19 +24,16 @@ import {
   rowParameters,
 } from './domain-report-resource.ts'
 import { dmarcSummaryObject, tlsSummaryObject } from './domain-report-summary-answers.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface DomainReportServices extends Pick<BaseServices, 'db' | 'clock'> {
-  sendingDomains: SendingDomains
-  /** The addresses that this server's mail leaves from; none if they are not known. */
-  ownAddresses(): Promise<string[]>
-}
+type Services = Needs<'db' | 'clock' | 'sendingDomains' | 'ownAddresses'>
 
 const standardPeriodMs = 30 * 86_400_000
 
 const at = operationsAt({ path: '/api/domains', tag: 'Domains', permission: 'read_access' })
 
 /** What receivers report about a domain. */
-export const domainReportOperations = (services: DomainReportServices): Operation[] => [
+export const domainReportOperations = (services: Services): Operation[] => [
   at.list('domains.list_reports', '/{idOrName}/reports', 'List the reports about a domain', {
     description:
       'DMARC aggregate reports and TLS reports that receivers sent to this server. Anybody can send one, so they are for ' +
@@ -91,7 +86,7 @@ export const domainReportOperations = (services: DomainReportServices): Operatio
 ]
 
 /** @throws SternaError `not_found` if the domain's account has no such report */
-async function reportIn(call: CallTo<'idOrName' | 'id'>, services: DomainReportServices): Promise<DomainReportRow> {
+async function reportIn(call: CallTo<'idOrName' | 'id'>, services: Services): Promise<DomainReportRow> {
   const report = await findDomainReport(services.db, domainIn(call, services), call.params.id)
   if (!report) throw new SternaError('not_found', 'There is no such report.')
   return report

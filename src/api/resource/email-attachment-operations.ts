@@ -1,6 +1,5 @@
 import { SternaError } from '../../platform/errors.ts'
-import type { MessageParser, ParsedAttachment } from '../../mail/message/message-parser.ts'
-import type { MessageReader } from '../../mail/message/message-reader.ts'
+import type { ParsedAttachment } from '../../mail/message/message-parser.ts'
 import type { MessageRow } from '../../mail/message/message-store.ts'
 import type { CallTo } from '../operation/call.ts'
 import { downloadOfStranger } from '../operation/raw-answer.ts'
@@ -9,18 +8,14 @@ import { operationsAt } from '../operation/operations-at.ts'
 import { listOf } from '../operation/page.ts'
 import { findMessage } from './email-reading-operations.ts'
 import { attachmentAnswer } from './email-resource.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface EmailAttachmentServices {
-  messages: MessageReader
-  messageParser: MessageParser
-  /** The public URL of this server, without a trailing slash. */
-  baseUrl: string
-}
+type Services = Needs<'messages' | 'messageParser' | 'baseUrl'>
 
 const at = operationsAt({ path: '/api/emails', tag: 'Emails', permission: 'read_access' })
 
 /** The files attached to an email, read from the stored message in the parser's process. */
-export const emailAttachmentOperations = (services: EmailAttachmentServices): Operation[] => [
+export const emailAttachmentOperations = (services: Services): Operation[] => [
   at.get('emails.list_attachments', '/{id}/attachments', 'List the attachments of an email', {
     description: 'All of them, in the order of the message; none once the content is no longer kept.',
     answer: ['The attachments.', listOf(attachmentAnswer)],
@@ -62,14 +57,14 @@ export const emailAttachmentOperations = (services: EmailAttachmentServices): Op
   }),
 ]
 
-async function attachmentsOf({ id }: MessageRow, { messages, messageParser }: EmailAttachmentServices): Promise<ParsedAttachment[]> {
+async function attachmentsOf({ id }: MessageRow, { messages, messageParser }: Services): Promise<ParsedAttachment[]> {
   return (await messageParser.parse(() => messages.content(id)))?.attachments ?? []
 }
 
 const attachmentObject = (
   attachment: ParsedAttachment,
   { message, place }: { message: MessageRow; place: number },
-  { baseUrl }: EmailAttachmentServices,
+  { baseUrl }: Services,
 ) => ({
   object: 'attachment' as const,
   id: String(place + 1),

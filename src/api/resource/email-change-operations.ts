@@ -1,12 +1,9 @@
 import { z } from 'zod'
-import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import type { MessageReader } from '../../mail/message/message-reader.ts'
 import type { MessageRow } from '../../mail/message/message-store.ts'
 import { parseScheduledAt } from '../../mail/message/send-limits.ts'
-import type { WaitingMail } from '../../mail-out/queue/waiting-mail.ts'
 import { accountSuspended } from '../../mail-in/submission/authorise.ts'
-import type { Resend } from '../../mail-in/submission/resend-failed.ts'
 import type { CallTo } from '../operation/call.ts'
 import { idempotencyOf } from '../operation/idempotency-key.ts'
 import type { Operation } from '../operation/operation.ts'
@@ -15,14 +12,7 @@ import { refusal } from '../operation/validate.ts'
 import { findMessage } from './email-reading-operations.ts'
 import { changedEmailAnswer, sentEmail } from './email-resource.ts'
 import { marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
-
-export interface EmailChangeServices {
-  clock: Clock
-  messages: MessageReader
-  waitingMail: WaitingMail
-  resend: Resend
-  isSuspended(accountId: string): boolean
-}
+import type { Needs } from './operation-services.ts'
 
 const rescheduleRequest = z.object({
   scheduled_at: z
@@ -34,7 +24,7 @@ const rescheduleRequest = z.object({
 const at = operationsAt({ path: '/api/emails', tag: 'Emails', permission: 'sending_access', sandbox: true })
 
 /** What can be done with an email under `/api/emails` after it was accepted. */
-export const emailChangeOperations = (services: EmailChangeServices): Operation[] => [
+export const emailChangeOperations = (services: Needs<'clock' | 'messages' | 'waitingMail' | 'resend' | 'isSuspended'>): Operation[] => [
   at.patch('emails.update', '/{id}', 'Reschedule an email', {
     body: { schema: rescheduleRequest, example: { scheduled_at: '2026-12-01T08:00:00Z' } },
     answer: ['The email has the new time.', changedEmailAnswer],

@@ -2,23 +2,13 @@ import { z } from 'zod'
 import { SternaError } from '../../platform/errors.ts'
 import { contentCheckNames, sayOfContent, type ContentFinding } from '../../mail/message/content-checks.ts'
 import { contentWordings } from '../../mail/message/content-wordings.ts'
-import type { MessageParser } from '../../mail/message/message-parser.ts'
-import type { MessageReader } from '../../mail/message/message-reader.ts'
 import type { WebhookPoster } from '../../notify/webhook/post-webhook.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
-import type { OutgoingRequests } from './outgoing-requests.ts'
 import { choiceParameter } from '../operation/query.ts'
 import { codeFields } from './worded-answer.ts'
 import { findMessage } from './email-reading-operations.ts'
-
-export interface EmailCheckServices {
-  messages: MessageReader
-  messageParser: MessageParser
-  /** Asks for links with the guards of webhooks. */
-  linkVisitor: Pick<WebhookPoster, 'visit'>
-  outgoingRequests: OutgoingRequests
-}
+import type { Needs } from './operation-services.ts'
 
 const finding = z
   .object({
@@ -38,7 +28,12 @@ const visitedAtOnce = 5
 const at = operationsAt({ path: '/api/emails', tag: 'Emails', permission: 'read_access' })
 
 /** What readers and their mail programs will make of an email. */
-export const emailCheckOperations = ({ messages, messageParser, linkVisitor, outgoingRequests }: EmailCheckServices): Operation[] => [
+export const emailCheckOperations = ({
+  messages,
+  messageParser,
+  linkVisitor,
+  outgoingRequests,
+}: Needs<'messages' | 'messageParser' | 'linkVisitor' | 'outgoingRequests'>): Operation[] => [
   at.get('emails.check', '/{id}/checks', 'Check the content of an email', {
     description:
       'A missing text part, pictures without alternative text, size, unsubscribing, placeholders left over, HTML and CSS that mail ' +

@@ -3,13 +3,10 @@ import type { AccountScope } from '../../senders/account/account-scope.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { numberOfId, timeOfNumber } from '../../platform/id.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import type { Log } from '../../platform/log.ts'
 import type { MessageFilter } from '../../mail/message/message-filter.ts'
-import type { MessageParser } from '../../mail/message/message-parser.ts'
 import type { MessageReader, RecipientRow } from '../../mail/message/message-reader.ts'
 import type { MessageRow } from '../../mail/message/message-store.ts'
 import type { Page } from '../../platform/store/page-clause.ts'
-import type { SuppressionEntries } from '../../mail/suppression/suppression-entries.ts'
 import type { CallTo } from '../operation/call.ts'
 import { eventSchema } from './event-schema.ts'
 import type { Operation } from '../operation/operation.ts'
@@ -19,15 +16,9 @@ import { timeAnswer } from '../operation/time-field.ts'
 import { filterParameters, messageFilter } from './email-filter.ts'
 import { isLost } from './email-recipient-resource.ts'
 import { attemptResource, emailItem, emailResource, eventObject } from './email-resource.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface EmailReadingServices {
-  messages: MessageReader
-  messageParser: MessageParser
-  suppressions: Pick<SuppressionEntries, 'stopping'>
-  log: Log
-  /** How long content is kept after the end of an email, ms. */
-  contentKeptMs(): number
-}
+type Services = Needs<'messages' | 'messageParser' | 'suppressions' | 'log' | 'contentKeptMs'>
 
 const stoppedAnswer = z
   .object({ id: z.string(), created_at: timeAnswer })
@@ -40,7 +31,7 @@ const stoppedAnswer = z
 const at = operationsAt({ path: '/api/emails', tag: 'Emails', permission: 'read_access' })
 
 /** How emails are read under `/api/emails`. */
-export const emailReadingOperations = (services: EmailReadingServices): Operation[] => [
+export const emailReadingOperations = (services: Services): Operation[] => [
   at.get('emails.list', '', 'List emails', {
     query: { ...pageParameters, ...filterParameters },
     answer: ['The emails, newest first.', listOf(emailItem.schema).extend({ stopped_at: stoppedAnswer })],
@@ -100,7 +91,7 @@ export async function emailRecords(messages: MessageReader, rows: MessageRow[], 
 }
 
 /** An email as the API and the command line show it. */
-export async function emailDetail(message: MessageRow, services: EmailReadingServices) {
+export async function emailDetail(message: MessageRow, services: Services) {
   const [relatedBy, bodies] = await Promise.all([relatedTo(services.messages, [message]), bodiesOf(message.id, services)])
   const related = relatedBy(message.id)
   const stopping = await stoppingFor(message, related.recipients, services)
@@ -108,7 +99,7 @@ export async function emailDetail(message: MessageRow, services: EmailReadingSer
 }
 
 /** What is on the suppression list of those who got nothing, by address. */
-async function stoppingFor(message: MessageRow, recipients: RecipientRow[], { suppressions }: EmailReadingServices) {
+async function stoppingFor(message: MessageRow, recipients: RecipientRow[], { suppressions }: Services) {
   const addresses = recipients.filter(({ state }) => isLost(state)).map((row) => row.forward_path)
   if (addresses.length === 0) return new Map()
   const scope = { accountId: message.account_id, sandbox: message.sandbox === 1 }
@@ -126,7 +117,7 @@ export async function findMessage(call: CallTo<'id'>, messages: MessageReader): 
 }
 
 /** What was sent is read from the stored message; a second copy could differ from it. */
-async function bodiesOf(messageId: string, { messages, messageParser, log }: EmailReadingServices) {
+async function bodiesOf(messageId: string, { messages, messageParser, log }: Services) {
   const none = { html: null, text: null }
   const parsed = await messageParser
     .parse(() => messages.content(messageId))

@@ -1,23 +1,17 @@
 import { z } from 'zod'
 import { SternaError } from '../../platform/errors.ts'
-import type { MessageReader } from '../../mail/message/message-reader.ts'
 import { removeSandboxMail } from '../../mail/message/remove-sandbox-mail.ts'
-import type { Database } from '../../platform/store/database.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { findMessage } from './email-reading-operations.ts'
-
-export interface EmailRemovalServices {
-  db: Database
-  messages: MessageReader
-}
+import type { Needs } from './operation-services.ts'
 
 const removedAnswer = z.object({ object: z.literal('emails'), deleted: z.int() }).meta({ id: 'DeletedEmails' })
 
 const at = operationsAt({ path: '/api/emails', tag: 'Emails', permission: 'full_access', sandbox: 'only' })
 
 /** Mail of the sandbox is the only mail that can be removed: what was sent to people stays on record. */
-export const emailRemovalOperations = ({ db, messages }: EmailRemovalServices): Operation[] => [
+export const emailRemovalOperations = ({ db, messages }: Needs<'db' | 'messages'>): Operation[] => [
   at.remove('emails.delete_all', '', 'Delete all emails of the sandbox', {
     description: 'Only with a sandbox key or token. Emails that still wait, such as scheduled ones, stay: cancel them first.',
     answer: ['They are deleted.', removedAnswer],

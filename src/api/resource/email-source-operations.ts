@@ -8,10 +8,7 @@ import { operationsAt } from '../operation/operations-at.ts'
 import { listOf } from '../operation/page.ts'
 import { downloadOfStranger } from '../operation/raw-answer.ts'
 import { findMessage } from './email-reading-operations.ts'
-
-export interface EmailSourceServices {
-  messages: MessageReader
-}
+import type { Needs } from './operation-services.ts'
 
 export const headerField = z
   .object({ name: z.string(), value: z.string().describe('Unfolded, but not decoded.') })
@@ -20,7 +17,7 @@ export const headerField = z
 const at = operationsAt({ path: '/api/emails', tag: 'Emails', permission: 'read_access' })
 
 /** The message itself. */
-export const emailSourceOperations = ({ messages }: EmailSourceServices): Operation[] => [
+export const emailSourceOperations = ({ messages }: Needs<'messages'>): Operation[] => [
   at.get('emails.download_source', '/{id}/source', 'Download an email as it was accepted', {
     description: 'The whole message (RFC 5322), before links of tracking are put in and before it is signed.',
     answer: ['The message, as a download.', 'message/rfc822'],

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { People } from '../../senders/account/people.ts'
 import type { StoredUser } from '../../senders/account/user.ts'
 import { SternaError } from '../../platform/errors.ts'
 import type { CallTo } from '../operation/call.ts'
@@ -12,14 +11,10 @@ import { smallBodyLimit } from '../operation/body-limits.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import type { LoginChange } from '../../notify/password-reset/compose-change-mail.ts'
-import { browserHeaders, type SessionEntry } from './session-entry.ts'
+import { browserHeaders } from './session-entry.ts'
+import type { Needs } from './operation-services.ts'
 
-interface EntryServices {
-  people: People
-  entry: SessionEntry
-  /** The path of the dashboard, without a final slash; null where there is none. */
-  dashboardPath: string | null
-}
+type Services = Needs<'people' | 'entry' | 'dashboardPath'>
 
 /** A link that lets somebody in once. */
 interface EntryLink {
@@ -54,7 +49,7 @@ const stateAnswer = z
   .meta({ id: 'SetupState' })
 
 /** `/setup/…`, `/invite/…` and `/reset/…`: the pages behind the links that let people in. */
-export const entryOperations = (services: EntryServices): Operation[] => [
+export const entryOperations = (services: Services): Operation[] => [
   operationsAt({ path: '/session', tag: 'Session', permission: null }).get(
     'session.state',
     '/state',
@@ -109,7 +104,7 @@ export const entryOperations = (services: EntryServices): Operation[] => [
   }),
 ]
 
-function linkOperations({ entry, dashboardPath }: EntryServices, link: EntryLink): Operation[] {
+function linkOperations({ entry, dashboardPath }: Services, link: EntryLink): Operation[] {
   const at = operationsAt({ path: link.path, tag: 'Session', permission: null, headers: pageHeaders })
   return [
     at.get(`${link.id}.page`, '', `Show the page for ${link.summary}`, {

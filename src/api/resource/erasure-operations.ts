@@ -1,16 +1,13 @@
 import { z } from 'zod'
 import { erasedThings } from '../../upkeep/erasure/erasing.ts'
-import type { Erasure, Erasures } from '../../upkeep/erasure/erasures.ts'
+import type { Erasure } from '../../upkeep/erasure/erasures.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { addressField } from './address-field.ts'
 import { requirePermission, visibleAccount } from '../operation/caller.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { resource, time, timeOrNull } from '../operation/resource.ts'
-
-export interface ErasureServices {
-  erasures: Erasures
-}
+import type { Needs } from './operation-services.ts'
 
 const erasureRequest = z.object({
   email: addressField.meta({ description: 'An address, with or without a name. Upper and lower case do not matter.' }),
@@ -42,7 +39,7 @@ Backups are not changed.`
 const at = operationsAt({ path: '/api/erasures', tag: 'Erasures', permission: 'full_access', sandbox: true })
 
 /** `/api/erasures` */
-export const erasureOperations = (services: ErasureServices): Operation[] => [
+export const erasureOperations = (services: Needs<'erasures'>): Operation[] => [
   at.post('erasures.create', '', 'Erase an address', {
     description: whatItDoes,
     body: { schema: erasureRequest, example: { email: 'ann@example.com' } },

@@ -1,27 +1,22 @@
 import { z } from 'zod'
 import type { AccountScope } from '../../senders/account/account-scope.ts'
 import { SternaError } from '../../platform/errors.ts'
-import type { EmailChanges } from '../../mail/event/email-changes.ts'
-import type { EventFeed, FeedRow } from '../../mail/event/event-feed.ts'
+import type { FeedRow } from '../../mail/event/event-feed.ts'
 import type { FeedPage } from '../../mail/event/event-search.ts'
 import { publicEventTypes } from '../../mail/event/event-type.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import type { Call } from '../operation/call.ts'
 import { RawAnswer } from '../operation/raw-answer.ts'
-import { authenticate, type AuthenticateServices } from '../operation/authenticate.ts'
+import { authenticate } from '../operation/authenticate.ts'
 import { publicBodies } from './event-schema.ts'
-import type { EventStreams } from './event-streams.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../operation/page.ts'
 import { addressParameter, choiceParameter, endParameter, textParameter, timeParameter } from '../operation/query.ts'
 import { changeSource, eventSource, type StreamSource } from './stream-source.ts'
+import type { Needs } from './operation-services.ts'
 
-interface EventServices extends AuthenticateServices {
-  eventFeed: EventFeed
-  emailChanges: EmailChanges
-  eventStreams: EventStreams
-}
+type Services = Needs<'apiKeys' | 'sessions' | 'eventFeed' | 'emailChanges' | 'eventStreams'>
 
 const [first, ...others] = publicBodies.map(({ standard }) => standard)
 const eventAnswer = z
@@ -33,7 +28,7 @@ const orderParameter = choiceParameter(['asc', 'desc']).meta({
 })
 
 /** `/api/events` */
-export const eventOperations = (services: EventServices): Operation[] => [
+export const eventOperations = (services: Services): Operation[] => [
   listOperation(services),
   streamOperation(services),
   changesOperation(services),
@@ -42,7 +37,7 @@ export const eventOperations = (services: EventServices): Operation[] => [
 
 const at = operationsAt({ path: '/api/events', tag: 'Events', permission: 'read_access' })
 
-const listOperation = (services: EventServices): Operation =>
+const listOperation = (services: Services): Operation =>
   at.get('events.list', '', 'List events', {
     description:
       'The same objects that webhooks receive, in the order in which they were recorded. With `order=asc` this is a feed ' +
@@ -72,7 +67,7 @@ const listOperation = (services: EventServices): Operation =>
     },
   })
 
-const getOperation = (services: EventServices): Operation =>
+const getOperation = (services: Services): Operation =>
   at.get('events.get', '/{id}', 'Read an event', {
     answer: ['The event.', eventAnswer],
     handle: async ({ caller, params }) => {
@@ -82,7 +77,7 @@ const getOperation = (services: EventServices): Operation =>
     },
   })
 
-const streamOperation = (services: EventServices): Operation =>
+const streamOperation = (services: Services): Operation =>
   at.get('events.stream', '/stream', 'Follow events as they happen', {
     description:
       'Server-sent events: `id` is the id of the event, `event` its type, and `data` the object that webhooks receive. The stream ' +
@@ -98,7 +93,7 @@ const streamOperation = (services: EventServices): Operation =>
     },
   })
 
-const changesOperation = (services: EventServices): Operation =>
+const changesOperation = (services: Services): Operation =>
   at.get('events.changes', '/changes', 'Follow which emails change', {
     description:
       'For pages that show emails and fetch them again when they change. Server-sent events whose `data` is ' +
@@ -114,7 +109,7 @@ const changesOperation = (services: EventServices): Operation =>
 
 async function streamTo(
   call: StreamCall,
-  services: EventServices,
+  services: Services,
   { source, after }: { source: StreamSource; after: number },
 ): Promise<RawAnswer> {
   const { accountId, sandbox, actor } = call.caller
@@ -132,7 +127,7 @@ async function streamTo(
 type StreamCall = Pick<Call<never, unknown, unknown, 'authorization'>, 'caller' | 'headers' | 'reply'>
 
 /** Whether the credentials of the call, if it has any, are still valid. */
-function isInForce({ headers: { authorization } }: StreamCall, services: EventServices): boolean {
+function isInForce({ headers: { authorization } }: StreamCall, services: Services): boolean {
   if (authorization === undefined) return true
   try {
     authenticate(authorization, { clientAddress: '', requestId: '' }, services)
@@ -143,7 +138,7 @@ function isInForce({ headers: { authorization } }: StreamCall, services: EventSe
   }
 }
 
-async function placeOf({ eventFeed }: EventServices, scope: AccountScope, id: string | null): Promise<number | null> {
+async function placeOf({ eventFeed }: Services, scope: AccountScope, id: string | null): Promise<number | null> {
   if (id === null) return null
   const place = await eventFeed.placeOf(scope, id)
   if (place !== undefined) return place

@@ -1,18 +1,13 @@
 import { z } from 'zod'
-import type { AddressExplanation } from '../../upkeep/doctor/explain-address.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import type { Address } from '../../platform/smtp/address.ts'
 import { parsePasted } from '../../platform/smtp/mailbox.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { textParameter } from '../operation/query.ts'
 import { timeAnswer } from '../operation/time-field.ts'
 import { queueDestination } from './queue-operations.ts'
-
-export interface ExplainOperationServices {
-  explain(address: Address): Promise<AddressExplanation>
-}
+import type { Needs } from './operation-services.ts'
 
 export const explanation = z
   .object({
@@ -51,7 +46,7 @@ export const explanation = z
 const at = operationsAt({ path: '/api/explain', tag: 'Operation', permission: 'operator' })
 
 /** `/api/explain` */
-export const explainOperations = (services: ExplainOperationServices): Operation[] => [
+export const explainOperations = (services: Needs<'explain'>): Operation[] => [
   at.get('explain.address', '', 'Predict what would happen to mail for an address', {
     description: 'Looks up names, but connects to nobody.',
     query: { to: textParameter.meta({ description: 'The address.', required: true }) },

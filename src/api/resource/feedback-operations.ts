@@ -1,6 +1,6 @@
 import { SternaError } from '../../platform/errors.ts'
-import { returnPathPurposes, type ReturnedMailStore } from '../../mail-back/feedback/returned-mail-store.ts'
-import type { ReturnedMailList, ReturnedMailListRow } from '../../mail-back/feedback/returned-mail-list.ts'
+import { returnPathPurposes } from '../../mail-back/feedback/returned-mail-store.ts'
+import type { ReturnedMailListRow } from '../../mail-back/feedback/returned-mail-list.ts'
 import { returnedMailResults } from '../../mail-back/feedback/returned-mail-result.ts'
 import type { CallTo } from '../operation/call.ts'
 import { visibleAccount } from '../operation/caller.ts'
@@ -9,16 +9,14 @@ import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { choiceParameter, textParameter } from '../operation/query.ts'
 import { feedbackReport, feedbackReportDetail } from './feedback-resource.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface FeedbackOperationServices {
-  returnedMailList: ReturnedMailList
-  returnedMail: Pick<ReturnedMailStore, 'content'>
-}
+type Services = Needs<'returnedMailList' | 'returnedMail'>
 
 const at = operationsAt({ path: '/api/feedback', tag: 'Feedback', permission: 'read_access' })
 
 /** `/api/feedback`: returned mail, and what followed from it. */
-export const feedbackOperations = (services: FeedbackOperationServices): Operation[] => [
+export const feedbackOperations = (services: Services): Operation[] => [
   at.list('feedback.list', '', 'List returned mail', {
     description:
       'Bounces, complaints and other returned mail: with the permission `operator` all of it, else what is about email of the account.',
@@ -50,7 +48,7 @@ export const feedbackOperations = (services: FeedbackOperationServices): Operati
   }),
 ]
 
-async function findReport(call: CallTo<'id'>, { returnedMailList }: FeedbackOperationServices): Promise<ReturnedMailListRow> {
+async function findReport(call: CallTo<'id'>, { returnedMailList }: Services): Promise<ReturnedMailListRow> {
   const row = await returnedMailList.find(call.params.id, visibleAccount(call.caller))
   if (row) return row
   throw new SternaError('not_found', 'There is no such report.')

@@ -1,19 +1,14 @@
 import { SternaError } from '../../platform/errors.ts'
 import { expositionType } from '../../platform/metrics/exposition.ts'
-import type { MetricsPage } from '../../platform/metrics/metrics-page.ts'
 import { RawAnswer } from '../operation/raw-answer.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
-
-export interface MetricsServices {
-  metricsPage: Pick<MetricsPage, 'text'>
-  version: string
-}
+import type { Needs } from './operation-services.ts'
 
 const at = operationsAt({ path: '/metrics', tag: 'Operation', permission: 'metrics' })
 
 /** `/metrics`, for Prometheus. */
-export const metricsOperations = (services: MetricsServices): Operation[] => [
+export const metricsOperations = (services: Needs<'metricsPage' | 'version'>): Operation[] => [
   at.get('metrics.get', '', 'Read the metrics', {
     description:
       'In the text format of Prometheus. Sandbox keys are refused. No key is needed at the addresses of the ' + 'setting `metrics.listen`.',

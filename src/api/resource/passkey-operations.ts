@@ -1,22 +1,17 @@
 import { z } from 'zod'
 import { randomToken } from '../../senders/account/link-token.ts'
 import type { Passkey } from '../../senders/account/passkeys.ts'
-import type { People } from '../../senders/account/people.ts'
-import type { RefusedLogins } from '../../senders/account/refused-logins.ts'
 import { smallBodyLimit } from '../operation/body-limits.ts'
 import { originOf } from '../operation/caller.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { listOf } from '../operation/page.ts'
 import { deletedAnswer, resource, time, timeOrNull } from '../operation/resource.ts'
-import { browserHeaders, type SessionEntry } from './session-entry.ts'
+import { browserHeaders } from './session-entry.ts'
 import { logIn, sessionResource } from './session-operations.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface PasskeyServices {
-  people: People
-  entry: SessionEntry
-  refusedLogins: Pick<RefusedLogins, 'note'>
-}
+type Services = Needs<'people' | 'entry' | 'refusedLogins'>
 
 export const passkeyResource = resource<Passkey>('Passkey')({
   object: 'passkey',
@@ -79,13 +74,13 @@ const at = operationsAt({ path: '/session', tag: 'Session', permission: null, he
 const refuses = ['invalid_session', 'foreign_origin'] as const
 
 /** `/session/passkeys`: the passkeys of the user, and how one logs in with them. */
-export const passkeyOperations = (services: PasskeyServices): Operation[] => [
+export const passkeyOperations = (services: Services): Operation[] => [
   ...registeringOperations(services),
   ...keptOperations(services),
   ...loginOperations(services),
 ]
 
-const registeringOperations = ({ people, entry }: PasskeyServices): Operation[] => [
+const registeringOperations = ({ people, entry }: Services): Operation[] => [
   at.post('session.begin_passkey', '/passkeys/options', 'Start to make a passkey', {
     body: { schema: z.object({ password }), limit: smallBodyLimit, example: { password: 'correct horse battery' } },
     answer: ['What the browser needs, for five minutes.', creationAnswer],
@@ -120,7 +115,7 @@ const registeringOperations = ({ people, entry }: PasskeyServices): Operation[] 
   }),
 ]
 
-const keptOperations = ({ people, entry }: PasskeyServices): Operation[] => [
+const keptOperations = ({ people, entry }: Services): Operation[] => [
   at.get('session.list_passkeys', '/passkeys', 'List your passkeys', {
     answer: ['All of them, oldest first.', listOf(passkeyResource.schema)],
     refuses: ['invalid_session'],
@@ -157,7 +152,7 @@ const keptOperations = ({ people, entry }: PasskeyServices): Operation[] => [
   }),
 ]
 
-const loginOperations = (services: PasskeyServices): Operation[] => [
+const loginOperations = (services: Services): Operation[] => [
   at.post('session.begin_passkey_login', '/passkey/options', 'Start to log in with a passkey', {
     answer: ['What the browser needs, for five minutes. It sets a cookie.', requestAnswer],
     refuses: ['foreign_origin', 'invalid_state'],

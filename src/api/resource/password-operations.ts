@@ -1,18 +1,13 @@
 import { z } from 'zod'
-import type { People } from '../../senders/account/people.ts'
-import type { ResetRequests } from '../../notify/password-reset/reset-requests.ts'
 import { smallBodyLimit } from '../operation/body-limits.ts'
 import { originOf } from '../operation/caller.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
-import { browserHeaders, type SessionEntry } from './session-entry.ts'
+import { browserHeaders } from './session-entry.ts'
 import { userResource } from './user-operations.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface PasswordServices {
-  people: People
-  entry: SessionEntry
-  resetRequests: Pick<ResetRequests, 'take'>
-}
+type Services = Needs<'people' | 'entry' | 'resetRequests'>
 
 const password = z.string().max(1000).describe('The current password, so that an unlocked screen is not enough.')
 const secretAnswer = z
@@ -32,9 +27,9 @@ const at = operationsAt({ path: '/session', tag: 'Session', permission: null, he
 const refuses = ['invalid_session', 'foreign_origin', 'invalid_credentials', 'rate_limit_exceeded', 'service_unavailable'] as const
 
 /** What users change about how they log in. */
-export const passwordOperations = (services: PasswordServices): Operation[] => [resetOperation(services), ...ownLoginOperations(services)]
+export const passwordOperations = (services: Services): Operation[] => [resetOperation(services), ...ownLoginOperations(services)]
 
-const resetOperation = ({ entry, resetRequests }: PasswordServices): Operation =>
+const resetOperation = ({ entry, resetRequests }: Services): Operation =>
   at.post('session.request_password_reset', '/password/reset', 'Ask for a new password', {
     description:
       'If there is a user with this address, a link is sent there that works once, for 30 minutes. The answer is the same for every ' +
@@ -50,7 +45,7 @@ const resetOperation = ({ entry, resetRequests }: PasswordServices): Operation =
     },
   })
 
-const ownLoginOperations = ({ people, entry }: PasswordServices): Operation[] => [
+const ownLoginOperations = ({ people, entry }: Services): Operation[] => [
   at.post('session.change_password', '/password', 'Change your password', {
     description: 'Ends all your sessions and what is left of an invitation. A new session begins; the response sets its cookie.',
     body: {

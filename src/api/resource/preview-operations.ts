@@ -1,24 +1,17 @@
 import { z } from 'zod'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import type { MessageParser } from '../../mail/message/message-parser.ts'
-import type { MessageReader } from '../../mail/message/message-reader.ts'
 import type { ReplyHeaders } from '../operation/call.ts'
 import type { Caller } from '../operation/caller.ts'
 import { RawAnswer } from '../operation/raw-answer.ts'
 import { isOwnHost } from './same-origin.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
-import { maxPreviewBytes, type Preview, type Previews } from './previews.ts'
+import { maxPreviewBytes, type Preview } from './previews.ts'
 import { timeAnswer } from '../operation/time-field.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface PreviewServices {
-  /** The public URL of this server, without a trailing slash. */
-  baseUrl: string
-  messages: MessageReader
-  messageParser: MessageParser
-  previews: Previews
-}
+type Services = Needs<'baseUrl' | 'messages' | 'messageParser' | 'previews'>
 
 const mebibytes = maxPreviewBytes / 1024 / 1024
 const bodyLimit = 1.6 * maxPreviewBytes
@@ -49,7 +42,7 @@ const previewAnswer = z
 const at = operationsAt({ path: '', tag: 'Emails', permission: { read: null, change: 'read_access' }, sandbox: true })
 
 /** Mail to look at. It is hostile: the browser gives it no script, no form, no origin and no network. */
-export const previewOperations = (services: PreviewServices): Operation[] => [
+export const previewOperations = (services: Services): Operation[] => [
   at.post('previews.create', '/api/previews', 'Prepare HTML to be looked at', {
     description:
       `For an \`<iframe sandbox="">\` on a page of this server. Previews are kept in memory: at most 20 for each user or key and ${mebibytes} MiB ` +
@@ -82,7 +75,7 @@ export const previewOperations = (services: PreviewServices): Operation[] => [
   }),
 ]
 
-async function htmlOf(caller: Caller, id: string, { messages, messageParser }: PreviewServices): Promise<Uint8Array> {
+async function htmlOf(caller: Caller, id: string, { messages, messageParser }: Services): Promise<Uint8Array> {
   const message = await messages.find(caller, id)
   if (!message) throw new SternaError('not_found', 'There is no email with this id.')
   const pieces = await messageParser.html(() => messages.content(id), maxPreviewBytes)

@@ -2,9 +2,8 @@ import { z } from 'zod'
 import { SternaError } from '../../platform/errors.ts'
 import { isId } from '../../platform/id.ts'
 import { isoTimeOrNull } from '../../platform/iso-time.ts'
-import type { QueueAdmin, QueueEntry } from '../../mail-out/queue/queue-admin.ts'
+import type { QueueEntry } from '../../mail-out/queue/queue-admin.ts'
 import type { DestinationQueue } from '../../mail-out/queue/queue-overview.ts'
-import type { QueueRunner } from '../../mail-out/queue/queue-runner.ts'
 import type { CallTo } from '../operation/call.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
@@ -12,11 +11,9 @@ import { listBody, listOf, pageOf, pageParameters } from '../operation/page.ts'
 import { choiceParameter, textParameter } from '../operation/query.ts'
 import { resource, time, timeOrNull } from '../operation/resource.ts'
 import { timeAnswer } from '../operation/time-field.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface QueueServices {
-  queueAdmin: QueueAdmin
-  queue: Pick<QueueRunner, 'overdueMs'>
-}
+type Services = Needs<'queueAdmin' | 'queue'>
 
 export const queueDestination = resource<DestinationQueue>('QueueDestination')({
   object: 'queue_destination',
@@ -63,7 +60,7 @@ const changeAnswer = z
   .meta({ id: 'QueueChange' })
 
 /** `/api/queue`: queued mail by destination. */
-export const queueOperations = (services: QueueServices): Operation[] => [
+export const queueOperations = (services: Services): Operation[] => [
   ...readOperations(services),
   ...restoredOperations(services),
   ...changeOperations(services),
@@ -71,7 +68,7 @@ export const queueOperations = (services: QueueServices): Operation[] => [
 
 const at = operationsAt({ path: '/api/queue', tag: 'Operation', permission: 'operator' })
 
-const readOperations = (services: QueueServices): Operation[] => [
+const readOperations = (services: Services): Operation[] => [
   at.get('queue.list', '', 'List queued mail by destination', {
     query: {
       order: choiceParameter(['name', 'waiting']).meta({
@@ -121,7 +118,7 @@ const restoredAnswer = z
   .object({ object: z.literal('restored_mail'), recipients: changeAnswer.shape.recipients })
   .meta({ id: 'RestoredMail' })
 
-const restoredOperations = (services: QueueServices): Operation[] =>
+const restoredOperations = (services: Services): Operation[] =>
   restoredChanges.map(([verb, summary, change, description]) =>
     at.post(`queue.${verb}_restored`, `/restored/${verb}`, summary, {
       description:
@@ -139,7 +136,7 @@ const changes = [
   ['retry', 'Retry the mail for a destination at once', 'Except mail that is held or scheduled for later.'],
 ] as const
 
-const changeOperations = (services: QueueServices): Operation[] => [
+const changeOperations = (services: Services): Operation[] => [
   ...changes.map(([verb, summary, description]) =>
     at.post(`queue.${verb}`, `/{domain}/${verb}`, summary, {
       description,

@@ -1,10 +1,7 @@
 import { z } from 'zod'
-import type { AccountPolicies } from '../../senders/account/account-policies.ts'
 import { mailQuota, type OwnQuota } from '../../senders/account/account-policy.ts'
-import type { Accounts } from '../../senders/account/accounts.ts'
-import type { MailQuotas, QuotaUse } from '../../senders/account/mail-quotas.ts'
+import type { QuotaUse } from '../../senders/account/mail-quotas.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
 import { given } from './given.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
@@ -12,13 +9,9 @@ import { resource } from '../operation/resource.ts'
 import { timeAnswer } from '../operation/time-field.ts'
 import { accountOf } from './account-operations.ts'
 import { domainIn } from './domain-operations.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface QuotaServices {
-  accounts: Accounts
-  policies: AccountPolicies
-  quotas: MailQuotas
-  sendingDomains: SendingDomains
-}
+type Services = Needs<'accounts' | 'policies' | 'quotas' | 'sendingDomains'>
 
 const use = z.object({
   limit: z.int().nullable().describe('How many recipients may be mailed; null: any number.'),
@@ -63,10 +56,10 @@ const accountChanges = quotaChanges('null: as the plan says; `unlimited`: any nu
 const domainChanges = quotaChanges('null or `unlimited`: any number, within the quota of the account.')
 
 /** What an account or a domain has used, as the API and the command line show it. */
-export const quotaObject = async (id: string, { quotas, policies }: Pick<QuotaServices, 'quotas' | 'policies'>) =>
+export const quotaObject = async (id: string, { quotas, policies }: Pick<Services, 'quotas' | 'policies'>) =>
   quotaResource.answer({ id, ...(await quotas.useOf(id)), own: policies.ownOf(mailQuota, id) })
 
-async function changeQuota(id: string, { day, month }: z.output<typeof accountChanges>, services: QuotaServices) {
+async function changeQuota(id: string, { day, month }: z.output<typeof accountChanges>, services: Services) {
   await services.policies.change(mailQuota, id, given({ day, month }))
   return quotaObject(id, services)
 }
@@ -81,7 +74,7 @@ const atDomains = operationsAt({
 })
 
 /** `/api/account/quota`, `/api/accounts/{id}/quota` and `/api/domains/{idOrName}/quota` */
-export const quotaOperations = (services: QuotaServices): Operation[] => [
+export const quotaOperations = (services: Services): Operation[] => [
   atAccount.get('account.quota', '', 'Read how much mail the account may send, and how much it has sent', {
     ...quota,
     handle: ({ caller }) => quotaObject(caller.accountId, services),

@@ -1,15 +1,9 @@
-import type { AcceptBatch, AcceptedBatch } from '../../mail-in/submission/accept-batch.ts'
-import type { Accept } from '../../mail-in/submission/accept.ts'
+import type { AcceptedBatch } from '../../mail-in/submission/accept-batch.ts'
 import type { Accepted } from '../../mail-in/submission/admission.ts'
-import type { EmailComposer } from './email-composer.ts'
 import type { EmailRequest, EmailSource } from './email-request.ts'
+import type { Needs } from './operation-services.ts'
 
-/** What sending needs from the server. */
-export interface SendServices {
-  composer: EmailComposer
-  accept: Accept
-  acceptBatch: AcceptBatch
-}
+export type SendServices = Needs<'composer' | 'accept' | 'acceptBatch'>
 
 /**
  * Sends one email: checks it, composes its message and passes it to `accept`. Every email that comes over HTTP ends up here.

@@ -1,13 +1,7 @@
 import { z } from 'zod'
-import type { Config } from '../../platform/config/settings.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
-
-interface ServerAddressServices {
-  config: Config
-  /** Of this program. */
-  version: string
-}
+import type { Needs } from './operation-services.ts'
 
 const serverAddress = z
   .object({
@@ -28,7 +22,7 @@ const serverAddress = z
 const at = operationsAt({ path: '/api/server', tag: 'Server', permission: null })
 
 /** `/api/server` */
-export const serverAddressOperations = ({ config, version }: ServerAddressServices): Operation[] => [
+export const serverAddressOperations = ({ config, version }: Needs<'config' | 'version'>): Operation[] => [
   at.get('server.get', '', 'Read where apps hand over mail', {
     answer: ['The addresses and ports of this server.', serverAddress],
     handle: () => {

@@ -1,16 +1,10 @@
 import { z } from 'zod'
 import { SternaError } from '../../platform/errors.ts'
-import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
-import { type ServerRecord, serverRecordTypes } from '../../senders/sending-domain/server-records.ts'
+import { serverRecordTypes } from '../../senders/sending-domain/server-records.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { domainAnswer, domainSchema } from './domain-resource.ts'
-
-interface ServerDomainServices {
-  sendingDomains: SendingDomains
-  /** The records to publish for this server. */
-  ownRecords(): Promise<ServerRecord[]>
-}
+import type { Needs } from './operation-services.ts'
 
 const serverRecord = z.object({
   name: z.string(),
@@ -27,7 +21,7 @@ export const serverDomain = domainSchema
 const at = operationsAt({ path: '/api/server/domain', tag: 'Operation', permission: 'operator' })
 
 /** `/api/server/domain` */
-export const serverDomainOperations = ({ sendingDomains, ownRecords }: ServerDomainServices): Operation[] => [
+export const serverDomainOperations = ({ sendingDomains, ownRecords }: Needs<'sendingDomains' | 'ownRecords'>): Operation[] => [
   at.get('server.get_domain', '', "Read the server's own domain", {
     description:
       'Delivery notices, and mail that is handed on to the operator, come from the name of this server. Publish its ' +

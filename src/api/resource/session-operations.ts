@@ -1,8 +1,5 @@
 import { z } from 'zod'
-import type { Accounts } from '../../senders/account/accounts.ts'
-import type { Login } from '../../senders/account/login.ts'
-import type { RefusedLogins } from '../../senders/account/refused-logins.ts'
-import type { Session, Sessions } from '../../senders/account/sessions.ts'
+import type { Session } from '../../senders/account/sessions.ts'
 import type { StoredUser, User } from '../../senders/account/user.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime } from '../../platform/iso-time.ts'
@@ -12,17 +9,12 @@ import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { listOf } from '../operation/page.ts'
 import { deletedAnswer, resource, time } from '../operation/resource.ts'
-import { browserHeaders, type BrowserCall, type SessionEntry } from './session-entry.ts'
+import { browserHeaders, type BrowserCall } from './session-entry.ts'
 import { timeAnswer } from '../operation/time-field.ts'
 import { userResource } from './user-operations.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface SessionServices {
-  refusedLogins: Pick<RefusedLogins, 'note'>
-  login: Login
-  sessions: Sessions
-  entry: SessionEntry
-  accounts: Accounts
-}
+type Services = Needs<'refusedLogins' | 'login' | 'sessions' | 'entry' | 'accounts'>
 
 const sessionFields = {
   object: 'session',
@@ -62,7 +54,7 @@ const tokenWish = z.object({
 const at = operationsAt({ path: '/session', tag: 'Session', permission: null, headers: browserHeaders })
 
 /** `/session`: how people log in. Only these endpoints accept the session cookie; the API accepts the tokens that it is exchanged for. */
-export const sessionOperations = (services: SessionServices): Operation[] => [
+export const sessionOperations = (services: Services): Operation[] => [
   at.post('session.create', '', 'Log in', {
     description: 'The response sets the session cookie.',
     body: { schema: credentials, limit: smallBodyLimit, example: { email: 'ann@example.com', password: 'correct horse battery' } },
@@ -112,7 +104,7 @@ export async function logIn(
   call: BrowserCall,
   operation: string,
   verified: Promise<StoredUser>,
-  { entry, refusedLogins }: Pick<SessionServices, 'entry' | 'refusedLogins'>,
+  { entry, refusedLogins }: Pick<Services, 'entry' | 'refusedLogins'>,
 ) {
   call.reply.set('Cache-Control', 'no-store')
   const user = await verified.catch((error: unknown) => {
@@ -128,13 +120,13 @@ export async function logIn(
  * The account that a user wants to act in.
  * @throws SternaError `not_found` unless it is the user's own, or the user is an operator
  */
-function accountFor(user: User, wanted: string | undefined, { accounts }: Pick<SessionServices, 'accounts'>): string {
+function accountFor(user: User, wanted: string | undefined, { accounts }: Pick<Services, 'accounts'>): string {
   if (wanted === undefined || wanted === user.accountId) return user.accountId
   if (user.operator && accounts.accountFor(wanted)) return wanted
   throw new SternaError('not_found', 'There is no such account.')
 }
 
-const endingOperations = (services: SessionServices): Operation[] => [
+const endingOperations = (services: Services): Operation[] => [
   at.remove('session.delete', '', 'Log out', {
     description: 'Ends the session and its tokens.',
     answer: ['The session has ended.', endedAnswer],

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { SternaError, type CheckParams } from '../../platform/errors.ts'
 import { isId } from '../../platform/id.ts'
-import type { SuppressionFilter, SuppressionRow, SuppressionEntries } from '../../mail/suppression/suppression-entries.ts'
+import type { SuppressionFilter, SuppressionRow } from '../../mail/suppression/suppression-entries.ts'
 import { suppressionOrigins, type SuppressionOrigin } from '../../mail/suppression/suppression-origin.ts'
 import { parsePasted } from '../../platform/smtp/mailbox.ts'
 import { addressField } from './address-field.ts'
@@ -12,10 +12,9 @@ import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { choiceParameter, textParameter } from '../operation/query.ts'
 import { referenceTo, resource, time, timeOrNull } from '../operation/resource.ts'
+import type { Needs } from './operation-services.ts'
 
-interface SuppressionServices {
-  suppressions: SuppressionEntries
-}
+type Services = Needs<'suppressions'>
 
 /** The most entries that one request adds or removes. */
 const maxAtOnce = 1000
@@ -74,7 +73,7 @@ const filters = {
 }
 
 /** `/api/suppressions` */
-export const suppressionOperations = (services: SuppressionServices): Operation[] => [
+export const suppressionOperations = (services: Services): Operation[] => [
   ...additionOperations(services),
   ...readingOperations(services),
   ...removalOperations(services),
@@ -87,7 +86,7 @@ const at = operationsAt({
   sandbox: true,
 })
 
-const additionOperations = (services: SuppressionServices): Operation[] => [
+const additionOperations = (services: Services): Operation[] => [
   at.post('suppressions.create', '', 'Suppress an address, or several', {
     description: 'Mail to the address is accepted but not sent: its recipient is `suppressed`. Adding an address again changes nothing.',
     body: { schema: additionRequest, limit: bodyLimit, example: { email: 'ann@example.com' } },
@@ -107,7 +106,7 @@ const additionOperations = (services: SuppressionServices): Operation[] => [
   }),
 ]
 
-const readingOperations = (services: SuppressionServices): Operation[] => [
+const readingOperations = (services: Services): Operation[] => [
   at.list('suppressions.list', '', 'List suppressions', {
     query: filters,
     answer: ['A page of suppressions, newest first.', suppression],
@@ -135,7 +134,7 @@ const readingOperations = (services: SuppressionServices): Operation[] => [
   }),
 ]
 
-const removalOperations = (services: SuppressionServices): Operation[] => [
+const removalOperations = (services: Services): Operation[] => [
   at.remove('suppressions.delete', '/{idOrEmail}', 'Remove a suppression', {
     description: 'By id, or by address, which removes all entries of the address. From then on mail is sent to it again.',
     answer: ['The suppression is removed.', removed],

@@ -18,10 +18,7 @@ import {
   templateVersion,
   templateVersionItem,
 } from './template-version-resource.ts'
-
-interface HistoryServices {
-  templates: TemplateList
-}
+import type { Needs } from './operation-services.ts'
 
 /** bytes */
 const bodyLimit = 512 * 1024
@@ -29,7 +26,7 @@ const bodyLimit = 512 * 1024
 const at = operationsAt({ path: '/api/templates', tag: 'Templates', permission: { read: 'read_access', change: 'full_access' } })
 
 /** Publishing a template, and its published versions. */
-export const templateHistoryOperations = ({ templates }: HistoryServices): Operation[] => [
+export const templateHistoryOperations = ({ templates }: Needs<'templates'>): Operation[] => [
   at.post('templates.publish', '/{idOrAlias}/publish', 'Publish a template', {
     description:
       'From now on the newest version is what is sent, with its layout and partials as they are published now. Where ' +

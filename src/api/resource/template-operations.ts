@@ -1,5 +1,4 @@
 import { asSent } from '../../mail/template/template-diff.ts'
-import type { TemplateList } from '../../mail/template/template-list.ts'
 import type { Template } from '../../mail/template/template-store.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
@@ -14,11 +13,10 @@ import {
   templateChangesSchema,
   unsavedContent,
 } from './template-schema.ts'
-import { templateTestOperations, type TemplateTestServices } from './template-test-operations.ts'
+import { templateTestOperations } from './template-test-operations.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface TemplateServices extends TemplateTestServices {
-  templates: TemplateList
-}
+export type TemplateServices = Needs<'composer' | 'accept' | 'acceptBatch' | 'templates'>
 
 /** `/api/templates`; live and sandbox share them. */
 export const templateOperations = (services: TemplateServices): Operation[] => [

@@ -1,17 +1,13 @@
 import { asSent } from '../../mail/template/template-diff.ts'
-import type { TemplateList } from '../../mail/template/template-list.ts'
 import { idempotencyKeyOf } from '../operation/idempotency-key.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { sentEmail } from './email-resource.ts'
 import { marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
-import { sendEmail, type SendServices } from './send-emails.ts'
+import { sendEmail } from './send-emails.ts'
 import { testSchema } from './template-schema.ts'
 import { linkVariable } from './unsubscribe-link.ts'
-
-export interface TemplateTestServices extends SendServices {
-  templates: TemplateList
-}
+import type { Needs } from './operation-services.ts'
 
 /** bytes; variables, and little else */
 const bodyLimit = 512 * 1024
@@ -22,7 +18,7 @@ const testTag = 'template_test'
 const at = operationsAt({ path: '/api/templates', tag: 'Templates', permission: 'full_access', sandbox: true })
 
 /** Sends a template to somebody who wants to see it. */
-export const templateTestOperations = (services: TemplateTestServices): Operation[] => [
+export const templateTestOperations = (services: Needs<'composer' | 'accept' | 'acceptBatch' | 'templates'>): Operation[] => [
   at.post('templates.test', '/{idOrAlias}/test', 'Send a test', {
     description:
       'Sends the newest version, published or not, to one address. It is an ordinary email, except that it has the tag ' +

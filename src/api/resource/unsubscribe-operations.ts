@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { SternaError } from '../../platform/errors.ts'
 import { clientNetwork } from '../../platform/ip-address.ts'
 import type { RateLimiter } from '../../platform/rate-limiter.ts'
-import type { UnsubscribeLinks } from '../../mail/suppression/unsubscribe-links.ts'
 import type { UnsubscribeTarget } from '../../mail/suppression/unsubscribe-token.ts'
 import type { CallTo } from '../operation/call.ts'
 import type { RawAnswer } from '../operation/raw-answer.ts'
@@ -13,12 +12,9 @@ import { smallBodyLimit } from '../operation/body-limits.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { unsubscribeButton, unsubscribeForm } from './unsubscribe-form.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface UnsubscribeServices {
-  unsubscribeLinks: UnsubscribeLinks
-  /** By client network, for valid links; invalid ones cost almost nothing. */
-  unsubscribeLimit: RateLimiter
-}
+type Services = Needs<'unsubscribeLinks' | 'unsubscribeLimit'>
 
 const mediaType = 'text/html'
 const at = operationsAt({ path: '/u/{token}', tag: 'Suppressions', permission: null, headers: ['accept-language', 'content-type'] })
@@ -31,7 +27,7 @@ const body = {
 } as const
 
 /** `/u/…`: where the links in List-Unsubscribe fields lead. Programs that only fetch links change nothing. */
-export const unsubscribeOperations = (services: UnsubscribeServices): Operation[] => [
+export const unsubscribeOperations = (services: Services): Operation[] => [
   at.get('unsubscribe.show', '', 'Show a page with a button to unsubscribe', {
     description: 'Looking at the page changes nothing.',
     answer: ['The page.', mediaType],
@@ -72,11 +68,11 @@ export const unsubscribeOperations = (services: UnsubscribeServices): Operation[
   }),
 ]
 
-const targetOf = (call: CallTo<'token'>, { unsubscribeLinks }: UnsubscribeServices): UnsubscribeTarget | null =>
+const targetOf = (call: CallTo<'token'>, { unsubscribeLinks }: Services): UnsubscribeTarget | null =>
   unsubscribeLinks.read(call.params.token)
 
 /** @throws SternaError `not_found` */
-function knownTarget(call: CallTo<'token'>, services: UnsubscribeServices): UnsubscribeTarget {
+function knownTarget(call: CallTo<'token'>, services: Services): UnsubscribeTarget {
   const target = targetOf(call, services)
   if (target) return target
   throw new SternaError('not_found', 'This link is not from this server.')

@@ -1,8 +1,6 @@
 import { z } from 'zod'
 import { roles, type Role } from '../../senders/account/permission.ts'
-import type { Sessions } from '../../senders/account/sessions.ts'
 import type { User } from '../../senders/account/user.ts'
-import type { Users } from '../../senders/account/users.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import type { CallTo } from '../operation/call.ts'
@@ -13,12 +11,9 @@ import { pageFrom } from '../operation/page.ts'
 import { textParameter } from '../operation/query.ts'
 import { deletedAnswer, resource, time, timeOrNull } from '../operation/resource.ts'
 import { timeAnswer } from '../operation/time-field.ts'
+import type { Needs } from './operation-services.ts'
 
-export interface UserServices {
-  users: Users
-  sessions: Pick<Sessions, 'endAll'>
-  baseUrl: string
-}
+type Services = Needs<'users' | 'sessions' | 'baseUrl'>
 
 export const userResource = resource<User>('User')({
   object: 'user',
@@ -56,7 +51,7 @@ const at = operationsAt({ path: '/api/users', tag: 'Users', permission: 'user_ma
  * `/api/users`: who can log in. No API key of an account can manage its users, so that a leaked key cannot establish itself. This
  * requires somebody who is logged in, or an operator.
  */
-export const userOperations = (services: UserServices): Operation[] => [
+export const userOperations = (services: Services): Operation[] => [
   at.list('users.list', '', 'List users', {
     query: { account_id: textParameter.meta({ description: 'Only users of this account; operators see all accounts.' }) },
     answer: ['The users, newest first.', userResource],
@@ -81,7 +76,7 @@ export const userOperations = (services: UserServices): Operation[] => [
   ...oneUserOperations(services),
 ]
 
-const oneUserOperations = (services: UserServices): Operation[] => [
+const oneUserOperations = (services: Services): Operation[] => [
   at.patch('users.update', '/{id}', 'Change the role of a user', {
     description: "Takes effect with the user's next request. The account always keeps an owner, and the server an operator.",
     body: { schema: userChanges, example: { role: 'admin' } },
@@ -122,7 +117,7 @@ const noUser = (): SternaError => new SternaError('not_found', 'There is no such
  * The user in the path, if the holder of the request may change them: only owners manage owners, and only operators manage operators.
  * @throws SternaError `not_found`, `restricted_api_key`
  */
-function userOf(call: CallTo<'id'>, services: UserServices): User {
+function userOf(call: CallTo<'id'>, services: Services): User {
   const user = services.users.find(call.params.id)
   if (!user || !isSeen(call.caller, user)) throw noUser()
   checkGrant(call.caller, user, services)
@@ -133,7 +128,7 @@ function userOf(call: CallTo<'id'>, services: UserServices): User {
 function checkGrant(
   caller: Caller,
   { role, operator }: { role?: Role | undefined; operator?: boolean | undefined },
-  { users }: UserServices,
+  { users }: Services,
 ): void {
   if (mayDo(caller, 'operator')) return
   const self = users.find(caller.actor.id ?? '')
@@ -142,5 +137,5 @@ function checkGrant(
 }
 
 /** A user with the link to pass on. */
-export const invitedObject = ({ user, token }: { user: User; token: string }, { baseUrl }: Pick<UserServices, 'baseUrl'>) =>
+export const invitedObject = ({ user, token }: { user: User; token: string }, { baseUrl }: Pick<Services, 'baseUrl'>) =>
   invitedUser.answer({ ...user, url: `${baseUrl}/invite/${token}` })

@@ -3,7 +3,6 @@ import { isoTimeOrNull } from '../../platform/iso-time.ts'
 import { webhookEventTypes } from '../../mail/event/event-type.ts'
 import type { DeliveryRow } from '../../notify/webhook/delivery-history.ts'
 import type { DeliveryFilter } from '../../notify/webhook/delivery-search.ts'
-import type { Webhooks } from '../../notify/webhook/open-webhooks.ts'
 import { deliveryStates, type DeliveryState } from '../../notify/webhook/delivery-state.ts'
 import type { Webhook } from '../../notify/webhook/webhook-store.ts'
 import type { CallTo } from '../operation/call.ts'
@@ -15,19 +14,20 @@ import { choiceParameter, textParameter } from '../operation/query.ts'
 import { timeAnswer, timeField } from '../operation/time-field.ts'
 import { seenAttempt } from './webhook-view.ts'
 import { postedDetails, webhookAttempt, webhookDelivery, webhookEvent } from './webhook-resource.ts'
+import type { Needs } from './operation-services.ts'
 
 /**
  * The webhook in the path.
  * @throws SternaError `not_found`
  */
-export const webhookOf = (call: CallTo<'id'>, { webhooks }: { webhooks: Webhooks }): Webhook =>
+export const webhookOf = (call: CallTo<'id'>, { webhooks }: Needs<'webhooks'>): Webhook =>
   webhooks.list.getWebhook(call.caller, call.params.id)
 
-const deliveryOf = (call: CallTo<'id' | 'delivery_id'>, services: { webhooks: Webhooks }): Promise<DeliveryRow> =>
+const deliveryOf = (call: CallTo<'id' | 'delivery_id'>, services: Needs<'webhooks'>): Promise<DeliveryRow> =>
   services.webhooks.history.getDelivery(webhookOf(call, services).id, call.params.delivery_id)
 
 /** The last one of the event. */
-const eventDeliveryOf = (call: CallTo<'id' | 'event_id'>, services: { webhooks: Webhooks }): Promise<DeliveryRow> =>
+const eventDeliveryOf = (call: CallTo<'id' | 'event_id'>, services: Needs<'webhooks'>): Promise<DeliveryRow> =>
   services.webhooks.history.getEventDelivery(webhookOf(call, services).id, call.params.event_id)
 
 const filters = {
@@ -44,7 +44,7 @@ const eventDetail = webhookEvent.schema
   .extend({ object: z.literal('webhook_event'), next_attempt_at: timeAnswer.nullable(), ...postedDetails.schema.shape })
   .meta({ id: 'WebhookEventDetail' })
 
-async function detailsOf(caller: Caller, delivery: DeliveryRow, { webhooks }: { webhooks: Webhooks }) {
+async function detailsOf(caller: Caller, delivery: DeliveryRow, { webhooks }: Needs<'webhooks'>) {
   const attempts = await webhooks.history.attempts(delivery.id)
   return postedDetails.answer({ delivery, attempts: attempts.map((attempt) => seenAttempt(caller, attempt)) })
 }
@@ -57,7 +57,7 @@ const at = operationsAt({
 })
 
 /** What was posted to a webhook, by delivery and by event. */
-export const webhookDeliveryOperations = (services: { webhooks: Webhooks }): Operation[] => [
+export const webhookDeliveryOperations = (services: Needs<'webhooks'>): Operation[] => [
   at.list('webhooks.list_deliveries', '/{id}/deliveries', 'List deliveries', {
     query: { ...filters },
     answer: ['The deliveries, newest first.', webhookDelivery],
@@ -118,13 +118,13 @@ const replayed = {
   refuses: ['invalid_state'],
 } as const
 
-async function replay(webhook: Webhook, delivery: DeliveryRow, { webhooks }: { webhooks: Webhooks }) {
+async function replay(webhook: Webhook, delivery: DeliveryRow, { webhooks }: Needs<'webhooks'>) {
   const id = await webhooks.history.replay(webhook, delivery)
   return { object: 'webhook_event' as const, id: delivery.event_id, delivery_id: id }
 }
 
 /** Posting again what was posted already. */
-export const webhookReplayOperations = (services: { webhooks: Webhooks }): Operation[] => [
+export const webhookReplayOperations = (services: Needs<'webhooks'>): Operation[] => [
   at.post('webhooks.replay_delivery', '/{id}/deliveries/{delivery_id}/replay', 'Post a delivery again', {
     ...replayed,
     handle: async (call) => replay(webhookOf(call, services), await deliveryOf(call, services), services),

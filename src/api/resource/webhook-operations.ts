@@ -1,26 +1,22 @@
 import { z } from 'zod'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTimeOrNull } from '../../platform/iso-time.ts'
-import type { Webhooks } from '../../notify/webhook/open-webhooks.ts'
 import type { Webhook } from '../../notify/webhook/webhook-store.ts'
 import { isSuccess, type PostResult } from '../../notify/webhook/post-webhook.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
-import type { OutgoingRequests } from './outgoing-requests.ts'
 import { deletedAnswer } from '../operation/resource.ts'
 import { timeAnswer } from '../operation/time-field.ts'
 import { webhookDeliveryOperations, webhookOf, webhookReplayOperations } from './webhook-delivery-operations.ts'
 import { webhookInUse, webhookInUseWithSecret, webhookResource, webhookWithSecret, type WebhookInUse } from './webhook-resource.ts'
 import { seenWebhook, seesSecrets } from './webhook-view.ts'
 import { rotationRequest, testRequest, webhookChanges, webhookRequest } from './webhook-schema.ts'
+import type { Needs } from './operation-services.ts'
 
-interface WebhookServices {
-  outgoingRequests: OutgoingRequests
-  webhooks: Webhooks
-}
+type Services = Needs<'outgoingRequests' | 'webhooks'>
 
 /** `/api/webhooks` and their deliveries. */
-export const webhookOperations = (services: WebhookServices): Operation[] => [
+export const webhookOperations = (services: Services): Operation[] => [
   ...endpointOperations(services),
   ...secretOperations(services),
   ...webhookDeliveryOperations(services),
@@ -34,7 +30,7 @@ const at = operationsAt({
   sandbox: true,
 })
 
-const endpointOperations = (services: WebhookServices): Operation[] => [
+const endpointOperations = (services: Services): Operation[] => [
   at.post('webhooks.create', '', 'Add a webhook', {
     idempotency: 'secret',
     body: {
@@ -84,7 +80,7 @@ const endpointOperations = (services: WebhookServices): Operation[] => [
   }),
 ]
 
-const secretOperations = (services: WebhookServices): Operation[] => [
+const secretOperations = (services: Services): Operation[] => [
   at.post('webhooks.rotate_signing_secret', '/{id}/signing-secret/rotate', 'Rotate the secret of a webhook', {
     aliases: [{ id: 'webhooks.rotate_secret', path: '/api/webhooks/{id}/rotate-secret' }],
     idempotency: 'secret',
@@ -159,7 +155,7 @@ function missingUrl(): SternaError {
   return new SternaError('missing_required_field', message, { faults: [{ field: 'url', code: 'missing', message, help: null }] })
 }
 
-const inUse = async (webhook: Webhook, { webhooks }: WebhookServices): Promise<WebhookInUse> => ({
+const inUse = async (webhook: Webhook, { webhooks }: Services): Promise<WebhookInUse> => ({
   ...webhook,
   stats: await webhooks.history.stats(webhook.id),
 })

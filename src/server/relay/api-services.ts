@@ -1,6 +1,6 @@
 import type { Core } from '../../api/core.ts'
 import { coreServices } from '../../api/core-services.ts'
-import type { ApiServices } from '../../api/resource/operations.ts'
+import type { ApiServices } from '../../api/resource/operation-services.ts'
 import type { EventStreams } from '../../api/resource/event-streams.ts'
 import { SessionEntry } from '../../api/resource/session-entry.ts'
 import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'

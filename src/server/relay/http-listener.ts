@@ -1,5 +1,6 @@
 import type { Config } from '../../platform/config/settings.ts'
-import { apiOperations, type ApiServices } from '../../api/resource/operations.ts'
+import { apiOperations } from '../../api/resource/operations.ts'
+import type { ApiServices } from '../../api/resource/operation-services.ts'
 import { BodyBudget } from '../../api/http/body-budget.ts'
 import { compatApis } from '../../api/http/compat/compat-apis.ts'
 import { Dashboard } from '../../api/http/dashboard.ts'

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { SternaError, type ErrorCode } from '../../../src/platform/errors.ts'
-import { apiOperations, type ApiServices } from '../../../src/api/resource/operations.ts'
+import { apiOperations } from '../../../src/api/resource/operations.ts'
+import type { ApiServices } from '../../../src/api/resource/operation-services.ts'
 import { countAnswer, reasonOfStatus, wayIn } from '../../../src/api/http/count-answer.ts'
 import { namesOf } from '../../../src/api/operation/operation.ts'
 import { errorTable } from '../../../src/platform/error-table.ts'

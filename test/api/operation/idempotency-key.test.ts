@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { apiOperations, type ApiServices } from '../../../src/api/resource/operations.ts'
+import { apiOperations } from '../../../src/api/resource/operations.ts'
+import type { ApiServices } from '../../../src/api/resource/operation-services.ts'
 import { openApiDocument, type OpenApiDocument } from '../../../src/api/http/openapi.ts'
 import { operation, takesIdempotencyKey, type Operation } from '../../../src/api/operation/operation.ts'
 import { startApiServer, type ApiServer } from '../../support/api-server.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { apiOperations, type ApiServices } from '../../../src/api/resource/operations.ts'
+import { apiOperations } from '../../../src/api/resource/operations.ts'
+import type { ApiServices } from '../../../src/api/resource/operation-services.ts'
 import { emailSchema } from '../../../src/api/resource/email-schema.ts'
 import { mistypedMembers, nearestName } from '../../../src/api/operation/mistyped.ts'
 

@@ -43,8 +43,17 @@ const apiForms: Record<PolicyKind, (max: number) => ApiForm> = {
   }),
 }
 
+const formOf = ({ kind, max }: PolicyField): ApiForm => apiForms[kind](max)
+
 /** What the API takes for a field, and a file if it is no duration. */
-export const apiTypeOf = ({ kind, max }: PolicyField): z.ZodType => apiForms[kind](max).schema
+export const apiTypeOf = (field: PolicyField): z.ZodType => formOf(field).schema
+
+/** A value as the API shows and takes it; null: none of its own. */
+export const valueInApi = (field: PolicyField, value: unknown): unknown => (value === null ? null : formOf(field).shown(value as never))
+
+/** The value that the API shows or takes so. */
+export const valueFromApi = (field: PolicyField, given: unknown): unknown =>
+  given === null || given === undefined ? given : formOf(field).read(given as never)
 
 type Values = Readonly<Record<string, unknown>>
 
@@ -55,7 +64,7 @@ const shownValues = ({ fields }: Policy, values: Values): Values =>
       .filter(([key]) => key in fields)
       .map(([key, value]) => {
         const field = fields[key] as PolicyField
-        return [apiNameOf(field), value === null ? null : apiForms[field.kind](field.max).shown(value as never)]
+        return [apiNameOf(field), valueInApi(field, value)]
       }),
   )
 
@@ -68,12 +77,7 @@ export const policyObject = (policy: Policy, accountId: string, policies: Accoun
 })
 
 const changesIn = ({ fields }: Policy, body: Values): Values =>
-  Object.fromEntries(
-    Object.entries(fields).map(([key, field]) => {
-      const given = body[apiNameOf(field)]
-      return [key, given === null || given === undefined ? given : apiForms[field.kind](field.max).read(given as never)]
-    }),
-  )
+  Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, valueFromApi(field, body[apiNameOf(field)])]))
 
 /** The policies that the API shows each at a path of its own. */
 export const shownPolicies = accountPolicies.filter((policy: Policy) => policy.resource !== null)

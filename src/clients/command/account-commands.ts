@@ -7,8 +7,7 @@ import { accountObject, type accountResource } from '../../api/resource/account-
 import type { quotaResource } from '../../api/resource/quota-operations.ts'
 import { argument, table, textOption, usageFault, type Command, type CommandInput } from './command.ts'
 import { apiCommand, type ApiCommand } from './api-command.ts'
-import { serverWide } from './command-scope.ts'
-import type { CommandServices } from './command-services.ts'
+import { accountArgument, accountIn, serverWide } from './command-scope.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
 
 type ShownAccount = ReturnType<typeof accountResource.answer>
@@ -17,13 +16,6 @@ interface Owner {
   accountId: string
 }
 
-const accountIn = (input: CommandInput, { accounts }: CommandServices): Owner => ({
-  accountId: accounts.getAccount(argument(input, 0)).id,
-})
-
-/** The argument ACCOUNT, a name or an id. */
-const ofOwner = { field: 'id', as: (_typed: string, { accountId }: Owner) => accountId } as const
-
 /** A command that changes an account and prints its id. */
 const accountChange = (
   command: Omit<ApiCommand<ShownAccount, Owner>, 'does' | 'of' | 'show'> & { remark(changed: ShownAccount): string },
@@ -31,7 +23,7 @@ const accountChange = (
   apiCommand<ShownAccount, Owner>({
     ...command,
     does: 'accounts.update',
-    args: { ACCOUNT: ofOwner, ...command.args },
+    args: { ACCOUNT: accountArgument, ...command.args },
     onlyNamed: true,
     of: accountIn,
     show: (changed) => ({ stdout: `${changed.id}\n`, stderr: `${command.remark(changed)}\n` }),

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { SettingFault } from '../../platform/config/setting-types.ts'
 import { RawAnswer } from '../../api/operation/raw-answer.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { apiOperations } from '../../api/resource/operations.ts'
@@ -11,6 +12,7 @@ import {
   printable,
   table,
   textOption,
+  usageFault,
   type Command,
   type CommandClient,
   type CommandInput,
@@ -24,7 +26,7 @@ import { jsonIn, optionFor, optionNameOf, valueOf } from './field-options.ts'
 interface Typed<O> extends Partial<CommandOption> {
   /** Default: it is no field of the operation. */
   field?: string
-  /** The field's value. */
+  /** The field's value. @throws SettingFault saying what it expects */
   as?(typed: string, owner: O): unknown
 }
 
@@ -46,6 +48,8 @@ interface Carried<O> {
 export interface ApiCommand<A, O> extends Pick<Command, 'name' | 'asks' | 'choices'> {
   /** The id of the operation. */
   does: string
+  /** The operation that answers the same and changes nothing, carried out if nothing is to be changed. */
+  shows?: string
   /** Default: what the operation says of itself. */
   doc?: string
   /** The arguments, each with its field. */
@@ -177,9 +181,10 @@ async function carryOut<A, O extends Owner>(
   const owner = command.of?.(input, services) ?? (scopeOf(input, services) as O)
   const scope = { accountId: owner.accountId, sandbox: owner.sandbox ?? false }
   const call = { scope, ...callOf(command, places, { input, owner }) }
+  const does = command.shows !== undefined && Object.keys(call.body).length === 0 ? command.shows : command.does
   const perform = async (more: Record<string, string> = {}): Promise<unknown> => {
     try {
-      return await services.perform(command.does, { ...call, query: { ...call.query, ...more } })
+      return await services.perform(does, { ...call, query: { ...call.query, ...more } })
     } catch (error) {
       if (command.absent && error instanceof SternaError && error.code === 'not_found') return command.absent(input)
       throw asTyped(error, (name) => places.find(({ field }) => field.name === name)?.typed)
@@ -203,8 +208,12 @@ function callOf<A, O>(
   for (const { field, typed, read, as } of places) {
     const given = read(input)
     if (given === undefined) continue
-    const value = as ? as(String(given), owner) : typeof given === 'string' ? valueOf(given, field, typed) : given
-    Object.assign(parts[field.place], { [field.name]: value })
+    try {
+      const value = as ? as(String(given), owner) : typeof given === 'string' ? valueOf(given, field, typed) : given
+      Object.assign(parts[field.place], { [field.name]: value })
+    } catch (error) {
+      throw error instanceof SettingFault ? usageFault(`${typed}: ${error.message}`) : error
+    }
   }
   return parts
 }

@@ -2,7 +2,7 @@ import type { AccountScope } from '../../senders/account/account-scope.ts'
 import type { QueryValues } from '../../api/operation/operation.ts'
 import type { QueryShape } from '../../api/operation/query.ts'
 import type { CommandServices } from './command-services.ts'
-import { accountOption, flagOption, requiredOption, textOption, usageFault, type CommandInput } from './command.ts'
+import { accountOption, argument, flagOption, requiredOption, textOption, usageFault, type CommandInput } from './command.ts'
 
 /** The options of what an account has both live and in the sandbox. */
 export const scopeOptions = {
@@ -14,6 +14,14 @@ export const scopeOf = (input: CommandInput, { accounts }: Pick<CommandServices,
   accountId: accounts.getAccount(requiredOption(input, 'account')).id,
   sandbox: flagOption(input, 'sandbox'),
 })
+
+/** The account that the first argument names. */
+export const accountIn = (input: CommandInput, { accounts }: Pick<CommandServices, 'accounts'>): { accountId: string } => ({
+  accountId: accounts.getAccount(argument(input, 0)).id,
+})
+
+/** The argument of `accountIn`, a name or an id, for the `id` in the path of an operation. */
+export const accountArgument = { field: 'id', as: (_typed: string, { accountId }: { accountId: string }) => accountId } as const
 
 /** What a command is about that is about no single account. */
 export const serverWide = (): { accountId: string } => ({ accountId: '' })

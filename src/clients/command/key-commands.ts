@@ -1,9 +1,9 @@
 import { newToken } from '../../senders/account/api-key-token.ts'
-import { duration, SettingFault } from '../../platform/config/setting-types.ts'
+import { duration } from '../../platform/config/setting-types.ts'
 import type { apiKey } from '../../api/resource/api-key-operations.ts'
 import { apiCommand } from './api-command.ts'
 import type { CommandServices } from './command-services.ts'
-import { argument, flagOption, usageFault, type Command, type CommandInput, type CommandOutput } from './command.ts'
+import { argument, flagOption, type Command, type CommandInput, type CommandOutput } from './command.ts'
 
 export const keyCommands: Command[] = [
   apiCommand<{ id: string; token: string }>({
@@ -51,7 +51,7 @@ export const keyCommands: Command[] = [
         field: 'overlap_seconds',
         value: 'DURATION',
         doc: 'How long the old token keeps working, such as 24h (the default) or 0.',
-        as: secondsIn,
+        as: (typed) => duration.parse(typed) / 1000,
       },
     },
     doc: 'Gives an API key a new token and prints it. The token is shown only once.',
@@ -77,12 +77,4 @@ export function generateKey(input: CommandInput): CommandOutput {
 /** Ids are unique, so no account needs to be named. */
 function ownerOfKey(input: CommandInput, { apiKeys }: CommandServices): { accountId: string } {
   return { accountId: apiKeys.get(argument(input, 0)).accountId }
-}
-
-function secondsIn(text: string): number {
-  try {
-    return duration.parse(text) / 1000
-  } catch (error) {
-    throw error instanceof SettingFault ? usageFault(`--overlap: ${error.message}`) : error
-  }
 }

@@ -7,7 +7,7 @@ import type { Permission } from '../../senders/account/permission.ts'
 import { webhookObject } from '../../notify/webhook/webhook-object.ts'
 import type { OperationCall } from '../../api/operation/operation-client.ts'
 import type { Change } from './plan-changes.ts'
-import { changePolicies } from './policy-values.ts'
+import { policyChanges } from './policy-values.ts'
 import type { ObjectKind, Values } from './set-up-object.ts'
 import type { SetUpServices } from './current-state.ts'
 
@@ -86,18 +86,18 @@ const clear = (value: unknown): unknown => (value instanceof Secret ? value.reve
 
 const isGiven = (values: object): boolean => Object.keys(values).length > 0
 
-async function makeAccount({ change, services, call }: Making): Promise<Made> {
+async function makeAccount({ change, call }: Making): Promise<Made> {
   const values = writtenBy(change)
   const { name, plan, status } = values
   const own = plan === undefined ? {} : { plan }
   const id = change.current?.id ?? (await call('accounts.create', { body: { name, ...own } })).id
   const changed = { ...(change.current ? own : {}), ...(status === undefined ? {} : { status }) }
   if (isGiven(changed)) await call('accounts.update', { params: { id }, body: changed })
-  await changePolicies('account', id, values, services.policies)
+  for (const [operation, body] of policyChanges('account', values)) await call(operation, { params: { id }, body })
   return { objectId: id }
 }
 
-async function makeDomain({ change, services, call }: Making): Promise<Made> {
+async function makeDomain({ change, call }: Making): Promise<Made> {
   const { quota: _, dkim_selector: selector, dkim_private_key: privateKey, ...settings } = nestedValues(change)
   const keys = {
     ...(selector === undefined ? {} : { dkim_selector: selector }),
@@ -106,7 +106,7 @@ async function makeDomain({ change, services, call }: Making): Promise<Made> {
   const id = change.current?.id ?? (await call('domains.create', { body: { ...settings, ...keys } })).id
   const params = { idOrName: id }
   if (change.current && isGiven(settings)) await call('domains.update', { params, body: settings })
-  await changePolicies('domain', id, writtenBy(change), services.policies)
+  for (const [operation, body] of policyChanges('domain', writtenBy(change))) await call(operation, { params, body })
   if (change.current && isGiven(keys)) await call('domains.rotate_dkim', { params, body: keys })
   return { objectId: id }
 }

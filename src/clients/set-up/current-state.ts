@@ -5,7 +5,7 @@ import type { Template } from '../../mail/template/template-store.ts'
 import type { WebhookList } from '../../notify/webhook/webhook-list.ts'
 import type { OperationClient } from '../../api/operation/operation-client.ts'
 import { nameOf, valuesOf } from './set-up-fields.ts'
-import { policyValues } from './policy-values.ts'
+import { policyFieldsOf } from './policy-values.ts'
 import type { ObjectKind, CurrentObject, Values } from './set-up-object.ts'
 
 /** What a set-up is read from and made in. */
@@ -43,6 +43,15 @@ const accountValues = ({ id, name, plan, status }: Account, { policies }: SetUpS
   status,
   ...policyValues('account', id, policies),
 })
+
+/** What an account or a domain has of its own, by the names in the file. What no setting decides has a value in any case. */
+const policyValues = (kind: 'account' | 'domain', ownerId: string, policies: SetUpServices['policies']): Values =>
+  Object.fromEntries(
+    policyFieldsOf(kind).map(({ policy, key, field }) => {
+      const values: Values = field.setting === null ? policies.of(policy, ownerId) : policies.ownOf(policy, ownerId)
+      return [field.name, values[key]]
+    }),
+  )
 
 const domainsOf = (account: Account, { sendingDomains, policies }: SetUpServices): CurrentObject[] =>
   sendingDomains.list(account.id).map((domain) => {

@@ -1,6 +1,6 @@
-import type { AccountPolicies } from '../../senders/account/account-policies.ts'
+import { valueInApi } from '../../api/resource/account-policy-operations.ts'
 import { accountPolicies, mailQuota } from '../../senders/account/account-policy.ts'
-import type { OwnPolicyValues, Policy } from '../../senders/account/policy.ts'
+import { apiNameOf, type Policy } from '../../senders/account/policy.ts'
 import type { Values } from './set-up-object.ts'
 
 /** The policies that belong to an object of the file. */
@@ -11,20 +11,16 @@ type Owner = keyof typeof policiesOf
 export const policyFieldsOf = (kind: Owner) =>
   policiesOf[kind].flatMap((policy) => Object.entries(policy.fields).map(([key, field]) => ({ policy, key, field })))
 
-/** What an account or a domain has of its own, by the names in the file. What no setting decides has a value in any case. */
-export const policyValues = (kind: Owner, ownerId: string, held: AccountPolicies): Values =>
-  Object.fromEntries(
-    policyFieldsOf(kind).map(({ policy, key, field }) => {
-      const values: Values = field.setting === null ? held.of(policy, ownerId) : held.ownOf(policy, ownerId)
-      return [field.name, values[key]]
-    }),
-  )
-
-/** Changes what the file gives. */
-export async function changePolicies(kind: Owner, ownerId: string, values: Values, held: AccountPolicies): Promise<void> {
-  for (const policy of policiesOf[kind]) {
-    const given = Object.entries(policy.fields).filter(([, { name }]) => name in values)
-    const change = Object.fromEntries(given.map(([key, { name }]) => [key, values[name]]))
-    await held.change(policy, ownerId, change as Partial<OwnPolicyValues<Policy>>)
-  }
+/** The operations that change policies, if not one of the policy's own. */
+const changedBy: Readonly<Record<Owner, Readonly<Record<string, string>>>> = {
+  account: { mail_quota: 'accounts.update_quota', delivery_notices: 'accounts.update' },
+  domain: { mail_quota: 'domains.update_quota' },
 }
+
+/** The calls of operations that write what the file gives: the operation, and the body of the request. */
+export const policyChanges = (kind: Owner, values: Values): [operation: string, body: Values][] =>
+  policiesOf[kind].flatMap(({ name, fields }) => {
+    const given = Object.values(fields).filter((field) => field.name in values)
+    const body = Object.fromEntries(given.map((field) => [apiNameOf(field), valueInApi(field, values[field.name])]))
+    return given.length === 0 ? [] : [[changedBy[kind][name] ?? `${name}.update`, body]]
+  })

@@ -9,10 +9,12 @@ interface TextForm {
   words?(value: never): unknown
 }
 
-const upTo = (type: SettingType<number>, max: number): SettingType<number> => ({
+/** A duration as the API can have it: in whole seconds. */
+const secondsUpTo = (type: SettingType<number>, max: number): SettingType<number> => ({
   title: type.title,
   parse(given) {
     const ms = type.parse(given)
+    if (ms % 1000 !== 0) throw new SettingFault(`${JSON.stringify(given)} is not a whole number of seconds.`)
     if (ms <= max) return ms
     throw new SettingFault(`${JSON.stringify(given)} is too long. It must be at most ${shortDuration(max)}.`)
   },
@@ -27,9 +29,9 @@ const textForms: Record<PolicyKind, TextForm> = {
   flag: { type: () => flag },
   count: { type: (max) => whole(0, max) },
   limit: { type: (max) => orUnlimited(whole(0, max)) },
-  duration: { type: (max) => upTo(duration, max), words: shortDuration },
+  duration: { type: (max) => secondsUpTo(duration, max), words: shortDuration },
   durations: {
-    type: (max) => filledList(upTo(positiveDuration, max)),
+    type: (max) => filledList(secondsUpTo(positiveDuration, max)),
     words: (delays: readonly number[]) => delays.map(shortDuration),
   },
 }

@@ -3,6 +3,7 @@ import { deliveryNotices, mailQuota, retrySchedule, suppressionPolicy } from '..
 import { accountPolicies } from '../../support/account-policies.ts'
 import { suppressAtOnce } from '../../support/suppress-at-once.ts'
 import { testDatabase } from '../../support/test-database.ts'
+import { textTypeOf } from '../../../src/senders/account/policy-text.ts'
 
 test('what an account has of its own replaces the settings, value by value, and is there after a restart', async () => {
   const db = await testDatabase()
@@ -60,4 +61,10 @@ test('a value is as old as its last change: setting it again does not renew it',
   await happen(9)
   await policies.change(deliveryNotices, 'acc_1', { wanted: true })
   expect(await since()).toEqual([['true', 9]])
+})
+
+test('durations of a policy are whole seconds, as the API has them', () => {
+  const { delays } = retrySchedule.fields
+  expect(textTypeOf(delays).parse('1m,1.5m')).toEqual([60_000, 90_000])
+  expect(() => textTypeOf(delays).parse('1m,1500ms')).toThrow('"1500ms" is not a whole number of seconds.')
 })

@@ -74,7 +74,7 @@ test('a chart of few periods has bars that look like bars, with their values', a
   await countHistory(relay, [{ at: now - hourMs, counts: { sent: 3, delivered: 2, bounced_permanent: 1 }, latencies: [[1_500, 2]] }])
   await tab.goto(`${relay.baseUrl}/analytics?period=90d&granularity=monthly`)
   const chart = tab.getByRole('region', { name: 'Per month' })
-  const bar = chart.locator('svg.only-wide rect.bar-ok')
+  const bar = chart.locator('svg.only-wide rect.bar.ok')
   await bar.first().waitFor()
   expect(await bar.count()).toBe(1)
   expect(await widthOf(bar)).toBeLessThan(80)

@@ -3,7 +3,7 @@ import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import type { Needs } from './operation-services.ts'
 
-const serverAddress = z
+export const serverAddress = z
   .object({
     object: z.literal('server'),
     version: z.string(),

@@ -4,7 +4,7 @@ import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { listOf } from '../operation/page.ts'
 
-const settingAnswer = z
+export const settingAnswer = z
   .object({
     object: z.literal('setting'),
     name: z.string(),

@@ -2,8 +2,10 @@ import { session, sessionEnded } from './api/client.ts'
 import { Frame } from './frame.tsx'
 import Login, { LoginAgain } from './pages/login.tsx'
 import NotFound from './pages/not-found.tsx'
+import { Page } from './parts/page.tsx'
 import { findRoute, place, RoutePage } from './router.tsx'
-import { routes } from './sections.ts'
+import { mayOpen, routes } from './sections.ts'
+import { t } from './texts/texts.ts'
 
 export function App() {
   if (session.value === undefined) return null
@@ -14,7 +16,13 @@ export function App() {
     <>
       {/* Nothing of one user is left to the next. */}
       <Frame key={session.value.user.id}>
-        {found ? <RoutePage key={found.route.pattern} route={found.route} params={found.params} query={query} /> : <NotFound />}
+        {!found ? (
+          <NotFound />
+        ) : mayOpen(found.route) ? (
+          <RoutePage key={found.route.pattern} route={found.route} params={found.params} query={query} />
+        ) : (
+          <Page key={found.route.pattern} heading={t.common.notAllowed(t.common[found.route.only ?? 'admins'])} />
+        )}
       </Frame>
       {sessionEnded.value && <LoginAgain email={session.value.user.email} />}
     </>

@@ -1,26 +1,22 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { useAll, useApi } from './api/cache.ts'
+import { useState } from 'preact/hooks'
+import { useApi, useRows } from './api/cache.ts'
 import type { Domain, TemplateItem } from './api/types.ts'
 import { hitsFor, idToAsk, type Found } from './find-hits.ts'
 import { overlay } from './keyboard.ts'
+import { useModal } from './parts/dialog.tsx'
 import { Icon } from './parts/icon.tsx'
 import { Link, navigate } from './router.tsx'
 import { t } from './texts/texts.ts'
 
 /** Goes to what is typed. */
 export function Find() {
-  const dialog = useRef<HTMLDialogElement>(null)
+  const dialog = useModal()
   const [text, setText] = useState('')
-  const domains = useAll<Domain>('/api/domains')
-  const templates = useAll<TemplateItem>('/api/templates')
-  useEffect(() => dialog.current?.showModal(), [])
+  const domains = useRows<Domain>('/api/domains')
+  const templates = useRows<TemplateItem>('/api/templates')
   const id = idToAsk(text.trim())
   const found = useApi<Found>(id === null ? null : `/api/find/${id}`)
-  const hits = hitsFor(text.trim(), {
-    domains: domains.data?.data ?? [],
-    templates: templates.data?.data ?? [],
-    found: found.error ? null : (found.data ?? null),
-  })
+  const hits = hitsFor(text.trim(), { domains, templates, found: found.error ? null : (found.data ?? null) })
   const close = (): void => void (overlay.value = null)
   const openFirst = (): void => {
     if (!hits[0]) return

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact'
-import { useAll, useApi } from './api/cache.ts'
+import { useApi, useRows } from './api/cache.ts'
 import { actIn, actingIn, basePath, logOut, offline, session } from './api/client.ts'
 import type { Account, Domain, ServerAddress } from './api/types.ts'
 import { Find } from './find.tsx'
 import { overlay } from './keyboard.ts'
+import { Button } from './parts/button.tsx'
 import { Icon, Mark } from './parts/icon.tsx'
 import { Link, place } from './router.tsx'
 import { sectionGroups, type Section } from './sections.ts'
@@ -102,8 +103,7 @@ const useIsSandbox = (): boolean => useApi<ServerAddress>('/api/server').data?.m
 
 function Navigation({ name }: { name: string }) {
   const isSandbox = useIsSandbox()
-  const domains = useAll<Domain>('/api/domains')
-  const toLookAt = domains.data?.data.filter(({ status }) => status !== 'verified').length ?? 0
+  const toLookAt = useRows<Domain>('/api/domains').filter(({ status }) => status !== 'verified').length
   return (
     <nav class="nav" aria-label={name}>
       {sectionGroups().map(({ heading, sections }) => (
@@ -157,25 +157,22 @@ function OtherAccount({ id }: { id: string }) {
   const account = useApi<Account>('/api/account')
   return (
     <div class="offline" role="status">
-      {t.nav.actingIn(account.data?.name ?? id)}{' '}
-      <button class="btn small" type="button" onClick={() => actIn(null)}>
-        {t.nav.backToOwn}
-      </button>
+      {t.nav.actingIn(account.data?.name ?? id)} <Button look="small" text={t.nav.backToOwn} onClick={() => actIn(null)} />
     </div>
   )
 }
 
 /** In whose account an operator acts. */
 function AccountChoice({ own }: { own: string }) {
-  const accounts = useAll<Account>('/api/accounts')
-  if ((accounts.data?.data.length ?? 0) < 2) return null
+  const accounts = useRows<Account>('/api/accounts')
+  if (accounts.length < 2) return null
   return (
     <select
       aria-label={t.nav.account}
       value={actingIn.value ?? own}
       onChange={({ currentTarget: { value } }) => actIn(value === own ? null : value)}
     >
-      {accounts.data?.data.map(({ id, name }) => (
+      {accounts.map(({ id, name }) => (
         <option key={id} value={id}>
           {name}
         </option>
@@ -195,9 +192,7 @@ function Who() {
       <span class="muted">{t.roles[user.role] ?? user.role}</span>
       {user.operator && <AccountChoice own={user.account_id} />}
       <a href={`${basePath}/docs`}>{t.nav.reference}</a>
-      <button class="btn plain small" type="button" onClick={() => void logOut()}>
-        {t.nav.logOut}
-      </button>
+      <Button look="small plain" text={t.nav.logOut} onClick={() => void logOut()} />
     </div>
   )
 }

@@ -1,6 +1,6 @@
-import { render } from 'preact'
 import './theme.ts'
 import { loadSession } from './api/client.ts'
+import { render } from 'preact'
 import { App } from './app.tsx'
 import { startKeyboard } from './keyboard.ts'
 import { startRouter } from './router.tsx'

@@ -13,6 +13,8 @@ export interface Place {
 export interface Route {
   /** With parameters: `/emails/:id`. */
   pattern: string
+  /** Who may open it; everybody if not given. */
+  only?: 'operators' | 'admins'
   /** Whether the page stays when its parameters change, instead of beginning anew. */
   stays?: true
   load(): Promise<{ default: ComponentType<PageProps> }>

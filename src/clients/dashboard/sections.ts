@@ -6,7 +6,7 @@ import { t } from './texts/texts.ts'
 /** The pages by their paths; each is loaded when it is first opened. */
 export const routes: Route[] = [
   { pattern: '/', load: () => import('./pages/overview.tsx') },
-  { pattern: '/welcome', load: () => import('./pages/welcome.tsx') },
+  { pattern: '/welcome', only: 'admins', load: () => import('./pages/welcome.tsx') },
   { pattern: '/emails', load: () => import('./pages/emails.tsx') },
   { pattern: '/emails/:id', load: () => import('./pages/email.tsx') },
   { pattern: '/analytics', load: () => import('./pages/analytics.tsx') },
@@ -21,15 +21,17 @@ export const routes: Route[] = [
   { pattern: '/webhooks/:id', load: () => import('./pages/webhook.tsx') },
   { pattern: '/webhooks/:id/deliveries/:delivery', load: () => import('./pages/webhook-delivery.tsx') },
   { pattern: '/sandbox(?:/:id)?', stays: true, load: () => import('./pages/sandbox.tsx') },
-  { pattern: '/queue', load: () => import('./pages/queue.tsx') },
-  { pattern: '/queue/:domain', load: () => import('./pages/queue-destination.tsx') },
-  { pattern: '/health', load: () => import('./pages/health.tsx') },
-  { pattern: '/settings', load: () => import('./pages/settings.tsx') },
-  { pattern: '/people', load: () => import('./pages/people.tsx') },
-  { pattern: '/accounts/:id', load: () => import('./pages/account.tsx') },
+  { pattern: '/queue', only: 'operators', load: () => import('./pages/queue.tsx') },
+  { pattern: '/queue/:domain', only: 'operators', load: () => import('./pages/queue-destination.tsx') },
+  { pattern: '/health', only: 'operators', load: () => import('./pages/health.tsx') },
+  { pattern: '/settings', only: 'operators', load: () => import('./pages/settings.tsx') },
+  { pattern: '/people', only: 'admins', load: () => import('./pages/people.tsx') },
+  { pattern: '/accounts/:id', only: 'operators', load: () => import('./pages/account.tsx') },
   { pattern: '/me', load: () => import('./pages/me.tsx') },
-  { pattern: '/keys', load: () => import('./pages/keys.tsx') },
+  { pattern: '/keys', only: 'admins', load: () => import('./pages/keys.tsx') },
 ]
+
+export const mayOpen = ({ only }: Route): boolean => only === undefined || (only === 'operators' ? isOperator() : mayChange())
 
 /** A page that the sidebar leads to. */
 export interface Section {
@@ -48,7 +50,12 @@ export interface SectionGroup {
 const section = (href: string, icon: IconName, text: string, letter: string | null = null): Section => ({ href, icon, text, letter })
 
 /** The pages that the user may open, in the order of the sidebar. */
-export const sectionGroups = (): SectionGroup[] => groups().filter(({ sections }) => sections.length > 0)
+export const sectionGroups = (): SectionGroup[] =>
+  groups()
+    .map(({ heading, sections }) => ({ heading, sections: sections.filter(({ href }) => isOpen(href)) }))
+    .filter(({ sections }) => sections.length > 0)
+
+const isOpen = (href: string): boolean => routes.every((route) => route.pattern !== href || mayOpen(route))
 
 const groups = (): SectionGroup[] => [
   {
@@ -71,7 +78,7 @@ const groups = (): SectionGroup[] => [
   {
     heading: t.nav.build,
     sections: [
-      ...(mayChange() ? [section('/keys', 'key', t.nav.keys, 'k')] : []),
+      section('/keys', 'key', t.nav.keys, 'k'),
       section('/webhooks', 'hook', t.nav.webhooks, 'w'),
       section('/sandbox', 'box', t.nav.sandbox, 'b'),
     ],
@@ -79,9 +86,10 @@ const groups = (): SectionGroup[] => [
   {
     heading: t.nav.server,
     sections: [
-      ...(isOperator() ? [section('/queue', 'queue', t.nav.queue, 'q'), section('/health', 'heart', t.nav.health, 'h')] : []),
-      ...(mayChange() ? [section('/people', 'people', t.nav.people, 'p')] : []),
-      ...(isOperator() ? [section('/settings', 'gear', t.nav.settings)] : []),
+      section('/queue', 'queue', t.nav.queue, 'q'),
+      section('/health', 'heart', t.nav.health, 'h'),
+      section('/people', 'people', t.nav.people, 'p'),
+      section('/settings', 'gear', t.nav.settings),
     ],
   },
 ]

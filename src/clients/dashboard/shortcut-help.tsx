@@ -1,13 +1,13 @@
-import { useEffect, useRef } from 'preact/hooks'
 import { overlay } from './keyboard.ts'
+import { Button } from './parts/button.tsx'
+import { useModal } from './parts/dialog.tsx'
 import { Link } from './router.tsx'
 import { sectionGroups } from './sections.ts'
 import { t } from './texts/texts.ts'
 
 /** What the keys do. */
 export function ShortcutHelp() {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  const dialog = useModal()
   const close = (): void => void (overlay.value = null)
   const pages = sectionGroups().flatMap(({ sections }) => sections.filter(({ letter }) => letter !== null))
   return (
@@ -25,9 +25,7 @@ export function ShortcutHelp() {
         <Link class="btn plain" href="/me" onClick={close}>
           {t.keyboardOff}
         </Link>
-        <button class="btn main" type="button" onClick={close}>
-          {t.common.close}
-        </button>
+        <Button look="main" text={t.common.close} onClick={close} />
       </div>
     </dialog>
   )

@@ -76,6 +76,9 @@ export function useApi<T>(path: string | null, { sandbox = false, everyMs, follo
 export const useAll = <T>(path: string | null, options: Omit<Options, 'follow'> = {}): Resource<List<T>> =>
   useApi<List<T>>(path && `${path}?limit=100`, { ...options, follow: 'all' })
 
+/** What there is so far of such a list. */
+export const useRows = <T>(path: string | null): T[] => useAll<T>(path).data?.data ?? []
+
 /** Says that what the API answers at paths that begin like this may have changed: it is fetched again where it is shown. */
 export function invalidate(...prefixes: string[]): void {
   for (const entry of entries.values()) {

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
 import { callForResponse, offline, session } from './client.ts'
 
 /** Emails that were accepted, or to which something happened; `has_more` where others changed, too. */
@@ -109,8 +110,20 @@ export const sandboxState = sandboxStream.state
  * Calls `listener` when emails of the account change while the page is looked at, also once whenever the stream begins; the
  * function that it gives ends that.
  */
-export const onEmailChange = (listener: Listener, { sandbox = false }: { sandbox?: boolean } = {}): (() => void) =>
-  (sandbox ? sandboxStream : liveStream).listen(listener)
+export const onEmailChange = (listener: Listener, sandbox = false): (() => void) => (sandbox ? sandboxStream : liveStream).listen(listener)
+
+/** Does the same for as long as something is shown. `id`: the only email that matters. */
+export function useEmailChange(onChange: () => void, { id, sandbox = false }: { id?: string; sandbox?: boolean } = {}): void {
+  const latest = useRef(onChange)
+  latest.current = onChange
+  useEffect(
+    () =>
+      onEmailChange(({ email_ids: ids, has_more: hasMore }) => {
+        if (id === undefined || hasMore || ids.includes(id)) latest.current()
+      }, sandbox),
+    [id, sandbox],
+  )
+}
 
 let hiddenTimer: ReturnType<typeof setTimeout> | undefined
 document.addEventListener('visibilitychange', () => {

@@ -1,3 +1,6 @@
+import type { apiKey } from '../../../api/resource/api-key-operations.ts'
+import type { serverAddress } from '../../../api/resource/server-address-operations.ts'
+import type { settingAnswer } from '../../../api/resource/setting-operations.ts'
 import type { latencyAnswer } from '../../../api/resource/analytics-latency-operations.ts'
 import type { metricsAnswer } from '../../../api/resource/analytics-operations.ts'
 import type { doctorAnswer } from '../../../api/resource/doctor-operations.ts'
@@ -11,7 +14,7 @@ import type { emailDelivery } from '../../../api/resource/email-delivery-operati
 import type { webhookTestObject } from '../../../api/resource/webhook-operations.ts'
 import type { postedDetails, webhookDelivery, webhookInUse } from '../../../api/resource/webhook-resource.ts'
 import type { passkeyResource } from '../../../api/resource/passkey-operations.ts'
-import type { sessionItem } from '../../../api/resource/session-operations.ts'
+import type { sessionItem, sessionResource } from '../../../api/resource/session-operations.ts'
 import type { renderedAnswer, templateItem, templateResource } from '../../../api/resource/template-resource.ts'
 import type {
   diffAnswer,
@@ -103,47 +106,15 @@ export type WebhookDelivery = Shown<typeof webhookDelivery.schema>
 export type WebhookDeliveryDetail = WebhookDelivery & Shown<typeof postedDetails.schema>
 export type WebhookTest = ReturnType<typeof webhookTestObject>
 
-export interface Setting {
-  name: string
-  environment_name: string
-  /** Durations in ms, sizes in bytes. */
-  value: unknown
-  type: string
-  origin: string
-  place: string | null
-  description: string
-}
+export type Setting = Shown<typeof settingAnswer>
 
 export type Doctor = Shown<typeof doctorAnswer>
-
-export interface ServerAddress {
-  version: string
-  mode: 'live' | 'sandbox'
-  hostname: string
-  base_url: string
-  smtp: { port: number; tls: 'starttls' | 'implicit' }[]
-}
-
-export interface Session {
-  object: 'session'
-  id: string
-  user: User
-}
-
+export type ServerAddress = Shown<typeof serverAddress>
+export type Session = Shown<typeof sessionResource.schema>
 export type Passkey = Shown<typeof passkeyResource.schema>
 export type SessionItem = Shown<typeof sessionItem.schema>
 
-export interface ApiKey {
-  id: string
-  name: string
-  permission: string
-  domain_id: string | null
-  sandbox: boolean
-  prefix: string
-  created_at: string
-  last_used_at: string | null
-  expires_at: string | null
-}
+export type ApiKey = Shown<typeof apiKey.schema>
 
 export type Metrics = Shown<typeof metricsAnswer>
 export type MetricsRow = NonNullable<Metrics['data']>[number]

@@ -1,14 +1,15 @@
 import { useState } from 'preact/hooks'
-import { useAll, useApi } from '../api/cache.ts'
+import { useApi, useRows } from '../api/cache.ts'
 import type { Domain, Latency, Metrics, MetricsRow as Row } from '../api/types.ts'
 import { number, percent } from '../format.ts'
 import { Complaints, Engagement, Latencies } from '../parts/analytics-charts.tsx'
 import { Answer, Empty, Fault, NoMatch } from '../parts/answer.tsx'
 import { Breakdown, type Figure } from '../parts/breakdown.tsx'
+import { Button } from '../parts/button.tsx'
 import { periods, rangeOf, type Granularity, type Steps } from '../parts/chart-period.ts'
 import { Segments } from '../parts/controls.tsx'
-import { Choice, Field } from '../parts/fields.tsx'
-import { FilterForm } from '../parts/form.tsx'
+import { optionsOf } from '../parts/fields.tsx'
+import { Filters, type Filter } from '../parts/filters.tsx'
 import { ByProvider, Causes } from '../parts/mail-breakdowns.tsx'
 import { Page } from '../parts/page.tsx'
 import { VolumeChart } from '../parts/volume-chart.tsx'
@@ -63,9 +64,14 @@ export default function Analytics({ query }: PageProps) {
   const ofTag = tag === '' ? '' : `&tag=${encodeURIComponent(tag)}`
   const volume = useApi<Metrics>(range && `/api/analytics?${range}&${byPeriod}&metrics=${counts.join()}&compare=previous${ofTag}`)
   const steps: Steps = { granularity, isLong: period !== '24h' }
+  const filters = useFilters(period)
   return (
     <Page title={t.nav.analytics} heading={headingFor(volume.data)} sub={volume.data && <span>{comparison(volume.data)}</span>}>
-      <Filters asked={asked} />
+      <section class="panel" aria-label={t.analytics.filters}>
+        <Filters filters={filters} query={query}>
+          {fault !== null && <Fault text={fault} />}
+        </Filters>
+      </section>
       {range !== null && (
         <Answer of={volume} rows={8}>
           {(metrics) =>
@@ -106,58 +112,32 @@ const Nothing = ({ isFiltered }: { isFiltered: boolean }) => (
       <NoMatch text={t.analytics.noMatch} filters={['domain', 'tag']} />
     ) : (
       <Empty text={t.analytics.none}>
-        <button class="btn" type="button" onClick={() => setQuery({ period: '365d', granularity: null })}>
-          {t.analytics.lookFurther}
-        </button>
+        <Button text={t.analytics.lookFurther} onClick={() => setQuery({ period: '365d', granularity: null })} />
       </Empty>
     )}
   </section>
 )
 
-function Filters({ asked: { period, granularity, domainId, tag, fault } }: { asked: Asked }) {
-  const domains = useAll<Domain>('/api/domains')
-  const [typed, setTyped] = useState<string | null>(null)
-  const applyTag = (): void => {
-    if (typed !== null) setQuery({ tag: typed.trim() })
-    setTyped(null)
-  }
-  return (
-    <section class="panel" aria-label={t.analytics.filters}>
-      <FilterForm onApply={applyTag}>
-        <Choice
-          name="period"
-          label={t.overview.period}
-          value={period}
-          options={Object.keys(periods).map((each) => [each, t.analytics.periods[each] ?? each])}
-          onValue={(chosen) => setQuery({ period: chosen === usualPeriod ? null : chosen, granularity: null })}
-        />
-        <Choice
-          name="granularity"
-          label={t.analytics.granularity}
-          value={granularity}
-          options={(periods[period]?.granularities ?? []).map((each) => [each, t.analytics.per[each] ?? each])}
-          onValue={(chosen) => setQuery({ granularity: chosen === periods[period]?.granularities[0] ? null : chosen })}
-        />
-        <Choice
-          name="domain"
-          label={t.common.domain}
-          value={domainId}
-          options={[['', t.emails.anyDomain], ...(domains.data?.data ?? []).map(({ id, name }): [string, string] => [id, name])]}
-          onValue={(id) => setQuery({ domain: id })}
-        />
-        <Field
-          name="tag"
-          label={t.emails.tag}
-          hint={t.analytics.tagHint}
-          value={typed ?? tag}
-          onValue={setTyped}
-          onChange={applyTag}
-          autocomplete="off"
-        />
-        {fault !== null && <Fault text={fault} />}
-      </FilterForm>
-    </section>
-  )
+function useFilters(period: string): Filter[] {
+  const domains = useRows<Domain>('/api/domains')
+  const granularities = periods[period]?.granularities ?? []
+  return [
+    {
+      name: 'period',
+      label: t.overview.period,
+      kind: Object.keys(periods).map((each) => [each, t.analytics.periods[each] ?? each]),
+      usual: usualPeriod,
+      resets: 'granularity',
+    },
+    {
+      name: 'granularity',
+      label: t.analytics.granularity,
+      kind: granularities.map((each) => [each, t.analytics.per[each] ?? each]),
+      usual: granularities[0],
+    },
+    { name: 'domain', label: t.common.domain, kind: [['', t.emails.anyDomain], ...optionsOf(domains)] },
+    { name: 'tag', label: t.emails.tag, hint: t.analytics.tagHint },
+  ]
 }
 
 /** What is not counted for each tag: providers, causes and times. */

@@ -4,8 +4,9 @@ import type { DmarcSource, DmarcSummary, Domain, TlsSummary } from '../api/types
 import { number, percent } from '../format.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
 import { Breakdown } from '../parts/breakdown.tsx'
-import { CopyValue, Segments } from '../parts/controls.tsx'
+import { Segments } from '../parts/controls.tsx'
 import { hostWithin } from '../parts/dns-record.tsx'
+import { Facts, Fact, CopyFact } from '../parts/facts.tsx'
 import { Note, Page, Panel } from '../parts/page.tsx'
 import { ReportList } from '../parts/report-list.tsx'
 import { State } from '../parts/state.tsx'
@@ -67,27 +68,16 @@ function Advice({ summary: { advice, domain, policy, record } }: { summary: Dmar
   return (
     <Panel heading={t.reports.advice}>
       <div class="body stack">
-        <Note tone={tones[advice.step] ?? 'wait'}>
-          <p>
-            <b>{t.reports.steps[advice.step] ?? advice.step}</b>
-          </p>
+        <Note tone={tones[advice.step] ?? 'wait'} says={t.reports.steps[advice.step] ?? advice.step}>
           {reasonsOf(advice).map((reason) => (
             <p key={reason}>{reason}</p>
           ))}
           {advice.fix.length > 0 && <p>{t.reports.fix(advice.fix)}</p>}
         </Note>
-        <dl class="facts">
-          <dt>{t.reports.policy}</dt>
-          <dd>{t.reports.policies[policy ?? 'missing'] ?? policy}</dd>
-          {record !== null && (
-            <>
-              <dt>{t.status.published}</dt>
-              <dd>
-                <code>{record}</code>
-              </dd>
-            </>
-          )}
-        </dl>
+        <Facts>
+          <Fact name={t.reports.policy}>{t.reports.policies[policy ?? 'missing'] ?? policy}</Fact>
+          <Fact name={t.status.published}>{record !== null && <code>{record}</code>}</Fact>
+        </Facts>
         {advice.record && <TextRecord record={advice.record} domain={domain} text={t.reports.publish} />}
       </div>
     </Panel>
@@ -101,20 +91,13 @@ function TextRecord({ record, domain, text }: { record: NonNullable<TlsSummary['
   return (
     <>
       <p>{text}</p>
-      <dl class="facts">
-        <dt>{t.domain.type}</dt>
-        <dd>
+      <Facts>
+        <Fact name={t.domain.type}>
           <code>{record.type}</code>
-        </dd>
-        <dt>{t.domain.host}</dt>
-        <dd>
-          <CopyValue value={hostWithin(record.name, zone)} name={t.domain.host} />
-        </dd>
-        <dt>{t.domain.value}</dt>
-        <dd>
-          <CopyValue value={record.value} name={t.domain.value} />
-        </dd>
-      </dl>
+        </Fact>
+        <CopyFact name={t.domain.host} value={hostWithin(record.name, zone)} />
+        <CopyFact name={t.domain.value} value={record.value} />
+      </Facts>
     </>
   )
 }

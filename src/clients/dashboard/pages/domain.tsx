@@ -1,16 +1,17 @@
 import { useState } from 'preact/hooks'
 import { invalidate, useApi } from '../api/cache.ts'
-import { call, callForResponse } from '../api/client.ts'
+import { call } from '../api/client.ts'
 import type { Domain, DomainRecord } from '../api/types.ts'
-import { download } from '../download.ts'
-import { Answer } from '../parts/answer.tsx'
-import { ActionButton, CopyTextButton } from '../parts/controls.tsx'
-import { Dialog } from '../parts/dialog.tsx'
+import { ActionButton } from '../parts/button.tsx'
+import { CopyTextButton } from '../parts/controls.tsx'
+import { ConfirmButton } from '../parts/dialog.tsx'
 import { DnsRecord, isFound, purposeText } from '../parts/dns-record.tsx'
 import { DomainDmarc } from '../parts/domain-dmarc.tsx'
 import { DomainKeys } from '../parts/domain-keys.tsx'
+import { ZoneFile } from '../parts/domain-name.tsx'
 import { DomainProgress } from '../parts/domain-progress.tsx'
 import { DomainSettings } from '../parts/domain-settings.tsx'
+import { ObjectPage } from '../parts/object-page.tsx'
 import { Page, Panel } from '../parts/page.tsx'
 import { State } from '../parts/state.tsx'
 import { Ago } from '../parts/time.tsx'
@@ -23,16 +24,14 @@ export default function DomainPage({ params }: PageProps) {
   const domain = useApi<Domain>(`/api/domains/${encodeURIComponent(params['name'] ?? '')}`, { everyMs: isWaiting ? 3_000 : 30_000 })
   const { data } = domain
   if (data !== undefined && isWaiting === data.records.every(isFound)) setWaiting(!isWaiting)
-  if (data === undefined) {
-    const heading = domain.error?.status === 404 ? t.domain.notFound : ''
-    return (
-      <Page title={t.nav.domains} heading={heading} crumb={{ href: '/domains', text: t.nav.domains }}>
-        {domain.error?.status !== 404 && <Answer of={domain}>{() => null}</Answer>}
-      </Page>
-    )
-  }
-  return <Shown domain={data} reload={domain.reload} />
+  return (
+    <ObjectPage of={domain} title={t.nav.domains} crumb={crumb()} missing={t.domain.notFound}>
+      {(found) => <Shown domain={found} reload={domain.reload} />}
+    </ObjectPage>
+  )
 }
+
+const crumb = () => ({ href: '/domains', text: t.nav.domains })
 
 /** The unfinished first. */
 const inOrder = (records: DomainRecord[]): DomainRecord[] => records.toSorted((one, other) => Number(isFound(one)) - Number(isFound(other)))
@@ -54,7 +53,7 @@ function Shown({ domain, reload }: { domain: Domain; reload(): Promise<void> }) 
     <Page
       narrow
       heading={name}
-      crumb={{ href: '/domains', text: t.nav.domains }}
+      crumb={crumb()}
       sub={
         <>
           <State of={status} {...(word === undefined ? {} : { word })} />
@@ -74,7 +73,11 @@ function Shown({ domain, reload }: { domain: Domain; reload(): Promise<void> }) 
       {status === 'verified' && <DomainKeys domain={domain} reload={reload} />}
       {status === 'verified' && <DomainDmarc domain={domain} />}
       {mayChange() && <DomainSettings domain={domain} reload={reload} />}
-      {mayChange() && <Removal domain={domain} />}
+      {mayChange() && (
+        <div class="acts">
+          <ConfirmButton text={t.domain.remove} says={t.domain.removeText} typed={name} run={() => remove(domain)} />
+        </div>
+      )}
     </Page>
   )
 }
@@ -90,14 +93,10 @@ function Actions({ domain, reload }: { domain: Domain; reload(): Promise<void> }
     setTimeout(() => setAsked(false), askingMs)
     await reload()
   }
-  const saveZone = async (): Promise<void> => {
-    const response = await callForResponse(`/api/domains/${domain.id}/zone`)
-    download(`${domain.name}.zone`, 'text/dns', await response.blob())
-  }
   return (
     <>
-      <ActionButton text={t.domain.zoneFile} icon="dl" run={saveZone} />
-      {mayChange() && <ActionButton text={t.domain.checkNow} icon="redo" main disabled={isAsked} run={check} />}
+      <ZoneFile domain={domain} />
+      {mayChange() && <ActionButton text={t.domain.checkNow} icon="redo" look="main" disabled={isAsked} run={check} />}
     </>
   )
 }
@@ -112,26 +111,11 @@ function Prose({ name, zone, records }: { name: string; zone: string; records: D
       value: record.value,
     }),
   )
-  return <CopyTextButton small value={t.domain.prose(name, zone, described.join('\n\n'))} text={t.domain.forColleague} />
+  return <CopyTextButton look="small" value={t.domain.prose(name, zone, described.join('\n\n'))} text={t.domain.forColleague} />
 }
 
-function Removal({ domain }: { domain: Domain }) {
-  const [isAsked, setAsked] = useState(false)
-  const remove = async (): Promise<void> => {
-    await call(`/api/domains/${domain.id}`, { method: 'DELETE' })
-    invalidate('/api/domains')
-    navigate('/domains')
-  }
-  return (
-    <div class="acts">
-      <button class="btn" type="button" onClick={() => setAsked(true)}>
-        {t.domain.remove}
-      </button>
-      {isAsked && (
-        <Dialog heading={t.domain.remove} button={t.domain.remove} run={remove} onClose={() => setAsked(false)} typed={domain.name}>
-          <p>{t.domain.removeText}</p>
-        </Dialog>
-      )}
-    </div>
-  )
+async function remove({ id }: Domain): Promise<void> {
+  await call(`/api/domains/${id}`, { method: 'DELETE' })
+  invalidate('/api/domains')
+  navigate('/domains')
 }

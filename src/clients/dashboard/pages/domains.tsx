@@ -1,14 +1,14 @@
-import { useState } from 'preact/hooks'
 import { useAll } from '../api/cache.ts'
 import type { Domain } from '../api/types.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { addDomain, DomainName } from '../parts/domain-name.tsx'
+import { useFields } from '../parts/fields.tsx'
 import { ListPage } from '../parts/list-page.tsx'
-import type { Column } from '../parts/rows.tsx'
+import { type Column, linked } from '../parts/rows.tsx'
 import { State } from '../parts/state.tsx'
 import { Age } from '../parts/time.tsx'
 import { mayChange } from '../rights.ts'
-import { Link, navigate } from '../router.tsx'
+import { navigate } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
 export default function Domains() {
@@ -24,15 +24,7 @@ export default function Domains() {
 }
 
 const columns = (): Column<Domain>[] => [
-  {
-    head: t.common.domain,
-    kind: 'title',
-    cell: ({ name }) => (
-      <Link class="row" href={`/domains/${name}`}>
-        {name}
-      </Link>
-    ),
-  },
+  linked(t.common.domain, ({ name }) => [`/domains/${name}`, name]),
   { head: t.common.status, kind: 'state', cell: ({ status }) => <State of={status} /> },
   {
     head: t.domains.records,
@@ -43,11 +35,11 @@ const columns = (): Column<Domain>[] => [
 ]
 
 function AddDomain({ onClose }: { onClose(): void }) {
-  const [name, setName] = useState('')
-  const add = async (): Promise<void> => navigate(`/domains/${(await addDomain(name)).name}`)
+  const { values, field } = useFields({ name: '' })
+  const add = async (): Promise<void> => navigate(`/domains/${(await addDomain(values.name)).name}`)
   return (
-    <Dialog main="name" heading={t.domains.add} button={t.common.add} run={add} onClose={onClose} disabled={name.trim() === ''}>
-      <DomainName value={name} onValue={setName} />
+    <Dialog main="name" heading={t.domains.add} button={t.common.add} run={add} onClose={onClose} disabled={values.name.trim() === ''}>
+      <DomainName {...field('name')} />
     </Dialog>
   )
 }

@@ -1,9 +1,7 @@
-import { useEffect } from 'preact/hooks'
 import { useAll, useApi } from '../api/cache.ts'
-import { liveState, onEmailChange } from '../api/live.ts'
+import { liveState, useEmailChange } from '../api/live.ts'
 import type { Attempt, Email, EmailDelivery, EmailRecipient, MailEvent } from '../api/types.ts'
 import { duration, fullTime } from '../format.ts'
-import { Answer } from '../parts/answer.tsx'
 import { EmailActions } from '../parts/email-actions.tsx'
 import { EmailContent, removedAt } from '../parts/email-content.tsx'
 import { EmailExplanations } from '../parts/email-explanations.tsx'
@@ -11,6 +9,7 @@ import { EmailFacts } from '../parts/email-facts.tsx'
 import { DownloadEmail } from '../parts/email-parts.tsx'
 import { EmailTimeline } from '../parts/email-timeline.tsx'
 import { EmailWebhooks } from '../parts/email-webhooks.tsx'
+import { ObjectPage } from '../parts/object-page.tsx'
 import { Live, Page, Panel } from '../parts/page.tsx'
 import { Rows, type Column } from '../parts/rows.tsx'
 import { ShownFirst } from '../parts/shown-first.tsx'
@@ -30,26 +29,17 @@ export default function EmailPage({ params }: PageProps) {
   const events = useAll<MailEvent>(`${path}/events`, { everyMs })
   // Webhooks are told after the email changed.
   const told = useAll<EmailDelivery>(`${path}/webhook-deliveries`, { everyMs: 5_000 })
-  useEffect(
-    () =>
-      onEmailChange(({ email_ids: ids, has_more: hasMore }) => {
-        if (!hasMore && !ids.includes(params['id'] ?? '')) return
-        for (const resource of [email, attempts, events]) void resource.reload()
-      }),
-    [path],
-  )
-  if (email.data === undefined) {
-    const heading = email.error?.status === 404 ? t.email.notFound : ''
-    return (
-      <Page title={t.nav.emails} heading={heading} crumb={{ href: '/emails', text: t.nav.emails }}>
-        {email.error?.status !== 404 && <Answer of={email}>{() => null}</Answer>}
-      </Page>
-    )
-  }
+  useEmailChange(() => [email, attempts, events].forEach((resource) => void resource.reload()), { id: params['id'] ?? '' })
   return (
-    <Shown email={email.data} attempts={attempts.data?.data ?? []} events={events.data?.data ?? []} deliveries={told.data?.data ?? []} />
+    <ObjectPage of={email} title={t.nav.emails} crumb={crumb()} missing={t.email.notFound}>
+      {(found) => (
+        <Shown email={found} attempts={attempts.data?.data ?? []} events={events.data?.data ?? []} deliveries={told.data?.data ?? []} />
+      )}
+    </ObjectPage>
   )
 }
+
+const crumb = () => ({ href: '/emails', text: t.nav.emails })
 
 interface ShownFrame {
   email: Email
@@ -66,7 +56,7 @@ function Shown({ email, attempts, events, deliveries }: ShownFrame) {
   return (
     <Page
       heading={email.subject === '' ? t.emails.noSubject : email.subject}
-      crumb={{ href: '/emails', text: t.nav.emails }}
+      crumb={crumb()}
       sub={
         <>
           <State of={email.status} {...(word === undefined ? {} : { word })} />
@@ -82,7 +72,7 @@ function Shown({ email, attempts, events, deliveries }: ShownFrame) {
       <div class="cols wide">
         <div class="stack">
           <Recipients recipients={recipients} accepted={email.created_at} />
-          <Panel heading={t.common.content} aside={removedAt(email) === null && <DownloadEmail id={email.id} sandbox={false} />}>
+          <Panel heading={t.common.content} aside={removedAt(email) === null && <DownloadEmail id={email.id} />}>
             <EmailContent email={email} first={matchMedia(wideEnough).matches ? 'desktop' : 'phone'} />
           </Panel>
           <EmailTimeline email={email} attempts={attempts} events={events} />
@@ -113,7 +103,7 @@ const columnsSince = (accepted: string): Column<EmailRecipient>[] => [
     place: 3,
     cell: ({ email, type, last_response: response }) => (
       <>
-        <p class="who-to">
+        <p>
           <Link href={`/emails?to=${encodeURIComponent(email)}`}>{email}</Link> <span class="muted">{type}</span>
         </p>
         {response !== null && <code class="muted">{response}</code>}

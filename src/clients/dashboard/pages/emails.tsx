@@ -1,18 +1,20 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { emailStatuses } from '../../../mail/message/email-status.ts'
-import { fullPage, useAll, useApi } from '../api/cache.ts'
+import { fullPage, useApi, useRows } from '../api/cache.ts'
 import { liveState, onEmailChange } from '../api/live.ts'
 import type { Domain, EmailItem, List } from '../api/types.ts'
 import { askedBy } from '../days.ts'
 import { fullTime } from '../format.ts'
 import { Answer, Empty, NoMatch } from '../parts/answer.tsx'
+import { Button, ButtonLink } from '../parts/button.tsx'
 import { Tabs } from '../parts/controls.tsx'
 import { EmailTable } from '../parts/email-rows.tsx'
 import { EmailsCsv } from '../parts/emails-csv.tsx'
+import { optionsOf } from '../parts/fields.tsx'
 import { Filters, isFilteredBy, type Filter } from '../parts/filters.tsx'
 import { Live, Page } from '../parts/page.tsx'
 import { mayChange } from '../rights.ts'
-import { Link, setQuery, type PageProps } from '../router.tsx'
+import { setQuery, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
 const maxCounted = 1_000
@@ -42,9 +44,9 @@ export default function Emails({ query }: PageProps) {
       <section class="panel" aria-label={t.nav.emails}>
         <Tabs
           name={t.common.status}
-          tabs={Object.keys(tabs).map((tab) => [tab, t.emails.tabs[tab] ?? tab])}
+          options={Object.keys(tabs).map((tab) => [tab, t.emails.tabs[tab] ?? tab])}
           current={currentTab}
-          onTab={(tab) => setQuery({ status: tabs[tab] ?? null, after: null })}
+          onChoice={(tab) => setQuery({ status: tabs[tab] ?? null, after: null })}
         />
         <details class="filtering" open={isFiltered || matchMedia('(min-width: 48.01rem)').matches}>
           <summary>{t.emails.filter}</summary>
@@ -68,15 +70,13 @@ export default function Emails({ query }: PageProps) {
                 </p>
               )}
               <div class="paging">
-                {!isFirstPage && (
-                  <button class="btn small" type="button" onClick={() => setQuery({ after: null })}>
-                    {t.common.newest}
-                  </button>
-                )}
+                {!isFirstPage && <Button look="small" text={t.common.newest} onClick={() => setQuery({ after: null })} />}
                 {hasMore && (
-                  <button class="btn small" type="button" onClick={() => setQuery({ after: stoppedAt?.id ?? data.at(-1)?.id ?? null })}>
-                    {stoppedAt ? t.emails.lookFurther : t.common.older}
-                  </button>
+                  <Button
+                    look="small"
+                    text={stoppedAt ? t.emails.lookFurther : t.common.older}
+                    onClick={() => setQuery({ after: stoppedAt?.id ?? data.at(-1)?.id ?? null })}
+                  />
                 )}
                 {data.length > 0 && <EmailsCsv key={String(asked)} asked={asked} />}
               </div>
@@ -112,23 +112,15 @@ function useArrivals(isFollowed: boolean, newestId: string, reload: () => Promis
   return { count: arrived.size, show }
 }
 
-const NoEmail = () => (
-  <Empty text={t.emails.none}>
-    {mayChange() && (
-      <Link class="btn" href="/keys">
-        {t.keys.make}
-      </Link>
-    )}
-  </Empty>
-)
+const NoEmail = () => <Empty text={t.emails.none}>{mayChange() && <ButtonLink text={t.keys.make} href="/keys" />}</Empty>
 
 function useFilters(query: URLSearchParams): Filter[] {
-  const domains = useAll<Domain>('/api/domains').data?.data ?? []
+  const domains = useRows<Domain>('/api/domains')
   const chosen: [string, string][] = [
     ...severalStatuses(query.get('status') ?? ''),
     ...emailStatuses.map((status): [string, string] => [status, t.status[status]]),
   ]
-  const names: [string, string][] = [['', t.emails.anyDomain], ...domains.map(({ id, name }): [string, string] => [id, name])]
+  const names: [string, string][] = [['', t.emails.anyDomain], ...optionsOf(domains)]
   return [
     { name: 'to', label: t.common.recipient },
     { name: 'from', label: t.common.from },

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { call } from '../api/client.ts'
+import { Button } from '../parts/button.tsx'
 import { Field } from '../parts/fields.tsx'
 import { Form } from '../parts/form.tsx'
 import { t } from '../texts/texts.ts'
@@ -12,11 +13,7 @@ export function ForgottenPassword({ email: typed, onBack }: { email: string; onB
     await call('/session/password/reset', { method: 'POST', body: { email } })
     setAskedFor(email)
   }
-  const back = (
-    <button class="btn" type="button" onClick={onBack}>
-      {t.login.back}
-    </button>
-  )
+  const back = <Button text={t.login.back} onClick={onBack} />
   if (askedFor !== null) {
     return (
       <div class="form">

@@ -2,21 +2,19 @@ import { useApi } from '../api/cache.ts'
 import { call } from '../api/client.ts'
 import type { Doctor, ServerAddress } from '../api/types.ts'
 import { Answer } from '../parts/answer.tsx'
-import { ActionButton } from '../parts/controls.tsx'
+import { ActionButton } from '../parts/button.tsx'
 import { Page } from '../parts/page.tsx'
 import { ServerDomainRecords } from '../parts/server-domain.tsx'
 import { State } from '../parts/state.tsx'
 import { Ago } from '../parts/time.tsx'
-import { isOperator } from '../rights.ts'
 import { inWords } from '../say.ts'
 import { t } from '../texts/texts.ts'
 
 const order = ['failed', 'warning', 'skipped', 'ok']
 
 export default function Health() {
-  const doctor = useApi<Doctor>(isOperator() ? '/api/doctor?max_age=600' : null)
+  const doctor = useApi<Doctor>('/api/doctor?max_age=600')
   const server = useApi<ServerAddress>('/api/server')
-  if (!isOperator()) return <Page title={t.nav.health} heading={t.common.notAllowed(t.common.operators)} />
   const { data } = doctor
   const again = async (): Promise<void> => {
     await call('/api/doctor')
@@ -34,7 +32,7 @@ export default function Health() {
           </span>
         )
       }
-      actions={<ActionButton main text={t.common.checkAgain} icon="redo" run={again} />}
+      actions={<ActionButton look="main" text={t.common.checkAgain} icon="redo" run={again} />}
     >
       <section class="panel" aria-label={t.nav.health}>
         <Answer of={doctor} rows={8}>

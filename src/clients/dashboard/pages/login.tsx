@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useState } from 'preact/hooks'
 import { ApiError, call, forgetSession, logIn } from '../api/client.ts'
-import { Field } from '../parts/fields.tsx'
+import { Button } from '../parts/button.tsx'
+import { useModal } from '../parts/dialog.tsx'
+import { Field, useFields } from '../parts/fields.tsx'
 import { SentFields } from '../parts/form.tsx'
 import { Mark } from '../parts/icon.tsx'
 import { t } from '../texts/texts.ts'
@@ -35,9 +37,7 @@ export default function Login() {
         ) : (
           <LoginForm email={email} onEmail={setEmail}>
             {!hasOwner && <p class="muted">{t.login.noOwner}</p>}
-            <button class="btn plain small" type="button" onClick={() => setForgotten(true)}>
-              {t.login.forgotten}
-            </button>
+            <Button look="small plain" text={t.login.forgotten} onClick={() => setForgotten(true)} />
           </LoginForm>
         )}
       </main>
@@ -48,17 +48,14 @@ export default function Login() {
 /** Over a page whose session has ended: what was typed there is kept, and calls go on after the login. */
 export function LoginAgain({ email: known }: { email: string }) {
   const [email, setEmail] = useState(known)
-  const dialog = useRef<HTMLDialogElement>(null)
+  const dialog = useModal()
   const id = useId()
-  useEffect(() => dialog.current?.showModal(), [])
   return (
     <dialog ref={dialog} class="again" aria-labelledby={id} onCancel={(event) => event.preventDefault()}>
       <h2 id={id}>{t.login.again}</h2>
       <p class="muted">{t.login.againText}</p>
       <LoginForm email={email} onEmail={setEmail}>
-        <button class="btn plain small" type="button" onClick={forgetSession}>
-          {t.login.leave}
-        </button>
+        <Button look="small plain" text={t.login.leave} onClick={forgetSession} />
       </LoginForm>
     </dialog>
   )
@@ -71,10 +68,10 @@ interface LoginFrame {
 }
 
 function LoginForm({ email, onEmail, children }: LoginFrame) {
-  const [password, setPassword] = useState('')
-  const [code, setCode] = useState('')
+  const { values, field } = useFields({ password: '', code: '' })
   const [needsCode, setNeedsCode] = useState(false)
   const enter = async (): Promise<void> => {
+    const { password, code } = values
     try {
       await logIn({ email, password, ...(needsCode ? { code } : {}) })
     } catch (error) {
@@ -85,16 +82,8 @@ function LoginForm({ email, onEmail, children }: LoginFrame) {
   const fields = (
     <>
       <Field name="email" label={t.login.email} type="email" autocomplete="username" required value={email} onValue={onEmail} />
-      <Field
-        name="password"
-        label={t.login.password}
-        type="password"
-        autocomplete="current-password"
-        required
-        value={password}
-        onValue={setPassword}
-      />
-      {needsCode && <Field name="code" label={t.login.code} autocomplete="one-time-code" required value={code} onValue={setCode} />}
+      <Field {...field('password')} label={t.login.password} type="password" autocomplete="current-password" required />
+      {needsCode && <Field {...field('code')} label={t.login.code} autocomplete="one-time-code" required />}
     </>
   )
   return (
@@ -106,9 +95,7 @@ function LoginForm({ email, onEmail, children }: LoginFrame) {
     >
       {(busy) => (
         <>
-          <button class="btn main" type="submit" aria-busy={busy}>
-            {t.login.logIn}
-          </button>
+          <Button type="submit" look="main" text={t.login.logIn} busy={busy} />
           <PasskeyLogin />
           {children}
         </>

@@ -5,10 +5,10 @@ import type { List, SessionItem } from '../api/types.ts'
 import { browserName } from '../browser-name.ts'
 import { shortDate } from '../format.ts'
 import { Answer } from '../parts/answer.tsx'
-import { ActionButton } from '../parts/controls.tsx'
+import { Button, AskButton, ActionButton } from '../parts/button.tsx'
 import { CurrentPassword } from '../parts/current-password.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Choice, Field, Switch } from '../parts/fields.tsx'
+import { Choice, Field, Switch, useFields } from '../parts/fields.tsx'
 import { Form } from '../parts/form.tsx'
 import { Note, Page, Panel } from '../parts/page.tsx'
 import { Rows, type Column } from '../parts/rows.tsx'
@@ -45,14 +45,12 @@ export default function Me() {
 }
 
 function Password() {
-  const [password, setPassword] = useState('')
-  const [next, setNext] = useState('')
+  const { values, field, setValues } = useFields({ password: '', new_password: '' })
   const [isChanged, setChanged] = useState(false)
   const change = async (): Promise<void> => {
     setChanged(false)
-    await call('/session/password', { method: 'POST', body: { password, new_password: next } })
-    setPassword('')
-    setNext('')
+    await call('/session/password', { method: 'POST', body: values })
+    setValues({ password: '', new_password: '' })
     setChanged(true)
     invalidate('/session/all')
   }
@@ -69,19 +67,17 @@ function Password() {
         <Form
           button={t.me.changePassword}
           run={change}
-          disabled={password === '' || [...next].length < minPasswordLength}
+          disabled={values.password === '' || [...values.new_password].length < minPasswordLength}
           faults={{ invalid_credentials: t.me.wrongPassword }}
           main="password"
         >
-          <CurrentPassword value={password} onValue={setPassword} />
+          <CurrentPassword {...field('password')} />
           <Field
-            name="new_password"
+            {...field('new_password')}
             label={t.me.newPassword}
             type="password"
             autocomplete="new-password"
             hint={t.me.newPasswordHint(minPasswordLength)}
-            value={next}
-            onValue={setNext}
           />
         </Form>
       </div>
@@ -90,34 +86,25 @@ function Password() {
 }
 
 function SecondFactor({ isOn }: { isOn: boolean }) {
-  const [doing, setDoing] = useState<'setUp' | 'turnOff' | null>(null)
-  const done = (): void => setDoing(null)
+  const [isSettingUp, setSettingUp] = useState(false)
   return (
     <Panel heading={t.secondFactor.heading} text={isOn ? t.secondFactor.isAsked : t.secondFactor.isNotAsked}>
       <div class="body">
-        {doing === 'setUp' ? (
-          <SecondFactorSetup onDone={done} />
+        {isSettingUp ? (
+          <SecondFactorSetup onDone={() => setSettingUp(false)} />
         ) : isOn ? (
-          <button class="btn" type="button" onClick={() => setDoing('turnOff')}>
-            {t.secondFactor.turnOff}
-          </button>
+          <AskButton text={t.secondFactor.turnOff} dialog={(close) => <TurnOff onClose={close} />} />
         ) : (
-          <button class="btn" type="button" onClick={() => setDoing('setUp')}>
-            {t.secondFactor.setUp}
-          </button>
+          <Button text={t.secondFactor.setUp} onClick={() => setSettingUp(true)} />
         )}
       </div>
-      {doing === 'turnOff' && <TurnOff onClose={done} />}
     </Panel>
   )
 }
 
 function TurnOff({ onClose }: { onClose(): void }) {
-  const [password, setPassword] = useState('')
-  const turnOff = async (): Promise<void> => {
-    await call('/session/totp/remove', { method: 'POST', body: { password } })
-    await loadSession()
-  }
+  const { values, field } = useFields({ password: '' })
+  const turnOff = (): Promise<void> => call('/session/totp/remove', { method: 'POST', body: values }).then(loadSession)
   return (
     <Dialog
       main="password"
@@ -126,10 +113,10 @@ function TurnOff({ onClose }: { onClose(): void }) {
       button={t.secondFactor.turnOff}
       run={turnOff}
       onClose={onClose}
-      disabled={password === ''}
+      disabled={values.password === ''}
     >
       <p>{t.secondFactor.turnOffText}</p>
-      <CurrentPassword value={password} onValue={setPassword} />
+      <CurrentPassword {...field('password')} />
     </Dialog>
   )
 }
@@ -144,9 +131,9 @@ function Sessions() {
     <Panel
       heading={t.me.sessions}
       text={t.me.sessionsText}
-      aside={others > 1 && <ActionButton small text={t.me.endOthers(others)} run={endOthers} />}
+      aside={others > 1 && <ActionButton look="small" text={t.me.endOthers(others)} run={endOthers} />}
     >
-      <Answer of={sessions}>{({ data }) => <Rows rows={data.toReversed()} columns={sessionColumns()} keyOf={({ id }) => id} />}</Answer>
+      <Answer of={sessions}>{({ data }) => <Rows rows={data.toReversed()} columns={sessionColumns()} />}</Answer>
     </Panel>
   )
 }
@@ -174,7 +161,7 @@ const sessionColumns = (): Column<SessionItem>[] => [
     cell: ({ id, current }) =>
       !current && (
         <div class="acts end">
-          <ActionButton small text={t.me.end} run={() => end(id)} />
+          <ActionButton look="small" text={t.me.end} run={() => end(id)} />
         </div>
       ),
   },
@@ -191,7 +178,7 @@ const ThisBrowser = () => (
         onValue={chooseTheme}
       />
       <Choice name={null} label={t.me.language} value={language()} options={Object.entries(languages)} onValue={chooseLanguage} />
-      <Switch name={null} label={t.me.shortcuts} on={shortcutsAreOn.value} onChange={turnShortcuts} />
+      <Switch name={null} label={t.me.shortcuts} value={shortcutsAreOn.value} onValue={turnShortcuts} />
     </div>
   </Panel>
 )

@@ -1,10 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
-import { onEmailChange } from '../api/live.ts'
+import { useEmailChange } from '../api/live.ts'
 import type { EmailItem, Latency, List, Metrics } from '../api/types.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
 import { percent } from '../format.ts'
 import { Attention, isLosing, useServerState, type ServerState } from '../parts/attention.tsx'
+import { ButtonLink } from '../parts/button.tsx'
 import { rangeOf, type Steps } from '../parts/chart-period.ts'
 import { Segments } from '../parts/controls.tsx'
 import { EmailTable } from '../parts/email-rows.tsx'
@@ -36,7 +37,7 @@ export default function Overview({ query }: PageProps) {
   )
   const latency = useApi<Latency>(`/api/analytics/latency?${range}&compare=previous`, { everyMs: figuresMs })
   const latest = useApi<List<EmailItem>>('/api/emails?limit=7', { everyMs: 60_000 })
-  useEffect(() => onEmailChange(() => void latest.reload()), [])
+  useEmailChange(() => void latest.reload())
   const isNew = latest.data?.data.length === 0 && mayChange() && !hasLeftWelcome()
   useEffect(() => {
     if (isNew) navigate('/welcome', { replace: true })
@@ -83,15 +84,7 @@ export default function Overview({ query }: PageProps) {
   )
 }
 
-const NoEmail = () => (
-  <Empty text={t.emails.none}>
-    {mayChange() && (
-      <Link class="btn" href="/welcome">
-        {t.welcome.goOn}
-      </Link>
-    )}
-  </Empty>
-)
+const NoEmail = () => <Empty text={t.emails.none}>{mayChange() && <ButtonLink text={t.welcome.goOn} href="/welcome" />}</Empty>
 
 type Totals = Metrics['totals']
 

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { logInByPasskey } from '../api/client.ts'
 import { Fault } from '../parts/answer.tsx'
-import { useAction } from '../parts/controls.tsx'
+import { Button, useAction } from '../parts/button.tsx'
 import { passkeysWork, showPasskey } from '../show-passkey.ts'
 import { t } from '../texts/texts.ts'
 
@@ -15,9 +15,7 @@ export function PasskeyLogin() {
   return (
     <>
       {error && <Fault text={faults[error.code] ?? (error.message || t.offline)} />}
-      <button class="btn" type="button" aria-busy={busy} onClick={start}>
-        {t.passkeys.logIn}
-      </button>
+      <Button text={t.passkeys.logIn} busy={busy} onClick={() => start()} />
     </>
   )
 }

@@ -1,23 +1,18 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
 import { invalidate, useApi } from '../api/cache.ts'
 import { actIn, actingIn, call, session } from '../api/client.ts'
 import type { Account, List, Setting } from '../api/types.ts'
 import { number, shortDate } from '../format.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { Choice, Field } from '../parts/fields.tsx'
+import { Button, ButtonLink, AskButton } from '../parts/button.tsx'
+import { Dialog, ConfirmButton } from '../parts/dialog.tsx'
+import { Choice, Field, useFields } from '../parts/fields.tsx'
 import { ListPage, useList } from '../parts/list-page.tsx'
 import type { Column } from '../parts/rows.tsx'
 import { State } from '../parts/state.tsx'
-import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
-
-type Asked = { what: 'plan' | 'suspend' | 'resume' | 'remove'; account: Account } | null
 
 /** Every account of the server, for operators. */
 export function Accounts({ tabs, query }: { tabs: ComponentChildren; query: URLSearchParams }) {
-  const [asked, setAsked] = useState<Asked>(null)
-  const close = (): void => setAsked(null)
   return (
     <ListPage
       title={t.nav.people}
@@ -26,21 +21,17 @@ export function Accounts({ tabs, query }: { tabs: ComponentChildren; query: URLS
       top={tabs}
       list={useList<Account>('/api/accounts', query)}
       query={query}
-      columns={columnsWith(setAsked)}
+      columns={columns()}
       none={t.accounts.none}
       add={{ text: t.accounts.create, dialog: (done) => <Create onClose={done} /> }}
-    >
-      {asked?.what === 'plan' && <ChangePlan account={asked.account} onClose={close} />}
-      {(asked?.what === 'suspend' || asked?.what === 'resume') && <Suspend account={asked.account} onClose={close} />}
-      {asked?.what === 'remove' && <Remove account={asked.account} onClose={close} />}
-    </ListPage>
+    />
   )
 }
 
 const currentId = (): string => actingIn.value ?? session.value?.user.account_id ?? ''
 const isOwnOrCurrent = (id: string): boolean => id === currentId() || id === session.value?.user.account_id
 
-const columnsWith = (onAsk: (asked: Asked) => void): Column<Account>[] => [
+const columns = (): Column<Account>[] => [
   {
     head: t.common.name,
     kind: 'title',
@@ -57,34 +48,46 @@ const columnsWith = (onAsk: (asked: Asked) => void): Column<Account>[] => [
     cell: ({ status }) => <State of={status === 'active' ? 'active' : 'held'} word={t.accounts.states[status] ?? status} />,
   },
   { head: t.common.since, kind: 'quiet', cell: ({ created_at: at }) => shortDate(at) },
-  {
-    head: '',
-    cell: (account) => {
-      const actions = [
-        'plan',
-        account.status === 'active' ? 'suspend' : 'resume',
-        ...(isOwnOrCurrent(account.id) ? [] : ['remove']),
-      ] as const
-      return (
-        <div class="acts end">
-          {account.id !== currentId() && (
-            <button class="btn small" type="button" onClick={() => actIn(account.id)}>
-              {t.common.open}
-            </button>
-          )}
-          <Link class="btn small" href={`/accounts/${account.id}`}>
-            {t.accounts.policies}
-          </Link>
-          {actions.map((what) => (
-            <button key={what} class="btn small" type="button" onClick={() => onAsk({ what, account } as Asked)}>
-              {t.accounts.actions[what]}
-            </button>
-          ))}
-        </div>
-      )
-    },
-  },
+  { head: '', cell: (account) => <Actions account={account} /> },
 ]
+
+function Actions({ account }: { account: Account }) {
+  const { id, name, status } = account
+  return (
+    <div class="acts end">
+      {id !== currentId() && <Button look="small" text={t.common.open} onClick={() => actIn(id)} />}
+      <ButtonLink look="small" text={t.accounts.policies} href={`/accounts/${id}`} />
+      <AskButton look="small" text={t.accounts.plan} dialog={(close) => <ChangePlan account={account} onClose={close} />} />
+      {status === 'active' ? (
+        <ConfirmButton
+          look="small"
+          text={t.accounts.suspend}
+          heading={t.accounts.suspendOf(name)}
+          says={t.accounts.suspendText}
+          run={() => change(id, { status: 'suspended' })}
+        />
+      ) : (
+        <ConfirmButton
+          look="small"
+          text={t.accounts.resume}
+          heading={t.accounts.resumeOf(name)}
+          says={t.accounts.resumeText}
+          run={() => change(id, { status: 'active' })}
+        />
+      )}
+      {!isOwnOrCurrent(id) && (
+        <ConfirmButton
+          look="small"
+          text={t.common.delete}
+          heading={t.common.deleteOf(name)}
+          says={t.accounts.removeText}
+          typed={name}
+          run={() => call(`/api/accounts/${id}`, { method: 'DELETE' }).then(changed)}
+        />
+      )}
+    </div>
+  )
+}
 
 const changed = (): void => invalidate('/api/accounts')
 
@@ -97,72 +100,31 @@ function usePlans(): [string, string][] {
 
 function Create({ onClose }: { onClose(): void }) {
   const plans = usePlans()
-  const [name, setName] = useState('')
-  const [plan, setPlan] = useState('')
+  const { values, field } = useFields({ name: '', plan: '' })
   const create = async (): Promise<void> => {
+    const { name, plan } = values
     await call('/api/accounts', { method: 'POST', body: { name: name.trim(), ...(plan === '' ? {} : { plan }) } })
     changed()
   }
+  const title = t.accounts.create
   return (
-    <Dialog main="name" heading={t.accounts.create} button={t.accounts.create} run={create} onClose={onClose} disabled={name.trim() === ''}>
-      <Field name="name" label={t.common.name} value={name} onValue={setName} maxLength={100} autocomplete="off" />
-      <Choice name="plan" label={t.accounts.plan} value={plan} options={[['', t.accounts.usualPlan], ...plans]} onValue={setPlan} />
+    <Dialog main="name" heading={title} button={title} run={create} onClose={onClose} disabled={values.name.trim() === ''}>
+      <Field {...field('name')} label={t.common.name} maxLength={100} />
+      <Choice {...field('plan')} label={t.accounts.plan} options={[['', t.accounts.usualPlan], ...plans]} />
     </Dialog>
   )
 }
 
-const change = async ({ id }: Account, changes: Partial<Pick<Account, 'plan' | 'status'>>): Promise<void> => {
-  await call(`/api/accounts/${id}`, { method: 'PATCH', body: changes })
-  changed()
-}
+const change = (id: string, changes: Partial<Pick<Account, 'plan' | 'status'>>): Promise<void> =>
+  call(`/api/accounts/${id}`, { method: 'PATCH', body: changes }).then(changed)
 
-function ChangePlan({ account, onClose }: { account: Account; onClose(): void }) {
+function ChangePlan({ account: { id, name, plan }, onClose }: { account: Account; onClose(): void }) {
   const plans = usePlans()
-  const [plan, setPlan] = useState(account.plan)
-  const title = t.accounts.planOf(account.name)
+  const { values, field } = useFields({ plan })
+  const options = plans.some(([known]) => known === plan) ? plans : [[plan, plan] satisfies [string, string], ...plans]
   return (
-    <Dialog heading={title} button={t.accounts.actions['plan'] ?? ''} run={() => change(account, { plan })} onClose={onClose}>
-      <Choice
-        name="plan"
-        label={t.accounts.plan}
-        value={plan}
-        options={plans.some(([known]) => known === account.plan) ? plans : [[account.plan, account.plan], ...plans]}
-        onValue={setPlan}
-      />
-    </Dialog>
-  )
-}
-
-function Suspend({ account, onClose }: { account: Account; onClose(): void }) {
-  const isActive = account.status === 'active'
-  const button = t.accounts.actions[isActive ? 'suspend' : 'resume'] ?? ''
-  const run = (): Promise<void> => change(account, { status: isActive ? 'suspended' : 'active' })
-  return (
-    <Dialog
-      heading={isActive ? t.accounts.suspendOf(account.name) : t.accounts.resumeOf(account.name)}
-      button={button}
-      run={run}
-      onClose={onClose}
-    >
-      <p>{isActive ? t.accounts.suspendText : t.accounts.resumeText}</p>
-    </Dialog>
-  )
-}
-
-function Remove({ account, onClose }: { account: Account; onClose(): void }) {
-  const remove = async (): Promise<void> => {
-    await call(`/api/accounts/${account.id}`, { method: 'DELETE' })
-    changed()
-  }
-  return (
-    <Dialog
-      heading={t.common.deleteOf(account.name)}
-      button={t.accounts.actions['remove'] ?? ''}
-      run={remove}
-      onClose={onClose}
-      typed={account.name}
-    >
-      <p>{t.accounts.removeText}</p>
+    <Dialog heading={t.accounts.planOf(name)} button={t.accounts.plan} run={() => change(id, values)} onClose={onClose}>
+      <Choice {...field('plan')} label={t.accounts.plan} options={options} />
     </Dialog>
   )
 }

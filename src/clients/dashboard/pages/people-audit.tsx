@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
-import { useAll } from '../api/cache.ts'
+import { useRows } from '../api/cache.ts'
 import type { Account, AuditEntry, User } from '../api/types.ts'
 import { fullTime } from '../format.ts'
+import { optionsOf } from '../parts/fields.tsx'
 import type { Filter } from '../parts/filters.tsx'
 import { ListPage, useList } from '../parts/list-page.tsx'
 import type { Column } from '../parts/rows.tsx'
@@ -31,15 +32,15 @@ export function Audit({ tabs, query }: { tabs: ComponentChildren; query: URLSear
 }
 
 function useFilters(query: URLSearchParams): Filter[] {
-  const users = useAll<User>('/api/users').data?.data ?? []
-  const accounts = useAll<Account>(isOperator() ? '/api/accounts' : null).data?.data ?? []
+  const users = useRows<User>('/api/users')
+  const accounts = useRows<Account>(isOperator() ? '/api/accounts' : null)
   const actors: [string, string][] = [
     ['', t.audit.anybody],
     ...users.map(({ id, email }): [string, string] => [id, email]),
     ['command', t.audit.actors['command'] ?? ''],
     ['server', t.audit.actors['server'] ?? ''],
   ]
-  const names: [string, string][] = [['', t.people.allAccounts], ...accounts.map(({ id, name }): [string, string] => [id, name])]
+  const names: [string, string][] = [['', t.people.allAccounts], ...optionsOf(accounts)]
   return [
     { name: 'actor', label: t.audit.who, kind: actors },
     { name: 'action', label: t.audit.action, hint: t.audit.actionHint, kind: 'search' },

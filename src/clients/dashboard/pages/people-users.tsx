@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { invalidate, useAll } from '../api/cache.ts'
+import { invalidate, useRows } from '../api/cache.ts'
 import { actingIn, call, session } from '../api/client.ts'
 import type { Account, InvitedUser, User } from '../api/types.ts'
 import { dayAndTime } from '../format.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { Choice, Field, Switch } from '../parts/fields.tsx'
+import { AskButton } from '../parts/button.tsx'
+import { Dialog, ConfirmButton } from '../parts/dialog.tsx'
+import { Choice, Field, Switch, useFields, optionsOf } from '../parts/fields.tsx'
 import { Filters, type Filter } from '../parts/filters.tsx'
 import { ListPage, useList } from '../parts/list-page.tsx'
 import type { Column } from '../parts/rows.tsx'
@@ -15,8 +16,6 @@ import { Age } from '../parts/time.tsx'
 import { isOperator, isOwner } from '../rights.ts'
 import { t } from '../texts/texts.ts'
 
-type Asked = { what: 'change' | 'renew' | 'remove'; user: User } | null
-
 const allAccounts = 'all'
 
 /** The users of the account, and for operators those of every account. */
@@ -25,16 +24,14 @@ export function Users({ tabs, query }: { tabs: ComponentChildren; query: URLSear
   const account = query.get('account') ?? own
   const isOfAll = account === allAccounts
   const users = useList<User>(isOfAll ? '/api/users' : `/api/users?account_id=${account}`, query)
-  const accounts = useAll<Account>(isOperator() ? '/api/accounts' : null).data?.data ?? []
-  const [asked, setAsked] = useState<Asked>(null)
+  const accounts = useRows<Account>(isOperator() ? '/api/accounts' : null)
   const [invited, setInvited] = useState<InvitedUser | null>(null)
-  const close = (): void => setAsked(null)
   const done = (user: InvitedUser | null): void => {
     setInvited(user)
     invalidate('/api/users')
   }
   const nameOf = (id: string): string => accounts.find((known) => known.id === id)?.name ?? id
-  const options: [string, string][] = [[allAccounts, t.people.allAccounts], ...accounts.map(({ id, name }): [string, string] => [id, name])]
+  const options: [string, string][] = [[allAccounts, t.people.allAccounts], ...optionsOf(accounts)]
   const filter: Filter = { name: 'account', label: t.nav.account, kind: options, usual: own }
   return (
     <ListPage
@@ -50,21 +47,17 @@ export function Users({ tabs, query }: { tabs: ComponentChildren; query: URLSear
       }
       list={users}
       query={query}
-      columns={columnsWith(setAsked, isOfAll ? nameOf : null)}
+      columns={columnsWith(done, isOfAll ? nameOf : null)}
       none={t.people.noUser}
       add={{ text: t.people.invite, dialog: (shut) => <Invite accountId={isOfAll ? own : account} onInvited={done} onClose={shut} /> }}
-    >
-      {asked?.what === 'change' && <Change user={asked.user} onDone={() => done(null)} onClose={close} />}
-      {asked?.what === 'renew' && <Renew user={asked.user} onInvited={done} onClose={close} />}
-      {asked?.what === 'remove' && <Remove user={asked.user} onDone={() => done(null)} onClose={close} />}
-    </ListPage>
+    />
   )
 }
 
 /** Only owners change owners, and only operators change operators; the server refuses others. */
 const mayManage = ({ role, operator }: User): boolean => isOperator() || (!operator && (role !== 'owner' || isOwner()))
 
-const columnsWith = (onAsk: (asked: Asked) => void, accountName: ((id: string) => string) | null): Column<User>[] => [
+const columnsWith = (onDone: (user: InvitedUser | null) => void, accountName: ((id: string) => string) | null): Column<User>[] => [
   {
     head: t.people.user,
     kind: 'title',
@@ -88,21 +81,35 @@ const columnsWith = (onAsk: (asked: Asked) => void, accountName: ((id: string) =
     cell: ({ second_factor: isOn }) => (isOn ? t.people.hasSecondFactor : <span class="muted">{t.people.noSecondFactor}</span>),
   },
   { head: t.people.lastLogin, kind: 'quiet', cell: ({ last_login_at: at }) => <Age of={at} /> },
-  {
-    head: '',
-    cell: (user) =>
-      mayManage(user) &&
-      user.id !== session.value?.user.id && (
-        <div class="acts end">
-          {(['change', 'renew', 'remove'] as const).map((what) => (
-            <button key={what} class="btn small" type="button" onClick={() => onAsk({ what, user })}>
-              {t.people.actions[what]}
-            </button>
-          ))}
-        </div>
-      ),
-  },
+  { head: '', cell: (user) => mayManage(user) && user.id !== session.value?.user.id && <Actions user={user} onDone={onDone} /> },
 ]
+
+function Actions({ user, onDone }: { user: User; onDone(invited: InvitedUser | null): void }) {
+  const path = `/api/users/${user.id}`
+  return (
+    <div class="acts end">
+      <AskButton
+        look="small"
+        text={t.people.change}
+        dialog={(close) => <Change user={user} path={path} onDone={() => onDone(null)} onClose={close} />}
+      />
+      <ConfirmButton
+        look="small"
+        text={t.people.renew}
+        heading={t.people.linkFor(user.email)}
+        says={user.status === 'active' ? t.people.renewActive : t.people.renewInvited}
+        run={() => call<InvitedUser>(`${path}/invitation`, { method: 'POST' }).then(onDone)}
+      />
+      <ConfirmButton
+        look="small"
+        text={t.common.remove}
+        heading={t.common.removeOf(user.email)}
+        says={t.people.removeText}
+        run={() => call(path, { method: 'DELETE' }).then(() => onDone(null))}
+      />
+    </div>
+  )
+}
 
 const Invitation = ({ user, onPassedOn }: { user: InvitedUser; onPassedOn(): void }) => (
   <ShownOnce name={t.people.link} value={user.invitation_url} button={t.people.passedOn} onKept={onPassedOn}>
@@ -111,59 +118,40 @@ const Invitation = ({ user, onPassedOn }: { user: InvitedUser; onPassedOn(): voi
 )
 
 const roleOptions = (): [string, string][] =>
-  ['viewer', 'member', 'admin', 'owner']
+  Object.keys(t.roles)
+    .toReversed()
     .filter((role) => role !== 'owner' || isOwner() || isOperator())
     .map((role) => [role, t.people.roleWith(t.roles[role] ?? role, t.people.mayDo[role] ?? '')])
 
 function Invite({ accountId, onInvited, onClose }: { accountId: string; onInvited(user: InvitedUser): void; onClose(): void }) {
-  const [email, setEmail] = useState('')
-  const [role, setRole] = useState('member')
-  const [operator, setOperator] = useState(false)
+  const { values, field } = useFields({ email: '', role: 'member', operator: false })
   const invite = async (): Promise<void> =>
-    onInvited(await call<InvitedUser>('/api/users', { method: 'POST', body: { email, role, operator, account_id: accountId } }))
+    onInvited(await call<InvitedUser>('/api/users', { method: 'POST', body: { ...values, account_id: accountId } }))
   return (
-    <Dialog main="email" heading={t.people.invite} button={t.people.invite} run={invite} onClose={onClose} disabled={email.trim() === ''}>
+    <Dialog
+      main="email"
+      heading={t.people.invite}
+      button={t.people.invite}
+      run={invite}
+      onClose={onClose}
+      disabled={values.email.trim() === ''}
+    >
       <p>{t.people.inviteText}</p>
-      <Field name="email" label={t.login.email} type="email" autocomplete="off" value={email} onValue={setEmail} />
-      <Choice name="role" label={t.people.role} value={role} options={roleOptions()} onValue={setRole} />
-      {isOperator() && <Switch name="operator" label={t.people.operatorLabel} on={operator} onChange={setOperator} />}
+      <Field {...field('email')} label={t.login.email} type="email" />
+      <Choice {...field('role')} label={t.people.role} options={roleOptions()} />
+      {isOperator() && <Switch {...field('operator')} label={t.people.operatorLabel} />}
     </Dialog>
   )
 }
 
-function Change({ user, onDone, onClose }: { user: User; onDone(): void; onClose(): void }) {
-  const [role, setRole] = useState<string>(user.role)
-  const [operator, setOperator] = useState(user.operator)
-  const change = async (): Promise<void> => {
-    await call(`/api/users/${user.id}`, { method: 'PATCH', body: { role, ...(isOperator() ? { operator } : {}) } })
-    onDone()
-  }
+function Change({ user, path, onDone, onClose }: { user: User; path: string; onDone(): void; onClose(): void }) {
+  const { values, field } = useFields<{ role: string; operator: boolean }>({ role: user.role, operator: user.operator })
+  const change = (): Promise<void> => call(path, { method: 'PATCH', body: isOperator() ? values : { role: values.role } }).then(onDone)
   return (
-    <Dialog heading={t.people.changeOf(user.email)} button={t.people.actions['change'] ?? ''} run={change} onClose={onClose}>
+    <Dialog heading={t.people.changeOf(user.email)} button={t.people.change} run={change} onClose={onClose}>
       <p>{t.people.changeText}</p>
-      <Choice name="role" label={t.people.role} value={role} options={roleOptions()} onValue={setRole} />
-      {isOperator() && <Switch name="operator" label={t.people.operatorLabel} on={operator} onChange={setOperator} />}
-    </Dialog>
-  )
-}
-
-function Renew({ user, onInvited, onClose }: { user: User; onInvited(user: InvitedUser): void; onClose(): void }) {
-  const renew = async (): Promise<void> => onInvited(await call<InvitedUser>(`/api/users/${user.id}/invitation`, { method: 'POST' }))
-  return (
-    <Dialog heading={t.people.linkFor(user.email)} button={t.people.actions['renew'] ?? ''} run={renew} onClose={onClose}>
-      <p>{user.status === 'active' ? t.people.renewActive : t.people.renewInvited}</p>
-    </Dialog>
-  )
-}
-
-function Remove({ user, onDone, onClose }: { user: User; onDone(): void; onClose(): void }) {
-  const remove = async (): Promise<void> => {
-    await call(`/api/users/${user.id}`, { method: 'DELETE' })
-    onDone()
-  }
-  return (
-    <Dialog heading={t.common.removeOf(user.email)} button={t.common.remove} run={remove} onClose={onClose}>
-      <p>{t.people.removeText}</p>
+      <Choice {...field('role')} label={t.people.role} options={roleOptions()} />
+      {isOperator() && <Switch {...field('operator')} label={t.people.operatorLabel} />}
     </Dialog>
   )
 }

@@ -1,6 +1,5 @@
 import { Tabs } from '../parts/controls.tsx'
-import { Page } from '../parts/page.tsx'
-import { isOperator, mayChange } from '../rights.ts'
+import { isOperator } from '../rights.ts'
 import { navigate, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { Accounts } from './people-accounts.tsx'
@@ -9,15 +8,14 @@ import { Users } from './people-users.tsx'
 
 /** Who may do what, and who did: one view of it at a time, named in the address. */
 export default function People({ query }: PageProps) {
-  if (!mayChange()) return <Page title={t.nav.people} heading={t.common.notAllowed(t.common.admins)} />
   const views = isOperator() ? ['users', 'accounts', 'audit'] : ['users', 'audit']
   const view = views.find((known) => known === query.get('view')) ?? 'users'
   const tabs = (
     <Tabs
       name={t.nav.people}
-      tabs={views.map((each) => [each, t.people.views[each] ?? each])}
+      options={views.map((each) => [each, t.people.views[each] ?? each])}
       current={view}
-      onTab={(next) => navigate(next === 'users' ? '/people' : `/people?view=${next}`, { replace: true })}
+      onChoice={(next) => navigate(next === 'users' ? '/people' : `/people?view=${next}`, { replace: true })}
     />
   )
   if (view === 'accounts') return <Accounts tabs={tabs} query={query} />

@@ -4,21 +4,21 @@ import { session } from '../api/client.ts'
 import type { QueueDetail, QueuedRecipient } from '../api/types.ts'
 import { dayAndTime, number } from '../format.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
+import { ButtonLink } from '../parts/button.tsx'
 import { Explain } from '../parts/explain.tsx'
+import { Facts, Fact } from '../parts/facts.tsx'
 import { Note, Page, Panel } from '../parts/page.tsx'
 import { QueueActions } from '../parts/queue-actions.tsx'
 import { Rows, type Column } from '../parts/rows.tsx'
 import { State } from '../parts/state.tsx'
 import { Age } from '../parts/time.tsx'
-import { isOperator } from '../rights.ts'
 import { Link, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
 export default function QueueDestination({ params, query }: PageProps) {
   const domain = params['domain'] ?? ''
-  const queue = useApi<QueueDetail>(isOperator() ? `/api/queue/${encodeURIComponent(domain)}` : null, { everyMs: 5_000 })
+  const queue = useApi<QueueDetail>(`/api/queue/${encodeURIComponent(domain)}`, { everyMs: 5_000 })
   const [changed, setChanged] = useState<number | null>(null)
-  if (!isOperator()) return <Page title={domain} heading={t.common.notAllowed(t.common.operators)} />
   // What it showed last is of no use once nothing waits any more.
   const isEmpty = queue.error?.status === 404
   const data = isEmpty ? undefined : queue.data
@@ -41,9 +41,7 @@ export default function QueueDestination({ params, query }: PageProps) {
       {isEmpty ? (
         <section class="panel" aria-label={domain}>
           <Empty text={t.queue.none}>
-            <Link class="btn" href="/queue">
-              {t.queue.all}
-            </Link>
+            <ButtonLink text={t.queue.all} href="/queue" />
           </Empty>
         </section>
       ) : (
@@ -57,30 +55,26 @@ export default function QueueDestination({ params, query }: PageProps) {
 const Detail = ({ queue }: { queue: QueueDetail }) => (
   <>
     <Panel heading={t.email.facts}>
-      <dl class="facts body">
-        <dt>{t.queue.due}</dt>
-        <dd>{number(queue.due)}</dd>
-        <dt>{t.queue.inHand}</dt>
-        <dd>{number(queue.in_hand)}</dd>
-        <dt>{t.queue.held}</dt>
-        <dd>{number(queue.held)}</dd>
-        <dt>{t.queue.oldest}</dt>
-        <dd>
-          <Age of={queue.oldest_at} />
-        </dd>
-        <dt>{t.common.nextAttempt}</dt>
-        <dd>{queue.next_attempt_at === null ? '—' : dayAndTime(queue.next_attempt_at)}</dd>
-        <dt>{t.queue.answer}</dt>
-        <dd>
-          <code>{queue.last_response ?? t.queue.notTried}</code>
-        </dd>
-      </dl>
+      <div class="body">
+        <Facts>
+          <Fact name={t.queue.due}>{number(queue.due)}</Fact>
+          <Fact name={t.queue.inHand}>{number(queue.in_hand)}</Fact>
+          <Fact name={t.queue.held}>{number(queue.held)}</Fact>
+          <Fact name={t.queue.oldest}>
+            <Age of={queue.oldest_at} />
+          </Fact>
+          <Fact name={t.common.nextAttempt}>{queue.next_attempt_at === null ? '—' : dayAndTime(queue.next_attempt_at)}</Fact>
+          <Fact name={t.queue.answer}>
+            <code>{queue.last_response ?? t.queue.notTried}</code>
+          </Fact>
+        </Facts>
+      </div>
     </Panel>
     <Panel
       heading={t.common.recipients}
       text={queue.waiting > queue.recipients.length ? t.queue.first(queue.recipients.length) : undefined}
     >
-      <Rows rows={queue.recipients} columns={columns()} keyOf={({ id }) => id} />
+      <Rows rows={queue.recipients} columns={columns()} />
     </Panel>
   </>
 )

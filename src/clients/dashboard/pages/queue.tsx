@@ -3,21 +3,18 @@ import type { List, QueueDestination, QueueTotals } from '../api/types.ts'
 import { number } from '../format.ts'
 import { Explain } from '../parts/explain.tsx'
 import { ListPage } from '../parts/list-page.tsx'
-import { Page } from '../parts/page.tsx'
 import { QueueActions } from '../parts/queue-actions.tsx'
-import type { Column } from '../parts/rows.tsx'
+import { type Column, linked } from '../parts/rows.tsx'
 import { Age, Ago } from '../parts/time.tsx'
-import { isOperator } from '../rights.ts'
-import { Link, type PageProps } from '../router.tsx'
+import type { PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
 const maxShown = 100
 
 export default function Queue({ query }: PageProps) {
   const live = { everyMs: 5_000 }
-  const queue = useApi<List<QueueDestination>>(isOperator() ? `/api/queue?order=waiting&limit=${maxShown}` : null, live)
-  const totals = useApi<QueueTotals>(isOperator() ? '/api/queue/totals' : null, live)
-  if (!isOperator()) return <Page title={t.nav.queue} heading={t.common.notAllowed(t.common.operators)} />
+  const queue = useApi<List<QueueDestination>>(`/api/queue?order=waiting&limit=${maxShown}`, live)
+  const totals = useApi<QueueTotals>('/api/queue/totals', live)
   const reload = (): Promise<unknown> => Promise.all([queue.reload(), totals.reload()])
   return (
     <ListPage
@@ -43,19 +40,11 @@ const Summary = ({ totals: { due, held, oldest_at: oldest } }: { totals: QueueTo
 )
 
 const columnsWith = (onDone: () => Promise<unknown>): Column<QueueDestination>[] => [
-  {
-    head: t.queue.destination,
-    kind: 'title',
-    cell: ({ destination }) => (
-      <Link class="row" href={`/queue/${destination}`}>
-        {destination}
-      </Link>
-    ),
-  },
+  linked(t.queue.destination, ({ destination }) => [`/queue/${destination}`, destination]),
   { head: t.queue.waiting, kind: 'number', cell: ({ waiting }) => number(waiting) },
   { head: t.queue.due, kind: 'number', cell: ({ due }) => (due === 0 ? '—' : number(due)) },
   { head: t.queue.held, kind: 'number', cell: ({ held }) => (held === 0 ? '—' : number(held)) },
   { head: t.queue.oldest, kind: 'quiet', cell: ({ oldest_at: at }) => <Age of={at} /> },
   { head: t.queue.answer, kind: 'title', cell: ({ last_response: answer }) => <code class="muted">{answer ?? t.queue.notTried}</code> },
-  { head: '', kind: 'number', cell: (queue) => <QueueActions small queue={queue} onDone={onDone} /> },
+  { head: '', kind: 'number', cell: (queue) => <QueueActions look="small" queue={queue} onDone={onDone} /> },
 ]

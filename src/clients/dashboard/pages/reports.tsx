@@ -3,11 +3,12 @@ import { useAll, useApi } from '../api/cache.ts'
 import type { DmarcSummary, Domain, Feedback } from '../api/types.ts'
 import { number, percent } from '../format.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
+import { ButtonLink } from '../parts/button.tsx'
 import { FeedbackReading } from '../parts/feedback-reading.tsx'
 import type { Filter } from '../parts/filters.tsx'
 import { ListRows, useList } from '../parts/list-page.tsx'
 import { Page, Panel } from '../parts/page.tsx'
-import { Figures, type Column } from '../parts/rows.tsx'
+import { Figures, type Column, linked } from '../parts/rows.tsx'
 import { ShownFirst } from '../parts/shown-first.tsx'
 import { Age } from '../parts/time.tsx'
 import { Link, type PageProps } from '../router.tsx'
@@ -22,9 +23,7 @@ export default function Reports({ query }: PageProps) {
           {({ data }) =>
             data.length === 0 ? (
               <Empty text={t.domains.none}>
-                <Link class="btn" href="/domains">
-                  {t.domains.add}
-                </Link>
+                <ButtonLink text={t.domains.add} href="/domains" />
               </Empty>
             ) : (
               <ShownFirst rows={data} most={maxShown}>
@@ -43,15 +42,7 @@ export default function Reports({ query }: PageProps) {
 const maxShown = 50
 
 const domainColumns = (): Column<Domain>[] => [
-  {
-    head: t.common.domain,
-    kind: 'title',
-    cell: ({ name }) => (
-      <Link class="row" href={`/reports/${name}`}>
-        {name}
-      </Link>
-    ),
-  },
+  linked(t.common.domain, ({ name }) => [`/reports/${name}`, name]),
   summarized(t.reports.policy, ({ policy }) => t.reports.policies[policy ?? 'missing'] ?? policy),
   summarized(t.reports.messages, ({ messages }) => (messages === 0 ? '—' : number(messages)), 'number'),
   summarized(t.reports.passed, ({ messages, pass_rate: rate }) => (messages === 0 ? '—' : percent(rate)), 'number'),

@@ -1,17 +1,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { invalidate, useApi } from '../api/cache.ts'
 import { call } from '../api/client.ts'
-import { liveState, onEmailChange } from '../api/live.ts'
+import { liveState, useEmailChange } from '../api/live.ts'
 import type { EmailItem, List } from '../api/types.ts'
 import { Answer, Empty } from '../parts/answer.tsx'
+import { AskButton } from '../parts/button.tsx'
 import { CapturedEmail } from '../parts/captured-email.tsx'
 import { CapturedList } from '../parts/captured-list.tsx'
-import { Dialog } from '../parts/dialog.tsx'
+import { ConfirmButton } from '../parts/dialog.tsx'
 import { Switch } from '../parts/fields.tsx'
-import { Icon } from '../parts/icon.tsx'
 import { Live, Page } from '../parts/page.tsx'
+import { Paging } from '../parts/paging.tsx'
 import { mayChange } from '../rights.ts'
-import { navigate, setQuery, type PageProps } from '../router.tsx'
+import { navigate, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { SandboxConnect } from '../welcome/sandbox-connect.tsx'
 
@@ -28,8 +29,7 @@ export default function Sandbox({ params, query }: PageProps) {
     sandbox: true,
     everyMs: after === null && liveState.value === 'polling' ? 15_000 : null,
   })
-  useEffect(() => onEmailChange(() => void list.reload(), { sandbox: true }), [after])
-  const [asked, setAsked] = useState<'connect' | 'empty' | null>(null)
+  useEmailChange(() => void list.reload(), { sandbox: true })
   const emails = list.data?.data ?? []
   const isNew = useNewness(emails, id)
   const follow = useFollowing(after === null ? emails[0]?.id : undefined)
@@ -41,13 +41,21 @@ export default function Sandbox({ params, query }: PageProps) {
         <>
           <Live sandbox />
           <span>{t.sandbox.text}</span>
-          <Switch name={null} label={t.sandbox.follow} on={follow.isOn} onChange={follow.turn} />
+          <Switch name={null} label={t.sandbox.follow} value={follow.isOn} onValue={follow.turn} />
         </>
       }
       actions={
         <>
-          {mayChange() && <Ask text={t.sandbox.connect} icon="key" onAsk={() => setAsked('connect')} />}
-          {mayChange() && emails.length > 0 && <Ask text={t.sandbox.empty} icon="trash" onAsk={() => setAsked('empty')} />}
+          <Connect />
+          {mayChange() && emails.length > 0 && (
+            <ConfirmButton
+              text={t.sandbox.empty}
+              icon="trash"
+              heading={t.sandbox.emptyHeading}
+              says={t.sandbox.emptyText}
+              run={emptySandbox}
+            />
+          )}
         </>
       }
     >
@@ -56,35 +64,25 @@ export default function Sandbox({ params, query }: PageProps) {
           data.length === 0 && id === '' ? (
             <section class="panel" aria-label={t.sandbox.list}>
               <Empty text={t.sandbox.none}>
-                {mayChange() && <Ask text={t.sandbox.connect} icon="key" onAsk={() => setAsked('connect')} />}
+                <Connect />
               </Empty>
             </section>
           ) : (
             <div class={`panel inbox ${id === '' ? 'lists' : 'reads'}`}>
-              <CapturedList
-                emails={data}
-                current={id}
-                isNew={isNew}
-                older={hasMore ? () => setQuery({ after: data.at(-1)?.id ?? null }) : null}
-                newest={after === null ? null : () => setQuery({ after: null })}
-              />
+              <CapturedList emails={data} current={id} isNew={isNew}>
+                <Paging isFirst={after === null} last={hasMore ? (data.at(-1)?.id ?? null) : null} />
+              </CapturedList>
               {id === '' ? <NothingChosen /> : <CapturedEmail key={id} id={id} />}
             </div>
           )
         }
       </Answer>
-      {asked === 'connect' && <SandboxConnect onClose={() => setAsked(null)} />}
-      {asked === 'empty' && <EmptySandbox onClose={() => setAsked(null)} />}
     </Page>
   )
 }
 
-const Ask = ({ text, icon, onAsk }: { text: string; icon: 'key' | 'trash'; onAsk(): void }) => (
-  <button class="btn" type="button" onClick={onAsk}>
-    <Icon name={icon} />
-    {text}
-  </button>
-)
+const Connect = () =>
+  mayChange() && <AskButton text={t.sandbox.connect} icon="key" dialog={(close) => <SandboxConnect onClose={close} />} />
 
 const NothingChosen = () => (
   <div class="view">
@@ -122,15 +120,8 @@ function useFollowing(newest: string | undefined): { isOn: boolean; turn(on: boo
   return { isOn, turn }
 }
 
-function EmptySandbox({ onClose }: { onClose(): void }) {
-  const empty = async (): Promise<void> => {
-    await call('/api/emails', { method: 'DELETE', sandbox: true })
-    invalidate('/api/emails')
-    navigate('/sandbox')
-  }
-  return (
-    <Dialog heading={t.sandbox.emptyHeading} button={t.sandbox.empty} run={empty} onClose={onClose}>
-      <p>{t.sandbox.emptyText}</p>
-    </Dialog>
-  )
+async function emptySandbox(): Promise<void> {
+  await call('/api/emails', { method: 'DELETE', sandbox: true })
+  invalidate('/api/emails')
+  navigate('/sandbox')
 }

@@ -4,16 +4,16 @@ import { call, callForResponse } from '../api/client.ts'
 import type { Suppression } from '../api/types.ts'
 import { download } from '../download.ts'
 import { shortDate } from '../format.ts'
-import { ActionButton } from '../parts/controls.tsx'
+import { AskButton, ActionButton } from '../parts/button.tsx'
 import { Switch } from '../parts/fields.tsx'
 import type { Filter } from '../parts/filters.tsx'
-import { Icon } from '../parts/icon.tsx'
 import { ListPage, useList } from '../parts/list-page.tsx'
 import { Note } from '../parts/page.tsx'
 import type { Column } from '../parts/rows.tsx'
 import { AddSuppressions } from '../parts/suppression-addition.tsx'
 import { ImportSuppressions } from '../parts/suppression-import.tsx'
 import { Age } from '../parts/time.tsx'
+import { Unfold } from '../parts/unfold.tsx'
 import { mayChange } from '../rights.ts'
 import { Link, type PageProps } from '../router.tsx'
 import { t } from '../texts/texts.ts'
@@ -25,7 +25,6 @@ const filters = (): Filter[] => [
 
 export default function Suppressions({ query }: PageProps) {
   const address = query.get('email') ?? ''
-  const [open, setOpen] = useState<'add' | 'import' | null>(null)
   const [removed, setRemoved] = useState<Suppression | null>(null)
   const page = useList<Suppression>('/api/suppressions', query, filters())
   // An erased address is on the list under another name, and found as a whole only.
@@ -40,7 +39,14 @@ export default function Suppressions({ query }: PageProps) {
   return (
     <ListPage
       heading={t.nav.suppressions}
-      actions={mayChange() && <Changes onOpen={setOpen} />}
+      actions={
+        mayChange() && (
+          <>
+            <AskButton text={t.suppressions.import} dialog={(close) => <ImportSuppressions onDone={page.reload} onClose={close} />} />
+            <AskButton look="main" text={t.suppressions.add} dialog={(close) => <AddSuppressions onDone={page.reload} onClose={close} />} />
+          </>
+        )
+      }
       above={removed && <Removed entry={removed} onDone={page.reload} onForget={() => setRemoved(null)} />}
       list={{ ...page, data: found }}
       query={query}
@@ -49,23 +55,9 @@ export default function Suppressions({ query }: PageProps) {
       none={t.suppressions.none}
       noMatch={t.suppressions.noMatch}
       bottom={<Export query={query} />}
-    >
-      {open === 'add' && <AddSuppressions onDone={page.reload} onClose={() => setOpen(null)} />}
-      {open === 'import' && <ImportSuppressions onDone={page.reload} onClose={() => setOpen(null)} />}
-    </ListPage>
+    />
   )
 }
-
-const Changes = ({ onOpen }: { onOpen(dialog: 'add' | 'import'): void }) => (
-  <>
-    <button class="btn" type="button" onClick={() => onOpen('import')}>
-      {t.suppressions.import}
-    </button>
-    <button class="btn main" type="button" onClick={() => onOpen('add')}>
-      {t.suppressions.add}
-    </button>
-  </>
-)
 
 function Export({ query }: { query: URLSearchParams }) {
   const [guarded, setGuarded] = useState(false)
@@ -77,8 +69,8 @@ function Export({ query }: { query: URLSearchParams }) {
   }
   return (
     <footer>
-      <ActionButton small icon="dl" text={t.suppressions.export} run={save} />
-      <Switch name={null} label={t.suppressions.forSpreadsheet} on={guarded} onChange={setGuarded} />
+      <ActionButton look="small" icon="dl" text={t.suppressions.export} run={save} />
+      <Switch name={null} label={t.suppressions.forSpreadsheet} value={guarded} onValue={setGuarded} />
       {guarded && <p class="muted">{t.suppressions.forSpreadsheetText}</p>}
     </footer>
   )
@@ -96,10 +88,12 @@ function Removed({ entry, onDone, onForget }: { entry: Suppression; onDone(): Pr
   }
   return (
     <div ref={note}>
-      <Note tone="ok" action={<ActionButton small text={t.suppressions.undo} run={undo} />}>
-        <p role="status">
-          <b>{t.suppressions.removed(entry.email)}</b>
-        </p>
+      <Note
+        tone="ok"
+        role="status"
+        says={t.suppressions.removed(entry.email)}
+        action={<ActionButton look="small" text={t.suppressions.undo} run={undo} />}
+      >
         {entry.origin === 'unsubscribe' && <p>{t.suppressions.undoUnsubscribe}</p>}
       </Note>
     </div>
@@ -119,36 +113,28 @@ const columnsWith = (remove: ((entry: Suppression) => Promise<unknown>) | null):
   },
   { head: t.common.cause, kind: 'word', cell: ({ origin }) => t.suppressions.origins[origin] ?? origin },
   { head: t.suppressions.topic, kind: 'wide', cell: ({ topic }) => topic ?? '—' },
-  {
-    head: t.suppressions.reason,
-    kind: 'wide',
-    cell: reasonOf,
-  },
+  { head: t.suppressions.reason, kind: 'wide', cell: reasonOf },
   { head: t.common.since, kind: 'quiet', cell: ({ created_at: at }) => <Age of={at} /> },
-  {
-    head: t.common.until,
-    kind: 'wide',
-    cell: untilOf,
-  },
+  { head: t.common.until, kind: 'wide', cell: untilOf },
   {
     head: t.suppressions.reason,
     kind: 'narrow',
     cell: (entry) => (
-      <details>
-        <summary>
-          <Icon name="right" />
-          {t.suppressions.reason}
-        </summary>
-        <p>{reasonOf(entry)}</p>
-        {entry.topic !== null && (
-          <p>
-            {t.suppressions.topic} {entry.topic}
-          </p>
+      <Unfold word={t.suppressions.reason}>
+        {() => (
+          <>
+            <p>{reasonOf(entry)}</p>
+            {entry.topic !== null && (
+              <p>
+                {t.suppressions.topic} {entry.topic}
+              </p>
+            )}
+            <p class="muted">
+              {t.common.until} {untilOf(entry)}
+            </p>
+          </>
         )}
-        <p class="muted">
-          {t.common.until} {untilOf(entry)}
-        </p>
-      </details>
+      </Unfold>
     ),
   },
   ...(remove === null
@@ -157,7 +143,7 @@ const columnsWith = (remove: ((entry: Suppression) => Promise<unknown>) | null):
         {
           head: '',
           kind: 'number' as const,
-          cell: (entry: Suppression) => <ActionButton small text={t.common.remove} run={() => remove(entry)} />,
+          cell: (entry: Suppression) => <ActionButton look="small" text={t.common.remove} run={() => remove(entry)} />,
         },
       ]),
 ]

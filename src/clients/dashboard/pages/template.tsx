@@ -2,9 +2,8 @@ import { useState } from 'preact/hooks'
 import { invalidate, useApi } from '../api/cache.ts'
 import { call } from '../api/client.ts'
 import type { Template } from '../api/types.ts'
-import { Answer } from '../parts/answer.tsx'
-import { ActionButton, useAction } from '../parts/controls.tsx'
-import { Icon } from '../parts/icon.tsx'
+import { Button, AskButton, ActionButton, useAction } from '../parts/button.tsx'
+import { ObjectPage } from '../parts/object-page.tsx'
 import { Note, Page } from '../parts/page.tsx'
 import { WithRefusal } from '../parts/refused.tsx'
 import { State } from '../parts/state.tsx'
@@ -22,12 +21,10 @@ import { t } from '../texts/texts.ts'
 export default function TemplatePage({ params }: PageProps) {
   const name = params['alias'] ?? ''
   const template = useApi<Template>(`/api/templates/${encodeURIComponent(name)}`)
-  if (template.data) return <Editor key={template.data.id} template={template.data} reload={template.reload} />
-  const isMissing = template.error?.status === 404
   return (
-    <Page title={t.nav.templates} heading={isMissing ? t.template.notFound : ''} crumb={crumb()}>
-      {!isMissing && <Answer of={template}>{() => null}</Answer>}
-    </Page>
+    <ObjectPage of={template} title={t.nav.templates} crumb={crumb()} missing={t.template.notFound}>
+      {(found) => <Editor key={found.id} template={found} reload={template.reload} />}
+    </ObjectPage>
   )
 }
 
@@ -51,7 +48,7 @@ function Editor({ template, reload }: { template: Template; reload(): Promise<vo
   const draft = draftOf(template.id)
   const content = draft?.content ?? contentOf(template)
   const [values, setValues] = useState<Record<string, string>>({})
-  const [asked, setAsked] = useState<'publish' | 'test' | 'delete' | null>(null)
+  const [asked, setAsked] = useState<'publish' | 'test' | null>(null)
   const preview = usePreview(content, values)
   const change = (changes: Partial<TemplateContent>): void => keepDraft(template, { ...content, ...changes })
   const refetch = (): Promise<void> => {
@@ -79,12 +76,14 @@ function Editor({ template, reload }: { template: Template; reload(): Promise<vo
       actions={
         mayChange() && (
           <>
-            <button class="btn" type="button" disabled={!draft} aria-busy={saving.busy} onClick={() => saving.start(null)}>
-              {t.template.save}
-            </button>
-            <button class="btn main" type="button" disabled={!canPublish} aria-busy={saving.busy} onClick={() => saving.start('publish')}>
-              {t.template.publish}
-            </button>
+            <Button text={t.template.save} disabled={!draft} busy={saving.busy} onClick={() => saving.start(null)} />
+            <Button
+              look="main"
+              text={t.template.publish}
+              disabled={!canPublish}
+              busy={saving.busy}
+              onClick={() => saving.start('publish')}
+            />
           </>
         )
       }
@@ -106,19 +105,13 @@ function Editor({ template, reload }: { template: Template; reload(): Promise<vo
       <TemplateVersions template={template} onRestored={refetch} />
       {mayChange() && (
         <div class="acts">
-          <button class="btn" type="button" aria-busy={saving.busy} onClick={() => saving.start('test')}>
-            <Icon name="mail" />
-            {t.common.sendTest}
-          </button>
+          <Button text={t.common.sendTest} icon="mail" busy={saving.busy} onClick={() => saving.start('test')} />
           <ActionButton text={t.template.duplicate} icon="copy" run={duplicate} />
-          <button class="btn" type="button" onClick={() => setAsked('delete')}>
-            {t.common.delete}
-          </button>
+          <AskButton text={t.common.delete} dialog={(closeIt) => <DeleteTemplate template={template} onClose={closeIt} />} />
         </div>
       )}
       {asked === 'publish' && <PublishTemplate template={template} onDone={refetch} onClose={close} />}
       {asked === 'test' && <TestTemplate template={template} values={valuesOf(values, content.variables)} onClose={close} />}
-      {asked === 'delete' && <DeleteTemplate template={template} onClose={close} />}
     </Page>
   )
 }
@@ -126,15 +119,10 @@ function Editor({ template, reload }: { template: Template; reload(): Promise<vo
 const ChangedElsewhere = ({ id }: { id: string }) => (
   <Note
     tone="wait"
-    action={
-      <button class="btn small" type="button" onClick={() => forgetDraft(id)}>
-        {t.template.takeTheirs}
-      </button>
-    }
+    role="status"
+    says={t.template.changedElsewhere}
+    action={<Button look="small" text={t.template.takeTheirs} onClick={() => forgetDraft(id)} />}
   >
-    <p role="status">
-      <b>{t.template.changedElsewhere}</b>
-    </p>
     <p>{t.template.changedElsewhereHow}</p>
   </Note>
 )

@@ -1,15 +1,14 @@
-import { useState } from 'preact/hooks'
 import { invalidate } from '../api/cache.ts'
 import { call } from '../api/client.ts'
 import type { TemplateItem } from '../api/types.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { Field } from '../parts/fields.tsx'
+import { Field, useFields } from '../parts/fields.tsx'
 import { ListPage, useList } from '../parts/list-page.tsx'
-import type { Column } from '../parts/rows.tsx'
+import { type Column, linked } from '../parts/rows.tsx'
 import { State } from '../parts/state.tsx'
 import { Age } from '../parts/time.tsx'
 import { mayChange } from '../rights.ts'
-import { Link, navigate, type PageProps } from '../router.tsx'
+import { navigate, type PageProps } from '../router.tsx'
 import { draftOf } from '../template-draft.ts'
 import { t } from '../texts/texts.ts'
 
@@ -27,15 +26,7 @@ export default function Templates({ query }: PageProps) {
 }
 
 const columns = (): Column<TemplateItem>[] => [
-  {
-    head: t.common.name,
-    kind: 'title',
-    cell: ({ id, alias, name }) => (
-      <Link class="row" href={`/templates/${alias ?? id}`}>
-        {name}
-      </Link>
-    ),
-  },
+  linked(t.common.name, ({ id, alias, name }) => [`/templates/${alias ?? id}`, name]),
   { head: t.templates.alias, cell: ({ alias }) => alias !== null && <code>{alias}</code> },
   {
     head: t.common.status,
@@ -49,35 +40,18 @@ const columns = (): Column<TemplateItem>[] => [
 ]
 
 function AddTemplate({ onClose }: { onClose(): void }) {
-  const [name, setName] = useState('')
-  const [alias, setAlias] = useState('')
+  const { values, field } = useFields({ name: '', alias: '' })
+  const [name, alias] = [values.name.trim(), values.alias.trim()]
   const add = async (): Promise<void> => {
-    const body = { name: name.trim(), alias: alias.trim() || null, subject: name.trim(), html: t.templates.beginning }
+    const body = { name, alias: alias || null, subject: name, html: t.templates.beginning }
     const { id } = await call<{ id: string }>('/api/templates', { method: 'POST', body })
     invalidate('/api/templates')
-    navigate(`/templates/${alias.trim() || id}`)
+    navigate(`/templates/${alias || id}`)
   }
   return (
-    <Dialog main="alias" heading={t.templates.add} button={t.common.add} run={add} onClose={onClose} disabled={name.trim() === ''}>
-      <Field
-        name="name"
-        label={t.common.name}
-        hint={t.templates.nameHint}
-        value={name}
-        onValue={setName}
-        autocomplete="off"
-        maxLength={255}
-      />
-      <Field
-        name="alias"
-        label={t.templates.alias}
-        hint={t.templates.aliasHint}
-        value={alias}
-        onValue={setAlias}
-        autocomplete="off"
-        spellcheck={false}
-        maxLength={64}
-      />
+    <Dialog main="alias" heading={t.templates.add} button={t.common.add} run={add} onClose={onClose} disabled={name === ''}>
+      <Field {...field('name')} label={t.common.name} hint={t.templates.nameHint} maxLength={255} />
+      <Field {...field('alias')} label={t.templates.alias} hint={t.templates.aliasHint} spellcheck={false} maxLength={64} />
     </Dialog>
   )
 }

@@ -2,8 +2,8 @@ import { useApi } from '../api/cache.ts'
 import { call } from '../api/client.ts'
 import type { WebhookDeliveryDetail } from '../api/types.ts'
 import { duration, fullTime } from '../format.ts'
-import { Answer } from '../parts/answer.tsx'
-import { ActionButton } from '../parts/controls.tsx'
+import { ActionButton } from '../parts/button.tsx'
+import { ObjectPage } from '../parts/object-page.tsx'
 import { Page, Panel } from '../parts/page.tsx'
 import { Ago } from '../parts/time.tsx'
 import { Answered, DeliveryState } from '../parts/webhook-facts.tsx'
@@ -16,12 +16,10 @@ export default function WebhookDeliveryPage({ params }: PageProps) {
   const path = `/api/webhooks/${encodeURIComponent(id)}/deliveries/${encodeURIComponent(params['delivery'] ?? '')}`
   const delivery = useApi<WebhookDeliveryDetail>(path, { everyMs: 5_000 })
   const crumb = { href: `/webhooks/${id}`, text: t.webhooks.one }
-  if (delivery.data) return <Shown delivery={delivery.data} path={path} webhookId={id} />
-  const isMissing = delivery.error?.status === 404
   return (
-    <Page title={t.nav.webhooks} heading={isMissing ? t.webhooks.deliveryNotFound : ''} crumb={crumb}>
-      {!isMissing && <Answer of={delivery}>{() => null}</Answer>}
-    </Page>
+    <ObjectPage of={delivery} title={t.nav.webhooks} crumb={crumb} missing={t.webhooks.deliveryNotFound}>
+      {(found) => <Shown delivery={found} path={path} webhookId={id} />}
+    </ObjectPage>
   )
 }
 
@@ -45,7 +43,7 @@ function Shown({ delivery, path, webhookId }: { delivery: WebhookDeliveryDetail;
           {delivery.next_attempt_at !== null && <span>{t.webhooks.nextAttempt(fullTime(delivery.next_attempt_at))}</span>}
         </>
       }
-      actions={mayChange() && isFinal && <ActionButton text={t.webhooks.replay} icon="redo" main run={replay} />}
+      actions={mayChange() && isFinal && <ActionButton text={t.webhooks.replay} icon="redo" look="main" run={replay} />}
     >
       <Panel heading={t.webhooks.attempts}>
         {delivery.attempts.length === 0 ? (

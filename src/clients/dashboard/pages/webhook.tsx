@@ -3,9 +3,9 @@ import { useApi } from '../api/cache.ts'
 import { call } from '../api/client.ts'
 import type { Webhook, WebhookTest } from '../api/types.ts'
 import { duration, fullTime } from '../format.ts'
-import { Answer } from '../parts/answer.tsx'
-import { ActionButton } from '../parts/controls.tsx'
-import { Dialog } from '../parts/dialog.tsx'
+import { AskButton, ActionButton } from '../parts/button.tsx'
+import { ConfirmButton } from '../parts/dialog.tsx'
+import { ObjectPage } from '../parts/object-page.tsx'
 import { Note, Page } from '../parts/page.tsx'
 import { State } from '../parts/state.tsx'
 import { WebhookDeliveries } from '../parts/webhook-deliveries.tsx'
@@ -19,41 +19,41 @@ import { t } from '../texts/texts.ts'
 
 export default function WebhookPage({ params, query }: PageProps) {
   const webhook = useApi<Webhook>(`/api/webhooks/${encodeURIComponent(params['id'] ?? '')}`, { everyMs: 15_000 })
-  const crumb = { href: '/webhooks', text: t.nav.webhooks }
-  if (webhook.data) return <Shown webhook={webhook.data} reload={webhook.reload} query={query} />
-  const isMissing = webhook.error?.status === 404
   return (
-    <Page title={t.nav.webhooks} heading={isMissing ? t.webhooks.notFound : ''} crumb={crumb}>
-      {!isMissing && <Answer of={webhook}>{() => null}</Answer>}
-    </Page>
+    <ObjectPage of={webhook} title={t.nav.webhooks} crumb={crumb()} missing={t.webhooks.notFound}>
+      {(found) => <Shown webhook={found} reload={webhook.reload} query={query} />}
+    </ObjectPage>
   )
 }
 
-type Asked = 'edit' | 'remove' | 'replay' | 'enable' | null
+const crumb = () => ({ href: '/webhooks', text: t.nav.webhooks })
 
 function Shown({ webhook, reload, query }: { webhook: Webhook; reload(): Promise<void>; query: URLSearchParams }) {
-  const [asked, setAsked] = useState<Asked>(null)
   const [tested, setTested] = useState<WebhookTest | null>(null)
   const path = `/api/webhooks/${webhook.id}`
-  const isEnabled = webhook.status === 'enabled'
-  const set = (status: string): Promise<unknown> => call(path, { method: 'PATCH', body: { status } }).then(reload)
+  const { status, failing_since: failingSince } = webhook
+  const isEnabled = status === 'enabled'
+  const set = (next: string): Promise<unknown> => call(path, { method: 'PATCH', body: { status: next } }).then(reload)
   const test = async (): Promise<void> =>
     setTested(await call<WebhookTest>(`${path}/test`, { method: 'POST', body: { type: webhook.events[0] } }))
+  const replay = (close: () => void) => <ReplayFailed webhook={webhook} onDone={reload} onClose={close} />
   return (
     <Page
       heading={webhook.url}
-      crumb={{ href: '/webhooks', text: t.nav.webhooks }}
-      sub={<Facts webhook={webhook} />}
+      crumb={crumb()}
+      sub={<Summary webhook={webhook} />}
       actions={
         mayChange() && (
           <>
-            {isEnabled && <Ask text={t.webhooks.replayAll} onClick={() => setAsked('replay')} />}
-            <ActionButton text={t.common.sendTest} main={isEnabled} run={test} />
-            {!isEnabled && webhook.failing_since === null && <ActionButton main text={t.webhooks.enable} run={() => set('enabled')} />}
-            {!isEnabled && webhook.failing_since !== null && (
-              <button class="btn main" type="button" onClick={() => setAsked('enable')}>
-                {t.webhooks.enableAndReplay}
-              </button>
+            {isEnabled && <AskButton text={t.webhooks.replayAll} dialog={replay} />}
+            <ActionButton text={t.common.sendTest} look={isEnabled ? 'main' : undefined} run={test} />
+            {!isEnabled && failingSince === null && <ActionButton look="main" text={t.webhooks.enable} run={() => set('enabled')} />}
+            {!isEnabled && failingSince !== null && (
+              <AskButton
+                look="main"
+                text={t.webhooks.enableAndReplay}
+                dialog={(close) => <EnableAndReplay webhook={webhook} since={failingSince} onDone={reload} onClose={close} />}
+              />
             )}
           </>
         )
@@ -65,23 +65,24 @@ function Shown({ webhook, reload, query }: { webhook: Webhook; reload(): Promise
       {webhook.signing_secret !== undefined && <WebhookSecret webhook={webhook} secret={webhook.signing_secret} onRotated={reload} />}
       {mayChange() && (
         <div class="acts">
-          <Ask text={t.webhooks.edit} onClick={() => setAsked('edit')} />
+          <AskButton
+            text={t.webhooks.edit}
+            dialog={(close) => <WebhookDialog webhook={webhook} onSaved={() => void reload()} onClose={close} />}
+          />
           {isEnabled && <ActionButton text={t.webhooks.disable} run={() => set('disabled')} />}
-          <Ask text={t.common.remove} onClick={() => setAsked('remove')} />
+          <ConfirmButton text={t.common.remove} says={t.webhooks.removeText} run={() => remove(path)} />
         </div>
       )}
-      <Dialogs asked={asked} webhook={webhook} reload={reload} onClose={() => setAsked(null)} />
     </Page>
   )
 }
 
-const Ask = ({ text, onClick }: { text: string; onClick(): void }) => (
-  <button class="btn" type="button" onClick={onClick}>
-    {text}
-  </button>
-)
+async function remove(path: string): Promise<void> {
+  await call(path, { method: 'DELETE' })
+  navigate('/webhooks')
+}
 
-const Facts = ({ webhook }: { webhook: Webhook }) => (
+const Summary = ({ webhook }: { webhook: Webhook }) => (
   <>
     <State of={webhook.status} />
     <span>
@@ -107,35 +108,8 @@ function Failing({ webhook: { status, disabled_reason: reason, failing_since: si
   )
 }
 
-interface WebhookDialogs {
-  asked: Asked
-  webhook: Webhook
-  reload(): Promise<void>
-  onClose(): void
-}
-
-function Dialogs({ asked, webhook, reload, onClose }: WebhookDialogs) {
-  const remove = async (): Promise<void> => {
-    await call(`/api/webhooks/${webhook.id}`, { method: 'DELETE' })
-    navigate('/webhooks')
-  }
-  const common = { webhook, onDone: reload, onClose }
-  if (asked === 'edit') return <WebhookDialog webhook={webhook} onSaved={() => void reload()} onClose={onClose} />
-  if (asked === 'replay') return <ReplayFailed {...common} />
-  if (asked === 'enable' && webhook.failing_since !== null) return <EnableAndReplay {...common} since={webhook.failing_since} />
-  if (asked !== 'remove') return null
-  return (
-    <Dialog heading={t.common.remove} button={t.common.remove} run={remove} onClose={onClose}>
-      <p>{t.webhooks.removeText}</p>
-    </Dialog>
-  )
-}
-
 const Tested = ({ tested }: { tested: WebhookTest }) => (
-  <Note tone={tested.delivered ? 'ok' : 'bad'}>
-    <p role="status">
-      <b>{tested.delivered ? t.webhooks.testTaken : t.webhooks.testRefused}</b>
-    </p>
+  <Note tone={tested.delivered ? 'ok' : 'bad'} role="status" says={tested.delivered ? t.webhooks.testTaken : t.webhooks.testRefused}>
     <p>{t.webhooks.testAnswer(tested.http_status_code, duration(tested.duration_ms))}</p>
     {(tested.error ?? tested.response) !== null && <pre class="code plain">{tested.error ?? tested.response}</pre>}
   </Note>

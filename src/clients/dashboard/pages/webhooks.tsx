@@ -1,12 +1,12 @@
 import { useAll } from '../api/cache.ts'
 import type { Webhook } from '../api/types.ts'
 import { ListPage } from '../parts/list-page.tsx'
-import type { Column } from '../parts/rows.tsx'
+import { type Column, linked } from '../parts/rows.tsx'
 import { State } from '../parts/state.tsx'
 import { LastAnswer, SuccessRate } from '../parts/webhook-facts.tsx'
 import { WebhookDialog } from '../parts/webhook-form.tsx'
 import { mayChange } from '../rights.ts'
-import { Link, navigate } from '../router.tsx'
+import { navigate } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 
 export default function Webhooks() {
@@ -27,15 +27,7 @@ export default function Webhooks() {
 }
 
 const columns = (): Column<Webhook>[] => [
-  {
-    head: t.webhooks.url,
-    kind: 'title',
-    cell: ({ id, url }) => (
-      <Link class="row" href={`/webhooks/${id}`}>
-        {url}
-      </Link>
-    ),
-  },
+  linked(t.webhooks.url, ({ id, url }) => [`/webhooks/${id}`, url]),
   { head: t.common.status, cell: ({ status }) => <State of={status} /> },
   { head: t.common.events, kind: 'quiet', cell: ({ events }) => events.map((event) => t.email.events[event] ?? event).join(', ') },
   { head: t.webhooks.accepted, cell: ({ stats }) => <SuccessRate stats={stats} /> },

@@ -2,11 +2,12 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { useAll, useApi } from '../api/cache.ts'
 import type { ApiKey, Doctor, Domain, EmailItem, List } from '../api/types.ts'
+import { Button, ButtonLink } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Page } from '../parts/page.tsx'
 import { State } from '../parts/state.tsx'
-import { isOperator, mayChange } from '../rights.ts'
-import { Link, navigate } from '../router.tsx'
+import { isOperator } from '../rights.ts'
+import { navigate } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { DomainStep } from '../welcome/domain-step.tsx'
 import { EmailStep } from '../welcome/email-step.tsx'
@@ -28,13 +29,12 @@ interface Step {
 /** The way from a new server to the first email that was delivered. */
 export default function Welcome() {
   const doctor = useApi<Doctor>(isOperator() ? '/api/doctor?max_age=600' : null)
-  const domains = useAll<Domain>(mayChange() ? '/api/domains' : null)
-  const keys = useAll<ApiKey>(mayChange() ? '/api/api-keys' : null)
+  const domains = useAll<Domain>('/api/domains')
+  const keys = useAll<ApiKey>('/api/api-keys')
   const latest = useApi<List<EmailItem>>('/api/emails?limit=1')
   const [token, setToken] = useState<string | null>(null)
   const [isKept, setKept] = useState(false)
   const [skipped, setSkipped] = useState<ReadonlySet<string>>(new Set())
-  if (!mayChange()) return <Page title={t.welcome.title} heading={t.common.notAllowed(t.common.admins)} />
 
   const domain = domains.data?.data.find(({ status }) => status === 'verified') ?? domains.data?.data[0]
   const key = keys.data?.data.find(({ sandbox }) => !sandbox)
@@ -79,13 +79,9 @@ export default function Welcome() {
       sub={done === steps.length ? t.welcome.allDone : t.welcome.next[current?.name ?? '']}
       actions={
         done === steps.length ? (
-          <Link class="btn main" href="/">
-            {t.nav.overview}
-          </Link>
+          <ButtonLink look="main" text={t.nav.overview} href="/" />
         ) : (
-          <button class="btn plain" type="button" onClick={leave}>
-            {t.welcome.leave}
-          </button>
+          <Button look="plain" text={t.welcome.leave} onClick={leave} />
         )
       }
     >
@@ -138,15 +134,9 @@ function StepRow({ step: { title, done, state, content }, number, isCurrent, onS
           <h2>{title}</h2>
           {state && <State of={state[0]} word={state[1]} />}
           {isCurrent && onSkip && (
-            <button class="btn small plain" type="button" aria-label={t.welcome.skipStep(title)} onClick={onSkip}>
-              {t.welcome.skip}
-            </button>
+            <Button look="small plain" text={t.welcome.skip} aria-label={t.welcome.skipStep(title)} onClick={onSkip} />
           )}
-          {!isCurrent && !done && (
-            <button class="btn small" type="button" aria-label={t.welcome.openStep(title)} onClick={onOpen}>
-              {t.common.open}
-            </button>
-          )}
+          {!isCurrent && !done && <Button look="small" text={t.common.open} aria-label={t.welcome.openStep(title)} onClick={onOpen} />}
         </div>
         {(isCurrent || done) && content}
       </div>

@@ -1,8 +1,9 @@
-import { useAll, useApi } from '../api/cache.ts'
+import { useApi, useRows } from '../api/cache.ts'
 import type { Domain, Latency, Metrics } from '../api/types.ts'
 import { duration, percent } from '../format.ts'
 import { t } from '../texts/texts.ts'
 import { Answer } from './answer.tsx'
+import { barsOf } from './chart-drawing.tsx'
 import { periodsOf, type Steps } from './chart-period.ts'
 import { TimeChart } from './time-chart.tsx'
 
@@ -50,11 +51,11 @@ export function Latencies({ path, steps }: { path: string; steps: Steps }) {
 
 /** Opens and clicks, where they are asked for or were seen. */
 export function Engagement({ metrics: { totals, data = [] }, steps, domainId }: Section & { domainId: string }) {
-  const domains = useAll<Domain>('/api/domains')
-  const isTracked = (domains.data?.data ?? []).some(
+  const isTracked = useRows<Domain>('/api/domains').some(
     ({ id, open_tracking: opens, click_tracking: clicks }) => (domainId === '' || domainId === id) && (opens || clicks),
   )
   const { unique_opened: opened = 0, bot_opened: botOpened = 0, bot_clicked: botClicked = 0 } = totals
+  const bars = barsOf(data)
   if (!isTracked && opened + botOpened + botClicked === 0) return null
   return (
     <TimeChart
@@ -63,25 +64,9 @@ export function Engagement({ metrics: { totals, data = [] }, steps, domainId }: 
       file="engagement"
       periods={periodsOf(data, steps)}
       bands={[
-        {
-          kind: 'bars',
-          series: [{ metric: 'unique_opened', name: t.analytics.opened, tone: 'ok', values: data.map((row) => row.unique_opened ?? 0) }],
-        },
-        {
-          kind: 'bars',
-          series: [{ metric: 'unique_clicked', name: t.analytics.clicked, tone: 'ok', values: data.map((row) => row.unique_clicked ?? 0) }],
-        },
-        {
-          kind: 'bars',
-          series: [
-            {
-              metric: 'by_machines',
-              name: t.analytics.machines,
-              tone: 'wait',
-              values: data.map((row) => (row.bot_opened ?? 0) + (row.bot_clicked ?? 0)),
-            },
-          ],
-        },
+        bars('unique_opened', t.analytics.opened, 'ok', (row) => row.unique_opened ?? 0),
+        bars('unique_clicked', t.analytics.clicked, 'ok', (row) => row.unique_clicked ?? 0),
+        bars('by_machines', t.analytics.machines, 'wait', (row) => (row.bot_opened ?? 0) + (row.bot_clicked ?? 0)),
       ]}
     />
   )

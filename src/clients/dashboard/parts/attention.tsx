@@ -1,13 +1,12 @@
-import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { useAll, useApi } from '../api/cache.ts'
 import type { Doctor, Domain, List, QueueDestination, Webhook } from '../api/types.ts'
 import { ago, percent } from '../format.ts'
 import { isOperator } from '../rights.ts'
-import { Link } from '../router.tsx'
 import { inWords } from '../say.ts'
 import { t } from '../texts/texts.ts'
 import { bounceConcern, type MailFacts } from '../verdict.ts'
+import { Button, ButtonLink } from './button.tsx'
 import { Note } from './page.tsx'
 
 /** Above it, providers begin to refuse. */
@@ -62,29 +61,18 @@ export function Attention({ state: { domains, webhooks, queue, findings }, facts
   return (
     <section class="notes" aria-label={t.overview.attention}>
       {concerns.slice(0, concerns.length - left).map(({ key, tone, what, how, link }) => (
-        <Note key={key} tone={tone} action={link && noteLink(link)}>
-          <p>
-            <b>{what}</b>
-          </p>
+        <Note key={key} tone={tone} says={what} action={link && <ButtonLink look="small" {...link} />}>
           {how !== '' && <p>{how}</p>}
         </Note>
       ))}
       {left > 0 && (
         <p>
-          <button class="btn small" type="button" onClick={() => setWhole(true)}>
-            {t.overview.moreNotes(left)}
-          </button>
+          <Button look="small" text={t.overview.moreNotes(left)} onClick={() => setWhole(true)} />
         </p>
       )}
     </section>
   )
 }
-
-const noteLink = ({ href, text }: { href: string; text: string }): ComponentChildren => (
-  <Link class="btn small" href={href}>
-    {text}
-  </Link>
-)
 
 function healthConcerns(findings: Doctor['findings']): Concern[] {
   const link = { href: '/health', text: t.overview.openHealth }

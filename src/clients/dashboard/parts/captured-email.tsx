@@ -1,14 +1,14 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { invalidate, useAll, useApi } from '../api/cache.ts'
 import { call } from '../api/client.ts'
-import { onEmailChange } from '../api/live.ts'
+import { useEmailChange } from '../api/live.ts'
 import type { Attempt, Email, MailEvent } from '../api/types.ts'
 import { fullTime } from '../format.ts'
 import { mayChange } from '../rights.ts'
 import { Link, navigate } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { Answer } from './answer.tsx'
-import { ActionButton } from './controls.tsx'
+import { ActionButton } from './button.tsx'
 import { EmailChecks } from './email-checks.tsx'
 import { EmailContent } from './email-content.tsx'
 import { DownloadEmail } from './email-parts.tsx'
@@ -20,10 +20,7 @@ const narrow = '(max-width: 48rem)'
 export function CapturedEmail({ id }: { id: string }) {
   const path = `/api/emails/${encodeURIComponent(id)}`
   const email = useApi<Email>(path, { sandbox: true })
-  useEffect(
-    () => onEmailChange(({ email_ids: ids, has_more: all }) => (all || ids.includes(id)) && void email.reload(), { sandbox: true }),
-    [id],
-  )
+  useEmailChange(() => void email.reload(), { id, sandbox: true })
   return (
     <article class="view">
       {email.error?.status === 404 && email.data === undefined ? (
@@ -72,7 +69,7 @@ function Shown({ email }: { email: Email }) {
           </div>
           <div class="acts">
             <DownloadEmail id={email.id} sandbox />
-            {mayChange() && <ActionButton small text={t.common.remove} icon="trash" run={remove} />}
+            {mayChange() && <ActionButton look="small" text={t.common.remove} icon="trash" run={remove} />}
           </div>
         </div>
         <p class="sub muted">

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { EmailItem } from '../api/types.ts'
 import { Link } from '../router.tsx'
@@ -9,13 +10,12 @@ interface ListFrame {
   /** The id of the one that is read. */
   current: string
   isNew(id: string): boolean
-  /** The way on through the list; null where it ends. */
-  older: (() => void) | null
-  newest: (() => void) | null
+  /** The way on through the list. */
+  children: ComponentChildren
 }
 
 /** The emails that the sandbox captured, newest first. */
-export function CapturedList({ emails, current, isNew, older, newest }: ListFrame) {
+export function CapturedList({ emails, current, isNew, children }: ListFrame) {
   const [search, setSearch] = useState('')
   const words = search.toLowerCase().split(/\s+/).filter(Boolean)
   const found = emails.filter((email) => words.every((word) => searchedIn(email).includes(word)))
@@ -55,20 +55,7 @@ export function CapturedList({ emails, current, isNew, older, newest }: ListFram
           </li>
         ))}
       </ul>
-      {(older || newest) && (
-        <div class="paging">
-          {newest && (
-            <button class="btn small" type="button" onClick={newest}>
-              {t.common.newest}
-            </button>
-          )}
-          {older && (
-            <button class="btn small" type="button" onClick={older}>
-              {t.common.older}
-            </button>
-          )}
-        </div>
-      )}
+      {children}
     </section>
   )
 }

@@ -23,6 +23,14 @@ export interface Band {
   step?(least: number): number
 }
 
+/** Makes bands of bars, each for one metric of the rows. */
+export const barsOf =
+  <Row,>(rows: readonly Row[]) =>
+  (metric: string, name: string, tone: Series['tone'], value: (row: Row) => number): Band => ({
+    kind: 'bars',
+    series: [{ metric, name, tone, values: rows.map(value) }],
+  })
+
 export interface Period {
   /** As the API names it. */
   name: string
@@ -142,7 +150,7 @@ function BandDrawing({ scale, step, right }: { scale: Scale; step: number; right
         band.kind === 'bars' ? (
           <Bars key={series.metric} series={series} scale={scale} step={step} />
         ) : (
-          <path key={series.metric} class={`line-${series.tone}${series.dashed ? ' dashed' : ''}`} d={pathOf(series, scale, step)} />
+          <path key={series.metric} class={`line ${series.tone}${series.dashed ? ' dashed' : ''}`} d={pathOf(series, scale, step)} />
         ),
       )}
     </>
@@ -163,7 +171,7 @@ function Bars({ series: { values, tone }, scale, step }: { series: Series; scale
         const y = Math.min(yOf(value, scale), scale.bottom - 2)
         return (
           <g key={place}>
-            <rect class={`bar-${tone}`} x={middle - width / 2} y={y} width={width} height={scale.bottom - y} rx="1.5" />
+            <rect class={`bar ${tone}`} x={middle - width / 2} y={y} width={width} height={scale.bottom - y} rx="1.5" />
             {isNumbered && (
               <text class="value" x={middle} y={y - 4} text-anchor="middle">
                 {inWords(value)}

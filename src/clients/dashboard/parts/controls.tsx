@@ -1,58 +1,10 @@
 import { useState } from 'preact/hooks'
-import { ApiError } from '../api/client.ts'
+import { callForResponse } from '../api/client.ts'
 import { copyText } from '../copy-text.ts'
 import { csvOf, download } from '../download.ts'
 import { t } from '../texts/texts.ts'
-import { Fault } from './answer.tsx'
+import { ActionButton, Button } from './button.tsx'
 import { Icon, type IconName } from './icon.tsx'
-
-interface Action {
-  text: string
-  icon?: IconName
-  main?: boolean
-  small?: boolean
-  disabled?: boolean
-  /** The button is busy until the promise resolves; what it throws is shown below it. */
-  run(): Promise<unknown>
-}
-
-/** A button that does something on the server. */
-export function ActionButton({ text, icon, main = false, small = false, disabled = false, run }: Action) {
-  const { busy, error, start } = useAction(run)
-  return (
-    <>
-      <button
-        class={`btn${main ? ' main' : ''}${small ? ' small' : ''}`}
-        type="button"
-        disabled={disabled}
-        aria-busy={busy}
-        onClick={() => start()}
-      >
-        {icon && <Icon name={icon} />}
-        {text}
-      </button>
-      {error && <Fault text={error.message || t.offline} />}
-    </>
-  )
-}
-
-/** Runs one thing at a time and keeps what went wrong. */
-export function useAction<Given extends unknown[]>(run: (...given: Given) => Promise<unknown>) {
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<ApiError | null>(null)
-  const start = (...given: Given): void => {
-    if (busy) return
-    setBusy(true)
-    setError(null)
-    run(...given)
-      .catch((failure: unknown) => {
-        if (!(failure instanceof ApiError)) throw failure
-        setError(failure)
-      })
-      .finally(() => setBusy(false))
-  }
-  return { busy, error, start }
-}
 
 /** A value that somebody will want to paste elsewhere. */
 export function CopyValue({ value, name, oneLine = false }: { value: string; name: string; oneLine?: boolean }) {
@@ -75,13 +27,15 @@ export function CopyButton({ value, name }: { value: string; name: string }) {
 }
 
 /** Copies a text; the button says what it does in words. */
-export function CopyTextButton({ value, text = t.common.copy, small = false }: { value: string; text?: string; small?: boolean }) {
+export function CopyTextButton({ value, text = t.common.copy, look }: { value: string; text?: string; look?: 'small' }) {
   const [outcome, copy] = useCopy(value)
   return (
-    <button class={small ? 'btn small' : 'btn'} type="button" onClick={copy}>
-      <Icon name={copyIcons[outcome]} />
-      {{ none: text, copied: t.common.copied, failed: t.common.notCopied }[outcome]}
-    </button>
+    <Button
+      look={look}
+      icon={copyIcons[outcome]}
+      text={{ none: text, copied: t.common.copied, failed: t.common.notCopied }[outcome]}
+      onClick={copy}
+    />
   )
 }
 
@@ -110,44 +64,53 @@ export const Code = ({ text, name }: { text: string; name: string }) => (
       <code>{text}</code>
     </pre>
     <p>
-      <CopyTextButton small value={text} />
+      <CopyTextButton look="small" value={text} />
     </p>
   </>
 )
 
 /** Saves rows, with the names of their columns first, as NAME.csv. */
 export const CsvButton = ({ name, rows }: { name: string; rows(): string[][] }) => (
-  <button class="btn small plain" type="button" onClick={() => download(`${name}.csv`, 'text/csv', csvOf(rows()))}>
-    <Icon name="dl" />
-    {t.common.csv}
-  </button>
+  <Button look="small plain" icon="dl" text={t.common.csv} onClick={() => download(`${name}.csv`, 'text/csv', csvOf(rows()))} />
 )
 
-/** One of several views of the same thing. */
-export function Tabs({
-  name,
-  tabs,
-  current,
-  onTab,
-}: {
+/** Saves what the API answers at a path as a file. */
+export const SaveButton = ({ path, file, type, sandbox = false, ...button }: SaveFrame) => (
+  <ActionButton icon="dl" {...button} run={async () => download(file, type, await (await callForResponse(path, { sandbox })).blob())} />
+)
+
+interface SaveFrame {
+  text: string
+  look?: 'small'
+  path: string
+  file: string
+  type: string
+  sandbox?: boolean
+}
+
+interface ViewsFrame {
   name: string
-  tabs: [string, string][]
+  /** Each with its word. */
+  options: [string, string][]
   current: string
-  onTab(tab: string): void
-}) {
+  onChoice(option: string): void
+}
+
+/** Several views of the same thing. */
+export function Tabs({ name, options, current, onChoice }: ViewsFrame) {
   const move = (event: KeyboardEvent): void => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
     if (step === 0) return
     event.preventDefault()
-    const place = tabs.findIndex(([tab]) => tab === current)
-    const next = tabs[(place + step + tabs.length) % tabs.length]
+    const place = options.findIndex(([tab]) => tab === current)
+    const next = options[(place + step + options.length) % options.length]
     if (!next) return
-    onTab(next[0])
+    onChoice(next[0])
     ;(event.currentTarget as HTMLElement).querySelector<HTMLElement>(`[data-tab="${next[0]}"]`)?.focus()
   }
   return (
     <div class="tabs" role="tablist" aria-label={name} onKeyDown={move}>
-      {tabs.map(([tab, word]) => (
+      {options.map(([tab, word]) => (
         <button
           key={tab}
           type="button"
@@ -155,7 +118,7 @@ export function Tabs({
           data-tab={tab}
           aria-selected={tab === current}
           tabIndex={tab === current ? 0 : -1}
-          onClick={() => onTab(tab)}
+          onClick={() => onChoice(tab)}
         >
           {word}
         </button>
@@ -164,17 +127,8 @@ export function Tabs({
   )
 }
 
-export const Segments = ({
-  name,
-  options,
-  current,
-  onChoice,
-}: {
-  name: string
-  options: [string, string][]
-  current: string
-  onChoice(option: string): void
-}) => (
+/** The same, smaller: a few ways to look at something. */
+export const Segments = ({ name, options, current, onChoice }: ViewsFrame) => (
   <div class="seg" role="group" aria-label={name}>
     {options.map(([option, word]) => (
       <button key={option} type="button" aria-pressed={option === current} onClick={() => onChoice(option)}>

@@ -1,9 +1,11 @@
+import type { ComponentChildren } from 'preact'
 import type { DomainRecord } from '../api/types.ts'
 import { shortDate } from '../format.ts'
 import { t } from '../texts/texts.ts'
 import { CopyValue } from './controls.tsx'
-import { Icon } from './icon.tsx'
+import { CopyFact } from './facts.tsx'
 import { State } from './state.tsx'
+import { Unfold } from './unfold.tsx'
 
 type Purpose = 'dkim' | 'dkim2' | 'spf' | 'mx' | 'dmarc' | 'tracking'
 
@@ -38,13 +40,7 @@ export function DnsRecord({ record, zone }: { record: DomainRecord; zone: string
     return (
       <li class="rec done">
         <h3>{title}</h3>
-        <details>
-          <summary>
-            <Icon name="right" />
-            {t.domain.at(record.type, record.host)}
-          </summary>
-          <Values record={record} zone={zone} title={title} />
-        </details>
+        <Unfold word={t.domain.at(record.type, record.host)}>{() => <Values record={record} zone={zone} title={title} />}</Unfold>
         <State of={record.key === 'retired' ? 'retired' : 'found'} />
       </li>
     )
@@ -60,27 +56,34 @@ export function DnsRecord({ record, zone }: { record: DomainRecord; zone: string
   )
 }
 
+/** A record as one enters it, each part to copy; `title` tells it from others on the page. */
+export const RecordFacts = ({ record: { type, priority = 10, host, value }, title, children, below }: RecordFrame) => (
+  <dl>
+    <dt>{t.domain.type}</dt>
+    <dd class="plain">{type === 'MX' ? t.domain.mxType(priority) : type}</dd>
+    <dt>{t.domain.host}</dt>
+    <dd>
+      <CopyValue value={host} name={`${t.domain.host}, ${title}`} />
+      {below}
+    </dd>
+    <CopyFact name={t.domain.value} of={title} value={value} oneLine={value.length > 100} />
+    {children}
+  </dl>
+)
+
+interface RecordFrame {
+  record: { type: string; priority?: number | undefined; host: string; value: string }
+  title: string
+  /** Below the host. */
+  below?: ComponentChildren
+  children?: ComponentChildren
+}
+
 function Values({ record, zone, title }: { record: DomainRecord; zone: string; title: string }) {
-  const { name, host, type, priority, value, found, keep_until: keepUntil } = record
+  const { name, found, keep_until: keepUntil } = record
+  const fullName = <Unfold word={t.domain.fullName}>{() => <CopyValue value={name} name={`${t.domain.fullName}, ${title}`} />}</Unfold>
   return (
-    <dl>
-      <dt>{t.domain.type}</dt>
-      <dd class="plain">{type === 'MX' ? t.domain.mxType(priority ?? 10) : type}</dd>
-      <dt>{t.domain.host}</dt>
-      <dd>
-        <CopyValue value={host} name={`${t.domain.host}, ${title}`} />
-        <details>
-          <summary>
-            <Icon name="right" />
-            {t.domain.fullName}
-          </summary>
-          <CopyValue value={name} name={`${t.domain.fullName}, ${title}`} />
-        </details>
-      </dd>
-      <dt>{t.domain.value}</dt>
-      <dd>
-        <CopyValue value={value} name={`${t.domain.value}, ${title}`} oneLine={value.length > 100} />
-      </dd>
+    <RecordFacts record={record} title={title} below={fullName}>
       {!isFound(record) && found !== null && (
         <>
           <dt>{t.status.found}</dt>
@@ -92,7 +95,7 @@ function Values({ record, zone, title }: { record: DomainRecord; zone: string; t
       <dd class="why">
         {t.domain.why[purposeOf(record)]} {whatToDo(record, zone)} {keepUntil !== null && t.domain.keepUntil(shortDate(keepUntil))}
       </dd>
-    </dl>
+    </RecordFacts>
   )
 }
 

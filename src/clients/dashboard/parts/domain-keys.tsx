@@ -1,15 +1,13 @@
-import { useState } from 'preact/hooks'
 import { call } from '../api/client.ts'
 import type { Domain } from '../api/types.ts'
 import { mayChange } from '../rights.ts'
 import { t } from '../texts/texts.ts'
-import { Dialog } from './dialog.tsx'
+import { ConfirmButton } from './dialog.tsx'
 import { DnsRecord } from './dns-record.tsx'
 import { Panel } from './page.tsx'
 
 /** The keys that will sign, and those that no longer do: whose records are to be published, and whose must stay. */
 export function DomainKeys({ domain, reload }: { domain: Domain; reload(): Promise<void> }) {
-  const [isRotating, setRotating] = useState(false)
   const next = domain.records.filter(({ key }) => key === 'next')
   const retired = domain.records.filter(({ key }) => key === 'retired')
   const signing = domain.records.filter(({ key, status }) => key === 'active' && status === 'verified')
@@ -22,9 +20,21 @@ export function DomainKeys({ domain, reload }: { domain: Domain; reload(): Promi
       heading={t.domain.keys}
       aside={
         mayChange() && (
-          <button class="btn small" type="button" onClick={() => setRotating(true)}>
-            {t.domain.rotate}
-          </button>
+          <ConfirmButton
+            look="small"
+            text={t.domain.rotate}
+            says={
+              <>
+                <ol class="numbered">
+                  {t.domain.rotateSteps.map((step) => (
+                    <li key={step}>{step}</li>
+                  ))}
+                </ol>
+                {next.length > 0 && <p>{t.domain.rotateAgain}</p>}
+              </>
+            }
+            run={rotate}
+          />
         )
       }
       text={next.length > 0 ? t.domain.nextKeys : retired.length > 0 ? t.domain.retiredKeys : t.domain.signingKeys(signing.length)}
@@ -35,16 +45,6 @@ export function DomainKeys({ domain, reload }: { domain: Domain; reload(): Promi
             <DnsRecord key={record.name} record={record} zone={domain.zone} />
           ))}
         </ul>
-      )}
-      {isRotating && (
-        <Dialog heading={t.domain.rotate} button={t.domain.rotate} run={rotate} onClose={() => setRotating(false)}>
-          <ol class="numbered">
-            {t.domain.rotateSteps.map((step) => (
-              <li key={step}>{step}</li>
-            ))}
-          </ol>
-          {next.length > 0 && <p>{t.domain.rotateAgain}</p>}
-        </Dialog>
       )}
     </Panel>
   )

@@ -2,19 +2,12 @@ import { invalidate } from '../api/cache.ts'
 import { call } from '../api/client.ts'
 import type { Domain } from '../api/types.ts'
 import { t } from '../texts/texts.ts'
+import { SaveButton } from './controls.tsx'
 import { Field } from './fields.tsx'
 
 /** The name of a domain to add. */
-export const DomainName = ({ value, onValue }: { value: string; onValue(name: string): void }) => (
-  <Field
-    name="name"
-    label={t.domains.nameLabel}
-    hint={t.domains.nameHint}
-    value={value}
-    onValue={onValue}
-    autocomplete="off"
-    spellcheck={false}
-  />
+export const DomainName = (field: { name: string; value: string; onValue(name: string): void }) => (
+  <Field {...field} label={t.domains.nameLabel} hint={t.domains.nameHint} spellcheck={false} />
 )
 
 /** Adds a domain; what is published already, as after a move, is found at once. */
@@ -24,3 +17,7 @@ export async function addDomain(name: string): Promise<Domain> {
   invalidate('/api/domains')
   return domain
 }
+
+export const ZoneFile = ({ domain: { id, name } }: { domain: Domain }) => (
+  <SaveButton text={t.domain.zoneFile} path={`/api/domains/${id}/zone`} file={`${name}.zone`} type="text/dns" />
+)

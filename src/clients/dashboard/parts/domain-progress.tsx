@@ -15,10 +15,7 @@ export function DomainProgress({ domain, reload }: { domain: Domain; reload(): P
   const { status, stops_at: stopsAt, failing_since: failingSince } = domain
   if (status === 'failed') {
     return (
-      <Note tone="bad">
-        <p>
-          <b>{t.domain.failed}</b>
-        </p>
+      <Note tone="bad" says={t.domain.failed}>
         <p>{t.domain.failedHow}</p>
       </Note>
     )

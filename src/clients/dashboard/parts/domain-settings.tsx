@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 import { call } from '../api/client.ts'
 import type { Domain } from '../api/types.ts'
 import { t } from '../texts/texts.ts'
-import { useAction } from './controls.tsx'
+import { Button, useAction } from './button.tsx'
 import { Choice, Field, Switch } from './fields.tsx'
 import { SentFields } from './form.tsx'
 import { Panel } from './page.tsx'
@@ -28,6 +28,11 @@ export function DomainSettings({ domain, reload }: { domain: Domain; reload(): P
   }
   const policies = Object.entries(t.domain.tlsPolicies)
   const wantedHost = host.trim() === '' ? null : host.trim()
+  const toggle = (name: 'subdomains' | 'open_tracking' | 'click_tracking') => ({
+    name,
+    value: domain[name],
+    onValue: (isOn: boolean) => set({ [name]: isOn }),
+  })
   const hostField = (
     <Field
       name="tracking_subdomain"
@@ -35,7 +40,6 @@ export function DomainSettings({ domain, reload }: { domain: Domain; reload(): P
       hint={t.domain.trackingHostHint(domain.name)}
       value={host}
       onValue={setHost}
-      autocomplete="off"
       spellcheck={false}
       maxLength={32}
     />
@@ -44,27 +48,13 @@ export function DomainSettings({ domain, reload }: { domain: Domain; reload(): P
     <Panel heading={t.nav.settings}>
       <div class="body settings">
         <WithRefusal error={error}>
-          <Switch name="subdomains" label={t.domain.subdomains} on={domain.subdomains} onChange={(subdomains) => set({ subdomains })} />
+          <Switch {...toggle('subdomains')} label={t.domain.subdomains} />
           <Choice name="tls" label={t.domain.tls} value={domain.tls} options={policies} onValue={(tls) => set({ tls })} />
-          <Switch
-            name="open_tracking"
-            label={t.domain.openTracking}
-            on={domain.open_tracking}
-            onChange={(on) => set({ open_tracking: on })}
-          />
-          <Switch
-            name="click_tracking"
-            label={t.domain.clickTracking}
-            on={domain.click_tracking}
-            onChange={(on) => set({ click_tracking: on })}
-          />
+          <Switch {...toggle('open_tracking')} label={t.domain.openTracking} />
+          <Switch {...toggle('click_tracking')} label={t.domain.clickTracking} />
         </WithRefusal>
         <SentFields class="inline" main="tracking_subdomain" run={() => save({ tracking_subdomain: wantedHost })} fields={hostField}>
-          {(busy) => (
-            <button class="btn" type="submit" aria-busy={busy} disabled={wantedHost === domain.tracking_subdomain}>
-              {t.common.save}
-            </button>
-          )}
+          {(busy) => <Button type="submit" text={t.common.save} busy={busy} disabled={wantedHost === domain.tracking_subdomain} />}
         </SentFields>
       </div>
     </Panel>

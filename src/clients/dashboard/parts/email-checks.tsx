@@ -4,6 +4,7 @@ import type { EmailChecks as Checks } from '../api/types.ts'
 import { inWords } from '../say.ts'
 import { t } from '../texts/texts.ts'
 import { Answer } from './answer.tsx'
+import { Button } from './button.tsx'
 import { State } from './state.tsx'
 
 const order = ['warning', 'ok', 'skipped']
@@ -27,9 +28,7 @@ export function EmailChecks({ id, sandbox }: { id: string; sandbox: boolean }) {
       </Answer>
       {!withLinks && (
         <p>
-          <button class="btn small" type="button" onClick={() => setWithLinks(true)}>
-            {t.mail.fetchLinks}
-          </button>{' '}
+          <Button look="small" text={t.mail.fetchLinks} onClick={() => setWithLinks(true)} />{' '}
           <span class="muted">{t.mail.fetchLinksText}</span>
         </p>
       )}

@@ -49,7 +49,7 @@ export function EmailContent({ email, sandbox = false, first, middle = {}, last 
   const gone = removed !== null && !(tab in middle) && !(tab in last)
   return (
     <>
-      <Tabs name={t.common.content} tabs={Object.entries(own).map(([name, { word }]) => [name, word])} current={tab} onTab={setTab} />
+      <Tabs name={t.common.content} options={Object.entries(own).map(([name, { word }]) => [name, word])} current={tab} onChoice={setTab} />
       <div class="shown" role="tabpanel" aria-label={own[tab]?.word}>
         {gone ? <p class="muted">{t.email.removed(shortDate(removed))}</p> : own[tab]?.show()}
       </div>

@@ -1,10 +1,9 @@
-import type { ComponentChildren } from 'preact'
 import { useAll } from '../api/cache.ts'
 import type { Domain, Email } from '../api/types.ts'
 import { bytes, dayAndTime, fullTime, shortDate } from '../format.ts'
 import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
-import { CopyValue } from './controls.tsx'
+import { Facts, Fact, CopyFact } from './facts.tsx'
 import { Panel } from './page.tsx'
 
 /** What an email is, beside what became of it. */
@@ -15,15 +14,13 @@ export function EmailFacts({ email }: { email: Email }) {
   return (
     <Panel heading={t.email.facts}>
       <div class="body">
-        <dl class="facts">
-          <dt>{t.email.id}</dt>
-          <dd>
-            <CopyValue value={email.id} name={t.email.id} oneLine />
-          </dd>
+        <Facts>
+          <CopyFact name={t.email.id} value={email.id} oneLine />
           <Fact name={t.common.from}>{email.from}</Fact>
           <Fact name={t.email.replyTo}>{email.reply_to?.join(', ')}</Fact>
-          <dt>{t.email.messageId}</dt>
-          <dd class="mono">{email.message_id}</dd>
+          <Fact name={t.email.messageId}>
+            <span class="mono">{email.message_id}</span>
+          </Fact>
           <Fact name={t.common.domain}>{domain && <Link href={`/domains/${domain}`}>{domain}</Link>}</Fact>
           <Fact name={t.email.template}>{email.template_id && <code>{email.template_id}</code>}</Fact>
           <Fact name={t.email.tags}>{email.tags.length > 0 && <Tags tags={email.tags} />}</Fact>
@@ -34,20 +31,11 @@ export function EmailFacts({ email }: { email: Email }) {
           <Fact name={t.email.keptUntil}>{email.content_expires_at && shortDate(email.content_expires_at)}</Fact>
           <Fact name={t.email.source}>{t.email.sources[email.source] ?? email.source}</Fact>
           <Fact name={t.email.tracking}>{t.email.trackingOf(email.tracking.opens, email.tracking.clicks)}</Fact>
-        </dl>
+        </Facts>
       </div>
     </Panel>
   )
 }
-
-/** Left out where there is nothing to say. */
-const Fact = ({ name, children }: { name: string; children: ComponentChildren }) =>
-  children ? (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
-  ) : null
 
 const Tags = ({ tags }: { tags: Email['tags'] }) =>
   tags.map(({ name, value }) => (

@@ -8,6 +8,7 @@ import { Switch } from './fields.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { Panel } from './page.tsx'
 import type { Tone } from './state.tsx'
+import { Unfold } from './unfold.tsx'
 
 const looks: Record<string, { look: readonly [IconName, Tone] } | undefined> = eventTypes
 const machineLook: [IconName, Tone] = ['gear', 'quiet']
@@ -59,7 +60,7 @@ export function EmailTimeline({ email, attempts, events }: { email: Email; attem
     <Panel heading={t.email.happened} aside={choice}>
       {events.some(isMachine) && (
         <div class="body">
-          <Switch name={null} label={t.email.showMachines} on={withMachines} onChange={setWithMachines} />
+          <Switch name={null} label={t.email.showMachines} value={withMachines} onValue={setWithMachines} />
         </div>
       )}
       <ol class="time">
@@ -139,22 +140,18 @@ function detailOf({ event, attempt, cause }: Told): ComponentChildren {
   }
 }
 
-function Dialogue({ attempt, number }: { attempt: Attempt; number: number }) {
-  return (
-    <details>
-      <summary>
-        <Icon name="right" />
-        {t.email.attempt(number, attempt.mx_host)}
-      </summary>
+const Dialogue = ({ attempt, number }: { attempt: Attempt; number: number }) => (
+  <Unfold word={t.email.attempt(number, attempt.mx_host)}>
+    {() => (
       <div class="talk">
         {attempt.transcript.map(({ ms, side, line }, place) => (
           <Line key={place} ms={ms} side={side} line={line} />
         ))}
         {attempt.transcript.length === 0 && <Line ms={attempt.duration_ms} side={null} line={attempt.reply ?? ''} />}
       </div>
-    </details>
-  )
-}
+    )}
+  </Unfold>
+)
 
 const Line = ({ ms, side, line }: { ms: number; side: 'client' | 'server' | null; line: string }) => (
   <>

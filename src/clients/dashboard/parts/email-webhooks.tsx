@@ -28,7 +28,7 @@ export function EmailWebhooks({ deliveries }: { deliveries: EmailDelivery[] }) {
   ]
   return (
     <Panel heading={t.email.webhooksTold}>
-      <Rows rows={deliveries} columns={columns} keyOf={({ id }) => id} />
+      <Rows rows={deliveries} columns={columns} />
     </Panel>
   )
 }

@@ -3,7 +3,7 @@ import { ApiError, call } from '../api/client.ts'
 import type { EmailItem, List } from '../api/types.ts'
 import { csvOf, download } from '../download.ts'
 import { t } from '../texts/texts.ts'
-import { ActionButton } from './controls.tsx'
+import { Button, ActionButton } from './button.tsx'
 
 /** More would take long, and a spreadsheet opens no more either. */
 const maxRows = 100_000
@@ -31,12 +31,8 @@ export function EmailsCsv({ asked }: { asked: URLSearchParams }) {
   }
   return (
     <>
-      <ActionButton small icon="dl" text={t.emails.csv} run={save} />
-      {isBusy && (
-        <button class="btn small plain" type="button" onClick={() => (isStopped.current = true)}>
-          {t.common.stop}
-        </button>
-      )}
+      <ActionButton look="small" icon="dl" text={t.emails.csv} run={save} />
+      {isBusy && <Button look="small plain" text={t.common.stop} onClick={() => (isStopped.current = true)} />}
       <span class="muted" role="status">
         {told}
       </span>

@@ -1,10 +1,11 @@
-import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
 import type { Route } from '../api/types.ts'
 import { Link, setQuery } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { Answer } from './answer.tsx'
+import { Button } from './button.tsx'
+import { Facts, Fact } from './facts.tsx'
 import { Field } from './fields.tsx'
 import { FilterForm } from './form.tsx'
 import { Note, Panel } from './page.tsx'
@@ -24,11 +25,9 @@ export function Explain({ address }: { address: string }) {
     <Panel heading={t.explain.heading} text={t.explain.text}>
       <WithRefusal error={isUnfit ? explanation.error : null} main="to">
         <FilterForm onApply={apply}>
-          <Field name="to" label={t.common.address} type="email" value={typed ?? address} onValue={setTyped} autocomplete="off" />
+          <Field name="to" label={t.common.address} type="email" value={typed ?? address} onValue={setTyped} />
           <p class="labelled bottom">
-            <button class="btn" type="submit">
-              {t.explain.button}
-            </button>
+            <Button type="submit" text={t.explain.button} />
           </p>
         </FilterForm>
       </WithRefusal>
@@ -55,29 +54,23 @@ function Explained({ explanation: { to, next, reason, route, tls, suppressions, 
   const accounts = [...new Set(suppressions.map(({ account }) => account))]
   return (
     <div class="stack">
-      <Note tone={accounts.length > 0 && next === 'deliver' ? 'wait' : tones[next]}>
-        {accounts.length > 0 && (
-          <p>
-            <b>{t.explain.suppressedBy(to, accounts)}</b>
-          </p>
-        )}
-        <p>{accounts.length > 0 ? t.explain.next[next](to) : <b>{t.explain.next[next](to)}</b>}</p>
+      <Note
+        tone={accounts.length > 0 && next === 'deliver' ? 'wait' : tones[next]}
+        says={accounts.length > 0 ? t.explain.suppressedBy(to, accounts) : t.explain.next[next](to)}
+      >
+        {accounts.length > 0 && <p>{t.explain.next[next](to)}</p>}
         {reason !== null && <p>{reason}</p>}
       </Note>
-      <dl class="facts">
+      <Facts>
         {suppressions.map(({ account_id: id, account, origin, topic, reason: why, created_at: at }) => (
-          <Fragment key={`${id} ${origin} ${topic}`}>
-            <dt>{t.status.suppressed}</dt>
-            <dd>
-              {t.explain.suppressedFor(account, t.suppressions.origins[origin] ?? origin, topic)}
-              {why !== null && `: ${why}`} (<Ago of={at} />)
-            </dd>
-          </Fragment>
+          <Fact key={`${id} ${origin} ${topic}`} name={t.status.suppressed}>
+            {t.explain.suppressedFor(account, t.suppressions.origins[origin] ?? origin, topic)}
+            {why !== null && `: ${why}`} (<Ago of={at} />)
+          </Fact>
         ))}
         {route.hosts.length > 0 && (
           <>
-            <dt>{route.via_smarthost ? t.explain.smarthost : t.explain.hosts}</dt>
-            <dd>
+            <Fact name={route.via_smarthost ? t.explain.smarthost : t.explain.hosts}>
               <ol>
                 {route.hosts.map(({ name, address, port }) => (
                   <li key={`${address} ${port}`}>
@@ -87,20 +80,14 @@ function Explained({ explanation: { to, next, reason, route, tls, suppressions, 
                   </li>
                 ))}
               </ol>
-            </dd>
-            <dt>{t.domain.tls}</dt>
-            <dd>{tls.enforced_by.length === 0 ? t.explain.tlsOffered : t.explain.tlsEnforced(tls.enforced_by)}</dd>
+            </Fact>
+            <Fact name={t.domain.tls}>{tls.enforced_by.length === 0 ? t.explain.tlsOffered : t.explain.tlsEnforced(tls.enforced_by)}</Fact>
           </>
         )}
-        {queue && (
-          <>
-            <dt>{t.queue.waiting}</dt>
-            <dd>
-              <Link href={`/queue/${queue.destination}`}>{t.queue.waitFor(queue.waiting, queue.destination)}</Link>
-            </dd>
-          </>
-        )}
-      </dl>
+        <Fact name={t.queue.waiting}>
+          {queue && <Link href={`/queue/${queue.destination}`}>{t.queue.waitFor(queue.waiting, queue.destination)}</Link>}
+        </Fact>
+      </Facts>
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useId } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import { useFault } from './refused.tsx'
 
 export type FieldType = 'text' | 'email' | 'password' | 'date' | 'datetime-local' | 'number' | 'url' | 'search'
@@ -8,10 +8,11 @@ interface FieldFrame {
   label: string
   /** As the API names it: what it says is wrong with the field is shown here. Null for what the API does not take. */
   name: string | null
-  hint?: string
+  hint?: string | undefined
   value: string
   onValue(value: string): void
   type?: FieldType
+  /** Off if not given. */
   autocomplete?: string
   required?: boolean
   maxLength?: number
@@ -22,7 +23,7 @@ interface FieldFrame {
   onChange?(): void
 }
 
-export function Field({ label, name, hint, value, onValue, type = 'text', ...input }: FieldFrame) {
+export function Field({ label, name, hint, value, onValue, type = 'text', autocomplete = 'off', ...input }: FieldFrame) {
   return (
     <Labelled label={label} name={name} hint={hint}>
       {(attributes) => (
@@ -30,6 +31,7 @@ export function Field({ label, name, hint, value, onValue, type = 'text', ...inp
           class="field"
           type={type as 'text'}
           value={value}
+          autocomplete={autocomplete}
           onInput={(event) => onValue(event.currentTarget.value)}
           {...attributes}
           {...input}
@@ -39,6 +41,17 @@ export function Field({ label, name, hint, value, onValue, type = 'text', ...inp
   )
 }
 
+/** What is entered into fields, by their names in the API; `field` ties one of them to its value. */
+export function useFields<Values extends Record<string, string | boolean>>(initial: Values) {
+  const [values, setValues] = useState(initial)
+  const field = <Name extends keyof Values & string>(name: Name) => ({
+    name,
+    value: values[name],
+    onValue: (value: Values[Name]) => setValues((before) => ({ ...before, [name]: value })),
+  })
+  return { values, field, setValues }
+}
+
 interface ChoiceFrame {
   label: string
   name: string | null
@@ -46,6 +59,10 @@ interface ChoiceFrame {
   options: [string, string][]
   onValue(value: string): void
 }
+
+/** Objects to choose from, by their names. */
+export const optionsOf = (objects: readonly { id: string; name: string }[] = []): [string, string][] =>
+  objects.map(({ id, name }) => [id, name])
 
 /** A choice of few; `options` are values with their words. */
 export const Choice = ({ label, name, value, options, onValue }: ChoiceFrame) => (
@@ -112,21 +129,21 @@ export function Labelled({ label, name, hint, children }: LabelledFrame) {
 interface SwitchFrame {
   label: string
   name: string | null
-  on: boolean
-  onChange(on: boolean): void
+  value: boolean
+  onValue(isOn: boolean): void
   disabled?: boolean
 }
 
-export function Switch({ label, name, on, onChange, disabled = false }: SwitchFrame) {
+export function Switch({ label, name, value, onValue, disabled = false }: SwitchFrame) {
   const [attributes, fault] = useField(name)
   return (
     <>
       <label class="switch">
         <input
           type="checkbox"
-          checked={on}
+          checked={value}
           disabled={disabled}
-          onChange={(event) => onChange(event.currentTarget.checked)}
+          onChange={(event) => onValue(event.currentTarget.checked)}
           {...attributes}
         />
         {label}

@@ -13,7 +13,9 @@ export interface Filter {
   /** A choice of these values, with their words; otherwise something to type. `day`: a day, or a time that a link brought. */
   kind?: [string, string][] | 'text' | 'search' | 'day'
   /** The value that stands where the address names none. */
-  usual?: string
+  usual?: string | undefined
+  /** Another filter that means nothing any more once this one is changed. */
+  resets?: string
 }
 
 interface FiltersFrame {
@@ -30,7 +32,7 @@ export function Filters({ filters, query, children }: FiltersFrame) {
     setQuery({ ...Object.fromEntries(Object.entries(typed).map(([name, value]) => [name, value.trim()])), after: null })
     setTyped({})
   }
-  const show = ({ name, label, hint, kind = 'text', usual = '' }: Filter) => {
+  const show = ({ name, label, hint, kind = 'text', usual = '', resets }: Filter) => {
     const value = query.get(name) ?? usual
     return Array.isArray(kind) ? (
       <Choice
@@ -39,17 +41,16 @@ export function Filters({ filters, query, children }: FiltersFrame) {
         label={label}
         value={value}
         options={kind}
-        onValue={(chosen) => setQuery({ [name]: chosen === usual ? null : chosen, after: null })}
+        onValue={(chosen) => setQuery({ [name]: chosen === usual ? null : chosen, after: null, ...(resets && { [resets]: null }) })}
       />
     ) : (
       <Field
         key={name}
         name={name}
         label={label}
-        {...(hint === undefined ? {} : { hint })}
+        hint={hint}
         type={kind === 'day' ? (isDay(query.get(name)) ? 'date' : 'text') : kind}
         maxLength={500}
-        autocomplete="off"
         value={typed[name] ?? value}
         onValue={(text) => setTyped({ ...typed, [name]: text })}
         onChange={apply}

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { ApiError } from '../api/client.ts'
-import { useAction } from './controls.tsx'
+import { Button, useAction } from './button.tsx'
 import { WithRefusal } from './refused.tsx'
 
 export interface FieldsFrame {
@@ -51,9 +51,7 @@ export const Form = ({ button, disabled = false, others, children, ...sent }: Fo
   <SentFields class="form" fields={children} {...sent}>
     {(busy) => (
       <div class="acts">
-        <button class="btn main" type="submit" aria-busy={busy} disabled={disabled}>
-          {button}
-        </button>
+        <Button type="submit" look="main" text={button} busy={busy} disabled={disabled} />
         {others}
       </div>
     )}

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
 import { useApi, fullPage, type Resource } from '../api/cache.ts'
 import type { List } from '../api/types.ts'
 import { askedBy } from '../days.ts'
 import { Answer, Empty, NoMatch } from './answer.tsx'
+import { AskButton } from './button.tsx'
 import { Filters, isFilteredBy, type Filter } from './filters.tsx'
 import { Page, type PageFrame } from './page.tsx'
 import { Paging } from './paging.tsx'
@@ -83,12 +83,7 @@ export function ListPage<T>({
   children,
   ...list
 }: ListPageFrame<T>) {
-  const [isAdding, setAdding] = useState(false)
-  const button = add && (
-    <button class="btn main" type="button" onClick={() => setAdding(true)}>
-      {add.text}
-    </button>
-  )
+  const button = add && <AskButton look="main" {...add} />
   return (
     <Page
       {...(title === undefined ? {} : { title })}
@@ -109,7 +104,6 @@ export function ListPage<T>({
         <ListRows {...list} offer={button} />
         {bottom}
       </section>
-      {isAdding && add && add.dialog(() => setAdding(false))}
       {children}
     </Page>
   )

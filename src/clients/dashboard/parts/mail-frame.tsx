@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Email } from '../api/types.ts'
 import { t } from '../texts/texts.ts'
 import { looksBlank } from '../looks-blank.ts'
+import { Button } from './button.tsx'
 import { Segments } from './controls.tsx'
 import { MailPreview } from './mail-preview.tsx'
 import { Scroll } from './page.tsx'
@@ -46,10 +47,7 @@ export function MailFrame({ email, sandbox, first }: { email: Email; sandbox: bo
         />
         {hasPictures && !pictures && (
           <span class="muted">
-            {t.mail.notLoaded}{' '}
-            <button class="btn small plain" type="button" onClick={() => setPictures(true)}>
-              {t.mail.load}
-            </button>
+            {t.mail.notLoaded} <Button look="small plain" text={t.mail.load} onClick={() => setPictures(true)} />
           </span>
         )}
       </div>

@@ -1,5 +1,5 @@
-import { useEffect, useState } from 'preact/hooks'
-import { ApiError, basePath, call } from '../api/client.ts'
+import { basePath, call } from '../api/client.ts'
+import { useFetched } from '../api/fetched.ts'
 import { Refusal } from './answer.tsx'
 
 interface PreviewFrame {
@@ -19,25 +19,11 @@ interface PreviewFrame {
 
 /** Somebody's HTML, in a frame that runs no script, loads nothing and knows nothing of this page. */
 export function MailPreview({ html, emailId, sandbox = false, width, colours = 'light', pictures = false, name }: PreviewFrame) {
-  const [url, setUrl] = useState<string | null>(null)
-  const [error, setError] = useState<ApiError | null>(null)
-  useEffect(() => {
-    const aborted = new AbortController()
-    const body = { pictures, ...(emailId === undefined ? { html } : { email_id: emailId }) }
-    call<{ url: string }>('/api/previews', { method: 'POST', body, sandbox, signal: aborted.signal }).then(
-      (preview) => {
-        setUrl(preview.url)
-        setError(null)
-      },
-      (failure: unknown) => {
-        if (aborted.signal.aborted) return
-        if (!(failure instanceof ApiError)) throw failure
-        setError(failure)
-      },
-    )
-    return () => aborted.abort()
-  }, [html, emailId, sandbox, pictures])
+  const body = { pictures, ...(emailId === undefined ? { html } : { email_id: emailId }) }
+  const { data, error } = useFetched(JSON.stringify([body, sandbox]), (aborted) =>
+    call<{ url: string }>('/api/previews', { method: 'POST', body, sandbox, signal: aborted }),
+  )
   if (error) return <Refusal error={error} />
   // Another address makes another frame, because a frame that moves on adds to the history of the page.
-  return url === null ? null : <iframe key={url} class={`${width} ${colours}`} sandbox="" title={name} src={basePath + url} />
+  return data && <iframe key={data.url} class={`${width} ${colours}`} sandbox="" title={name} src={basePath + data.url} />
 }

@@ -69,19 +69,28 @@ export function Panel({ heading, aside, text, children }: PanelFrame) {
 
 const noteIcons: Record<'ok' | 'wait' | 'bad', IconName> = { ok: 'ok', wait: 'wait', bad: 'bad' }
 
-/** Something to know or to do: one bold sentence, and what follows from it. */
-export const Note = ({
-  tone,
-  children,
-  action,
-}: {
+interface NoteFrame {
   tone: 'ok' | 'wait' | 'bad'
-  children: ComponentChildren
+  /** The bold sentence that it begins with. */
+  says?: ComponentChildren
+  /** How a screen reader is told of that: for what comes while the page is shown. */
+  role?: 'status' | 'alert'
   action?: ComponentChildren
-}) => (
+  children?: ComponentChildren
+}
+
+/** Something to know or to do: one bold sentence, and what follows from it. */
+export const Note = ({ tone, says, role, action, children }: NoteFrame) => (
   <div class={`note ${tone}`}>
     <Icon name={noteIcons[tone]} />
-    <div>{children}</div>
+    <div>
+      {says !== undefined && (
+        <p role={role}>
+          <b>{says}</b>
+        </p>
+      )}
+      {children}
+    </div>
     {action}
   </div>
 )

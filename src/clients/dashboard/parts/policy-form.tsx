@@ -73,7 +73,7 @@ function PolicyInput({ field, text, inForce, onText }: { field: PolicyField; tex
       field.setting === null ? [] : [['', text === '' ? `${t.policies.asSettings}: ${yesOrNo(inForce)}` : t.policies.asSettings]]
     return <Choice {...common} options={[...settings, ['true', yesOrNo('true')], ['false', yesOrNo('false')]]} />
   }
-  return <Field {...common} hint={`${hint} ${t.policies.empty(field.setting ?? '', inForce)}`} autocomplete="off" spellcheck={false} />
+  return <Field {...common} hint={`${hint} ${t.policies.empty(field.setting ?? '', inForce)}`} spellcheck={false} />
 }
 
 /** Of a quota the API says too how much of it is used. */

@@ -1,13 +1,12 @@
-import { useState } from 'preact/hooks'
 import { useAll } from '../api/cache.ts'
 import type { DomainReport, DomainReportRow } from '../api/types.ts'
 import { number, shortDate } from '../format.ts'
 import { t } from '../texts/texts.ts'
 import { Answer } from './answer.tsx'
-import { Icon } from './icon.tsx'
 import { ListRows, useList } from './list-page.tsx'
 import { Panel } from './page.tsx'
 import { Figures, type Column } from './rows.tsx'
+import { Unfold } from './unfold.tsx'
 
 /** The reports themselves, each with its rows when it is opened. `path` is that of the domain. */
 export const ReportList = ({ path, since, query }: { path: string; since: string; query: URLSearchParams }) => (
@@ -28,7 +27,7 @@ const columns = (path: string): Column<DomainReport>[] => [
     cell: ({ id, reporter }) => (
       <>
         {reporter}
-        <ReportRows path={`${path}/reports/${id}/rows`} name={reporter} />
+        <Unfold word={t.reports.contents}>{() => <RowsOf path={`${path}/reports/${id}/rows`} name={reporter} />}</Unfold>
       </>
     ),
   },
@@ -37,19 +36,6 @@ const columns = (path: string): Column<DomainReport>[] => [
   { head: t.reports.messages, kind: 'number', cell: ({ total }) => number(total) },
   { head: t.reports.failed, kind: 'number', cell: ({ failed }) => (failed === 0 ? '—' : number(failed)) },
 ]
-
-function ReportRows({ path, name }: { path: string; name: string }) {
-  const [isOpen, setOpen] = useState(false)
-  return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>
-        <Icon name="right" />
-        {t.reports.contents}
-      </summary>
-      {isOpen && <RowsOf path={path} name={name} />}
-    </details>
-  )
-}
 
 function RowsOf({ path, name }: { path: string; name: string }) {
   const rows = useAll<DomainReportRow>(path)

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
 import { Scroll } from './page.tsx'
 
@@ -43,6 +44,20 @@ interface RowsFrame<T> {
   /** `flow`: on a phone a list, with the title of each object first. `fixed`: that, with columns of fixed widths. */
   look?: 'flow' | 'fixed'
 }
+
+/** The column that names each object, with a link to its page. */
+export const linked = <T,>(head: string, linkOf: (row: T) => [href: string, text: string]): Column<T> => ({
+  head,
+  kind: 'title',
+  cell: (row) => {
+    const [href, text] = linkOf(row)
+    return (
+      <Link class="row" href={href}>
+        {text}
+      </Link>
+    )
+  },
+})
 
 export const idOf = (row: unknown): string => (row as { id: string }).id
 

@@ -2,9 +2,10 @@ import { useState } from 'preact/hooks'
 import { call, loadSession } from '../api/client.ts'
 import { download } from '../download.ts'
 import { t } from '../texts/texts.ts'
+import { Button } from './button.tsx'
 import { CopyValue, CopyTextButton } from './controls.tsx'
 import { CurrentPassword } from './current-password.tsx'
-import { Field } from './fields.tsx'
+import { Field, useFields } from './fields.tsx'
 import { Form } from './form.tsx'
 import { QrCode } from './qr-code.tsx'
 
@@ -28,33 +29,33 @@ export function SecondFactorSetup({ onDone }: { onDone(): void }) {
 }
 
 function AskPassword({ onSecret }: { onSecret(app: TotpSecret): void }) {
-  const [password, setPassword] = useState('')
-  const begin = async (): Promise<void> => onSecret(await call<TotpSecret>('/session/totp', { method: 'POST', body: { password } }))
+  const { values, field } = useFields({ password: '' })
+  const begin = async (): Promise<void> => onSecret(await call<TotpSecret>('/session/totp', { method: 'POST', body: values }))
   return (
     <Form
       main="password"
       button={t.common.continue}
       run={begin}
-      disabled={password === ''}
+      disabled={values.password === ''}
       faults={{ invalid_credentials: t.me.wrongPassword }}
     >
       <p>{t.secondFactor.why}</p>
-      <CurrentPassword hint={t.me.whyPassword} value={password} onValue={setPassword} />
+      <CurrentPassword {...field('password')} hint={t.me.whyPassword} />
     </Form>
   )
 }
 
 function AskCode({ app: { secret, uri }, onCodes }: { app: TotpSecret; onCodes(codes: string[]): void }) {
-  const [code, setCode] = useState('')
+  const { values, field } = useFields({ code: '' })
   const confirm = async (): Promise<void> => {
-    const body = { code: code.replace(/\s/g, '') }
+    const body = { code: values.code.replace(/\s/g, '') }
     onCodes((await call<{ recovery_codes: string[] }>('/session/totp/confirm', { method: 'POST', body })).recovery_codes)
   }
   return (
     <Form
       button={t.secondFactor.turnOn}
       run={confirm}
-      disabled={code.trim() === ''}
+      disabled={values.code.trim() === ''}
       faults={{ invalid_credentials: t.secondFactor.wrongCode }}
       main="code"
     >
@@ -65,14 +66,12 @@ function AskCode({ app: { secret, uri }, onCodes }: { app: TotpSecret; onCodes(c
         <CopyValue value={secret} name={t.secondFactor.secret} />
       </div>
       <Field
-        name="code"
+        {...field('code')}
         label={t.secondFactor.code}
         hint={t.secondFactor.codeHint}
         autocomplete="one-time-code"
         inputMode="numeric"
         maxLength={10}
-        value={code}
-        onValue={setCode}
       />
     </Form>
   )
@@ -83,9 +82,7 @@ function RecoveryCodes({ codes, onKept }: { codes: string[]; onKept(): Promise<v
   const others = (
     <>
       <CopyTextButton value={text} />
-      <button class="btn" type="button" onClick={() => download('sterna-recovery-codes.txt', 'text/plain', `${text}\n`)}>
-        {t.common.download}
-      </button>
+      <Button text={t.common.download} onClick={() => download('sterna-recovery-codes.txt', 'text/plain', `${text}\n`)} />
     </>
   )
   return (

@@ -2,8 +2,7 @@ import { useApi } from '../api/cache.ts'
 import type { ServerDomain } from '../api/types.ts'
 import { t } from '../texts/texts.ts'
 import { Answer } from './answer.tsx'
-import { CopyValue } from './controls.tsx'
-import { DnsRecord } from './dns-record.tsx'
+import { DnsRecord, RecordFacts } from './dns-record.tsx'
 import { Panel } from './page.tsx'
 
 /** The records to publish for the name of this server. */
@@ -24,18 +23,7 @@ export function ServerDomainRecords() {
                 <div>
                   <h3>{t.health.serverRecords[type] ?? type}</h3>
                 </div>
-                <dl>
-                  <dt>{t.domain.type}</dt>
-                  <dd class="plain">{type === 'MX' ? t.domain.mxType(priority ?? 10) : type}</dd>
-                  <dt>{t.domain.host}</dt>
-                  <dd>
-                    <CopyValue value={host} name={`${t.domain.host}, ${type}`} />
-                  </dd>
-                  <dt>{t.domain.value}</dt>
-                  <dd>
-                    <CopyValue value={value} name={`${t.domain.value}, ${type}`} />
-                  </dd>
-                </dl>
+                <RecordFacts record={{ type, priority, host, value }} title={type} />
               </li>
             ))}
           </ul>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { t } from '../texts/texts.ts'
+import { Button } from './button.tsx'
 
 /** The first rows of a long list, and the others on demand. */
 export function ShownFirst<T>({
@@ -19,9 +20,7 @@ export function ShownFirst<T>({
       {children(hasMore ? rows.slice(0, most) : rows)}
       {hasMore && (
         <div class="paging">
-          <button class="btn small" type="button" onClick={() => setWhole(true)}>
-            {t.common.showAll(rows.length)}
-          </button>
+          <Button look="small" text={t.common.showAll(rows.length)} onClick={() => setWhole(true)} />
         </div>
       )}
     </>

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { Button } from './button.tsx'
 import { CopyValue } from './controls.tsx'
 import { Note } from './page.tsx'
 
@@ -20,9 +21,7 @@ export const ShownOnce = ({ name, value, button, onKept, children }: ShownOnceFr
       <p>{children}</p>
       <CopyValue value={value} name={name} />
       <p>
-        <button class="btn small" type="button" onClick={onKept}>
-          {button}
-        </button>
+        <Button look="small" text={button} onClick={onKept} />
       </p>
     </div>
   </Note>

@@ -34,7 +34,7 @@ export function AddSuppressions({ onDone, onClose }: { onDone(): Promise<unknown
           />
         )}
       </Labelled>
-      <Field name="reason" label={t.suppressions.reasonLabel} value={reason} onValue={setReason} maxLength={1_000} autocomplete="off" />
+      <Field name="reason" label={t.suppressions.reasonLabel} value={reason} onValue={setReason} maxLength={1_000} />
       {refused.length > 0 && (
         <>
           <Fault text={t.suppressions.someRefused(refused.length)} />

@@ -5,7 +5,9 @@ import { download, exactCsvOf } from '../download.ts'
 import { number } from '../format.ts'
 import { addressesIn, readCsv } from '../read-csv.ts'
 import { t } from '../texts/texts.ts'
-import { Field } from './fields.tsx'
+import { Button } from './button.tsx'
+import { useModal } from './dialog.tsx'
+import { Field, Labelled } from './fields.tsx'
 import { Refused } from './refused-addresses.tsx'
 import { WithRefusal } from './refused.tsx'
 
@@ -16,16 +18,11 @@ interface Import {
 
 /** Reads a file in the browser and suppresses the addresses in it, with a report of what was refused. */
 export function ImportSuppressions({ onDone, onClose }: { onDone(): Promise<unknown>; onClose(): void }) {
-  const dialog = useRef<HTMLDialogElement>(null)
+  const dialog = useModal()
   const id = useId()
   const [file, setFile] = useState<Import | null>(null)
   const [reason, setReason] = useState('')
   const run = useImport(file?.given ?? [], reason, onDone)
-  useEffect(() => {
-    const shown = dialog.current
-    shown?.showModal()
-    return () => shown?.close()
-  }, [])
   const choose = async (chosen: File | undefined): Promise<void> => {
     if (chosen) setFile({ name: chosen.name, given: addressesIn(readCsv(await chosen.text())) })
   }
@@ -51,23 +48,17 @@ export function ImportSuppressions({ onDone, onClose }: { onDone(): Promise<unkn
           {run.state === 'ready' && (
             <>
               <p>{t.suppressions.importText}</p>
-              <p class="labelled">
-                <label for={`${id}-file`}>{t.suppressions.file}</label>
-                <input
-                  id={`${id}-file`}
-                  type="file"
-                  accept=".csv,.txt,text/csv,text/plain"
-                  onChange={(event) => void choose(event.currentTarget.files?.[0])}
-                />
-              </p>
-              <Field
-                name="reason"
-                label={t.suppressions.reasonLabel}
-                value={reason}
-                onValue={setReason}
-                maxLength={1_000}
-                autocomplete="off"
-              />
+              <Labelled name={null} label={t.suppressions.file}>
+                {(attributes) => (
+                  <input
+                    type="file"
+                    accept=".csv,.txt,text/csv,text/plain"
+                    onChange={(event) => void choose(event.currentTarget.files?.[0])}
+                    {...attributes}
+                  />
+                )}
+              </Labelled>
+              <Field name="reason" label={t.suppressions.reasonLabel} value={reason} onValue={setReason} maxLength={1_000} />
               {file && <p role="status">{t.suppressions.found(file.given.length, file.name)}</p>}
             </>
           )}
@@ -109,29 +100,16 @@ function useImport(given: readonly GivenAddress[], reason: string, onDone: () =>
   return { state, added, error, start, stop: () => stop.current?.abort() }
 }
 
-function Buttons({ run, disabled, onClose }: { run: ReturnType<typeof useImport>; disabled: boolean; onClose(): void }) {
-  if (run.state === 'running') {
-    return (
-      <div class="acts end">
-        <button class="btn" type="button" onClick={run.stop}>
-          {t.common.stop}
-        </button>
-      </div>
-    )
-  }
-  return (
-    <div class="acts end">
-      <button class="btn" type="button" onClick={onClose}>
-        {run.state === 'ready' ? t.common.cancel : t.common.close}
-      </button>
-      {run.state === 'ready' && (
-        <button class="btn main" type="submit" disabled={disabled}>
-          {t.suppressions.importButton}
-        </button>
-      )}
-    </div>
-  )
-}
+const Buttons = ({ run, disabled, onClose }: { run: ReturnType<typeof useImport>; disabled: boolean; onClose(): void }) => (
+  <div class="acts end">
+    {run.state === 'running' ? (
+      <Button text={t.common.stop} onClick={run.stop} />
+    ) : (
+      <Button text={run.state === 'ready' ? t.common.cancel : t.common.close} onClick={onClose} />
+    )}
+    {run.state === 'ready' && <Button type="submit" look="main" text={t.suppressions.importButton} disabled={disabled} />}
+  </div>
+)
 
 function Progress({ added: { done, refused }, of, state }: { added: Added; of: number; state: State }) {
   const save = (): void =>
@@ -151,9 +129,7 @@ function Progress({ added: { done, refused }, of, state }: { added: Added; of: n
         <>
           <Refused rows={refused} />
           <p>
-            <button class="btn small" type="button" onClick={save}>
-              {t.suppressions.saveRefused}
-            </button>
+            <Button look="small" text={t.suppressions.saveRefused} onClick={save} />
           </p>
         </>
       )}

@@ -6,7 +6,7 @@ import { Link, navigate } from '../router.tsx'
 import { forgetDraft } from '../template-draft.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from './dialog.tsx'
-import { Field } from './fields.tsx'
+import { Field, useFields } from './fields.tsx'
 import { Note } from './page.tsx'
 import { Compared } from './template-versions.tsx'
 
@@ -49,8 +49,8 @@ export function PublishTemplate({ template, onDone, onClose }: TemplateDialog & 
 
 /** Sends the saved draft to one address, filled with the values of the preview. */
 export function TestTemplate({ template, values, onClose }: TemplateDialog & { values: Record<string, unknown> }) {
-  const [to, setTo] = useState(session.value?.user.email ?? '')
-  const [from, setFrom] = useState(template.from ?? '')
+  const { values: typed, field } = useFields({ to: session.value?.user.email ?? '', from: template.from ?? '' })
+  const { to, from } = typed
   const [sent, setSent] = useState<string | null>(null)
   const send = async (): Promise<boolean> => {
     const body = { to, from: from.trim() || null, variables: values }
@@ -77,8 +77,8 @@ export function TestTemplate({ template, values, onClose }: TemplateDialog & { v
       disabled={to.trim() === '' || from.trim() === ''}
     >
       <p>{t.template.testText}</p>
-      <Field name="to" label={t.emails.to} type="email" value={to} onValue={setTo} />
-      <Field name="from" label={t.template.details.from} value={from} onValue={setFrom} autocomplete="off" />
+      <Field {...field('to')} label={t.emails.to} type="email" autocomplete="email" />
+      <Field {...field('from')} label={t.template.details.from} />
     </Dialog>
   )
 }
@@ -101,7 +101,7 @@ export function DeleteTemplate({ template, onClose }: TemplateDialog) {
       run={remove}
       onClose={onClose}
       disabled={dependents.data === undefined}
-      {...(isUsed ? { typed: template.name } : {})}
+      typed={isUsed ? template.name : undefined}
     >
       <p>{template.status === 'published' ? t.template.deletePublished : t.template.deleteText}</p>
       {used.length > 0 && <p>{t.template.usedBy(used.map(({ name }) => name).join(', '))}</p>}

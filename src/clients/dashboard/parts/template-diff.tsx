@@ -38,8 +38,8 @@ function Line({ line }: { line: string }) {
 }
 
 const kinds: Record<string, [kind: string, mark: 'ins' | 'del' | 'span']> = {
-  '+': ['added', 'ins'],
-  '-': ['removed', 'del'],
+  '+': ['ok', 'ins'],
+  '-': ['bad', 'del'],
   '@': ['place', 'span'],
   '\\': ['place', 'span'],
 }

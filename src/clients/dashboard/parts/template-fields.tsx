@@ -39,16 +39,15 @@ export function TemplateFields({ content, error, onChange }: TemplateForm) {
           label={t.common.subject}
           value={content.subject}
           onValue={(subject) => set({ subject })}
-          autocomplete="off"
           maxLength={998}
           readOnly={readOnly}
         />
       </div>
       <Tabs
         name={t.common.content}
-        tabs={Object.entries(t.template.tabs)}
+        options={Object.entries(t.template.tabs)}
         current={tab}
-        onTab={(next) => setChosen({ tab: next as Tab, error })}
+        onChoice={(next) => setChosen({ tab: next as Tab, error })}
       />
       <div class="shown">
         {tab === 'html' && (
@@ -59,8 +58,8 @@ export function TemplateFields({ content, error, onChange }: TemplateForm) {
             <Switch
               name={null}
               label={t.template.textFromHtml}
-              on={content.text === null}
-              onChange={(isMade) => set({ text: isMade ? null : '' })}
+              value={content.text === null}
+              onValue={(isMade) => set({ text: isMade ? null : '' })}
               disabled={readOnly}
             />
             {content.text !== null && (
@@ -90,7 +89,6 @@ const Details = ({ content, set, readOnly }: DetailFields) => (
         hint={t.template.hints[part]}
         value={content[part]}
         onValue={(value) => set({ [part]: value })}
-        autocomplete="off"
         spellcheck={false}
         readOnly={readOnly}
       />

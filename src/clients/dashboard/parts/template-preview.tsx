@@ -1,5 +1,6 @@
-import { useEffect, useState } from 'preact/hooks'
-import { ApiError, call } from '../api/client.ts'
+import { useState, useRef } from 'preact/hooks'
+import { call, type ApiError } from '../api/client.ts'
+import { useFetched } from '../api/fetched.ts'
 import type { RenderedTemplate } from '../api/types.ts'
 import { bodyOf, valuesOf, type TemplateContent } from '../template-draft.ts'
 import { t } from '../texts/texts.ts'
@@ -18,27 +19,17 @@ const pauseMs = 300
 
 /** What an email would contain, rendered by the server once nothing was typed for a moment. */
 export function usePreview(content: TemplateContent, values: Record<string, string>): Preview {
-  const [preview, setPreview] = useState<Preview>({ rendered: null, error: null })
+  const isFirst = useRef(true)
   const { subject, html, text, layout, variables } = bodyOf(content)
   const body = { subject, html, text, layout, declared: variables, variables: valuesOf(values, content.variables) }
-  useEffect(() => {
-    const aborted = new AbortController()
-    const render = async (): Promise<void> => {
-      try {
-        const rendered = await call<RenderedTemplate>('/api/templates/render', { method: 'POST', body, signal: aborted.signal })
-        setPreview({ rendered, error: null })
-      } catch (error) {
-        if (error instanceof ApiError && !aborted.signal.aborted) setPreview((shown) => ({ ...shown, error }))
-        else if (!aborted.signal.aborted) throw error
-      }
-    }
-    const timer = setTimeout(() => void render(), preview.rendered === null ? 0 : pauseMs)
-    return () => {
-      clearTimeout(timer)
-      aborted.abort()
-    }
-  }, [JSON.stringify(body)])
-  return preview
+  const { data = null, error } = useFetched(JSON.stringify(body), async (aborted) => {
+    if (!isFirst.current) await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    aborted.throwIfAborted()
+    const rendered = await call<RenderedTemplate>('/api/templates/render', { method: 'POST', body, signal: aborted })
+    isFirst.current = false
+    return rendered
+  })
+  return { rendered: data, error }
 }
 
 type View = 'desktop' | 'phone' | 'text'

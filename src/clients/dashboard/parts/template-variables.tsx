@@ -2,6 +2,7 @@ import { useId } from 'preact/hooks'
 import type { DraftVariable } from '../template-draft.ts'
 import { t } from '../texts/texts.ts'
 import { Fault } from './answer.tsx'
+import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
 import { Panel } from './page.tsx'
 import { useFault } from './refused.tsx'
@@ -117,14 +118,12 @@ const declaration = (declared: DraftVariable[], onDeclared: (declared: DraftVari
   }
   return (
     isDeclarable(name) && (
-      <button
-        class="btn small"
-        type="button"
+      <Button
+        look="small"
+        text={t.template.declare}
         aria-label={t.template.declareName(name)}
         onClick={() => onDeclared([...declared, { key: name, type: 'string', fallback: '' }])}
-      >
-        {t.template.declare}
-      </button>
+      />
     )
   )
 }

@@ -32,7 +32,7 @@ export function TimeChart({ heading, text, file, periods, bands }: ChartFrame) {
         <p class="key">
           {all.map(({ metric, name, tone, kind, dashed = false }) => (
             <span key={metric}>
-              <i class={`k-${tone}${kind === 'lines' ? ' k-line' : ''}${dashed ? ' k-dashed' : ''}`} />
+              <i class={`${tone}${kind === 'lines' ? ' k-line' : ''}${dashed ? ' k-dashed' : ''}`} />
               {name}
             </span>
           ))}

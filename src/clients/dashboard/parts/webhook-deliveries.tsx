@@ -6,11 +6,11 @@ import { duration } from '../format.ts'
 import { mayChange } from '../rights.ts'
 import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
-import { ActionButton } from './controls.tsx'
+import { ActionButton } from './button.tsx'
 import type { Filter } from './filters.tsx'
 import { ListRows, useList } from './list-page.tsx'
 import { Panel } from './page.tsx'
-import type { Column } from './rows.tsx'
+import { type Column, linked } from './rows.tsx'
 import { Age } from './time.tsx'
 import { Answered, DeliveryState } from './webhook-facts.tsx'
 
@@ -52,15 +52,7 @@ export function WebhookDeliveries({ webhook, query }: { webhook: Webhook; query:
 }
 
 const columnsWith = (webhookId: string, replay: ((id: string) => Promise<unknown>) | null): Column<WebhookDelivery>[] => [
-  {
-    head: t.webhooks.event,
-    kind: 'title',
-    cell: ({ id, type }) => (
-      <Link class="row" href={`/webhooks/${webhookId}/deliveries/${id}`}>
-        {type}
-      </Link>
-    ),
-  },
+  linked(t.webhooks.event, ({ id, type }) => [`/webhooks/${webhookId}/deliveries/${id}`, type]),
   { head: t.common.status, cell: ({ status }) => <DeliveryState of={status} /> },
   {
     head: t.common.recipient,
@@ -77,7 +69,7 @@ const columnsWith = (webhookId: string, replay: ((id: string) => Promise<unknown
           kind: 'number' as const,
           cell: ({ id, status }: WebhookDelivery) =>
             status !== 'pending' &&
-            status !== 'attempting' && <ActionButton small text={t.webhooks.replay} icon="redo" run={() => replay(id)} />,
+            status !== 'attempting' && <ActionButton look="small" text={t.webhooks.replay} icon="redo" run={() => replay(id)} />,
         },
       ]),
 ]

@@ -5,7 +5,7 @@ import { call } from '../api/client.ts'
 import type { Webhook } from '../api/types.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from './dialog.tsx'
-import { Choice, Field, Group, Switch } from './fields.tsx'
+import { Choice, Field, Group, Switch, useFields } from './fields.tsx'
 
 const payloads: [string, string][] = [['standard', 'Sterna'], ...Object.entries(serviceNames)]
 
@@ -18,19 +18,18 @@ interface WebhookForm {
 
 /** Where events are posted, which, and in whose words. */
 export function WebhookDialog({ webhook, onSaved, onClose }: WebhookForm) {
-  const [url, setUrl] = useState(webhook?.url ?? '')
-  const [description, setDescription] = useState(webhook?.description ?? '')
-  const [payload, setPayload] = useState<string>(webhook?.payload ?? 'standard')
+  const { values, field } = useFields({
+    url: webhook?.url ?? '',
+    description: webhook?.description ?? '',
+    payload: (webhook?.payload ?? 'standard') as string,
+    include_bots: webhook?.include_bots ?? false,
+  })
   const [events, setEvents] = useState<string[]>(webhook?.events ?? ['email.delivered', 'email.bounced', 'email.complained'])
-  const [includeBots, setIncludeBots] = useState(webhook?.include_bots ?? false)
   const shapes: [string, string][] = webhook?.payload === 'extended' ? [...payloads, ['extended', t.webhooks.extended]] : payloads
   const save = async (): Promise<void> => {
-    const body = { url: url.trim(), events, payload, include_bots: includeBots, description: description.trim() || null }
-    onSaved(
-      webhook
-        ? await call<Webhook>(`/api/webhooks/${webhook.id}`, { method: 'PATCH', body })
-        : await call<Webhook>('/api/webhooks', { method: 'POST', body }),
-    )
+    const body = { ...values, events, url: values.url.trim(), description: values.description.trim() || null }
+    const [path, method] = webhook ? ([`/api/webhooks/${webhook.id}`, 'PATCH'] as const) : (['/api/webhooks', 'POST'] as const)
+    onSaved(await call<Webhook>(path, { method, body }))
   }
   const toggle = (event: string, on: boolean): void => setEvents(on ? [...events, event] : events.filter((each) => each !== event))
   return (
@@ -39,30 +38,23 @@ export function WebhookDialog({ webhook, onSaved, onClose }: WebhookForm) {
       button={webhook ? t.common.save : t.common.add}
       run={save}
       onClose={onClose}
-      disabled={url.trim() === '' || events.length === 0}
+      disabled={values.url.trim() === '' || events.length === 0}
     >
-      <Field name="url" label={t.webhooks.url} type="url" value={url} onValue={setUrl} autocomplete="off" />
+      <Field {...field('url')} label={t.webhooks.url} type="url" />
       <Group name="events" label={t.common.events}>
         {webhookEventTypes.map((event) => (
           <Switch
             key={event}
             name={null}
             label={t.email.events[event] ?? event}
-            on={events.includes(event)}
-            onChange={(on) => toggle(event, on)}
+            value={events.includes(event)}
+            onValue={(on) => toggle(event, on)}
           />
         ))}
       </Group>
-      <Switch name="include_bots" label={t.webhooks.includeBots} on={includeBots} onChange={setIncludeBots} />
-      <Choice name="payload" label={t.webhooks.shape} value={payload} options={shapes} onValue={setPayload} />
-      <Field
-        name="description"
-        label={t.webhooks.description}
-        value={description}
-        onValue={setDescription}
-        maxLength={500}
-        autocomplete="off"
-      />
+      <Switch {...field('include_bots')} label={t.webhooks.includeBots} />
+      <Choice {...field('payload')} label={t.webhooks.shape} options={shapes} />
+      <Field {...field('description')} label={t.webhooks.description} maxLength={500} />
     </Dialog>
   )
 }

@@ -1,11 +1,11 @@
-import { useEffect, useState } from 'preact/hooks'
 import { ApiError, call } from '../api/client.ts'
+import { useFetched } from '../api/fetched.ts'
 import type { Webhook } from '../api/types.ts'
 import { minuteOf } from '../days.ts'
 import { fullTime } from '../format.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from './dialog.tsx'
-import { Choice, Field } from './fields.tsx'
+import { Choice, Field, useFields } from './fields.tsx'
 
 interface ReplayRange {
   since: string
@@ -18,22 +18,10 @@ const replay = async (webhook: Webhook, range: ReplayRange, dryRun: boolean): Pr
 
 /** How many events these ranges would post again; null while that is asked. */
 function useCount(webhook: Webhook, ranges: ReplayRange[]): { count: number | null; error: ApiError | null } {
-  const [counted, setCounted] = useState<{ count: number | null; error: ApiError | null }>({ count: null, error: null })
-  useEffect(() => {
-    let isCurrent = true
-    setCounted({ count: null, error: null })
-    Promise.all(ranges.map((range) => replay(webhook, range, true))).then(
-      (counts) => isCurrent && setCounted({ count: counts.reduce((sum, count) => sum + count, 0), error: null }),
-      (error: unknown) => {
-        if (!(error instanceof ApiError)) throw error
-        if (isCurrent) setCounted({ count: null, error })
-      },
-    )
-    return () => {
-      isCurrent = false
-    }
-  }, [webhook.id, JSON.stringify(ranges)])
-  return counted
+  const { data, error, isCurrent } = useFetched(JSON.stringify([webhook.id, ranges]), async () =>
+    (await Promise.all(ranges.map((range) => replay(webhook, range, true)))).reduce((sum, count) => sum + count, 0),
+  )
+  return { count: isCurrent ? (data ?? null) : null, error: isCurrent ? error : null }
 }
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -49,9 +37,8 @@ const endOfMinute = (local: string): string => new Date(Date.parse(local) + 59_9
 
 /** Posts again what was not taken within a period, and says first how much that is. */
 export function ReplayFailed({ webhook, onDone, onClose }: ReplayDialog) {
-  const [since, setSince] = useState(minuteOf(new Date(Date.now() - dayMs)))
-  const [until, setUntil] = useState('')
-  const [status, setStatus] = useState('failed')
+  const { values, field } = useFields({ since: minuteOf(new Date(Date.now() - dayMs)), until: '', status: 'failed' })
+  const { since, until, status } = values
   const isTime = [since, until || since].every((time) => !Number.isNaN(Date.parse(time)))
   const range = { since: isTime ? new Date(since).toISOString() : '', ...(isTime && until ? { until: endOfMinute(until) } : {}), status }
   const { count, error } = useCount(webhook, isTime ? [range] : [])
@@ -68,9 +55,9 @@ export function ReplayFailed({ webhook, onDone, onClose }: ReplayDialog) {
       onClose={onClose}
       disabled={!isTime || !count}
     >
-      <Field name="since" label={t.common.since} type="datetime-local" value={since} onValue={setSince} />
-      <Field name="until" label={t.common.until} hint={t.webhooks.untilNow} type="datetime-local" value={until} onValue={setUntil} />
-      <Choice name="status" label={t.common.status} value={status} options={Object.entries(t.webhooks.replayed)} onValue={setStatus} />
+      <Field {...field('since')} label={t.common.since} type="datetime-local" />
+      <Field {...field('until')} label={t.common.until} hint={t.webhooks.untilNow} type="datetime-local" />
+      <Choice {...field('status')} label={t.common.status} options={Object.entries(t.webhooks.replayed)} />
       <p role="status">{count === null ? t.common.loading : t.webhooks.replayCount(count)}</p>
     </Dialog>
   )

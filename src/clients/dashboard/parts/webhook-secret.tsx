@@ -4,9 +4,10 @@ import type { Webhook } from '../api/types.ts'
 import { dayAndTime } from '../format.ts'
 import { t } from '../texts/texts.ts'
 import { webhookSnippets } from '../webhook-snippets.ts'
+import { Button, AskButton } from './button.tsx'
 import { Code, CopyValue, Tabs } from './controls.tsx'
 import { Dialog } from './dialog.tsx'
-import { Choice } from './fields.tsx'
+import { Choice, useFields } from './fields.tsx'
 import { Panel } from './page.tsx'
 
 type Language = keyof typeof webhookSnippets
@@ -14,45 +15,40 @@ type Language = keyof typeof webhookSnippets
 /** The secret of a webhook, shown on request, and programs that check signatures with it. */
 export function WebhookSecret({ webhook, secret, onRotated }: { webhook: Webhook; secret: string; onRotated(): Promise<unknown> }) {
   const [isShown, setShown] = useState(false)
-  const [isRotating, setRotating] = useState(false)
   const [language, setLanguage] = useState<Language>('Node')
   const { previous_secret_expires_at: expiresAt } = webhook
   const isOverlapping = expiresAt !== null && Date.parse(expiresAt) > Date.now()
+  const rotated = async (): Promise<void> => {
+    await onRotated()
+    setShown(true)
+  }
   return (
     <Panel heading={t.webhooks.secret} text={t.webhooks.secretText}>
       <div class="body stack">
         {isShown && <CopyValue value={secret} name={t.webhooks.secret} oneLine />}
         {isOverlapping && <p>{t.webhooks.overlap(dayAndTime(expiresAt))}</p>}
         <div class="acts">
-          <button class="btn" type="button" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
-            {isShown ? t.webhooks.hideSecret : t.webhooks.showSecret}
-          </button>
-          <button class="btn" type="button" onClick={() => setRotating(true)}>
-            {t.webhooks.rotate}
-          </button>
+          <Button
+            text={isShown ? t.webhooks.hideSecret : t.webhooks.showSecret}
+            aria-expanded={isShown}
+            onClick={() => setShown(!isShown)}
+          />
+          <AskButton
+            text={t.webhooks.rotate}
+            dialog={(close) => <RotateSecret webhook={webhook} isOverlapping={isOverlapping} onDone={rotated} onClose={close} />}
+          />
         </div>
       </div>
       <Tabs
         name={t.webhooks.snippets}
-        tabs={Object.keys(webhookSnippets).map((each) => [each, each])}
+        options={Object.keys(webhookSnippets).map((each) => [each, each])}
         current={language}
-        onTab={(chosen) => setLanguage(chosen as Language)}
+        onChoice={(chosen) => setLanguage(chosen as Language)}
       />
       <div class="body">
         <p class="muted">{t.webhooks.snippetsHow}</p>
         <Code text={webhookSnippets[language]} name={t.webhooks.snippetIn(language)} />
       </div>
-      {isRotating && (
-        <RotateSecret
-          webhook={webhook}
-          isOverlapping={isOverlapping}
-          onDone={async () => {
-            await onRotated()
-            setShown(true)
-          }}
-          onClose={() => setRotating(false)}
-        />
-      )}
     </Panel>
   )
 }
@@ -66,9 +62,9 @@ interface Rotation {
 }
 
 function RotateSecret({ webhook, isOverlapping, onDone, onClose }: Rotation) {
-  const [overlap, setOverlap] = useState('86400')
+  const { values, field } = useFields({ overlap_seconds: '86400' })
   const rotate = async (): Promise<void> => {
-    const body = { overlap_seconds: Number(overlap), force: isOverlapping }
+    const body = { overlap_seconds: Number(values.overlap_seconds), force: isOverlapping }
     await call(`/api/webhooks/${webhook.id}/signing-secret/rotate`, { method: 'POST', body })
     await onDone()
   }
@@ -76,13 +72,7 @@ function RotateSecret({ webhook, isOverlapping, onDone, onClose }: Rotation) {
     <Dialog heading={t.webhooks.rotate} button={t.webhooks.rotate} run={rotate} onClose={onClose}>
       <p>{t.webhooks.rotateText}</p>
       {isOverlapping && <p>{t.webhooks.rotateAgain}</p>}
-      <Choice
-        name="overlap_seconds"
-        label={t.webhooks.overlapLabel}
-        value={overlap}
-        options={Object.entries(t.webhooks.overlaps)}
-        onValue={setOverlap}
-      />
+      <Choice {...field('overlap_seconds')} label={t.webhooks.overlapLabel} options={Object.entries(t.webhooks.overlaps)} />
     </Dialog>
   )
 }

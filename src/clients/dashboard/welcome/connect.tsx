@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
 import type { ServerAddress } from '../api/types.ts'
-import { Code, CopyValue, Tabs } from '../parts/controls.tsx'
+import { Code, Tabs } from '../parts/controls.tsx'
+import { Facts, Fact, CopyFact } from '../parts/facts.tsx'
 import { t } from '../texts/texts.ts'
 import { snippets } from './snippets.ts'
 
@@ -16,7 +17,7 @@ export function Connect({ token, from, to }: { token: string | null; from: strin
   const write = snippets[tab]
   return (
     <div class="panel">
-      <Tabs name={t.me.language} tabs={[...Object.keys(snippets), smtp].map((each) => [each, each])} current={tab} onTab={setTab} />
+      <Tabs name={t.me.language} options={[...Object.keys(snippets), smtp].map((each) => [each, each])} current={tab} onChoice={setTab} />
       <div class="body">
         {write ? (
           <Code text={write({ baseUrl: server.base_url, token: shownToken, from, to })} name={tab} />
@@ -31,20 +32,12 @@ export function Connect({ token, from, to }: { token: string | null; from: strin
 
 const SmtpSettings = ({ server, token }: { server: ServerAddress; token: string }) => (
   <>
-    <dl class="facts">
-      <dt>{t.nav.server}</dt>
-      <dd>
-        <CopyValue value={server.hostname} name={t.nav.server} />
-      </dd>
-      <dt>{t.welcome.port}</dt>
-      <dd>{server.smtp.map(({ port, tls }) => t.welcome.ports[tls]?.(port)).join(', ')}</dd>
-      <dt>{t.welcome.userName}</dt>
-      <dd>{t.common.anything}</dd>
-      <dt>{t.login.password}</dt>
-      <dd>
-        <CopyValue value={token} name={t.login.password} />
-      </dd>
-    </dl>
+    <Facts>
+      <CopyFact name={t.nav.server} value={server.hostname} />
+      <Fact name={t.welcome.port}>{server.smtp.map(({ port, tls }) => t.welcome.ports[tls]?.(port)).join(', ')}</Fact>
+      <Fact name={t.welcome.userName}>{t.common.anything}</Fact>
+      <CopyFact name={t.login.password} value={token} />
+    </Facts>
     <p class="muted">{t.welcome.mapped}</p>
   </>
 )

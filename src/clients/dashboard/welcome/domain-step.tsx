@@ -1,11 +1,11 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { invalidate, useApi } from '../api/cache.ts'
-import { call, callForResponse } from '../api/client.ts'
+import { call } from '../api/client.ts'
 import type { Domain } from '../api/types.ts'
-import { download } from '../download.ts'
-import { ActionButton } from '../parts/controls.tsx'
+import { ActionButton } from '../parts/button.tsx'
 import { DnsRecord } from '../parts/dns-record.tsx'
-import { addDomain, DomainName } from '../parts/domain-name.tsx'
+import { addDomain, DomainName, ZoneFile } from '../parts/domain-name.tsx'
+import { useFields } from '../parts/fields.tsx'
 import { Form } from '../parts/form.tsx'
 import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
@@ -20,11 +20,11 @@ export function DomainStep({ domain }: { domain: Domain | undefined }) {
 }
 
 function AskName() {
-  const [name, setName] = useState('')
+  const { values, field } = useFields({ name: '' })
   return (
     <>
-      <Form main="name" button={t.domains.add} run={() => addDomain(name)} disabled={name.trim() === ''}>
-        <DomainName value={name} onValue={setName} />
+      <Form main="name" button={t.domains.add} run={() => addDomain(values.name)} disabled={values.name.trim() === ''}>
+        <DomainName {...field('name')} />
       </Form>
       <p class="sum">
         <Link href="/sandbox">{t.welcome.withoutDns}</Link> {t.welcome.withoutDnsHow}
@@ -57,11 +57,7 @@ function Records({ id }: { id: string }) {
     return () => clearInterval(timer)
   }, [path])
   if (domain === undefined) return null
-  const { name, zone, records } = domain
-  const saveZone = async (): Promise<void> => {
-    const response = await callForResponse(`${path}/zone`)
-    download(`${name}.zone`, 'text/dns', await response.blob())
-  }
+  const { zone, records } = domain
   return (
     <>
       <p class="sum">
@@ -77,8 +73,8 @@ function Records({ id }: { id: string }) {
         </ul>
       </section>
       <div class="acts">
-        <ActionButton text={t.domain.checkNow} icon="redo" main run={check} />
-        <ActionButton text={t.domain.zoneFile} icon="dl" run={saveZone} />
+        <ActionButton text={t.domain.checkNow} icon="redo" look="main" run={check} />
+        <ZoneFile domain={domain} />
       </div>
     </>
   )

@@ -1,10 +1,9 @@
-import { useEffect } from 'preact/hooks'
 import { useAll, useApi, type Resource } from '../api/cache.ts'
 import { call, session } from '../api/client.ts'
-import { onEmailChange } from '../api/live.ts'
+import { useEmailChange } from '../api/live.ts'
 import type { Attempt, Domain, Email, EmailItem, List, MailEvent } from '../api/types.ts'
 import { hourMinute } from '../format.ts'
-import { ActionButton } from '../parts/controls.tsx'
+import { ActionButton } from '../parts/button.tsx'
 import { EmailTimeline } from '../parts/email-timeline.tsx'
 import { Live, Note } from '../parts/page.tsx'
 import { Link } from '../router.tsx'
@@ -22,7 +21,7 @@ interface EmailStepFrame {
 
 /** The first email: how to send it from a program or from here, and what becomes of it. */
 export function EmailStep({ domain, token, latest }: EmailStepFrame) {
-  useEffect(() => onEmailChange(() => void latest.reload()), [])
+  useEmailChange(() => void latest.reload())
   const to = session.value?.user.email ?? ''
   const from = `hello@${domain?.name ?? 'example.com'}`
   const email = latest.data?.data[0]
@@ -37,7 +36,7 @@ export function EmailStep({ domain, token, latest }: EmailStepFrame) {
           <p class="sum">
             {domain?.status === 'verified' ? (
               <>
-                {t.welcome.sendIt} <ActionButton small text={t.welcome.sendHere(to)} run={send} />
+                {t.welcome.sendIt} <ActionButton look="small" text={t.welcome.sendHere(to)} run={send} />
               </>
             ) : (
               t.welcome.notVerified
@@ -58,13 +57,7 @@ function Watched({ id }: { id: string }) {
   const email = useApi<Email>(path)
   const attempts = useAll<Attempt>(`${path}/attempts`)
   const events = useAll<MailEvent>(`${path}/events`)
-  useEffect(
-    () =>
-      onEmailChange(() => {
-        for (const resource of [email, attempts, events]) void resource.reload()
-      }),
-    [path],
-  )
+  useEmailChange(() => [email, attempts, events].forEach((resource) => void resource.reload()))
   if (!email.data || !events.data || !attempts.data) return null
   const recipient = email.data.recipients[0]
   const attempt = attempts.data.data[0]
@@ -75,10 +68,7 @@ function Watched({ id }: { id: string }) {
         <Link href={`/emails/${id}`}>{email.data.subject || t.emails.noSubject}</Link>
       </p>
       {isTroubled && (
-        <Note tone={attempt.outcome === 'deferred' ? 'wait' : 'bad'}>
-          <p>
-            <b>{explained(attempt.explanation).cause}</b>
-          </p>
+        <Note tone={attempt.outcome === 'deferred' ? 'wait' : 'bad'} says={explained(attempt.explanation).cause}>
           <p>
             {t.owners[attempt.explanation.owner]} {explained(attempt.explanation).advice}{' '}
             {recipient?.next_attempt_at && t.email.nextTry(hourMinute(recipient.next_attempt_at))}

@@ -1,9 +1,9 @@
-import { useState } from 'preact/hooks'
 import { invalidate } from '../api/cache.ts'
 import { call } from '../api/client.ts'
 import type { ApiKey } from '../api/types.ts'
+import { Button } from '../parts/button.tsx'
 import { CopyValue } from '../parts/controls.tsx'
-import { Field } from '../parts/fields.tsx'
+import { Field, useFields } from '../parts/fields.tsx'
 import { Form } from '../parts/form.tsx'
 import { t } from '../texts/texts.ts'
 
@@ -23,23 +23,15 @@ export function KeyStep({ apiKey, token, onMade, onKept }: KeyStepFrame) {
 }
 
 function MakeKey({ onMade }: { onMade(token: string): void }) {
-  const [name, setName] = useState(t.welcome.keyName)
+  const { values, field } = useFields({ name: t.welcome.keyName })
   const make = async (): Promise<void> => {
-    const { token } = await call<{ token: string }>('/api/api-keys', { method: 'POST', body: { name, permission: 'sending_access' } })
-    onMade(token)
+    const body = { ...values, permission: 'sending_access' }
+    onMade((await call<{ token: string }>('/api/api-keys', { method: 'POST', body })).token)
     invalidate('/api/api-keys')
   }
   return (
-    <Form main="name" button={t.keys.make} run={make} disabled={name.trim() === ''}>
-      <Field
-        name="name"
-        label={t.keys.nameLabel}
-        hint={t.welcome.keyHint}
-        value={name}
-        onValue={setName}
-        maxLength={100}
-        autocomplete="off"
-      />
+    <Form main="name" button={t.keys.make} run={make} disabled={values.name.trim() === ''}>
+      <Field {...field('name')} label={t.keys.nameLabel} hint={t.welcome.keyHint} maxLength={100} />
     </Form>
   )
 }
@@ -52,9 +44,7 @@ const Token = ({ token, onKept }: { token: string; onKept(): void }) => (
       </p>
       <CopyValue value={token} name={t.keys.made} />
       <p>
-        <button class="btn main" type="button" onClick={onKept}>
-          {t.keys.kept}
-        </button>
+        <Button look="main" text={t.keys.kept} onClick={onKept} />
       </p>
     </div>
   </section>

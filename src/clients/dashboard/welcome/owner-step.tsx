@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { session } from '../api/client.ts'
+import { Button } from '../parts/button.tsx'
 import { SecondFactorSetup } from '../parts/second-factor.tsx'
 import { t } from '../texts/texts.ts'
 
@@ -13,11 +14,7 @@ export function OwnerStep() {
     <>
       <p class="sum">
         {t.welcome.ownerOne(user.email)}{' '}
-        {!isSettingUp && (
-          <button class="btn small" type="button" onClick={() => setSettingUp(true)}>
-            {t.welcome.secondFactor}
-          </button>
-        )}
+        {!isSettingUp && <Button look="small" text={t.welcome.secondFactor} onClick={() => setSettingUp(true)} />}
       </p>
       {isSettingUp && (
         <section class="panel" aria-label={t.secondFactor.heading}>

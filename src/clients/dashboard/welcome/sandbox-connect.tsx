@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
 import { invalidate } from '../api/cache.ts'
 import { call } from '../api/client.ts'
-import { ActionButton, CopyValue } from '../parts/controls.tsx'
+import { ActionButton } from '../parts/button.tsx'
+import { CopyValue } from '../parts/controls.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { t } from '../texts/texts.ts'
 import { Connect } from './connect.tsx'
@@ -19,7 +20,7 @@ export function SandboxConnect({ onClose }: { onClose(): void }) {
       <p>{t.sandbox.connectText}</p>
       {token === null ? (
         <p>
-          <ActionButton main text={t.sandbox.makeKey} icon="key" run={make} />
+          <ActionButton look="main" text={t.sandbox.makeKey} icon="key" run={make} />
         </p>
       ) : (
         <div class="token">

@@ -2,8 +2,8 @@ import type { Resource } from '../api/cache.ts'
 import { call } from '../api/client.ts'
 import type { Doctor } from '../api/types.ts'
 import { Answer } from '../parts/answer.tsx'
-import { ActionButton } from '../parts/controls.tsx'
-import { Icon } from '../parts/icon.tsx'
+import { ActionButton } from '../parts/button.tsx'
+import { Unfold } from '../parts/unfold.tsx'
 import { inWords } from '../say.ts'
 import { t } from '../texts/texts.ts'
 
@@ -27,7 +27,7 @@ export function ServerStep({ of: doctor }: { of: Resource<Doctor> }) {
             <>
               <p class="sum">
                 {t.welcome.checksFine(findings.filter(({ status }) => status === 'ok').length, findings.length)}{' '}
-                <ActionButton small text={t.common.checkAgain} icon="redo" run={again} />
+                <ActionButton look="small" text={t.common.checkAgain} icon="redo" run={again} />
               </p>
               {troubled.map((finding, place) => (
                 <Trouble key={`${finding.check} ${place}`} finding={finding} />
@@ -44,15 +44,20 @@ function Trouble({ finding }: { finding: Doctor['findings'][number] }) {
   const { check, status } = finding
   const { what, advice } = inWords('findings', finding)
   return (
-    <details open={status === 'failed'}>
-      <summary>
-        <Icon name="right" />
+    <Unfold
+      open={status === 'failed'}
+      word={
         <span>
           <b>{t.health.checks[check] ?? check}</b>: {t.status[status]}
         </span>
-      </summary>
-      <p class="sum">{what}</p>
-      {advice !== null && <p class="sum">{advice}</p>}
-    </details>
+      }
+    >
+      {() => (
+        <>
+          <p class="sum">{what}</p>
+          {advice !== null && <p class="sum">{advice}</p>}
+        </>
+      )}
+    </Unfold>
   )
 }

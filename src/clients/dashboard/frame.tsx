@@ -11,11 +11,6 @@ import { sectionGroups, type Section } from './sections.ts'
 import { ShortcutHelp } from './shortcut-help.tsx'
 import { t } from './texts/texts.ts'
 
-interface Entry extends Section {
-  /** How many of its objects need a look. */
-  count: number
-}
-
 /** The sidebar, which is a menu on a phone, around the page. */
 export function Frame({ children }: { children: ComponentChildren }) {
   return (
@@ -107,15 +102,18 @@ function Navigation({ name }: { name: string }) {
   return (
     <nav class="nav" aria-label={name}>
       {sectionGroups().map(({ heading, sections }) => (
-        <Group
-          key={heading}
-          heading={heading}
-          entries={sections.map((section) => ({
-            ...section,
-            href: isSandbox && section.href === '/emails' ? '/sandbox' : section.href,
-            count: section.href === '/domains' ? toLookAt : 0,
-          }))}
-        />
+        <div key={heading}>
+          {heading && <h2>{heading}</h2>}
+          <ul>
+            {sections.map((section) => (
+              <li key={section.href}>
+                <Entry {...section} href={isSandbox && section.href === '/emails' ? '/sandbox' : section.href}>
+                  {section.href === '/domains' && toLookAt > 0 && <Count of={toLookAt} />}
+                </Entry>
+              </li>
+            ))}
+          </ul>
+        </div>
       ))}
     </nav>
   )
@@ -126,29 +124,21 @@ const isCurrent = (href: string): boolean => {
   return href === '/' ? path === '/' : path === href || path.startsWith(`${href}/`)
 }
 
-function Group({ heading, entries }: { heading: string | null; entries: Entry[] }) {
-  return (
-    <div>
-      {heading && <h2>{heading}</h2>}
-      <ul>
-        {entries.map(({ href, icon, text, count }) => (
-          <li key={href}>
-            <Link href={href} aria-current={isCurrent(href) ? 'page' : undefined} onClick={closeMenu}>
-              <Icon name={icon} />
-              {text}
-              {count > 0 && (
-                <span class="count wait">
-                  {count}
-                  <span class="hidden"> {t.nav.toLookAt()}</span>
-                </span>
-              )}
-            </Link>
-          </li>
-        ))}
-      </ul>
-    </div>
-  )
-}
+const Entry = ({ href, icon, text, children }: Section & { children: ComponentChildren }) => (
+  <Link href={href} aria-current={isCurrent(href) ? 'page' : undefined} onClick={closeMenu}>
+    <Icon name={icon} />
+    {text}
+    {children}
+  </Link>
+)
+
+/** How many need a look. */
+const Count = ({ of: count }: { of: number }) => (
+  <span class="count wait">
+    {count}
+    <span class="hidden"> {t.nav.toLookAt()}</span>
+  </span>
+)
 
 const closeMenu = (): void => document.getElementById('menu')?.hidePopover()
 

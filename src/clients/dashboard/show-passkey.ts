@@ -1,7 +1,14 @@
+import { useEffect, useState } from 'preact/hooks'
 import { ApiError, call } from './api/client.ts'
 
-/** True if passkeys work at this address of the server, in this browser. */
-export async function passkeysWork(): Promise<boolean> {
+/** True once it is known that passkeys work at this address of the server, in this browser. */
+export function usePasskeysWork(): boolean {
+  const [work, setWork] = useState(false)
+  useEffect(() => void passkeysWork().then(setWork, () => {}), [])
+  return work
+}
+
+async function passkeysWork(): Promise<boolean> {
   if (!isSecureContext || typeof PublicKeyCredential?.parseCreationOptionsFromJSON !== 'function') return false
   const { passkey_host: host } = await call<{ passkey_host: string | null }>('/session/state')
   return host === location.hostname

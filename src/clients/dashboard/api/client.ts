@@ -87,11 +87,7 @@ tabs.onmessage = async () => {
 /** Finds out who is logged in. */
 export async function loadSession(): Promise<void> {
   try {
-    const current = (await send('/session', {})) as Session
-    batch(() => {
-      session.value = current
-      sessionEnded.value = false
-    })
+    show(await send<Session>('/session'))
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error
     endSession()
@@ -100,20 +96,24 @@ export async function loadSession(): Promise<void> {
 
 /** @throws ApiError `invalid_credentials`, `second_factor_required`, `rate_limit_exceeded` */
 export async function logIn(credentials: { email: string; password: string; code?: string }): Promise<void> {
-  begin((await send('/session', { method: 'POST', body: credentials })) as Session)
+  begin(await send<Session>('/session', { method: 'POST', body: credentials }))
 }
 
 /** @throws ApiError `invalid_credentials`, `rate_limit_exceeded` */
 export async function logInByPasskey(credential: unknown): Promise<void> {
-  begin((await send('/session/passkey', { method: 'POST', body: { credential } })) as Session)
+  begin(await send<Session>('/session/passkey', { method: 'POST', body: { credential } }))
+}
+
+function show(current: Session | null): void {
+  batch(() => {
+    session.value = current
+    sessionEnded.value = false
+  })
 }
 
 function begin(begun: Session): void {
   tokens.clear()
-  batch(() => {
-    session.value = begun
-    sessionEnded.value = false
-  })
+  show(begun)
   tabs.postMessage('changed')
 }
 
@@ -129,8 +129,7 @@ export function forgetSession(): void {
   keepAccount(null)
   batch(() => {
     actingIn.value = null
-    session.value = null
-    sessionEnded.value = false
+    show(null)
   })
 }
 
@@ -159,8 +158,7 @@ function loggedInAgain(): Promise<void> {
  * @throws ApiError
  */
 export async function call<T>(path: string, options: RequestOptions = {}): Promise<T> {
-  const response = await callForResponse(path, options)
-  return (await bodyOf(response)) as T
+  return bodyOf<T>(await callForResponse(path, options))
 }
 
 /** The same for what is not JSON. */
@@ -205,9 +203,8 @@ async function tokenFor(sandbox: boolean): Promise<string> {
 
 async function exchange(sandbox: boolean): Promise<Token> {
   const account = actingIn.value === null ? {} : { account_id: actingIn.value }
-  const { token } = (await send('/session/token', { method: 'POST', body: { sandbox, ...account } }).catch(backFromLostAccount)) as {
-    token: string
-  }
+  const body = { sandbox, ...account }
+  const { token } = await send<{ token: string }>('/session/token', { method: 'POST', body }).catch(backFromLostAccount)
   return { value: token, renewAt: performance.now() + renewAfterMs }
 }
 
@@ -217,7 +214,8 @@ function backFromLostAccount(error: unknown): never {
   throw error
 }
 
-const send = async (path: string, options: RequestOptions): Promise<unknown> => bodyOf(await checked(await fetched(path, options, null)))
+const send = async <T>(path: string, options: RequestOptions = {}): Promise<T> =>
+  bodyOf<T>(await checked(await fetched(path, options, null)))
 
 async function fetched(path: string, { method = 'GET', body, signal: aborted }: RequestOptions, token: string | null): Promise<Response> {
   const headers: Record<string, string> = { accept: 'application/json' }
@@ -252,7 +250,7 @@ async function checked(response: Response): Promise<Response> {
   throw new ApiError({ name: 'unknown', message: response.statusText, ...problem, status: response.status })
 }
 
-async function bodyOf(response: Response): Promise<unknown> {
+async function bodyOf<T>(response: Response): Promise<T> {
   const text = await response.text()
-  return text === '' ? undefined : JSON.parse(text)
+  return (text === '' ? undefined : JSON.parse(text)) as T
 }

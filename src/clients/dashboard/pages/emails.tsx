@@ -116,9 +116,13 @@ const NoEmail = () => <Empty text={t.emails.none}>{mayChange() && <ButtonLink te
 
 function useFilters(query: URLSearchParams): Filter[] {
   const domains = useRows<Domain>('/api/domains')
+  const asked = query.get('status') ?? ''
+  const wordOf = (status: string): string => t.status[status] ?? status
+  // A tab may stand for several.
   const chosen: [string, string][] = [
-    ...severalStatuses(query.get('status') ?? ''),
-    ...emailStatuses.map((status): [string, string] => [status, t.status[status]]),
+    ['', t.common.anyStatus],
+    ...(asked.includes(',') ? [[asked, asked.split(',').map(wordOf).join(', ')] satisfies [string, string]] : []),
+    ...emailStatuses.map((status): [string, string] => [status, wordOf(status)]),
   ]
   const names: [string, string][] = [['', t.emails.anyDomain], ...optionsOf(domains)]
   return [
@@ -133,19 +137,3 @@ function useFilters(query: URLSearchParams): Filter[] {
     { name: 'until', label: t.common.until, kind: 'day' },
   ]
 }
-
-/** Any status, or the several ones that a tab stands for. */
-const severalStatuses = (asked: string): [string, string][] => [
-  ['', t.common.anyStatus],
-  ...(asked.includes(',')
-    ? ([
-        [
-          asked,
-          asked
-            .split(',')
-            .map((status) => t.status[status] ?? status)
-            .join(', '),
-        ],
-      ] as [string, string][])
-    : []),
-]

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { invalidate, useApi } from '../api/cache.ts'
 import { call } from '../api/client.ts'
 import type { List, Passkey } from '../api/types.ts'
@@ -13,15 +13,11 @@ import { Form } from '../parts/form.tsx'
 import { Panel } from '../parts/page.tsx'
 import { Rows, type Column } from '../parts/rows.tsx'
 import { Age } from '../parts/time.tsx'
-import { makePasskey, passkeysWork } from '../show-passkey.ts'
+import { makePasskey, usePasskeysWork } from '../show-passkey.ts'
 import { t } from '../texts/texts.ts'
 
 /** The user's passkeys; nothing where passkeys cannot work. */
-export function Passkeys() {
-  const [work, setWork] = useState(false)
-  useEffect(() => void passkeysWork().then(setWork, () => {}), [])
-  return work ? <Kept /> : null
-}
+export const Passkeys = () => (usePasskeysWork() ? <Kept /> : null)
 
 function Kept() {
   const passkeys = useApi<List<Passkey>>('/session/passkeys')

@@ -43,10 +43,7 @@ const columns = (): Column<Account>[] => [
   },
   { head: t.accounts.plan, cell: ({ plan }) => plan },
   { head: t.accounts.limit, kind: 'number', cell: ({ rate_limit: { limit } }) => number(limit) },
-  {
-    head: t.common.status,
-    cell: ({ status }) => <State of={status === 'active' ? 'active' : 'held'} word={t.accounts.states[status] ?? status} />,
-  },
+  { head: t.common.status, cell: ({ status }) => <State of={status} /> },
   { head: t.common.since, kind: 'quiet', cell: ({ created_at: at }) => shortDate(at) },
   { head: '', cell: (account) => <Actions account={account} /> },
 ]

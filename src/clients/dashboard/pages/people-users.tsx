@@ -72,10 +72,7 @@ const columnsWith = (onDone: (user: InvitedUser | null) => void, accountName: ((
     head: t.people.role,
     cell: ({ role, operator }) => (operator ? t.people.andOperator(t.roles[role] ?? role) : (t.roles[role] ?? role)),
   },
-  {
-    head: t.common.status,
-    cell: ({ status }) => <State of={status === 'active' ? 'enabled' : 'pending'} word={t.status[status] ?? status} />,
-  },
+  { head: t.common.status, cell: ({ status }) => <State of={status} /> },
   {
     head: t.secondFactor.heading,
     cell: ({ second_factor: isOn }) => (isOn ? t.people.hasSecondFactor : <span class="muted">{t.people.noSecondFactor}</span>),

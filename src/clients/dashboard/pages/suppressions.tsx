@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
-import { call, callForResponse } from '../api/client.ts'
+import { call } from '../api/client.ts'
 import type { Suppression } from '../api/types.ts'
-import { download } from '../download.ts'
 import { shortDate } from '../format.ts'
 import { AskButton, ActionButton } from '../parts/button.tsx'
+import { SaveButton } from '../parts/controls.tsx'
 import { Switch } from '../parts/fields.tsx'
 import type { Filter } from '../parts/filters.tsx'
 import { ListPage, useList } from '../parts/list-page.tsx'
@@ -61,15 +61,17 @@ export default function Suppressions({ query }: PageProps) {
 
 function Export({ query }: { query: URLSearchParams }) {
   const [guarded, setGuarded] = useState(false)
-  const save = async (): Promise<void> => {
-    const asked = new URLSearchParams(filters().flatMap(({ name }) => query.getAll(name).map((value) => [name, value])))
-    if (guarded) asked.set('spreadsheet', 'true')
-    const response = await callForResponse(`/api/suppressions.csv?${asked}`)
-    download('suppressions.csv', 'text/csv', await response.blob())
-  }
+  const asked = new URLSearchParams(filters().flatMap(({ name }) => query.getAll(name).map((value) => [name, value])))
+  if (guarded) asked.set('spreadsheet', 'true')
   return (
     <footer>
-      <ActionButton look="small" icon="dl" text={t.suppressions.export} run={save} />
+      <SaveButton
+        look="small"
+        text={t.suppressions.export}
+        path={`/api/suppressions.csv?${asked}`}
+        file="suppressions.csv"
+        type="text/csv"
+      />
       <Switch name={null} label={t.suppressions.forSpreadsheet} value={guarded} onValue={setGuarded} />
       {guarded && <p class="muted">{t.suppressions.forSpreadsheetText}</p>}
     </footer>

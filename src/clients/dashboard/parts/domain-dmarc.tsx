@@ -21,7 +21,7 @@ export function DomainDmarc({ domain }: { domain: Domain }) {
                 {t.domain.policy(policy)} {messages === 0 ? t.domain.noReports : t.domain.passed(percent(rate), number(messages))}
               </p>
               <p>
-                <b>{t.domain.adviceSteps[advice.step]}</b> {reasonsOf(advice).join(' ')}
+                <b>{t.reports.steps[advice.step]}.</b> {reasonsOf(advice).join(' ')}
               </p>
               <p>
                 <Link href={`/reports/${domain.name}`}>{t.domain.seeReports}</Link>

@@ -29,19 +29,13 @@ export function MailFrame({ email, sandbox, first }: { email: Email; sandbox: bo
       <div class="tools">
         <Segments
           name={t.mail.width}
-          options={[
-            ['phone', t.mail.phone],
-            ['desktop', t.mail.desktop],
-          ]}
+          options={Object.entries(t.mail.widths)}
           current={width}
           onChoice={(choice) => setWidth(choice as Width)}
         />
         <Segments
           name={t.mail.colours}
-          options={[
-            ['light', t.mail.light],
-            ['dark', t.mail.dark],
-          ]}
+          options={Object.entries(t.mail.schemes)}
           current={colours}
           onChoice={(choice) => setColours(choice as Colours)}
         />

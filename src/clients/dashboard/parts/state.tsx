@@ -22,6 +22,8 @@ const looks: Record<string, [Tone, IconName]> = {
   missing: ['wait', 'wait'],
   warning: ['wait', 'warn'],
   held: ['wait', 'wait'],
+  suspended: ['wait', 'wait'],
+  invited: ['wait', 'wait'],
   skipped: ['quiet', 'off'],
   partially_delivered: ['wait', 'part'],
   bounced: ['bad', 'bad'],

@@ -1,31 +1,6 @@
 import type { BounceCategory } from '../../../mail/bounce-parser/refusal.ts'
 import type { Permission } from '../../../senders/account/permission.ts'
-import type {
-  Account,
-  AuditEntry,
-  DmarcSource,
-  DmarcSummary,
-  Doctor,
-  Domain,
-  DomainRecord,
-  DomainReport,
-  DomainReportRow,
-  Email,
-  EmailChecks,
-  EmailItem,
-  EmailRecipient,
-  Explanation,
-  Feedback,
-  FeedbackDetail,
-  Metrics,
-  ServerAddress,
-  Suppression,
-  Template,
-  TemplateDiff,
-  User,
-  Webhook,
-  WebhookDelivery,
-} from '../api/types.ts'
+import type * as api from '../api/types.ts'
 import { eventWords } from './event-words.ts'
 import type { SaidTexts } from './said.ts'
 import { words } from './words.ts'
@@ -172,7 +147,7 @@ export const en = {
     [['r'], 'Refresh'],
   ] as [keys: string[], what: string][],
   keyboardOff: 'Turn shortcuts off',
-  roles: words<User['role']>({ owner: 'Owner', admin: 'Admin', member: 'Member', viewer: 'Viewer' }),
+  roles: words<api.User['role']>({ owner: 'Owner', admin: 'Admin', member: 'Member', viewer: 'Viewer' }),
   login: {
     logIn: 'Log in',
     email: 'Email address',
@@ -241,7 +216,7 @@ export const en = {
     you: 'You',
     role: 'Role',
     roleWith: (role: string, may: string) => `${role}: ${may}`,
-    mayDo: words<User['role']>({
+    mayDo: words<api.User['role']>({
       owner: 'everything, including owners',
       admin: 'everything except owners',
       member: 'send and read',
@@ -273,7 +248,6 @@ export const en = {
     planWith: (plan: string, limit: string) => `${plan}: ${limit} requests a minute`,
     usualPlan: 'Default (accounts.default_plan)',
     limit: 'Requests a minute',
-    states: words<Account['status']>({ active: 'Active', suspended: 'Suspended' }),
     policies: 'Policies',
     suspend: 'Suspend',
     resume: 'Resume',
@@ -301,7 +275,11 @@ export const en = {
     who: 'Who',
     anybody: 'Anyone',
     byOther: (kind: string, name: string) => `${kind} “${name}”`,
-    actors: words<Exclude<AuditEntry['actor']['type'], 'user'>>({ key: 'API key', command: 'Command line', server: 'The server itself' }),
+    actors: words<Exclude<api.AuditEntry['actor']['type'], 'user'>>({
+      key: 'API key',
+      command: 'Command line',
+      server: 'The server itself',
+    }),
     object: 'Object',
     action: 'Action',
     actionHint: 'The exact name, such as api_keys.create.',
@@ -330,16 +308,17 @@ export const en = {
     turnOffText: 'Your password alone will then be enough to log in. The recovery codes stop working.',
   },
   status: words<
-    | EmailItem['status']
-    | EmailRecipient['status']
-    | Domain['status']
-    | DomainRecord['status']
-    | Webhook['status']
-    | Exclude<WebhookDelivery['status'], 'attempting'>
-    | Doctor['findings'][number]['status']
-    | EmailChecks['findings'][number]['status']
-    | User['status']
-    | Template['status']
+    | api.EmailItem['status']
+    | api.EmailRecipient['status']
+    | api.Domain['status']
+    | api.DomainRecord['status']
+    | api.Webhook['status']
+    | Exclude<api.WebhookDelivery['status'], 'attempting'>
+    | api.Doctor['findings'][number]['status']
+    | api.EmailChecks['findings'][number]['status']
+    | api.User['status']
+    | api.Account['status']
+    | api.Template['status']
   >({
     scheduled: 'Scheduled',
     queued: 'Queued',
@@ -361,6 +340,7 @@ export const en = {
     disabled: 'Disabled',
     success: 'Delivered',
     active: 'Active',
+    suspended: 'Suspended',
     invited: 'Invited',
     ok: 'OK',
     warning: 'Warning',
@@ -380,7 +360,7 @@ export const en = {
     missing: 'Not found yet',
     held: 'Held',
   }),
-  causes: words<Explanation['code'] | BounceCategory>({
+  causes: words<api.Explanation['code'] | BounceCategory>({
     greylisting: 'Unknown senders have to wait',
     reverse_dns: 'No PTR record for this server',
     authentication: 'SPF, DKIM or DMARC failed',
@@ -413,14 +393,14 @@ export const en = {
     other: 'Refused for good',
     none: 'Delivered',
   }),
-  ownerNames: words<Explanation['owner']>({
+  ownerNames: words<api.Explanation['owner']>({
     recipient: 'recipient',
     sender: 'you, the sender',
     content: 'content',
     network: 'network or receiving server',
     us: 'operator of this server',
   }),
-  owners: words<Explanation['owner']>({
+  owners: words<api.Explanation['owner']>({
     recipient: 'The recipient is responsible.',
     sender: 'You, the sender, are responsible.',
     content: 'The content is the cause.',
@@ -474,7 +454,7 @@ export const en = {
     text: 'It works.',
     putKey: 'Put your key in place of YOUR_API_KEY.',
     port: 'Port',
-    ports: words<ServerAddress['smtp'][number]['tls'], (port: number) => string>({
+    ports: words<api.ServerAddress['smtp'][number]['tls'], (port: number) => string>({
       starttls: (port: number) => `${port} with STARTTLS`,
       implicit: (port: number) => `${port} with TLS from the start`,
     }),
@@ -559,7 +539,7 @@ export const en = {
       '365d': 'Last 12 months',
     } as Record<string, string>,
     granularity: 'Interval',
-    per: words<Metrics['granularity']>({ hourly: 'Per hour', daily: 'Per day', weekly: 'Per week', monthly: 'Per month' }),
+    per: words<api.Metrics['granularity']>({ hourly: 'Per hour', daily: 'Per day', weekly: 'Per week', monthly: 'Per month' }),
     tagHint: 'Exactly, as name=value.',
     noSuchPeriod: (given: string) => `There is no period “${given}”. Choose one.`,
     noSuchGranularity: (given: string) => `This period cannot be shown by “${given}”. Choose another interval.`,
@@ -612,7 +592,7 @@ export const en = {
   email: {
     deliveredTo: (n: number, of: number) => `Delivered to ${n} of ${of}`,
     didNotGet: (who: string) => `${who} did not get it`,
-    suppressedBy: words<Suppression['origin'], (when: string) => string>({
+    suppressedBy: words<api.Suppression['origin'], (when: string) => string>({
       bounce: (when: string) => `An earlier email to this address bounced on ${when}.`,
       complaint: (when: string) => `The recipient reported an earlier email as spam on ${when}.`,
       unsubscribe: (when: string) => `The recipient unsubscribed on ${when}.`,
@@ -644,7 +624,7 @@ export const en = {
     tags: 'Tags',
     metadata: 'Metadata',
     source: 'Source',
-    sources: words<Email['source']>({ api: 'API', smtp: 'SMTP', compat: 'Compatibility API' }),
+    sources: words<api.Email['source']>({ api: 'API', smtp: 'SMTP', compat: 'Compatibility API' }),
     tracking: 'Tracking',
     trackingOf: (opens: boolean, clicks: boolean): string =>
       opens && clicks ? 'opens and clicks' : opens ? 'opens' : clicks ? 'clicks' : 'none',
@@ -696,17 +676,15 @@ export const en = {
   mail: {
     frame: 'The email as its reader sees it',
     width: 'Width',
-    phone: 'Phone',
-    desktop: 'Desktop',
+    widths: { phone: 'Phone', desktop: 'Desktop' },
     colours: 'Colours',
-    light: 'Light',
-    dark: 'Dark',
+    schemes: { light: 'Light', dark: 'Dark' },
     notLoaded: 'Remote images are not loaded.',
     onlyPictures: 'The preview is empty: this email has nothing but remote images.',
     blank: 'The preview is empty: the HTML of this email shows nothing.',
     load: 'Load',
     checksTab: 'Checks',
-    checks: words<EmailChecks['findings'][number]['check']>({
+    checks: words<api.EmailChecks['findings'][number]['check']>({
       text_part: 'Text part',
       pictures: 'Images',
       size: 'Size',
@@ -804,21 +782,13 @@ export const en = {
           : `Receivers ${policy === 'reject' ? 'reject' : 'quarantine'} mail that is not yours (p=${policy}).`,
     passed: (rate: string, messages: string) => `${rate} of ${messages} messages of the last 30 days passed.`,
     noReports: 'No reports in the last 30 days.',
-    adviceSteps: words<DmarcSummary['advice']['step']>({
-      publish: 'Publish a policy.',
-      repair: 'Repair the policy.',
-      wait: 'Wait for more reports.',
-      fix: 'First fix what does not pass.',
-      tighten: 'You may tighten the policy.',
-      keep: 'Nothing to do.',
-    }),
     seeReports: 'See the reports',
     adviceRecord: (name: string) => `TXT record at ${name}`,
     trackingHost: 'Tracking host',
     trackingHostHint: (name: string) => `A name below ${name}, such as links. Its record is then shown above.`,
     subdomains: 'Allow sender addresses at subdomains',
     tls: 'Encryption',
-    tlsPolicies: words<Domain['tls']>({
+    tlsPolicies: words<api.Domain['tls']>({
       opportunistic: 'TLS where the receiving server offers it',
       enforced: 'TLS with a valid certificate only',
     }),
@@ -894,7 +864,7 @@ export const en = {
     restore: 'Restore',
     restoreVersion: (n: number) => `Restore version ${n}`,
     same: 'No differences.',
-    parts: words<TemplateDiff['parts'][number]['part']>({
+    parts: words<api.TemplateDiff['parts'][number]['part']>({
       subject: 'Subject',
       from: 'From',
       reply_to: 'Reply to',
@@ -976,7 +946,7 @@ export const en = {
     noMatch: 'No suppressed address matches.',
     forever: 'removed by hand',
     none: 'No address is suppressed. Hard bounces, complaints and unsubscribes add theirs.',
-    origins: words<Suppression['origin']>({
+    origins: words<api.Suppression['origin']>({
       bounce: 'hard bounce',
       complaint: 'complaint',
       unsubscribe: 'unsubscribe',
@@ -990,7 +960,7 @@ export const en = {
     contents: 'Contents',
     domainsText: 'What receivers reported in the last 30 days (DMARC). Anybody can send a report: they are hints, not proof.',
     policy: 'Policy',
-    policies: words<NonNullable<DmarcSummary['policy']> | 'missing'>({
+    policies: words<NonNullable<api.DmarcSummary['policy']> | 'missing'>({
       none: 'none: only report',
       quarantine: 'quarantine',
       reject: 'reject',
@@ -999,7 +969,7 @@ export const en = {
     messages: 'Messages',
     passed: 'Passed',
     next: 'Next step',
-    steps: words<DmarcSummary['advice']['step']>({
+    steps: words<api.DmarcSummary['advice']['step']>({
       publish: 'Publish a DMARC record',
       repair: 'Repair the DMARC record',
       wait: 'Wait for more reports',
@@ -1017,7 +987,7 @@ export const en = {
     publishTls: 'With this record, other servers report here whether they reach you encrypted:',
     sources: 'Senders in this name',
     origin: 'Sender',
-    origins: words<DmarcSource['origin']>({ ours: 'This server', forwarder: 'Forwarder', other: 'Others' }),
+    origins: words<api.DmarcSource['origin']>({ ours: 'This server', forwarder: 'Forwarder', other: 'Others' }),
     failed: 'Failed',
     dkim: 'By DKIM',
     spf: 'By SPF',
@@ -1046,11 +1016,11 @@ export const en = {
     sessions: 'Connections',
     none: 'No report in this period.',
     reporter: 'Receiver',
-    kinds: words<DomainReport['kind']>({ dmarc: 'DMARC', tls: 'TLS' }),
+    kinds: words<api.DomainReport['kind']>({ dmarc: 'DMARC', tls: 'TLS' }),
     day: 'Day',
     passedBy: (ways: string[]) => `passed by ${ways.join(' and ')}`,
     didNotPass: (what: string) => `did not pass, ${what}`,
-    dispositions: words<Extract<DomainReportRow, { disposition: string }>['disposition']>({
+    dispositions: words<Extract<api.DomainReportRow, { disposition: string }>['disposition']>({
       none: 'accepted anyway',
       quarantine: 'quarantined',
       reject: 'rejected',
@@ -1061,7 +1031,7 @@ export const en = {
     noSuchFeedback: 'No mail of this kind has come back.',
     about: 'About',
     purpose: 'Kind',
-    purposes: words<Feedback['purpose']>({
+    purposes: words<api.Feedback['purpose']>({
       bounce: 'Bounce',
       complaint: 'Complaint',
       unsubscribe: 'Unsubscribe',
@@ -1072,7 +1042,7 @@ export const en = {
     }),
     result: 'Result',
     waits: 'not read yet',
-    results: words<NonNullable<Feedback['result']>>({
+    results: words<NonNullable<api.Feedback['result']>>({
       bounced: 'bounced',
       complained: 'complaint recorded',
       unsubscribed: 'unsubscribed',
@@ -1096,14 +1066,14 @@ export const en = {
       not_understood: 'not understood',
     }),
     class: 'Classified as',
-    classes: words<NonNullable<FeedbackDetail['reading']>['class']>({
+    classes: words<NonNullable<api.FeedbackDetail['reading']>['class']>({
       bounce: 'a bounce',
       complaint: 'a complaint',
       autoreply: 'an automatic reply',
       delivered: 'a delivery notice',
       'not-bounce': 'not a bounce',
     }),
-    actions: words<NonNullable<FeedbackDetail['reading']>['recipients'][number]['action']>({
+    actions: words<NonNullable<api.FeedbackDetail['reading']>['recipients'][number]['action']>({
       failed: 'failed',
       delayed: 'delayed',
       delivered: 'delivered',
@@ -1166,7 +1136,7 @@ export const en = {
   },
   health: {
     checking: 'Checking, up to half a minute',
-    headings: words<Doctor['status']>({
+    headings: words<api.Doctor['status']>({
       ok: 'This server is ready to send',
       warning: 'Ready to send, with warnings',
       failed: 'A problem keeps mail from arriving',
@@ -1181,7 +1151,7 @@ export const en = {
       MX: 'MX',
       PTR: 'Reverse DNS, at your provider',
     } as Record<string, string>,
-    checks: words<Doctor['findings'][number]['check']>({
+    checks: words<api.Doctor['findings'][number]['check']>({
       resolver: 'Name server',
       dnssec: 'DNSSEC',
       port_25: 'Port 25',

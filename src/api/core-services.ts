@@ -1,9 +1,11 @@
 import type { Core } from './core.ts'
 import { deliveryOptions } from '../mail-out/delivery/delivery-options.ts'
 import type { AccountRemovalServices } from '../upkeep/account-removal.ts'
+import type { RouteServices } from '../mail-out/delivery/route.ts'
+import type { Address } from '../platform/smtp/address.ts'
 import { Examinations } from '../upkeep/doctor/examinations.ts'
 import { examination } from '../upkeep/doctor/examination.ts'
-import { explainAddress, type ExplainServices } from '../upkeep/doctor/explain-address.ts'
+import { explainAddress } from '../upkeep/doctor/explain-address.ts'
 import { ownAddresses, ownRecords } from '../upkeep/doctor/own-addresses.ts'
 import type { Erasures } from '../upkeep/erasure/erasures.ts'
 import { EmailChanges } from '../mail/event/email-changes.ts'
@@ -27,13 +29,10 @@ interface OwnServices {
 }
 
 /** The services of those operations that need no server. */
-export function coreServices(core: Core, { webhookList, queueAdmin, erasures, noteWaiting }: OwnServices) {
-  const { config, clock, db, accounts, people } = core
-  const explainServices = explainServicesOf(core, queueAdmin)
+export function coreServices(services: Core & OwnServices) {
+  const { config, clock, db, accounts, people, webhookList } = services
   return {
-    ...core,
-    queueAdmin,
-    erasures,
+    ...services,
     eventFeed: new EventFeed(db),
     emailChanges: new EmailChanges(db),
     baseUrl: config.baseUrl,
@@ -44,28 +43,27 @@ export function coreServices(core: Core, { webhookList, queueAdmin, erasures, no
     messages: new MessageReader(db),
     /** How long content is kept after the end of an email, ms. */
     contentKeptMs: () => contentKeptMs(config),
-    waitingMail: new WaitingMail({ db, clock, noteWaiting }),
+    waitingMail: new WaitingMail(services),
     users: people.users,
     sessions: people.sessions,
     login: people.login,
     plans: { byName: config.plans, standard: config.accounts.defaultPlan },
-    removal: { webhooks: webhookList, ...core } as AccountRemovalServices,
+    removal: { ...services, webhooks: webhookList } as AccountRemovalServices,
     returnedMailList: new ReturnedMailList(db),
-    suppressions: new SuppressionEntries(core),
-    examinations: new Examinations(clock, () => examination(core)),
+    suppressions: new SuppressionEntries(services),
+    examinations: new Examinations(clock, () => examination(services)),
     /** Those that this server's mail leaves from; none if they are not known. */
-    ownAddresses: () => ownAddresses(core),
+    ownAddresses: () => ownAddresses(services),
     /** The records to publish for this server. */
-    ownRecords: () => ownRecords(core),
-    explain: (address: Parameters<typeof explainAddress>[0]) => explainAddress(address, explainServices),
+    ownRecords: () => ownRecords(services),
+    explain: (address: Address) => explainAddress(address, { ...services, route: routeOf(services) }),
   }
 }
 
 export type CoreServices = ReturnType<typeof coreServices>
 
 /** The same routes that delivery uses. */
-function explainServicesOf({ db, clock, config, resolver, erasedAddress }: Core, queueAdmin: QueueAdmin): ExplainServices {
+function routeOf({ config, resolver }: Core): RouteServices {
   const { hostname, port, smarthost, ...guard } = deliveryOptions(config)
-  const route = { resolver, guard, ownNames: [hostname.toLowerCase()], port, smarthost, random: Math.random }
-  return { db, clock, queueAdmin, erasedAddress, route }
+  return { resolver, guard, ownNames: [hostname.toLowerCase()], port, smarthost, random: Math.random }
 }

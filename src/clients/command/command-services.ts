@@ -27,15 +27,6 @@ interface Serving {
 /** What commands work on: the services of a serving process, or of a command that opened the store itself. */
 export interface CommandServices extends Omit<Core, 'close'>, OwnServices {}
 
-export const commandPartsOf = (core: Core, { webhooks, queueAdmin, erasures, perform, serving }: OwnServices): CommandServices => ({
-  webhooks,
-  queueAdmin,
-  erasures,
-  perform,
-  serving,
-  ...core,
-})
-
 /** @throws SternaError `invalid_state` if no server runs */
 export function requireServing({ serving, config }: CommandServices): Serving {
   if (serving) return serving

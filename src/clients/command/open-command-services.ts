@@ -10,7 +10,7 @@ import { QueueAdmin } from '../../mail-out/queue/queue-admin.ts'
 import { DeliveryHistory } from '../../notify/webhook/delivery-history.ts'
 import type { Webhooks } from '../../notify/webhook/open-webhooks.ts'
 import { WebhookList } from '../../notify/webhook/webhook-list.ts'
-import { commandPartsOf, needsServer, type CommandServices } from './command-services.ts'
+import { needsServer, type CommandServices } from './command-services.ts'
 import { openCore } from '../../api/core.ts'
 import { operationClient } from '../../api/operation/operation-client.ts'
 
@@ -26,21 +26,21 @@ export async function openCommandServices(
 ): Promise<{ services: CommandServices; close(): Promise<void> }> {
   const onFatal = (error: Error): void => log.error({ error }, 'the store has failed')
   const core = await openCore(config, { clock: systemClock, log, onFatal, isStaging, olderSchema: isStaging ? 'upgrade' : 'refuse' })
-  const { db, clock, health, secrets, close } = core
   try {
-    const webhooks = new WebhookList({ db, clock, secrets, onEnabled: () => {} }, { allowHttp: config.webhooks.allowHttp })
+    const webhooks = new WebhookList({ ...core, onEnabled: () => {} }, { allowHttp: config.webhooks.allowHttp })
     await webhooks.load()
-    const queueAdmin = new QueueAdmin({ db, clock, health, noteWaiting: () => {}, tryNow: () => {} })
+    const noteWaiting = (): void => {}
+    const queueAdmin = new QueueAdmin({ ...core, noteWaiting, tryNow: () => {} })
     const erasures = new Erasures(core, { isAlone: true })
     const services = {
-      ...coreServices(core, { webhookList: webhooks, queueAdmin, erasures, noteWaiting: () => {} }),
+      ...coreServices({ ...core, webhookList: webhooks, queueAdmin, erasures, noteWaiting }),
       rollup: analyticsReader(core),
-      webhooks: withoutServer<Webhooks>({ list: webhooks, history: new DeliveryHistory({ db, clock, wake: () => {} }) }, config.dataDir),
+      webhooks: withoutServer<Webhooks>({ list: webhooks, history: new DeliveryHistory({ ...core, wake: () => {} }) }, config.dataDir),
     }
     const perform = operationClient(apiOperations(withoutServer<ApiServices>(services, config.dataDir)), core)
-    return { services: commandPartsOf(core, { webhooks, queueAdmin, erasures, perform, serving: null }), close }
+    return { services: { ...core, webhooks, queueAdmin, erasures, perform, serving: null }, close: core.close }
   } catch (error) {
-    await close()
+    await core.close()
     throw error
   }
 }

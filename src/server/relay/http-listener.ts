@@ -23,49 +23,37 @@ export interface OpenedApi {
 }
 
 export function openApi(services: Services, tools: ListenerTools, stops: Stop[]): OpenedApi {
-  const eventStreams = new EventStreams({ follower: services.follower, clock: services.core.clock })
+  const eventStreams = new EventStreams(services)
   // Event streams would never end by themselves.
   stops.push(() => eventStreams.stop())
-  const api = apiServicesOf(services, tools, eventStreams)
+  const api = apiServicesOf(services, { ...tools, eventStreams })
   return { api, operations: apiOperations(api) }
 }
 
 /** Opens the port for the API, the compat APIs, tracking links and pages. */
 export function openHttp(services: Services, tools: ListenerTools, { api, operations }: OpenedApi): Promise<HttpServer> {
-  const { core, shares, version } = services
-  const { config, clock, log, metrics, health, apiKeys, audit, people, sendingDomains } = core
+  const { config, clock, certificates, people, shares } = services
   const bodyRoom = new BodyBudget()
-  const { hostname, messageSizeLimit, submission, baseUrl, trustedProxies } = config
-  const verifiedDomainFor = (accountId: string, name: string) => sendingDomains.verifiedDomainFor(accountId, name)
+  const { http, hostname, messageSizeLimit, submission, baseUrl, trustedProxies, webhooks } = config
   return startHttpServer({
-    clock,
-    log,
-    metrics,
-    health,
-    version,
-    webhooks: config.webhooks,
-    apiKeys,
-    audit,
-    idempotencyKeys: core.idempotencyKeys,
-    bodyRoom,
-    largeWorker: core.largeWorker,
-    trustedProxies,
+    ...services,
+    ...tools,
+    ...http,
     baseUrl,
+    trustedProxies,
+    webhooks,
+    bodyRoom,
     sessions: people.sessions,
-    rateLimit: tools.rateLimit,
-    failedAuthentications: new RateLimiter(clock, { limit: config.http.failedAuthenticationsPerMinute, windowMs: minuteMs }),
+    failedAuthentications: new RateLimiter(clock, { limit: http.failedAuthenticationsPerMinute, windowMs: minuteMs }),
     maxConnections: shares.http,
-    listen: config.http.listen,
-    tlsListen: config.http.tlsListen,
-    tls: services.certificates.server.files,
-    hasCertificate: isHttpsOnly(config) ? (name) => services.certificates.server.covers(name) : null,
-    challenges: services.certificates.acme?.answers ?? null,
+    tls: certificates.server.files,
+    hasCertificate: isHttpsOnly(config) ? (name) => certificates.server.covers(name) : null,
+    challenges: certificates.acme?.answers ?? null,
     trackingResponder: trackingResponderOf(services),
-    docs: config.http.docs,
-    dashboard: config.dashboard.enabled ? new Dashboard({ baseUrl, log, load: loadDashboard }) : null,
+    dashboard: config.dashboard.enabled ? new Dashboard({ ...services, baseUrl, load: loadDashboard }) : null,
     operations,
     compatApis: config.compat.enabled
-      ? compatApis({ hostname, messageSizeLimit, traceClients: submission.traceClients, verifiedDomainFor, bodyRoom, ...api })
+      ? compatApis({ ...services, ...api, hostname, messageSizeLimit, traceClients: submission.traceClients, bodyRoom })
       : [],
   })
 }
@@ -73,11 +61,11 @@ export function openHttp(services: Services, tools: ListenerTools, { api, operat
 const isHttpsOnly = ({ http, baseUrl }: Config): boolean =>
   http.redirectToHttps && http.tlsListen.length > 0 && baseUrl.startsWith('https:')
 
-const trackingResponderOf = ({ core: { clock, config, secrets, sendingDomains }, hits }: Services): TrackingResponder =>
+const trackingResponderOf = (services: Services): TrackingResponder =>
   new TrackingResponder({
-    keys: secrets.generations.map(trackingKeys),
-    trustedProxies: config.trustedProxies,
-    now: () => clock.now(),
-    hits,
-    appLinksAt: (host) => sendingDomains.appLinksAt(host),
+    ...services,
+    keys: services.secrets.generations.map(trackingKeys),
+    trustedProxies: services.config.trustedProxies,
+    now: () => services.clock.now(),
+    appLinksAt: (host) => services.sendingDomains.appLinksAt(host),
   })

@@ -5,14 +5,14 @@ import { startScheduler, type Scheduler } from '../../platform/scheduler.ts'
 import { searchIndex } from '../../readers/search/search-index.ts'
 import { removeUpgradeBackups } from '../../platform/store/upgrade-backup.ts'
 import { sweepSuppressions } from '../../mail/suppression/suppression-expiry.ts'
-import type { Listeners } from './listeners.ts'
+import type { ListenerTools } from './listener-tools.ts'
 import type { Services } from './services.ts'
 import type { Stop } from './stop.ts'
 
 /** Starts the jobs that run every minute. */
-export function startJobs(services: Services, { previews, refusedLogins }: Listeners, stops: Stop[]): Scheduler {
-  const { core, certificates, rollup, returnedMail, erasures, uploads } = services
-  const { config, clock, log, db, upkeep, backups, apiKeys, audit, people, sendingDomains } = core
+export function startJobs(services: Services & ListenerTools, stops: Stop[]): Scheduler {
+  const { config, clock, log, db, upkeep, backups, apiKeys, audit, people, sendingDomains } = services
+  const { certificates, rollup, returnedMail, erasures, uploads, previews, refusedLogins } = services
   const cron = '* * * * *'
   const kept = {
     get contentMs() {
@@ -23,7 +23,7 @@ export function startJobs(services: Services, { previews, refusedLogins }: Liste
     },
   }
   const retention = new Retention(db, kept)
-  const search = searchIndex(core)
+  const search = searchIndex(services)
   // Events must have been counted and indexed before retention deletes them, and an email may be kept for longer than its events.
   const readLog = () => Promise.all([rollup.keepUp(), search.keepUp()])
   const scheduler = startScheduler(
@@ -62,7 +62,7 @@ export function startJobs(services: Services, { previews, refusedLogins }: Liste
 }
 
 /** If the clock was set back, nothing must wait for it to catch up. */
-export function keepWatchOfClock({ core: { log }, clockWatch, queue, webhooks }: Services, scheduler: Scheduler, stops: Stop[]): void {
+export function keepWatchOfClock({ log, clockWatch, queue, webhooks }: Services, scheduler: Scheduler, stops: Stop[]): void {
   clockWatch.onJump(({ from, to }) => {
     log.warn({ from: isoTime(from), to: isoTime(to) }, 'the clock was set, or the machine or this process slept')
     scheduler.clockSet()

@@ -8,6 +8,7 @@ import { ServerCertificates, type TlsFiles } from '../../platform/certificate/se
 import { wantedNames, webHostOf } from '../../platform/certificate/wanted-names.ts'
 import type { Core } from '../../api/core.ts'
 import { SternaError } from '../../platform/errors.ts'
+import type { Opened } from './services.ts'
 import type { Stop } from './stop.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
 
@@ -23,10 +24,10 @@ export interface Certificates {
 }
 
 /** @throws SternaError `configuration` if the configured certificate cannot be used */
-export async function openCertificates(core: Core, version: string, stops: Stop[]): Promise<Certificates> {
-  const { config, log } = core
-  const own = await ownCertificate(core)
-  const acme = config.acme.enabled ? await openAcme(core, version, (name) => server.ownCovers(name)) : null
+export async function openCertificates(opened: Opened, stops: Stop[]): Promise<Certificates> {
+  const { config, log, metrics, metricsPage } = opened
+  const own = await ownCertificate(opened)
+  const acme = config.acme.enabled ? await openAcme(opened, (name) => server.ownCovers(name)) : null
   const server = new ServerCertificates({ own, acme, hostname: config.hostname })
   if (own.origin === 'made' && !acme)
     log.warn({ fingerprint: own.fingerprint }, 'made a self-signed certificate: set acme.enabled, or tls.cert and tls.key')
@@ -36,12 +37,12 @@ export async function openCertificates(core: Core, version: string, stops: Stop[
     server.useOwn(renewed)
     tell()
   }
-  const renewal = new CertificateRenewal(own, { load: () => ownCertificate(core), use, log })
+  const renewal = new CertificateRenewal(own, { load: () => ownCertificate(opened), use, log })
   if (acme) {
     acme.onIssued = tell
     stops.push(() => acme.stop())
   }
-  core.metricsPage.add(certificateFigures({ server, acme, metrics: core.metrics, names: namesOf(core) }))
+  metricsPage.add(certificateFigures({ server, acme, metrics, names: namesOf(opened) }))
   return { server, acme, renewal, users }
 }
 
@@ -54,16 +55,16 @@ const ownCertificate = ({ config, clock }: Core): Promise<Certificate> =>
     now: clock.now(),
   })
 
-async function openAcme(core: Core, version: string, isCovered: (name: string) => boolean): Promise<AcmeCertificates> {
-  const { config, clock, log, health, resolver, sendingDomains } = core
-  const { directory: authority, email, challenges, eabKeyId, eabKey } = config.acme
+async function openAcme(opened: Opened, isCovered: (name: string) => boolean): Promise<AcmeCertificates> {
+  const { config, sendingDomains, version } = opened
+  const { directory: authority, ca, email, challenges, eabKeyId, eabKey } = config.acme
   const { hostname, baseUrl } = config
   const servesHttps = config.http.tlsListen.length > 0
   const acme = new AcmeCertificates(
-    { clock, log, health, resolver, random: Math.random },
+    { ...opened, random: Math.random },
     {
       authority,
-      ca: config.acme.ca === null ? null : await readAuthorities(config.acme.ca),
+      ca: ca === null ? null : await readAuthorities(ca),
       email,
       externalAccount: eabKeyId === null || eabKey === null ? null : { keyId: eabKeyId, macKey: eabKey.reveal() },
       challenges,

@@ -6,31 +6,25 @@ import { operatorHandler } from '../../mail-back/feedback/operator-handler.ts'
 import { ReturnedMailBudget } from '../../mail-back/feedback/returned-mail-budget.ts'
 import { startFeedback } from '../../mail-back/feedback/start-feedback.ts'
 import type { SystemMailer } from '../../mail-in/submission/system-mail.ts'
-import type { Stop } from './stop.ts'
+import { start, type Stop } from './stop.ts'
 
 /** ms that returned mail in hand gets when the relay stops. The rest is settled after the next start. */
 const graceMs = 1_000
 
 /** Opens the store of returned mail, and starts to settle it. */
-export async function openFeedback(core: Core, systemMail: SystemMailer, stops: Stop[]): Promise<ReturnedMailStore> {
-  const { config, clock, db, log, metrics, erasedAddress, secrets, sendingDomains, policies } = core
+export async function openFeedback(services: Core & { systemMail: SystemMailer }, stops: Stop[]): Promise<ReturnedMailStore> {
+  const { config, clock, secrets } = services
   const { storageLimit, complaintSources } = config.returnPath
-  const returnedMail = new ReturnedMailStore({ db, clock, budget: new ReturnedMailBudget(clock, storageLimit), complaintSources })
+  const returnedMail = new ReturnedMailStore({ ...services, budget: new ReturnedMailBudget(clock, storageLimit), complaintSources })
   await returnedMail.measure()
-  const operator = operatorHandler({ clock, log, systemMail }, config)
-  const reader = startDomainReportReader()
-  stops.push(() => reader.stop())
-  const domainReport = domainReportHandler({ db, sendingDomains, reader })
+  const operator = operatorHandler(services, config)
+  const reader = await start(startDomainReportReader(), stops)
+  const domainReport = domainReportHandler({ ...services, reader })
   const feedback = startFeedback(
     {
-      db,
-      clock,
-      log,
-      metrics,
-      erasedAddress,
+      ...services,
       returnedMail,
       tokenKeys: secrets.generations.map((deriveKey) => deriveKey('verp')),
-      policies,
       handlers: { dmarc_report: domainReport, tls_report: domainReport, postmaster: operator, abuse: operator },
     },
     { complaintSources },

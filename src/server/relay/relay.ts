@@ -1,17 +1,17 @@
-import { commandPartsOf, type CommandServices } from '../../clients/command/command-services.ts'
+import type { CommandServices } from '../../clients/command/command-services.ts'
 import { operationClient } from '../../api/operation/operation-client.ts'
 import type { Config } from '../../platform/config/settings.ts'
 import { takeOver, type ConfigChanges } from '../../platform/config/take-over.ts'
 import { connectionShares, judgeOpenFiles, openFileLimit, type ConnectionShares } from '../../platform/connection/open-files.ts'
 import { ContinuousCopy } from '../../upkeep/backup/continuous-copy.ts'
-import { openCore, type Core, type Environment } from '../../api/core.ts'
+import { openCore, type Environment } from '../../api/core.ts'
 import { noteMachine } from '../../upkeep/machine-change.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { CopiedPosition } from '../../platform/store/log-spool.ts'
 import { openListeners, type ListenAddresses } from './listeners.ts'
 import { keepWatchOfClock, startJobs } from './jobs.ts'
 import { startServices } from './services.ts'
-import { stopAll, type Stop } from './stop.ts'
+import { start, stopAll, type Stop } from './stop.ts'
 
 /** A running relay. */
 export interface Relay {
@@ -42,32 +42,24 @@ export async function startRelay(config: Config, outside: Environment & { versio
     await core.db.slowRead("select 'open' as reader")
     await noteMachine(core)
     if (copying === null) core.metrics.copyBehind.set(Number.NaN)
-    else startCopy(core, copying.sharedCells, stops)
-    const services = await startServices(core, { shares, version: outside.version }, stops)
+    else await start(new ContinuousCopy(core, copying.sharedCells), stops)
+    const services = await startServices({ ...core, shares, version: outside.version }, stops)
     const listeners = await openListeners(services, stops)
-    const scheduler = startJobs(services, listeners, stops)
+    const scheduler = startJobs({ ...services, ...listeners }, stops)
     keepWatchOfClock(services, scheduler, stops)
-    const { webhooks, queueAdmin, erasures, follower, intake } = services
-    const serving = { accept: intake.accept, follower }
-    const perform = operationClient(listeners.operations, core)
     const reload = async (next: Config): Promise<ConfigChanges> => {
       const changes = takeOver(config, next)
       await services.certificates.renewal.look()
       void services.certificates.acme?.retry()
       return changes
     }
-    const parts = commandPartsOf(core, { webhooks: webhooks.list, queueAdmin, erasures, perform, serving })
-    return { services: parts, addresses: listeners.addresses, reload, stop }
+    const perform = operationClient(listeners.operations, core)
+    const ofCommands = { ...services, webhooks: services.webhooks.list, perform, serving: services }
+    return { services: ofCommands, addresses: listeners.addresses, reload, stop }
   } catch (error) {
     await stop()
     throw error
   }
-}
-
-function startCopy(core: Core, sharedCells: SharedArrayBuffer, stops: Stop[]): void {
-  const copy = new ContinuousCopy(core, sharedCells)
-  copy.start()
-  stops.push(() => copy.stop())
 }
 
 /** @throws SternaError `configuration` if the limit on open files is too low */

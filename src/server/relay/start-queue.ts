@@ -1,5 +1,3 @@
-import type { ConnectionShares } from '../../platform/connection/open-files.ts'
-import type { Core } from '../../api/core.ts'
 import { deliveryOptions } from '../../mail-out/delivery/delivery-options.ts'
 import { startDelivery, type Delivery } from '../../mail-out/delivery/delivery-threads.ts'
 import { JobEnvelopes } from '../../mail-out/delivery/job-envelopes.ts'
@@ -10,27 +8,24 @@ import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
 import { unsubscribeKeys } from '../../mail/suppression/unsubscribe-token.ts'
 import { TrackingLinks } from '../../readers/tracking/tracking-links.ts'
 import { trackingKeys } from '../../readers/tracking/tracking-token.ts'
+import type { Certificates } from './open-certificates.ts'
+import type { Opened } from './services.ts'
 import type { Stop } from './stop.ts'
 
 /** ms that attempts get when the relay stops */
 const graceMs = 4_000
 
-interface QueueSurroundings {
-  shares: ConnectionShares
-  isCertified: (host: string) => boolean
+type QueueServices = Opened & {
+  certificates: Certificates
   reprieve: Reprieve
   /** True if the clock was set back while the server was off. */
   isClockBehind: boolean
 }
 
 /** Starts the delivery threads, and then the queue. */
-export async function startQueue(
-  core: Core,
-  { shares, isCertified, reprieve, isClockBehind }: QueueSurroundings,
-  stops: Stop[],
-): Promise<QueueRunner> {
-  const { config, health, log, metrics, metricsPage } = core
-  const resolverWatch = new ResolverWatch(core)
+export async function startQueue(services: QueueServices, stops: Stop[]): Promise<QueueRunner> {
+  const { config, shares, health, log, metrics, metricsPage, accounts } = services
+  const resolverWatch = new ResolverWatch(services)
   metrics.deliveryConnectionsLimit.set(shares.delivery * config.delivery.threads)
   const delivery = startDelivery(
     {
@@ -45,59 +40,42 @@ export async function startQueue(
       login: (reason) => health.set('smarthost_login', reason !== null, { reason }),
     },
   )
-  const queue = newQueue(core, { delivery, resolverWatch, reprieve, envelopes: jobEnvelopes(core, { delivery, isCertified }) })
+  const envelopes = jobEnvelopes({ ...services, delivery })
+  const queue = new QueueRunner(
+    {
+      ...services,
+      envelopeFor: (message) => envelopes.envelopeFor(message),
+      deliver: (job, onAttempt, supply) => delivery.deliver(job, onAttempt, supply),
+      isResolverSuspect: () => resolverWatch.isSuspect,
+      isSuspended: (accountId) => accounts.isSuspended(accountId),
+      random: Math.random,
+    },
+    { giveUpAfterMs: config.delivery.giveUpAfter, viaSmarthost: config.delivery.smarthost !== null },
+  )
   // If it cannot start, the threads must still end, or the process would stay.
   stops.push(() => Promise.all([delivery.stop(graceMs), queue.stop(graceMs)]))
-  core.accounts.onResumed((accountId) => queue.accountResumed(accountId))
+  accounts.onResumed((accountId) => queue.accountResumed(accountId))
   await queue.start()
-  if (isClockBehind) queue.clockSetBack()
+  if (services.isClockBehind) queue.clockSetBack()
   return queue
 }
 
 /** What delivery needs to know about a message in addition to the queue's data. */
-function jobEnvelopes(
-  { config, secrets, sendingDomains }: Core,
-  { delivery, isCertified }: { delivery: Delivery; isCertified: (host: string) => boolean },
-): JobEnvelopes {
-  const { baseUrl, tracking } = config
+function jobEnvelopes(services: QueueServices & { delivery: Delivery }): JobEnvelopes {
+  const { secrets, certificates } = services
+  const { baseUrl, tracking, http, delivery } = services.config
   const identity = new MessageIdentity({
     tokenKey: secrets.deriveKey('verp'),
     unsubscribe: { keys: unsubscribeKeys(secrets.deriveKey), baseUrl },
-    feedbackSender: config.delivery.feedbackSender,
+    feedbackSender: delivery.feedbackSender,
   })
+  // Browsers see only the certificates of HTTP.
+  const isCertified = (host: string): boolean => http.tlsListen.length > 0 && certificates.server.covers(host)
   const links = new TrackingLinks({
     keys: trackingKeys(secrets.deriveKey),
     baseUrl,
     hiddenLink: tracking.hiddenLink,
     isCertified: (host) => tracking.hosts === 'always' || isCertified(host),
   })
-  return new JobEnvelopes({ identity, sendingDomains, delivery, tracking: links })
-}
-
-function newQueue(
-  { config, clock, log, health, metrics, db, accounts, policies, erasedAddress }: Core,
-  around: { delivery: Delivery; resolverWatch: ResolverWatch; reprieve: Reprieve; envelopes: JobEnvelopes },
-): QueueRunner {
-  const { delivery, resolverWatch, reprieve, envelopes } = around
-  return new QueueRunner(
-    {
-      db,
-      clock,
-      log,
-      health,
-      metrics,
-      erasedAddress,
-      envelopeFor: (message) => envelopes.envelopeFor(message),
-      deliver: (job, onAttempt, supply) => delivery.deliver(job, onAttempt, supply),
-      isResolverSuspect: () => resolverWatch.isSuspect,
-      reprieve,
-      policies,
-      isSuspended: (accountId) => accounts.isSuspended(accountId),
-      random: Math.random,
-    },
-    {
-      giveUpAfterMs: config.delivery.giveUpAfter,
-      viaSmarthost: config.delivery.smarthost !== null,
-    },
-  )
+  return new JobEnvelopes({ ...services, identity, tracking: links })
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { expect, test } from 'vitest'
-import { compatApis, type CompatApiServices } from '../../src/api/http/compat/compat-apis.ts'
+import type { CompatServices } from '../../src/api/http/compat/compat-api.ts'
+import { compatApis } from '../../src/api/http/compat/compat-apis.ts'
 import type { Permission } from '../../src/senders/account/permission.ts'
 import type { OpenApiDocument } from '../../src/api/http/openapi.ts'
 import { answerCheck, type AnswerCheck } from '../support/answer-check.ts'
@@ -153,9 +154,7 @@ async function prepare(relay: TestRelay, document: OpenApiDocument, check: Answe
 
 /** The lists of other services, whose documents say what they take; `test/peer/clients/compat-lists.test.ts` has success with them. */
 const keptLists = new Set(
-  compatApis({} as CompatApiServices).flatMap(({ prefix, actions = [] }) =>
-    actions.map(({ method, path }) => `${method} ${prefix}${path}`),
-  ),
+  compatApis({} as CompatServices).flatMap(({ prefix, actions = [] }) => actions.map(({ method, path }) => `${method} ${prefix}${path}`)),
 )
 
 /** What only a device can sign; `test/api/resource/passkey-operations.long.test.ts` has success with them. */

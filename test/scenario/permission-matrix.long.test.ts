@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { apiOperations } from '../../src/api/resource/operations.ts'
 import type { ApiServices } from '../../src/api/resource/operation-services.ts'
-import { compatApis, type CompatApiServices } from '../../src/api/http/compat/compat-apis.ts'
+import { apiOperations } from '../../src/api/resource/operations.ts'
+import type { CompatServices } from '../../src/api/http/compat/compat-api.ts'
+import { compatApis } from '../../src/api/http/compat/compat-apis.ts'
 import { refusalsOf } from '../../src/api/operation/operation-refusals.ts'
 import { namesOf, needsKey, type Operation } from '../../src/api/operation/operation.ts'
 import { servedAnswerCheck, type AnswerCheck } from '../support/answer-check.ts'
@@ -152,7 +153,7 @@ describe('the APIs of other services', () => {
     Postmark: (token) => ({ 'x-postmark-server-token': token }),
     Postal: (token) => ({ 'x-server-api-key': token }),
   }
-  const declared = compatApis({} as CompatApiServices).flatMap(({ prefix, service, routes, actions = [] }) =>
+  const declared = compatApis({} as CompatServices).flatMap(({ prefix, service, routes, actions = [] }) =>
     [...routes.map(({ path }) => ({ method: 'POST', path, permission: 'sending_access' as const })), ...actions].map(
       ({ method, path, permission }) => ({ method, path: prefix + path, permission, service }),
     ),

@@ -4,10 +4,10 @@ import { errorNames } from '../../../src/platform/error-table.ts'
 import { webhookEventTypes } from '../../../src/mail/event/event-type.ts'
 import type { ApiState } from '../../../src/api/http/api-state.ts'
 import { sizeText, standardBodyLimit } from '../../../src/api/operation/body-limits.ts'
-import { apiOperations } from '../../../src/api/resource/operations.ts'
 import type { ApiServices } from '../../../src/api/resource/operation-services.ts'
-import { addCompatRoutes } from '../../../src/api/http/compat/compat-api.ts'
-import { compatApis, type CompatApiServices } from '../../../src/api/http/compat/compat-apis.ts'
+import { apiOperations } from '../../../src/api/resource/operations.ts'
+import { addCompatRoutes, type CompatServices } from '../../../src/api/http/compat/compat-api.ts'
+import { compatApis } from '../../../src/api/http/compat/compat-apis.ts'
 import { openApiDocument } from '../../../src/api/http/openapi.ts'
 import { refusalsOf } from '../../../src/api/operation/operation-refusals.ts'
 import { namesOf } from '../../../src/api/operation/operation.ts'
@@ -23,7 +23,7 @@ const about = {
   webhooks: { timeout: 15_000, retrySchedule: [60_000, 300_000] },
 }
 const operations = [...apiOperations({} as ApiServices), ...serverOperations(about, () => [])]
-const apis = compatApis({} as CompatApiServices)
+const apis = compatApis({} as CompatServices)
 const document = openApiDocument(operations, { ...about, compatApis: apis })
 
 type Json = Record<string, unknown>

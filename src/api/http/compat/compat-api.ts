@@ -1,11 +1,12 @@
 import type { AuditLog } from '../../../senders/account/audit-log.ts'
 import type { Accepted } from '../../../mail-in/submission/admission.ts'
+import type { AuthoriseServices } from '../../../mail-in/submission/authorise.ts'
 import type { Headers } from '../../operation/call.ts'
 import { requirePermission } from '../../operation/caller.ts'
 import type { ApiContext, ApiRouter, RefusalForm } from '../api-state.ts'
 import type { EmailRequest } from '../../resource/email-request.ts'
 import { submitterOf } from '../../resource/email-sending-operations.ts'
-import type { SendServices } from '../../resource/send-emails.ts'
+import type { ApiServices } from '../../resource/operation-services.ts'
 import type { BodyBudget } from '../body-budget.ts'
 import { idempotencyKeyOf } from '../../operation/idempotency-key.ts'
 import { tellDropped } from '../../resource/dropped-headers.ts'
@@ -13,10 +14,17 @@ import { bodyLimit } from '../../operation/body-limits.ts'
 import { jsonText, parseJsonText } from '../../../platform/parse-json.ts'
 import { jsonBytes } from '../json-body.ts'
 import type { JsonSchema } from '../openapi-schema.ts'
+import type { RawMessageContext } from './mime-submission.ts'
 
-/** What the APIs need from the server. */
-export interface CompatServices extends SendServices {
+/** What the APIs work with. */
+export interface CompatServices
+  extends
+    Pick<ApiServices, 'db' | 'clock' | 'composer' | 'accept' | 'acceptBatch' | 'messages' | 'eventFeed' | 'suppressions' | 'baseUrl'>,
+    Pick<AuthoriseServices, 'verifiedDomainFor'>,
+    Pick<RawMessageContext, 'hostname' | 'messageSizeLimit'> {
   bodyRoom: BodyBudget
+  /** Whether Received tells who the client is. */
+  traceClients: boolean
 }
 
 /**

@@ -1,26 +1,18 @@
-import type { Clock } from '../../../platform/clock.ts'
 import { SternaError } from '../../../platform/errors.ts'
 import type { Submission } from '../../../mail/message/submission.ts'
-import type { Accept } from '../../../mail-in/submission/accept.ts'
 import type { Accepted } from '../../../mail-in/submission/admission.ts'
 import type { EmailRequest } from '../../resource/email-request.ts'
 import { maxRecipients } from '../../resource/email-submission.ts'
 import { distinctAddresses } from '../../../platform/smtp/address.ts'
 import { refusal } from '../../operation/validate.ts'
+import type { CompatServices } from './compat-api.ts'
 import { valuesOf, type Form } from './form-fields.ts'
 import { isAtDomain } from './mailgun-email.ts'
 import { customData, withPlainNames } from './mailgun-form.ts'
 import { takeParameters } from './mailgun-header.ts'
 import { mailgunOptions, type MailgunOptions } from './mailgun-options.ts'
-import { mimeSubmission, type RawMessage, type RawMessageContext } from './mime-submission.ts'
+import { mimeSubmission, type RawMessage } from './mime-submission.ts'
 import { faultAt, mailboxList, type CompatFault } from './native-email.ts'
-
-export interface MimeServices extends Pick<RawMessageContext, 'hostname' | 'messageSizeLimit'> {
-  clock: Clock
-  accept: Accept
-  /** Whether Received tells who the client is. */
-  traceClients: boolean
-}
 
 /** `from` and `subject` stand in the message itself; clients send them all the same. */
 const known = new Set(['to', 'cc', 'bcc', 'message', 'from', 'subject'])
@@ -36,7 +28,7 @@ interface At {
  * in the message.
  * @throws SternaError where it is refused; nothing was accepted
  */
-export async function sendMime(form: Form, { domain, request, clientAddress }: At, services: MimeServices): Promise<Accepted> {
+export async function sendMime(form: Form, { domain, request, clientAddress }: At, services: CompatServices): Promise<Accepted> {
   const { content, recipients, options } = readMime(form)
   const submitter = options.isTest ? { ...request.submitter, sandbox: true } : request.submitter
   const message: RawMessage = {

@@ -1,19 +1,13 @@
 import type { AccountScope } from '../../../senders/account/account-scope.ts'
 import { SternaError } from '../../../platform/errors.ts'
 import { isId } from '../../../platform/id.ts'
-import type { AuthoriseServices } from '../../../mail-in/submission/authorise.ts'
-import type { SuppressionEntries, SuppressionFilter, SuppressionRow } from '../../../mail/suppression/suppression-entries.ts'
+import type { SuppressionFilter, SuppressionRow } from '../../../mail/suppression/suppression-entries.ts'
 import type { ApiContext } from '../api-state.ts'
-import type { CompatAction } from './compat-api.ts'
+import type { CompatAction, CompatServices } from './compat-api.ts'
 import { mailgunDomain } from './mailgun-domain.ts'
 import { addressIn, queryNumber, queryText } from './query-values.ts'
-import type { EventPageServices } from './event-page.ts'
 
-export interface MailgunListServices extends EventPageServices, Pick<AuthoriseServices, 'verifiedDomainFor'> {
-  suppressions: SuppressionEntries
-  /** For the links between pages. */
-  baseUrl: string
-}
+export type MailgunListServices = Pick<CompatServices, 'db' | 'eventFeed' | 'suppressions' | 'baseUrl' | 'verifiedDomainFor'>
 
 interface MailgunList {
   filter: SuppressionFilter

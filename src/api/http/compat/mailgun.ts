@@ -7,19 +7,17 @@ import type { Problem } from '../../operation/problem.ts'
 import { renamedFields, tellIds, type CompatApi, type CompatServices } from './compat-api.ts'
 import { mailgunDomain } from './mailgun-domain.ts'
 import { mailgunEventActions } from './mailgun-events.ts'
-import { mailgunSuppressionActions, type MailgunListServices } from './mailgun-suppressions.ts'
+import { mailgunSuppressionActions } from './mailgun-suppressions.ts'
 import { fromMailgun, mailgunField } from './mailgun-email.ts'
-import { sendMime, type MimeServices } from './mailgun-mime.ts'
+import { sendMime } from './mailgun-mime.ts'
 import { readForm } from './read-form.ts'
-
-interface MailgunServices extends CompatServices, MimeServices, MailgunListServices {}
 
 /**
  * `/compat/mailgun`: `POST /v3/:domain/messages` and `/v3/:domain/messages.mime`, its events and suppressions. The domain is verified for the account,
  * and From is at it or below it. The `id` that is answered is the Message-ID; ours is in `X-Message-Id`. With
  * `o:testmode` the email goes through everything as with a sandbox key, and stays in the sandbox.
  */
-export const mailgunApi = (services: MailgunServices): CompatApi => ({
+export const mailgunApi = (services: CompatServices): CompatApi => ({
   prefix: '/compat/mailgun',
   service: 'Mailgun',
   security: { type: 'http', scheme: 'basic', description: 'The user `api` with an API key as password, as the Mailgun client sends it.' },
@@ -47,7 +45,7 @@ function passwordOf(field: string | undefined): string | null {
   return password || null
 }
 
-async function sendMessages(ctx: ApiContext, given: EmailRequest, services: MailgunServices): Promise<void> {
+async function sendMessages(ctx: ApiContext, given: EmailRequest, services: CompatServices): Promise<void> {
   const domain = mailgunDomain(ctx, services)
   const { emails, isTest } = fromMailgun(await readForm(ctx.req), domain)
   const request = isTest ? { ...given, submitter: { ...given.submitter, sandbox: true } } : given
@@ -63,7 +61,7 @@ async function sendMessages(ctx: ApiContext, given: EmailRequest, services: Mail
   }
 }
 
-async function sendMessage(ctx: ApiContext, request: EmailRequest, services: MailgunServices): Promise<void> {
+async function sendMessage(ctx: ApiContext, request: EmailRequest, services: CompatServices): Promise<void> {
   const domain = mailgunDomain(ctx, services)
   const sent = await sendMime(await readForm(ctx.req), { domain, request, clientAddress: ctx.state.clientAddress }, services)
   tellIds(ctx, [sent], sent)

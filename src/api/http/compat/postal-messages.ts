@@ -1,17 +1,13 @@
 import { z } from 'zod'
 import { numberOfId } from '../../../platform/id.ts'
-import type { AttemptRow, FoundRecipient, MessageReader } from '../../../mail/message/message-reader.ts'
+import type { AttemptRow, FoundRecipient } from '../../../mail/message/message-reader.ts'
 import { labelOf, type Tag } from '../../../mail/message/send-limits.ts'
 import type { ApiContext } from '../api-state.ts'
 import { smallBodyLimit } from '../../operation/body-limits.ts'
 import { jsonBody } from '../json-body.ts'
 import { validate } from '../../operation/validate.ts'
-import type { CompatAction } from './compat-api.ts'
+import type { CompatAction, CompatServices } from './compat-api.ts'
 import { postalError, postalSuccess } from './postal-answer.ts'
-
-export interface PostalMessageServices {
-  messages: MessageReader
-}
 
 /** As many as one recipient ever has: attempts are hours apart in the end. */
 const maxDeliveries = 100
@@ -32,7 +28,7 @@ const asked = z.looseObject({
 type Asked = z.output<typeof asked>
 
 /** `messages/message` and `messages/deliveries`. Of the expansions there are `status` and `details`. */
-export const postalMessageActions = ({ messages }: PostalMessageServices): CompatAction[] => {
+export const postalMessageActions = ({ messages }: Pick<CompatServices, 'messages'>): CompatAction[] => {
   const about =
     (tell: (found: FoundRecipient, given: Asked) => object | Promise<object>) =>
     async (ctx: ApiContext): Promise<object> => {

@@ -6,20 +6,17 @@ import type { ApiContext } from '../api-state.ts'
 import type { EmailRequest } from '../../resource/email-request.ts'
 import { sendEmail } from '../../resource/send-emails.ts'
 import { compatJson, tellIds, type CompatApi, type CompatServices } from './compat-api.ts'
-import type { MimeServices } from './mailgun-mime.ts'
 import { mimeSubmission } from './mime-submission.ts'
 import { postalAnswerSchema, postalRefusal, postalSuccess } from './postal-answer.ts'
 import { fromPostal, fromPostalRaw } from './postal-email.ts'
-import { postalMessageActions, type PostalMessageServices } from './postal-messages.ts'
-
-interface PostalServices extends CompatServices, MimeServices, PostalMessageServices {}
+import { postalMessageActions } from './postal-messages.ts'
 
 /**
  * `/compat/postal`: `send/message`, `send/raw`, `messages/message` and `messages/deliveries` below `/api/v1`. A message of Postal has one
  * recipient: its `id` is that of ours as a number, its `token` the same as we write it. As with Postal, the answer is 200 also where
  * something is refused.
  */
-export const postalApi = (services: PostalServices): CompatApi => ({
+export const postalApi = (services: CompatServices): CompatApi => ({
   prefix: '/compat/postal',
   service: 'Postal',
   security: { type: 'apiKey', in: 'header', name: 'X-Server-API-Key', description: 'An API key, as clients of Postal send it.' },
@@ -44,7 +41,7 @@ export const postalApi = (services: PostalServices): CompatApi => ({
   actions: postalMessageActions(services),
 })
 
-async function sendRaw(ctx: ApiContext, { submitter, idempotencyKey }: EmailRequest, services: PostalServices): Promise<Accepted> {
+async function sendRaw(ctx: ApiContext, { submitter, idempotencyKey }: EmailRequest, services: CompatServices): Promise<Accepted> {
   const { recipients, content } = fromPostalRaw(await compatJson(ctx))
   if (recipients.length > maxRecipients) {
     throw new SternaError('too_many_recipients', `The message has ${recipients.length} recipients; \`rcpt_to\` may name ${maxRecipients}.`)

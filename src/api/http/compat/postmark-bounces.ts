@@ -1,17 +1,14 @@
 import { SternaError } from '../../../platform/errors.ts'
 import type { FeedRow } from '../../../mail/event/event-feed.ts'
 import { isId } from '../../../platform/id.ts'
-import type { SuppressionEntries } from '../../../mail/suppression/suppression-entries.ts'
 import { postmarkEvent } from '../../../notify/webhook/shape/postmark-event.ts'
 import type { EventDetails } from '../../../notify/webhook/event-details.ts'
 import type { ApiContext } from '../api-state.ts'
-import type { CompatAction } from './compat-api.ts'
+import type { CompatAction, CompatServices } from './compat-api.ts'
 import { addressIn, queryNumber, queryText, queryTime } from './query-values.ts'
-import { eventPage, type EventPageServices } from './event-page.ts'
+import { eventPage } from './event-page.ts'
 
-export interface PostmarkBounceServices extends EventPageServices {
-  suppressions: SuppressionEntries
-}
+type PostmarkBounceServices = Pick<CompatServices, 'db' | 'eventFeed' | 'suppressions'>
 
 /** Postmark lists so many at a time, and looks no further back than this. */
 const maxListed = 500

@@ -3,18 +3,14 @@ import { z } from 'zod'
 import { SternaError } from '../../../platform/errors.ts'
 import { isoTime } from '../../../platform/iso-time.ts'
 import { parsePasted } from '../../../platform/smtp/mailbox.ts'
-import type { SuppressionEntries, SuppressionFilter, SuppressionRow } from '../../../mail/suppression/suppression-entries.ts'
+import type { SuppressionFilter, SuppressionRow } from '../../../mail/suppression/suppression-entries.ts'
 import type { SuppressionOrigin } from '../../../mail/suppression/suppression-origin.ts'
 import type { ApiContext } from '../api-state.ts'
 import { jsonBody } from '../json-body.ts'
 import { validate } from '../../operation/validate.ts'
-import type { CompatAction } from './compat-api.ts'
+import type { CompatAction, CompatServices } from './compat-api.ts'
 import { listOf } from './compat-schema.ts'
 import { queryText, queryTime } from './query-values.ts'
-
-interface SuppressionServices {
-  suppressions: SuppressionEntries
-}
 
 /** Postmark takes so many in one request. */
 const maxAtOnce = 50
@@ -34,7 +30,7 @@ const origins = Object.keys(words) as SuppressionOrigin[]
  * `/message-streams/{stream}/suppressions`: the dump, additions and removals of the one stream. Of opt-outs it has those from mail
  * without a topic.
  */
-export const postmarkSuppressionActions = ({ suppressions }: SuppressionServices): CompatAction[] => {
+export const postmarkSuppressionActions = ({ suppressions }: Pick<CompatServices, 'suppressions'>): CompatAction[] => {
   const change = (path: string, done: string, act: (ctx: ApiContext, address: string) => Promise<unknown>): CompatAction => ({
     method: 'POST',
     path,
@@ -68,7 +64,7 @@ function checkStream({ params }: ApiContext): void {
 }
 
 /** All of them: it is written as it is read. */
-function dump(ctx: ApiContext, suppressions: SuppressionEntries): Readable {
+function dump(ctx: ApiContext, suppressions: CompatServices['suppressions']): Readable {
   checkStream(ctx)
   const filter = filterOf(ctx)
   ctx.type = 'application/json; charset=utf-8'

@@ -10,12 +10,10 @@ import { problemOf } from '../../operation/problem.ts'
 import { tellDropped } from '../../resource/dropped-headers.ts'
 import { compatJson, tellIds, type CompatApi, type CompatServices, type CompatRoute } from './compat-api.ts'
 import type { NativeEmail, NativeMailbox } from './native-email.ts'
-import { postmarkBounceActions, type PostmarkBounceServices } from './postmark-bounces.ts'
+import { postmarkBounceActions } from './postmark-bounces.ts'
 import { postmarkSuppressionActions } from './postmark-suppressions.ts'
 import { fromPostmark, fromPostmarkTemplate } from './postmark-email.ts'
 import { acceptedMessage, inactiveRecipients, postmarkError, postmarkRefusal, type PostmarkAnswer } from './postmark-refusal.ts'
-
-interface PostmarkServices extends CompatServices, PostmarkBounceServices {}
 
 type Translate = (body: unknown) => NativeEmail
 
@@ -27,7 +25,7 @@ const maxMessages = 500
  * id. An email whose recipients are all suppressed is answered 406 (and on record as suppressed); where only some are,
  * the message beside the `ErrorCode` 0 names them. Of a batch each email has its own answer.
  */
-export const postmarkApi = (services: PostmarkServices): CompatApi => {
+export const postmarkApi = (services: CompatServices): CompatApi => {
   const one = (path: string, translate: Translate): CompatRoute => ({
     path,
     answers: { 200: answerSchema },

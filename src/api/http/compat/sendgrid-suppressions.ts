@@ -1,16 +1,14 @@
 import { z } from 'zod'
 import { SternaError } from '../../../platform/errors.ts'
-import type { SuppressionEntries, SuppressionFilter, SuppressionRow } from '../../../mail/suppression/suppression-entries.ts'
+import type { SuppressionFilter, SuppressionRow } from '../../../mail/suppression/suppression-entries.ts'
 import type { ApiContext } from '../api-state.ts'
 import { jsonBody } from '../json-body.ts'
 import { validate } from '../../operation/validate.ts'
-import type { CompatAction } from './compat-api.ts'
+import type { CompatAction, CompatServices } from './compat-api.ts'
 import { listOf } from './compat-schema.ts'
 import { addressIn, queryNumber } from './query-values.ts'
 
-export interface SendGridListServices {
-  suppressions: SuppressionEntries
-}
+type SendGridListServices = Pick<CompatServices, 'suppressions'>
 
 const maxListed = 500
 /** A million entries are two thousand requests. */

@@ -7,7 +7,7 @@ import { recordSchema } from '../openapi-schema.ts'
 import type { Problem } from '../../operation/problem.ts'
 import { compatJson, renamedFields, tellIds, type CompatApi, type CompatServices } from './compat-api.ts'
 import type { NativeEmail } from './native-email.ts'
-import { sendGridSuppressionActions, type SendGridListServices } from './sendgrid-suppressions.ts'
+import { sendGridSuppressionActions } from './sendgrid-suppressions.ts'
 import { fromSendGrid, sendGridField } from './sendgrid-email.ts'
 
 const text = { type: 'string' }
@@ -18,7 +18,7 @@ const textOrNull = { type: ['string', 'null'] }
  * personalizations are several emails, all accepted or none. With `sandbox_mode` the answer is 200, and nothing is. An
  * `Idempotency-Key` of the request counts for nothing: the client sends the header fields of the email there too.
  */
-export const sendGridApi = (services: CompatServices & SendGridListServices): CompatApi => ({
+export const sendGridApi = (services: CompatServices): CompatApi => ({
   prefix: '/compat/sendgrid',
   tokenOf: (ctx) => bearerToken(ctx.req.headers.authorization),
   service: 'SendGrid',

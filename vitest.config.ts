@@ -29,8 +29,8 @@ export default defineConfig({
     // Otherwise one core is left to a watcher.
     maxWorkers: '100%',
     projects: [
-      project('unit', ['test/**/*.test.ts'], { exclude: ['test/scenario/**', 'test/peer/**', 'test/browser/**', long] }),
-      project('scenario', ['test/scenario/**/*.test.ts'], { exclude: [long] }),
+      // With the scenarios: workers of a project of their own would read all modules anew.
+      project('unit', ['test/**/*.test.ts'], { exclude: ['test/peer/**', 'test/browser/**', long] }),
       project('long', [long]),
       project('browser', ['test/browser/**/*.test.ts']),
       project('peer', ['test/peer/**/*.test.ts'], { isolate: true }),

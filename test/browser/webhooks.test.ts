@@ -52,7 +52,7 @@ test('what failed within a period is counted and then sent again', async () => {
   const receiver = await startReceiver(status(500))
   const { relay, tab, webhookId } = await visitWebhook(receiver)
   relay.clock.advance(60_000)
-  await expect.poll(async () => (await relay.call('GET', `/api/webhooks/${webhookId}`)).body.stats.failed, { timeout: 20_000 }).toBe(1)
+  await expect.poll(async () => (await relay.call('GET', `/api/webhooks/${webhookId}`)).body.stats.failed).toBe(1)
   receiver.behave = status(200)
   // It stands at the top, before everything that was posted.
   const replay = tab.getByRole('button', { name: 'Send what failed again' })
@@ -70,7 +70,7 @@ test('what failed within a period is counted and then sent again', async () => {
   await dialog.getByText('There is nothing to send again.').waitFor()
   await dialog.getByLabel('Until').fill('2037-01-01T00:00')
   await dialog.getByRole('button', { name: 'Send again' }).click()
-  await expect.poll(async () => (await relay.call('GET', `/api/webhooks/${webhookId}`)).body.stats.success, { timeout: 20_000 }).toBe(1)
+  await expect.poll(async () => (await relay.call('GET', `/api/webhooks/${webhookId}`)).body.stats.success).toBe(1)
 })
 
 test('one that was disabled says why, and is enabled with what it missed', async () => {
@@ -80,7 +80,7 @@ test('one that was disabled says why, and is enabled with what it missed', async
   const state = async () => (await relay.call('GET', `/api/webhooks/${webhookId}`)).body
   // Ten deliveries given up, and nothing taken for five days.
   for (let sent = 1; sent < 10; sent++) await relay.send('ann@inbox.example')
-  await expect.poll(() => receiver.posts.length, { timeout: 20_000 }).toBe(10)
+  await expect.poll(() => receiver.posts.length).toBe(10)
   relay.clock.advance(5 * 24 * 3_600_000)
   const reasonLater = async (): Promise<string | null> => {
     relay.clock.advance(60_000)
@@ -97,7 +97,7 @@ test('one that was disabled says why, and is enabled with what it missed', async
   await tab.getByText(/events? (?:is|are) sent again/).waitFor()
   await tab.getByRole('dialog').getByRole('button', { name: 'Enable and send what failed' }).click()
   await tab.getByText('Enabled', { exact: true }).waitFor()
-  await expect.poll(async () => (await state()).stats.success, { timeout: 20_000 }).toBeGreaterThan(0)
+  await expect.poll(async () => (await state()).stats.success).toBeGreaterThan(0)
   expect((await state()).failing_since).toBeNull()
 })
 

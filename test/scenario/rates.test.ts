@@ -32,11 +32,13 @@ test('a batch counts once, other doors over HTTP count too, SMTP does not; over 
   expect(await remainingAfter(relay, '/openapi.json')).toEqual([200, null])
   expect(await remainingAfter(relay, '/api/nothing')).toEqual([404, '1'])
   expect(await remainingAfter(relay, '/api/emails')).toEqual([200, '0'])
-  for (let i = 0; i < 2; i++) {
+  const areRefused = async (): Promise<void> => {
     expect(await remainingAfter(relay, '/api/emails', email)).toEqual([429, '0'])
     expect(await remainingAfter(relay, '/compat/sendgrid/v3/mail/send', compat)).toEqual([429, '0'])
-    await relay.restart()
   }
+  await areRefused()
+  await relay.restart()
+  await areRefused()
   const client = await SmtpClient.logIn(relay.submissionPort, relay.token)
   const message = 'From: app@sender.example\r\nTo: delivered@simulator.test\r\nSubject: x\r\n\r\nHello\r\n'
   expect((await client.send(message, { from: 'app@sender.example', to: ['delivered@simulator.test'] })).code).toBe(250)

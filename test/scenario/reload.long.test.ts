@@ -89,7 +89,7 @@ test('the log level of a running server changes at once, and a load of the confi
       ),
     )
     .toBe(200)
-  await expect.poll(() => level(), { timeout: 10_000 }).toBe('warn\n')
+  await expect.poll(() => level()).toBe('warn\n')
   expect(await level('loud')).toContain('It must be one of: debug, info, warn, error, silent.')
   expect(await level('debug')).toBe('debug\nThe setting log.level is warn; a restart goes back to it.\n')
   write('log.level: warn\nsuppression.soft_bounces: 3\n')

@@ -65,7 +65,7 @@ test('repeats a failed step, and loses nothing of what was written', async () =>
     take: async (step) =>
       failures-- > 0 ? Promise.reject(new Error('no')) : { statements: rowsOf(step), written: () => told.push(step.to) },
   })
-  await expect.poll(() => placesIn(db), { timeout: 10_000 }).toEqual(upTo(5))
+  await expect.poll(() => placesIn(db)).toEqual(upTo(5))
   expect(told).toEqual([5])
 })
 

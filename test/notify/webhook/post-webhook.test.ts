@@ -11,7 +11,7 @@ import { dribble, hang, startReceiver, status } from '../../support/webhook-rece
 
 async function openPoster(settings: Partial<PosterSettings> = {}, zone: FakeZone = {}) {
   const dns = await startFakeDns(zone)
-  const resolver = dnsResolver({ servers: [dns.server], timeoutMs: 1_000 })
+  const resolver = dnsResolver({ servers: [dns.server], timeoutMs: 10_000 })
   const poster = new WebhookPoster({ resolver }, { allowPrivateAddresses: true, timeoutMs: 10_000, ...settings })
   onTestFinished(async () => {
     await poster.close()

@@ -44,21 +44,25 @@ test('work that fails is repeated; a full disk is not logged, since health repor
     },
   )
   loop.wake()
-  await expect.poll(() => isDone, { timeout: 10_000 }).toBe(true)
+  await expect.poll(() => isDone).toBe(true)
   expect(lines).toEqual([expect.stringContaining('it could not be done; trying again')])
 })
 
 test('stop waits for what is under way', async () => {
-  let isOver = false
+  const happened: string[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
   const loop = new WorkLoop(silentLog, {
     fault: 'no',
     async run() {
-      await new Promise((resolve) => setImmediate(resolve))
-      isOver = true
+      happened.push('begun')
+      await promise
+      happened.push('over')
     },
   })
   loop.wake()
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  await loop.stop()
-  expect(isOver).toBe(true)
+  await expect.poll(() => happened).toEqual(['begun'])
+  const stopped = loop.stop().then(() => happened.push('stopped'))
+  resolve()
+  await stopped
+  expect(happened).toEqual(['begun', 'over', 'stopped'])
 })

@@ -8,7 +8,7 @@ import { ServerCertificates, type TlsFiles } from '../../platform/certificate/se
 import { wantedNames, webHostOf } from '../../platform/certificate/wanted-names.ts'
 import type { Core } from '../../api/core.ts'
 import { SternaError } from '../../platform/errors.ts'
-import type { Opened } from './services.ts'
+import type { Opened } from './opened.ts'
 import type { Stop } from './stop.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
 

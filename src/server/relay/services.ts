@@ -17,7 +17,6 @@ import { ResetRequests } from '../../notify/password-reset/reset-requests.ts'
 import { openWebhooks, type Webhooks } from '../../notify/webhook/open-webhooks.ts'
 import { webhookFigures } from '../../notify/webhook/webhook-figures.ts'
 import { ClockWatch } from '../../platform/clock-watch.ts'
-import type { ConnectionShares } from '../../platform/connection/open-files.ts'
 import { networkRule } from '../../platform/ip-address.ts'
 import { watchProcess } from '../../platform/metrics/process-figures.ts'
 import { diskFigures } from '../../platform/store/disk-figures.ts'
@@ -28,6 +27,7 @@ import { DataWatch } from '../../upkeep/data-watch.ts'
 import { Erasures } from '../../upkeep/erasure/erasures.ts'
 import { openCertificates } from './open-certificates.ts'
 import { openFeedback } from './open-feedback.ts'
+import type { Opened } from './opened.ts'
 import { startQueue } from './start-queue.ts'
 import { start, type Stop } from './stop.ts'
 
@@ -35,12 +35,6 @@ import { start, type Stop } from './stop.ts'
 const webhookGraceMs = 1_000
 /** ms without success after which a webhook is disabled */
 const disableWebhooksAfterMs = 5 * 24 * 3_600_000
-
-/** What is open before anything starts. */
-export interface Opened extends Core {
-  shares: ConnectionShares
-  version: string
-}
 
 /** The services behind the listeners, by name. */
 export type Services = Awaited<ReturnType<typeof startServices>>

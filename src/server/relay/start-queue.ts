@@ -9,7 +9,7 @@ import { unsubscribeKeys } from '../../mail/suppression/unsubscribe-token.ts'
 import { TrackingLinks } from '../../readers/tracking/tracking-links.ts'
 import { trackingKeys } from '../../readers/tracking/tracking-token.ts'
 import type { Certificates } from './open-certificates.ts'
-import type { Opened } from './services.ts'
+import type { Opened } from './opened.ts'
 import type { Stop } from './stop.ts'
 
 /** ms that attempts get when the relay stops */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { removeAccount } from '../../upkeep/account-removal.ts'
 import { deliveryNotices } from '../../senders/account/account-policy.ts'
-import type { Account } from '../../senders/account/accounts.ts'
+import { accountStatuses, type Account } from '../../senders/account/accounts.ts'
 import { checkedPlan } from '../../senders/account/plan.ts'
 import { SternaError } from '../../platform/errors.ts'
 import type { CallTo } from '../operation/call.ts'
@@ -19,7 +19,7 @@ export const accountResource = resource<Account & { limit: number; deliveryNotic
   id: z.string(),
   name: z.string(),
   plan: z.string(),
-  status: z.enum(['active', 'suspended']).describe('A suspended account can read, but not send.'),
+  status: z.enum(accountStatuses).describe('A suspended account can read, but not send.'),
   delivery_notices: z
     .boolean()
     .describe('Whether submitters over SMTP get a notice (RFC 3464) at their MAIL FROM address when a message fails or is delayed.'),
@@ -38,7 +38,7 @@ const newAccount = z.object({
 const noticesWanted = z.boolean().optional().describe('For messages submitted over SMTP; default: off.')
 const accountChanges = z.object({
   plan: z.string().optional(),
-  status: z.enum(['active', 'suspended']).optional(),
+  status: z.enum(accountStatuses).optional(),
   delivery_notices: noticesWanted,
 })
 const ownAccountChanges = z.object({ delivery_notices: noticesWanted })

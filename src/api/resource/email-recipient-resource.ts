@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { recipientTypes } from '../../mail/message/envelope.ts'
 import { isSimulatedSuppressed } from '../../mail-out/delivery/simulator.ts'
 import { explanationOfSuppression, type Explanation } from '../../readers/explanation/causes.ts'
 import { explainAttempt, explainBounce } from '../../readers/explanation/explain-attempt.ts'
@@ -11,7 +12,7 @@ import { timeAnswer } from '../operation/time-field.ts'
 import { explanationFields, explanationObject } from './explanation-resource.ts'
 import { suppression } from './suppression-operations.ts'
 
-export const recipientType = z.enum(['to', 'cc', 'bcc'])
+export const recipientType = z.enum(recipientTypes)
 
 /** Whether a recipient in this state has got no mail, and will get none. */
 export const isLost = (state: string): boolean => state === 'bounced' || state === 'failed' || state === 'suppressed'

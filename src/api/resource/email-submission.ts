@@ -3,7 +3,7 @@ import { newId } from '../../platform/id.ts'
 import { checkHeaders } from '../../mail/message/check-headers.ts'
 import { attachmentFault, compose, type OutgoingEmail } from '../../mail/message/compose.ts'
 import { toContent } from '../../mail/message/content.ts'
-import { envelopeTo, recipientTo, type EnvelopeRecipient } from '../../mail/message/envelope.ts'
+import { envelopeTo, recipientTo, recipientTypes, type EnvelopeRecipient } from '../../mail/message/envelope.ts'
 import type { Submission } from '../../mail/message/submission.ts'
 import { comparedAddress, parseAddress } from '../../platform/smtp/address.ts'
 import { displayNameFault, parseMailbox, type Mailbox, type ParsedMailbox } from '../../platform/smtp/mailbox.ts'
@@ -113,7 +113,7 @@ function checkBodies({ html, text }: CompleteEmail, faults: Fault[]): void {
 /** Each address once, as the first of to, cc and bcc that lists it, and in that spelling. */
 function recipientsOf(mailboxes: Mailboxes): EnvelopeRecipient[] {
   const byAddress = new Map<string, EnvelopeRecipient>()
-  for (const type of ['to', 'cc', 'bcc'] as const) {
+  for (const type of recipientTypes) {
     for (const { address } of mailboxes[type]) {
       const key = comparedAddress(address)
       if (!byAddress.has(key)) byAddress.set(key, recipientTo(address, type))

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { publicEventTypes, webhookEventTypes, type EventType } from '../../mail/event/event-type.ts'
-import { bounceCategories } from '../../mail/bounce-parser/refusal.ts'
+import { recipientTypes } from '../../mail/message/envelope.ts'
+import { unsubscribeMethods } from '../../mail/suppression/unsubscribe.ts'
+import { bounceCategories } from '../../platform/metrics/metric-table.ts'
 import { timeAnswer } from '../operation/time-field.ts'
 
 const subject = {
@@ -46,14 +48,14 @@ const ownData = {
       .describe('The reply or reason; starts with "Reported twice as unknown, on" if a second soft bounce suppresses the address.'),
   },
   'email.complained': { complained_at: timeAnswer, feedback_type: z.string(), reported_by: z.string().nullable() },
-  'email.unsubscribed': { unsubscribed_at: timeAnswer, method: z.enum(['one_click', 'link', 'mailto', 'api']) },
+  'email.unsubscribed': { unsubscribed_at: timeAnswer, method: z.enum(unsubscribeMethods) },
 } satisfies Record<EventType, z.ZodRawShape>
 
 /** What `data` has in addition in a webhook with `payload: extended`. */
 const extension = {
   from: z.string().nullable(),
   message_id: z.string().nullable(),
-  recipient_type: z.enum(['to', 'cc', 'bcc']).nullable(),
+  recipient_type: z.enum(recipientTypes).nullable(),
   tags: z.array(z.object({ name: z.string(), value: z.string() })),
   metadata: z.record(z.string(), z.string()),
 }

@@ -1,7 +1,6 @@
 import { SternaError } from '../../platform/errors.ts'
-import { returnPathPurposes } from '../../mail-back/feedback/returned-mail-store.ts'
 import type { ReturnedMailListRow } from '../../mail-back/feedback/returned-mail-list.ts'
-import { returnedMailResults } from '../../mail-back/feedback/returned-mail-result.ts'
+import { returnedMailResults, returnPathPurposes } from '../../platform/metrics/metric-table.ts'
 import type { CallTo } from '../operation/call.ts'
 import { visibleAccount } from '../operation/caller.ts'
 import { downloadOfStranger } from '../operation/raw-answer.ts'

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { feedbackClasses, type Feedback } from '../../mail/bounce-parser/feedback.ts'
-import { returnPathPurposes } from '../../mail-back/feedback/returned-mail-store.ts'
 import type { ReturnedMailListRow } from '../../mail-back/feedback/returned-mail-list.ts'
-import { returnedMailResults } from '../../mail-back/feedback/returned-mail-result.ts'
+import { returnedMailResults, returnPathPurposes } from '../../platform/metrics/metric-table.ts'
 import { flag, resource, time, timeOrNull } from '../operation/resource.ts'
 
 /** Returned mail as the API lists it. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { accountStatuses } from '../../senders/account/accounts.ts'
 import { isWellFormed, storedToken, type StoredToken } from '../../senders/account/api-key-token.ts'
 import { permissions } from '../../senders/account/permission.ts'
 import { asWritten, textTypeOf } from '../../senders/account/policy-text.ts'
@@ -123,7 +124,7 @@ const includes = (desired: unknown, current: unknown): boolean => Array.isArray(
 const accountFields: Fields = {
   name: { type: text, doc: 'What the account is called. Required.' },
   plan: { type: text, doc: 'One of the plans in the setting `plans`. A new account gets `accounts.default_plan`.' },
-  status: { type: z.enum(['active', 'suspended']), doc: 'A suspended account cannot send. Default: active.' },
+  status: { type: z.enum(accountStatuses), doc: 'A suspended account cannot send. Default: active.' },
   ...policyFields('account', ({ setting }) => `Default: ${setting === null ? 'false' : `the setting \`${setting}\``}.`),
 }
 

@@ -5,8 +5,7 @@ import { keepDomainReports, type DomainReportFate } from '../domain-report/keep-
 import { isoTime } from '../../platform/iso-time.ts'
 import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
 import type { Database } from '../../platform/store/database.ts'
-import { withoutEffect, type ReturnedMailHandler } from './returned-mail-handler.ts'
-import type { ReturnedMailResult } from './returned-mail-result.ts'
+import { withoutEffect, type ReturnedMailHandler, type ReturnedMailResult } from './returned-mail-handler.ts'
 
 interface DomainReportHandlerServices {
   db: Pick<Database, 'read'>

@@ -23,7 +23,7 @@ export async function readFeedbackSubject(db: Pick<Database, 'read'>, recipientI
   const [row] = await db.read<RecipientRow>(
     `select r.message_id, r.account_id, r.forward_path, r.destination, r.state, r.owner, r.delivered_at, r.complained_at, m.subject, m.sandbox
        from recipient r join message m on m.id = r.message_id join account a on a.id = r.account_id
-      where r.id = :recipientId and a.status in ('active', 'suspended')`,
+      where r.id = :recipientId and a.status <> 'deleted'`,
     { recipientId },
   )
   return row ? subjectOf(recipientId, row) : null

@@ -1,6 +1,9 @@
 import type { Statement } from '../../platform/store/database.ts'
 import type { ReturnedMail } from './returned-mail-store.ts'
-import type { ReturnedMailResult } from './returned-mail-result.ts'
+import type { returnedMailResults } from '../../platform/metrics/metric-table.ts'
+
+/** What a returned message led to, in the words of the API. */
+export type ReturnedMailResult = (typeof returnedMailResults)[number]
 
 /** What to write for a returned message. Its own row is settled in the same batch. */
 export interface ReturnedMailOutcome {

@@ -1,7 +1,7 @@
 import type { Database, Row } from '../../platform/store/database.ts'
 import { pageClause, type Page } from '../../platform/store/page-clause.ts'
 import type { ReturnPathPurpose } from './returned-mail-store.ts'
-import type { ReturnedMailResult } from './returned-mail-result.ts'
+import type { ReturnedMailResult } from './returned-mail-handler.ts'
 
 interface ReturnedMailFilter {
   /** Null: all accounts, and mail that concerns none. */

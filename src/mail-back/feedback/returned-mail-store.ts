@@ -3,12 +3,12 @@ import { idFloor, newId } from '../../platform/id.ts'
 import { clientNetwork, networkRule } from '../../platform/ip-address.ts'
 import type { Database, Statement } from '../../platform/store/database.ts'
 import { firstRowsBySize, removeInPieces } from '../../platform/store/remove-in-pieces.ts'
+import type { returnPathPurposes } from '../../platform/metrics/metric-table.ts'
 import { TableWalk, type WalkedTable } from '../../platform/store/table-walk.ts'
 import { costOf, type ReturnPathBox, type ReturnedMailBudget } from './returned-mail-budget.ts'
 import { ReturnedMailRoom } from './returned-mail-room.ts'
 
 /** What return-path addresses are for. */
-export const returnPathPurposes = ['bounce', 'complaint', 'unsubscribe', 'dmarc_report', 'tls_report', 'postmaster', 'abuse'] as const
 export type ReturnPathPurpose = (typeof returnPathPurposes)[number]
 
 /** An accepted message that is about to be stored. */

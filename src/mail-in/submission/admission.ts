@@ -3,7 +3,7 @@ import { recordEvent } from '../../mail/event/event-log.ts'
 import { newId } from '../../platform/id.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import type { Log } from '../../platform/log.ts'
-import type { EnvelopeRecipient } from '../../mail/message/envelope.ts'
+import type { EnvelopeRecipient, RecipientType } from '../../mail/message/envelope.ts'
 import { insertMessage, messageRow, type MessageRow } from '../../mail/message/message-store.ts'
 import type { Submission } from '../../mail/message/submission.ts'
 import { trackingFor } from '../../mail/message/tracking-options.ts'
@@ -34,7 +34,7 @@ interface AcceptedRecipient {
   /** `rcp_…` */
   id: string
   address: string
-  type: 'to' | 'cc' | 'bcc'
+  type: RecipientType
   state: 'queued' | 'scheduled' | 'suppressed'
 }
 

@@ -39,6 +39,8 @@ export type RecipientEnvelope = Omit<DeliveryRecipient, 'id' | 'forwardPath'>
 /** How we recognise a message when something comes back: by its reverse-path and fields of its header. */
 export class MessageIdentity {
   readonly #services: IdentityServices
+  /** What Feedback-ID calls each account, which is the same for all its mail. */
+  readonly #accountNames = new Map<string, string>()
 
   constructor(services: IdentityServices) {
     this.#services = services
@@ -47,7 +49,9 @@ export class MessageIdentity {
   /** The same for all recipients. */
   fieldsOf({ accountId, feedbackTag }: IdentifiedMessage, { name }: IdentifyingDomain): AddedField[] {
     const { tokenKey, feedbackSender: sender } = this.#services
-    const account = createHmac('sha256', tokenKey).update(`feedback-id ${accountId}`).digest('hex').slice(0, 16)
+    const account =
+      this.#accountNames.get(accountId) ?? createHmac('sha256', tokenKey).update(`feedback-id ${accountId}`).digest('hex').slice(0, 16)
+    this.#accountNames.set(accountId, account)
     return [feedbackId({ tag: feedbackTag, domain: name, account, sender })]
   }
 

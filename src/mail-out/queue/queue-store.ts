@@ -1,6 +1,7 @@
 import type { Attempt } from '../delivery/attempt.ts'
 import { mxProviderOf } from '../delivery/mx-provider.ts'
 import { newId } from '../../platform/id.ts'
+import type { RecipientType } from '../../mail/message/envelope.ts'
 import type { Statement } from '../../platform/store/database.ts'
 import type { TrackingOptions } from '../../mail/message/tracking-options.ts'
 import type { Move, RecipientState } from './recipient-state.ts'
@@ -61,7 +62,7 @@ export type NewRecipient = {
   account_id: string
   forward_path: string
   destination: string
-  type: 'to' | 'cc' | 'bcc'
+  type: RecipientType
   notify: string | null
   orcpt: string | null
   state: RecipientState

@@ -1,17 +1,6 @@
+import type { bounceCategories } from '../../platform/metrics/metric-table.ts'
+
 /** Why a recipient bounced, in the words of the API. */
-export const bounceCategories = [
-  'invalid_recipient',
-  'mailbox_full',
-  'domain_not_found',
-  'content_rejected',
-  'policy',
-  'reputation',
-  'timeout',
-  'expired',
-  'suppressed',
-  'internal_error',
-  'other',
-] as const
 export type BounceCategory = (typeof bounceCategories)[number]
 
 /** What was refused. `dot` is the end of the message data; `report` is a refusal quoted in a bounce, from an unknown phase. */

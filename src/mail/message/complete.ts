@@ -3,7 +3,7 @@ import { SternaError } from '../../platform/errors.ts'
 import { domainOf } from '../../platform/smtp/address.ts'
 import { mailboxText, parseMailboxList, type Mailbox } from '../../platform/smtp/mailbox.ts'
 import { decodeHeaderText } from '../../platform/smtp/encoded-word.ts'
-import type { EnvelopeRecipient } from './envelope.ts'
+import type { RecipientType } from './envelope.ts'
 import { formatDate } from './format-field.ts'
 import { fieldNamed, fieldsNamed, type HeaderField, headerBytesOf, parseHeaderBlock } from './header-block.ts'
 import { signaturesIn } from './mime-structure.ts'
@@ -24,7 +24,7 @@ export interface Completed {
   options: SendOptions
   idempotencyKey: string | null
   /** Which header field names this address. It gets the message in any case. */
-  addressedAs(address: string): EnvelopeRecipient['type']
+  addressedAs(address: string): RecipientType
   /** Hosts that relayed the message before us. */
   receivedCount: number
   /** True if it came signed or encrypted: we may not re-encode its lines. */

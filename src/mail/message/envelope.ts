@@ -12,17 +12,20 @@ export interface Envelope {
   ret: string | null
 }
 
+/** Which header field names an address; `bcc` if none does. */
+export const recipientTypes = ['to', 'cc', 'bcc'] as const
+export type RecipientType = (typeof recipientTypes)[number]
+
 export interface EnvelopeRecipient {
   /** `local@domain`, domain in A-labels and lower case. */
   forwardPath: string
-  /** Which header field names the address; `bcc` if none does. */
-  type: 'to' | 'cc' | 'bcc'
+  type: RecipientType
   /** RFC 3461, as given: `NEVER` or a list of `SUCCESS`, `FAILURE`, `DELAY`. */
   notify: string | null
   orcpt: string | null
 }
 
-export const recipientTo = (forwardPath: string, type: EnvelopeRecipient['type'] = 'to'): EnvelopeRecipient => ({
+export const recipientTo = (forwardPath: string, type: RecipientType = 'to'): EnvelopeRecipient => ({
   forwardPath,
   type,
   notify: null,

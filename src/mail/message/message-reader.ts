@@ -1,6 +1,7 @@
 import { scopeParams, type AccountScope } from '../../senders/account/account-scope.ts'
 import { idFloor, isId, numberOfId, timeOfNumber } from '../../platform/id.ts'
 import type { Database, Row, Value } from '../../platform/store/database.ts'
+import type { RecipientType } from './envelope.ts'
 import { pageClause, type Page } from '../../platform/store/page-clause.ts'
 import { standardSizes } from '../../platform/store/search-in-pieces.ts'
 import type { NewestEvent } from './email-status.ts'
@@ -13,7 +14,7 @@ export type RecipientRow = {
   id: string
   message_id: string
   forward_path: string
-  type: 'to' | 'cc' | 'bcc'
+  type: RecipientType
   state: string
   attempts: number
   due_at: number | null

@@ -7,7 +7,8 @@ import { suppressionAddress } from './suppression-address.ts'
 import type { UnsubscribeTarget } from './unsubscribe-token.ts'
 
 /** `one_click`: by the mail program (RFC 8058); `link`: on the link's page; `mailto`: by mail. */
-export type UnsubscribeMethod = 'one_click' | 'link' | 'mailto'
+export const unsubscribeMethods = ['one_click', 'link', 'mailto'] as const
+export type UnsubscribeMethod = (typeof unsubscribeMethods)[number]
 
 /** What somebody wants to stop. */
 interface Subscription {
@@ -44,7 +45,7 @@ export async function subscriptionOf(target: UnsubscribeTarget, { db, erasedAddr
        from account a
        left join recipient r on r.message_id = :messageId and r.forward_path in (:address, ${names})
        left join message m on m.id = r.message_id
-      where a.id = :accountId and a.status in ('active', 'suspended')`,
+      where a.id = :accountId and a.status <> 'deleted'`,
     {
       accountId,
       messageId,

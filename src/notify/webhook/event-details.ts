@@ -1,4 +1,5 @@
 import type { WebhookEventType } from '../../mail/event/event-type.ts'
+import type { RecipientType } from '../../mail/message/envelope.ts'
 import { labelOf, type Tag } from '../../mail/message/send-limits.ts'
 
 /** An event with what is known about its message and recipient. Every payload shape is built from it. */
@@ -31,7 +32,7 @@ interface MessageDetails {
 interface RecipientDetails {
   /** `rcp_…`; null for an event without a recipient. */
   id: string | null
-  type: 'to' | 'cc' | 'bcc' | null
+  type: RecipientType | null
   /** The last reply of the recipient's server. */
   lastResponse: string | null
   attempts: number

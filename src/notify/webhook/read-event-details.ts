@@ -1,4 +1,5 @@
 import type { WebhookEventType } from '../../mail/event/event-type.ts'
+import type { RecipientType } from '../../mail/message/envelope.ts'
 import type { Database, Row } from '../../platform/store/database.ts'
 import type { EventDetails } from './event-details.ts'
 
@@ -21,7 +22,7 @@ interface AboutRow extends Row {
   unsubscribe_topic: string | null
   size: number
   created_at: number
-  type: 'to' | 'cc' | 'bcc' | null
+  type: RecipientType | null
   last_response: string | null
   attempts: number | null
   delivered_at: number | null

@@ -25,7 +25,8 @@ const providers = [
   'other',
 ] as const
 
-const failureCategories = [
+/** Why a recipient bounced, in the words of the API. */
+export const bounceCategories = [
   'invalid_recipient',
   'mailbox_full',
   'domain_not_found',
@@ -67,24 +68,29 @@ const httpStatuses = [
 
 const refusalReasons = ['authentication', 'permission', 'invalid', 'conflict', 'rate_limit', 'storage', 'internal'] as const
 
-const returnPathPurposes = ['bounce', 'complaint', 'unsubscribe', 'dmarc_report', 'tls_report', 'postmaster', 'abuse'] as const
+/** What return-path addresses are for. */
+export const returnPathPurposes = ['bounce', 'complaint', 'unsubscribe', 'dmarc_report', 'tls_report', 'postmaster', 'abuse'] as const
 
-const returnedMailResults = [
+/** What a returned message led to, in the words of the API. Only the first three change a recipient. */
+export const returnedMailResults = [
   'bounced',
   'complained',
   'unsubscribed',
+  // Proved to be about a recipient of ours, but nothing changes.
   'delayed',
   'delivered',
   'autoreply',
   'no_report',
   'no_effect',
   'duplicate',
+  // No proof: it may be forged.
   'not_sent',
   'other_recipient',
   'no_token',
   'expired_token',
   'unknown_recipient',
   'source_not_believed',
+  // Not about one recipient.
   'stored',
   'unknown_domain',
   'limit_reached',
@@ -137,7 +143,7 @@ export const metricTable = {
   ),
   failures: counter('sterna_delivery_failures_total', 'Attempts that did not deliver, by the meaning of the reply or failure.', [
     ['outcome', ['deferred', 'bounced']],
-    ['category', failureCategories],
+    ['category', bounceCategories],
   ]),
   settled: counter(
     'sterna_recipients_settled_total',

@@ -4,7 +4,9 @@ import { idFloor, isId, newId } from '../../platform/id.ts'
 import { ConflictError, type Database, refusedAs, type Row, UniqueError } from '../../platform/store/database.ts'
 import { HeldList, heldRows } from '../../platform/store/held-list.ts'
 
-export type AccountStatus = 'active' | 'suspended'
+/** A third, `deleted`, is only in the database. */
+export const accountStatuses = ['active', 'suspended'] as const
+export type AccountStatus = (typeof accountStatuses)[number]
 
 /** The sender: every domain, key, webhook, suppression and message belongs to one account. */
 export interface Account {
@@ -45,7 +47,7 @@ export class Accounts extends HeldList<Account> {
 
   constructor({ db, clock }: { db: Database; clock: Clock }) {
     const select = 'select id, name, plan, status, created_at from account'
-    super(heldRows(db, { select, where: `status in ('active', 'suspended')`, read: (row) => accountOf(row as AccountRow) }))
+    super(heldRows(db, { select, where: `status <> 'deleted'`, read: (row) => accountOf(row as AccountRow) }))
     this.#db = db
     this.#clock = clock
   }
@@ -102,7 +104,7 @@ export class Accounts extends HeldList<Account> {
       {
         sql: `update account
                  set plan = coalesce(:plan, plan), status = coalesce(:status, status)
-               where id = :id and status in ('active', 'suspended')`,
+               where id = :id and status <> 'deleted'`,
         params: { id, plan, status },
         expect: 1,
       },

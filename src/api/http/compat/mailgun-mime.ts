@@ -1,4 +1,5 @@
 import { SternaError } from '../../../platform/errors.ts'
+import { recipientTypes } from '../../../mail/message/envelope.ts'
 import type { Submission } from '../../../mail/message/submission.ts'
 import type { Accepted } from '../../../mail-in/submission/admission.ts'
 import type { EmailRequest } from '../../resource/email-request.ts'
@@ -15,7 +16,7 @@ import { mimeSubmission, type RawMessage } from './mime-submission.ts'
 import { faultAt, mailboxList, type CompatFault } from './native-email.ts'
 
 /** `from` and `subject` stand in the message itself; clients send them all the same. */
-const known = new Set(['to', 'cc', 'bcc', 'message', 'from', 'subject'])
+const known = new Set([...recipientTypes, 'message', 'from', 'subject'])
 
 interface At {
   domain: string
@@ -76,7 +77,7 @@ function messageIn(form: Form, faults: CompatFault[]): Buffer {
 }
 
 function recipientsIn(form: Form, faults: CompatFault[]): string[] {
-  const recipients = ['to', 'cc', 'bcc'].flatMap((name) =>
+  const recipients = recipientTypes.flatMap((name) =>
     valuesOf(form, name).flatMap((text) => (text === '' ? [] : mailboxList(text, name, faults).map(({ email }) => email))),
   )
   const addresses = distinctAddresses(recipients)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { RecipientType } from '../../../mail/message/envelope.ts'
 import { labelTag } from '../../../mail/message/send-limits.ts'
 import { distinctAddresses } from '../../../platform/smtp/address.ts'
 import { refusal, validate } from '../../operation/validate.ts'
@@ -51,7 +52,7 @@ export function fromPostal(body: unknown): NativeEmail {
   const from = given.from ? mailboxList(given.from, 'from', faults) : []
   if (!given.from) faults.push({ ...faultAt('from', 'missing', 'The `from` field is missing.'), error: 'missing_required_field' })
   if (from.length > 1) faults.push(faultAt('from', 'invalid_email', 'The `from` field must have exactly one address.'))
-  const list = (name: 'to' | 'cc' | 'bcc'): NativeMailbox[] => (given[name] ?? []).flatMap((text) => mailboxList(text, name, faults))
+  const list = (name: RecipientType): NativeMailbox[] => (given[name] ?? []).flatMap((text) => mailboxList(text, name, faults))
   const [to, cc, bcc] = [list('to'), list('cc'), list('bcc')]
   const replyTo = given.reply_to ? mailboxList(given.reply_to, 'reply_to', faults) : []
   const headers = headersOf(given, from[0], faults)

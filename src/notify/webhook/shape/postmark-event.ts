@@ -36,7 +36,7 @@ export function postmarkEvent(event: EventDetails): object | null {
         ...common(event),
         Recipient: event.data['to'],
         ChangedAt: at,
-        Origin: event.data['method'] === 'api' ? 'Customer' : 'Recipient',
+        Origin: 'Recipient',
         SuppressSending: true,
         SuppressionReason: 'ManualSuppression',
       }

@@ -165,7 +165,6 @@ test.each<[WebhookEventType, Changes, object | null]>([
     {},
     { RecordType: 'SubscriptionChange', SuppressSending: true, SuppressionReason: 'ManualSuppression', Origin: 'Recipient' },
   ],
-  ['email.unsubscribed', { data: { method: 'api' } }, { Origin: 'Customer' }],
 ])('Postmark: %s %j', (type, changes, expected) => {
   const body = bodyOf('postmark', type, changes)
   if (expected === null) return expect(body).toBeNull()

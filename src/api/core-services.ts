@@ -8,7 +8,6 @@ import { examination } from '../upkeep/doctor/examination.ts'
 import { explainAddress } from '../upkeep/doctor/explain-address.ts'
 import { ownAddresses, ownRecords } from '../upkeep/doctor/own-addresses.ts'
 import type { Erasures } from '../upkeep/erasure/erasures.ts'
-import { EmailChanges } from '../mail/event/email-changes.ts'
 import { EventFeed } from '../mail/event/event-feed.ts'
 import { ReturnedMailList } from '../mail-back/feedback/returned-mail-list.ts'
 import { MessageReader } from '../mail/message/message-reader.ts'
@@ -34,7 +33,6 @@ export function coreServices(services: Core & OwnServices) {
   return {
     ...services,
     eventFeed: new EventFeed(db),
-    emailChanges: new EmailChanges(db),
     baseUrl: config.baseUrl,
     /** Without a final slash; null where there is no dashboard. */
     dashboardPath: config.dashboard.enabled ? new URL(config.baseUrl).pathname.replace(/\/$/, '') : null,

@@ -6,7 +6,7 @@ import { explainAttempt, explainBounce } from '../../readers/explanation/explain
 import { isoTimeOrNull } from '../../platform/iso-time.ts'
 import type { LastBounce, RecipientRow } from '../../mail/message/message-reader.ts'
 import { recipientStates, type RecipientState } from '../../mail-out/queue/recipient-state.ts'
-import type { StoppingEntry } from '../../mail/suppression/suppression-list.ts'
+import type { SuppressionRow } from '../../mail/suppression/suppression-list.ts'
 import { resource, timeOrNull } from '../operation/resource.ts'
 import { timeAnswer } from '../operation/time-field.ts'
 import { explanationFields, explanationObject } from './explanation-resource.ts'
@@ -28,7 +28,7 @@ export function explainRecipient({ state, last_response: reply, ...row }: Recipi
 
 interface ShownRecipient extends RecipientRow {
   bounce: LastBounce | undefined
-  stopping: StoppingEntry | undefined
+  stopping: SuppressionRow | undefined
 }
 
 /** For a suppressed recipient, the entry that stops the mail now, which may not be the one that did then. */

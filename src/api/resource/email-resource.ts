@@ -10,7 +10,7 @@ import type { Tag } from '../../mail/message/send-limits.ts'
 import { storedTracking } from '../../mail/message/tracking-options.ts'
 import type { AcceptedBatch } from '../../mail-in/submission/accept-batch.ts'
 import type { Accepted } from '../../mail-in/submission/admission.ts'
-import type { StoppingEntry } from '../../mail/suppression/suppression-list.ts'
+import type { SuppressionRow } from '../../mail/suppression/suppression-list.ts'
 import type { eventSchema } from './event-schema.ts'
 import { referenceTo, resource, time } from '../operation/resource.ts'
 import { timeAnswer } from '../operation/time-field.ts'
@@ -151,7 +151,7 @@ export const emailResource = resource<
     bodies: { html: string | null; text: string | null }
     contentKeptMs: number
     /** By address. */
-    stopping: ReadonlyMap<string, StoppingEntry>
+    stopping: ReadonlyMap<string, SuppressionRow>
   }
 >('Email')({
   ...emailItem.fields,

@@ -16,7 +16,7 @@ import { addressParameter, choiceParameter, endParameter, textParameter, timePar
 import { changeSource, eventSource, type StreamSource } from './stream-source.ts'
 import type { Needs } from './operation-services.ts'
 
-type Services = Needs<'apiKeys' | 'sessions' | 'eventFeed' | 'emailChanges' | 'eventStreams'>
+type Services = Needs<'apiKeys' | 'sessions' | 'eventFeed' | 'eventStreams'>
 
 const [first, ...others] = publicBodies.map(({ standard }) => standard)
 const eventAnswer = z
@@ -103,8 +103,7 @@ const changesOperation = (services: Services): Operation =>
       'The stream starts now; after a reconnection, fetch again what you show.',
     answer: ['A stream that does not end by itself.', 'text/event-stream'],
     headers: ['authorization'],
-    handle: async (call) =>
-      streamTo(call, services, { source: changeSource(services.emailChanges), after: await services.eventFeed.end() }),
+    handle: async (call) => streamTo(call, services, { source: changeSource(services.eventFeed), after: await services.eventFeed.end() }),
   })
 
 async function streamTo(

@@ -1,5 +1,4 @@
 import type { AccountScope } from '../../senders/account/account-scope.ts'
-import type { EmailChanges } from '../../mail/event/email-changes.ts'
 import type { EventFeed, FeedRow } from '../../mail/event/event-feed.ts'
 import { webhookBody } from '../../notify/webhook/webhook-body.ts'
 
@@ -29,9 +28,9 @@ export const eventSource = (feed: EventFeed): StreamSource => ({
 /**
  * Which emails changed. Each message makes a page fetch what it shows, so together all streams cause at most five fetches a second.
  */
-export const changeSource = (changes: EmailChanges): StreamSource => ({
+export const changeSource = (feed: EventFeed): StreamSource => ({
   async read(scope, place) {
-    const { emailIds, hasMore, end } = await changes.since(scope, place, maxEmails)
+    const { emailIds, hasMore, end } = await feed.changes(scope, place, maxEmails)
     const data = { object: 'email_changes', email_ids: emailIds, has_more: hasMore }
     return { text: emailIds.length === 0 ? '' : `data: ${JSON.stringify(data)}\n\n`, place: end, hasMore: false }
   },

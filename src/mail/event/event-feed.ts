@@ -19,6 +19,15 @@ export interface FeedRow extends Row {
   data: string
 }
 
+/** Emails to which something happened between two positions in the log. */
+interface ChangedEmails {
+  emailIds: string[]
+  /** True if there are more than were asked for; the others are not told later. */
+  hasMore: boolean
+  /** The position up to which the log was read. */
+  end: number
+}
+
 const columns = 'seq, id, type, sandbox, message_id, recipient_id, created_at, data'
 
 const everything: EventFilter = { type: null, messageId: null, to: null, since: null, until: null }
@@ -72,5 +81,15 @@ export class EventFeed {
   /** A page with one extra row, for `pageClause`. */
   page(scope: AccountScope, page: FeedPage, filter = everything): Promise<FeedRow[]> {
     return new EventSearch<FeedRow>(this.#db, { columns, scope, filter, page }).page()
+  }
+  /** Which emails of an account changed after `place`, by events of every type; at most `most`. */
+  async changes(scope: AccountScope, place: number, most: number): Promise<ChangedEmails> {
+    const end = Math.max(place, await this.end())
+    const rows = await this.#db.slowRead<{ message_id: string }>(
+      `select distinct message_id from event
+        where seq > :place and seq <= :end and account_id = :accountId and sandbox = :sandbox limit :rows`,
+      { place, end, rows: most + 1, ...scopeParams(scope) },
+    )
+    return { emailIds: rows.slice(0, most).map(({ message_id: id }) => id), hasMore: rows.length > most, end }
   }
 }

@@ -1,6 +1,7 @@
 import { scopeParams, type AccountScope } from '../../senders/account/account-scope.ts'
 import { idFloor, isId, numberOfId, timeOfNumber } from '../../platform/id.ts'
-import type { Database, Row, Value } from '../../platform/store/database.ts'
+import type { Database, Row } from '../../platform/store/database.ts'
+import { namedValues } from '../../platform/store/named-values.ts'
 import type { RecipientType } from './envelope.ts'
 import { pageClause, type Page } from '../../platform/store/page-clause.ts'
 import { standardSizes } from '../../platform/store/search-in-pieces.ts'
@@ -128,11 +129,11 @@ export class MessageReader {
   /** The recipients of these messages, in the order in which they were given. */
   async recipients(messageIds: string[]): Promise<RecipientRow[]> {
     if (messageIds.length === 0) return []
-    const { places, params } = placesFor(messageIds)
+    const { names, params } = namedValues('id', messageIds)
     return this.#db.slowRead<RecipientRow>(
       `select id, message_id, forward_path, type, state, attempts, due_at, last_response, smtp_code, enhanced_status,
               sent_at, delivered_at, bounced_at, opened_at, open_count, clicked_at, click_count, complained_at, unsubscribed_at
-         from recipient where message_id in (${places}) order by message_id, id`,
+         from recipient where message_id in (${names}) order by message_id, id`,
       params,
     )
   }
@@ -153,11 +154,11 @@ export class MessageReader {
   /** The newest event of each of these messages; being unsubscribed says nothing about the email itself, a late verdict nothing new. */
   async newestEvents(messageIds: string[]): Promise<Map<string, NewestEvent>> {
     if (messageIds.length === 0) return new Map()
-    const { places, params } = placesFor(messageIds)
+    const { names, params } = namedValues('id', messageIds)
     const rows = await this.#db.slowRead<{ message_id: string; type: string; data: string }>(
       `select message_id, type, data from event
         where seq in (select max(seq) from event
-                       where message_id in (${places}) and type not in ('email.unsubscribed', 'email.rejudged') group by message_id)`,
+                       where message_id in (${names}) and type not in ('email.unsubscribed', 'email.rejudged') group by message_id)`,
       params,
     )
     return new Map(rows.map(({ message_id, type, data }) => [message_id, { type, data: JSON.parse(data) }]))
@@ -166,10 +167,10 @@ export class MessageReader {
   /** What the log says of the last bounce of each recipient of these messages, by the recipient's id, as far as there was one. */
   async lastBounces(messageIds: string[]): Promise<Map<string, LastBounce>> {
     if (messageIds.length === 0) return new Map()
-    const { places, params } = placesFor(messageIds)
+    const { names, params } = namedValues('id', messageIds)
     const rows = await this.#db.slowRead<{ recipient_id: string; data: string }>(
       `select recipient_id, data from event
-        where seq in (select max(seq) from event where message_id in (${places}) and type = 'email.bounced' group by recipient_id)`,
+        where seq in (select max(seq) from event where message_id in (${names}) and type = 'email.bounced' group by recipient_id)`,
       params,
     )
     return new Map(rows.map(({ recipient_id: id, data }) => [id, JSON.parse(data)]))
@@ -226,13 +227,4 @@ export class MessageReader {
     })
     return row?.seq
   }
-}
-
-function placesFor(ids: string[]): { places: string; params: Record<string, Value> } {
-  const params: Record<string, Value> = {}
-  const places = ids.map((id, place) => {
-    params[`id${place}`] = id
-    return `:id${place}`
-  })
-  return { places: places.join(', '), params }
 }

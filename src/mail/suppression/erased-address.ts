@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { namedValues } from '../../platform/store/named-values.ts'
 import { suppressionAddress } from './suppression-address.ts'
 
 /** The domain of the addresses that replace erased ones. It can never exist (RFC 6761 6.4). */
@@ -32,13 +33,8 @@ export const erasedForms = (erasedAddress: ErasedAddress, address: string): stri
   ...(erasedAddress.earlier?.(address) ?? []),
 ]
 
-/** The same as names of parameters, for `in (…)`, and their values. */
-export function erasedNames(erasedAddress: ErasedAddress, address: string): { names: string; params: Record<string, string> } {
-  const forms = erasedForms(erasedAddress, address)
-  return {
-    names: forms.map((_, place) => `:erased${place}`).join(', '),
-    params: Object.fromEntries(forms.map((form, place) => [`erased${place}`, form])),
-  }
-}
+/** The same for `in (…)`. */
+export const erasedNames = (erasedAddress: ErasedAddress, address: string): ReturnType<typeof namedValues> =>
+  namedValues('erased', erasedForms(erasedAddress, address))
 
 export const isErasedAddress = (address: string): boolean => address.endsWith(`@${erasedDomain}`)

@@ -7,7 +7,7 @@ import { readExport, type FileEntry } from './export-file.ts'
 import type { ExportShape } from './export-shape.ts'
 import { exportedSuppression } from './exported-suppression.ts'
 import { insertSuppression, type NewSuppression } from './insert-suppression.ts'
-import { listedForms } from './listed-form.ts'
+import { listedForms } from './suppression-list.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
 /** The result of an import. */

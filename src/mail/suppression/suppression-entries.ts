@@ -2,28 +2,13 @@ import { scopeParams, type AccountScope } from '../../senders/account/account-sc
 import type { Clock } from '../../platform/clock.ts'
 import { isId } from '../../platform/id.ts'
 import { parsePasted } from '../../platform/smtp/mailbox.ts'
-import type { Database, Row, Statement, Value } from '../../platform/store/database.ts'
+import type { Database, Statement, Value } from '../../platform/store/database.ts'
 import { pageClause, type Page } from '../../platform/store/page-clause.ts'
 import { erasedNames, type ErasedAddress } from './erased-address.ts'
 import { ensureSuppression } from './insert-suppression.ts'
-import { listedForms } from './listed-form.ts'
 import { suppressionAddress } from './suppression-address.ts'
-import { entriesThatStop, type AddressedMail, type StoppingEntry } from './suppression-list.ts'
+import { entriesThatStop, listedForms, suppressionColumns, type AddressedMail, type SuppressionRow } from './suppression-list.ts'
 import { suppressionOrigins, type SuppressionOrigin } from './suppression-origin.ts'
-
-export interface SuppressionRow extends Row {
-  id: string
-  address: string
-  origin: SuppressionOrigin
-  /** For origin `unsubscribe`; '' if the mail had none. */
-  topic: string
-  /** Message id. */
-  source_id: string | null
-  reason: string | null
-  created_at: number
-  /** Null: does not expire. */
-  expires_at: number | null
-}
 
 /** Which entries; what is left out says nothing. */
 export interface SuppressionFilter {
@@ -82,7 +67,7 @@ export class SuppressionEntries {
   async find(scope: AccountScope, idOrAddress: string): Promise<SuppressionRow | undefined> {
     const { condition, params } = named(this.#query(scope), idOrAddress)
     const rows = await this.#db.slowRead<SuppressionRow>(
-      `select id, address, origin, topic, source_id, reason, created_at, expires_at from suppression
+      `select ${suppressionColumns} from suppression
         where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) and ${condition} order by id`,
       { ...scopeParams(scope), ...params, now: this.#clock.now() },
     )
@@ -90,7 +75,7 @@ export class SuppressionEntries {
   }
 
   /** The entry that stops each of these mails, by address. */
-  stopping(scope: AccountScope, mail: AddressedMail): Promise<Map<string, StoppingEntry>> {
+  stopping(scope: AccountScope, mail: AddressedMail): Promise<Map<string, SuppressionRow>> {
     return entriesThatStop(this.#db, { ...this.#query(scope), now: this.#clock.now() }, mail)
   }
 
@@ -111,7 +96,7 @@ export class SuppressionEntries {
     const { condition, order, params } = pageClause(page)
     const wanted = conditionOf(this.#query(scope), filter)
     return this.#db.slowRead<SuppressionRow>(
-      `select id, address, origin, topic, source_id, reason, created_at, expires_at from suppression
+      `select ${suppressionColumns} from suppression
         where account_id = :accountId and sandbox = :sandbox and (expires_at is null or expires_at > :now) ${wanted.sql} and ${condition} ${order}`,
       { ...scopeParams(scope), now: this.#clock.now(), ...wanted.params, ...params },
     )

@@ -1,4 +1,5 @@
 import type { Database, Row, Value } from '../../platform/store/database.ts'
+import { namedValues } from '../../platform/store/named-values.ts'
 import type { Segment, TimeZone } from './local-time.ts'
 import { dayMs, hourMs, periodOfDay, periodOfHour, periodsBetween, type Granularity } from './period.ts'
 import { quarterMs, startOf, stretchesOf, type Stretch } from './span.ts'
@@ -154,12 +155,12 @@ async function* piecesOf(
 /** Uses the primary key. The casts make SQLite divide as integers, because it treats parameters as floating-point numbers. */
 function readPiece(db: Pick<Database, 'slowRead'>, piece: Stretch, { table, segment, unitMs, request }: Reading): Promise<CountRow[]> {
   const { accountId, domainIds, tag, dimensions: by } = request
-  const names = (domainIds ?? []).map((_, place) => `d${place}`)
+  const domains = namedValues('d', domainIds ?? [])
   const domain = by.includes('domain') ? 'domain_id' : "''"
   const value = valueDimensions.some((each) => by.includes(each)) ? 'value' : "''"
   const ofCampaigns = by.includes('campaign') ? 'and value >= :firstValue and value < :endValue' : ''
   const ofTag = tag === null ? '' : 'and value = :tag'
-  const ofDomains = domainIds === null ? '' : `and domain_id in (${names.map((name) => `:${name}`).join(', ')})`
+  const ofDomains = domainIds === null ? '' : `and domain_id in (${domains.names})`
   const sums = table.columns.map((name) => `cast(sum(${name}) as bigint) as ${name}`).join(', ')
   const params: Record<string, Value> = {
     ...piece,
@@ -176,7 +177,7 @@ function readPiece(db: Pick<Database, 'slowRead'>, piece: Stretch, { table, segm
             ${ofCampaigns} ${ofTag} ${ofDomains}
       group by 1, 2, 3
       limit ${maxRows * 2}`,
-    { ...params, ...(tag === null ? {} : { tag }), ...Object.fromEntries(names.map((name, place) => [name, domainIds?.[place] ?? ''])) },
+    { ...params, ...(tag === null ? {} : { tag }), ...domains.params },
   )
 }
 

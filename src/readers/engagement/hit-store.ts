@@ -2,6 +2,7 @@ import { recordEvent, subjectOfRow, type EventSubject, type SubjectRow } from '.
 import { isoTime } from '../../platform/iso-time.ts'
 import { storedTracking } from '../../mail/message/tracking-options.ts'
 import type { Database, Statement } from '../../platform/store/database.ts'
+import { namedValues } from '../../platform/store/named-values.ts'
 import type { HitJudgement } from '../tracking/hit.ts'
 import type { KeptReader } from './kept-reader.ts'
 
@@ -37,18 +38,23 @@ interface TrackedRow extends SubjectRow {
 
 /** Recipients per query. */
 export const subjectsAtOnce = 50
-const names = Array.from({ length: subjectsAtOnce }, (_, place) => `r${place}`)
+/** With as many names in every query, so that it is one statement. */
+const subjectNames = (ids: readonly string[]) =>
+  namedValues(
+    'r',
+    Array.from({ length: subjectsAtOnce }, (_, place) => ids[place] ?? ''),
+  )
 const subjectsSql = `
   select r.id, r.message_id, r.account_id, r.forward_path, m.subject, m.sandbox, m.tracking,
          coalesce(r.delivered_at, r.sent_at) as delivered_at,
          (select count(*) from hit h where h.recipient_id = r.id) as stored,
          (select count(*) from hit h where h.recipient_id = r.id and h.bot = 1) as stored_of_machines
     from recipient r join message m on m.id = r.message_id
-   where r.id in (${names.map((name) => `:${name}`).join(', ')}) and m.tracking is not null`
+   where r.id in (${subjectNames([]).names}) and m.tracking is not null`
 
 /** By recipient. Omits recipients that are gone or whose mail is not tracked. */
 export async function readSubjects(db: Pick<Database, 'read'>, recipientIds: readonly string[]): Promise<Map<string, HitSubject>> {
-  const rows = await db.read<TrackedRow>(subjectsSql, Object.fromEntries(names.map((name, place) => [name, recipientIds[place] ?? ''])))
+  const rows = await db.read<TrackedRow>(subjectsSql, subjectNames(recipientIds).params)
   return new Map(rows.map((row) => [row.id, subjectOf(row)]))
 }
 

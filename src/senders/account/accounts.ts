@@ -1,8 +1,9 @@
 import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { idFloor, isId, newId } from '../../platform/id.ts'
-import { ConflictError, type Database, refusedAs, type Row, UniqueError } from '../../platform/store/database.ts'
+import { ConflictError, type Database, refusedAs, UniqueError } from '../../platform/store/database.ts'
 import { HeldList, heldRows } from '../../platform/store/held-list.ts'
+import { storedRows } from '../../platform/store/stored-rows.ts'
 
 /** A third, `deleted`, is only in the database. */
 export const accountStatuses = ['active', 'suspended'] as const
@@ -31,13 +32,7 @@ interface AccountChange {
   status?: AccountStatus | undefined
 }
 
-interface AccountRow extends Row {
-  id: string
-  name: string
-  plan: string
-  status: AccountStatus
-  created_at: number
-}
+const accountRows = storedRows<Account>('account')(['id', 'name', 'plan', 'status', 'createdAt'], [])
 
 /** The accounts, held in memory. */
 export class Accounts extends HeldList<Account> {
@@ -46,8 +41,7 @@ export class Accounts extends HeldList<Account> {
   #onResumed: (id: string) => void = () => {}
 
   constructor({ db, clock }: { db: Database; clock: Clock }) {
-    const select = 'select id, name, plan, status, created_at from account'
-    super(heldRows(db, { select, where: `status <> 'deleted'`, read: (row) => accountOf(row as AccountRow) }))
+    super(heldRows(db, { select: `select ${accountRows.columns} from account`, where: `status <> 'deleted'`, read: accountRows.read }))
     this.#db = db
     this.#clock = clock
   }
@@ -87,12 +81,8 @@ export class Accounts extends HeldList<Account> {
     checkName(name)
     const now = this.#clock.now()
     const account: Account = { id: newId('acc', now), name, plan, status: 'active', createdAt: now }
-    const insert = {
-      sql: `insert into account (id, name, plan, status, created_at) values (:id, :name, :plan, :status, :now)`,
-      params: { id: account.id, name, plan, status: account.status, now },
-    }
     const exists = (cause: unknown) => new SternaError('account_exists', `An account "${name}" exists already.`, { cause })
-    await refusedAs(this.#db.write([insert]), UniqueError, exists)
+    await refusedAs(this.#db.write([accountRows.insert(account)]), UniqueError, exists)
     return this.keep(account)
   }
 
@@ -156,14 +146,6 @@ export class Accounts extends HeldList<Account> {
 
 const queuedMail = (cause?: unknown): SternaError =>
   new SternaError('invalid_state', 'This account has queued mail. Wait until it is delivered, or cancel it.', { cause })
-
-const accountOf = (row: AccountRow): Account => ({
-  id: row.id,
-  name: row.name,
-  plan: row.plan,
-  status: row.status,
-  createdAt: row.created_at,
-})
 
 function checkName(name: string): void {
   const isUsable = name.length > 0 && name.length <= 100 && name === name.trim() && !/\p{Cc}/u.test(name)

@@ -1,6 +1,5 @@
 import { get, type IncomingMessage } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
-import { EmailChanges } from '../../../src/mail/event/email-changes.ts'
 import { EventFeed } from '../../../src/mail/event/event-feed.ts'
 import { EventFollower } from '../../../src/mail/event/event-follower.ts'
 import { recordEvent } from '../../../src/mail/event/event-log.ts'
@@ -17,7 +16,7 @@ async function startApi() {
     const follower = new EventFollower({ db: services.db, log: silentLog })
     const eventStreams = new EventStreams({ follower, clock: services.clock })
     Object.assign(made, { streams: eventStreams })
-    return eventOperations({ ...services, eventFeed, emailChanges: new EmailChanges(services.db), eventStreams })
+    return eventOperations({ ...services, eventFeed, eventStreams })
   })
   const { streams } = made as Required<typeof made>
   onTestFinished(() => streams.stop())

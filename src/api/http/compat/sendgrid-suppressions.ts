@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { SternaError } from '../../../platform/errors.ts'
-import type { SuppressionFilter, SuppressionRow } from '../../../mail/suppression/suppression-entries.ts'
+import type { SuppressionFilter } from '../../../mail/suppression/suppression-entries.ts'
+import type { SuppressionRow } from '../../../mail/suppression/suppression-list.ts'
 import type { ApiContext } from '../api-state.ts'
 import { jsonBody } from '../json-body.ts'
 import { validate } from '../../operation/validate.ts'

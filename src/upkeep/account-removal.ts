@@ -6,7 +6,7 @@ import type { Users } from '../senders/account/users.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { SendingDomains } from '../senders/sending-domain/sending-domains.ts'
 import type { Database } from '../platform/store/database.ts'
-import { removeSuppressionsOf } from '../mail/suppression/suppression-removal.ts'
+import { removeSuppressionsOf } from '../mail/suppression/remove-suppressions.ts'
 import { deleteTemplatesOf } from '../mail/template/template-store.ts'
 import type { WebhookList } from '../notify/webhook/webhook-list.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { sweepSuppressions } from '../../src/mail/suppression/suppression-expiry.ts'
+import { sweepSuppressions } from '../../src/mail/suppression/remove-suppressions.ts'
 import type { FakeMx } from './fake-mx.ts'
 import { composeComplaint, composeDsn, composeVacation, headerOf, returnMail } from './returned-mail.ts'
 import type { TestRelay } from './start-relay.ts'

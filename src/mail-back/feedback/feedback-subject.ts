@@ -1,3 +1,4 @@
+import { inUse } from '../../senders/account/accounts.ts'
 import { subjectOfRow, type EventSubject, type SubjectRow } from '../../mail/event/event-log.ts'
 import type { RecipientState } from '../../mail-out/queue/recipient-state.ts'
 import type { Database } from '../../platform/store/database.ts'
@@ -23,7 +24,7 @@ export async function readFeedbackSubject(db: Pick<Database, 'read'>, recipientI
   const [row] = await db.read<RecipientRow>(
     `select r.message_id, r.account_id, r.forward_path, r.destination, r.state, r.owner, r.delivered_at, r.complained_at, m.subject, m.sandbox
        from recipient r join message m on m.id = r.message_id join account a on a.id = r.account_id
-      where r.id = :recipientId and a.status <> 'deleted'`,
+      where r.id = :recipientId and a.status ${inUse}`,
     { recipientId },
   )
   return row ? subjectOf(recipientId, row) : null

@@ -98,24 +98,14 @@ const contents = (db: Reads, cutoff: number): WalkedTable<ContentKey> => ({
 })
 
 const attempts = (db: Reads, cutoff: number): WalkedTable<string> => ({
-  piece: (after, rows) =>
-    pieceOf(db, 'select id from attempt where id > :after and id < :before order by id', {
-      after,
-      before: idFloor('att', cutoff + 1),
-      rows,
-    }),
+  piece: piecesOf(db, { table: 'attempt', id: 'id', before: idFloor('att', cutoff + 1) }),
   remove: (after, last) => [
     { sql: `delete from attempt where id > :after and id <= :last and ${isFinal('attempt.message_id')}`, params: { after, last, cutoff } },
   ],
 })
 
 const recipients = (db: Reads, cutoff: number): WalkedTable<string> => ({
-  piece: (after, rows) =>
-    pieceOf(db, 'select id from recipient where id > :after and id < :before order by id', {
-      after,
-      before: idFloor('rcp', cutoff + 1),
-      rows,
-    }),
+  piece: piecesOf(db, { table: 'recipient', id: 'id', before: idFloor('rcp', cutoff + 1) }),
   remove: (after, last) => [
     removeTerms(recipientTerms(`select id from recipient where id > :after and id <= :last and ${isFinal('recipient.message_id')}`), {
       after,
@@ -135,12 +125,7 @@ const recipients = (db: Reads, cutoff: number): WalkedTable<string> => ({
 })
 
 const notices = (db: Reads, cutoff: number): WalkedTable<string> => ({
-  piece: (after, rows) =>
-    pieceOf(db, 'select recipient_id as id from notice where recipient_id > :after and recipient_id < :before order by recipient_id', {
-      after,
-      before: idFloor('rcp', cutoff + 1),
-      rows,
-    }),
+  piece: piecesOf(db, { table: 'notice', id: 'recipient_id', before: idFloor('rcp', cutoff + 1) }),
   remove: (after, last) => [
     {
       sql: `delete from notice where recipient_id > :after and recipient_id <= :last
@@ -151,12 +136,7 @@ const notices = (db: Reads, cutoff: number): WalkedTable<string> => ({
 })
 
 const messages = (db: Reads, cutoff: number): WalkedTable<string> => ({
-  piece: (after, rows) =>
-    pieceOf(db, 'select id from message where id > :after and id < :before order by id', {
-      after,
-      before: idFloor('em', cutoff + 1),
-      rows,
-    }),
+  piece: piecesOf(db, { table: 'message', id: 'id', before: idFloor('em', cutoff + 1) }),
   remove: (after, last) => [
     removeTerms(messageTerms(`select id from message where id > :after and id <= :last and ${isDeserted}`), { after, last }),
     {
@@ -167,18 +147,17 @@ const messages = (db: Reads, cutoff: number): WalkedTable<string> => ({
   ],
 })
 
-/** The end of a piece of the ids that `sql` selects. */
-async function pieceOf(
-  db: Reads,
-  sql: string,
-  params: { after: string; before: string; rows: number },
-): Promise<{ last: string; isEnd: boolean } | null> {
-  const [end] = await db.read<{ last: string | null; found: number }>(
-    `select max(id) as last, count(*) as found from (${sql} limit :rows) as piece`,
-    params,
-  )
-  return end && end.last !== null ? { last: end.last, isEnd: end.found < params.rows } : null
-}
+/** The ends of pieces of a table, of rows whose ids sort before `before`. */
+const piecesOf =
+  (db: Reads, { table, id, before }: { table: string; id: string; before: string }): WalkedTable<string>['piece'] =>
+  async (after, rows) => {
+    const [end] = await db.read<{ last: string | null; found: number }>(
+      `select max(id) as last, count(*) as found
+         from (select ${id} as id from ${table} where ${id} > :after and ${id} < :before order by ${id} limit :rows) as piece`,
+      { after, before, rows },
+    )
+    return end && end.last !== null ? { last: end.last, isEnd: end.found < rows } : null
+  }
 
 const removeEvents = (cutoff: number): Statement[] => [
   {

@@ -1,3 +1,4 @@
+import { inUse } from '../../senders/account/accounts.ts'
 import { recordEvent, type EventSubject } from '../event/event-log.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import type { Database, Row, Statement } from '../../platform/store/database.ts'
@@ -45,7 +46,7 @@ export async function subscriptionOf(target: UnsubscribeTarget, { db, erasedAddr
        from account a
        left join recipient r on r.message_id = :messageId and r.forward_path in (:address, ${names})
        left join message m on m.id = r.message_id
-      where a.id = :accountId and a.status <> 'deleted'`,
+      where a.id = :accountId and a.status ${inUse}`,
     {
       accountId,
       messageId,

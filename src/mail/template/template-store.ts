@@ -152,32 +152,19 @@ export const contentParams = ({ subject, html, text, from, replyTo, variables, l
   layout,
 })
 
-/** Refused (`expect`) if there is no such template. Mail that was sent with it keeps its id. */
-export const deleteTemplate = (scope: { id: string; accountId: string }): Statement[] => [
+const deletion = (which: string, params: Record<string, string>, expect?: 1): Statement[] => [
   {
     sql: `delete from template_use where version_id in (
-            select version.id from template_version version join template on template.id = version.template_id
-             where template.id = :id and template.account_id = :accountId)`,
-    params: scope,
+            select version.id from template_version version join template on template.id = version.template_id where ${which})`,
+    params,
   },
-  {
-    sql: 'delete from template_version where template_id in (select id from template where id = :id and account_id = :accountId)',
-    params: scope,
-  },
-  { sql: 'delete from template where id = :id and account_id = :accountId', params: scope, expect: 1 },
+  { sql: `delete from template_version where template_id in (select template.id from template where ${which})`, params },
+  { sql: `delete from template where ${which}`, params, ...(expect && { expect }) },
 ]
 
+/** Refused (`expect`) if there is no such template. Mail that was sent with it keeps its id. */
+export const deleteTemplate = (scope: { id: string; accountId: string }): Statement[] =>
+  deletion('template.id = :id and template.account_id = :accountId', scope, 1)
+
 /** Deletes all templates of an account. */
-export const deleteTemplatesOf = (accountId: string): Statement[] => [
-  {
-    sql: `delete from template_use where version_id in (
-            select version.id from template_version version join template on template.id = version.template_id
-             where template.account_id = :accountId)`,
-    params: { accountId },
-  },
-  {
-    sql: 'delete from template_version where template_id in (select id from template where account_id = :accountId)',
-    params: { accountId },
-  },
-  { sql: 'delete from template where account_id = :accountId', params: { accountId } },
-]
+export const deleteTemplatesOf = (accountId: string): Statement[] => deletion('template.account_id = :accountId', { accountId })

@@ -61,14 +61,6 @@ function floods(clicks: readonly SourcedHit[]): Iterable<SourcedHit> {
 const within = (clicks: readonly SourcedHit[], { links, ms }: { links: number; ms: number }): Iterable<SourcedHit> =>
   variousWithin(clicks, ms, [{ of: ({ hit }) => hit.what, atLeast: links }])
 
-function grouped(hits: readonly SourcedHit[], keyOf: (hit: SourcedHit) => string | null): SourcedHit[][] {
-  const groups = new Map<string, SourcedHit[]>()
-  for (const hit of hits) {
-    const key = keyOf(hit)
-    if (key === null || key === '') continue
-    const group = groups.get(key)
-    if (group) group.push(hit)
-    else groups.set(key, [hit])
-  }
-  return [...groups.values()]
-}
+/** By a key that says something. */
+const grouped = (hits: readonly SourcedHit[], keyOf: (hit: SourcedHit) => string | null): Iterable<SourcedHit[]> =>
+  Map.groupBy(hits.filter(keyOf), keyOf).values()

@@ -14,13 +14,8 @@ const lookedBack = 20
  * @param isMachine whether a hit is already known as a machine's: a person who comes after it is no echo
  */
 export function findEchoes(hits: readonly SourcedHit[], isMachine: (hit: SourcedHit) => boolean): Map<SourcedHit, Evidence[]> {
-  const byLink = new Map<string, SourcedHit[]>()
-  for (const sourced of hits) {
-    if (!isClick(sourced.hit) || sourced.isPrefetch) continue
-    const clicks = byLink.get(sourced.hit.what)
-    if (clicks) clicks.push(sourced)
-    else byLink.set(sourced.hit.what, [sourced])
-  }
+  const followed = hits.filter(({ hit, isPrefetch }) => isClick(hit) && !isPrefetch)
+  const byLink = Map.groupBy(followed, ({ hit }) => hit.what)
   const found = new Map<SourcedHit, Evidence[]>()
   const add = (hit: SourcedHit, sign: Evidence): void => void found.set(hit, [...(found.get(hit) ?? []), sign])
   for (const clicks of byLink.values()) {

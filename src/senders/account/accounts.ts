@@ -5,9 +5,12 @@ import { ConflictError, type Database, refusedAs, UniqueError } from '../../plat
 import { HeldList, heldRows } from '../../platform/store/held-list.ts'
 import { storedRows } from '../../platform/store/stored-rows.ts'
 
-/** A third, `deleted`, is only in the database. */
+/** The database has others, of the server's own account and of removed ones. */
 export const accountStatuses = ['active', 'suspended'] as const
 export type AccountStatus = (typeof accountStatuses)[number]
+
+/** What is true in SQL of the status of an account that is in use. */
+export const inUse = `in (${accountStatuses.map((status) => `'${status}'`).join(', ')})`
 
 /** The sender: every domain, key, webhook, suppression and message belongs to one account. */
 export interface Account {
@@ -41,7 +44,7 @@ export class Accounts extends HeldList<Account> {
   #onResumed: (id: string) => void = () => {}
 
   constructor({ db, clock }: { db: Database; clock: Clock }) {
-    super(heldRows(db, { select: `select ${accountRows.columns} from account`, where: `status <> 'deleted'`, read: accountRows.read }))
+    super(heldRows(db, { select: `select ${accountRows.columns} from account`, where: `status ${inUse}`, read: accountRows.read }))
     this.#db = db
     this.#clock = clock
   }
@@ -94,7 +97,7 @@ export class Accounts extends HeldList<Account> {
       {
         sql: `update account
                  set plan = coalesce(:plan, plan), status = coalesce(:status, status)
-               where id = :id and status <> 'deleted'`,
+               where id = :id and status ${inUse}`,
         params: { id, plan, status },
         expect: 1,
       },

@@ -35,6 +35,13 @@ export interface LoginClient {
   device: string | null
 }
 
+/** @throws SternaError `rate_limit_exceeded` if there is anything to wait for, ms */
+export function demandNoWait(waitMs: number): void {
+  if (waitMs === 0) return
+  const message = 'Too many login attempts. Wait before trying again.'
+  throw new SternaError('rate_limit_exceeded', message, { retryAfter: Math.ceil(waitMs / 1000) })
+}
+
 const allowedAttempts = { limit: 20, windowMs: 15 * minuteMs }
 
 /** Decides who may log in: the only place where passwords are compared. */
@@ -114,10 +121,7 @@ export class Login {
   }
 
   #take(keys: string[]): void {
-    const wait = this.#attempts.take(...keys)
-    if (wait === 0) return
-    const message = 'Too many login attempts. Wait before trying again.'
-    throw new SternaError('rate_limit_exceeded', message, { retryAfter: Math.ceil(wait / 1000) })
+    demandNoWait(this.#attempts.take(...keys))
   }
 
   /** An attempt that was never tried does not count. */

@@ -7,6 +7,7 @@ import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
 import { ConflictError, UniqueError, refusedAs } from '../../platform/store/database.ts'
 import { storedRows } from '../../platform/store/stored-rows.ts'
 import type { Secrets } from './key-file.ts'
+import { demandNoWait } from './login.ts'
 import { PasskeyChallenges } from './passkey-challenges.ts'
 import { relyingPartyOf, type RelyingParty } from './relying-party.ts'
 import type { StoredUser } from './user.ts'
@@ -150,7 +151,7 @@ export class Passkeys {
   async verify(credential: AuthenticationResponseJSON, client: { browser: string; address: string }): Promise<StoredUser> {
     const party = this.#checkedParty()
     const network = clientNetwork(client.address)
-    this.#take(network)
+    demandNoWait(this.#attempts.take(network))
     const passkey = await this.#find(credential.id)
     const user = passkey && this.#services.users.find(passkey.userId)
     if (!passkey || !user) throw wrongPasskey()
@@ -206,13 +207,6 @@ export class Passkeys {
       expect: 1,
     }
     await refusedAs(this.#services.db.write([use]), ConflictError, wrongPasskey)
-  }
-
-  #take(network: string): void {
-    const wait = this.#attempts.take(network)
-    if (wait === 0) return
-    const message = 'Too many login attempts. Wait before trying again.'
-    throw new SternaError('rate_limit_exceeded', message, { retryAfter: Math.ceil(wait / 1000) })
   }
 
   #checkedParty(): RelyingParty {

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { SuppressionEntries } from '../../../src/mail/suppression/suppression-entries.ts'
-import { sweepSuppressions } from '../../../src/mail/suppression/suppression-expiry.ts'
+import { sweepSuppressions } from '../../../src/mail/suppression/remove-suppressions.ts'
 import { findSuppressed, noneSuppressed } from '../../../src/mail/suppression/suppression-list.ts'
 import {
   noteDelivered,

@@ -6,7 +6,7 @@ import { ReturnedMailStore } from '../../../src/mail-back/feedback/returned-mail
 import { ReturnedMailBudget } from '../../../src/mail-back/feedback/returned-mail-budget.ts'
 import { silentLog } from '../../../src/platform/log.ts'
 import { Retention } from '../../../src/mail/message/retention.ts'
-import { sweepSuppressions } from '../../../src/mail/suppression/suppression-expiry.ts'
+import { sweepSuppressions } from '../../../src/mail/suppression/remove-suppressions.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { statementRecorder } from '../../support/statement-recorder.ts'
 import { testDatabase } from '../../support/test-database.ts'

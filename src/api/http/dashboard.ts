@@ -5,7 +5,7 @@ import { isOwnHost } from '../resource/same-origin.ts'
 import type { ApiContext } from './api-state.ts'
 import type { DashboardBundle, DashboardFile } from './dashboard-bundle.ts'
 
-export interface DashboardServices {
+interface DashboardServices {
   baseUrl: string
   log: Log
   /** Builds or reads the files for this base path; null if there are none. */

@@ -7,7 +7,7 @@ import { listBody, listOf, pageOf, pageParameters } from './page.ts'
 import type { QueryShape } from './query.ts'
 
 /** What the operations at a path have in common. */
-export interface OperationGroup<Base extends string, GroupHeader extends string> {
+interface OperationGroup<Base extends string, GroupHeader extends string> {
   path: Base
   tag: string
   /** What their callers must be allowed to do; two where reading requires less than changing. */

@@ -69,7 +69,7 @@ export const reportQuery = {
 
 type Edge = { at: number; isDay: boolean } | null
 
-export interface AskedTime {
+interface AskedTime {
   start_date: Edge
   end_date: Edge
   timezone: TimeZone | null

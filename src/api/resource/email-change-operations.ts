@@ -13,6 +13,9 @@ import { findMessage } from './email-reading-operations.ts'
 import { changedEmailAnswer, sentEmail } from './email-resource.ts'
 import { marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
 import type { Needs } from './operation-services.ts'
+import { removeSandboxMail } from '../../mail/message/remove-sandbox-mail.ts'
+
+type Services = Needs<'clock' | 'db' | 'messages' | 'waitingMail' | 'resend' | 'isSuspended'>
 
 const rescheduleRequest = z.object({
   scheduled_at: z
@@ -24,7 +27,7 @@ const rescheduleRequest = z.object({
 const at = operationsAt({ path: '/api/emails', tag: 'Emails', permission: 'sending_access', sandbox: true })
 
 /** What can be done with an email under `/api/emails` after it was accepted. */
-export const emailChangeOperations = (services: Needs<'clock' | 'messages' | 'waitingMail' | 'resend' | 'isSuspended'>): Operation[] => [
+export const emailChangeOperations = (services: Services): Operation[] => [
   at.patch('emails.update', '/{id}', 'Reschedule an email', {
     body: { schema: rescheduleRequest, example: { scheduled_at: '2026-12-01T08:00:00Z' } },
     answer: ['The email has the new time.', changedEmailAnswer],
@@ -63,6 +66,7 @@ export const emailChangeOperations = (services: Needs<'clock' | 'messages' | 'wa
       return sentEmail.answer(marked(call.reply, await services.resend(id, { submitter: submitterOf(call.caller), idempotency })))
     },
   }),
+  ...removalOperations(services),
 ]
 
 /**
@@ -82,3 +86,30 @@ function scheduleOf(text: string, now: number): number | null {
   if (at === null || typeof at === 'number') return at
   throw refusal([{ field: 'scheduled_at', code: at.code, message: `The \`scheduled_at\` field is invalid. ${at.fault}`, help: null }])
 }
+
+const removedAnswer = z.object({ object: z.literal('emails'), deleted: z.int() }).meta({ id: 'DeletedEmails' })
+
+const inSandbox = operationsAt({ path: '/api/emails', tag: 'Emails', permission: 'full_access', sandbox: 'only' })
+
+/** Mail of the sandbox is the only mail that can be removed: what was sent to people stays on record. */
+const removalOperations = ({ db, messages }: Pick<Services, 'db' | 'messages'>): Operation[] => [
+  inSandbox.remove('emails.delete_all', '', 'Delete all emails of the sandbox', {
+    description: 'Only with a sandbox key or token. Emails that still wait, such as scheduled ones, stay: cancel them first.',
+    answer: ['They are deleted.', removedAnswer],
+    handle: async ({ caller }) => {
+      const { accountId } = caller
+      return { object: 'emails' as const, deleted: await removeSandboxMail(db, { accountId, messageId: null }) }
+    },
+  }),
+  inSandbox.remove('emails.delete', '/{id}', 'Delete an email of the sandbox', {
+    description: 'Only with a sandbox key or token.',
+    answer: ['It is deleted.', removedAnswer],
+    refuses: ['invalid_state'],
+    handle: async (call) => {
+      const { id: messageId } = await findMessage(call, messages)
+      const deleted = await removeSandboxMail(db, { accountId: call.caller.accountId, messageId })
+      if (deleted === 0) throw new SternaError('invalid_state', 'This email still waits. Cancel it first.')
+      return { object: 'emails' as const, deleted }
+    },
+  }),
+]

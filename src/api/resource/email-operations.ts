@@ -4,7 +4,6 @@ import { emailAttachmentOperations } from './email-attachment-operations.ts'
 import { emailChangeOperations } from './email-change-operations.ts'
 import { emailCheckOperations } from './email-check-operations.ts'
 import { emailReadingOperations } from './email-reading-operations.ts'
-import { emailRemovalOperations } from './email-removal-operations.ts'
 import { emailSendingOperations } from './email-sending-operations.ts'
 import { emailSourceOperations } from './email-source-operations.ts'
 
@@ -13,7 +12,6 @@ export const emailOperations = (services: ApiServices): Operation[] => [
   ...emailSendingOperations(services),
   ...emailReadingOperations(services),
   ...emailChangeOperations(services),
-  ...emailRemovalOperations(services),
   ...emailAttachmentOperations(services),
   ...emailSourceOperations(services),
   ...emailCheckOperations(services),

@@ -61,10 +61,7 @@ export const emailReadingOperations = (services: Services): Operation[] => [
 ]
 
 /** A page of emails as the API and the command line list them. */
-export async function emailList(
-  messages: MessageReader,
-  { scope, filter, page }: { scope: AccountScope; filter: MessageFilter; page: Page },
-) {
+async function emailList(messages: MessageReader, { scope, filter, page }: { scope: AccountScope; filter: MessageFilter; page: Page }) {
   const { rows, stoppedAt } = await messages.search(scope, filter, page)
   const related = await relatedTo(messages, rows.slice(0, page.limit))
   const body = listBody(rows, page, (row) => emailItem.answer({ message: row, ...related(row.id) }))

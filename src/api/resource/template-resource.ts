@@ -23,7 +23,7 @@ export const templateItem = resource<TemplateListRow>('TemplateItem')({
   updated_at: time(),
 })
 
-export const templateVariable = resource<DeclaredVariable>('TemplateVariable')({
+const templateVariable = resource<DeclaredVariable>('TemplateVariable')({
   key: z.string(),
   type: z.enum(['string', 'number']),
   fallback_value: z.union([z.string(), z.number()]).nullable().describe('Null: every email must give a value.'),

@@ -137,5 +137,5 @@ function checkGrant(
 }
 
 /** A user with the link to pass on. */
-export const invitedObject = ({ user, token }: { user: User; token: string }, { baseUrl }: Pick<Services, 'baseUrl'>) =>
+const invitedObject = ({ user, token }: { user: User; token: string }, { baseUrl }: Pick<Services, 'baseUrl'>) =>
   invitedUser.answer({ ...user, url: `${baseUrl}/invite/${token}` })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isoTimeOrNull } from '../../platform/iso-time.ts'
 import { webhookEventTypes } from '../../mail/event/event-type.ts'
-import type { DeliveryRow } from '../../notify/webhook/delivery-history.ts'
+import type { DeliveryRow, EmailDeliveryRow } from '../../notify/webhook/delivery-history.ts'
 import type { DeliveryFilter } from '../../notify/webhook/delivery-search.ts'
 import { deliveryStates, type DeliveryState } from '../../notify/webhook/delivery-state.ts'
 import type { Webhook } from '../../notify/webhook/webhook-store.ts'
@@ -12,9 +12,10 @@ import { operationsAt } from '../operation/operations-at.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../operation/page.ts'
 import { choiceParameter, textParameter } from '../operation/query.ts'
 import { timeAnswer, timeField } from '../operation/time-field.ts'
-import { seenAttempt } from './webhook-view.ts'
-import { postedDetails, webhookAttempt, webhookDelivery, webhookEvent } from './webhook-resource.ts'
+import { seenAttempt, postedDetails, webhookAttempt, webhookDelivery, webhookEvent } from './webhook-resource.ts'
 import type { Needs } from './operation-services.ts'
+import { resource } from '../operation/resource.ts'
+import { findMessage } from './email-reading-operations.ts'
 
 /**
  * The webhook in the path.
@@ -147,6 +148,21 @@ export const webhookReplayOperations = (services: Needs<'webhooks'>): Operation[
       const { history } = services.webhooks
       const count = isDry ? await history.countReplays(webhook.id, range) : await history.replayAll(webhook, range)
       return { object: 'replay' as const, count }
+    },
+  }),
+]
+
+export const emailDelivery = resource<EmailDeliveryRow>('EmailWebhookDelivery')({ ...webhookDelivery.fields, webhook_id: z.string() })
+
+const ofEmail = operationsAt({ path: '/api/emails', tag: 'Emails', permission: 'read_access' })
+
+/** Which webhooks were told of an email. */
+export const emailDeliveryOperations = ({ messages, webhooks }: Needs<'messages' | 'webhooks'>): Operation[] => [
+  ofEmail.list('emails.list_webhook_deliveries', '/{id}/webhook-deliveries', 'List what webhooks were told of an email', {
+    answer: ['The deliveries to all webhooks, newest first.', emailDelivery],
+    rows: async (call, page) => {
+      const { id: emailId } = await findMessage(call, messages)
+      return webhooks.history.ofEmail({ accountId: call.caller.accountId, emailId }, page)
     },
   }),
 ]

@@ -8,8 +8,15 @@ import { operationsAt } from '../operation/operations-at.ts'
 import { deletedAnswer } from '../operation/resource.ts'
 import { timeAnswer } from '../operation/time-field.ts'
 import { webhookDeliveryOperations, webhookOf, webhookReplayOperations } from './webhook-delivery-operations.ts'
-import { webhookInUse, webhookInUseWithSecret, webhookResource, webhookWithSecret, type WebhookInUse } from './webhook-resource.ts'
-import { seenWebhook, seesSecrets } from './webhook-view.ts'
+import {
+  webhookInUse,
+  webhookInUseWithSecret,
+  webhookResource,
+  webhookWithSecret,
+  type WebhookInUse,
+  seenWebhook,
+  seesSecrets,
+} from './webhook-resource.ts'
 import { rotationRequest, testRequest, webhookChanges, webhookRequest } from './webhook-schema.ts'
 import type { Needs } from './operation-services.ts'
 

@@ -75,6 +75,22 @@ export interface CompatAction {
   handle(ctx: ApiContext): Promise<object | null>
 }
 
+/** Reads something. */
+export const reads = (path: string, handle: CompatAction['handle']): CompatAction => ({
+  method: 'GET',
+  path,
+  permission: 'read_access',
+  handle,
+})
+
+/** Changes a list. */
+export const changes = (method: CompatAction['method'], path: string, handle: CompatAction['handle']): CompatAction => ({
+  method,
+  path,
+  permission: 'full_access',
+  handle,
+})
+
 /** What the OpenAPI document and the audit log call it. */
 export const compatOperationId = ({ prefix }: CompatApi, { path, method }: { path: string; method?: string }): string =>
   `compat.${`${prefix}${path}`.slice('/compat/'.length).replace(/[^A-Za-z0-9.]+/g, '_')}${method ? `.${method.toLowerCase()}` : ''}`

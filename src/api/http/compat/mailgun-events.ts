@@ -5,9 +5,8 @@ import { publicEventTypes, type PublicEventType } from '../../../mail/event/even
 import { mailgunEvent, mailgunNames } from '../../../notify/webhook/shape/mailgun-event.ts'
 import type { ApiContext } from '../api-state.ts'
 import { refusal } from '../../operation/validate.ts'
-import type { CompatAction } from './compat-api.ts'
+import { reads, type CompatAction, type CompatServices } from './compat-api.ts'
 import { mailgunDomain } from './mailgun-domain.ts'
-import type { MailgunListServices } from './mailgun-suppressions.ts'
 import { faultAt } from './native-email.ts'
 import { addressIn, queryNumber, queryText } from './query-values.ts'
 import { eventPage } from './event-page.ts'
@@ -27,18 +26,13 @@ interface Place {
  * `/v3/{domain}/events`: the events that a webhook tells, except deferrals, in pages. They are those of the account, whichever of its
  * domains the path names.
  */
-export const mailgunEventActions = (services: MailgunListServices): CompatAction[] => [
-  { method: 'GET', path: '/v3/{domain}/events', permission: 'read_access', handle: (ctx) => page(ctx, placeAsked(ctx), services) },
-  {
-    method: 'GET',
-    path: '/v3/{domain}/events/{token}',
-    permission: 'read_access',
-    handle: (ctx) => page(ctx, placeIn(ctx.params.token ?? ''), services),
-  },
+export const mailgunEventActions = (services: CompatServices): CompatAction[] => [
+  reads('/v3/{domain}/events', (ctx) => page(ctx, placeAsked(ctx), services)),
+  reads('/v3/{domain}/events/{token}', (ctx) => page(ctx, placeIn(ctx.params.token ?? ''), services)),
 ]
 
 /** A page behind the newest event is empty, and may be asked for again later. */
-async function page(ctx: ApiContext, place: Place, services: MailgunListServices): Promise<object> {
+async function page(ctx: ApiContext, place: Place, services: CompatServices): Promise<object> {
   const domain = mailgunDomain(ctx, services)
   const { filter, limit, order, after, before } = place
   const found: FeedRow[] = (await services.eventFeed.page(ctx.state.caller, { limit, order, after, before }, filter)).slice(0, limit)

@@ -4,11 +4,11 @@ import { isId } from '../../../platform/id.ts'
 import type { SuppressionFilter } from '../../../mail/suppression/suppression-entries.ts'
 import type { SuppressionRow } from '../../../mail/suppression/suppression-list.ts'
 import type { ApiContext } from '../api-state.ts'
-import type { CompatAction, CompatServices } from './compat-api.ts'
+import { reads, changes, type CompatAction, type CompatServices } from './compat-api.ts'
 import { mailgunDomain } from './mailgun-domain.ts'
 import { addressIn, queryNumber, queryText } from './query-values.ts'
 
-export type MailgunListServices = Pick<CompatServices, 'db' | 'eventFeed' | 'suppressions' | 'baseUrl' | 'verifiedDomainFor'>
+type MailgunListServices = Pick<CompatServices, 'db' | 'eventFeed' | 'suppressions' | 'baseUrl' | 'verifiedDomainFor'>
 
 interface MailgunList {
   filter: SuppressionFilter
@@ -44,49 +44,29 @@ function actionsOf(name: string, { filter, title, entry }: MailgunList, services
   const path = `/v3/{domain}/${name}`
   const object = (row: SuppressionRow) => entryObject(row, entry)
   return [
-    {
-      method: 'GET',
-      path,
-      permission: 'read_access',
-      handle: async (ctx) => {
-        const { rows, links } = await pageOf(ctx, { name, filter }, services)
-        return { items: rows.map(object), paging: links }
-      },
-    },
-    {
-      method: 'GET',
-      path: `${path}/{address}`,
-      permission: 'read_access',
-      handle: async (ctx) => {
-        mailgunDomain(ctx, services)
-        const [row] = await suppressions.page(
-          ctx.state.caller,
-          { ...filter, address: addressOf(ctx) },
-          { limit: 1, after: null, before: null },
-        )
-        if (!row) throw notListed(name)
-        return object(row)
-      },
-    },
-    {
-      method: 'DELETE',
-      path,
-      permission: 'full_access',
-      handle: async (ctx) => {
-        await suppressions.removeFound(scopeOf(ctx, services), filter)
-        return { message: `${title} for this domain have been removed` }
-      },
-    },
-    {
-      method: 'DELETE',
-      path: `${path}/{address}`,
-      permission: 'full_access',
-      handle: async (ctx) => {
-        const address = addressOf(ctx)
-        if ((await suppressions.removeFound(scopeOf(ctx, services), { ...filter, address })) === 0) throw notListed(name)
-        return { message: `${title} for this domain have been removed`, address }
-      },
-    },
+    reads(path, async (ctx) => {
+      const { rows, links } = await pageOf(ctx, { name, filter }, services)
+      return { items: rows.map(object), paging: links }
+    }),
+    reads(`${path}/{address}`, async (ctx) => {
+      mailgunDomain(ctx, services)
+      const [row] = await suppressions.page(
+        ctx.state.caller,
+        { ...filter, address: addressOf(ctx) },
+        { limit: 1, after: null, before: null },
+      )
+      if (!row) throw notListed(name)
+      return object(row)
+    }),
+    changes('DELETE', path, async (ctx) => {
+      await suppressions.removeFound(scopeOf(ctx, services), filter)
+      return { message: `${title} for this domain have been removed` }
+    }),
+    changes('DELETE', `${path}/{address}`, async (ctx) => {
+      const address = addressOf(ctx)
+      if ((await suppressions.removeFound(scopeOf(ctx, services), { ...filter, address })) === 0) throw notListed(name)
+      return { message: `${title} for this domain have been removed`, address }
+    }),
   ]
 }
 

@@ -4,7 +4,7 @@ import { isId } from '../../../platform/id.ts'
 import { postmarkEvent } from '../../../notify/webhook/shape/postmark-event.ts'
 import type { EventDetails } from '../../../notify/webhook/event-details.ts'
 import type { ApiContext } from '../api-state.ts'
-import type { CompatAction, CompatServices } from './compat-api.ts'
+import { reads, changes, type CompatAction, type CompatServices } from './compat-api.ts'
 import { addressIn, queryNumber, queryText, queryTime } from './query-values.ts'
 import { eventPage } from './event-page.ts'
 
@@ -19,28 +19,18 @@ const furthest = 10_000
  * the suppression list. They are the bounces that a webhook tells.
  */
 export const postmarkBounceActions = (services: PostmarkBounceServices): CompatAction[] => [
-  { method: 'GET', path: '/bounces', permission: 'read_access', handle: (ctx) => list(ctx, services) },
-  { method: 'GET', path: '/bounces/{id}', permission: 'read_access', handle: async (ctx) => (await find(ctx, services)).bounce },
-  {
-    method: 'GET',
-    path: '/bounces/{id}/dump',
-    permission: 'read_access',
-    handle: async (ctx) => {
-      await find(ctx, services)
-      return { Body: '' }
-    },
-  },
-  {
-    method: 'PUT',
-    path: '/bounces/{id}/activate',
-    permission: 'full_access',
-    handle: async (ctx) => {
-      const { event } = await find(ctx, services)
-      const address = String(event.data['to'])
-      await services.suppressions.removeFound(ctx.state.caller, { address, origins: ['bounce'] })
-      return { Message: 'OK', Bounce: await bounceOf(ctx, event, services) }
-    },
-  },
+  reads('/bounces', (ctx) => list(ctx, services)),
+  reads('/bounces/{id}', async (ctx) => (await find(ctx, services)).bounce),
+  reads('/bounces/{id}/dump', async (ctx) => {
+    await find(ctx, services)
+    return { Body: '' }
+  }),
+  changes('PUT', '/bounces/{id}/activate', async (ctx) => {
+    const { event } = await find(ctx, services)
+    const address = String(event.data['to'])
+    await services.suppressions.removeFound(ctx.state.caller, { address, origins: ['bounce'] })
+    return { Message: 'OK', Bounce: await bounceOf(ctx, event, services) }
+  }),
 ]
 
 /** `TotalCount` counts as far as has been looked: one further than was asked for, and never past the newest ten thousand. */

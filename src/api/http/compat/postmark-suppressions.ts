@@ -9,7 +9,7 @@ import type { SuppressionOrigin } from '../../../mail/suppression/suppression-or
 import type { ApiContext } from '../api-state.ts'
 import { jsonBody } from '../json-body.ts'
 import { validate } from '../../operation/validate.ts'
-import type { CompatAction, CompatServices } from './compat-api.ts'
+import { reads, changes, type CompatAction, type CompatServices } from './compat-api.ts'
 import { listOf } from './compat-schema.ts'
 import { queryText, queryTime } from './query-values.ts'
 
@@ -32,11 +32,8 @@ const origins = Object.keys(words) as SuppressionOrigin[]
  * without a topic.
  */
 export const postmarkSuppressionActions = ({ suppressions }: Pick<CompatServices, 'suppressions'>): CompatAction[] => {
-  const change = (path: string, done: string, act: (ctx: ApiContext, address: string) => Promise<unknown>): CompatAction => ({
-    method: 'POST',
-    path,
-    permission: 'full_access',
-    handle: async (ctx) => {
+  const change = (path: string, done: string, act: (ctx: ApiContext, address: string) => Promise<unknown>): CompatAction =>
+    changes('POST', path, async (ctx) => {
       checkStream(ctx)
       const { Suppressions: asked } = validate(changed, await jsonBody(ctx.req, { limit: 256 * 1024 }))
       const answers: object[] = []
@@ -50,11 +47,10 @@ export const postmarkSuppressionActions = ({ suppressions }: Pick<CompatServices
         })
       }
       return { Suppressions: answers }
-    },
-  })
+    })
   const path = '/message-streams/{stream}/suppressions'
   return [
-    { method: 'GET', path: `${path}/dump`, permission: 'read_access', handle: async (ctx) => dump(ctx, suppressions) },
+    reads(`${path}/dump`, async (ctx) => dump(ctx, suppressions)),
     change(path, 'Suppressed', (ctx, address) => suppressions.add(ctx.state.caller, [address], { reason: null })),
     change(`${path}/delete`, 'Deleted', (ctx, address) => suppressions.removeFound(ctx.state.caller, { address, topic: '' })),
   ]

@@ -8,7 +8,7 @@ const reference = /%recipient\.([^%\s]{1,100})%/g
 const foreign = /%(?:recipient|recipient_fname|recipient_lname|unique|(?:tag_|mailing_list_)?unsubscribe_(?:url|email))%/
 
 /** Changes texts to what one recipient gets. */
-export interface RecipientFill {
+interface RecipientFill {
   text(text: string): string
   /** The same for a variable of a template: where the text is one reference alone, it is the value with the type that it has. */
   value(text: string): unknown

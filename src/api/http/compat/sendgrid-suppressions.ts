@@ -5,7 +5,7 @@ import type { SuppressionRow } from '../../../mail/suppression/suppression-list.
 import type { ApiContext } from '../api-state.ts'
 import { jsonBody } from '../json-body.ts'
 import { validate } from '../../operation/validate.ts'
-import type { CompatAction, CompatServices } from './compat-api.ts'
+import { reads, changes, type CompatAction, type CompatServices } from './compat-api.ts'
 import { listOf } from './compat-schema.ts'
 import { addressIn, queryNumber } from './query-values.ts'
 
@@ -37,12 +37,7 @@ export const sendGridSuppressionActions = (services: SendGridListServices): Comp
   ...Object.entries(lists).flatMap(([name, filter]) => listActions(name, filter, services)),
   ...asmActions('/v3/asm/suppressions/global', () => lists['unsubscribes'] as SuppressionFilter, services),
   ...asmActions('/v3/asm/groups/{group}/suppressions', ofGroup, services),
-  {
-    method: 'GET',
-    path: '/v3/asm/groups/{group}/suppressions',
-    permission: 'read_access',
-    handle: async (ctx) => (await pageOf(ctx, ofGroup(ctx), services)).map(({ address }) => address),
-  },
+  reads('/v3/asm/groups/{group}/suppressions', async (ctx) => (await pageOf(ctx, ofGroup(ctx), services)).map(({ address }) => address)),
 ]
 
 function listActions(name: string, filter: SuppressionFilter | null, services: SendGridListServices): CompatAction[] {
@@ -52,26 +47,16 @@ function listActions(name: string, filter: SuppressionFilter | null, services: S
   const named = async (ctx: ApiContext, of: SuppressionFilter) =>
     suppressions.page(ctx.state.caller, { ...of, address: addressOf(ctx) }, onePage)
   return [
-    { method: 'GET', path, permission: 'read_access', handle: rows },
-    {
-      method: 'GET',
-      path: `${path}/{email}`,
-      permission: 'read_access',
-      handle: async (ctx) => (filter === null ? [] : (await named(ctx, filter)).slice(0, 1).map(entryOf(name))),
-    },
-    {
-      method: 'DELETE',
-      path,
-      permission: 'full_access',
-      handle: async (ctx) => {
-        const { delete_all: all, emails } = validate(removal, await jsonBody(ctx.req, { limit: bodyBytes }))
-        if (all !== true && !emails) throw new SternaError('validation_error', 'Give either `delete_all` or `emails`.')
-        const filters = all === true ? [{}] : (emails ?? []).map((email) => ({ address: addressIn(email, 'emails') }))
-        if (filter !== null) for (const one of filters) await suppressions.removeFound(ctx.state.caller, { ...filter, ...one })
-        return null
-      },
-    },
-    { method: 'DELETE', path: `${path}/{email}`, permission: 'full_access', handle: (ctx) => removeOne(ctx, filter, services) },
+    reads(path, rows),
+    reads(`${path}/{email}`, async (ctx) => (filter === null ? [] : (await named(ctx, filter)).slice(0, 1).map(entryOf(name)))),
+    changes('DELETE', path, async (ctx) => {
+      const { delete_all: all, emails } = validate(removal, await jsonBody(ctx.req, { limit: bodyBytes }))
+      if (all !== true && !emails) throw new SternaError('validation_error', 'Give either `delete_all` or `emails`.')
+      const filters = all === true ? [{}] : (emails ?? []).map((email) => ({ address: addressIn(email, 'emails') }))
+      if (filter !== null) for (const one of filters) await suppressions.removeFound(ctx.state.caller, { ...filter, ...one })
+      return null
+    }),
+    changes('DELETE', `${path}/{email}`, (ctx) => removeOne(ctx, filter, services)),
   ]
 }
 
@@ -92,16 +77,11 @@ function asmActions(path: string, filterOf: (ctx: ApiContext) => SuppressionFilt
         return { recipient_emails: emails }
       },
     },
-    {
-      method: 'GET',
-      path: `${path}/{email}`,
-      permission: 'read_access',
-      handle: async (ctx) => {
-        const [entry] = await suppressions.page(ctx.state.caller, { ...filterOf(ctx), address: addressOf(ctx) }, onePage)
-        return entry ? { recipient_email: entry.address } : {}
-      },
-    },
-    { method: 'DELETE', path: `${path}/{email}`, permission: 'full_access', handle: (ctx) => removeOne(ctx, filterOf(ctx), services) },
+    reads(`${path}/{email}`, async (ctx) => {
+      const [entry] = await suppressions.page(ctx.state.caller, { ...filterOf(ctx), address: addressOf(ctx) }, onePage)
+      return entry ? { recipient_email: entry.address } : {}
+    }),
+    changes('DELETE', `${path}/{email}`, (ctx) => removeOne(ctx, filterOf(ctx), services)),
   ]
 }
 

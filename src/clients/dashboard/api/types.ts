@@ -10,7 +10,7 @@ import type { suppression } from '../../../api/resource/suppression-operations.t
 import type { explanation } from '../../../api/resource/explain-operations.ts'
 import type { detailAnswer, queueDestination, queuedRecipient, totalsAnswer } from '../../../api/resource/queue-operations.ts'
 import type { serverDomain } from '../../../api/resource/server-domain-operations.ts'
-import type { emailDelivery } from '../../../api/resource/email-delivery-operations.ts'
+import type { emailDelivery } from '../../../api/resource/webhook-delivery-operations.ts'
 import type { webhookTestObject } from '../../../api/resource/webhook-operations.ts'
 import type { postedDetails, webhookDelivery, webhookInUse } from '../../../api/resource/webhook-resource.ts'
 import type { passkeyResource } from '../../../api/resource/passkey-operations.ts'

@@ -2,7 +2,7 @@ import type { UncheckedCall } from './call.ts'
 import type { Caller } from './caller.ts'
 
 /** What a client in this process says in a call. */
-interface LocalCall {
+export interface LocalCall {
   params?: Record<string, string>
   /** As texts, as they would stand in a query string. */
   query?: Record<string, string | undefined>

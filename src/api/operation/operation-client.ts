@@ -1,16 +1,13 @@
 import type { AccountScope } from '../../senders/account/account-scope.ts'
 import { rightsOfKey } from '../../senders/account/permission.ts'
-import { localCall } from './local-call.ts'
+import { localCall, type LocalCall } from './local-call.ts'
 import type { Operation } from './operation.ts'
 import { perform, type PerformServices } from './perform.ts'
 
 /** A call of an operation by this process itself. */
-export interface OperationCall {
+export interface OperationCall extends Pick<LocalCall, 'params' | 'query' | 'body'> {
   /** An account id of '' is that of nobody, for operations on the whole server. */
   scope: AccountScope
-  params?: Readonly<Record<string, string>>
-  query?: Readonly<Record<string, string>>
-  body?: unknown
   /** True if whoever calls records the change. */
   isRecorded?: true
 }

@@ -43,6 +43,9 @@ export function listBody<R, T>(
 /** The response of a list. */
 export const listOf = <S extends z.ZodType>(item: S) => z.object({ object: z.literal('list'), has_more: z.boolean(), data: z.array(item) })
 
+/** The response of a list that always fits on one page. */
+export const wholeList = <T>(data: T[]) => ({ object: 'list' as const, has_more: false, data })
+
 /** A page of a list that is held in memory, as a query with `pageClause` would return it. */
 export function pageFrom<T extends { id: string }>(items: readonly T[], { limit, after, before }: Page): T[] {
   const ascending = before !== null

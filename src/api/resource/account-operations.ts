@@ -45,14 +45,6 @@ const ownAccountChanges = z.object({ delivery_notices: noticesWanted })
 
 /** `/api/account`, and for operators `/api/accounts`. */
 export const accountOperations = (services: Services): Operation[] => [
-  ...ownAccountOperations(services),
-  ...everyAccountOperations(services),
-]
-
-const atAccount = operationsAt({ path: '/api/account', tag: 'Account', permission: { read: null, change: 'full_access' } })
-const atAccounts = operationsAt({ path: '/api/accounts', tag: 'Accounts', permission: 'operator' })
-
-const ownAccountOperations = (services: Services): Operation[] => [
   atAccount.get('account.get', '', 'Read the account that the key belongs to', {
     answer: ['The account.', accountResource.schema],
     handle: ({ caller }) => accountObject(services.accounts.getAccount(caller.accountId), services),
@@ -62,9 +54,6 @@ const ownAccountOperations = (services: Services): Operation[] => [
     answer: ['The account.', accountResource.schema],
     handle: ({ caller, body }) => changeAccount(caller.accountId, body, services),
   }),
-]
-
-const everyAccountOperations = (services: Services): Operation[] => [
   atAccounts.list('accounts.list', '', 'List accounts', {
     answer: [
       'The accounts, newest first.',
@@ -81,10 +70,6 @@ const everyAccountOperations = (services: Services): Operation[] => [
       return accountObject(await services.accounts.create(body.name, plan), services)
     },
   }),
-  ...oneAccountOperations(services),
-]
-
-const oneAccountOperations = (services: Services): Operation[] => [
   atAccounts.get('accounts.get', '/{id}', 'Read an account', {
     answer: ['The account.', accountResource.schema],
     handle: (call) => accountObject(accountOf(call, services), services),
@@ -117,6 +102,9 @@ const oneAccountOperations = (services: Services): Operation[] => [
     },
   }),
 ]
+
+const atAccount = operationsAt({ path: '/api/account', tag: 'Account', permission: { read: null, change: 'full_access' } })
+const atAccounts = operationsAt({ path: '/api/accounts', tag: 'Accounts', permission: 'operator' })
 
 /**
  * The account in the path.

@@ -89,10 +89,6 @@ export const apiKeyOperations = (services: Services): Operation[] => [
       return pageFrom(seen, page)
     },
   }),
-  ...oneKeyOperations(services),
-]
-
-const oneKeyOperations = (services: Services): Operation[] => [
   at.patch('api_keys.update', '/{id}', 'Rename an API key', {
     body: { schema: z.object({ name: keyName }), example: { name: 'shop' } },
     answer: ['The key.', reference.meta({ id: 'ApiKeyReference' })],

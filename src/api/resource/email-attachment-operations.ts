@@ -5,7 +5,7 @@ import type { CallTo } from '../operation/call.ts'
 import { downloadOfStranger } from '../operation/raw-answer.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
-import { listOf } from '../operation/page.ts'
+import { listOf, wholeList } from '../operation/page.ts'
 import { findMessage } from './email-reading-operations.ts'
 import { attachmentAnswer } from './email-resource.ts'
 import type { Needs } from './operation-services.ts'
@@ -23,11 +23,7 @@ export const emailAttachmentOperations = (services: Services): Operation[] => [
     handle: async (call) => {
       const message = await findMessage(call, services.messages)
       const attachments = await attachmentsOf(message, services)
-      return {
-        object: 'list' as const,
-        has_more: false,
-        data: attachments.map((attachment, place) => attachmentObject(attachment, { message, place }, services)),
-      }
+      return wholeList(attachments.map((attachment, place) => attachmentObject(attachment, { message, place }, services)))
     },
   }),
   at.get('emails.get_attachment', '/{id}/attachments/{attachment_id}', 'Read the metadata of an attachment', {

@@ -5,7 +5,7 @@ import { maxHeaderBytes, parseHeaderBlock } from '../../mail/message/header-bloc
 import type { MessageReader } from '../../mail/message/message-reader.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
-import { listOf } from '../operation/page.ts'
+import { listOf, wholeList } from '../operation/page.ts'
 import { downloadOfStranger } from '../operation/raw-answer.ts'
 import { findMessage } from './email-reading-operations.ts'
 import type { Needs } from './operation-services.ts'
@@ -38,7 +38,7 @@ export const emailSourceOperations = ({ messages }: Needs<'messages'>): Operatio
       const { id } = await findMessage(call, messages)
       const parsed = parseHeaderBlock(await headerOf(id, messages))
       if (!parsed.ok) throw new SternaError('invalid_message', parsed.fault)
-      return { object: 'list' as const, has_more: false, data: parsed.fields.map(({ name, value }) => ({ name, value })) }
+      return wholeList(parsed.fields.map(({ name, value }) => ({ name, value })))
     },
   }),
 ]

@@ -5,7 +5,7 @@ import { smallBodyLimit } from '../operation/body-limits.ts'
 import { originOf } from '../operation/caller.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
-import { listOf } from '../operation/page.ts'
+import { listOf, wholeList } from '../operation/page.ts'
 import { deletedAnswer, resource, time, timeOrNull } from '../operation/resource.ts'
 import { browserHeaders } from './session-entry.ts'
 import { logIn, sessionResource } from './session-operations.ts'
@@ -77,7 +77,32 @@ const refuses = ['invalid_session', 'foreign_origin'] as const
 export const passkeyOperations = (services: Services): Operation[] => [
   ...registeringOperations(services),
   ...keptOperations(services),
-  ...loginOperations(services),
+  at.post('session.begin_passkey_login', '/passkey/options', 'Start to log in with a passkey', {
+    answer: ['What the browser needs, for five minutes. It sets a cookie.', requestAnswer],
+    refuses: ['foreign_origin', 'invalid_state'],
+    handle: async (call) => {
+      const { people, entry } = services
+      entry.checkOrigin(call)
+      call.reply.set('Cache-Control', 'no-store')
+      const browser = randomToken()
+      const options = await people.passkeys.loginOptions(browser)
+      call.reply.set('Set-Cookie', entry.passkeyCookie.give(browser))
+      return { object: 'passkey_request' as const, options: { ...options } }
+    },
+  }),
+  at.post('session.create_by_passkey', '/passkey', 'Log in with a passkey', {
+    description: 'Asks for no second factor: the device has checked who uses it. The response sets the session cookie.',
+    body: { schema: z.object({ credential: shownCredential }), limit: smallBodyLimit, example: { credential: shownExample } },
+    answer: ['The session.', sessionResource.schema],
+    refuses: ['invalid_credentials', 'invalid_session', 'foreign_origin', 'invalid_state', 'rate_limit_exceeded'],
+    handle: async (call) => {
+      const { people, entry } = services
+      entry.checkOrigin(call)
+      const browser = entry.passkeyCookie.read(call.headers.cookie) ?? ''
+      const verified = people.passkeys.verify(call.body.credential as never, { browser, address: originOf(call.caller).address })
+      return logIn(call, 'session.create_by_passkey', verified, services)
+    },
+  }),
 ]
 
 const registeringOperations = ({ people, entry }: Services): Operation[] => [
@@ -121,8 +146,7 @@ const keptOperations = ({ people, entry }: Services): Operation[] => [
     refuses: ['invalid_session'],
     handle: async (call) => {
       const { user } = entry.current(call)
-      const data = (await people.passkeys.list(user.id)).map((passkey) => passkeyResource.answer(passkey))
-      return { object: 'list' as const, has_more: false, data }
+      return wholeList((await people.passkeys.list(user.id)).map(passkeyResource.answer))
     },
   }),
   at.patch('session.update_passkey', '/passkeys/{id}', 'Rename a passkey', {
@@ -148,35 +172,6 @@ const keptOperations = ({ people, entry }: Services): Operation[] => [
       entry.tellChange(call, user, 'passkey_removed')
       await entry.record(call, user, { operation: 'session.delete_passkey', objectId: id })
       return { object: 'passkey' as const, id, deleted: true as const }
-    },
-  }),
-]
-
-const loginOperations = (services: Services): Operation[] => [
-  at.post('session.begin_passkey_login', '/passkey/options', 'Start to log in with a passkey', {
-    answer: ['What the browser needs, for five minutes. It sets a cookie.', requestAnswer],
-    refuses: ['foreign_origin', 'invalid_state'],
-    handle: async (call) => {
-      const { people, entry } = services
-      entry.checkOrigin(call)
-      call.reply.set('Cache-Control', 'no-store')
-      const browser = randomToken()
-      const options = await people.passkeys.loginOptions(browser)
-      call.reply.set('Set-Cookie', entry.passkeyCookie.give(browser))
-      return { object: 'passkey_request' as const, options: { ...options } }
-    },
-  }),
-  at.post('session.create_by_passkey', '/passkey', 'Log in with a passkey', {
-    description: 'Asks for no second factor: the device has checked who uses it. The response sets the session cookie.',
-    body: { schema: z.object({ credential: shownCredential }), limit: smallBodyLimit, example: { credential: shownExample } },
-    answer: ['The session.', sessionResource.schema],
-    refuses: ['invalid_credentials', 'invalid_session', 'foreign_origin', 'invalid_state', 'rate_limit_exceeded'],
-    handle: async (call) => {
-      const { people, entry } = services
-      entry.checkOrigin(call)
-      const browser = entry.passkeyCookie.read(call.headers.cookie) ?? ''
-      const verified = people.passkeys.verify(call.body.credential as never, { browser, address: originOf(call.caller).address })
-      return logIn(call, 'session.create_by_passkey', verified, services)
     },
   }),
 ]

@@ -61,14 +61,6 @@ const changeAnswer = z
 
 /** `/api/queue`: queued mail by destination. */
 export const queueOperations = (services: Services): Operation[] => [
-  ...readOperations(services),
-  ...restoredOperations(services),
-  ...changeOperations(services),
-]
-
-const at = operationsAt({ path: '/api/queue', tag: 'Operation', permission: 'operator' })
-
-const readOperations = (services: Services): Operation[] => [
   at.get('queue.list', '', 'List queued mail by destination', {
     query: {
       order: choiceParameter(['name', 'waiting']).meta({
@@ -107,36 +99,7 @@ const readOperations = (services: Services): Operation[] => [
       return { ...queueDestination.answer(queue), recipients: recipients.map(queuedRecipient.answer) }
     },
   }),
-]
-
-const restoredChanges = [
-  ['release', 'Release the mail of a restored backup', 'releaseRestored', 'The mail is tried when it is due.'],
-  ['cancel', 'Cancel the mail of a restored backup', 'cancelRestored', 'The mail is canceled, with an event for each recipient.'],
-] as const
-
-const restoredAnswer = z
-  .object({ object: z.literal('restored_mail'), recipients: changeAnswer.shape.recipients })
-  .meta({ id: 'RestoredMail' })
-
-const restoredOperations = (services: Services): Operation[] =>
-  restoredChanges.map(([verb, summary, change, description]) =>
-    at.post(`queue.${verb}_restored`, `/restored/${verb}`, summary, {
-      description:
-        'After a restore, and after the files of the data directory were copied or moved, the mail that was queued is held, because it may have ' +
-        'been sent since.',
-      answer: [description, restoredAnswer],
-      refuses: ['invalid_state'],
-      handle: async () => ({ object: 'restored_mail' as const, recipients: await services.queueAdmin[change]() }),
-    }),
-  )
-
-const changes = [
-  ['hold', 'Hold the mail for a destination', 'Attempts that are already running continue, and held mail still expires.'],
-  ['release', 'Release held mail', 'It is tried again when it is due.'],
-  ['retry', 'Retry the mail for a destination at once', 'Except mail that is held or scheduled for later.'],
-] as const
-
-const changeOperations = (services: Services): Operation[] => [
+  ...restoredOperations(services),
   ...changes.map(([verb, summary, description]) =>
     at.post(`queue.${verb}`, `/{domain}/${verb}`, summary, {
       description,
@@ -164,6 +127,35 @@ const changeOperations = (services: Services): Operation[] => [
     },
   }),
 ]
+
+const at = operationsAt({ path: '/api/queue', tag: 'Operation', permission: 'operator' })
+
+const restoredChanges = [
+  ['release', 'Release the mail of a restored backup', 'releaseRestored', 'The mail is tried when it is due.'],
+  ['cancel', 'Cancel the mail of a restored backup', 'cancelRestored', 'The mail is canceled, with an event for each recipient.'],
+] as const
+
+const restoredAnswer = z
+  .object({ object: z.literal('restored_mail'), recipients: changeAnswer.shape.recipients })
+  .meta({ id: 'RestoredMail' })
+
+const restoredOperations = (services: Services): Operation[] =>
+  restoredChanges.map(([verb, summary, change, description]) =>
+    at.post(`queue.${verb}_restored`, `/restored/${verb}`, summary, {
+      description:
+        'After a restore, and after the files of the data directory were copied or moved, the mail that was queued is held, because it may have ' +
+        'been sent since.',
+      answer: [description, restoredAnswer],
+      refuses: ['invalid_state'],
+      handle: async () => ({ object: 'restored_mail' as const, recipients: await services.queueAdmin[change]() }),
+    }),
+  )
+
+const changes = [
+  ['hold', 'Hold the mail for a destination', 'Attempts that are already running continue, and held mail still expires.'],
+  ['release', 'Release held mail', 'It is tried again when it is due.'],
+  ['retry', 'Retry the mail for a destination at once', 'Except mail that is held or scheduled for later.'],
+] as const
 
 /** @throws SternaError `not_found`. Without this check, the queue would take an email id for something else */
 function domainIn(call: CallTo<'domain'>): string {

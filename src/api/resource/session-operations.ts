@@ -7,7 +7,7 @@ import { originOf } from '../operation/caller.ts'
 import { smallBodyLimit } from '../operation/body-limits.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
-import { listOf } from '../operation/page.ts'
+import { listOf, wholeList } from '../operation/page.ts'
 import { deletedAnswer, resource, time } from '../operation/resource.ts'
 import { browserHeaders, type BrowserCall } from './session-entry.ts'
 import { timeAnswer } from '../operation/time-field.ts'
@@ -96,7 +96,40 @@ export const sessionOperations = (services: Services): Operation[] => [
       return { object: 'session_token' as const, token, account_id: accountId, sandbox, expires_at: isoTime(expiresAt) }
     },
   }),
-  ...endingOperations(services),
+  at.remove('session.delete', '', 'Log out', {
+    description: 'Ends the session and its tokens.',
+    answer: ['The session has ended.', endedAnswer],
+    refuses: ['invalid_session', 'foreign_origin'],
+    handle: async (call) => {
+      services.entry.checkOrigin(call)
+      const { session, user } = services.entry.current(call)
+      await services.entry.end(call, session)
+      await services.entry.record(call, user, { operation: 'session.delete', objectId: session.id })
+      return { object: 'session' as const, id: session.id, deleted: true as const }
+    },
+  }),
+  at.get('session.list', '/all', 'List your sessions', {
+    answer: ['All of them, oldest first.', listOf(sessionItem.schema)],
+    refuses: ['invalid_session'],
+    handle: (call) => {
+      const { session, user } = services.entry.current(call)
+      const own = services.sessions.list(user.id)
+      return wholeList(own.map((one) => sessionItem.answer({ ...one, current: one.id === session.id })))
+    },
+  }),
+  at.remove('session.revoke', '/all/{id}', 'End one of your sessions', {
+    answer: ['The session has ended.', endedAnswer],
+    refuses: ['invalid_session', 'foreign_origin', 'not_found'],
+    handle: async (call) => {
+      services.entry.checkOrigin(call)
+      const { user } = services.entry.current(call)
+      const session = services.sessions.list(user.id).find(({ id }) => id === call.params.id)
+      if (!session) throw new SternaError('not_found', 'You have no such session.')
+      await services.sessions.end(session.id)
+      await services.entry.record(call, user, { operation: 'session.revoke', objectId: session.id })
+      return { object: 'session' as const, id: session.id, deleted: true as const }
+    },
+  }),
 ]
 
 /** Begins a session for the user once verified, and sets its cookie. A refusal is noted for the operator. */
@@ -125,40 +158,3 @@ function accountFor(user: User, wanted: string | undefined, { accounts }: Pick<S
   if (user.operator && accounts.accountFor(wanted)) return wanted
   throw new SternaError('not_found', 'There is no such account.')
 }
-
-const endingOperations = (services: Services): Operation[] => [
-  at.remove('session.delete', '', 'Log out', {
-    description: 'Ends the session and its tokens.',
-    answer: ['The session has ended.', endedAnswer],
-    refuses: ['invalid_session', 'foreign_origin'],
-    handle: async (call) => {
-      services.entry.checkOrigin(call)
-      const { session, user } = services.entry.current(call)
-      await services.entry.end(call, session)
-      await services.entry.record(call, user, { operation: 'session.delete', objectId: session.id })
-      return { object: 'session' as const, id: session.id, deleted: true as const }
-    },
-  }),
-  at.get('session.list', '/all', 'List your sessions', {
-    answer: ['All of them, oldest first.', listOf(sessionItem.schema)],
-    refuses: ['invalid_session'],
-    handle: (call) => {
-      const { session: own, user } = services.entry.current(call)
-      const data = services.sessions.list(user.id).map((session) => sessionItem.answer({ ...session, current: session.id === own.id }))
-      return { object: 'list' as const, has_more: false, data }
-    },
-  }),
-  at.remove('session.revoke', '/all/{id}', 'End one of your sessions', {
-    answer: ['The session has ended.', endedAnswer],
-    refuses: ['invalid_session', 'foreign_origin', 'not_found'],
-    handle: async (call) => {
-      services.entry.checkOrigin(call)
-      const { user } = services.entry.current(call)
-      const session = services.sessions.list(user.id).find(({ id }) => id === call.params.id)
-      if (!session) throw new SternaError('not_found', 'You have no such session.')
-      await services.sessions.end(session.id)
-      await services.entry.record(call, user, { operation: 'session.revoke', objectId: session.id })
-      return { object: 'session' as const, id: session.id, deleted: true as const }
-    },
-  }),
-]

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { environmentNameOf, settingNames, settings, settingValue, type Config } from '../../platform/config/settings.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
-import { listOf } from '../operation/page.ts'
+import { listOf, wholeList } from '../operation/page.ts'
 
 export const settingAnswer = z
   .object({
@@ -23,22 +23,22 @@ const at = operationsAt({ path: '/api/settings', tag: 'Operation', permission: '
 export const settingOperations = (services: { config: Config }): Operation[] => [
   at.get('settings.list', '', 'List the settings in effect', {
     answer: ['All of them, always on one page.', listOf(settingAnswer)],
-    handle: () => ({
-      object: 'list' as const,
-      has_more: false,
-      data: settingNames.map((name) => {
-        const place = services.config.origins.get(name) ?? null
-        return {
-          object: 'setting' as const,
-          name,
-          environment_name: environmentNameOf(name),
-          value: settingValue(services.config, name),
-          type: settings[name].type.title,
-          origin: place === null ? ('default' as const) : /^STERNA_[A-Z0-9_]+$/.test(place) ? ('environment' as const) : ('file' as const),
-          place,
-          description: settings[name].doc,
-        }
-      }),
-    }),
+    handle: () =>
+      wholeList(
+        settingNames.map((name) => {
+          const place = services.config.origins.get(name) ?? null
+          return {
+            object: 'setting' as const,
+            name,
+            environment_name: environmentNameOf(name),
+            value: settingValue(services.config, name),
+            type: settings[name].type.title,
+            origin:
+              place === null ? ('default' as const) : /^STERNA_[A-Z0-9_]+$/.test(place) ? ('environment' as const) : ('file' as const),
+            place,
+            description: settings[name].doc,
+          }
+        }),
+      ),
   }),
 ]

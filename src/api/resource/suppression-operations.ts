@@ -75,19 +75,6 @@ const filters = {
 
 /** `/api/suppressions` */
 export const suppressionOperations = (services: Services): Operation[] => [
-  ...additionOperations(services),
-  ...readingOperations(services),
-  ...removalOperations(services),
-]
-
-const at = operationsAt({
-  path: '/api/suppressions',
-  tag: 'Suppressions',
-  permission: { read: 'read_access', change: 'full_access' },
-  sandbox: true,
-})
-
-const additionOperations = (services: Services): Operation[] => [
   at.post('suppressions.create', '', 'Suppress an address, or several', {
     description: 'Mail to the address is accepted but not sent: its recipient is `suppressed`. Adding an address again changes nothing.',
     body: { schema: additionRequest, limit: bodyLimit, example: { email: 'ann@example.com' } },
@@ -105,9 +92,6 @@ const additionOperations = (services: Services): Operation[] => [
       data: (await services.suppressions.add(caller, body.emails, { reason: body.reason ?? null })).map(referenceOf),
     }),
   }),
-]
-
-const readingOperations = (services: Services): Operation[] => [
   at.list('suppressions.list', '', 'List suppressions', {
     query: filters,
     answer: ['A page of suppressions, newest first.', suppression],
@@ -133,9 +117,6 @@ const readingOperations = (services: Services): Operation[] => [
       return suppression.answer(row)
     },
   }),
-]
-
-const removalOperations = (services: Services): Operation[] => [
   at.remove('suppressions.delete', '/{idOrEmail}', 'Remove a suppression', {
     description: 'By id, or by address, which removes all entries of the address. From then on mail is sent to it again.',
     answer: ['The suppression is removed.', removed],
@@ -154,6 +135,13 @@ const removalOperations = (services: Services): Operation[] => [
     }),
   }),
 ]
+
+const at = operationsAt({
+  path: '/api/suppressions',
+  tag: 'Suppressions',
+  permission: { read: 'read_access', change: 'full_access' },
+  sandbox: true,
+})
 
 interface AskedFilter {
   origin: SuppressionOrigin | null

@@ -7,7 +7,7 @@ import { versionsKept } from '../../mail/template/template-versions.ts'
 import type { CallTo } from '../operation/call.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
-import { listOf } from '../operation/page.ts'
+import { listOf, wholeList } from '../operation/page.ts'
 import { choiceParameter, textParameter } from '../operation/query.ts'
 import { publishSchema } from './template-schema.ts'
 import {
@@ -103,8 +103,6 @@ export const named = (call: CallTo<'idOrAlias'>): [accountId: string, idOrAlias:
 
 /** A number that no version has, if there is none. */
 const numberIn = (text: string | undefined): number => (/^[1-9]\d{0,8}$/.test(text ?? '') ? Number(text) : 0)
-
-const wholeList = <T>(data: T[]) => ({ object: 'list' as const, has_more: false, data })
 
 async function publishedObject(template: Template, { versions }: TemplateList) {
   const dependents = (await versions.dependents(template)).map(templateDependent.answer)

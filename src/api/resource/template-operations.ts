@@ -20,23 +20,6 @@ export type TemplateServices = Needs<'composer' | 'accept' | 'acceptBatch' | 'te
 
 /** `/api/templates`; live and sandbox share them. */
 export const templateOperations = (services: TemplateServices): Operation[] => [
-  ...readingOperations(services),
-  ...editingOperations(services),
-  ...copyingOperations(services),
-  ...templateHistoryOperations(services),
-  ...templateTestOperations(services),
-]
-
-/** bytes; html and text, and their JSON escapes */
-const contentLimit = 16 * 1024 * 1024
-/** bytes */
-const variablesLimit = 512 * 1024
-
-const referenceTo = ({ id }: Template) => ({ object: 'template' as const, id })
-
-const at = operationsAt({ path: '/api/templates', tag: 'Templates', permission: { read: 'read_access', change: 'full_access' } })
-
-const readingOperations = (services: TemplateServices): Operation[] => [
   at.list('templates.list', '', 'List templates', {
     answer: ['A page of templates, newest first.', templateItem],
     rows: ({ caller }, page) => services.templates.page(caller.accountId, page),
@@ -76,11 +59,6 @@ const readingOperations = (services: TemplateServices): Operation[] => [
       return services.templates.work.render(content, body.variables ?? {}, rendering)
     },
   }),
-]
-
-const rendering = { field: 'variables', isComplete: false }
-
-const editingOperations = (services: TemplateServices): Operation[] => [
   at.post('templates.create', '', 'Create a template', {
     description: 'It is created as a draft: publish it before you send with it.',
     body: {
@@ -114,13 +92,23 @@ const editingOperations = (services: TemplateServices): Operation[] => [
     answer: ['The template is deleted.', deletedTemplate],
     handle: async (call) => ({ ...referenceTo(await services.templates.remove(...named(call))), deleted: true }),
   }),
-]
-
-const copyingOperations = (services: TemplateServices): Operation[] => [
   at.post('templates.duplicate', '/{idOrAlias}/duplicate', 'Duplicate a template', {
     description: 'The copy is a separate, unpublished template with the content of the newest version and no alias.',
     answer: ['The copy.', templateReference, 201],
     refuses: ['validation_error'],
     handle: async (call) => referenceTo(await services.templates.duplicate(...named(call))),
   }),
+  ...templateHistoryOperations(services),
+  ...templateTestOperations(services),
 ]
+
+/** bytes; html and text, and their JSON escapes */
+const contentLimit = 16 * 1024 * 1024
+/** bytes */
+const variablesLimit = 512 * 1024
+
+const referenceTo = ({ id }: Template) => ({ object: 'template' as const, id })
+
+const at = operationsAt({ path: '/api/templates', tag: 'Templates', permission: { read: 'read_access', change: 'full_access' } })
+
+const rendering = { field: 'variables', isComplete: false }

@@ -73,10 +73,6 @@ export const userOperations = (services: Services): Operation[] => [
       return invitedObject(await services.users.invite(wanted), services)
     },
   }),
-  ...oneUserOperations(services),
-]
-
-const oneUserOperations = (services: Services): Operation[] => [
   at.patch('users.update', '/{id}', 'Change the role of a user', {
     description: "Takes effect with the user's next request. The account always keeps an owner, and the server an operator.",
     body: { schema: userChanges, example: { role: 'admin' } },

@@ -24,20 +24,6 @@ type Services = Needs<'outgoingRequests' | 'webhooks'>
 
 /** `/api/webhooks` and their deliveries. */
 export const webhookOperations = (services: Services): Operation[] => [
-  ...endpointOperations(services),
-  ...secretOperations(services),
-  ...webhookDeliveryOperations(services),
-  ...webhookReplayOperations(services),
-]
-
-const at = operationsAt({
-  path: '/api/webhooks',
-  tag: 'Webhooks',
-  permission: { read: 'read_access', change: 'full_access' },
-  sandbox: true,
-})
-
-const endpointOperations = (services: Services): Operation[] => [
   at.post('webhooks.create', '', 'Add a webhook', {
     idempotency: 'secret',
     body: {
@@ -85,9 +71,6 @@ const endpointOperations = (services: Services): Operation[] => [
       return { object: 'webhook' as const, id, deleted: true as const }
     },
   }),
-]
-
-const secretOperations = (services: Services): Operation[] => [
   at.post('webhooks.rotate_signing_secret', '/{id}/signing-secret/rotate', 'Rotate the secret of a webhook', {
     aliases: [{ id: 'webhooks.rotate_secret', path: '/api/webhooks/{id}/rotate-secret' }],
     idempotency: 'secret',
@@ -105,9 +88,7 @@ const secretOperations = (services: Services): Operation[] => [
     ],
     refuses: ['rotation_in_progress'],
     handle: async (call) => {
-      const {
-        body: { overlap_seconds: seconds, force },
-      } = call
+      const { overlap_seconds: seconds, force } = call.body
       const { id } = webhookOf(call, services)
       const rotated = await services.webhooks.list.rotateSecret(call.caller, id, { overlapMs: seconds * 1000, force })
       const { secret, previousExpiresAt } = rotated
@@ -137,15 +118,22 @@ const secretOperations = (services: Services): Operation[] => [
     ],
     refuses: ['invalid_event_type'],
     handle: async (call) => {
-      const {
-        body: { type },
-      } = call
+      const { type } = call.body
       const webhook = webhookOf(call, services)
       const post = () => services.webhooks.sendSample(webhook, type)
       return webhookTestObject(await services.outgoingRequests.run(call.caller.accountId, post))
     },
   }),
+  ...webhookDeliveryOperations(services),
+  ...webhookReplayOperations(services),
 ]
+
+const at = operationsAt({
+  path: '/api/webhooks',
+  tag: 'Webhooks',
+  permission: { read: 'read_access', change: 'full_access' },
+  sandbox: true,
+})
 
 /** What a sample came to, as the API and the command line show it. */
 export const webhookTestObject = (result: PostResult) => ({

@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { NewApiKey } from '../../src/senders/account/api-keys.ts'
-import type { Sessions } from '../../src/senders/account/sessions.ts'
 import type { Operation } from '../../src/api/operation/operation.ts'
 import { BodyBudget } from '../../src/api/http/body-budget.ts'
 import { RateLimit } from '../../src/api/http/rate-limit.ts'
@@ -10,11 +9,13 @@ import { serverOperations } from '../../src/api/http/server-operations.ts'
 import { startHttpServer, type HttpServer, type HttpServerServices } from '../../src/api/http/server.ts'
 import { minuteMs, RateLimiter } from '../../src/platform/rate-limiter.ts'
 import { answerCheck, type AnswerCheck } from './answer-check.ts'
+import { coreServices, type CoreServices } from '../../src/api/core-services.ts'
+import { QueueAdmin } from '../../src/mail-out/queue/queue-admin.ts'
+import { WebhookList } from '../../src/notify/webhook/webhook-list.ts'
+import { Erasures } from '../../src/upkeep/erasure/erasures.ts'
 import { testCore, type TestCore } from './test-core.ts'
 
-export interface ApiServices extends TestCore {
-  sessions: Sessions
-}
+export type ApiServices = TestCore & CoreServices
 
 export interface ApiAnswer {
   status: number
@@ -24,7 +25,7 @@ export interface ApiAnswer {
   text: string
 }
 
-export interface ApiServer extends ApiServices {
+export interface ApiServer extends TestCore, Pick<CoreServices, 'sessions'> {
   server: HttpServer
   url: string
   /** Makes a key of the account `acme`, made when first needed, or of another. */
@@ -63,8 +64,12 @@ export async function startApiServer(
   overrides: Partial<HttpServerServices> = {},
 ): Promise<ApiServer> {
   const core = await testCore()
-  const { accounts, apiKeys, clock, people } = core
-  const services: ApiServices = { sessions: people.sessions, ...core }
+  const { accounts, apiKeys, clock } = core
+  const noteWaiting = (): void => {}
+  const webhookList = new WebhookList({ ...core, onEnabled: () => {} }, { allowHttp: true })
+  const queueAdmin = new QueueAdmin({ ...core, noteWaiting, tryNow: () => {} })
+  const erasures = new Erasures(core, { isAlone: true })
+  const services: ApiServices = { ...coreServices({ ...core, webhookList, queueAdmin, erasures, noteWaiting }), ...core }
   const declared = operations(services)
   const server = await startHttpServer({
     ...services,
@@ -84,7 +89,8 @@ export async function startApiServer(
   onTestFinished(() => server.stop(0))
   const url = `http://127.0.0.1:${(server.addresses[0] as AddressInfo).port}`
   return {
-    ...services,
+    ...core,
+    sessions: services.sessions,
     server,
     url,
     async token({ account = 'acme', ...wanted } = {}) {

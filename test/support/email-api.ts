@@ -5,20 +5,16 @@ import { emailOperations } from '../../src/api/resource/email-operations.ts'
 import type { SendServices } from '../../src/api/resource/send-emails.ts'
 import { previewOperations } from '../../src/api/resource/preview-operations.ts'
 import { templateOperations } from '../../src/api/resource/template-operations.ts'
-import { OutgoingRequests } from '../../src/api/operation/outgoing-requests.ts'
 import type { Operation } from '../../src/api/operation/operation.ts'
 import { Previews } from '../../src/api/resource/previews.ts'
 import { silentLog } from '../../src/platform/log.ts'
-import { MessageReader } from '../../src/mail/message/message-reader.ts'
 import { QueueRunner } from '../../src/mail-out/queue/queue-runner.ts'
 import { WaitingMail } from '../../src/mail-out/queue/waiting-mail.ts'
 import { openIntake, type Intake } from '../../src/mail-in/submission/intake.ts'
 import { Uploads } from '../../src/mail-in/submission/upload.ts'
-import { SuppressionEntries } from '../../src/mail/suppression/suppression-entries.ts'
 import { WebhookPoster } from '../../src/notify/webhook/post-webhook.ts'
 import { accountPolicies } from './account-policies.ts'
 import { startApiServer, type ApiAnswer, type ApiServices, type ApiServer, type RequestOptions } from './api-server.ts'
-import { erasedAddress } from './erased-address.ts'
 import { fakeResolver } from './fake-resolver.ts'
 import { fileMessageParser } from './file-message-parser.ts'
 import { plainEnvelope } from './plain-envelope.ts'
@@ -68,21 +64,13 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
     const send: SendServices = { composer, accept: intake.accept, acceptBatch: intake.acceptBatch }
     const linkVisitor = new WebhookPoster({ resolver: fakeResolver({}) }, { allowPrivateAddresses: true, timeoutMs: 5_000 })
     onTestFinished(() => linkVisitor.close())
-    const stored = { messageParser: fileMessageParser(), baseUrl: 'https://mail.example.com', messages: new MessageReader(db) }
-    const emails = emailOperations({
-      ...services,
-      ...send,
-      ...stored,
-      linkVisitor,
-      suppressions: new SuppressionEntries({ db, clock, erasedAddress }),
-      contentKeptMs: () => 7 * 24 * 60 * minute,
-      outgoingRequests: new OutgoingRequests(),
-      resend: intake.resend,
-      isSuspended: (accountId: string) => services.accounts.isSuspended(accountId),
-      waitingMail: new WaitingMail({ db, clock, noteWaiting: (name, dueAt) => runner.noteWaiting(name, dueAt) }),
-    } as unknown as Parameters<typeof emailOperations>[0])
-    const previews = previewOperations({ ...stored, previews: new Previews(clock) })
-    return [...emails, ...previews, ...templateOperations({ ...send, templates })]
+    const waitingMail = new WaitingMail({ db, clock, noteWaiting: (name, dueAt) => runner.noteWaiting(name, dueAt) })
+    const all = { ...services, ...send, messageParser: fileMessageParser(), linkVisitor, resend: intake.resend, waitingMail }
+    return [
+      ...emailOperations(all as unknown as Parameters<typeof emailOperations>[0]),
+      ...previewOperations({ ...all, previews: new Previews(clock) }),
+      ...templateOperations(all),
+    ]
   }
   const api = await startApiServer(operations)
   await queue?.start()
@@ -101,42 +89,24 @@ export async function startEmailApi(options: { messageSizeLimit?: number; hold?:
   }
 }
 
-const intakeOf = ({ db, clock, accounts, quotas, metrics, idempotencyKeys }: ApiServices, queue: QueueRunner): Intake =>
+const intakeOf = (services: ApiServices, queue: QueueRunner): Intake =>
   openIntake({
-    db,
-    clock,
-    log: silentLog,
+    ...services,
     queue,
-    accounts,
-    quotas,
-    metrics,
-    erasedAddress,
-    idempotencyKeys,
-    uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),
+    uploads: new Uploads({ ...services, space: { require: () => {} } }),
     verifiedDomainFor: (_, name) =>
       name === 'sender.example' ? { id: senderDomainId, name, tracking: { opens: false, clicks: false } } : null,
     giveUpAfterMs: 48 * 60 * minute,
   })
 
-const queueFor = (
-  { db, clock, health, metrics }: ApiServices,
-  outcomes: Map<string, Outcome[]>,
-  delivered: DeliveryJob[],
-  hold = async () => {},
-): QueueRunner =>
+const queueFor = (services: ApiServices, outcomes: Map<string, Outcome[]>, delivered: DeliveryJob[], hold = async () => {}): QueueRunner =>
   new QueueRunner(
     {
-      db,
-      clock,
-      log: silentLog,
-      metrics,
-      erasedAddress,
+      ...services,
       isResolverSuspect: () => false,
       isSuspended: () => false,
-      reprieve: testReprieve(db, clock),
-      policies: accountPolicies(db, { delivery: { retrySchedule: [minute, 5 * minute] } }),
-      health,
-
+      reprieve: testReprieve(services.db, services.clock),
+      policies: accountPolicies(services.db, { delivery: { retrySchedule: [minute, 5 * minute] } }),
       random: () => 0,
       envelopeFor: () => ({
         ...plainEnvelope,

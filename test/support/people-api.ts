@@ -52,7 +52,6 @@ export async function startPeopleApi(baseUrl = 'https://mail.example.com', dashb
     const removal = { ...services, webhooks }
     const all = {
       ...services,
-      ...services.people,
       refusedLogins: new RefusedLogins(services.log),
       entry,
       resetRequests,

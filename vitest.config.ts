@@ -13,9 +13,10 @@ const project = (name: string, include: string[], more: { exclude?: string[]; is
   test: {
     name,
     include,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 30_000, interval: 10 } },
+    // A test takes seconds; twenty times that on a machine that others keep busy.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 90_000, interval: 10 } },
     isolate: false,
     setupFiles,
     ...more,

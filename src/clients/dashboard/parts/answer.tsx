@@ -4,7 +4,7 @@ import type { Resource } from '../api/cache.ts'
 import type { ApiError } from '../api/client.ts'
 import { setQuery } from '../router.tsx'
 import { t } from '../texts/texts.ts'
-import { Note } from './page.tsx'
+import { Note, Page, type PageFrame } from './page.tsx'
 
 interface AnswerFrame<T> {
   of: Resource<T>
@@ -90,3 +90,23 @@ export const NoMatch = ({ text, filters }: { text: string; filters: readonly str
     </button>
   </Empty>
 )
+
+interface ObjectFrame<T> extends Pick<PageFrame, 'crumb'> {
+  of: Resource<T>
+  /** Names the tab where there is no object. */
+  title: string
+  /** Says that there is none. */
+  missing: string
+  children(object: T): ComponentChildren
+}
+
+/** The page of one object, which `children` show; before it is there, and where there is none, a page without. */
+export function ObjectPage<T>({ of: resource, missing, children, ...page }: ObjectFrame<T>) {
+  if (resource.data !== undefined) return <>{children(resource.data)}</>
+  const isMissing = resource.error?.status === 404
+  return (
+    <Page heading={isMissing ? missing : ''} {...page}>
+      {!isMissing && <Answer of={resource}>{() => null}</Answer>}
+    </Page>
+  )
+}

@@ -5,6 +5,7 @@ import { csvOf, download } from '../download.ts'
 import { t } from '../texts/texts.ts'
 import { ActionButton, Button } from './button.tsx'
 import { Icon, type IconName } from './icon.tsx'
+import { Fact } from './page.tsx'
 
 /** A value that somebody will want to paste elsewhere. */
 export function CopyValue({ value, name, oneLine = false }: { value: string; name: string; oneLine?: boolean }) {
@@ -15,6 +16,13 @@ export function CopyValue({ value, name, oneLine = false }: { value: string; nam
     </div>
   )
 }
+
+/** A value that somebody will want to paste elsewhere. `of`: what it belongs to, where several have one of this name. */
+export const CopyFact = ({ name, value, of, oneLine = false }: { name: string; value: string; of?: string; oneLine?: boolean }) => (
+  <Fact name={name}>
+    <CopyValue value={value} name={of === undefined ? name : `${name}, ${of}`} oneLine={oneLine} />
+  </Fact>
+)
 
 export function CopyButton({ value, name }: { value: string; name: string }) {
   const [outcome, copy] = useCopy(value)

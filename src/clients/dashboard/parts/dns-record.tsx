@@ -2,10 +2,9 @@ import type { ComponentChildren } from 'preact'
 import type { DomainRecord } from '../api/types.ts'
 import { shortDate } from '../format.ts'
 import { t } from '../texts/texts.ts'
-import { CopyValue } from './controls.tsx'
-import { CopyFact } from './facts.tsx'
+import { CopyValue, CopyFact } from './controls.tsx'
+import { Unfold } from './page.tsx'
 import { State } from './state.tsx'
-import { Unfold } from './unfold.tsx'
 
 type Purpose = 'dkim' | 'dkim2' | 'spf' | 'mx' | 'dmarc' | 'tracking'
 

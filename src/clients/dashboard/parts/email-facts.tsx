@@ -3,8 +3,8 @@ import type { Domain, Email } from '../api/types.ts'
 import { bytes, dayAndTime, fullTime, shortDate } from '../format.ts'
 import { Link } from '../router.tsx'
 import { t } from '../texts/texts.ts'
-import { Facts, Fact, CopyFact } from './facts.tsx'
-import { Panel } from './page.tsx'
+import { CopyFact } from './controls.tsx'
+import { Panel, Facts, Fact } from './page.tsx'
 
 /** What an email is, beside what became of it. */
 export function EmailFacts({ email }: { email: Email }) {

@@ -1,6 +1,5 @@
-import { useApi } from '../api/cache.ts'
+import { useApi, useFetched } from '../api/cache.ts'
 import { callForResponse } from '../api/client.ts'
-import { useFetched } from '../api/fetched.ts'
 import type { Attachment, Email, HeaderField, List } from '../api/types.ts'
 import { bytes } from '../format.ts'
 import { t } from '../texts/texts.ts'

@@ -6,9 +6,8 @@ import { clockTime, dayAndTime, hourMinute } from '../format.ts'
 import { t } from '../texts/texts.ts'
 import { Switch } from './fields.tsx'
 import { Icon, type IconName } from './icon.tsx'
-import { Panel } from './page.tsx'
+import { Panel, Unfold } from './page.tsx'
 import type { Tone } from './state.tsx'
-import { Unfold } from './unfold.tsx'
 
 const looks: Record<string, { look: readonly [IconName, Tone] } | undefined> = eventTypes
 const machineLook: [IconName, Tone] = ['gear', 'quiet']

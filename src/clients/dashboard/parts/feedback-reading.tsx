@@ -2,8 +2,7 @@ import { useApi } from '../api/cache.ts'
 import type { FeedbackDetail } from '../api/types.ts'
 import { t } from '../texts/texts.ts'
 import { Answer } from './answer.tsx'
-import { Facts, Fact } from './facts.tsx'
-import { Unfold } from './unfold.tsx'
+import { Facts, Fact, Unfold } from './page.tsx'
 
 /** What a returned message says, read when it is opened. Nobody vouches for it. */
 export const FeedbackReading = ({ id }: { id: string }) => <Unfold word={t.reports.contents}>{() => <Reading id={id} />}</Unfold>

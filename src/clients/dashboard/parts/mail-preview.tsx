@@ -1,5 +1,5 @@
+import { useFetched } from '../api/cache.ts'
 import { basePath, call } from '../api/client.ts'
-import { useFetched } from '../api/fetched.ts'
 import { Refusal } from './answer.tsx'
 
 interface PreviewFrame {

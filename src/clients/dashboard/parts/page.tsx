@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { liveState, sandboxState } from '../api/live.ts'
 import { LinkAbove } from '../router.tsx'
 import { t } from '../texts/texts.ts'
@@ -107,3 +107,29 @@ export const Scroll = ({ name, children }: { name: string; children: ComponentCh
     {children}
   </div>
 )
+
+/** What is there, and is fetched, only once somebody opens it. */
+export function Unfold({ word, open = false, children }: { word: ComponentChildren; open?: boolean; children(): ComponentChildren }) {
+  const [isOpen, setOpen] = useState(open)
+  return (
+    <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <Icon name="right" />
+        {word}
+      </summary>
+      {isOpen && children()}
+    </details>
+  )
+}
+
+/** Facts of an object, each with its name. */
+export const Facts = ({ children }: { children: ComponentChildren }) => <dl class="facts">{children}</dl>
+
+/** Left out where there is nothing to say. */
+export const Fact = ({ name, children }: { name: ComponentChildren; children: ComponentChildren }) =>
+  children ? (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  ) : null

@@ -4,9 +4,8 @@ import { number, shortDate } from '../format.ts'
 import { t } from '../texts/texts.ts'
 import { Answer } from './answer.tsx'
 import { ListRows, useList } from './list-page.tsx'
-import { Panel } from './page.tsx'
+import { Panel, Unfold } from './page.tsx'
 import { Figures, type Column } from './rows.tsx'
-import { Unfold } from './unfold.tsx'
 
 /** The reports themselves, each with its rows when it is opened. `path` is that of the domain. */
 export const ReportList = ({ path, since, query }: { path: string; since: string; query: URLSearchParams }) => (

@@ -1,6 +1,6 @@
 import { useState, useRef } from 'preact/hooks'
+import { useFetched } from '../api/cache.ts'
 import { call, type ApiError } from '../api/client.ts'
-import { useFetched } from '../api/fetched.ts'
 import type { RenderedTemplate } from '../api/types.ts'
 import { bodyOf, valuesOf, type TemplateContent } from '../template-draft.ts'
 import { t } from '../texts/texts.ts'

@@ -5,11 +5,10 @@ import { mayChange } from '../rights.ts'
 import { t } from '../texts/texts.ts'
 import { Answer } from './answer.tsx'
 import { ConfirmButton } from './dialog.tsx'
-import { Panel } from './page.tsx'
+import { Panel, Unfold } from './page.tsx'
 import { State } from './state.tsx'
 import { Differences } from './template-diff.tsx'
 import { Ago } from './time.tsx'
-import { Unfold } from './unfold.tsx'
 
 /** What was published when and by whom, what each version changed, and the way back to one. */
 export function TemplateVersions({ template, onRestored }: { template: Template; onRestored(): Promise<unknown> }) {

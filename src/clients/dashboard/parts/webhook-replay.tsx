@@ -1,5 +1,5 @@
+import { useFetched } from '../api/cache.ts'
 import { ApiError, call } from '../api/client.ts'
-import { useFetched } from '../api/fetched.ts'
 import type { Webhook } from '../api/types.ts'
 import { minuteOf } from '../days.ts'
 import { fullTime } from '../format.ts'

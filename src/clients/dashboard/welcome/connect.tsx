@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 import { useApi } from '../api/cache.ts'
 import type { ServerAddress } from '../api/types.ts'
-import { Code, Tabs } from '../parts/controls.tsx'
-import { Facts, Fact, CopyFact } from '../parts/facts.tsx'
+import { Code, Tabs, CopyFact } from '../parts/controls.tsx'
+import { Facts, Fact } from '../parts/page.tsx'
 import { t } from '../texts/texts.ts'
 import { snippets } from './snippets.ts'
 

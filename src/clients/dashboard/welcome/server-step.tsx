@@ -3,7 +3,7 @@ import { call } from '../api/client.ts'
 import type { Doctor } from '../api/types.ts'
 import { Answer } from '../parts/answer.tsx'
 import { ActionButton } from '../parts/button.tsx'
-import { Unfold } from '../parts/unfold.tsx'
+import { Unfold } from '../parts/page.tsx'
 import { inWords } from '../say.ts'
 import { t } from '../texts/texts.ts'
 

@@ -50,28 +50,19 @@ const columns = (): Column<Account>[] => [
 
 function Actions({ account }: { account: Account }) {
   const { id, name, status } = account
+  const isActive = status === 'active'
   return (
     <div class="acts end">
       {id !== currentId() && <Button look="small" text={t.common.open} onClick={() => actIn(id)} />}
       <ButtonLink look="small" text={t.accounts.policies} href={`/accounts/${id}`} />
       <AskButton look="small" text={t.accounts.plan} dialog={(close) => <ChangePlan account={account} onClose={close} />} />
-      {status === 'active' ? (
-        <ConfirmButton
-          look="small"
-          text={t.accounts.suspend}
-          heading={t.accounts.suspendOf(name)}
-          says={t.accounts.suspendText}
-          run={() => change(id, { status: 'suspended' })}
-        />
-      ) : (
-        <ConfirmButton
-          look="small"
-          text={t.accounts.resume}
-          heading={t.accounts.resumeOf(name)}
-          says={t.accounts.resumeText}
-          run={() => change(id, { status: 'active' })}
-        />
-      )}
+      <ConfirmButton
+        look="small"
+        text={isActive ? t.accounts.suspend : t.accounts.resume}
+        heading={isActive ? t.accounts.suspendOf(name) : t.accounts.resumeOf(name)}
+        says={isActive ? t.accounts.suspendText : t.accounts.resumeText}
+        run={() => change(id, { status: isActive ? 'suspended' : 'active' })}
+      />
       {!isOwnOrCurrent(id) && (
         <ConfirmButton
           look="small"

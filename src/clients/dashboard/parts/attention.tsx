@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { useAll, useApi } from '../api/cache.ts'
+import { useApi, useRows } from '../api/cache.ts'
 import type { Doctor, Domain, List, QueueDestination, Webhook } from '../api/types.ts'
 import { ago, percent } from '../format.ts'
 import { isOperator } from '../rights.ts'
@@ -23,14 +23,12 @@ interface Concern {
 
 /** What the server says of itself, as far as the user may know it. */
 export function useServerState() {
-  const domains = useAll<Domain>('/api/domains').data
-  const webhooks = useAll<Webhook>('/api/webhooks').data
   const queue = useApi<List<QueueDestination>>(isOperator() ? '/api/queue?order=waiting&limit=100' : null, { everyMs: 30_000 }).data
   // The last look will do: a new one takes up to half a minute.
   const doctor = useApi<Doctor>(isOperator() ? '/api/doctor?max_age=3600' : null).data
   return {
-    domains: domains?.data ?? [],
-    webhooks: webhooks?.data ?? [],
+    domains: useRows<Domain>('/api/domains'),
+    webhooks: useRows<Webhook>('/api/webhooks'),
     // Mail that has not been tried yet waits for nobody.
     queue: (queue?.data ?? []).filter(({ last_response: answer }) => answer !== null),
     findings: doctor?.findings ?? [],

@@ -1,5 +1,19 @@
 import { z } from 'zod'
+import type { CheckParams } from './errors.ts'
+import { parseIsoTime } from './iso-time.ts'
 import { camel, snake, type Camel } from './letter-case.ts'
+
+/** A time in a request or a file, parsed to epoch, ms. */
+export const timeField = z
+  .string()
+  .meta({ format: 'date-time' })
+  .transform((text, ctx) => {
+    const at = parseIsoTime(text)
+    if (at !== null) return at
+    const params: CheckParams = { code: 'invalid_time' }
+    ctx.addIssue({ code: 'custom', message: 'must be a time such as 2026-11-21T06:00:00Z', params })
+    return z.NEVER
+  })
 
 /** A field of an object that an account sets, said once for the API, files, commands and the database. */
 export interface ManagedField {
@@ -33,12 +47,12 @@ type InitialOf<F> = {
   -readonly [Name in keyof F as F[Name] extends { initial: unknown } ? Member<Name, F[Name]> : never]: Value<F[Name]>
 }
 type FlagOf<F> = { [Name in keyof F]: Value<F[Name]> extends boolean ? Member<Name, F[Name]> : never }[keyof F]
-type OnceOf<F> = { [Name in keyof F]: F[Name] extends { once: string } ? Member<Name, F[Name]> : never }[keyof F]
+type OnceNameOf<F> = { [Name in keyof F]: F[Name] extends { once: string } ? Name : never }[keyof F]
+type OnceOf<F> = { [Name in OnceNameOf<F>]: Member<Name, F[Name]> }[OnceNameOf<F>]
 type MemberOf<F> = keyof MembersOf<F>
 
 type TypeOf<Field> = Field extends { type: infer T extends z.ZodType } ? T : never
-type OptionalOf<F> = { -readonly [Name in keyof F]: z.ZodOptional<TypeOf<F[Name]>> }
-type NullishOf<F> = { -readonly [Name in keyof F]: z.ZodOptional<z.ZodNullable<TypeOf<F[Name]>>> }
+type RequestOf<F> = { -readonly [Name in keyof F]: z.ZodOptional<z.ZodNullable<TypeOf<F[Name]>>> }
 type ShownOf<F> = { -readonly [Name in keyof F]: F[Name] extends { shown: infer Shown } ? Shown : TypeOf<F[Name]> }
 
 /** Fields whose initial values do not fit their types. */
@@ -55,10 +69,10 @@ interface ManagedObject<F> {
   flags: readonly FlagOf<F>[]
   /** The members that can change. */
   changeable: readonly Exclude<MemberOf<F>, OnceOf<F>>[]
-  /** The fields of a request, none of them required. */
-  request: OptionalOf<F>
-  /** The same, with null for what is not given. */
-  nullishRequest: NullishOf<F>
+  /** The fields of a request, none of them required; null is the same as not given where it is no value. */
+  request: RequestOf<F>
+  /** Those that can change. */
+  changes: Omit<RequestOf<F>, OnceNameOf<F>>
   /** The fields of an answer, for `resource`. */
   answer: ShownOf<F>
   /** The members that a request or a file gives; null counts as missing where it is no value. */
@@ -83,14 +97,15 @@ export const managedObject = <const F extends Fields>(
   const columnsWhere = (wanted: (field: ManagedField) => boolean) => membersWhere(wanted).map(snake).join(' ')
   const withInitial = entries.filter(({ field }) => 'initial' in field)
   const fieldsBy = (made: (field: ManagedField) => unknown) => Object.fromEntries(entries.map(({ name, field }) => [name, made(field)]))
+  const request = fieldsBy((field) => nullish(field.type).describe(docWithDefault(field)))
   return {
     fields,
     initial: Object.fromEntries(withInitial.map(({ member, field }) => [member, field.initial])),
     plain: membersWhere((field) => !isFlag(field.type)),
     flags: membersWhere((field) => isFlag(field.type)),
     changeable: membersWhere(({ once }) => once === undefined),
-    request: fieldsBy((field) => field.type.optional().describe(docWithDefault(field))),
-    nullishRequest: fieldsBy((field) => nullish(field.type).describe(docWithDefault(field))),
+    request,
+    changes: Object.fromEntries(Object.entries(request).filter(([name]) => fields[name]?.once === undefined)),
     answer: fieldsBy((field) => field.shown ?? field.type.describe(field.doc)),
     membersIn: (given: Readonly<Record<string, unknown>>) =>
       Object.fromEntries(

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ApiKey } from '../../senders/account/api-key.ts'
-import { permissions } from '../../senders/account/permission.ts'
+import { apiKeyObject } from '../../senders/account/api-key-object.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import type { CallTo } from '../operation/call.ts'
@@ -9,7 +9,7 @@ import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { pageFrom } from '../operation/page.ts'
 import { deletedAnswer, referenceTo, resource, time, timeOrNull } from '../operation/resource.ts'
-import { timeAnswer, timeField } from '../operation/time-field.ts'
+import { timeAnswer } from '../operation/time-field.ts'
 import type { Needs } from './operation-services.ts'
 
 type Services = Needs<'apiKeys' | 'sendingDomains'>
@@ -18,10 +18,7 @@ type Services = Needs<'apiKeys' | 'sendingDomains'>
 export const apiKey = resource<ApiKey>('ApiKey')({
   object: 'api_key',
   id: z.string(),
-  name: z.string(),
-  permission: z.enum(permissions),
-  domain_id: z.string().nullable().describe('The only domain it may send from; null means all of the account.'),
-  sandbox: z.boolean(),
+  ...apiKeyObject.answer,
   prefix: z.string().describe('The first characters of its token.'),
   created_at: time(),
   last_used_at: timeOrNull(),
@@ -31,17 +28,8 @@ const token = z.string().describe('Shown only once: Sterna keeps only its SHA-25
 const reference = referenceTo('api_key')
 
 const daySeconds = 86_400
-const keyName = z.string().trim().min(1).max(100)
-const newKey = z.object({
-  name: keyName,
-  permission: z.enum(permissions).optional().describe('Default: `full_access`, or `sending_access` with a `domain_id`.'),
-  domain_id: z.string().nullish().describe('Limits the key to sending from this domain of the account; only with `sending_access`.'),
-  expires_at: timeField.nullish().describe('From then on the key is refused; if left out, when the key expires that makes it.'),
-  sandbox: z
-    .boolean()
-    .optional()
-    .describe('Nothing sent with the key leaves the server, and it changes nothing live. A sandbox key can create only sandbox keys.'),
-})
+const { name } = apiKeyObject.fields
+const newKey = z.object({ ...apiKeyObject.request, name: name.type.describe(name.doc) })
 const rotation = z.object({
   overlap_seconds: z
     .int()
@@ -71,6 +59,7 @@ export const apiKeyOperations = (services: Services): Operation[] => [
       const expiresAt = body.expires_at ?? ownExpiry(caller, services)
       requireExpiry(caller, expiresAt, services)
       const made = await services.apiKeys.create({
+        ...apiKeyObject.membersIn(body),
         accountId,
         name: body.name,
         permission,
@@ -90,7 +79,7 @@ export const apiKeyOperations = (services: Services): Operation[] => [
     },
   }),
   at.patch('api_keys.update', '/{id}', 'Rename an API key', {
-    body: { schema: z.object({ name: keyName }), example: { name: 'shop' } },
+    body: { schema: z.object({ name: name.type }), example: { name: 'shop' } },
     answer: ['The key.', reference.meta({ id: 'ApiKeyReference' })],
     handle: async (call) => {
       const { id } = keyOf(call, services)

@@ -1,12 +1,10 @@
 import { z } from 'zod'
 import { webhookEventType, webhookObject, type WebhookFields } from '../../notify/webhook/webhook-object.ts'
 
-export const webhookRequest = z
-  .object(webhookObject.request)
-  .omit({ sandbox: true })
-  .extend({
-    endpoint: z.string().optional().describe('Another name for `url`, which takes precedence if both are given.'),
-  })
+export const webhookRequest = z.object({
+  ...webhookObject.changes,
+  endpoint: z.string().optional().describe('Another name for `url`, which takes precedence if both are given.'),
+})
 
 const daySeconds = 86_400
 export const rotationRequest = z.object({

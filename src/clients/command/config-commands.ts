@@ -11,6 +11,7 @@ import { followReferences } from '../set-up/reference.ts'
 import type { SetUpServices } from '../set-up/current-state.ts'
 import { argument, flagOption, printable, textOption, type Command, type CommandInput, type CommandOutput } from './command.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
+import { writing } from './named-files.ts'
 
 /** bytes; templates can be in files of their own */
 const maxFileBytes = 16 * 1024 * 1024
@@ -196,12 +197,4 @@ function signingKeyOf(domainId: string, { sendingDomains }: SetUpServices): { se
   if (!key) return null
   const privateKey = createPrivateKey({ key: Buffer.from(sendingDomains.privateKey(key.id)), format: 'der', type: 'pkcs8' })
   return { selector: key.selector, pem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() }
-}
-
-async function writing(path: string, work: () => Promise<unknown>): Promise<void> {
-  try {
-    await work()
-  } catch (error) {
-    throw new SternaError('invalid_state', `${path} cannot be written (${reasonOf(error)}).`, { cause: error })
-  }
 }

@@ -1,12 +1,9 @@
 import { join } from 'node:path'
 import type { Account } from '../../senders/account/accounts.ts'
 import { SternaError } from '../../platform/errors.ts'
-import type { Page } from '../../platform/store/page-clause.ts'
+import { pages, type Page } from '../../platform/store/page-clause.ts'
 import type { CommandServices } from './command-services.ts'
 import { LineFile } from './line-file.ts'
-
-/** Rows that are in memory at a time. */
-const pageSize = 100
 
 /** An export that is being written. */
 export interface Export {
@@ -16,25 +13,6 @@ export interface Export {
   /** Aborted when nobody waits any longer. */
   signal: AbortSignal
   files: { name: string; lines: number }[]
-}
-
-export const firstPage: Page = { limit: pageSize, after: null, before: null }
-
-/** The pages of a list, one at a time. */
-export async function* pages<Row, Edge extends string | number = string>(
-  read: (page: Page<Edge>) => Promise<Row[]>,
-  edgeOf: (row: Row) => Edge,
-): AsyncGenerator<Row[]> {
-  let after: Edge | null = null
-  for (;;) {
-    const rows: Row[] = await read({ limit: pageSize, after, before: null })
-    const page = rows.slice(0, pageSize)
-    const last = page.at(-1)
-    if (last === undefined) return
-    yield page
-    if (rows.length <= pageSize) return
-    after = edgeOf(last)
-  }
 }
 
 /** @throws SternaError `invalid_state` if nobody waits for the export any longer */

@@ -7,6 +7,7 @@ import { addressParameter, textParameter, timeParameter } from '../../api/operat
 import { isoTime } from '../../platform/iso-time.ts'
 import { MessageReader } from '../../mail/message/message-reader.ts'
 import { webhookBody } from '../../notify/webhook/webhook-body.ts'
+import { firstPage } from '../../platform/store/page-clause.ts'
 import { apiCommand } from './api-command.ts'
 import { parameters, scopeOf, scopeOptions } from './command-scope.ts'
 import { requireServing } from './command-services.ts'
@@ -40,7 +41,7 @@ export const messageCommands: Command[] = [
       const row = await messages.findAnywhere(argument(input, 0))
       if (!row) throw new SternaError('not_found', `There is no email "${printable(argument(input, 0))}", or it is no longer kept.`)
       const json = await readEmail(row, services)
-      const attempts = await messages.attempts(row.id, { limit: 100, after: null, before: null })
+      const attempts = await messages.attempts(row.id, firstPage)
       return { stdout: messagePage(json, row, attempts), json }
     },
   },

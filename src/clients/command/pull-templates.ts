@@ -1,10 +1,9 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { SternaError } from '../../platform/errors.ts'
 import type { CommandOutput } from './command.ts'
 import { saidBy, type TemplateAnswer, type TemplateClient } from './template-client.ts'
 import { templateFileKinds, textOfFile, type TemplateFileKind } from './template-files.ts'
-import { reasonOf } from '../../platform/plain-reason.ts'
+import { writing } from './named-files.ts'
 
 /** Which templates to write, and where. */
 interface Pull {
@@ -78,12 +77,4 @@ function settingsOf(template: TemplateAnswer): object {
   const { name, from, reply_to, layout, variables } = saidBy(template)
   const isEmpty = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0)
   return Object.fromEntries(Object.entries({ name, from, reply_to, layout, variables }).filter(([, value]) => !isEmpty(value)))
-}
-
-async function writing(path: string, work: () => Promise<unknown>): Promise<void> {
-  try {
-    await work()
-  } catch (error) {
-    throw new SternaError('invalid_parameter', `${path} cannot be written: ${reasonOf(error)}.`, { cause: error })
-  }
 }

@@ -6,6 +6,7 @@ import { submissionFor } from '../../api/resource/email-submission.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import { MessageReader, type AttemptRow, type RecipientRow } from '../../mail/message/message-reader.ts'
 import { unsubscribeKeys } from '../../mail/suppression/unsubscribe-token.ts'
+import { firstPage } from '../../platform/store/page-clause.ts'
 import { requireServing, type CommandServices } from './command-services.ts'
 import { scopeOf, scopeOptions } from './command-scope.ts'
 import { argument, printable, shownTime, textOption, usageFault, type Command, type CommandInput } from './command.ts'
@@ -34,24 +35,31 @@ export const sendTestCommands: Command[] = [
       const { id, createdAt } = await sendTest(input, services, scope)
       await say(`Accepted as ${id}.`)
       const messages = new MessageReader(services.db)
-      const test = new TestMail(messages, id)
+      let test: TestMail = { recipient: undefined, attempts: [] }
       const timeUp = new AbortController()
       const cancelTimer = services.clock.at(services.clock.now() + waitMs, () => timeUp.abort())
       try {
         const signal = AbortSignal.any([client.signal, timeUp.signal])
         await lookAtNews({ follower, scope, signal }, async () => {
-          for (const attempt of await test.look()) await say(attemptText(attempt))
-          return test.isOver
+          const told = test.attempts.length
+          test = await readTest(messages, id)
+          for (const attempt of test.attempts.slice(told)) await say(attemptText(attempt))
+          return isOver(test)
         })
       } finally {
         cancelTimer()
       }
-      const { recipient, attempts, isOver } = test
+      const { recipient, attempts } = test
       const row = await messages.findAnywhere(id)
       const email = row && (await readEmail(row, services))
       return {
         stdout: `${summary(test, { id, createdAt })}\n`,
-        json: { object: 'test', outcome: isOver ? recipient?.state : 'waiting', email, attempts: attempts.map(attemptResource.answer) },
+        json: {
+          object: 'test',
+          outcome: isOver(test) ? recipient?.state : 'waiting',
+          email,
+          attempts: attempts.map(attemptResource.answer),
+        },
         objectId: id,
         exitCode: recipient?.state === 'delivered' ? 0 : 1,
       }
@@ -63,32 +71,18 @@ export const sendTestCommands: Command[] = [
 const finalStates = ['delivered', 'bounced', 'complained', 'suppressed', 'failed', 'canceled']
 
 /** What is known of the test so far. */
-class TestMail {
-  readonly #messages: MessageReader
-  readonly #id: string
+interface TestMail {
   recipient: RecipientRow | undefined
   /** The oldest first. */
-  attempts: AttemptRow[] = []
-
-  constructor(messages: MessageReader, id: string) {
-    this.#messages = messages
-    this.#id = id
-  }
-
-  get isOver(): boolean {
-    return finalStates.includes(this.recipient?.state ?? '')
-  }
-
-  /** Reads how it stands; the attempts that are new. */
-  async look(): Promise<AttemptRow[]> {
-    const [recipient] = await this.#messages.recipients([this.#id])
-    const attempts = (await this.#messages.attempts(this.#id, { limit: 100, after: null, before: null })).toReversed()
-    const fresh = attempts.slice(this.attempts.length)
-    this.recipient = recipient
-    this.attempts = attempts
-    return fresh
-  }
+  attempts: AttemptRow[]
 }
+
+async function readTest(messages: MessageReader, id: string): Promise<TestMail> {
+  const [recipient] = await messages.recipients([id])
+  return { recipient, attempts: (await messages.attempts(id, firstPage)).toReversed() }
+}
+
+const isOver = ({ recipient }: TestMail): boolean => finalStates.includes(recipient?.state ?? '')
 
 async function sendTest(input: CommandInput, services: CommandServices, scope: AccountScope): Promise<{ id: string; createdAt: number }> {
   const { clock, config, secrets } = services
@@ -139,9 +133,10 @@ const attemptText = (attempt: AttemptRow): string => {
 }
 
 /** What became of the test, as a sentence. */
-function summary({ recipient, attempts, isOver }: TestMail, { id, createdAt }: { id: string; createdAt: number }): string {
+function summary(test: TestMail, { id, createdAt }: { id: string; createdAt: number }): string {
+  const { recipient, attempts } = test
   const last = attempts.at(-1)
-  if (!isOver || !recipient) {
+  if (!isOver(test) || !recipient) {
     const next = recipient?.due_at ? ` The next attempt is due at ${shownTime(recipient.due_at)}.` : ''
     return `Not delivered yet, and still in the queue.${next} See how it goes on with: sterna message show ${id}`
   }

@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
-import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
 import { networkRule } from '../../platform/ip-address.ts'
 import { judgeHits } from '../../readers/tracking/judge-hits.ts'
@@ -10,7 +7,7 @@ import { rewriteLinks, trackableLinks } from '../../readers/tracking/rewrite-lin
 import { markOf, trackingKeys } from '../../readers/tracking/tracking-token.ts'
 import { argument, flagOption, listObject, textOption, type Command, type CommandInput, type CommandOutput } from './command.ts'
 import { readHitLine } from './hit-line.ts'
-import { reasonOf } from '../../platform/plain-reason.ts'
+import { contentOf, outputOfFiles } from './named-files.ts'
 
 /** These have no `run`: they need neither a server nor its data, so main.ts runs them. */
 export const trackingCommands: Command[] = [
@@ -43,7 +40,7 @@ const shownBase = 'https://track.example/t'
 
 /** @throws SternaError `not_found`; `invalid_parameter` if the file cannot be read or the charset is unknown */
 export async function rewriteFile(input: CommandInput, now: number): Promise<CommandOutput<string | Buffer>> {
-  const html = await htmlOf(input)
+  const html = await contentOf(argument(input, 0), input.cwd)
   const charset = textOption(input, 'charset') ?? 'utf-8'
   if (flagOption(input, 'links')) {
     const links = trackableLinks(html, charset)
@@ -55,43 +52,19 @@ export async function rewriteFile(input: CommandInput, now: number): Promise<Com
   return { stdout: rewritten, json: { object: 'rewritten_html', html: new TextDecoder(charset).decode(rewritten) } }
 }
 
-const htmlOf = (input: CommandInput): Promise<Buffer> => contentOf(argument(input, 0), input.cwd)
-
 /**
  * Judges with the same code as the server. Reports files and lines that cannot be read on standard error, and still judges the others.
  * @param scannerNetworks the operator's, in CIDR notation
  */
-export async function judgeFiles({ args, cwd }: CommandInput, scannerNetworks: readonly string[]): Promise<CommandOutput> {
+export function judgeFiles(input: CommandInput, scannerNetworks: readonly string[]): Promise<CommandOutput> {
   const isOperatorsScanner = networkRule(scannerNetworks)
-  const result = { stdout: '', json: undefined, stderr: '', exitCode: 0 }
-  const orTell = async (step: () => string | Promise<string>): Promise<string> => {
-    try {
-      return await step()
-    } catch (error) {
-      if (!(error instanceof SternaError)) throw error
-      result.stderr += `sterna: ${error.message}\n`
-      result.exitCode = 1
-      return ''
-    }
-  }
-  for (const file of args) {
-    const lines = (await orTell(async () => (await contentOf(file, cwd)).toString())).split('\n')
-    for (const [place, line] of lines.entries()) {
+  return outputOfFiles(input, function* (file, content) {
+    for (const [place, line] of content.toString().split('\n').entries()) {
       if (line.trim() === '') continue
-      result.stdout += await orTell(() => {
+      yield () => {
         const { id, message } = readHitLine(line.trim(), `${file}:${place + 1}`)
-        return `${JSON.stringify({ id, hits: judgeHits(message, isOperatorsScanner) })}\n`
-      })
+        return JSON.stringify({ id, hits: judgeHits(message, isOperatorsScanner) })
+      }
     }
-  }
-  return result
-}
-
-async function contentOf(file: string, cwd: string): Promise<Buffer> {
-  try {
-    return await readFile(resolve(cwd, file))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new SternaError('not_found', `There is no file ${file}.`)
-    throw new SternaError('invalid_parameter', `${file} cannot be read: ${reasonOf(error)}.`, { cause: error })
-  }
+  })
 }

@@ -1,11 +1,11 @@
 import { newTemplateFields, newTemplateSchema } from '../../api/resource/template-schema.ts'
+import { given } from '../../api/resource/given.ts'
 import { validate } from '../../api/operation/validate.ts'
 import { Secret } from '../../platform/config/setting-types.ts'
-import { parseIsoTime } from '../../platform/iso-time.ts'
+import { isoTimeOrNull } from '../../platform/iso-time.ts'
+import { apiKeyObject } from '../../senders/account/api-key-object.ts'
 import type { StoredToken } from '../../senders/account/api-key-token.ts'
-import type { Permission } from '../../senders/account/permission.ts'
 import { webhookObject } from '../../notify/webhook/webhook-object.ts'
-import type { OperationCall } from '../../api/operation/operation-client.ts'
 import type { Change } from './plan-changes.ts'
 import { policyChanges } from './policy-values.ts'
 import type { ObjectKind, Values } from './set-up-object.ts'
@@ -22,38 +22,54 @@ export interface Made {
 /** How long an old token or secret works beside its successor, ms. */
 const overlapMs = 86_400_000
 
+/** What the operations on a kind are called, and the parameter of their path. */
+const operationsOn: Record<ObjectKind, [resource: string, param: string]> = {
+  account: ['accounts', 'id'],
+  domain: ['domains', 'idOrName'],
+  template: ['templates', 'idOrAlias'],
+  webhook: ['webhooks', 'id'],
+  key: ['api_keys', 'id'],
+}
+
+/** A change, and what makes it. */
+interface Making extends Pick<Change, 'kind' | 'name' | 'current'> {
+  services: SetUpServices
+  scope: { accountId: string; sandbox: boolean }
+  /** What is to be written, by field. */
+  values: Values
+  /** The same as a request would bring it. */
+  body: Values
+  /** Carries out an operation on a new object, or on that with this id. */
+  call(operation: string, body: Values, id?: string): Promise<{ id: string; token?: string }>
+}
+
 /**
  * Makes one change by operations of the API, and records it as one.
  * @throws SternaError whatever an operation refuses
  */
 export async function carryOut(change: Change, services: SetUpServices): Promise<Made> {
-  const accountId = services.accounts.findAccount(change.account)?.id ?? ''
-  const making: Making = {
-    change,
-    accountId,
-    services,
-    call: (id, { sandbox = false, ...call }) =>
-      services.perform(id, { ...call, scope: { accountId, sandbox }, isRecorded: true }) as Promise<{ id: string }>,
+  const { action, account, kind, name, current, fields } = change
+  const accountId = services.accounts.findAccount(account)?.id ?? ''
+  const values = Object.fromEntries(fields.map((field) => [field.name, field.to]))
+  const { sandbox } = { ...current?.values, ...values }
+  // Nobody deletes the account that they act as.
+  const scope = { accountId: kind === 'account' ? '' : accountId, sandbox: kind === 'webhook' && sandbox === true }
+  const call: Making['call'] = async (operation, body, id) => {
+    const params = id === undefined ? {} : { [operationsOn[kind][1]]: id }
+    return (await services.perform(operation, { scope, params, body, isRecorded: true })) as { id: string }
   }
-  const made = await (change.action === 'remove' ? remove(making) : makers[change.kind](making))
+  const making: Making = { kind, name, current, services, scope, values, body: nestedValues(values, current?.values), call }
+  const made = await (action === 'remove' ? remove(making) : makers[kind](making))
   await services.audit.record({
-    accountId: change.kind === 'account' ? made.objectId : accountId,
+    accountId: kind === 'account' ? made.objectId : accountId,
     actor: { type: 'command', id: null, name: 'command line' },
-    operation: `apply ${change.action}`,
+    operation: `apply ${action}`,
     objectId: made.objectId,
-    fields: change.fields.map(({ name }) => name),
+    fields: Object.keys(values),
     address: null,
     requestId: null,
   })
   return made
-}
-
-/** A change, and what makes it. */
-interface Making {
-  change: Change
-  accountId: string
-  services: SetUpServices
-  call(id: string, call: Pick<OperationCall, 'params' | 'body'> & { sandbox?: boolean }): Promise<{ id: string; token?: string }>
 }
 
 const makers: Record<ObjectKind, (making: Making) => Promise<Made>> = {
@@ -64,120 +80,95 @@ const makers: Record<ObjectKind, (making: Making) => Promise<Made>> = {
   key: makeKey,
 }
 
-/** What is to be written, by field. */
-const writtenBy = ({ fields }: Change): Values => Object.fromEntries(fields.map(({ name, to }) => [name, to]))
-
-/** What is to be written as a request would bring it: `a.b` as `b` within `a`, with what it keeps, and secrets in clear. */
-function nestedValues(change: Change): Record<string, unknown> {
-  const written = writtenBy(change)
-  const all: Values = { ...change.current?.values, ...written }
+/** `a.b` as `b` within `a`, with what it keeps, and secrets in clear. */
+function nestedValues(written: Values, current: Values = {}): Values {
   const heads = [...new Set(Object.keys(written).map((name) => name.split('.')[0] ?? ''))]
-  return Object.fromEntries(heads.map((head) => [head, head in written ? clear(written[head]) : partsIn(all, head)]))
+  return Object.fromEntries(heads.map((head) => [head, head in written ? clear(written[head]) : partsIn({ ...current, ...written }, head)]))
 }
 
-function partsIn(values: Values, head: string): Record<string, unknown> | null {
+function partsIn(values: Values, head: string): Values | null {
   const parts = Object.entries(values).flatMap(([name, value]) =>
-    name.startsWith(`${head}.`) ? [[name.slice(head.length + 1), clear(value)]] : [],
+    name.startsWith(`${head}.`) ? [[name.slice(head.length + 1), clear(value)] as const] : [],
   )
-  return parts.every(([, value]) => value === null) ? null : (Object.fromEntries(parts) as Record<string, unknown>)
+  return parts.every(([, value]) => value === null) ? null : Object.fromEntries(parts)
 }
 
 const clear = (value: unknown): unknown => (value instanceof Secret ? value.reveal() : value)
 
 const isGiven = (values: object): boolean => Object.keys(values).length > 0
 
-async function makeAccount({ change, call }: Making): Promise<Made> {
-  const values = writtenBy(change)
-  const { name, plan, status } = values
-  const own = plan === undefined ? {} : { plan }
-  const id = change.current?.id ?? (await call('accounts.create', { body: { name, ...own } })).id
-  const changed = { ...(change.current ? own : {}), ...(status === undefined ? {} : { status }) }
-  if (isGiven(changed)) await call('accounts.update', { params: { id }, body: changed })
-  for (const [operation, body] of policyChanges('account', values)) await call(operation, { params: { id }, body })
-  return { objectId: id }
+/** Makes the object with all that a new one takes, or changes what can be changed. Returns its id. */
+async function createOrUpdate({ kind, current, call }: Making, creation: Values, update: Values): Promise<string> {
+  const [resource] = operationsOn[kind]
+  if (!current) return (await call(`${resource}.create`, creation)).id
+  if (isGiven(update)) await call(`${resource}.update`, update, current.id)
+  return current.id
 }
 
-async function makeDomain({ change, call }: Making): Promise<Made> {
-  const { quota: _, dkim_selector: selector, dkim_private_key: privateKey, ...settings } = nestedValues(change)
-  const keys = {
-    ...(selector === undefined ? {} : { dkim_selector: selector }),
-    ...(privateKey === undefined ? {} : { dkim_private_key: privateKey }),
-  }
-  const id = change.current?.id ?? (await call('domains.create', { body: { ...settings, ...keys } })).id
-  const params = { idOrName: id }
-  if (change.current && isGiven(settings)) await call('domains.update', { params, body: settings })
-  for (const [operation, body] of policyChanges('domain', writtenBy(change))) await call(operation, { params, body })
-  if (change.current && isGiven(keys)) await call('domains.rotate_dkim', { params, body: keys })
-  return { objectId: id }
+async function makeAccount(making: Making): Promise<Made> {
+  const { current, values, call } = making
+  const { name, plan, status } = values
+  const objectId = await createOrUpdate(making, given({ name, plan }), given({ plan, status }))
+  if (!current && status !== undefined) await call('accounts.update', { status }, objectId)
+  for (const [operation, body] of policyChanges('account', values)) await call(operation, body, objectId)
+  return { objectId }
+}
+
+async function makeDomain(making: Making): Promise<Made> {
+  const { current, values, call } = making
+  const { quota: _, dkim_selector, dkim_private_key, ...settings } = making.body
+  const keys = given({ dkim_selector, dkim_private_key })
+  const objectId = await createOrUpdate(making, { ...settings, ...keys }, settings)
+  for (const [operation, body] of policyChanges('domain', values)) await call(operation, body, objectId)
+  if (current && isGiven(keys)) await call('domains.rotate_dkim', keys, objectId)
+  return { objectId }
 }
 
 /** The fields of a template with these values. @throws SternaError `validation_error`, with the names of the fields */
 export const templateFieldsOf = (alias: string, values: Values) =>
   newTemplateFields(validate(newTemplateSchema, { name: alias, alias, ...values }))
 
-async function makeTemplate({ change: { current, name: alias, ...change }, call }: Making): Promise<Made> {
-  const { published = current?.values['published'] ?? true, ...body } = nestedValues({ ...change, current, name: alias })
-  const id = current?.id ?? (await call('templates.create', { body: { name: alias, alias, ...body } })).id
-  const params = { idOrAlias: id }
-  if (current && isGiven(body)) await call('templates.update', { params, body })
-  if (published !== false) await call('templates.publish', { params })
-  return { objectId: id }
+async function makeTemplate(making: Making): Promise<Made> {
+  const { name: alias, current, call } = making
+  const { published = current?.values['published'] ?? true, ...body } = making.body
+  const objectId = await createOrUpdate(making, { name: alias, alias, ...body }, body)
+  if (published !== false) await call('templates.publish', {}, objectId)
+  return { objectId }
 }
 
 /** The API takes no secret that is made elsewhere. */
-async function makeWebhook({ change, accountId, services, call }: Making): Promise<Made> {
-  const { current } = change
-  const { secret, sandbox: desired = current?.values['sandbox'], ...body } = nestedValues(change)
-  const sandbox = desired === true
-  const scope = { accountId, sandbox }
-  if (current) {
-    const { id } = current
-    if (isGiven(body)) await call('webhooks.update', { sandbox, params: { id }, body })
-    if (typeof secret === 'string') await services.webhooks.rotateSecret(scope, id, { overlapMs, force: true, secret })
-    return { objectId: id }
-  }
-  if (typeof secret !== 'string') return { objectId: (await call('webhooks.create', { sandbox, body })).id }
-  return { objectId: (await services.webhooks.create(scope, { url: '', ...webhookObject.membersIn(body) }, secret)).id }
+async function makeWebhook(making: Making): Promise<Made> {
+  const { current, scope, services } = making
+  const { secret, sandbox: _, ...body } = making.body
+  if (!current && typeof secret === 'string')
+    return { objectId: (await services.webhooks.create(scope, { url: '', ...webhookObject.membersIn(body) }, secret)).id }
+  const objectId = await createOrUpdate(making, body, body)
+  if (typeof secret === 'string') await services.webhooks.rotateSecret(scope, objectId, { overlapMs, force: true, secret })
+  return { objectId }
 }
 
 /** The API takes no token that is made elsewhere, and changes nothing of a key but its name. */
-async function makeKey({ change, accountId, services: { apiKeys, sendingDomains }, call }: Making): Promise<Made> {
-  const { domain, token, ...body } = writtenBy(change)
-  const { current, name } = change
+async function makeKey({ name, current, values, call, scope: { accountId }, services }: Making): Promise<Made> {
+  const { apiKeys, sendingDomains } = services
+  const { domain, token, ...others } = values
   if (!current && token === undefined) {
-    const made = await call('api_keys.create', { body: { name, ...body, ...(domain === undefined ? {} : { domain_id: domain }) } })
+    const { expires_at: expiresAt = null, ...body } = others
+    const made = await call('api_keys.create', { name, ...body, domain_id: domain, expires_at: isoTimeOrNull(expiresAt as number | null) })
     return { objectId: made.id, token: made.token ?? '' }
   }
-  const { permission, expires_at: expiresAt, sandbox } = body as { permission?: Permission; expires_at?: string | null; sandbox?: boolean }
-  const limits = {
-    ...(permission === undefined ? {} : { permission }),
-    ...(domain === undefined ? {} : { domainId: typeof domain === 'string' ? sendingDomains.get(accountId, domain).id : null }),
-    ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === null ? null : parseIsoTime(expiresAt) }),
-  }
+  const domainId = typeof domain === 'string' ? sendingDomains.get(accountId, domain).id : domain
+  const fields = apiKeyObject.membersIn({ ...others, domain_id: domainId })
   if (!current) {
-    const standard: Permission = typeof domain === 'string' ? 'sending_access' : 'full_access'
-    const desired = { accountId, name, permission: standard, sandbox: sandbox === true, ...limits }
-    return { objectId: await apiKeys.adopt(desired, token as StoredToken) }
+    const permission = domainId ? 'sending_access' : 'full_access'
+    return { objectId: await apiKeys.adopt({ permission, ...fields, accountId, name }, token as StoredToken) }
   }
-  if (isGiven(limits)) await apiKeys.change(current.id, limits)
+  if (isGiven(fields)) await apiKeys.change(current.id, fields)
   if (token) await apiKeys.rotateTo(current.id, token as StoredToken, { overlapMs, force: true })
   return { objectId: current.id }
 }
 
-const removing: Record<ObjectKind, [operation: string, param: string]> = {
-  account: ['accounts.delete', 'id'],
-  domain: ['domains.delete', 'idOrName'],
-  template: ['templates.delete', 'idOrAlias'],
-  webhook: ['webhooks.delete', 'id'],
-  key: ['api_keys.delete', 'id'],
-}
-
-async function remove({ change: { kind, current }, services, call }: Making): Promise<Made> {
+async function remove({ kind, current, call }: Making): Promise<Made> {
   const objectId = current?.id ?? ''
-  const [operation, param] = removing[kind]
-  const params = { [param]: objectId }
-  // Nobody deletes the account that they act as.
-  if (kind === 'account') await services.perform(operation, { scope: { accountId: '', sandbox: false }, params, isRecorded: true })
-  else await call(operation, { sandbox: current?.values['sandbox'] === true && kind === 'webhook', params })
+  await call(`${operationsOn[kind][0]}.delete`, {}, objectId)
   return { objectId }
 }

@@ -1,5 +1,7 @@
+import { checkAccountName } from '../../senders/account/accounts.ts'
 import { checkedPlan } from '../../senders/account/plan.ts'
 import { SternaError } from '../../platform/errors.ts'
+import { domainObject } from '../../senders/sending-domain/domain-object.ts'
 import { contentFaults } from '../../mail/template/template-content.ts'
 import { webhookUrlFault } from '../../notify/webhook/webhook-url.ts'
 import { templateFieldsOf } from './carry-out.ts'
@@ -61,32 +63,35 @@ const checks: Record<DesiredObject['kind'], (prospect: Prospect) => void> = {
   key: checkKey,
 }
 
-function checkAccount({ object: { values, name }, services: { config }, fault }: Prospect): void {
-  const isUsable = name.length <= 100 && name === name.trim() && !/^acc_[0-9a-z]{26}$/.test(name) && !/\p{Cc}/u.test(name)
-  if (!isUsable) fault('name', 'name: an account has a name of 1 to 100 characters, without space at either end.')
-  if (values['plan'] === undefined) return
+/** What a check refuses is wrong with the field that it names, or with this one. */
+function mustPass({ fault }: Prospect, field: string, check: () => unknown): void {
   try {
-    checkedPlan(String(values['plan']), config.plans)
+    check()
   } catch (error) {
     if (!(error instanceof SternaError)) throw error
-    fault('plan', `plan: ${error.message}`)
+    if (!error.faults) fault(field, `${field}: ${error.message}`)
+    for (const named of error.faults ?? []) fault(fieldOf(named.field), named.message)
   }
+}
+
+function checkAccount(prospect: Prospect): void {
+  const { name, values } = prospect.object
+  mustPass(prospect, 'name', () => checkAccountName(name))
+  if (values['plan'] !== undefined) mustPass(prospect, 'plan', () => checkedPlan(String(values['plan']), prospect.services.config.plans))
 }
 
 function checkDomain({ values, fault }: Prospect): void {
-  if (values['tracking_subdomain'] === (values['custom_return_path'] ?? 'send'))
+  if (values['tracking_subdomain'] === (values['custom_return_path'] ?? domainObject.initial.returnPathLabel))
     fault('tracking_subdomain', 'tracking_subdomain: it must differ from the label of the return path.')
 }
 
-function checkTemplate({ object, values, has, fault }: Prospect): void {
+function checkTemplate(prospect: Prospect): void {
+  const { object, values, has, fault } = prospect
   if (typeof values['html'] !== 'string') return
-  try {
+  mustPass(prospect, 'alias', () => {
     const fields = templateFieldsOf(object.name, values)
     for (const { field, message } of contentFaults({ ...fields, variables: [] })) fault(fieldOf(field), message)
-  } catch (error) {
-    if (!(error instanceof SternaError)) throw error
-    for (const { field, message } of error.faults ?? [{ field: 'alias', message: error.message }]) fault(fieldOf(field), message)
-  }
+  })
   for (const used of usedBy(values).filter((name) => !name.startsWith('tpl_') && !has('template', name)))
     fault('layout', `${objectLabel(object)} uses the template ${used}, which is neither in the file nor in the account.`)
 }
@@ -103,11 +108,10 @@ function checkWebhook({ object, values, services: { config }, fault }: Prospect)
 
 function checkKey({ object, values, isNew, has, services: { clock }, fault }: Prospect): void {
   const { domain, permission = domain ? 'sending_access' : 'full_access' } = values
-  if (object.name.length > 100) fault('name', 'name: the name of a key has at most 100 characters.')
   if (typeof domain === 'string' && permission !== 'sending_access')
     fault('domain', 'domain: only a key with the permission sending_access can be limited to a domain.')
   if (typeof object.values['domain'] === 'string' && !has('domain', object.values['domain']))
     fault('domain', `domain: the account ${object.account} has no domain ${object.values['domain']}, and the file adds none.`)
   const expiry = values['expires_at']
-  if (isNew && typeof expiry === 'string' && Date.parse(expiry) <= clock.now()) fault('expires_at', 'expires_at: this time is past.')
+  if (isNew && typeof expiry === 'number' && expiry <= clock.now()) fault('expires_at', 'expires_at: this time is past.')
 }

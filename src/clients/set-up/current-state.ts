@@ -1,9 +1,9 @@
 import type { Account } from '../../senders/account/accounts.ts'
 import type { Core } from '../../api/core.ts'
-import { isoTimeOrNull } from '../../platform/iso-time.ts'
 import type { Template } from '../../mail/template/template-store.ts'
 import type { WebhookList } from '../../notify/webhook/webhook-list.ts'
 import type { OperationClient } from '../../api/operation/operation-client.ts'
+import { firstPage, pages, type Page } from '../../platform/store/page-clause.ts'
 import { nameOf, valuesOf } from './set-up-fields.ts'
 import { policyFieldsOf } from './policy-values.ts'
 import type { ObjectKind, CurrentObject, Values } from './set-up-object.ts'
@@ -13,9 +13,6 @@ export type SetUpServices = Omit<Core, 'close'> & { webhooks: WebhookList; perfo
 
 /** In place of the name of a key's domain. */
 export const removedDomain = '(a domain that was removed)'
-
-/** More than an account may have of anything that is listed in one page. */
-const allOfThem = { limit: 100, after: null, before: null }
 
 /** All accounts, and what they have, with the values that a file would give. Templates without an alias are left out: nothing names them. */
 export async function currentState(services: SetUpServices): Promise<CurrentObject[]> {
@@ -68,13 +65,9 @@ const domainsOf = (account: Account, { sendingDomains, policies }: SetUpServices
 
 async function templatesOf(account: Account, { templates }: SetUpServices): Promise<CurrentObject[]> {
   const found: Template[] = []
-  for (let after: string | null = null; ;) {
-    const rows = await templates.page(account.id, { ...allOfThem, after })
-    const page = rows.slice(0, allOfThem.limit)
-    for (const { id, alias } of page) if (alias !== null) found.push(await templates.get(account.id, id))
-    after = page.at(-1)?.id ?? null
-    if (rows.length <= allOfThem.limit) break
-  }
+  const page = (asked: Page) => templates.page(account.id, asked)
+  for await (const rows of pages(page, ({ id }) => id))
+    for (const { id, alias } of rows) if (alias !== null) found.push(await templates.get(account.id, id))
   const aliasOf = (layout: string | null): string | null => found.find(({ id }) => id === layout)?.alias ?? layout
   return found.map((template) => currentObject('template', account, { id: template.id, values: templateValues(template, aliasOf) }))
 }
@@ -94,7 +87,7 @@ const templateValues = (template: Template, aliasOf: (layout: string | null) => 
 
 async function webhooksOf(account: Account, { webhooks }: SetUpServices): Promise<CurrentObject[]> {
   const scopes = [false, true].map((sandbox) => ({ accountId: account.id, sandbox }))
-  const found = await Promise.all(scopes.map((scope) => webhooks.page(scope, allOfThem)))
+  const found = await Promise.all(scopes.map((scope) => webhooks.page(scope, firstPage)))
   return found.flat().map((webhook) => currentObject('webhook', account, { id: webhook.id, values: valuesOf('webhook', webhook) }))
 }
 
@@ -102,11 +95,8 @@ function keysOf(account: Account, { apiKeys, sendingDomains }: SetUpServices): C
   const domains = sendingDomains.list(account.id)
   return apiKeys.list(account.id).map((key) => {
     const values = {
-      name: key.name,
-      permission: key.permission,
+      ...valuesOf('key', { ...key, sandbox: key.confined }),
       domain: key.domainId === null ? null : (domains.find(({ id }) => id === key.domainId)?.name ?? removedDomain),
-      sandbox: key.confined,
-      expires_at: isoTimeOrNull(key.expiresAt),
       token: apiKeys.storedTokenOf(key.id).digest,
     }
     return currentObject('key', account, { id: key.id, values })

@@ -31,11 +31,15 @@ export const partsOf = (type: z.ZodType): Record<string, z.ZodType> | null => {
   return bare instanceof z.ZodObject ? (bare.shape as Record<string, z.ZodType>) : null
 }
 
+/** Whether values are times. */
+export const isTime = (type: z.ZodType): boolean => bareType(type).meta()?.['format'] === 'date-time'
+
 /** What the documentation calls the values of a type. */
 export function typeTitle(type: z.ZodType): string {
   const { type: kind, innerType, in: before, element, options = [] } = definitionOf(type)
   const title = type.meta()?.title
   if (title !== undefined) return title
+  if (type.meta()?.['format'] === 'date-time') return 'time'
   if (kind === 'nullable' && innerType) return `${typeTitle(innerType)}, or none`
   const inner = innerType ?? before
   if (inner) return typeTitle(inner)

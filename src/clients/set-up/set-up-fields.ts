@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { accountStatuses } from '../../senders/account/accounts.ts'
 import { isWellFormed, storedToken, type StoredToken } from '../../senders/account/api-key-token.ts'
-import { permissions } from '../../senders/account/permission.ts'
+import { apiKeyObject } from '../../senders/account/api-key-object.ts'
 import { asWritten, textTypeOf } from '../../senders/account/policy-text.ts'
 import type { PolicyField } from '../../senders/account/policy.ts'
 import { Secret, SettingFault } from '../../platform/config/setting-types.ts'
 import { apiTypeOf } from '../../api/resource/account-policy-operations.ts'
 import { SternaError } from '../../platform/errors.ts'
-import { isoTime, parseIsoTime } from '../../platform/iso-time.ts'
+import { isoTime } from '../../platform/iso-time.ts'
 import { camel } from '../../platform/letter-case.ts'
 import { docWithDefault, type ManagedField } from '../../platform/managed-object.ts'
 import { domainObject } from '../../senders/sending-domain/domain-object.ts'
@@ -15,7 +15,7 @@ import { parseOwnKey } from '../../senders/sending-domain/domain-keys.ts'
 import { parseSelector } from '../../senders/sending-domain/sending-domain-name.ts'
 import { isSecret } from '../../notify/webhook/sign-webhook.ts'
 import { webhookEvents, webhookObject } from '../../notify/webhook/webhook-object.ts'
-import { partsOf } from './file-value.ts'
+import { isTime, partsOf } from './file-value.ts'
 import { policyFieldsOf } from './policy-values.ts'
 import type { ObjectKind } from './set-up-object.ts'
 
@@ -46,7 +46,8 @@ const fieldsOf = (fields: Readonly<Record<string, ManagedField>>): Fields =>
       const fixed = field.once === undefined ? {} : { fixed: field.once }
       const isRequired = !('initial' in field) && field.usual === undefined
       const doc = `${docWithDefault(field)}${isRequired ? ' Required.' : ''}`
-      if (parts === null) return [[name, { type: field.type, doc, read, ...fixed }]]
+      const words = isTime(field.type) ? { words: (at: unknown) => isoTime(at as number) } : {}
+      if (parts === null) return [[name, { type: field.type, doc, read, ...words, ...fixed }]]
       return Object.entries(parts).map(([part, type]) => {
         const isSecretPart = field.secrets?.includes(part) === true
         const readPart = (object: object): unknown => {
@@ -84,13 +85,6 @@ const policyFields = (kind: 'account' | 'domain', otherwise: (field: PolicyField
   )
 
 const text = z.string().min(1)
-const time = text
-  .transform((given) => {
-    const at = parseIsoTime(given)
-    if (at === null) throw new SternaError('validation_error', `"${given}" is not a time. Write it like 2027-01-01T00:00:00Z.`)
-    return isoTime(at)
-  })
-  .meta({ title: 'time' })
 
 /** A token itself, from where it is kept, or its hash. */
 const token = parsed('a reference, or {sha256, prefix}', (given): StoredToken => {
@@ -177,16 +171,10 @@ const webhookFields: Fields = {
   },
 }
 
+const { domain_id: _, ...fieldsOfKey } = apiKeyObject.fields
 const keyFields: Fields = {
-  name: { type: text, doc: 'What the key is for. Required.' },
-  permission: { type: z.enum(permissions), doc: 'What it may do. Default: full_access, or sending_access with a domain.' },
+  ...fieldsOf(fieldsOfKey),
   domain: { type: domainObject.fields.name.type.nullable(), doc: 'The only domain that it may send from. Default: none.' },
-  sandbox: {
-    type: z.boolean(),
-    doc: 'Whether it is for the sandbox. Default: false.',
-    fixed: 'Give a key for the other mode another name',
-  },
-  expires_at: { type: time.nullable(), doc: 'When it expires. Default: never.' },
   token: {
     type: token,
     doc:

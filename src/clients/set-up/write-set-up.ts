@@ -3,7 +3,6 @@ import { yamlText } from '../../platform/config/yaml-tree.ts'
 import { setUpFields } from './set-up-fields.ts'
 import { removedDomain } from './current-state.ts'
 import { byIdentity, identityOf, objectKinds, objectLabel, sections, type SectionKind, type CurrentObject } from './set-up-object.ts'
-import { isoTime } from '../../platform/iso-time.ts'
 
 /** A secret that the file only refers to. */
 export interface SecretFile {
@@ -70,7 +69,7 @@ function faultOf(object: CurrentObject, { isDouble, now }: { isDouble: boolean; 
   const { expires_at: expiresAt, domain } = object.values
   if (isDouble) return `There are several of ${objectLabel(object)} (${object.id}), and none is written. Rename all but one.`
   if (object.kind !== 'key') return null
-  if (typeof expiresAt === 'string' && expiresAt <= isoTime(now)) return `The ${objectLabel(object)} has expired, and is left out.`
+  if (typeof expiresAt === 'number' && expiresAt <= now) return `The ${objectLabel(object)} has expired, and is left out.`
   return domain === removedDomain ? `The ${objectLabel(object)} is limited to a domain that was removed, and is left out.` : null
 }
 

@@ -26,3 +26,22 @@ export function pageClause(
   const condition = edge === null ? '1 = 1' : `${column} ${isUpward ? '>' : '<'} :pageEdge`
   return { condition, order: `order by ${column} ${isUpward ? 'asc' : 'desc'} limit :pageLimit`, params }
 }
+
+/** The largest one. */
+export const firstPage: Page<never> = { limit: 100, after: null, before: null }
+
+/** All pages of a list, one at a time. */
+export async function* pages<Row, Edge extends string | number = string>(
+  read: (page: Page<Edge>) => Promise<Row[]>,
+  edgeOf: (row: Row) => Edge,
+): AsyncGenerator<Row[]> {
+  for (let after: Edge | null = null; ;) {
+    const rows: Row[] = await read({ ...firstPage, after })
+    const page = rows.slice(0, firstPage.limit)
+    const last = page.at(-1)
+    if (last === undefined) return
+    yield page
+    if (rows.length <= firstPage.limit) return
+    after = edgeOf(last)
+  }
+}

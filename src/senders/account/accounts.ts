@@ -81,7 +81,7 @@ export class Accounts extends HeldList<Account> {
 
   /** @throws SternaError `account_exists`, `validation_error` */
   async create(name: string, plan: string): Promise<Account> {
-    checkName(name)
+    checkAccountName(name)
     const now = this.#clock.now()
     const account: Account = { id: newId('acc', now), name, plan, status: 'active', createdAt: now }
     const exists = (cause: unknown) => new SternaError('account_exists', `An account "${name}" exists already.`, { cause })
@@ -150,7 +150,7 @@ export class Accounts extends HeldList<Account> {
 const queuedMail = (cause?: unknown): SternaError =>
   new SternaError('invalid_state', 'This account has queued mail. Wait until it is delivered, or cancel it.', { cause })
 
-function checkName(name: string): void {
+export function checkAccountName(name: string): void {
   const isUsable = name.length > 0 && name.length <= 100 && name === name.trim() && !/\p{Cc}/u.test(name)
   // Commands accept a name wherever they accept an id, so the two must not be confused.
   if (isUsable && !isId('acc', name)) return

@@ -1,16 +1,11 @@
 import { storedRows } from '../../platform/store/stored-rows.ts'
-import type { Permission } from './permission.ts'
+import { apiKeyObject, type ApiKeyFields } from './api-key-object.ts'
 
 /** A key as lists show it; the token itself is not stored. */
-export interface ApiKey {
+export interface ApiKey extends ApiKeyFields {
   /** `key_…` */
   id: string
   accountId: string
-  name: string
-  permission: Permission
-  /** The only domain it may send from; null means all of the account's. */
-  domainId: string | null
-  sandbox: boolean
   /** Whether this is a sandbox key, whatever the mode of the server. */
   confined: boolean
   /** The first characters of the token. */
@@ -19,7 +14,6 @@ export interface ApiKey {
   createdAt: number
   /** Written at most once a minute. */
   lastUsedAt: number | null
-  expiresAt: number | null
 }
 
 /** A key with the SHA-256 of its token, hex, and that of the token before the last rotation. */
@@ -33,21 +27,8 @@ export interface StoredApiKey extends Omit<ApiKey, 'confined'> {
 }
 
 export const apiKeyRows = storedRows<StoredApiKey>('api_key')(
-  [
-    'id',
-    'accountId',
-    'name',
-    'permission',
-    'domainId',
-    'prefix',
-    'digest',
-    'previousDigest',
-    'previousExpiresAt',
-    'createdAt',
-    'lastUsedAt',
-    'expiresAt',
-  ],
-  ['sandbox', 'printed'],
+  ['id', 'accountId', ...apiKeyObject.plain, 'prefix', 'digest', 'previousDigest', 'previousExpiresAt', 'createdAt', 'lastUsedAt'],
+  [...apiKeyObject.flags, 'printed'],
 )
 
 /** The part of it that may be shown. */

@@ -5,22 +5,19 @@ import { refusedAs, UniqueError, type Database, type Statement } from '../../pla
 import { HeldList, heldRows } from '../../platform/store/held-list.ts'
 import type { Accounts, AccountStatus } from './accounts.ts'
 import { apiKeyRows, shownKey, type ApiKey, type StoredApiKey } from './api-key.ts'
+import { apiKeyObject, type ApiKeyFields } from './api-key-object.ts'
 import { digestOf, isWellFormed, newToken, storedToken, type StoredToken } from './api-key-token.ts'
 import type { Permission } from './permission.ts'
 
-export interface NewApiKey {
+type Required = 'name' | 'permission'
+export interface NewApiKey extends Pick<ApiKeyFields, Required>, Partial<Omit<ApiKeyFields, Required>> {
   accountId: string
-  name: string
-  permission: Permission
-  domainId?: string | null
-  sandbox?: boolean
-  expiresAt?: number | null
   /** True if the server's log will hold its token: it is revoked once there is a live key. */
   printed?: boolean
 }
 
 /** What can be changed of a key besides its token. */
-type ApiKeyChange = Partial<Pick<ApiKey, 'name' | 'permission' | 'domainId' | 'expiresAt'>>
+type ApiKeyChange = Partial<Omit<ApiKeyFields, 'sandbox'>>
 
 /** What a key allows now. */
 export interface AuthenticatedKey {
@@ -97,20 +94,17 @@ export class ApiKeys extends HeldList<StoredApiKey> {
     checkKey(wanted)
     checkExpiry(wanted.expiresAt, now)
     const key: StoredApiKey = {
+      ...apiKeyObject.initial,
+      printed: false,
+      ...wanted,
       id: newId('key', now),
       accountId: account.id,
-      name: wanted.name,
-      permission: wanted.permission,
-      domainId: wanted.domainId ?? null,
-      sandbox: wanted.sandbox ?? false,
       prefix,
       digest,
       previousDigest: null,
       previousExpiresAt: null,
       createdAt: now,
       lastUsedAt: null,
-      expiresAt: wanted.expiresAt ?? null,
-      printed: wanted.printed ?? false,
     }
     const over = key.sandbox ? [] : this.inOrder(({ printed }) => printed)
     await refusedAs(this.#db.write([apiKeyRows.insert(key), ...over.map(({ id }) => revoke(id, now))]), UniqueError, tokenUsed)
@@ -145,17 +139,11 @@ export class ApiKeys extends HeldList<StoredApiKey> {
    */
   async change(keyId: string, change: ApiKeyChange): Promise<void> {
     const key = this.#stored(keyId)
-    const { name, permission, domainId, expiresAt } = { ...key, ...change }
-    checkKey({ name, permission, domainId })
-    if (expiresAt !== key.expiresAt) checkExpiry(expiresAt, this.#clock.now())
-    await this.#db.write([
-      {
-        sql: `update api_key set name = :name, permission = :permission, domain_id = :domainId, expires_at = :expiresAt
-               where id = :id and revoked_at is null`,
-        params: { id: keyId, name, permission, domainId, expiresAt },
-        expect: 1,
-      },
-    ])
+    const after = { ...key, ...change }
+    checkKey(after)
+    if (after.expiresAt !== key.expiresAt) checkExpiry(after.expiresAt, this.#clock.now())
+    const sql = `update api_key set ${apiKeyRows.assignments(apiKeyObject.changeable)} where id = :id and revoked_at is null`
+    await this.#db.write([{ sql, params: apiKeyRows.params(after), expect: 1 }])
     await this.reload(keyId)
   }
 

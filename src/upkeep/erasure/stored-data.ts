@@ -1,5 +1,6 @@
 import { latencyColumns } from '../../readers/analytics/latency.ts'
 import { countedMetrics } from '../../readers/analytics/metric.ts'
+import { apiKeyObject } from '../../senders/account/api-key-object.ts'
 import { domainObject } from '../../senders/sending-domain/domain-object.ts'
 import { webhookObject } from '../../notify/webhook/webhook-object.ts'
 
@@ -27,8 +28,8 @@ export const storedTables: Record<string, StoredTable> = {
   api_key: {
     about: 'API keys, as digests',
     kept: whileUsed,
-    users: 'name',
-    none: 'id account_id permission domain_id sandbox prefix digest created_at last_used_at expires_at revoked_at previous_digest previous_expires_at printed',
+    users: apiKeyObject.columns.users,
+    none: `${apiKeyObject.columns.none} id account_id prefix digest created_at last_used_at revoked_at previous_digest previous_expires_at printed`,
   },
   domain: {
     about: 'sending domains',

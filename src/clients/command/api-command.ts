@@ -226,7 +226,8 @@ interface ListAnswer {
   stopped_at?: { id: string }
 }
 
-async function everyPage(page: (query: Record<string, string>) => Promise<unknown>): Promise<ListAnswer> {
+/** A list with all of its pages. */
+export async function everyPage(page: (query: Record<string, string>) => Promise<unknown>): Promise<ListAnswer> {
   const data: ListAnswer['data'] = []
   for (let after: Record<string, string> = {}; ;) {
     const answer = (await page({ limit: '100', ...after })) as ListAnswer

@@ -1,8 +1,10 @@
 import type { AccountScope } from '../../senders/account/account-scope.ts'
 import type { QueryValues } from '../../api/operation/operation.ts'
-import type { QueryShape } from '../../api/operation/query.ts'
+import { readQuery, type QueryShape } from '../../api/operation/query.ts'
+import { asTyped } from './as-typed.ts'
 import type { CommandServices } from './command-services.ts'
-import { accountOption, argument, flagOption, requiredOption, textOption, usageFault, type CommandInput } from './command.ts'
+import { accountOption, argument, flagOption, requiredOption, textOption, type CommandInput } from './command.ts'
+import { optionNameOf } from './field-options.ts'
 
 /** The options of what an account has both live and in the sandbox. */
 export const scopeOptions = {
@@ -37,13 +39,10 @@ export const accountIfGiven = (input: CommandInput, { accounts }: Pick<CommandSe
  * @throws SternaError `invalid_parameter` for a faulty one, which exits with 2
  */
 export function parameters<Q extends QueryShape>(input: CommandInput, shape: Q): QueryValues<Q> {
-  const values = Object.entries(shape).map(([name, schema]) => {
-    const option = name.replaceAll('_', '-')
-    const text = textOption(input, option)
-    if (text === undefined) return [name, null]
-    const result = schema.safeParse(text)
-    if (!result.success) throw usageFault(`--${option} ${result.error.issues[0]?.message ?? 'is not valid'}.`)
-    return [name, result.data]
-  })
-  return Object.fromEntries(values) as QueryValues<Q>
+  const given = Object.keys(shape).map((name) => [name, textOption(input, optionNameOf(name)) ?? ''])
+  try {
+    return readQuery(new URLSearchParams(given).toString(), shape) as QueryValues<Q>
+  } catch (error) {
+    throw asTyped(error, (name) => `--${optionNameOf(name)}`)
+  }
 }

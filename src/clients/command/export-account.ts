@@ -32,8 +32,7 @@ import { DeliveryHistory } from '../../notify/webhook/delivery-history.ts'
 import type { DeliveryFilter } from '../../notify/webhook/delivery-search.ts'
 import type { Webhook } from '../../notify/webhook/webhook-store.ts'
 import type { CommandServices } from './command-services.ts'
-import { type Export, exportFile, exportLines, exportPages, goOn } from './export-files.ts'
-import type { LineFile } from './line-file.ts'
+import { type Export, exportFile, exportLines, exportPages, goOn, type LineFile } from './export-files.ts'
 
 /** What the format is called in the manifest; it rises with every change that a reader must know of. */
 const formatNumber = 1

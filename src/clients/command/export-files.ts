@@ -1,9 +1,9 @@
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Account } from '../../senders/account/accounts.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { pages, type Page } from '../../platform/store/page-clause.ts'
 import type { CommandServices } from './command-services.ts'
-import { LineFile } from './line-file.ts'
 
 /** An export that is being written. */
 export interface Export {
@@ -36,13 +36,24 @@ export const exportPages = <Row extends { id: string }>(task: Export, name: stri
 export const exportLines = (task: Export, name: string, objects: readonly object[]): Promise<void> =>
   exportFile(task, name, (file) => file.write(objects))
 
+/** A new file of lines of JSON, for its owner alone. */
+export interface LineFile {
+  write(objects: readonly object[]): Promise<void>
+}
+
 /** Writes a file of the export, and lists it once it is whole. */
 export async function exportFile({ directory, files }: Export, name: string, write: (file: LineFile) => Promise<void>): Promise<void> {
-  const file = await LineFile.create(join(directory, name))
+  const file = await open(join(directory, name), 'wx', 0o600)
+  let lines = 0
   try {
-    await write(file)
+    await write({
+      async write(objects) {
+        await file.appendFile(objects.map((object) => `${JSON.stringify(object)}\n`).join(''))
+        lines += objects.length
+      },
+    })
   } finally {
     await file.close()
   }
-  files.push({ name, lines: file.lines })
+  files.push({ name, lines })
 }

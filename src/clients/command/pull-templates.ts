@@ -22,7 +22,7 @@ export async function pullTemplates(client: TemplateClient, pull: Pull): Promise
   const written: string[] = []
   const removed: string[] = []
   const kept: string[] = []
-  for (const name of names.length > 0 ? names : await allOf(client)) {
+  for (const name of names.length > 0 ? names : await client.list()) {
     const template = await client.get(name)
     const stem = template.alias ?? template.id
     for (const kind of templateFileKinds) {
@@ -46,15 +46,6 @@ export async function pullTemplates(client: TemplateClient, pull: Pull): Promise
     json: { object: 'template_files', written, removed, kept },
     stderr: remark,
     exitCode: kept.length === 0 ? 0 : 1,
-  }
-}
-
-async function allOf(client: TemplateClient): Promise<string[]> {
-  const ids: string[] = []
-  for (;;) {
-    const { data, has_more: hasMore } = await client.page(ids.at(-1))
-    ids.push(...data.map(({ id }) => id))
-    if (!hasMore) return ids
   }
 }
 

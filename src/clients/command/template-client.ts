@@ -1,20 +1,9 @@
 import type { OperationClient } from '../../api/operation/operation-client.ts'
+import type { templateResource } from '../../api/resource/template-resource.ts'
+import { everyPage } from './api-command.ts'
 
 /** What the API answers about a template. */
-export interface TemplateAnswer {
-  id: string
-  alias: string | null
-  name: string
-  subject: string | null
-  html: string
-  text: string | null
-  from: string | null
-  reply_to: string[] | null
-  layout: string | null
-  variables: { key: string; type: string; fallback_value: string | number | null }[]
-  /** The number of the version that is sent. */
-  version: number | null
-}
+export type TemplateAnswer = ReturnType<typeof templateResource.answer>
 
 /** The operations on an account's templates. */
 export type TemplateClient = ReturnType<typeof templateClient>
@@ -25,11 +14,7 @@ export const templateClient = (perform: OperationClient, accountId: string) => {
   const of = (idOrAlias: string) => ({ scope, params: { idOrAlias }, isRecorded: true }) as const
   return {
     get: (name: string) => perform('templates.get', of(name)) as Promise<TemplateAnswer>,
-    page: (after: string | undefined) =>
-      perform('templates.list', { scope, query: { limit: '100', ...(after === undefined ? {} : { after }) } }) as Promise<{
-        data: { id: string }[]
-        has_more: boolean
-      }>,
+    list: async () => (await everyPage((query) => perform('templates.list', { scope, query }))).data.map(({ id = '' }) => id),
     create: (body: object) => perform('templates.create', { scope, body, isRecorded: true }) as Promise<{ id: string }>,
     update: (name: string, body: object) => perform('templates.update', { ...of(name), body }),
     publish: (name: string) => perform('templates.publish', of(name)) as Promise<{ version: number }>,

@@ -25,7 +25,7 @@ import { everyMessage } from '../../mail/message/message-filter.ts'
 import { MessageReader } from '../../mail/message/message-reader.ts'
 import type { MessageRow } from '../../mail/message/message-store.ts'
 import { contentKeptMs } from '../../mail/message/retention.ts'
-import { firstPage, pages, type Page } from '../../platform/store/page-clause.ts'
+import { firstPage, pages, pagesBy } from '../../platform/store/page-clause.ts'
 import type { Domain } from '../../senders/sending-domain/domain.ts'
 import { SuppressionEntries } from '../../mail/suppression/suppression-entries.ts'
 import { DeliveryHistory } from '../../notify/webhook/delivery-history.ts'
@@ -73,12 +73,10 @@ async function exportSettings(task: Export): Promise<void> {
   await exportLines(task, 'api-keys.ndjson', apiKeys.list(account.id).map(apiKey.answer))
   await exportLines(task, 'users.ndjson', people.users.list(account.id).map(userResource.answer))
   const domains = sendingDomains.list(account.id)
-  await exportLines(
-    task,
-    'domains.ndjson',
-    domains.map((domain) => domainAnswer(domain, sendingDomains)),
-  )
-  await exportQuotas(task, [account.id, ...domains.map(({ id }) => id)])
+  const shownDomains = domains.map((domain) => domainAnswer(domain, sendingDomains))
+  await exportLines(task, 'domains.ndjson', shownDomains)
+  const ownerIds = [account.id, ...domains.map(({ id }) => id)]
+  await exportLines(task, 'quotas.ndjson', await Promise.all(ownerIds.map((id) => quotaObject(id, services))))
   for (const policy of shownPolicies)
     await exportLines(task, `${policy.path.slice(1)}.ndjson`, [policyObject(policy, account.id, services.policies)])
   await exportPasskeys(task)
@@ -100,11 +98,6 @@ async function exportSettings(task: Export): Promise<void> {
   })
 }
 
-const exportQuotas = (task: Export, ownerIds: string[]): Promise<void> =>
-  exportFile(task, 'quotas.ndjson', async (file) => {
-    for (const id of ownerIds) await file.write([await quotaObject(id, task.services)])
-  })
-
 const exportPasskeys = (task: Export): Promise<void> =>
   exportFile(task, 'passkeys.ndjson', async (file) => {
     const { users, passkeys } = task.services.people
@@ -118,10 +111,7 @@ const exportReports = (task: Export, domains: readonly Domain[]): Promise<void> 
   exportFile(task, 'domain-reports.ndjson', (file) =>
     exportFile(task, 'domain-report-rows.ndjson', async (ofRows) => {
       for (const domain of domains) {
-        for await (const reports of pages(
-          (page) => listDomainReports(task.services.db, domain, everyReport, page),
-          ({ id }) => id,
-        )) {
+        for await (const reports of pages((page) => listDomainReports(task.services.db, domain, everyReport, page))) {
           goOn(task)
           for (const { id, kind } of reports) await exportReportRows(ofRows, { id, kind }, task.services)
           await file.write(reports.map((report) => ({ domain_id: domain.id, ...domainReport.answer(report) })))
@@ -138,8 +128,8 @@ async function exportReportRows(
   const write = (rows: object[]): Promise<void> => file.write(rows.map((row) => ({ report_id: id, ...row })))
   const placeOf = ({ place }: { place: number }): number => place
   if (kind === 'dmarc')
-    for await (const rows of pages((page: Page<number>) => readDmarcRows(db, id, page), placeOf)) await write(rows.map(dmarcRow.answer))
-  else for await (const rows of pages((page: Page<number>) => readTlsRows(db, id, page), placeOf)) await write(rows.map(tlsRow.answer))
+    for await (const rows of pagesBy(placeOf, (page) => readDmarcRows(db, id, page))) await write(rows.map(dmarcRow.answer))
+  else for await (const rows of pagesBy(placeOf, (page) => readTlsRows(db, id, page))) await write(rows.map(tlsRow.answer))
 }
 
 /** One by one: a template can have megabytes. */
@@ -147,10 +137,7 @@ const exportTemplates = (task: Export): Promise<void> =>
   exportFile(task, 'templates.ndjson', (file) =>
     exportFile(task, 'template-versions.ndjson', async (ofVersions) => {
       const { templates } = task.services
-      for await (const rows of pages(
-        (page) => templates.page(task.account.id, page),
-        ({ id }) => id,
-      )) {
+      for await (const rows of pages((page) => templates.page(task.account.id, page))) {
         for (const { id } of rows) {
           const template = await templates.get(task.account.id, id)
           await file.write([templateResource.answer(template)])
@@ -195,10 +182,7 @@ const exportDeliveries = (task: Export, name: string, webhooks: readonly Webhook
   exportFile(task, name, async (file) => {
     const history = new DeliveryHistory({ ...task.services, wake: () => {} })
     for (const { id } of webhooks) {
-      for await (const rows of pages(
-        (page) => history.deliveries(id, everyDelivery, page),
-        (row) => row.id,
-      )) {
+      for await (const rows of pages((page) => history.deliveries(id, everyDelivery, page))) {
         goOn(task)
         for (const delivery of rows) {
           const details = postedDetails.answer({ delivery, attempts: await history.attempts(delivery.id) })
@@ -207,6 +191,8 @@ const exportDeliveries = (task: Export, name: string, webhooks: readonly Webhook
       }
     }
   })
+
+const seqOf = ({ seq }: { seq: number }): number => seq
 
 /** The content of one message, where it is still kept, and what happened to it, oldest first. */
 async function exportMessage(
@@ -219,16 +205,10 @@ async function exportMessage(
     await mkdir(day, { recursive: true, mode: 0o700 })
     await writeFile(join(day, `${row.id}.eml`), content, { mode: 0o600, flag: 'wx' })
   }
-  for await (const page of pages(
-    (asked) => messages.attempts(row.id, asked),
-    ({ id }) => id,
-  )) {
+  for await (const page of pages((asked) => messages.attempts(row.id, asked))) {
     await attempts.write(page.map(attemptResource.answer))
   }
-  for await (const page of pages<Awaited<ReturnType<MessageReader['events']>>[number], number>(
-    (asked) => messages.events(row.id, asked),
-    ({ seq }) => seq,
-  )) {
+  for await (const page of pagesBy(seqOf, (asked) => messages.events(row.id, asked))) {
     await events.write(page.map(eventObject))
   }
 }

@@ -27,7 +27,7 @@ interface Source<Row> {
 
 export const exportPages = <Row extends { id: string }>(task: Export, name: string, { page, objects }: Source<Row>): Promise<void> =>
   exportFile(task, name, async (file) => {
-    for await (const rows of pages(page, ({ id }) => id)) {
+    for await (const rows of pages(page)) {
       goOn(task)
       await file.write(await objects(rows))
     }

@@ -3,7 +3,7 @@ import type { Core } from '../../api/core.ts'
 import type { Template } from '../../mail/template/template-store.ts'
 import type { WebhookList } from '../../notify/webhook/webhook-list.ts'
 import type { OperationClient } from '../../api/operation/operation-client.ts'
-import { firstPage, pages, type Page } from '../../platform/store/page-clause.ts'
+import { firstPage, pages } from '../../platform/store/page-clause.ts'
 import { nameOf, valuesOf } from './set-up-fields.ts'
 import { policyFieldsOf } from './policy-values.ts'
 import type { ObjectKind, CurrentObject, Values } from './set-up-object.ts'
@@ -65,8 +65,7 @@ const domainsOf = (account: Account, { sendingDomains, policies }: SetUpServices
 
 async function templatesOf(account: Account, { templates }: SetUpServices): Promise<CurrentObject[]> {
   const found: Template[] = []
-  const page = (asked: Page) => templates.page(account.id, asked)
-  for await (const rows of pages(page, ({ id }) => id))
+  for await (const rows of pages((page) => templates.page(account.id, page)))
     for (const { id, alias } of rows) if (alias !== null) found.push(await templates.get(account.id, id))
   const aliasOf = (layout: string | null): string | null => found.find(({ id }) => id === layout)?.alias ?? layout
   return found.map((template) => currentObject('template', account, { id: template.id, values: templateValues(template, aliasOf) }))

@@ -31,9 +31,13 @@ export function pageClause(
 export const firstPage: Page<never> = { limit: 100, after: null, before: null }
 
 /** All pages of a list, one at a time. */
-export async function* pages<Row, Edge extends string | number = string>(
-  read: (page: Page<Edge>) => Promise<Row[]>,
+export const pages = <Row extends { id: string }>(read: (page: Page) => Promise<Row[]>): AsyncGenerator<Row[]> =>
+  pagesBy(({ id }) => id, read)
+
+/** The same of a list that is not sorted by id. */
+export async function* pagesBy<Row, Edge extends string | number = string>(
   edgeOf: (row: Row) => Edge,
+  read: (page: Page<Edge>) => Promise<Row[]>,
 ): AsyncGenerator<Row[]> {
   for (let after: Edge | null = null; ;) {
     const rows: Row[] = await read({ ...firstPage, after })

@@ -58,7 +58,7 @@ export const messageCommands: Command[] = [
     },
     doc: 'Follows what happens to the mail of an account, an event a line, until Ctrl-C. With --json each line is what webhooks receive.',
     async run(input, services, client) {
-      const { follower } = requireServing(services)
+      const follower = requireServing(services)
       const scope = scopeOf(input, services)
       const { since: from, ...asked } = parameters(input, { to: addressParameter, email_id: textParameter, since: timeParameter })
       const type = publicEventTypes.find((each) => each === textOption(input, 'type')) ?? null

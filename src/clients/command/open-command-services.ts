@@ -38,7 +38,7 @@ export async function openCommandServices(
       webhooks: withoutServer<Webhooks>({ list: webhooks, history: new DeliveryHistory({ ...core, wake: () => {} }) }, config.dataDir),
     }
     const perform = operationClient(apiOperations(withoutServer<ApiServices>(services, config.dataDir)), core)
-    return { services: { ...core, webhooks, queueAdmin, erasures, perform, serving: null }, close: core.close }
+    return { services: { ...core, webhooks, queueAdmin, erasures, perform, follower: null }, close: core.close }
   } catch (error) {
     await core.close()
     throw error

@@ -2,10 +2,8 @@ import type { AccountScope } from '../../senders/account/account-scope.ts'
 import { duration } from '../../platform/config/setting-types.ts'
 import { messageOf, SternaError } from '../../platform/errors.ts'
 import { attemptResource } from '../../api/resource/email-resource.ts'
-import { submissionFor } from '../../api/resource/email-submission.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import { MessageReader, type AttemptRow, type RecipientRow } from '../../mail/message/message-reader.ts'
-import { unsubscribeKeys } from '../../mail/suppression/unsubscribe-token.ts'
 import { firstPage } from '../../platform/store/page-clause.ts'
 import { requireServing, type CommandServices } from './command-services.ts'
 import { scopeOf, scopeOptions } from './command-scope.ts'
@@ -28,7 +26,7 @@ export const sendTestCommands: Command[] = [
       'Sends a test mail as an app would, follows it to its outcome, and says what happened in plain words. Exits with an error ' +
       "unless the recipient's server takes it.",
     async run(input, services, client) {
-      const { follower } = requireServing(services)
+      const follower = requireServing(services)
       const waitMs = waitIn(input)
       const scope = scopeOf(input, services)
       const say = (text: string): Promise<void> => (input.isJson ? Promise.resolve() : client.tell({ stdout: `${text}\n` }))
@@ -85,27 +83,12 @@ async function readTest(messages: MessageReader, id: string): Promise<TestMail> 
 const isOver = ({ recipient }: TestMail): boolean => finalStates.includes(recipient?.state ?? '')
 
 async function sendTest(input: CommandInput, services: CommandServices, scope: AccountScope): Promise<{ id: string; createdAt: number }> {
-  const { clock, config, secrets } = services
-  const now = clock.now()
-  const text = `This is a test mail from ${config.hostname}, sent at ${isoTime(now)} with "sterna send-test".\n`
-  const email = {
-    from: fromIn(input, services, scope),
-    to: argument(input, 0),
-    subject: `Test from ${config.hostname}`,
-    text,
-    templateId: null,
-  }
-  const submission = await submissionFor(
-    email,
-    { submitter: { ...scope, domainId: null }, source: 'api', idempotency: null },
-    {
-      now,
-      messageSizeLimit: config.messageSizeLimit,
-      unsubscribe: { keys: unsubscribeKeys(secrets.deriveKey), baseUrl: config.baseUrl },
-    },
-  )
-  const { messageId, createdAt } = await requireServing(services).accept(submission)
-  return { id: messageId, createdAt }
+  const { hostname } = services.config
+  const createdAt = services.clock.now()
+  const text = `This is a test mail from ${hostname}, sent at ${isoTime(createdAt)} with "sterna send-test".\n`
+  const body = { from: fromIn(input, services, scope), to: argument(input, 0), subject: `Test from ${hostname}`, text }
+  const { id } = (await services.perform('emails.send', { scope, body })) as { id: string }
+  return { id, createdAt }
 }
 
 function fromIn(input: CommandInput, { sendingDomains }: CommandServices, { accountId, sandbox }: AccountScope): string {

@@ -54,7 +54,7 @@ export async function startRelay(config: Config, outside: Environment & { versio
       return changes
     }
     const perform = operationClient(listeners.operations, core)
-    const ofCommands = { ...services, webhooks: services.webhooks.list, perform, serving: services }
+    const ofCommands = { ...services, webhooks: services.webhooks.list, perform }
     return { services: ofCommands, addresses: listeners.addresses, reload, stop }
   } catch (error) {
     await stop()

@@ -30,9 +30,3 @@ export const apiKeyRows = storedRows<StoredApiKey>('api_key')(
   ['id', 'accountId', ...apiKeyObject.plain, 'prefix', 'digest', 'previousDigest', 'previousExpiresAt', 'createdAt', 'lastUsedAt'],
   [...apiKeyObject.flags, 'printed'],
 )
-
-/** The part of it that may be shown. */
-export function shownKey(key: StoredApiKey): Omit<ApiKey, 'confined'> {
-  const { id, accountId, name, permission, domainId, sandbox, prefix, createdAt, lastUsedAt, expiresAt } = key
-  return { id, accountId, name, permission, domainId, sandbox, prefix, createdAt, lastUsedAt, expiresAt }
-}

@@ -4,7 +4,7 @@ import { newId } from '../../platform/id.ts'
 import { refusedAs, UniqueError, type Database, type Statement } from '../../platform/store/database.ts'
 import { HeldList, heldRows } from '../../platform/store/held-list.ts'
 import type { Accounts, AccountStatus } from './accounts.ts'
-import { apiKeyRows, shownKey, type ApiKey, type StoredApiKey } from './api-key.ts'
+import { apiKeyRows, type ApiKey, type StoredApiKey } from './api-key.ts'
 import { apiKeyObject, type ApiKeyFields } from './api-key-object.ts'
 import { digestOf, isWellFormed, newToken, storedToken, type StoredToken } from './api-key-token.ts'
 import type { Permission } from './permission.ts'
@@ -251,8 +251,9 @@ export class ApiKeys extends HeldList<StoredApiKey> {
     }
   }
 
-  #shown(key: StoredApiKey): ApiKey {
-    return { ...shownKey(key), sandbox: key.sandbox || this.#sandboxOnly, confined: key.sandbox }
+  /** What may be shown of it. */
+  #shown({ digest: _now, previousDigest: _before, previousExpiresAt: _until, printed: _printed, ...key }: StoredApiKey): ApiKey {
+    return { ...key, sandbox: key.sandbox || this.#sandboxOnly, confined: key.sandbox }
   }
 
   #stored(keyId: string): StoredApiKey {

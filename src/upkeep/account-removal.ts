@@ -1,18 +1,15 @@
+import type { BaseServices } from '../platform/base-services.ts'
 import type { AccountPolicies } from '../senders/account/account-policies.ts'
 import type { Accounts } from '../senders/account/accounts.ts'
 import { forgetUse } from '../senders/account/mail-quotas.ts'
 import type { ApiKeys } from '../senders/account/api-keys.ts'
 import type { Users } from '../senders/account/users.ts'
-import type { Clock } from '../platform/clock.ts'
 import type { SendingDomains } from '../senders/sending-domain/sending-domains.ts'
-import type { Database } from '../platform/store/database.ts'
 import { removeSuppressionsOf } from '../mail/suppression/remove-suppressions.ts'
 import { deleteTemplatesOf } from '../mail/template/template-store.ts'
 import type { WebhookList } from '../notify/webhook/webhook-list.ts'
 
-export interface AccountRemovalServices {
-  db: Pick<Database, 'write'>
-  clock: Clock
+export interface AccountRemovalServices extends Pick<BaseServices, 'db' | 'clock'> {
   accounts: Accounts
   policies: Pick<AccountPolicies, 'forget'>
   apiKeys: ApiKeys

@@ -1,7 +1,7 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import type { AccountPolicies } from '../../senders/account/account-policies.ts'
 import { suppressionPolicy } from '../../senders/account/account-policy.ts'
-import type { Clock } from '../../platform/clock.ts'
-import type { Database, Statement } from '../../platform/store/database.ts'
+import type { Statement } from '../../platform/store/database.ts'
 import { isErasedAddress } from '../../mail/suppression/erased-address.ts'
 import { withEarlierBounce } from '../../mail/suppression/suppression-policy.ts'
 import { keptOutcome, withoutReason } from './erased-recipient.ts'
@@ -14,9 +14,7 @@ import { proofOf } from './recipient-proof.ts'
 import { readFeedbackSubject, type FeedbackSubject } from './feedback-subject.ts'
 import { settleBounce, settleComplaint } from './settle-returned-mail.ts'
 
-interface FeedbackHandlerServices {
-  db: Pick<Database, 'read' | 'slowRead'>
-  clock: Clock
+interface FeedbackHandlerServices extends Pick<BaseServices, 'db' | 'clock'> {
   parser: Pick<FeedbackParser, 'parse'>
   /** Verifies recipients' tokens. */
   tokenKeys: readonly Buffer[]

@@ -1,7 +1,6 @@
 import type { BaseServices } from '../../platform/base-services.ts'
 import type { Readable } from 'node:stream'
 import { newId } from '../../platform/id.ts'
-import type { Metrics } from '../../platform/metrics/metrics.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import { ClientGone, readToEnd } from '../../mail-in/smtp-server/read-message.ts'
 import { SmtpRefusal, isRefusal, refusalFor, replyOf } from '../../mail-in/smtp-server/smtp-refusal.ts'
@@ -12,8 +11,7 @@ import type { FreeSpace } from '../../mail-in/submission/free-space.ts'
 import type { ReturnedMailStore, ReturnPathPurpose, ReturnPathRecipient } from './returned-mail-store.ts'
 import { ReturnedMailCollector, type ReturnedMailMemory } from './returned-mail-collector.ts'
 
-export interface ReceiveServices extends Pick<BaseServices, 'clock' | 'log'> {
-  metrics: Pick<Metrics, 'reportsReceived' | 'rateLimits'>
+export interface ReceiveServices extends Pick<BaseServices, 'clock' | 'log' | 'metrics'> {
   space: Pick<FreeSpace, 'require'>
   returnedMail: Pick<ReturnedMailStore, 'keep'>
   memory: ReturnedMailMemory

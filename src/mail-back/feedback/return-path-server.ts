@@ -1,3 +1,4 @@
+import type { Config } from '../../platform/config/settings.ts'
 import type { TlsFiles } from '../../platform/certificate/server-certificates.ts'
 import { clientNetwork } from '../../platform/ip-address.ts'
 import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
@@ -12,21 +13,12 @@ interface ReturnPathServices extends Omit<ReceiveServices, 'memory' | 'recipient
   tls: TlsFiles
 }
 
-export interface ReturnPathOptions {
-  /** Ports with STARTTLS. */
-  listen: { host: string; port: number }[]
-  /** Our name in the banner and in Received fields, and the domain of a bare `postmaster`. */
-  hostname: string
-  /** The largest message that we send, bytes; it may come back whole. */
-  messageSizeLimit: number
-  /** Per client address, over all ports. */
-  maxConnectionsPerAddress: number
-  /** Per client address; 0 means no limit. */
-  messagesPerMinute: number
+export interface ReturnPathOptions
+  extends
+    Pick<Config, 'hostname' | 'messageSizeLimit' | 'trustedProxies'>,
+    Pick<Config['returnPath'], 'listen' | 'maxConnectionsPerAddress' | 'messagesPerMinute'> {
   /** Over all ports. */
   maxConnections: number
-  /** In CIDR notation. */
-  trustedProxies: readonly string[]
 }
 
 /**

@@ -1,11 +1,9 @@
-import type { Clock } from '../../platform/clock.ts'
-import type { Database, Statement } from '../../platform/store/database.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
+import type { Statement } from '../../platform/store/database.ts'
 import { firstRowsBySize } from '../../platform/store/remove-in-pieces.ts'
 import type { ReturnPathBox, ReturnedMailBudget } from './returned-mail-budget.ts'
 
-interface ReturnedMailRoomServices {
-  db: Pick<Database, 'slowRead' | 'write'>
-  clock: Clock
+interface ReturnedMailRoomServices extends Pick<BaseServices, 'db' | 'clock'> {
   budget: ReturnedMailBudget
 }
 

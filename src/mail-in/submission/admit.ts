@@ -4,7 +4,6 @@ import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
 import type { IsSuppressed } from '../../mail/suppression/suppression-list.ts'
 import type { FreshSlot } from '../../mail-out/queue/handoff-limit.ts'
 import type { QueueRunner } from '../../mail-out/queue/queue-runner.ts'
-import type { Metrics } from '../../platform/metrics/metrics.ts'
 import type { Statement } from '../../platform/store/database.ts'
 import type { MailQuotas } from '../../senders/account/mail-quotas.ts'
 import { writeByRules } from './acceptance-rule.ts'
@@ -15,12 +14,11 @@ import { quotaRule } from './quota-rule.ts'
 import { suppressionRule } from './suppression-rule.ts'
 import type { Upload, Uploads } from './upload.ts'
 
-export interface AcceptServices extends Pick<BaseServices, 'db' | 'clock' | 'log'>, AuthoriseServices {
+export interface AcceptServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | 'metrics'>, AuthoriseServices {
   queue: QueueRunner
   uploads: Uploads
   idempotencyKeys: IdempotencyKeys
   erasedAddress: ErasedAddress
-  metrics: Pick<Metrics, 'accepted'>
   quotas: Pick<MailQuotas, 'count'>
   /** How long to retry a recipient if the submission does not say, ms. */
   giveUpAfterMs: number

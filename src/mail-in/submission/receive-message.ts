@@ -4,7 +4,6 @@ import type { Readable } from 'node:stream'
 import type { AuthenticatedKey } from '../../senders/account/api-keys.ts'
 import { newId } from '../../platform/id.ts'
 import type { Idempotency, Submission } from '../../mail/message/submission.ts'
-import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { ContentCollector } from '../smtp-server/content-collector.ts'
 import { ClientGone } from '../smtp-server/read-message.ts'
 import { SmtpRefusal, isRefusal, refusalFor, replyOf } from '../smtp-server/smtp-refusal.ts'
@@ -15,8 +14,7 @@ import type { AcceptArriving } from './accept.ts'
 import { refusalReason } from './count-refusals.ts'
 import { readSubmission } from './read-submission.ts'
 
-export interface ReceiveServices extends Pick<BaseServices, 'clock' | 'log'> {
-  metrics: Pick<Metrics, 'refused'>
+export interface ReceiveServices extends Pick<BaseServices, 'clock' | 'log' | 'metrics'> {
   accept: AcceptArriving
   /** Null if this key may still send. */
   mayStillSend(key: AuthenticatedKey): Reply | null

@@ -1,7 +1,7 @@
+import type { Config } from '../../platform/config/settings.ts'
 import type { ApiKeys, AuthenticatedKey } from '../../senders/account/api-keys.ts'
 import type { RefusedLogins } from '../../senders/account/refused-logins.ts'
 import type { TlsFiles } from '../../platform/certificate/server-certificates.ts'
-import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { minuteMs, RateLimiter } from '../../platform/rate-limiter.ts'
 import { openSmtpPorts, type SmtpServer } from '../smtp-server/open-smtp-ports.ts'
 import { refusalFor, replyOf } from '../smtp-server/smtp-refusal.ts'
@@ -17,35 +17,13 @@ interface SubmissionServerServices extends Omit<ReceiveServices, 'mayStillSend'>
   apiKeys: Pick<ApiKeys, 'authenticate' | 'current'>
   refusedLogins: Pick<RefusedLogins, 'note'>
   space: Pick<FreeSpace, 'has'>
-  metrics: Pick<Metrics, 'refused' | 'rateLimits'>
   tls: TlsFiles
 }
 
-interface ListenPlace {
-  host: string
-  port: number
-}
-
-export interface SubmissionServerOptions {
-  /** Ports with STARTTLS. */
-  listen: ListenPlace[]
-  /** Ports with TLS from the first byte. */
-  tlsListen: ListenPlace[]
-  /** Our name in greetings and Received fields. */
-  hostname: string
-  /** Whether Received names the client. */
-  traceClients: boolean
+export interface SubmissionServerOptions extends Pick<Config, 'hostname' | 'trustedProxies'>, Readonly<Config['submission']> {
   maxMessageBytes: number
-  maxRecipients: number
-  /** Per client address, for all ports together. */
-  maxConnectionsPerAddress: number
   /** For all ports together. */
   maxConnections: number
-  allowPlaintextAuthOnLoopback: boolean
-  /** Networks in CIDR notation. */
-  trustedProxies: readonly string[]
-  /** Per account; 0 means no limit. */
-  messagesPerMinute: number
 }
 
 /**

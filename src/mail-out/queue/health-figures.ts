@@ -1,12 +1,10 @@
-import { faultNames, type Health } from '../../platform/health.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
+import { faultNames } from '../../platform/health.ts'
 import type { Gauges } from '../../platform/metrics/metrics-page.ts'
-import type { Metrics } from '../../platform/metrics/metrics.ts'
 import type { QueueRunner } from './queue-runner.ts'
 
-interface HealthFiguresServices {
-  health: Pick<Health, 'has'>
+interface HealthFiguresServices extends Pick<BaseServices, 'metrics' | 'health'> {
   queue: Pick<QueueRunner, 'overdueMs'>
-  metrics: Metrics
 }
 
 /** Health figures that are held in memory. */

@@ -2,11 +2,9 @@ import type { BaseServices } from '../../platform/base-services.ts'
 import { systemAccountId } from '../../senders/account/system-account.ts'
 import type { Gauges } from '../../platform/metrics/metrics-page.ts'
 import { overdueSteps } from '../../platform/metrics/metric-table.ts'
-import type { Database, Row } from '../../platform/store/database.ts'
+import type { Row } from '../../platform/store/database.ts'
 
-interface QueueFiguresServices extends Pick<BaseServices, 'clock' | 'metrics'> {
-  db: Pick<Database, 'slowRead'>
-}
+interface QueueFiguresServices extends Pick<BaseServices, 'db' | 'clock' | 'metrics'> {}
 
 interface UntakenRow extends Row {
   waiting: number

@@ -1,13 +1,11 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { BaseServices } from '../../platform/base-services.ts'
 import { readByAny } from '../../platform/key-generations.ts'
-import { ConflictError, type Database } from '../../platform/store/database.ts'
+import { ConflictError } from '../../platform/store/database.ts'
 import type { ErasedAddress } from './erased-address.ts'
 import { endSubscription, subscriptionOf, type UnsubscribeMethod } from './unsubscribe.ts'
 import { decodeUnsubscribeToken, type UnsubscribeKeys, type UnsubscribeTarget } from './unsubscribe-token.ts'
 
-interface UnsubscribeLinksServices {
-  db: Pick<Database, 'read' | 'write'>
-  clock: Clock
+interface UnsubscribeLinksServices extends Pick<BaseServices, 'db' | 'clock'> {
   /** Newest first. */
   keys: readonly UnsubscribeKeys[]
   erasedAddress: ErasedAddress

@@ -1,10 +1,8 @@
 import type { BaseServices } from '../../platform/base-services.ts'
 import type { Gauges } from '../../platform/metrics/metrics-page.ts'
-import type { Database, Row } from '../../platform/store/database.ts'
+import type { Row } from '../../platform/store/database.ts'
 
-interface WebhookFiguresServices extends Pick<BaseServices, 'clock' | 'metrics'> {
-  db: Pick<Database, 'slowRead'>
-}
+interface WebhookFiguresServices extends Pick<BaseServices, 'db' | 'clock' | 'metrics'> {}
 
 interface FiguresRow extends Row {
   pending: number

@@ -1,10 +1,8 @@
 import type { BaseServices } from '../../platform/base-services.ts'
 import { mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import type { Clock } from '../../platform/clock.ts'
 import type { Config } from '../../platform/config/settings.ts'
 import { messageOf, SternaError } from '../../platform/errors.ts'
-import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { startThread } from '../../platform/program.ts'
 import type { Database } from '../../platform/store/database.ts'
 import { newStem, type BackupName } from './backup-name.ts'
@@ -19,11 +17,9 @@ import { listBackups, listUnfinished, removeBackup, type Manifest } from './stor
 import { isS3, openTarget } from './open-target.ts'
 import type { Target } from './target.ts'
 
-interface BackupServices extends Pick<BaseServices, 'log' | 'health'> {
+interface BackupServices extends Pick<BaseServices, 'clock' | 'log' | 'metrics' | 'health'> {
   config: Config
   db: Pick<Database, 'backup' | 'read'>
-  clock: Pick<Clock, 'now'>
-  metrics: Pick<Metrics, 'lastBackup' | 'failedBackups'>
 }
 
 /** Where the database is copied to before it is stored. */

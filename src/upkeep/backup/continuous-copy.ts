@@ -3,7 +3,6 @@ import type { Worker } from 'node:worker_threads'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../../platform/config/settings.ts'
 import { messageOf } from '../../platform/errors.ts'
-import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { startThread } from '../../platform/program.ts'
 import { databaseFile } from '../../platform/store/data-directory.ts'
 import type { StoreCopying } from '../../platform/store/database.ts'
@@ -13,10 +12,9 @@ import { openTarget } from './open-target.ts'
 import { requireSpace } from './require-space.ts'
 import { originOf } from './origin.ts'
 
-interface CopyParts extends Pick<BaseServices, 'log' | 'health'> {
+interface CopyParts extends Pick<BaseServices, 'log' | 'metrics' | 'health'> {
   config: Config
   db: { copying: StoreCopying }
-  metrics: Pick<Metrics, 'copyBehind' | 'copiedBytes'>
 }
 
 /** How long a stop waits for the last commits to be stored, ms. */

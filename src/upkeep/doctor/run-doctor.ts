@@ -1,7 +1,7 @@
+import type { BaseServices } from '../../platform/base-services.ts'
 import { join } from 'node:path'
 import { isIP } from 'node:net'
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../../platform/clock.ts'
 import type { Config } from '../../platform/config/settings.ts'
 import { judgeOpenFiles } from '../../platform/connection/open-files.ts'
 import type { DnsResolver } from '../../platform/dns/dns-resolver.ts'
@@ -12,7 +12,6 @@ import { issuedFile } from '../../platform/certificate/issued-certificates.ts'
 import { selfSignedFiles } from '../../platform/certificate/self-signed-certificate.ts'
 import { isFullName } from '../../platform/smtp/domain-name.ts'
 import { databaseFile } from '../../platform/store/data-directory.ts'
-import type { Database } from '../../platform/store/database.ts'
 import type { DoctorHost } from './doctor-host.ts'
 import { examineBaseUrl } from './examine-base-url.ts'
 import { examineBlocklists } from './examine-blocklists.ts'
@@ -28,9 +27,8 @@ import { examineEachServer, examineResolver } from './examine-resolver.ts'
 import { examineWayBack } from './examine-way-back.ts'
 import { checkNames, type CheckName, type Finding, sayOf } from './finding.ts'
 
-interface DoctorServices {
+interface DoctorServices extends Pick<BaseServices, 'db' | 'clock'> {
   config: Config
-  clock: Clock
   resolver: DnsResolver
   /** Faults of the serving process. */
   health: Pick<Health, 'faults'>
@@ -39,7 +37,6 @@ interface DoctorServices {
   /** The newest time in the database, epoch ms; null if there is none. */
   newestTime: number | null
   host: DoctorHost
-  db: Pick<Database, 'slowRead'>
 }
 
 /** The time limit for all checks together, ms. */

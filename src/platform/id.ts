@@ -25,6 +25,7 @@ type IdPrefix =
   | 'drp'
   | 'era'
   | 'hit'
+  | 'node'
 
 /** Crockford's base 32, lower case: no i, l, o, u. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'

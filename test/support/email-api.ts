@@ -103,6 +103,7 @@ const queueFor = (services: ApiServices, outcomes: Map<string, Outcome[]>, deliv
   new QueueRunner(
     {
       ...services,
+      owner: 'node_1',
       isResolverSuspect: () => false,
       isSuspended: () => false,
       reprieve: testReprieve(services.db, services.clock),

@@ -1,3 +1,4 @@
+import { takeName } from '../../src/platform/store/claims.ts'
 import { onTestFinished } from 'vitest'
 import { recordEvent, type Happening } from '../../src/mail/event/event-log.ts'
 import { publicEventTypes, type EventType } from '../../src/mail/event/event-type.ts'
@@ -25,7 +26,10 @@ export async function webhookFixture(own: Partial<WebhookSettings> = {}, now?: n
   const core = await testCore({ now })
   const { db, clock } = core
   const open = async () => {
-    const webhooks = await openWebhooks({ ...core, reprieve: testReprieve(db, clock) }, { ...settings, ...own })
+    const webhooks = await openWebhooks(
+      { ...core, owner: await takeName(core), reprieve: testReprieve(db, clock) },
+      { ...settings, ...own },
+    )
     onTestFinished(() => webhooks.stop(0))
     return webhooks
   }

@@ -11,8 +11,8 @@ import {
 } from '../delivery/attempt.ts'
 import type { JobEnvelope } from '../delivery/job-envelopes.ts'
 import { simulatedOutcomeFor, simulatedAttempt, simulatorDomain, type Reaction } from '../delivery/simulator.ts'
-import { ConflictError, type Database, type Statement } from '../../platform/store/database.ts'
-import type { RetriedWrites } from '../../platform/store/retried-writes.ts'
+import type { Claims } from '../../platform/store/claims.ts'
+import type { Database, Statement } from '../../platform/store/database.ts'
 import type { ContentBudget, QueuedContent } from './content-budget.ts'
 import { DeliveryCounts } from './delivery-counts.ts'
 import { lookBack, needsLookBack } from './look-back.ts'
@@ -40,9 +40,7 @@ export interface DispatchSettings {
 }
 
 interface Hold {
-  /** The boot id that has claimed the recipients. */
-  owner: string
-  outcomes: RetriedWrites
+  claims: Claims
   contentRoom: ContentBudget
   /** Called with each attempt, and with what was put back because its destination rests. */
   heard(destination: string, result: Attempt | Postponed): void
@@ -208,11 +206,11 @@ export class Dispatch {
   }
 
   #settlementOf(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt): Settlement {
-    const { clock, random, owner, reprieve, policies } = this.#services
+    const { clock, random, claims, reprieve, policies } = this.#services
     const extension = message.neverLate ? null : reprieve.extensionOf(recipient.expiresAt)
     const extended = extension ? { ...recipient, expiresAt: extension.endsAt } : recipient
     return settleAttempt(message, extended, attempt, {
-      owner,
+      owner: claims.owner,
       now: clock.now(),
       maxWaitMs: extension?.maxWaitMs,
       retrySchedule: policies.of(retrySchedule, message.accountId).delays,
@@ -225,8 +223,8 @@ export class Dispatch {
 
   /** Ends a recipient that is no longer tried: its time is over, or it was suppressed while it waited. */
   async giveUp(message: QueuedMessage, recipient: QueuedRecipient): Promise<void> {
-    const { owner, clock } = this.#services
-    const context = { owner, now: clock.now(), policyFor: this.#policyFor }
+    const { claims, clock } = this.#services
+    const context = { owner: claims.owner, now: clock.now(), policyFor: this.#policyFor }
     await this.#settle({ message, recipient, attempt: null }, settleUntried(message, recipient, context))
   }
 
@@ -240,40 +238,32 @@ export class Dispatch {
 
   /** Puts a recipient back for which nothing could be tried; `isUnread`: because the disk has damaged its message. */
   async postpone(recipient: QueuedRecipient, isUnread = false): Promise<void> {
-    const { clock, owner } = this.#services
+    const { clock, claims } = this.#services
     const dueAt = clock.now() + (isUnread ? unreadMs : postponedMs)
-    await this.#write(recipient, [(isUnread ? postponeUnread : postpone)(recipient.id, owner, dueAt)])
+    await this.#write(recipient, [(isUnread ? postponeUnread : postpone)(recipient.id, claims.owner, dueAt)])
     this.#services.settled(recipient, dueAt, isUnread)
   }
 
   /** Puts back a recipient whose destination rests: it keeps its due time. */
   async #putBack(recipient: QueuedRecipient): Promise<void> {
-    await this.#write(recipient, [putBack(recipient.id, this.#services.owner)])
+    await this.#write(recipient, [putBack(recipient.id, this.#services.claims.owner)])
     this.#services.settled(recipient, recipient.dueAt, false)
   }
 
   /** Puts back scheduled mail of a suspended account, until the account is active again or the mail expires. */
   async holdSuspended(recipient: QueuedRecipient, expiresAt: number): Promise<void> {
     const dueAt = Math.min(this.#services.clock.now() + heldMs, expiresAt)
-    try {
-      await this.#services.outcomes.write([holdSuspended(recipient.id, this.#services.owner, { dueAt, reason: suspendedReason })])
-      this.#services.settled(recipient, dueAt, false)
-    } catch (error) {
-      if (!(error instanceof ConflictError)) throw error
-      await this.postpone(recipient)
-    }
+    const { claims } = this.#services
+    const held = await claims.settle([holdSuspended(recipient.id, claims.owner, { dueAt, reason: suspendedReason })])
+    if (held === false) return this.postpone(recipient)
+    this.#services.settled(recipient, dueAt, false)
   }
 
   /** False where somebody else was first. */
   async #write(recipient: QueuedRecipient, batch: Statement[]): Promise<boolean> {
-    try {
-      await this.#services.outcomes.write(batch)
-      return true
-    } catch (error) {
-      if (!(error instanceof ConflictError)) throw error
-      this.#services.log.info({ recipientId: recipient.id }, 'the recipient was moved by somebody else while an attempt was made')
-      return false
-    }
+    if ((await this.#services.claims.settle(batch)) !== false) return true
+    this.#services.log.info({ recipientId: recipient.id }, 'the recipient was moved by somebody else while an attempt was made')
+    return false
   }
 }
 

@@ -2,14 +2,10 @@ import { retrySchedule } from '../../senders/account/account-policy.ts'
 import type { CancelTimer } from '../../platform/clock.ts'
 import type { Attempt, Postponed } from '../delivery/attempt.ts'
 import type { Health } from '../../platform/health.ts'
-import { newId } from '../../platform/id.ts'
 import type { MessageRow } from '../../mail/message/message-store.ts'
-import { DamagedError, type Database } from '../../platform/store/database.ts'
-import { DamagedRows } from '../../platform/store/damaged-rows.ts'
-import { RetriedWrites } from '../../platform/store/retried-writes.ts'
+import type { Database } from '../../platform/store/database.ts'
+import { Claims } from '../../platform/store/claims.ts'
 import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
-import { retryMs } from '../../platform/store/work-loop.ts'
-import { PendingWork } from '../../platform/pending-work.ts'
 import { bringForward, bringHeld } from './bring-forward.ts'
 import { ContentBudget, fitsInJob, type QueuedContent } from './content-budget.ts'
 import { DestinationDirectory } from './destination-directory.ts'
@@ -21,7 +17,7 @@ import {
   claimDue,
   claimExpired,
   releaseAll,
-  releaseOthers,
+  releaseAbandoned,
   waitingDestinations,
   type ClaimedRow,
   type QueuedRecipient,
@@ -34,6 +30,8 @@ import { ClaimedMail, type StoredMailServices, type Way } from './claimed-mail.t
 
 interface QueueRunnerServices extends DispatchServices, Pick<StoredMailServices, 'erasedAddress' | 'isSuspended'> {
   db: Database
+  /** Under which this process claims. */
+  owner: string
   reprieve: Reprieve
   health: Pick<Health, 'set'>
 }
@@ -51,42 +49,38 @@ const claimsAtOnce = 32
 
 /**
  * Delivers due mail and records the outcomes. Fresh mail comes straight from acceptance; waiting mail (retries, scheduled mail, what a
- * restart found) is claimed from the store, destination by destination. Claimed recipients have the boot id of this process as their
- * owner, so nobody else takes them.
+ * restart found) is claimed from the store, destination by destination (see `Claims`).
  */
 export class QueueRunner {
-  readonly owner: string
   readonly #services: QueueRunnerServices
   readonly #dispatch: Dispatch
   readonly #stored: ClaimedMail
-  readonly #outcomes: RetriedWrites
+  readonly #claims: Claims
   readonly #watch: StallDetector
   readonly #expiry: RestingExpiry
   readonly #giveUpAfterMs: number
   readonly #destinations = new DestinationDirectory(destinationLimit, totalLimit)
-  readonly #damaged = new DamagedRows()
   readonly #slots = new HandoffLimit()
   readonly #content = new ContentBudget()
-  readonly #underWay: PendingWork
   /** Each keeps its room until it is settled. */
   readonly #inHand = new Set<QueuedRecipient>()
   #cancelTimer: CancelTimer = () => {}
   #armedFor = Infinity
-  #claims = 0
+  #claiming = 0
   #running = false
 
   constructor(services: QueueRunnerServices, settings: QueueSettings) {
     this.#services = services
-    this.owner = `boot_${newId('att', services.clock.now()).slice(4)}`
-    this.#underWay = new PendingWork((error) => services.log.error({ error }, 'the queue failed'))
-    this.#outcomes = new RetriedWrites(services)
+    this.#claims = new Claims({
+      ...services,
+      what: 'due mail',
+      fields: (destination) => ({ destination }),
+      onDue: (destination, at) => this.#destinations.noteWaiting(destination, at),
+    })
     this.#giveUpAfterMs = settings.giveUpAfterMs
     const settled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#settled(recipient, dueAt, isTried)
     const heard = (destination: string, result: Attempt | Postponed): void => this.#heard(destination, result)
-    this.#dispatch = new Dispatch(
-      { ...services, owner: this.owner, outcomes: this.#outcomes, contentRoom: this.#content, settled, heard },
-      settings,
-    )
+    this.#dispatch = new Dispatch({ ...services, claims: this.#claims, contentRoom: this.#content, settled, heard }, settings)
     this.#stored = new ClaimedMail({
       ...services,
       dispatch: this.#dispatch,
@@ -102,6 +96,11 @@ export class QueueRunner {
     this.#watch = new StallDetector({ ...services, figures: () => ({ overdueMs: this.overdueMs, inHand: this.#destinations.inHand }) })
   }
 
+  /** The owner of what is claimed here. */
+  get owner(): string {
+    return this.#claims.owner
+  }
+
   /** How long the oldest claimable mail has been due; 0 if there is none. */
   get overdueMs(): number {
     return Math.max(0, this.#services.clock.now() - this.#destinations.oldestDueAt)
@@ -110,7 +109,7 @@ export class QueueRunner {
   /** Takes over what an earlier process left, and begins to claim due mail. */
   async start(): Promise<void> {
     const { db } = this.#services
-    await removeInPieces(db, [releaseOthers(this.owner)])
+    await removeInPieces(db, [releaseAbandoned])
     for (const row of await db.read<{ destination: string; due_at: number }>(waitingDestinations)) {
       this.#destinations.noteWaiting(row.destination, row.due_at)
     }
@@ -169,7 +168,7 @@ export class QueueRunner {
     const now = clock.now()
     for (const { name } of this.#destinations.resting) this.#destinations.probeNow(name, now)
     const limits = { now, schedules: policies.anywhere(retrySchedule), giveUpAfterMs: this.#giveUpAfterMs }
-    this.#underWay.track(bringForward(db, limits, (destination) => this.noteWaiting(destination, now)))
+    this.#claims.track(bringForward(db, limits, (destination) => this.noteWaiting(destination, now)))
     this.#claimWhatIsDue()
   }
 
@@ -177,7 +176,7 @@ export class QueueRunner {
   accountResumed(accountId: string): void {
     const { db, clock } = this.#services
     const now = clock.now()
-    this.#underWay.track(bringHeld(db, { accountId, now }, (destination) => this.noteWaiting(destination, now)))
+    this.#claims.track(bringHeld(db, { accountId, now }, (destination) => this.noteWaiting(destination, now)))
   }
 
   /** Stops claiming, waits at most this long for claimed mail, and gives the rest back. */
@@ -186,20 +185,19 @@ export class QueueRunner {
     this.#cancelTimer()
     this.#expiry.stop()
     this.#watch.stop()
-    await this.#underWay.ended(graceMs)
     // Outcomes that could not be written yet come first: delivered mail must not be given back as undelivered.
-    this.#outcomes.stop()
+    await this.#claims.end(graceMs)
     await this.#services.db.write([releaseAll(this.owner)])
   }
 
   #claimWhatIsDue(): void {
     if (!this.#running) return
     const now = this.#services.clock.now()
-    while (this.#claims < claimsAtOnce) {
+    while (this.#claiming < claimsAtOnce) {
       const turn = this.#destinations.next(now)
       if (!turn) break
       const { name, room, isProbe } = turn
-      this.#underWay.track(this.#claim(name, room, claimDue, { isProbe }))
+      this.#claims.track(this.#claim(name, room, claimDue, { isProbe }))
     }
     this.#arm(this.#destinations.nextLookAt(now))
   }
@@ -217,38 +215,25 @@ export class QueueRunner {
 
   /** @returns how many recipients were claimed */
   async #claim(destination: string, room: number, claim: typeof claimDue, way: Way): Promise<number> {
-    const { db, clock, log } = this.#services
-    const now = clock.now()
-    this.#destinations.tookInHand(destination, room, now)
-    this.#claims++
-    let unclaimed = room
+    const { db, clock } = this.#services
+    this.#destinations.tookInHand(destination, room, clock.now())
+    this.#claiming++
     // What has expired is claimed in another order.
     const order = way.expiredBecause === undefined ? destination : `${destination} by expiry`
-    const { skip, most, until } = this.#damaged.wayFor(order, now)
-    const limit = Math.min(room, most)
-    if (until !== null) this.#destinations.noteWaiting(destination, until)
-    try {
-      const [claimed, next] = await db.write(claim({ destination, owner: this.owner, now, limit, skip }))
-      this.#damaged.passed(order)
-      const rows = (claimed?.rows ?? []) as ClaimedRow[]
-      this.#watch.noteClaimed(rows.length)
+    const rows = await this.#claims.claim({ name: destination, places: room, order }, async (range) => {
+      const [claimed, next] = await db.write(claim({ destination, ...range }))
       const dueAt = next?.rows[0]?.due_at
-      if (typeof dueAt === 'number') this.#destinations.noteWaiting(destination, dueAt)
-      for (const [messageId, ofMessage] of Map.groupBy(rows, (row) => row.message_id)) {
-        const recipients = ofMessage.map(queuedRecipientOf)
-        unclaimed -= recipients.length
-        this.#work(messageId, recipients, () => this.#stored.deliver(messageId, recipients, way))
-      }
-    } catch (error) {
-      log.error({ destination, error }, 'claiming due mail failed')
-      const isDamage = error instanceof DamagedError
-      this.#destinations.noteWaiting(destination, isDamage ? this.#damaged.met(order, limit, now) : clock.now() + retryMs)
-    } finally {
-      this.#claims--
-      this.#destinations.letGo(destination, unclaimed, clock.now())
-      this.#claimWhatIsDue()
+      return { rows: (claimed?.rows ?? []) as ClaimedRow[], nextDueAt: typeof dueAt === 'number' ? dueAt : null }
+    })
+    this.#watch.noteClaimed(rows.length)
+    for (const [messageId, ofMessage] of Map.groupBy(rows, (row) => row.message_id)) {
+      const recipients = ofMessage.map(queuedRecipientOf)
+      this.#work(messageId, recipients, () => this.#stored.deliver(messageId, recipients, way))
     }
-    return room - unclaimed
+    this.#claiming--
+    this.#destinations.letGo(destination, room - rows.length, clock.now())
+    this.#claimWhatIsDue()
+    return rows.length
   }
 
   /** Does work on recipients that have room. Whatever happens, none of them is claimed afterwards. */
@@ -261,7 +246,7 @@ export class QueueRunner {
         this.#settled(recipient, null, false)
       }
     }
-    this.#underWay.track(work().catch(failed).then(putBack))
+    this.#claims.track(work().catch(failed).then(putBack))
   }
 
   #settled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void {

@@ -2,6 +2,7 @@ import type { Attempt } from '../delivery/attempt.ts'
 import { mxProviderOf } from '../delivery/mx-provider.ts'
 import { newId } from '../../platform/id.ts'
 import type { RecipientType } from '../../mail/message/envelope.ts'
+import { isAbandoned } from '../../platform/store/claims.ts'
 import type { Statement } from '../../platform/store/database.ts'
 import type { TrackingOptions } from '../../mail/message/tracking-options.ts'
 import type { Move, RecipientState } from './recipient-state.ts'
@@ -67,7 +68,7 @@ export type NewRecipient = {
   orcpt: string | null
   state: RecipientState
   due_at: number | null
-  /** The boot id of this process if it continues in memory, else null: it waits in the queue. */
+  /** The name of this process if it continues in memory, else null: it waits in the queue. */
   owner: string | null
   expires_at: number
 }
@@ -85,12 +86,11 @@ export const insertRecipient = (recipient: NewRecipient): Statement => ({
   params: recipient,
 })
 
-/** Releases claims of another boot of this process, left when it ended: a piece, for `removeInPieces`. */
-export const releaseOthers = (owner: string): Statement => ({
+/** Releases claims that a crash has left: a piece, for `removeInPieces`. Uses the partial index recipient_owned. */
+export const releaseAbandoned: Statement = {
   sql: `update recipient set owner = null
-         where id in (select id from recipient where owner is not null and owner <> :owner limit :rows offset :skip)`,
-  params: { owner },
-})
+         where id in (select id from recipient where owner is not null and ${isAbandoned} limit :rows offset :skip)`,
+}
 
 /** Releases all claims of this process. */
 export const releaseAll = (owner: string): Statement => ({
@@ -141,7 +141,7 @@ export const claimDue = (claim: Claim): Statement[] => [
            where id in (
              select id from recipient
               where destination = :destination and due_at is not null and owner is null and held = 0 and due_at <= :now
-              order by due_at limit :limit offset :skip)
+              order by due_at limit :limit offset :skip) and owner is null
            returning ${claimed}`,
     params: claim,
   },
@@ -163,7 +163,7 @@ export const claimExpired = (claim: Claim): Statement[] => [
   {
     sql: `update recipient
              set owner = :owner, state = case when state = 'scheduled' then 'queued' else state end
-           where id in (select id from recipient where ${expired} order by expires_at limit :limit offset :skip)
+           where id in (select id from recipient where ${expired} order by expires_at limit :limit offset :skip) and owner is null
            returning ${claimed}`,
     params: claim,
   },

@@ -24,7 +24,7 @@ export interface Settlement {
 export type Result = 'delivered' | 'sent' | 'bounced' | 'expired' | 'suppressed' | 'failed'
 
 interface SettleContext {
-  /** The boot id that has claimed the recipient. */
+  /** Who has claimed the recipient. */
   owner: string
   now: number
   /** Of the account, ms; the last one repeats. */

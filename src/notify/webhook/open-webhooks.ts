@@ -17,6 +17,7 @@ import { WebhookRunner, type RunnerSettings } from './webhook-runner.ts'
 import type { Webhook } from './webhook-store.ts'
 
 interface WebhookServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | 'metrics'> {
+  owner: string
   resolver: Resolver
   secrets: Pick<Secrets, 'seal' | 'open'>
   reprieve: Pick<Reprieve, 'waitMs' | 'onOutage'>
@@ -45,10 +46,10 @@ export interface Webhooks {
 
 /** Loads the webhooks. They can be read and changed at once; posting begins with `start()`. */
 export async function openWebhooks(services: WebhookServices, settings: WebhookSettings): Promise<Webhooks> {
-  const { db, clock, log, metrics, reprieve } = services
+  const { db, owner, clock, log, metrics, reprieve } = services
   const poster = new WebhookPoster(services, settings)
   const list: WebhookList = new WebhookList({ ...services, onEnabled: () => runner.webhookEnabled() }, settings)
-  const runner: WebhookRunner = new WebhookRunner({ db, clock, log, metrics, list, poster, reprieve }, settings)
+  const runner: WebhookRunner = new WebhookRunner({ db, owner, clock, log, metrics, list, poster, reprieve }, settings)
   await list.load()
   return {
     list,

@@ -1,3 +1,4 @@
+import { isAbandoned, type ClaimRange } from '../../platform/store/claims.ts'
 import type { Row, Statement } from '../../platform/store/database.ts'
 import type { PostResult } from './post-webhook.ts'
 
@@ -36,16 +37,23 @@ export const insertReplay = (id: string, sourceId: string, now: number): Stateme
 
 /**
  * Claims what is due, longest overdue first, and what is due at the same time in the order of ids, which is that of events; returns the rows
- * unordered. Uses the index webhook_delivery_due. `skip`: how many of the first that are due to pass over.
+ * unordered, and when the next is due. Uses the index webhook_delivery_due.
  */
-export const claimDeliveries = (webhookId: string, now: number, { limit, skip }: { limit: number; skip: number }): Statement => ({
-  sql: `update webhook_delivery set state = 'attempting', next_attempt_at = null
-         where id in (select id from webhook_delivery where webhook_id = :webhookId and next_attempt_at <= :now
-                       order by next_attempt_at, id limit :limit offset :skip)
-         returning id, event_id, event_type, body, attempts,
-                   (select e.message_id from event e where e.id = webhook_delivery.event_id) as email_id`,
-  params: { webhookId, now, limit, skip },
-})
+export const claimDeliveries = (webhookId: string, range: ClaimRange): Statement[] => [
+  {
+    sql: `update webhook_delivery set state = 'attempting', owner = :owner, next_attempt_at = null
+           where id in (select id from webhook_delivery where webhook_id = :webhookId and next_attempt_at <= :now
+                         order by next_attempt_at, id limit :limit offset :skip) and next_attempt_at <= :now
+           returning id, event_id, event_type, body, attempts,
+                     (select e.message_id from event e where e.id = webhook_delivery.event_id) as email_id`,
+    params: { webhookId, ...range },
+  },
+  {
+    sql: `select next_attempt_at as due_at from webhook_delivery where webhook_id = :webhookId and next_attempt_at is not null
+           order by next_attempt_at, id limit 1 offset :skip`,
+    params: { webhookId, skip: range.skip },
+  },
+]
 
 /** When each webhook's next pending delivery is due. */
 export const firstDue = `
@@ -53,22 +61,19 @@ export const firstDue = `
          (select min(next_attempt_at) from webhook_delivery d where d.webhook_id = webhook.id and next_attempt_at is not null) as due_at
     from webhook where status = 'enabled'`
 
-export const firstDueOf = `
-  select next_attempt_at as due_at from webhook_delivery where webhook_id = :webhookId and next_attempt_at is not null
-   order by next_attempt_at, id limit 1 offset :skip`
-
 /**
- * Makes what a dead process had in hand due again, with the same attempt number. The receiver may have got it. It is due since it was
+ * Makes what a process that ended had in hand due again, with the same attempt number. The receiver may have got it. It is due since it was
  * created, so that it comes before the later events that have waited behind it.
  */
-export const releaseAttempting = (now: number): Statement[] => [
+export const releaseAbandoned = (now: number): Statement[] => [
   {
-    sql: `update webhook_delivery set state = 'canceled'
-           where state = 'attempting' and webhook_id not in (select id from webhook where status = 'enabled')`,
+    sql: `update webhook_delivery set state = 'canceled', owner = null
+           where state = 'attempting' and ${isAbandoned} and webhook_id not in (select id from webhook where status = 'enabled')`,
   },
   {
-    sql: `update webhook_delivery set state = 'pending', next_attempt_at = case when created_at < :now then created_at else :now end
-           where state = 'attempting'`,
+    sql: `update webhook_delivery
+             set state = 'pending', owner = null, next_attempt_at = case when created_at < :now then created_at else :now end
+           where state = 'attempting' and ${isAbandoned}`,
     params: { now },
   },
 ]
@@ -98,16 +103,22 @@ export const cancelIfDisabled = (webhookId: string): Statement => ({
   params: { webhookId },
 })
 
-export const cancelClaimed = (id: string): Statement => ({
-  sql: `update webhook_delivery set state = 'canceled' where id = :id and state = 'attempting'`,
-  params: { id },
+export const cancelClaimed = (id: string, owner: string): Statement => ({
+  sql: `update webhook_delivery set state = 'canceled', owner = null where id = :id and owner = :owner`,
+  params: { id, owner },
+  expect: 1,
 })
 
 /** Ends an attempt. `state` is what follows; `pending` has the time of the next attempt. */
-export const settleDelivery = (id: string, state: 'pending' | 'success' | 'failed', nextAttemptAt: number | null): Statement => ({
-  sql: `update webhook_delivery set state = :state, next_attempt_at = :nextAttemptAt, attempts = attempts + 1
-         where id = :id and state = 'attempting'`,
-  params: { id, state, nextAttemptAt },
+export const settleDelivery = (
+  claim: { id: string; owner: string },
+  state: 'pending' | 'success' | 'failed',
+  nextAttemptAt: number | null,
+): Statement => ({
+  sql: `update webhook_delivery set state = :state, owner = null, next_attempt_at = :nextAttemptAt, attempts = attempts + 1
+         where id = :id and owner = :owner`,
+  params: { ...claim, state, nextAttemptAt },
+  expect: 1,
 })
 
 export const insertAttempt = (

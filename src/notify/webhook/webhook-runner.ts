@@ -3,11 +3,8 @@ import type { CancelTimer } from '../../platform/clock.ts'
 import { newId, timeOfId } from '../../platform/id.ts'
 import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
 import type { LogReader } from '../../mail/event/log-reader.ts'
-import { DamagedRows } from '../../platform/store/damaged-rows.ts'
+import { Claims } from '../../platform/store/claims.ts'
 import { DamagedError, orDamage, type Statement } from '../../platform/store/database.ts'
-import { RetriedWrites } from '../../platform/store/retried-writes.ts'
-import { retryMs } from '../../platform/store/work-loop.ts'
-import { PendingWork } from '../../platform/pending-work.ts'
 import { EmailOrder } from './email-order.ts'
 import { EndpointScheduler, type Endpoint } from './endpoint-scheduler.ts'
 import { fanOutReader } from './fan-out.ts'
@@ -18,9 +15,8 @@ import {
   cancelIfDisabled,
   claimDeliveries,
   firstDue,
-  firstDueOf,
   insertAttempt,
-  releaseAttempting,
+  releaseAbandoned,
   settleDelivery,
   stepSize,
   type ClaimedDelivery,
@@ -30,6 +26,8 @@ import { webhookRequest } from './webhook-request.ts'
 import { disableFailing, postponeDisabling, recordFailure, recordSuccess, type Webhook } from './webhook-store.ts'
 
 interface RunnerServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | 'metrics'> {
+  /** Under which this process claims. */
+  owner: string
   list: WebhookList
   poster: WebhookPoster
   reprieve: Pick<Reprieve, 'waitMs' | 'onOutage'>
@@ -64,27 +62,29 @@ export class WebhookRunner {
   readonly #turns: EndpointScheduler
   readonly #order = new EmailOrder()
   readonly #timers = new Map<string, { at: number; cancel: CancelTimer }>()
-  readonly #underWay: PendingWork
-  readonly #outcomes: RetriedWrites
+  readonly #claims: Claims
   readonly #log: LogReader
-  readonly #damaged = new DamagedRows()
   #running = false
   #brokenOff = false
 
   constructor(services: RunnerServices, settings: RunnerSettings) {
     this.#services = services
     this.#settings = settings
-    this.#underWay = new PendingWork((error) => services.log.error({ error }, 'webhooks failed'))
-    this.#outcomes = new RetriedWrites(services)
+    this.#claims = new Claims({
+      ...services,
+      what: 'webhook deliveries',
+      fields: (webhookId) => ({ webhookId }),
+      onDue: (webhookId, at) => this.wake(webhookId, at),
+    })
     this.#log = fanOutReader(services, (webhookId) => this.wake(webhookId))
-    services.reprieve.onOutage((missedMs, now) => this.#underWay.track(this.#noteOutage(missedMs, now)))
+    services.reprieve.onOutage((missedMs, now) => this.#claims.track(this.#noteOutage(missedMs, now)))
     this.#turns = new EndpointScheduler((endpoint) => this.#run(endpoint), settings.maxConnections)
   }
 
   /** Continues what the last process left, and from then on posts what is due. */
   async start(): Promise<void> {
     const { db, clock, log } = this.#services
-    const released = await orDamage(db.write(releaseAttempting(clock.now())))
+    const released = await orDamage(db.write(releaseAbandoned(clock.now())))
     if (released instanceof DamagedError) log.error({ error: released }, 'webhook deliveries that were in hand wait for the next start')
     this.#running = true
     for (const { webhook_id: id, due_at: dueAt } of await db.read<{ webhook_id: string; due_at: number | null }>(firstDue)) {
@@ -96,16 +96,13 @@ export class WebhookRunner {
   /** Starts nothing new. Waits this long for attempts in hand, then aborts them; they are due again after the next start. */
   async stop(graceMs: number): Promise<void> {
     this.#running = false
-    this.#underWay.track(this.#log.stop())
+    this.#claims.track(this.#log.stop())
     for (const { cancel } of this.#timers.values()) cancel()
     this.#timers.clear()
-    const grace = setTimeout(() => {
-      this.#brokenOff = true
-      this.#services.poster.breakOff()
-      this.#outcomes.stop()
-    }, graceMs)
-    await this.#underWay.ended()
-    clearTimeout(grace)
+    await this.#claims.end(graceMs)
+    this.#brokenOff = true
+    this.#services.poster.breakOff()
+    await this.#claims.end()
   }
 
   /** Call it when a webhook is enabled, because events may be waiting for it. */
@@ -118,7 +115,7 @@ export class WebhookRunner {
     const { clock } = this.#services
     const now = clock.now()
     const latest = now + Math.max(0, ...this.#settings.retrySchedule)
-    this.#underWay.track(this.#bringForward(now, latest))
+    this.#claims.track(this.#bringForward(now, latest))
   }
 
   /** Notes that a webhook has a delivery due at this time (epoch, ms; default now). */
@@ -138,38 +135,21 @@ export class WebhookRunner {
   /** One turn of an endpoint: claims what it may and starts the attempts. */
   #run(endpoint: Endpoint): void {
     if (!this.#running) return
-    this.#underWay.track(
-      this.#claim(endpoint).catch((error: unknown) => {
-        this.#services.log.error({ error, webhookId: endpoint.id }, 'webhook deliveries could not be claimed; trying again')
-        this.wake(endpoint.id, this.#services.clock.now() + retryMs)
-      }),
-    )
+    this.#claims.track(this.#claim(endpoint))
   }
 
   async #claim(endpoint: Endpoint): Promise<void> {
-    const { db, clock } = this.#services
-    const wanted = this.#turns.reserve(endpoint)
-    const { skip, most, until } = this.#damaged.wayFor(endpoint.id, clock.now())
-    const limit = Math.min(wanted, most)
-    let claimed: ClaimedDelivery[] = []
-    let beginning: ClaimedDelivery[] = []
-    if (until !== null) this.wake(endpoint.id, until)
-    try {
-      const [written] = await db.write([claimDeliveries(endpoint.id, clock.now(), { limit, skip })], { patient: true })
-      claimed = ((written?.rows ?? []) as ClaimedDelivery[]).sort((a, b) => (a.id < b.id ? -1 : 1))
-      beginning = claimed.filter((delivery) => this.#order.mayBegin(endpoint.id, delivery))
-      this.#damaged.passed(endpoint.id)
-    } catch (error) {
-      if (!(error instanceof DamagedError)) throw error
-      this.#services.log.error({ error, webhookId: endpoint.id }, 'webhook deliveries could not be claimed; going around the damage')
-      return this.wake(endpoint.id, this.#damaged.met(endpoint.id, limit, clock.now()))
-    } finally {
-      this.#turns.claimed(endpoint, { unused: wanted - claimed.length, waiting: claimed.length - beginning.length })
-    }
-    for (const delivery of beginning) this.#underWay.track(this.#attemptInOrder(endpoint, delivery))
-    if (claimed.length === limit) return this.wake(endpoint.id)
-    const [next] = await db.read<{ due_at: number }>(firstDueOf, { webhookId: endpoint.id, skip })
-    if (next) this.wake(endpoint.id, next.due_at)
+    const { db } = this.#services
+    const places = this.#turns.reserve(endpoint)
+    const claimed = await this.#claims.claim({ name: endpoint.id, places }, async (range) => {
+      const [written, next] = await db.write(claimDeliveries(endpoint.id, range), { patient: true })
+      const dueAt = next?.rows[0]?.['due_at']
+      return { rows: (written?.rows ?? []) as ClaimedDelivery[], nextDueAt: typeof dueAt === 'number' ? dueAt : null }
+    })
+    claimed.sort((a, b) => (a.id < b.id ? -1 : 1))
+    const beginning = claimed.filter((delivery) => this.#order.mayBegin(endpoint.id, delivery))
+    this.#turns.claimed(endpoint, { unused: places - claimed.length, waiting: claimed.length - beginning.length })
+    for (const delivery of beginning) this.#claims.track(this.#attemptInOrder(endpoint, delivery))
   }
 
   /** Attempts a delivery, and then, in its place, those that have waited for it. After a stop, these are left for the next start. */
@@ -188,14 +168,14 @@ export class WebhookRunner {
     const webhook = list.findWebhook(endpoint.id)
     try {
       if (webhook?.status !== 'enabled') {
-        await this.#outcomes.write([cancelClaimed(delivery.id)])
+        await this.#claims.settle([cancelClaimed(delivery.id, this.#claims.owner)])
         return false
       }
       const sentAt = this.#services.clock.now()
       const result = await this.#post(webhook, delivery, sentAt)
       // We aborted it ourselves. The attempt does not count, and is made again after the next start.
       if (this.#brokenOff && result.statusCode === null) return false
-      this.#underWay.track(this.#settle(webhook, delivery, { sentAt, result }))
+      this.#claims.track(this.#settle(webhook, delivery, { sentAt, result }))
       return isSuccess(result)
     } catch (error) {
       log.error({ error, webhookId: endpoint.id, deliveryId: delivery.id }, 'a webhook attempt failed because of an internal error')
@@ -218,8 +198,8 @@ export class WebhookRunner {
     const wait = this.#settings.retrySchedule[delivery.attempts] ?? this.#services.reprieve.waitMs()
     const state = isSuccess(result) ? 'success' : wait === null ? 'failed' : 'pending'
     const nextAt = state === 'pending' ? now + (wait ?? 0) : null
-    const written = await this.#outcomes.write([
-      settleDelivery(delivery.id, state, nextAt),
+    const written = await this.#claims.settle([
+      settleDelivery({ id: delivery.id, owner: this.#claims.owner }, state, nextAt),
       insertAttempt({ id: newId('wha', now), deliveryId: delivery.id, number, sentAt }, result),
       ...(state === 'success' ? [recordSuccess(webhook.id)] : this.#failureStatements(webhook.id, state === 'failed', now)),
     ])

@@ -5,4 +5,6 @@ import type { ConnectionShares } from '../../platform/connection/open-files.ts'
 export interface Opened extends Core {
   shares: ConnectionShares
   version: string
+  /** The name under which this process claims. */
+  owner: string
 }

@@ -6,6 +6,7 @@ import { connectionShares, judgeOpenFiles, openFileLimit, type ConnectionShares 
 import { ContinuousCopy } from '../../upkeep/backup/continuous-copy.ts'
 import { openCore, type Environment } from '../../api/core.ts'
 import { noteMachine } from '../../upkeep/machine-change.ts'
+import { takeName } from '../../platform/store/claims.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { CopiedPosition } from '../../platform/store/log-spool.ts'
 import { openListeners, type ListenAddresses } from './listeners.ts'
@@ -43,7 +44,7 @@ export async function startRelay(config: Config, outside: Environment & { versio
     await noteMachine(core)
     if (copying === null) core.metrics.copyBehind.set(Number.NaN)
     else await start(new ContinuousCopy(core, copying.sharedCells), stops)
-    const services = await startServices({ ...core, shares, version: outside.version }, stops)
+    const services = await startServices({ ...core, shares, version: outside.version, owner: await takeName(core) }, stops)
     const listeners = await openListeners(services, stops)
     const scheduler = startJobs({ ...services, ...listeners }, stops)
     keepWatchOfClock(services, scheduler, stops)

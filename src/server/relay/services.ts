@@ -115,7 +115,7 @@ function addFigures(services: Core & { queue: QueueRunner }, stops: Stop[]): voi
 }
 
 /** What sends mail of the server itself, which is accepted the same way as everybody's, and the returned mail that it may answer. */
-async function startSystemMail(services: Core & Intake, stops: Stop[]) {
+async function startSystemMail(services: Opened & Intake, stops: Stop[]) {
   const { config, people, sendingDomains } = services
   const { hostname, baseUrl, mode } = config
   await sendingDomains.keepSystemDomain()

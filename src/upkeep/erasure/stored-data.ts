@@ -120,7 +120,7 @@ export const storedTables: Record<string, StoredTable> = {
     about: 'posts to webhooks',
     kept: '`event_retention`',
     erased: 'body',
-    none: 'id webhook_id event_id event_type state attempts next_attempt_at created_at',
+    none: 'id webhook_id event_id event_type state owner attempts next_attempt_at created_at',
   },
   webhook_attempt: {
     about: 'attempts to post',
@@ -129,6 +129,7 @@ export const storedTables: Record<string, StoredTable> = {
     none: 'id delivery_id number sent_at duration_ms http_status_code error',
   },
   secret_key: { about: 'the key file that sealed the secrets, as a fingerprint', kept: 'for ever', none: 'fingerprint' },
+  node: { about: 'processes that deliver mail and post to webhooks', kept: 'until the next start', none: 'name started_at' },
   copied: { about: 'which copies the database comes from', kept: 'until their held mail is released', none: 'copied_at is_held by_files' },
   last_place: {
     about: 'files and machine of the last start',

@@ -13,7 +13,7 @@ async function startApi() {
   const services = { outgoingRequests: new OutgoingRequests() } as { outgoingRequests: OutgoingRequests; webhooks: Webhooks }
   const api = await startApiServer(() => webhookOperations(services))
   const webhooks = await openWebhooks(
-    { ...api, reprieve: testReprieve(api.db, api.clock) },
+    { ...api, owner: 'node_1', reprieve: testReprieve(api.db, api.clock) },
     { allowHttp: true, allowPrivateAddresses: true, timeoutMs: 5_000, retrySchedule: [60_000], disableAfterMs: null },
   )
   services.webhooks = webhooks

@@ -70,6 +70,7 @@ async function startQueue(db: Database): Promise<Relay> {
   const newQueue = () =>
     new QueueRunner(
       {
+        owner: 'node_1',
         db,
         clock,
         deliver,

@@ -13,7 +13,7 @@ import { ContentBudget } from '../../../src/mail-out/queue/content-budget.ts'
 import { Dispatch, type DispatchServices } from '../../../src/mail-out/queue/dispatch.ts'
 import type { NewRecipient } from '../../../src/mail-out/queue/queue-store.ts'
 import type { Database } from '../../../src/platform/store/database.ts'
-import { RetriedWrites } from '../../../src/platform/store/retried-writes.ts'
+import { Claims } from '../../../src/platform/store/claims.ts'
 import { accountPolicies } from '../../support/account-policies.ts'
 import { plainEnvelope } from '../../support/plain-envelope.ts'
 import { eventTypes, insertAccount, insertQueued, recipientRows, takeInHand, type Message } from '../../support/queued-mail.ts'
@@ -65,8 +65,7 @@ function dispatchOver(deliver: Deliver = takeAll, envelopeFor: DispatchServices[
       reprieve: testReprieve(db, clock),
       policies: accountPolicies(db),
       random: () => 0,
-      owner,
-      outcomes: new RetriedWrites({ db, log: silentLog }),
+      claims: new Claims({ db, clock, log: silentLog, owner, what: 'due mail', fields: () => ({}), onDue() {} }),
       contentRoom: new ContentBudget(),
       heard: (destination, result) => heard.push([destination, result]),
       settled: ({ forwardPath }, dueAt, isTried) => settled.push({ forwardPath, dueAt, isTried }),

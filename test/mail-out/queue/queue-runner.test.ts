@@ -43,6 +43,7 @@ beforeEach(async () => {
 
 /** What the parts around the queue do; those that are given may throw. */
 interface Around extends Partial<Pick<DispatchServices, 'envelopeFor' | 'deliver' | 'random'>> {
+  owner?: string
   isSuspended?: (accountId: string) => boolean
   /** Throws if the suppression policy of an account cannot be had. */
   policyFault?: () => void
@@ -53,6 +54,7 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
   const policies = accountPolicies(db)
   const queue = new QueueRunner(
     {
+      owner: 'node_1',
       db,
       clock,
       log: silentLog,
@@ -71,7 +73,6 @@ async function startQueue(around: Around = {}): Promise<QueueRunner> {
         anywhere: (policy) => policies.anywhere(policy),
       },
       erasedAddress,
-
       random: () => 0,
       ...services,
     },
@@ -317,4 +318,29 @@ test('mail that expires while its host rests is given up behind a recipient that
     return states()
   }
   await expect.poll(fifteenSecondsOn).toEqual({ bounced: 2, queued: 1 })
+})
+
+test('what another process has claimed stays with it while it is there; then it is free, and comes to one outcome', async () => {
+  const nodes = ['node_1', 'node_2', 'node_3']
+  await db.write(nodes.map((name) => ({ sql: 'insert into node (name, started_at) values (:name, 0)', params: { name } })))
+  const claimedBy = async () =>
+    (await db.read('select owner, count(*) as n from recipient where owner is not null group by owner')).map(({ owner, n }) => [owner, n])
+  for (let n = 0; n < 3; n++) await waiting()
+  const held = Promise.withResolvers<void>()
+  const deliver = async (job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> => {
+    await held.promise
+    return resultsOf(() => later)(job, onAttempt)
+  }
+  await startQueue({ owner: 'node_1', deliver })
+  await expect.poll(claimedBy).toEqual([['node_1', 3]])
+  await waiting()
+  await startQueue({ owner: 'node_2' })
+  await expect.poll(states).toEqual({ queued: 3, delivered: 1 })
+  expect(await claimedBy()).toEqual([['node_1', 3]])
+  await db.write([{ sql: `delete from node where name = 'node_1'` }])
+  await startQueue({ owner: 'node_3' })
+  await expect.poll(states).toEqual({ delivered: 4 })
+  held.resolve()
+  await expect.poll(() => db.read('select attempts, count(*) as n from recipient group by attempts')).toEqual([{ attempts: 1, n: 4 }])
+  expect(await states()).toEqual({ delivered: 4 })
 })

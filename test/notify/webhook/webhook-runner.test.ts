@@ -221,6 +221,31 @@ test('the next process continues what was in hand, and keeps to the schedule', a
   await eventually(() => expect(failing.posts.filter(({ headers }) => headers['webhook-id'] === id)).toHaveLength(2))
 })
 
+test('what another process attempts is left to it while it is there; once it has ended, only the next one counts', async () => {
+  const fixture = await webhookFixture()
+  const { db, webhooks, restart, add, write, deliveries } = fixture
+  const hanging = await startReceiver(hang)
+  const webhook = await add(hanging.url)
+  await webhooks.start()
+  await write('email.sent')
+  await eventually(() => expect(hanging.posts).toHaveLength(1))
+  const [{ name }] = (await db.read<{ name: string }>('select name from node')) as [{ name: string }]
+  const second = await restart()
+  await db.write([{ sql: `insert into node (name, started_at) values (:name, 0)`, params: { name } }])
+  await second.start()
+  const later = await write('email.delivered')
+  await eventually(() => expect(hanging.posts.some(({ headers }) => headers['webhook-id'] === later)).toBe(true))
+  await stateIs(fixture, webhook.id, { state: 'attempting', attempts: 0 })
+  expect(hanging.posts.filter(({ headers }) => headers['webhook-id'] !== later)).toHaveLength(1)
+  await second.stop(0)
+
+  hanging.behave = status(200)
+  await (await restart()).start()
+  await eventually(async () => expect((await deliveries(webhook.id)).every(({ state }) => state === 'success')).toBe(true))
+  await webhooks.stop(0)
+  expect((await deliveries(webhook.id)).map(({ attempts }) => attempts)).toEqual([1, 1])
+})
+
 test('a stop lets attempts in hand finish', async () => {
   const fixture = await webhookFixture()
   const { webhooks, add, write } = fixture

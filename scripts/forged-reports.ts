@@ -87,7 +87,7 @@ const kinds = Object.entries(
     complained: recipientsIn('complained'),
   }),
 )
-const earlier = rows<{ id: string }>('select id from incoming_report').length
+const earlier = rows<{ id: string }>('select id from returned_mail').length
 
 const answers = new Map<string, Map<number, number>>()
 const startedAt = performance.now()
@@ -118,15 +118,15 @@ async function forge(connection: number): Promise<void> {
 await Promise.all(Array.from({ length: connections }, (_, connection) => forge(connection)))
 const sentMs = performance.now() - startedAt
 const waiting = (): number =>
-  rows<{ waiting: number }>("select count(*) as waiting from incoming_report where state = 'received'")[0]!.waiting
+  rows<{ waiting: number }>("select count(*) as waiting from returned_mail where state = 'received'")[0]!.waiting
 for (const deadline = Date.now() + 600_000; waiting() > 0 && Date.now() < deadline;) await pause(200)
 const settledMs = performance.now() - startedAt
 const left = waiting()
 const isUnchanged = state() === before
 const results = rows<{ result: string; number: number }>(
-  'select result, count(*) as number from incoming_report group by result order by 2 desc',
+  'select result, count(*) as number from returned_mail group by result order by 2 desc',
 )
-const taken = rows<{ id: string }>('select id from incoming_report').length - earlier
+const taken = rows<{ id: string }>('select id from returned_mail').length - earlier
 await server.end('SIGTERM')
 dns.close()
 await mx.close()

@@ -59,8 +59,7 @@ async function othersSend(): Promise<void> {
 }
 const others = othersSend()
 
-const waiting = (): number =>
-  rows<{ count: number }>("select count(*) as count from incoming_report where state = 'received'")[0]?.count ?? 0
+const waiting = (): number => rows<{ count: number }>("select count(*) as count from returned_mail where state = 'received'")[0]?.count ?? 0
 let [slowest, worstWait, maxMemory] = [0, 0, 0]
 
 async function hand(text: string, to: string): Promise<number> {
@@ -89,7 +88,7 @@ for (const [name, text] of Object.entries(hostileMails())) {
 isOver = true
 await others
 const results = rows<{ result: string; count: number }>(
-  'select result, count(*) as count from incoming_report group by result order by 2 desc',
+  'select result, count(*) as count from returned_mail group by result order by 2 desc',
 )
 // Whatever a mail system sends to the address of a recipient's bounces is a report on that one, and soft.
 const isDelivered = (): boolean =>

@@ -85,7 +85,7 @@ async function killAll(): Promise<void> {
 }
 
 await Promise.all([killAll(), ...Array.from({ length: 5 }, handAll)])
-const waiting = (): number => rows("select id from incoming_report where state = 'received'").length
+const waiting = (): number => rows("select id from returned_mail where state = 'received'").length
 await until(() => waiting() === 0)
 const left = waiting()
 const bounced = new Set(

@@ -163,7 +163,7 @@ function insertSuppression(insert: Insert, { n, at, id, address }: Message): voi
 
 function insertReport(insert: Insert, { n, at, id, address }: Message, hasContent: boolean): void {
   const report = idOf('rep', at, n)
-  insert('incoming_report', {
+  insert('returned_mail', {
     id: report,
     received_at: at,
     purpose: 'bounce',
@@ -179,7 +179,7 @@ function insertReport(insert: Insert, { n, at, id, address }: Message, hasConten
     message_id: id,
     summary: `{"to":"${address}"}`,
   })
-  if (hasContent) insert('incoming_content', { id: report, box: 'proved', cost: 6_000, bytes: body(n, 6_000) })
+  if (hasContent) insert('returned_mail_content', { id: report, box: 'proved', cost: 6_000, bytes: body(n, 6_000) })
 }
 
 function insertIdempotency(insert: Insert, { n, at, id, address }: Message): void {

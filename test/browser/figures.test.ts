@@ -241,7 +241,7 @@ async function hearBack({ relay, mx }: DashboardVisit): Promise<void> {
   await expect.poll(() => mx.messages.length).toBe(1)
   const returned = composeDsn({ recipient: 'gone@inbox.example', diagnostic: '550 5.1.1 <i>No such user</i>' })
   expect((await returnMail(relay.returnPathPort, mx.messages[0]?.mailFrom ?? '', [returned]))[0]?.code).toBe(250)
-  await expect.poll(() => db.read("select id from incoming_report where state = 'received'")).toEqual([])
+  await expect.poll(() => db.read("select id from returned_mail where state = 'received'")).toEqual([])
 }
 
 test('reports say who sends in the name of a domain, what to publish next, and what came back', async () => {

@@ -32,8 +32,8 @@ async function deliver(mail: Buffer, to = 'dmarc-reports@send.sender.example'): 
 /** What became of all mail that has come in, the newest last. */
 async function results(): Promise<unknown[]> {
   const { db } = relay.relay.services
-  await expect.poll(() => db.read("select id from incoming_report where state = 'received'")).toEqual([])
-  return (await db.read('select result from incoming_report order by id')).map(({ result }) => result)
+  await expect.poll(() => db.read("select id from returned_mail where state = 'received'")).toEqual([])
+  return (await db.read('select result from returned_mail order by id')).map(({ result }) => result)
 }
 
 const midnight = (daysAgo: number): number => Math.floor(relay.clock.now() / day) * day - daysAgo * day

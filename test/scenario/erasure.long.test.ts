@@ -71,7 +71,7 @@ const isQuiet = ({ relay, clock }: TestRelay): Promise<void> =>
     .toEqual([])
 
 const settled = ({ relay }: TestRelay): Promise<void> =>
-  expect.poll(() => relay.services.db.read("select id from incoming_report where state = 'received'")).toEqual([])
+  expect.poll(() => relay.services.db.read("select id from returned_mail where state = 'received'")).toEqual([])
 
 test('after an erasure neither the database nor its log nor a backup has a fragment of the address or of what was sent to it', async () => {
   const { relay, mx } = await startRelay()

@@ -57,7 +57,7 @@ interface Shown {
 
 /** What the operator sees of the newest reports, the oldest first. */
 async function shown(count: number): Promise<Shown[]> {
-  const rows = await relay.relay.services.db.read<{ id: string; state: string }>('select id, state from incoming_report order by id')
+  const rows = await relay.relay.services.db.read<{ id: string; state: string }>('select id, state from returned_mail order by id')
   expect(rows.every(({ state }) => state === 'done')).toBe(true)
   const { data } = await operator('GET', `/api/feedback?limit=${count}`)
   return data.toReversed()
@@ -83,7 +83,7 @@ async function command(...argv: string[]): Promise<string> {
   return stdout
 }
 
-const settled = () => expect.poll(() => relay.relay.services.db.read("select id from incoming_report where state = 'received'")).toEqual([])
+const settled = () => expect.poll(() => relay.relay.services.db.read("select id from returned_mail where state = 'received'")).toEqual([])
 
 const suppressionOf = async (address = ann): Promise<{ origin: string; source_id: string; reason: string } | null> => {
   const { status: code, body } = await relay.call('GET', `/api/suppressions/${encodeURIComponent(address)}`)
@@ -141,7 +141,7 @@ describe('a report that mail did not arrive after all', () => {
     expect(body.data.filter(({ email }: { email: string }) => email === ann)).toHaveLength(1)
     await expect.poll(() => receiver.posts.length).toBe(1)
     const results = await relay.relay.services.db.read(
-      'select result, count(*) as count from incoming_report where message_id = :id group by result',
+      'select result, count(*) as count from returned_mail where message_id = :id group by result',
       { id },
     )
     expect(results).toEqual([
@@ -362,7 +362,7 @@ test('where the sources of complaints are set, those of others are kept and chan
     await returnMail(particular.returnPathPort, to, [composeComplaint({ original: data.toString('utf8') })])
   const { db } = particular.relay.services
   await expect
-    .poll(() => db.read('select result from incoming_report'))
+    .poll(() => db.read('select result from returned_mail'))
     .toEqual([{ result: 'source_not_believed' }, { result: 'source_not_believed' }])
   expect((await particular.recipients(id))[ann]?.status).toBe('delivered')
 })

@@ -31,7 +31,7 @@ async function greet(): Promise<SmtpClient> {
 
 const question = 'From: Ann <ann@forged.example>\r\nSubject: A question\r\n\r\nWhy do you write to me?'
 const mailTo = (address: string) => mx.messages.filter(({ rcptTo }) => rcptTo.includes(address))
-const waiting = () => relay.relay.services.db.read("select id from incoming_report where state = 'received'")
+const waiting = () => relay.relay.services.db.read("select id from returned_mail where state = 'received'")
 
 test('the reverse-path of a message takes what comes back of it, before and after a restart, and no other address does', async () => {
   const id = await relay.send('ann@rcpt.example')
@@ -50,7 +50,7 @@ test('the reverse-path of a message takes what comes back of it, before and afte
     expect((await client.send(question, { from: '', to: [to] })).code).toBe(250)
     client.close()
     await expect.poll(waiting).toEqual([])
-    const rows = await relay.relay.services.db.read("select message_id, result from incoming_report where purpose = 'bounce' order by id")
+    const rows = await relay.relay.services.db.read("select message_id, result from returned_mail where purpose = 'bounce' order by id")
     // It is no report of a bounce, so nothing comes of it.
     expect(rows.at(-1)).toEqual({ message_id: id, result: 'no_report' })
     expect(rows).toHaveLength(round + 1)
@@ -104,7 +104,7 @@ test('what people and desks answer to a bounce address changes no state, whateve
   )
   expect(replies.map(({ code }) => code)).toEqual(texts.map(() => 250))
   await expect.poll(waiting, { timeout: 30_000 }).toEqual([])
-  const results = await relay.relay.services.db.read<{ result: string }>('select result from incoming_report where message_id = :id', {
+  const results = await relay.relay.services.db.read<{ result: string }>('select result from returned_mail where message_id = :id', {
     id,
   })
   expect(results).toHaveLength(texts.length)
@@ -128,7 +128,7 @@ test('the operator gets the mail for postmaster as it came, within mail of ours,
   await expect.poll(waiting).toEqual([])
   expect(mailTo('me@operator.example')).toHaveLength(1)
   const rows = await relay.relay.services.db.read(
-    "select purpose, result from incoming_report where purpose in ('postmaster', 'abuse') order by id",
+    "select purpose, result from returned_mail where purpose in ('postmaster', 'abuse') order by id",
   )
   expect(rows).toEqual([
     { purpose: 'postmaster', result: 'forwarded' },

@@ -54,7 +54,7 @@ async function deliver(fields: Record<string, unknown> = {}, auth: Record<string
   return { id: body.id, returnPath: mailFrom, data }
 }
 
-const settled = () => expect.poll(() => relay.relay.services.db.read("select id from incoming_report where state = 'received'")).toEqual([])
+const settled = () => expect.poll(() => relay.relay.services.db.read("select id from returned_mail where state = 'received'")).toEqual([])
 
 const inWords = { status: '5.0.0', diagnostic: '550 No such user here' }
 

@@ -58,7 +58,7 @@ const special: Record<string, string | null> = {
   search_part: null,
   search_term: null,
   idempotency: "operation not like 'sandbox-%'",
-  incoming_report: 'true',
+  returned_mail: 'true',
   webhook_attempt: `delivery_id in (${liveDeliveries})`,
   webhook_delivery: `id in (${liveDeliveries})`,
 }

@@ -31,7 +31,7 @@ export async function hearOfDomains(relay: TestRelay): Promise<void> {
     await client.command('EHLO mx.receiver.example')
     expect((await client.send(reportMail(attachments), { to: ['dmarc-reports@relay.example'] })).code).toBe(250)
     client.close()
-    await expect.poll(() => db.read("select id from incoming_report where state = 'received'")).toEqual([])
+    await expect.poll(() => db.read("select id from returned_mail where state = 'received'")).toEqual([])
   }
   const get = async (path: string): Promise<any> => {
     const { status, body } = await relay.call('GET', `/api/domains/sender.example/${path}`)

@@ -17,7 +17,7 @@ export async function forgetRecipient(relay: TestRelay, mx: FakeMx, isQuiet: () 
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
     return answer.body
   }
-  const settled = (): Promise<void> => expect.poll(() => db.read("select id from incoming_report where state = 'received'")).toEqual([])
+  const settled = (): Promise<void> => expect.poll(() => db.read("select id from returned_mail where state = 'received'")).toEqual([])
   const receiver = await startReceiver(status(200, {}, `thank you, ${erin}`))
   const { id: webhookId } = await call('POST', '/api/webhooks', { url: receiver.url, payload: 'extended' })
   await call('PATCH', '/api/account', { delivery_notices: true })

@@ -18,7 +18,7 @@ export async function hearOfMail(relay: TestRelay, mx: FakeMx): Promise<void> {
   }
   const bringBack = async (to: string, text: string): Promise<void> => {
     expect((await returnMail(relay.returnPathPort, to, [text]))[0]?.code).toBe(250)
-    await expect.poll(() => db.read("select id from incoming_report where state = 'received'")).toEqual([])
+    await expect.poll(() => db.read("select id from returned_mail where state = 'received'")).toEqual([])
     relay.clock.advance(1_000)
   }
 

@@ -8,11 +8,11 @@ export async function keepReturnedMail({ db, clock }: { db: Pick<Database, 'writ
   const id = newId('rep', now)
   await db.write([
     {
-      sql: `insert into incoming_content (id, box, cost, bytes) values (:id, 'proved', 4096, :bytes)`,
+      sql: `insert into returned_mail_content (id, box, cost, bytes) values (:id, 'proved', 4096, :bytes)`,
       params: { id, bytes: Buffer.from('Subject: Hi\r\n\r\nHello\r\n') },
     },
     {
-      sql: `insert into incoming_report
+      sql: `insert into returned_mail
               (id, received_at, purpose, forward_path, remote_address, ehlo_name, tls, size, content_id, state, result, account_id, settled_at)
             values (:id, :now, 'bounce', 'b@relay.example', '192.0.2.1', 'mx.example', 0, 22, :id, 'done', 'no_report', :accountId, :now)`,
       params: { id, accountId, now },

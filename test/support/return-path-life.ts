@@ -17,7 +17,7 @@ export async function hearBack(relay: TestRelay): Promise<void> {
     expect(code).toBe(250)
   }
   client.close()
-  await expect.poll(() => db.read("select id from incoming_report where state = 'received'")).toEqual([])
+  await expect.poll(() => db.read("select id from returned_mail where state = 'received'")).toEqual([])
   // A box that is full of one: it leaves, since it is settled.
   const budget = new ReturnedMailBudget(relay.clock, 4_096)
   budget.take('open', '192.0.2.1', 4_096)

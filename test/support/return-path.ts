@@ -76,11 +76,11 @@ export async function startTestReturnPath(options: Partial<ReturnPathOptions> & 
     /** The reports that nobody has settled. */
     waiting: () =>
       db.read<{ forward_path: string; purpose: string }>(
-        "select forward_path, purpose from incoming_report where state = 'received' order by id",
+        "select forward_path, purpose from returned_mail where state = 'received' order by id",
       ),
     /** The messages that are kept. */
     async kept(): Promise<string[]> {
-      const rows = await db.read<{ bytes: Uint8Array }>('select bytes from incoming_content order by id')
+      const rows = await db.read<{ bytes: Uint8Array }>('select bytes from returned_mail_content order by id')
       return rows.map(({ bytes }) => Buffer.from(bytes).toString('latin1'))
     },
   }

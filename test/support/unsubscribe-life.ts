@@ -19,7 +19,7 @@ export async function unsubscribe(relay: TestRelay, mx: FakeMx): Promise<void> {
   await client.command('EHLO mx.rcpt.example')
   for (let i = 0; i < 2; i++) {
     expect((await client.send('Subject: unsubscribe\r\n\r\n', { from: 'mail@rcpt.example', to: [mailbox] })).code).toBe(250)
-    await expect.poll(() => db.read("select id from incoming_report where state = 'received'")).toEqual([])
+    await expect.poll(() => db.read("select id from returned_mail where state = 'received'")).toEqual([])
     relay.clock.advance(1_000)
   }
   client.close()

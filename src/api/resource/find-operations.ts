@@ -34,7 +34,7 @@ const queries: Record<string, string> = {
   rcp: ofEmail('recipient'),
   att: ofEmail('attempt'),
   evt: ofEmail('event'),
-  rep: ofEmail('incoming_report'),
+  rep: ofEmail('returned_mail'),
   whd: ofWebhook(':id'),
   wha: ofWebhook('(select delivery_id from webhook_attempt where id = :id)'),
 }

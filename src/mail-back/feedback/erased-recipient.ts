@@ -14,12 +14,12 @@ export const withoutReason = (consequence: Consequence): Consequence =>
 export function keptOutcome(outcome: ReturnedMailOutcome, { id }: Pick<ReturnedMail, 'id'>, forwardPath: string): ReturnedMailOutcome {
   if (!isErasedAddress(forwardPath)) return outcome
   const forget = [
-    { sql: 'update incoming_report set reverse_path = null where id = :id', params: { id } },
+    { sql: 'update returned_mail set reverse_path = null where id = :id', params: { id } },
     {
-      sql: `delete from incoming_content
-             where id = (select content_id from incoming_report where id = :id)
-               and not exists (select 1 from incoming_report r
-                                where r.content_id = incoming_content.id and r.state = 'received' and r.id <> :id)`,
+      sql: `delete from returned_mail_content
+             where id = (select content_id from returned_mail where id = :id)
+               and not exists (select 1 from returned_mail r
+                                where r.content_id = returned_mail_content.id and r.state = 'received' and r.id <> :id)`,
       params: { id },
     },
   ]

@@ -8,7 +8,7 @@ export const returnedMailFigures = ({ db, metrics }: { db: Pick<Database, 'slowR
   gauges: [metrics.reportsWaiting],
   goodForMs: 10_000,
   async read() {
-    const [row] = await db.slowRead<{ waiting: number }>("select count(*) as waiting from incoming_report where state = 'received'")
+    const [row] = await db.slowRead<{ waiting: number }>("select count(*) as waiting from returned_mail where state = 'received'")
     metrics.reportsWaiting.set(row?.waiting ?? 0)
   },
 })

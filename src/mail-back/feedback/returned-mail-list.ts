@@ -47,13 +47,13 @@ export class ReturnedMailList {
   /** `accountId`: as in `ReturnedMailFilter` */
   async find(id: string, accountId: string | null): Promise<ReturnedMailListRow | undefined> {
     const [row] = await this.#db.slowRead<ReturnedMailListRow>(
-      `select ${columns} from incoming_report i where i.id = :id and (i.account_id = :accountId or :accountId = '')`,
+      `select ${columns} from returned_mail i where i.id = :id and (i.account_id = :accountId or :accountId = '')`,
       { id, accountId: accountId ?? '' },
     )
     return row
   }
 
-  /** A page, newest first. Uses the indexes incoming_report_account and incoming_report_message, or the key. */
+  /** A page, newest first. Uses the indexes returned_mail_account and returned_mail_message, or the key. */
   page(filter: ReturnedMailFilter, page: Page): Promise<ReturnedMailListRow[]> {
     const { condition, order, params } = pageClause(page, 'i.id')
     const conditions = [
@@ -63,7 +63,7 @@ export class ReturnedMailList {
       ...(filter.result === null ? [] : ['i.result = :result']),
       ...(filter.messageId === null ? [] : ['i.message_id = :messageId']),
     ]
-    return this.#db.slowRead<ReturnedMailListRow>(`select ${columns} from incoming_report i where ${conditions.join(' and ')} ${order}`, {
+    return this.#db.slowRead<ReturnedMailListRow>(`select ${columns} from returned_mail i where ${conditions.join(' and ')} ${order}`, {
       ...filter,
       ...params,
     })

@@ -48,8 +48,8 @@ export class ReturnedMailRoom {
     const { db, clock, budget } = this.#services
     if ((this.#inVainUntil.get(box) ?? 0) > clock.steady()) return false
     const found = await db.slowRead<{ id: string; cost: number }>(
-      `select c.id, c.cost from incoming_content c
-        where c.box = :box and not exists (select 1 from incoming_report r where r.content_id = c.id and r.state = 'received')
+      `select c.id, c.cost from returned_mail_content c
+        where c.box = :box and not exists (select 1 from returned_mail r where r.content_id = c.id and r.state = 'received')
         order by c.id limit ${contentsAtOnce}`,
       { box },
     )
@@ -68,4 +68,4 @@ export class ReturnedMailRoom {
   }
 }
 
-const removeContent = ({ id }: { id: string }): Statement => ({ sql: 'delete from incoming_content where id = :id', params: { id } })
+const removeContent = ({ id }: { id: string }): Statement => ({ sql: 'delete from returned_mail_content where id = :id', params: { id } })

@@ -1,7 +1,8 @@
 import type { BaseServices } from '../../platform/base-services.ts'
 import { idFloor, newId } from '../../platform/id.ts'
 import { clientNetwork, networkRule } from '../../platform/ip-address.ts'
-import type { Database, Statement } from '../../platform/store/database.ts'
+import type { ClaimRange } from '../../platform/store/claims.ts'
+import type { Database, Row, Statement } from '../../platform/store/database.ts'
 import { firstRowsBySize, removeInPieces } from '../../platform/store/remove-in-pieces.ts'
 import type { returnPathPurposes } from '../../platform/metrics/metric-table.ts'
 import { TableWalk, type WalkedTable } from '../../platform/store/table-walk.ts'
@@ -45,18 +46,19 @@ export interface ReturnedMail extends ReturnPathRecipient {
   remoteAddress: string
   /** bytes */
   size: number
+  /** How often it was handled in vain. */
+  retries: number
 }
 
 /** Where mail comes from: the client's network, or the account of the recipient whose token is in the address, else `none`. */
-interface ReturnedMailSource {
+export interface ReturnedMailSource {
   by: 'network' | 'account'
   name: string
 }
 
 const sourceColumns: Record<ReturnedMailSource['by'], string> = { network: 'network', account: 'token_account' }
 
-interface ReturnedMailRow {
-  [column: string]: string | number | null
+export interface ReturnedMailRow extends Row {
   id: string
   received_at: number
   purpose: ReturnPathPurpose
@@ -65,6 +67,7 @@ interface ReturnedMailRow {
   forward_path: string
   remote_address: string
   size: number
+  retries: number
 }
 
 interface ReturnedMailStoreServices extends Pick<BaseServices, 'db' | 'clock'> {
@@ -125,30 +128,30 @@ export class ReturnedMailStore {
     return clientNetwork(remoteAddress)
   }
 
-  /** The source after `name`, in alphabetical order, that has unsettled mail of this purpose; null if there is none. */
+  /** The source after `name`, in alphabetical order, that has mail of this purpose to handle; null if there is none. */
   async nextSource(purpose: ReturnPathPurpose, { by, name }: ReturnedMailSource): Promise<string | null> {
     const column = sourceColumns[by]
     const [row] = await this.#services.db.read<{ name: string | null }>(
-      `select min(${column}) as name from incoming_report where state = 'received' and purpose = :purpose and ${column} > :name`,
-      { purpose, name },
+      `select min(${column}) as name from returned_mail
+        where state = 'received' and purpose = :purpose and ${column} > :name and owner is null and due_at <= :now`,
+      { purpose, name, now: this.#services.clock.now() },
     )
     return row?.name ?? null
   }
 
-  /** A source's unsettled mail of one purpose, oldest first. */
-  async waitingFrom(purpose: ReturnPathPurpose, { by, name }: ReturnedMailSource, limit: number): Promise<ReturnedMail[]> {
-    const rows = await this.#services.db.read<ReturnedMailRow>(
-      `select id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, size
-         from incoming_report where state = 'received' and purpose = :purpose and ${sourceColumns[by]} = :name order by id limit :limit`,
-      { purpose, name, limit },
+  /** When the first mail of this purpose that nobody handles is due, epoch ms; null if there is none. */
+  async firstDue(purpose: ReturnPathPurpose): Promise<number | null> {
+    const [row] = await this.#services.db.read<{ due_at: number | null }>(
+      `select min(due_at) as due_at from returned_mail where state = 'received' and purpose = :purpose and owner is null`,
+      { purpose },
     )
-    return rows.map(returnedMailOf)
+    return row?.due_at ?? null
   }
 
   /** The original message with our Received field in front; null if its content was deleted. */
   async content(id: string): Promise<Uint8Array | null> {
     const [row] = await this.#services.db.read<{ bytes: Uint8Array }>(
-      'select c.bytes from incoming_report r join incoming_content c on c.id = r.content_id where r.id = :id',
+      'select c.bytes from returned_mail r join returned_mail_content c on c.id = r.content_id where r.id = :id',
       { id },
     )
     return row?.bytes ?? null
@@ -158,7 +161,7 @@ export class ReturnedMailStore {
   async measure(): Promise<void> {
     // Not on the reader thread, which runs only if somebody asks for lists. This reads an index and takes milliseconds.
     const rows = await this.#services.db.read<{ box: ReturnPathBox; cost: number }>(
-      'select box, cast(sum(cost) as bigint) as cost from incoming_content group by box',
+      'select box, cast(sum(cost) as bigint) as cost from returned_mail_content group by box',
     )
     const costIn = (box: ReturnPathBox): number => rows.find((row) => row.box === box)?.cost ?? 0
     this.#services.budget.measured({ proved: costIn('proved'), open: costIn('open'), operator: costIn('operator') })
@@ -180,7 +183,7 @@ function boxOf(recipients: ReturnPathRecipient[]): ReturnPathBox {
 }
 
 const insertContent = (id: string, { box, cost, bytes }: { box: ReturnPathBox; cost: number; bytes: Uint8Array }): Statement => ({
-  sql: 'insert into incoming_content (id, box, cost, bytes) values (:id, :box, :cost, :bytes)',
+  sql: 'insert into returned_mail_content (id, box, cost, bytes) values (:id, :box, :cost, :bytes)',
   params: { id, box, cost, bytes },
 })
 
@@ -191,12 +194,12 @@ interface NewReturnedMail {
 }
 
 const insertReturnedMail = (id: string, { arrival, address, now }: NewReturnedMail): Statement => ({
-  sql: `insert into incoming_report
+  sql: `insert into returned_mail
           (id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, ehlo_name, tls, size, content_id, state,
-           network, token_account)
+           due_at, network, token_account)
         values
           (:id, :now, :purpose, :recipientId, :reversePath, :forwardPath, :remoteAddress, :ehloName, :tls, :size, :contentId, 'received',
-           :network, coalesce((select account_id from recipient where id = :recipientId), 'none'))`,
+           :now, :network, coalesce((select account_id from recipient where id = :recipientId), 'none'))`,
   params: {
     id,
     now,
@@ -211,7 +214,25 @@ const insertReturnedMail = (id: string, { arrival, address, now }: NewReturnedMa
   },
 })
 
-const returnedMailOf = (row: ReturnedMailRow): ReturnedMail => ({
+/**
+ * Claims a source's mail of one purpose that is due, the oldest first; returns the rows in no particular order. What would be due after
+ * `latest` is due now, because the clock was set back.
+ */
+export const claimReturnedMail = (
+  purpose: ReturnPathPurpose,
+  { by, name }: ReturnedMailSource,
+  range: ClaimRange & { latest: number },
+): Statement => ({
+  sql: `update returned_mail set owner = :owner
+         where id in (select id from returned_mail
+                       where state = 'received' and purpose = :purpose and ${sourceColumns[by]} = :name and owner is null
+                         and (due_at <= :now or due_at > :latest)
+                       order by due_at, id limit :limit offset :skip) and owner is null
+         returning id, received_at, purpose, recipient_id, reverse_path, forward_path, remote_address, size, retries`,
+  params: { purpose, name, ...range },
+})
+
+export const returnedMailOf = (row: ReturnedMailRow): ReturnedMail => ({
   id: row.id,
   receivedAt: row.received_at,
   purpose: row.purpose,
@@ -220,10 +241,11 @@ const returnedMailOf = (row: ReturnedMailRow): ReturnedMail => ({
   forwardPath: row.forward_path,
   remoteAddress: row.remote_address,
   size: row.size,
+  retries: row.retries,
 })
 
 const removeReturnedMail = (cutoff: number): Statement => ({
-  sql: 'delete from incoming_report where id in (select id from incoming_report where id < :before order by id limit :rows offset :skip)',
+  sql: 'delete from returned_mail where id in (select id from returned_mail where id < :before order by id limit :rows offset :skip)',
   params: { before: idFloor('rep', cutoff + 1) },
 })
 
@@ -233,7 +255,7 @@ const contentsAtOnce = 256
 const settledContents = (db: Pick<Database, 'read'>, cutoff: number): WalkedTable<string> => ({
   async piece(after) {
     const found = await db.read<{ id: string; cost: number }>(
-      `select id, cost from incoming_content where id > :after and id < :before order by id limit ${contentsAtOnce}`,
+      `select id, cost from returned_mail_content where id > :after and id < :before order by id limit ${contentsAtOnce}`,
       { after, before: idFloor('rep', cutoff + 1) },
     )
     const piece = firstRowsBySize(found, ({ cost }) => cost)
@@ -242,9 +264,9 @@ const settledContents = (db: Pick<Database, 'read'>, cutoff: number): WalkedTabl
   },
   remove: (after, last) => [
     {
-      sql: `delete from incoming_content
+      sql: `delete from returned_mail_content
              where id > :after and id <= :last
-               and not exists (select 1 from incoming_report r where r.content_id = incoming_content.id and r.state = 'received')`,
+               and not exists (select 1 from returned_mail r where r.content_id = returned_mail_content.id and r.state = 'received')`,
       params: { after, last },
     },
   ],

@@ -4,27 +4,26 @@ import { recordHappening } from '../../mail/event/event-log.ts'
 import { bounceLate, complainLate, type LateResult } from '../../mail-out/queue/late-result.ts'
 import type { Statement } from '../../platform/store/database.ts'
 import { suppressAfterBounce, suppressAfterComplaint } from '../../mail/suppression/suppression-policy.ts'
-import type { ReturnedMail } from './returned-mail-store.ts'
 import type { Complaint } from '../../mail/bounce-parser/feedback.ts'
 import type { ProvenBounce } from './match-feedback.ts'
 import type { ReturnedMailOutcome } from './returned-mail-handler.ts'
 import type { FeedbackSubject } from './feedback-subject.ts'
 
 /**
- * Settles a returned message. If it is already settled, the whole batch fails.
+ * Settles a returned message. If it is already settled, or somebody else handles it, the whole batch fails.
  * `now`: epoch, ms
  */
 export const settleReturnedMail = (
-  { id }: Pick<ReturnedMail, 'id'>,
+  claim: { id: string; owner: string },
   { result, summary, about }: ReturnedMailOutcome,
   now: number,
 ): Statement => ({
-  sql: `update incoming_report
-           set state = 'done', result = :result, summary = :summary, account_id = :accountId, message_id = :messageId,
+  sql: `update returned_mail
+           set state = 'done', owner = null, due_at = null, result = :result, summary = :summary, account_id = :accountId, message_id = :messageId,
                recipient_id = coalesce(:recipientId, recipient_id), settled_at = :now
-         where id = :id and state = 'received'`,
+         where id = :id and owner = :owner`,
   params: {
-    id,
+    ...claim,
     result,
     summary: summary === null ? null : JSON.stringify(summary),
     accountId: about?.accountId ?? null,
@@ -34,6 +33,13 @@ export const settleReturnedMail = (
   },
   expect: 1,
   guard: 'returned-mail',
+})
+
+/** Has it handled again later. */
+export const retryReturnedMail = (claim: { id: string; owner: string }, dueAt: number): Statement => ({
+  sql: 'update returned_mail set owner = null, due_at = :dueAt, retries = retries + 1 where id = :id and owner = :owner',
+  params: { ...claim, dueAt },
+  expect: 1,
 })
 
 /** What a late bounce writes: the recipient's state, its event, and the suppression. */

@@ -14,6 +14,7 @@ import { unsubscribeHandler } from './unsubscribe-handler.ts'
 type RecipientPurpose = 'bounce' | 'complaint' | 'unsubscribe'
 
 interface FeedbackServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | 'metrics'> {
+  owner: string
   returnedMail: ReturnedMailStore
   /** Verifies recipients' tokens. */
   tokenKeys: readonly Buffer[]
@@ -24,7 +25,7 @@ interface FeedbackServices extends Pick<BaseServices, 'db' | 'clock' | 'log' | '
 }
 
 /** Settles the returned mail that is stored, and what arrives from now on. `complaintSources`: networks; empty means any. */
-export function startFeedback(services: FeedbackServices, { complaintSources }: { complaintSources: string[] }) {
+export async function startFeedback(services: FeedbackServices, { complaintSources }: { complaintSources: string[] }) {
   // Anybody can write to the complaint address. A parser of its own keeps that mail from delaying bounces.
   const parsers = { bounce: startFeedbackParser(), complaint: startFeedbackParser() }
   const isKnownSource = networkRule(complaintSources)
@@ -44,7 +45,7 @@ export function startFeedback(services: FeedbackServices, { complaintSources }: 
   services.returnedMail.onArrival((purposes) => {
     for (const purpose of purposes) runners.get(purpose)?.mailArrived()
   })
-  for (const runner of runners.values()) runner.mailArrived()
+  for (const runner of runners.values()) await runner.start()
   return {
     async stop(graceMs: number): Promise<void> {
       await Promise.all([...runners.values()].map((runner) => runner.stop(graceMs)))

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { fairShare } from '../../platform/fair-share.ts'
-import { DueHeap } from './due-heap.ts'
+import { DueHeap } from '../../platform/due-heap.ts'
 import { Resting, type RestingHost } from './resting.ts'
 
 /** A destination with mail that is waiting in the queue or claimed. */

@@ -1,11 +1,9 @@
 import { retrySchedule } from '../../senders/account/account-policy.ts'
-import type { CancelTimer } from '../../platform/clock.ts'
 import type { Attempt, Postponed } from '../delivery/attempt.ts'
 import type { Health } from '../../platform/health.ts'
 import type { MessageRow } from '../../mail/message/message-store.ts'
 import type { Database } from '../../platform/store/database.ts'
 import { Claims } from '../../platform/store/claims.ts'
-import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
 import { bringForward, bringHeld } from './bring-forward.ts'
 import { ContentBudget, fitsInJob, type QueuedContent } from './content-budget.ts'
 import { DestinationDirectory } from './destination-directory.ts'
@@ -16,8 +14,6 @@ import {
   anyExpired,
   claimDue,
   claimExpired,
-  releaseAll,
-  releaseAbandoned,
   waitingDestinations,
   type ClaimedRow,
   type QueuedRecipient,
@@ -25,7 +21,6 @@ import {
 } from './queue-store.ts'
 import { queuedMessageOf, queuedRecipientOf, readContent } from './queued-mail.ts'
 import type { Reprieve } from './reprieve.ts'
-import { RestingExpiry } from './resting-expiry.ts'
 import { ClaimedMail, type StoredMailServices, type Way } from './claimed-mail.ts'
 
 interface QueueRunnerServices extends DispatchServices, Pick<StoredMailServices, 'erasedAddress' | 'isSuspended'> {
@@ -46,6 +41,8 @@ const destinationLimit = 64
 const totalLimit = 4_000
 /** How many destinations are claimed from at a time: if very many are due at once, others would wait for the store. */
 const claimsAtOnce = 32
+/** How often to look for mail that has expired while its destination rests, ms. */
+const expireEveryMs = 15_000
 
 /**
  * Delivers due mail and records the outcomes. Fresh mail comes straight from acceptance; waiting mail (retries, scheduled mail, what a
@@ -57,15 +54,12 @@ export class QueueRunner {
   readonly #stored: ClaimedMail
   readonly #claims: Claims
   readonly #watch: StallDetector
-  readonly #expiry: RestingExpiry
   readonly #giveUpAfterMs: number
   readonly #destinations = new DestinationDirectory(destinationLimit, totalLimit)
   readonly #slots = new HandoffLimit()
   readonly #content = new ContentBudget()
   /** Each keeps its room until it is settled. */
   readonly #inHand = new Set<QueuedRecipient>()
-  #cancelTimer: CancelTimer = () => {}
-  #armedFor = Infinity
   #claiming = 0
   #running = false
 
@@ -73,9 +67,11 @@ export class QueueRunner {
     this.#services = services
     this.#claims = new Claims({
       ...services,
+      table: 'recipient',
       what: 'due mail',
       fields: (destination) => ({ destination }),
-      onDue: (destination, at) => this.#destinations.noteWaiting(destination, at),
+      onDue: (what) => (what === 'expiry' ? this.#claims.track(this.#expireResting()) : this.#claimWhatIsDue()),
+      noteDue: (destination, at) => this.#destinations.noteWaiting(destination, at),
     })
     this.#giveUpAfterMs = settings.giveUpAfterMs
     const settled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#settled(recipient, dueAt, isTried)
@@ -86,12 +82,6 @@ export class QueueRunner {
       dispatch: this.#dispatch,
       contentRoom: this.#content,
       untried: (destination) => this.tryNow(destination),
-    })
-    this.#expiry = new RestingExpiry({
-      clock: services.clock,
-      resting: () => this.#destinations.resting,
-      expire: (destination, reason) => this.#expire(destination, reason),
-      failed: (error) => services.log.error({ error }, 'giving up expired mail failed'),
     })
     this.#watch = new StallDetector({ ...services, figures: () => ({ overdueMs: this.overdueMs, inHand: this.#destinations.inHand }) })
   }
@@ -109,7 +99,7 @@ export class QueueRunner {
   /** Takes over what an earlier process left, and begins to claim due mail. */
   async start(): Promise<void> {
     const { db } = this.#services
-    await removeInPieces(db, [releaseAbandoned])
+    await this.#claims.start()
     for (const row of await db.read<{ destination: string; due_at: number }>(waitingDestinations)) {
       this.#destinations.noteWaiting(row.destination, row.due_at)
     }
@@ -182,12 +172,8 @@ export class QueueRunner {
   /** Stops claiming, waits at most this long for claimed mail, and gives the rest back. */
   async stop(graceMs: number): Promise<void> {
     this.#running = false
-    this.#cancelTimer()
-    this.#expiry.stop()
     this.#watch.stop()
-    // Outcomes that could not be written yet come first: delivered mail must not be given back as undelivered.
     await this.#claims.end(graceMs)
-    await this.#services.db.write([releaseAll(this.owner)])
   }
 
   #claimWhatIsDue(): void {
@@ -199,32 +185,18 @@ export class QueueRunner {
       const { name, room, isProbe } = turn
       this.#claims.track(this.#claim(name, room, claimDue, { isProbe }))
     }
-    this.#arm(this.#destinations.nextLookAt(now))
-  }
-
-  #arm(dueAt: number): void {
-    if (dueAt === this.#armedFor) return
-    this.#cancelTimer()
-    this.#armedFor = dueAt
-    if (dueAt === Infinity) return
-    this.#cancelTimer = this.#services.clock.at(dueAt, () => {
-      this.#armedFor = Infinity
-      this.#claimWhatIsDue()
-    })
+    this.#claims.wake('queue', this.#destinations.nextLookAt(now))
   }
 
   /** @returns how many recipients were claimed */
   async #claim(destination: string, room: number, claim: typeof claimDue, way: Way): Promise<number> {
-    const { db, clock } = this.#services
+    const { clock } = this.#services
     this.#destinations.tookInHand(destination, room, clock.now())
     this.#claiming++
     // What has expired is claimed in another order.
     const order = way.expiredBecause === undefined ? destination : `${destination} by expiry`
-    const rows = await this.#claims.claim({ name: destination, places: room, order }, async (range) => {
-      const [claimed, next] = await db.write(claim({ destination, ...range }))
-      const dueAt = next?.rows[0]?.due_at
-      return { rows: (claimed?.rows ?? []) as ClaimedRow[], nextDueAt: typeof dueAt === 'number' ? dueAt : null }
-    })
+    const turn = { name: destination, places: room, order }
+    const rows = await this.#claims.claim<ClaimedRow>(turn, (range) => claim({ destination, ...range }))
     this.#watch.noteClaimed(rows.length)
     for (const [messageId, ofMessage] of Map.groupBy(rows, (row) => row.message_id)) {
       const recipients = ofMessage.map(queuedRecipientOf)
@@ -269,12 +241,20 @@ export class QueueRunner {
     if (!rest) return
     const isNew = this.#destinations.rest(destination, { key: rest.key, until: now + rest.forMs, reason: rest.reason })
     if (isNew) this.#services.log.info({ destination, reason: rest.reason }, 'a host is down; its mail waits until a probe gets through')
-    this.#expiry.arm()
+    this.#claims.wake('expiry', now + expireEveryMs)
+  }
+
+  /** Mail that expires while its destination rests bounces at once, not when its host is tried again. */
+  async #expireResting(): Promise<void> {
+    const { clock, log, reprieve } = this.#services
+    const resting = [...this.#destinations.resting]
+    const failed = (error: unknown): void => log.error({ error }, 'giving up expired mail failed')
+    for (const { name, reason } of resting) if (!reprieve.isInForce()) await this.#expire(name, reason).catch(failed)
+    if (resting.length > 0) this.#claims.wake('expiry', clock.now() + expireEveryMs)
   }
 
   async #expire(destination: string, reason: string): Promise<void> {
-    const { db, clock, reprieve } = this.#services
-    if (reprieve.isInForce()) return
+    const { db, clock } = this.#services
     const [expired] = await db.read(anyExpired, { destination, now: clock.now() })
     for (let claimed = destinationLimit; expired && claimed === destinationLimit && this.#running;) {
       claimed = await this.#claim(destination, destinationLimit, claimExpired, { isProbe: false, expiredBecause: reason })

@@ -3,6 +3,7 @@ import { mxProviderOf } from '../delivery/mx-provider.ts'
 import { newId } from '../../platform/id.ts'
 import type { RecipientType } from '../../mail/message/envelope.ts'
 import { isAbandoned } from '../../platform/store/claims.ts'
+import type { ClaimRange } from '../../platform/store/claims.ts'
 import type { Statement } from '../../platform/store/database.ts'
 import type { TrackingOptions } from '../../mail/message/tracking-options.ts'
 import type { Move, RecipientState } from './recipient-state.ts'
@@ -86,18 +87,6 @@ export const insertRecipient = (recipient: NewRecipient): Statement => ({
   params: recipient,
 })
 
-/** Releases claims that a crash has left: a piece, for `removeInPieces`. Uses the partial index recipient_owned. */
-export const releaseAbandoned: Statement = {
-  sql: `update recipient set owner = null
-         where id in (select id from recipient where owner is not null and ${isAbandoned} limit :rows offset :skip)`,
-}
-
-/** Releases all claims of this process. */
-export const releaseAll = (owner: string): Statement => ({
-  sql: 'update recipient set owner = null where owner = :owner',
-  params: { owner },
-})
-
 /** Every destination with waiting mail, and when its first mail is due. Uses the partial index recipient_due. */
 export const waitingDestinations = `
   select destination, min(due_at) as due_at from recipient
@@ -118,14 +107,7 @@ export type PastAttempts = {
 
 export type ClaimedRow = Claimable & PastAttempts
 
-interface Claim extends Record<string, string | number> {
-  destination: string
-  owner: string
-  now: number
-  limit: number
-  /** How many of the first rows to pass over: the index alone is read for them. */
-  skip: number
-}
+type Claim = ClaimRange & { destination: string }
 
 const claimed =
   'id, message_id, forward_path, destination, due_at, expires_at, attempts, last_response, smtp_code, enhanced_status, absent_since'

@@ -1,4 +1,4 @@
-import { DueHeap } from './due-heap.ts'
+import { DueHeap } from '../../platform/due-heap.ts'
 
 /** Destinations that cannot be reached because the same host is down: they rest and wake together. */
 interface RestingGroup {

@@ -83,5 +83,5 @@ const otherConditions = ({ state, type }: DeliveryFilter): string[] => [
 /** The condition of the index for deliveries in this state, unordered. */
 function inHandOf(state: DeliveryState | null): string | null {
   if (state === 'pending') return 'next_attempt_at is not null'
-  return state === 'attempting' ? `state = 'attempting'` : null
+  return state === 'attempting' ? 'owner is not null' : null
 }

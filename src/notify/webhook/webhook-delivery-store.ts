@@ -1,4 +1,4 @@
-import { isAbandoned, type ClaimRange } from '../../platform/store/claims.ts'
+import type { ClaimRange } from '../../platform/store/claims.ts'
 import type { Row, Statement } from '../../platform/store/database.ts'
 import type { PostResult } from './post-webhook.ts'
 
@@ -61,22 +61,15 @@ export const firstDue = `
          (select min(next_attempt_at) from webhook_delivery d where d.webhook_id = webhook.id and next_attempt_at is not null) as due_at
     from webhook where status = 'enabled'`
 
+const isEnabled = "exists (select 1 from webhook where id = webhook_id and status = 'enabled')"
+
 /**
- * Makes what a process that ended had in hand due again, with the same attempt number. The receiver may have got it. It is due since it was
- * created, so that it comes before the later events that have waited behind it.
+ * What changes in a delivery that was in hand when its process ended: it is due again, with the same attempt number. The receiver may have
+ * got it. It is due since it was created, so that it comes before the later events that have waited behind it.
  */
-export const releaseAbandoned = (now: number): Statement[] => [
-  {
-    sql: `update webhook_delivery set state = 'canceled', owner = null
-           where state = 'attempting' and ${isAbandoned} and webhook_id not in (select id from webhook where status = 'enabled')`,
-  },
-  {
-    sql: `update webhook_delivery
-             set state = 'pending', owner = null, next_attempt_at = case when created_at < :now then created_at else :now end
-           where state = 'attempting' and ${isAbandoned}`,
-    params: { now },
-  },
-]
+export const putBack = `
+  state = case when ${isEnabled} then 'pending' else 'canceled' end,
+  next_attempt_at = case when not ${isEnabled} then null when created_at < :now then created_at else :now end`
 
 /** Deliveries brought forward in one commit. */
 export const stepSize = 500

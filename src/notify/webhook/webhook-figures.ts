@@ -13,7 +13,7 @@ interface FiguresRow extends Row {
 
 /** Uses the partial indexes of unfinished deliveries. Takes differences of event numbers instead of counting events. */
 const figures = `
-  select pending, due_at, (select count(*) from webhook_delivery where state = 'attempting') as attempting,
+  select pending, due_at, (select count(*) from webhook_delivery where owner is not null) as attempting,
          (select (select coalesce(max(seq), 0) from event) - position from cursor
            where name = 'webhook' and exists (select 1 from webhook where status = 'enabled')) as unread
     from (select count(*) as pending, min(next_attempt_at) as due_at from webhook_delivery where next_attempt_at is not null) as waiting`

@@ -1,10 +1,9 @@
 import type { BaseServices } from '../../platform/base-services.ts'
-import type { CancelTimer } from '../../platform/clock.ts'
 import { newId, timeOfId } from '../../platform/id.ts'
 import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
 import type { LogReader } from '../../mail/event/log-reader.ts'
 import { Claims } from '../../platform/store/claims.ts'
-import { DamagedError, orDamage, type Statement } from '../../platform/store/database.ts'
+import type { Statement } from '../../platform/store/database.ts'
 import { EmailOrder } from './email-order.ts'
 import { EndpointScheduler, type Endpoint } from './endpoint-scheduler.ts'
 import { fanOutReader } from './fan-out.ts'
@@ -16,7 +15,7 @@ import {
   claimDeliveries,
   firstDue,
   insertAttempt,
-  releaseAbandoned,
+  putBack,
   settleDelivery,
   stepSize,
   type ClaimedDelivery,
@@ -61,7 +60,6 @@ export class WebhookRunner {
   readonly #settings: RunnerSettings
   readonly #turns: EndpointScheduler
   readonly #order = new EmailOrder()
-  readonly #timers = new Map<string, { at: number; cancel: CancelTimer }>()
   readonly #claims: Claims
   readonly #log: LogReader
   #running = false
@@ -72,9 +70,12 @@ export class WebhookRunner {
     this.#settings = settings
     this.#claims = new Claims({
       ...services,
+      table: 'webhook_delivery',
       what: 'webhook deliveries',
       fields: (webhookId) => ({ webhookId }),
-      onDue: (webhookId, at) => this.wake(webhookId, at),
+      onDue: (webhookId) => this.#turns.request(webhookId),
+      putBack,
+      isPatient: true,
     })
     this.#log = fanOutReader(services, (webhookId) => this.wake(webhookId))
     services.reprieve.onOutage((missedMs, now) => this.#claims.track(this.#noteOutage(missedMs, now)))
@@ -83,11 +84,9 @@ export class WebhookRunner {
 
   /** Continues what the last process left, and from then on posts what is due. */
   async start(): Promise<void> {
-    const { db, clock, log } = this.#services
-    const released = await orDamage(db.write(releaseAbandoned(clock.now())))
-    if (released instanceof DamagedError) log.error({ error: released }, 'webhook deliveries that were in hand wait for the next start')
+    await this.#claims.start()
     this.#running = true
-    for (const { webhook_id: id, due_at: dueAt } of await db.read<{ webhook_id: string; due_at: number | null }>(firstDue)) {
+    for (const { webhook_id: id, due_at: dueAt } of await this.#services.db.read<{ webhook_id: string; due_at: number | null }>(firstDue)) {
       if (dueAt !== null) this.wake(id, dueAt)
     }
     await this.#log.start()
@@ -97,12 +96,10 @@ export class WebhookRunner {
   async stop(graceMs: number): Promise<void> {
     this.#running = false
     this.#claims.track(this.#log.stop())
-    for (const { cancel } of this.#timers.values()) cancel()
-    this.#timers.clear()
-    await this.#claims.end(graceMs)
-    this.#brokenOff = true
-    this.#services.poster.breakOff()
-    await this.#claims.end()
+    await this.#claims.end(graceMs, () => {
+      this.#brokenOff = true
+      this.#services.poster.breakOff()
+    })
   }
 
   /** Call it when a webhook is enabled, because events may be waiting for it. */
@@ -121,15 +118,8 @@ export class WebhookRunner {
   /** Notes that a webhook has a delivery due at this time (epoch, ms; default now). */
   wake(webhookId: string, dueAt = this.#services.clock.now()): void {
     if (!this.#running) return
-    if (dueAt <= this.#services.clock.now()) return this.#turns.request(webhookId)
-    const timer = this.#timers.get(webhookId)
-    if (timer && timer.at <= dueAt) return
-    timer?.cancel()
-    const fire = (): void => {
-      this.#timers.delete(webhookId)
-      this.wake(webhookId)
-    }
-    this.#timers.set(webhookId, { at: dueAt, cancel: this.#services.clock.at(dueAt, fire) })
+    if (dueAt <= this.#services.clock.now()) this.#turns.request(webhookId)
+    else this.#claims.wake(webhookId, dueAt)
   }
 
   /** One turn of an endpoint: claims what it may and starts the attempts. */
@@ -139,13 +129,9 @@ export class WebhookRunner {
   }
 
   async #claim(endpoint: Endpoint): Promise<void> {
-    const { db } = this.#services
     const places = this.#turns.reserve(endpoint)
-    const claimed = await this.#claims.claim({ name: endpoint.id, places }, async (range) => {
-      const [written, next] = await db.write(claimDeliveries(endpoint.id, range), { patient: true })
-      const dueAt = next?.rows[0]?.['due_at']
-      return { rows: (written?.rows ?? []) as ClaimedDelivery[], nextDueAt: typeof dueAt === 'number' ? dueAt : null }
-    })
+    const turn = { name: endpoint.id, places }
+    const claimed = await this.#claims.claim<ClaimedDelivery>(turn, (range) => claimDeliveries(endpoint.id, range))
     claimed.sort((a, b) => (a.id < b.id ? -1 : 1))
     const beginning = claimed.filter((delivery) => this.#order.mayBegin(endpoint.id, delivery))
     this.#turns.claimed(endpoint, { unused: places - claimed.length, waiting: claimed.length - beginning.length })

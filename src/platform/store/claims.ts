@@ -1,9 +1,11 @@
-import type { Clock } from '../clock.ts'
+import type { BaseServices } from '../base-services.ts'
+import type { CancelTimer, Clock } from '../clock.ts'
+import { DueHeap } from '../due-heap.ts'
 import { newId } from '../id.ts'
-import type { Log } from '../log.ts'
 import { PendingWork } from '../pending-work.ts'
 import { DamagedRows } from './damaged-rows.ts'
-import { ConflictError, DamagedError, type Database, type Statement, type Written } from './database.ts'
+import { ConflictError, DamagedError, orDamage, type Database, type Statement, type Written } from './database.ts'
+import { removeInPieces } from './remove-in-pieces.ts'
 import { RetriedWrites } from './retried-writes.ts'
 import { retryMs } from './work-loop.ts'
 
@@ -18,10 +20,7 @@ export async function takeName({ db, clock }: { db: Pick<Database, 'write'>; clo
   return name
 }
 
-/** True of rows whose owner is nobody, or has ended: a condition in SQL. */
-export const isAbandoned = '(owner is null or owner not in (select name from node))'
-
-/** What is claimed together: at most `places` rows of one endpoint or destination. `order`: in which order, if there are several. */
+/** What is claimed together: at most `places` rows of one endpoint, destination or source. `order`: in which order, if there are several. */
 interface Turn {
   name: string
   places: number
@@ -31,17 +30,23 @@ interface Turn {
 /** What a claiming statement is given: it passes over the first `skip` rows. */
 export type ClaimRange = { owner: string; now: number; limit: number; skip: number }
 
-interface ClaimsServices {
+interface ClaimsServices extends Pick<BaseServices, 'clock' | 'log'> {
   db: Pick<Database, 'write'>
-  clock: Clock
-  log: Log
   owner: string
+  /** Whose rows are claimed; each has an `owner`, null if nobody does. */
+  table: string
   /** What is claimed, for the log: `webhook deliveries`. */
   what: string
   /** The name as the log has it. */
   fields(name: string): object
-  /** Called with when something is due to be claimed under this name, epoch ms. */
-  onDue(name: string, at: number): void
+  /** Something may be due under this name: called at the times given to `wake`. */
+  onDue(name: string): void
+  /** Called with when more is due to be claimed under this name, epoch ms; default: `wake`. */
+  noteDue?: (name: string, at: number) => void
+  /** What else changes in a row that is put back untried, as SQL; `:now` is the time. */
+  putBack?: string
+  /** True if a claim may wait a moment to share a commit; default: false. */
+  isPatient?: boolean
 }
 
 /**
@@ -51,9 +56,9 @@ interface ClaimsServices {
  *    moment; one that meets damage goes around it.
  * 2. `track` is told of the work on them.
  * 3. `settle` writes what came of it, again and again until it is on disk. It takes the name away, on the condition that it stands there.
- * 4. `end`, at a stop, waits for the work, and has the last outcomes written.
+ * 4. `end`, at a stop, waits for the work, has the last outcomes written, and puts back what is left.
  *
- * What a crash leaves in hand has the name of nobody who is there (`isAbandoned`), and the next start frees it.
+ * What a crash leaves in hand has the name of nobody who is there: `start` puts it back. Between claims, `wake` keeps the times.
  */
 export class Claims {
   readonly owner: string
@@ -61,6 +66,11 @@ export class Claims {
   readonly #outcomes: RetriedWrites
   readonly #damaged = new DamagedRows()
   readonly #pending: PendingWork
+  /** When each name is due. */
+  readonly #due = new Map<string, number>()
+  readonly #heap = new DueHeap()
+  #armedFor = Infinity
+  #cancelTimer: CancelTimer = () => {}
 
   constructor(services: ClaimsServices) {
     const { log, what } = services
@@ -70,24 +80,37 @@ export class Claims {
     this.#pending = new PendingWork((error) => log.error({ error }, `work on ${what} failed`))
   }
 
-  /** @param take claims the rows and says when the next is due, if any is; epoch, ms */
-  async claim<Row>(
-    { name, places, order = name }: Turn,
-    take: (range: ClaimRange) => Promise<{ rows: Row[]; nextDueAt: number | null }>,
-  ): Promise<Row[]> {
-    const { clock, log, what, fields, onDue } = this.#services
+  /** Puts back what a crash has left in hand. */
+  async start(): Promise<void> {
+    const { log, what } = this.#services
+    const released = await orDamage(this.#release())
+    if (released instanceof DamagedError) log.error({ error: released }, `${what} that were in hand wait for the next start`)
+  }
+
+  /** Has `onDue` called with this name at this time, epoch ms, unless it is due earlier. */
+  wake(name: string, at: number): void {
+    if (at >= (this.#due.get(name) ?? Infinity)) return
+    this.#due.set(name, at)
+    this.#heap.push({ key: name, dueAt: at })
+    this.#arm()
+  }
+
+  /** @param batch claims and returns rows; a second statement returns when the next is due (`due_at`), if one is */
+  async claim<R extends object>({ name, places, order = name }: Turn, batch: (range: ClaimRange) => Statement[]): Promise<R[]> {
+    const { db, clock, log, what, fields, isPatient = false, noteDue = (key, at) => this.wake(key, at) } = this.#services
     const now = clock.now()
     const { skip, most, until } = this.#damaged.wayFor(order, now)
     const limit = Math.min(places, most)
-    if (until !== null) onDue(name, until)
+    if (until !== null) noteDue(name, until)
     try {
-      const { rows, nextDueAt } = await take({ owner: this.owner, now, limit, skip })
+      const [claimed, next] = await db.write(batch({ owner: this.owner, now, limit, skip }), { patient: isPatient })
       this.#damaged.passed(order)
-      if (nextDueAt !== null) onDue(name, nextDueAt)
-      return rows
+      const dueAt = next?.rows[0]?.['due_at']
+      if (typeof dueAt === 'number') noteDue(name, dueAt)
+      return (claimed?.rows ?? []) as R[]
     } catch (error) {
       log.error({ ...fields(name), error }, `claiming ${what} failed`)
-      onDue(name, error instanceof DamagedError ? this.#damaged.met(order, limit, now) : clock.now() + retryMs)
+      noteDue(name, error instanceof DamagedError ? this.#damaged.met(order, limit, now) : clock.now() + retryMs)
       return []
     }
   }
@@ -106,9 +129,50 @@ export class Claims {
     }
   }
 
-  /** Waits for the work, as long as it takes or at most this long, ms; then outcomes that are not written yet are tried once more. */
-  async end(graceMs?: number): Promise<void> {
+  /**
+   * Waits at most this long for the work, ms; then breaks it off, if it can be. Outcomes that are not written yet are tried once more, and
+   * what has none is put back.
+   */
+  async end(graceMs: number, breakOff?: () => void): Promise<void> {
+    this.#cancelTimer()
+    // Nothing is due from now on.
+    this.#armedFor = -Infinity
     await this.#pending.ended(graceMs)
+    breakOff?.()
     this.#outcomes.stop()
+    if (breakOff) await this.#pending.ended()
+    // The outcomes go first.
+    await new Promise(setImmediate)
+    await this.#release()
+  }
+
+  #arm(): void {
+    const { clock } = this.#services
+    const at = this.#heap.firstDueAt
+    if (at >= this.#armedFor) return
+    this.#cancelTimer()
+    this.#armedFor = at
+    this.#cancelTimer = clock.at(at, () => this.#fire(Math.max(at, clock.now())))
+  }
+
+  /** @param upTo not the time of the day, which may have been set back */
+  #fire(upTo: number): void {
+    this.#armedFor = Infinity
+    while (this.#heap.firstDueAt <= upTo) {
+      const { key, dueAt } = this.#heap.pop() as { key: string; dueAt: number }
+      if (this.#due.get(key) !== dueAt) continue
+      this.#due.delete(key)
+      this.#services.onDue(key)
+    }
+    this.#arm()
+  }
+
+  /** Puts back what is in the hands of this process, or of one that has ended. */
+  #release(): Promise<number> {
+    const { db, clock, table, putBack } = this.#services
+    const sql = `update ${table} set owner = null${putBack === undefined ? '' : `, ${putBack}`}
+                  where id in (select id from ${table} where owner is not null and (owner = :self or owner not in (select name from node))
+                                limit :rows offset :skip)`
+    return removeInPieces(db, [{ sql, params: { self: this.owner, now: clock.now() } }])
   }
 }

@@ -49,12 +49,12 @@ export class AddressErasure {
     const { db, scope, forms } = this.#erasing
     const isTheirs = ({ recipient_id: id }: ReturnedMailRow): boolean => id !== null && this.#recipientIds.has(id)
     const waiting = await db.slowRead<ReturnedMailRow>(
-      `select ${returnedMailTexts} from incoming_report where state = 'received' and recipient_id is not null`,
+      `select ${returnedMailTexts} from returned_mail where state = 'received' and recipient_id is not null`,
     )
     for (const row of waiting.filter(isTheirs)) await this.#eraseReturnedMail(row, true)
-    for await (const window of tableWindows(db, { table: 'incoming_report', key: 'id', start: '' })) {
+    for await (const window of tableWindows(db, { table: 'returned_mail', key: 'id', start: '' })) {
       const found = await db.slowRead<ReturnedMailRow>(
-        `select ${returnedMailTexts} from incoming_report
+        `select ${returnedMailTexts} from returned_mail
           where id > :after and id <= :upto and lower(coalesce(reverse_path, '') || ' ' || coalesce(summary, '')) like :pattern`,
         { ...window, pattern: forms.pattern },
       )

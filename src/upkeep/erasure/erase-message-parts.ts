@@ -121,11 +121,11 @@ export interface ReturnedMailRow extends Row {
 }
 
 export const returnedMailTexts = `id, account_id, recipient_id, message_id, content_id, reverse_path, summary,
-  (select count(*) from incoming_content c where c.id = incoming_report.content_id) as has_content`
+  (select count(*) from returned_mail_content c where c.id = returned_mail.content_id) as has_content`
 
 /** The returned mail about a message. Deletes its content, because that is mostly the message itself. */
 export async function returnedMailChanges(erasing: Erasing, { messageId, recipientIds }: AboutMessage): Promise<Change[]> {
-  const rows = await erasing.db.read<ReturnedMailRow>(`select ${returnedMailTexts} from incoming_report where message_id = :messageId`, {
+  const rows = await erasing.db.read<ReturnedMailRow>(`select ${returnedMailTexts} from returned_mail where message_id = :messageId`, {
     messageId,
   })
   return rows.flatMap((row) => [
@@ -143,7 +143,7 @@ export function eraseReturnedMail(row: ReturnedMailRow, isTheirs: boolean, { for
     {
       counted: 'reports',
       statement: {
-        sql: 'update incoming_report set reverse_path = :reversePath, summary = :summary where id = :id',
+        sql: 'update returned_mail set reverse_path = :reversePath, summary = :summary where id = :id',
         params: { id: row.id, ...after },
       },
     },
@@ -155,4 +155,4 @@ export const removeReturnedMailContent = ({
   content_id: id,
   has_content: hasContent,
 }: Pick<ReturnedMailRow, 'content_id' | 'has_content'>): Change[] =>
-  hasContent === 0 ? [] : [{ counted: 'contents', statement: { sql: 'delete from incoming_content where id = :id', params: { id } } }]
+  hasContent === 0 ? [] : [{ counted: 'contents', statement: { sql: 'delete from returned_mail_content where id = :id', params: { id } } }]

@@ -13,13 +13,15 @@ const overlap = 1_024
 export async function eraseUnmatchedMail(erasing: Erasing): Promise<void> {
   const { db, scope, forms } = erasing
   if (scope.accountId !== null) return
-  for await (const window of tableWindows(db, { table: 'incoming_content', key: 'id', start: '' })) {
-    const contents = await db.slowRead<{ id: string }>('select id from incoming_content where id > :after and id <= :upto', { ...window })
+  for await (const window of tableWindows(db, { table: 'returned_mail_content', key: 'id', start: '' })) {
+    const contents = await db.slowRead<{ id: string }>('select id from returned_mail_content where id > :after and id <= :upto', {
+      ...window,
+    })
     for (const { id } of contents) {
-      const [content] = await db.slowRead<{ bytes: Uint8Array }>('select bytes from incoming_content where id = :id', { id })
+      const [content] = await db.slowRead<{ bytes: Uint8Array }>('select bytes from returned_mail_content where id = :id', { id })
       if (!content || !(await isNamedIn(content.bytes, forms.names))) continue
       await writeChanges(erasing, [
-        { counted: 'contents', statement: { sql: 'delete from incoming_content where id = :id', params: { id } } },
+        { counted: 'contents', statement: { sql: 'delete from returned_mail_content where id = :id', params: { id } } },
       ])
     }
   }

@@ -196,14 +196,14 @@ export const storedTables: Record<string, StoredTable> = {
     none: 'id template_id created_at published_at number',
   },
   template_use: { about: 'which templates contain which', kept: whileUsed, none: 'version_id template_id used_version_id' },
-  incoming_report: {
+  returned_mail: {
     about: 'returned mail: who delivered it, and what it says',
     kept: '`event_retention`',
     erased: 'reverse_path summary',
-    none: `id received_at purpose recipient_id forward_path remote_address ehlo_name tls size content_id state result account_id message_id
-      settled_at network token_account`,
+    none: `id received_at purpose recipient_id forward_path remote_address ehlo_name tls size content_id state owner due_at retries
+      result account_id message_id settled_at network token_account`,
   },
-  incoming_content: {
+  returned_mail_content: {
     about: "that mail's content, as received",
     kept: '`content_retention`, less if space is short',
     erased: 'bytes',

@@ -29,6 +29,7 @@ function handlerFor(operatorEmail: string | null, hostname = 'relay.example') {
     forwardPath: 'postmaster@relay.example',
     remoteAddress: '192.0.2.1',
     size: 100,
+    retries: 0,
     ...fields,
   })
   return { handler, mailWith, sent, clock }

@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { restMs } from '../../../src/platform/connection/connection-slots.ts'
 import { keptOfReport } from '../../../src/mail-back/feedback/receive-returned-mail.ts'
 import { StorageFullError } from '../../../src/platform/store/database.ts'
+import { claimedReturnedMail } from '../../support/claimed-returned-mail.ts'
 import { startTestReturnPath, tokenHolder } from '../../support/return-path.ts'
 import type { SmtpClient } from '../../support/smtp-client.ts'
 import { cutsAround, inboundSequences, smuggle, toleratedOutcome } from '../../support/smuggling-attempt.ts'
@@ -41,7 +42,7 @@ describe('a session', async () => {
     await client.command('EHLO mx.example')
     const to = `${relay.token('bounce').toUpperCase()}@Send.Customer.Example`
     expect((await client.send(message, { from: '', to: [to] })).last).toMatch(/^250 2\.0\.0 Ok: accepted as rep_[0-9a-z]{26}$/)
-    const [mail] = await relay.returnedMail.waitingFrom('bounce', { by: 'network', name: '127.0.0.1' }, 10)
+    const [mail] = await claimedReturnedMail(relay.db, 'bounce', { by: 'network', name: '127.0.0.1' })
     expect(mail).toMatchObject({
       purpose: 'bounce',
       recipientId: tokenHolder,
@@ -49,7 +50,7 @@ describe('a session', async () => {
       forwardPath: `${relay.token('bounce').toUpperCase()}@send.customer.example`,
       remoteAddress: '127.0.0.1',
     })
-    const [row] = await relay.db.read('select ehlo_name, tls, state from incoming_report where id = :id', { id: mail?.id ?? '' })
+    const [row] = await relay.db.read('select ehlo_name, tls, state from returned_mail where id = :id', { id: mail?.id ?? '' })
     expect(row).toEqual({ ehlo_name: 'mx.example', tls: 1, state: 'received' })
     expect((await relay.kept())[0]).toMatch(
       /^Received: from mx\.example \(\[127\.0\.0\.1\]\)\r\n by relay\.example with ESMTPS id rep_[0-9a-z]{26};\r\n .*\r\nFrom: mailer-daemon@mx\.example\r\n.*\r\n\r\nhello\r\n$/s,
@@ -223,7 +224,7 @@ describe('smuggled commands in a message', async () => {
   test.each(inboundSequences.map((sequence) => [JSON.stringify(sequence), sequence] as const))('%s', async (_, sequence) => {
     for (const place of ['body', 'header'] as const) {
       for (const cut of [null, 'bytewise', ...(place === 'body' ? cutsAround({ sequence, to: postmaster }) : [])] as const) {
-        await relay.db.write([{ sql: 'delete from incoming_content' }])
+        await relay.db.write([{ sql: 'delete from returned_mail_content' }])
         const client = await relay.greet()
         const codes = await smuggle(client, { sequence, place, cut, to: postmaster })
         const wanted = toleratedOutcome(sequence)
@@ -426,7 +427,7 @@ describe('failures', () => {
   test('if the store fails, the sender is asked to retry', async () => {
     const relay = await startTestReturnPath()
     const client = await relay.greet()
-    await relay.db.write([{ sql: 'drop table incoming_report' }])
+    await relay.db.write([{ sql: 'drop table returned_mail' }])
     expect((await client.send(message, { to: [postmaster] })).last).toMatch(/^451 4\.3\.0 /)
   })
 

@@ -10,7 +10,7 @@ const db = await testDatabase(afterAll)
 
 /** Room for ten of the smallest messages in each box. */
 async function tenPlaces() {
-  await db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }])
+  await db.write([{ sql: 'delete from returned_mail' }, { sql: 'delete from returned_mail_content' }])
   const clock = settableClock()
   let looks = 0
   const slowRead: Database['slowRead'] = (sql, params) => (looks++, db.slowRead(sql, params))
@@ -34,10 +34,10 @@ async function tenPlaces() {
       tls: true,
       content: Buffer.from('Subject: hi\r\n\r\nhello\r\n'),
     })
-    if (settled) await db.write([{ sql: "update incoming_report set state = 'done' where content_id = :id", params: { id } }])
+    if (settled) await db.write([{ sql: "update returned_mail set state = 'done' where content_id = :id", params: { id } }])
     return isKept ? id : null
   }
-  const contents = async () => (await db.read<{ id: string }>('select id from incoming_content order by id')).map(({ id }) => id)
+  const contents = async () => (await db.read<{ id: string }>('select id from returned_mail_content order by id')).map(({ id }) => id)
   return { keep, contents, clock, looks: () => looks }
 }
 
@@ -68,7 +68,7 @@ test('if nothing can be deleted, searches once a second, and deletes content onc
   for (let i = 0; i < 10; i++) await keep('bounce', { settled: false })
   for (let i = 0; i < 20; i++) expect(await keep('bounce', { settled: false })).toBe(null)
   expect(looks()).toBe(1)
-  await db.write([{ sql: "update incoming_report set state = 'done'" }])
+  await db.write([{ sql: "update returned_mail set state = 'done'" }])
   clock.advance(1_000)
   const next = await keep('bounce', { settled: false })
   expect(await contents()).toEqual([next])

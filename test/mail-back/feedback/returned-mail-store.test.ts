@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'vitest'
 import { ReturnedMailStore, type Arrival, type ReturnPathPurpose } from '../../../src/mail-back/feedback/returned-mail-store.ts'
 import { ReturnedMailBudget } from '../../../src/mail-back/feedback/returned-mail-budget.ts'
 import { newId } from '../../../src/platform/id.ts'
+import { claimedReturnedMail } from '../../support/claimed-returned-mail.ts'
 import { testDatabase } from '../../support/test-database.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 
@@ -11,7 +12,7 @@ const clock = settableClock()
 const smallestCost = 4_096
 
 async function freshStore(limit = 1_000_000) {
-  await db.write([{ sql: 'delete from incoming_report' }, { sql: 'delete from incoming_content' }])
+  await db.write([{ sql: 'delete from returned_mail' }, { sql: 'delete from returned_mail_content' }])
   let arrived = 0
   const returnedMail = new ReturnedMailStore({ db, clock, budget: new ReturnedMailBudget(clock, limit) })
   returnedMail.onArrival(() => void arrived++)
@@ -29,10 +30,9 @@ const arrival = (fields: Partial<Arrival> = {}): Arrival => ({
   content: Buffer.from('Subject: hi\r\n\r\nhello\r\n'),
   ...fields,
 })
-const settle = (id: string) => db.write([{ sql: "update incoming_report set state = 'done' where id = :id", params: { id } }])
-const waitingOf = (returnedMail: ReturnedMailStore, purpose: ReturnPathPurpose) =>
-  returnedMail.waitingFrom(purpose, { by: 'account', name: 'none' }, 10)
-const contentsLeft = async () => (await db.read('select id from incoming_content')).length
+const settle = (id: string) => db.write([{ sql: "update returned_mail set state = 'done' where id = :id", params: { id } }])
+const claimed = (purpose: ReturnPathPurpose) => claimedReturnedMail(db, purpose, { by: 'account', name: 'none' })
+const contentsLeft = async () => (await db.read('select id from returned_mail_content')).length
 
 const kept = async (returnedMail: ReturnedMailStore): Promise<string> => {
   const message = arrival()
@@ -46,9 +46,17 @@ test('a message has a row for each recipient and one content', async () => {
   const message = arrival({ recipients: [token, { forwardPath: 'fbl@relay.example', purpose: 'complaint', recipientId: null }] })
   expect(await returnedMail.keep(message)).toBe(true)
   expect(arrivals()).toBe(1)
-  const found = [...(await waitingOf(returnedMail, 'bounce')), ...(await waitingOf(returnedMail, 'complaint'))]
+  const found = [...(await claimed('bounce')), ...(await claimed('complaint'))]
   expect(found.map(({ purpose }) => purpose)).toEqual(['bounce', 'complaint'])
-  expect(found[0]).toEqual({ id: message.id, receivedAt: clock.now(), ...token, reversePath: null, remoteAddress: '192.0.2.1', size: 22 })
+  expect(found[0]).toEqual({
+    id: message.id,
+    receivedAt: clock.now(),
+    ...token,
+    reversePath: null,
+    remoteAddress: '192.0.2.1',
+    size: 22,
+    retries: 0,
+  })
   for (const { id } of found) expect(Buffer.from((await returnedMail.content(id)) ?? []).toString()).toContain('hello')
   expect(await contentsLeft()).toBe(1)
 })
@@ -58,7 +66,7 @@ test('settled mail is not returned again', async () => {
   const first = await kept(returnedMail)
   const second = await kept(returnedMail)
   await settle(first)
-  expect((await waitingOf(returnedMail, 'abuse')).map(({ id }) => id)).toEqual([second])
+  expect((await claimed('abuse')).map(({ id }) => id)).toEqual([second])
 })
 
 test('sweep deletes old settled contents, and old rows', async () => {
@@ -75,10 +83,10 @@ test('sweep deletes old settled contents, and old rows', async () => {
       (bytes) => bytes !== null,
     ),
   ).toEqual([false, true, true])
-  expect((await db.read('select id from incoming_report')).length).toBe(3)
+  expect((await db.read('select id from returned_mail')).length).toBe(3)
   clock.advance(9 * hour)
   await returnedMail.sweep({ contentMs: hour, eventMs: 10 * hour })
-  expect(await db.read('select id from incoming_report')).toEqual([{ id: fresh }])
+  expect(await db.read('select id from returned_mail')).toEqual([{ id: fresh }])
   expect(await contentsLeft()).toBe(0)
 })
 
@@ -90,7 +98,7 @@ test('a full box refuses, even after a restart, and accepts again once content i
   const again = new ReturnedMailStore({ db, clock, budget: new ReturnedMailBudget(clock, 8_192) })
   await again.measure()
   expect(await again.keep(arrival({ remoteAddress: '192.0.2.3' }))).toBe(false)
-  for (const { id } of await waitingOf(again, 'abuse')) await settle(id)
+  for (const { id } of await claimed('abuse')) await settle(id)
   clock.advance(hour)
   await again.sweep({ contentMs: hour, eventMs: 10 * hour })
   expect(await again.keep(arrival({ remoteAddress: '192.0.2.3' }))).toBe(true)
@@ -103,7 +111,7 @@ test('a token has its daily share from any network; at public addresses each net
   const keep = async (remoteAddress: string, ...recipients: Arrival['recipients']) => {
     const message = arrival({ remoteAddress, recipients })
     const isKept = await returnedMail.keep(message)
-    await db.write([{ sql: "update incoming_report set state = 'done'" }])
+    await db.write([{ sql: "update returned_mail set state = 'done'" }])
     return isKept
   }
   expect([await keep('192.0.2.1', token('one')), await keep('192.0.2.2', token('one')), await keep('192.0.2.1', token('two'))]).toEqual([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { DestinationDirectory } from '../../../src/mail-out/queue/destination-directory.ts'
-import { DueHeap } from '../../../src/mail-out/queue/due-heap.ts'
+import { DueHeap } from '../../../src/platform/due-heap.ts'
 import fc from 'fast-check'
 
 test('what is due comes out in order of time, whatever the order it went in', () => {

@@ -65,7 +65,7 @@ function dispatchOver(deliver: Deliver = takeAll, envelopeFor: DispatchServices[
       reprieve: testReprieve(db, clock),
       policies: accountPolicies(db),
       random: () => 0,
-      claims: new Claims({ db, clock, log: silentLog, owner, what: 'due mail', fields: () => ({}), onDue() {} }),
+      claims: new Claims({ db, clock, log: silentLog, owner, table: 'recipient', what: 'due mail', fields: () => ({}), onDue() {} }),
       contentRoom: new ContentBudget(),
       heard: (destination, result) => heard.push([destination, result]),
       settled: ({ forwardPath }, dueAt, isTried) => settled.push({ forwardPath, dueAt, isTried }),

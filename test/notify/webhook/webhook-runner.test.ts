@@ -205,7 +205,7 @@ test('the next process continues what was in hand, and keeps to the schedule', a
   await eventually(() => expect(hanging.posts).toHaveLength(1))
   await stateIs(fixture, waiting.id, { state: 'pending', attempts: 1 })
   await webhooks.stop(0)
-  await stateIs(fixture, inHand.id, { state: 'attempting', attempts: 0 })
+  await stateIs(fixture, inHand.id, { state: 'pending', attempts: 0 })
   const unseen = await write('email.delivered')
 
   hanging.behave = status(200)

@@ -297,7 +297,7 @@ test('a backup holds what was written before it while writing goes on', async ()
 test('a backup gets ready while batches are refused all the time', async () => {
   const directory = testDirectory()
   const db = await openStore(directory)
-  const content = { sql: "insert into incoming_content (id, box, cost, bytes) values (:id, 'open', 1, :bytes)" }
+  const content = { sql: "insert into returned_mail_content (id, box, cost, bytes) values (:id, 'open', 1, :bytes)" }
   for (let i = 0; i < 16; i++) await db.write([{ ...content, params: { id: `rep_${i}`, bytes: new Uint8Array(2_000_000) } }, put(`${i}`)])
   let isReady = false
   const backup = db.backup(join(directory, 'copy.db')).then(() => (isReady = true))

@@ -49,6 +49,8 @@ export async function startOrderReceiver(
       setTimeout(() => res.writeHead(taken ? 200 : 503).end(), random() * slowMs)
     })
   })
+  // On a busy machine it would else close a connection just when a post comes, which we take for a failed attempt and it never sees.
+  server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const receiver: OrderReceiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,

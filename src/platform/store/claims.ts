@@ -1,7 +1,7 @@
-import type { BaseServices } from '../base-services.ts'
 import type { CancelTimer, Clock } from '../clock.ts'
 import { DueHeap } from '../due-heap.ts'
 import { newId } from '../id.ts'
+import type { Log } from '../log.ts'
 import { PendingWork } from '../pending-work.ts'
 import { DamagedRows } from './damaged-rows.ts'
 import { ConflictError, DamagedError, orDamage, type Database, type Statement, type Written } from './database.ts'
@@ -30,8 +30,10 @@ interface Turn {
 /** What a claiming statement is given: it passes over the first `skip` rows. */
 export type ClaimRange = { owner: string; now: number; limit: number; skip: number }
 
-interface ClaimsServices extends Pick<BaseServices, 'clock' | 'log'> {
+interface ClaimsServices {
   db: Pick<Database, 'write'>
+  clock: Clock
+  log: Log
   owner: string
   /** Whose rows are claimed; each has an `owner`, null if nobody does. */
   table: string

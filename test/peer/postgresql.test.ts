@@ -20,11 +20,12 @@ vi.mock('../../src/platform/store/sqlite-database.ts', async (importOriginal) =>
 })
 
 const schema = migrations().map(({ sql }) => postgresSchema(sql))
-/** Those that there are in the end, each once: a later migration may make one anew or drop it. */
+/** Those that there are in the end, each once: a later migration may make one anew, rename or drop it. */
 const tables = new Set<string>()
-for (const [, word, name = ''] of schema.join('\n').matchAll(/^(create|drop) table (?:if not exists )?(\w+)/gm)) {
-  if (word === 'create') tables.add(name)
-  else tables.delete(name)
+const changes = /^(?:create table (?:if not exists )?(\w+)|drop table (\w+)|alter table (\w+) rename to (\w+))/gm
+for (const [, created, dropped, renamed, name = created] of schema.join('\n').matchAll(changes)) {
+  for (const gone of [dropped, renamed]) if (gone !== undefined) tables.delete(gone)
+  if (name !== undefined) tables.add(name)
 }
 /** The rows of every table as SQLite has them in the end. */
 const contents = new Map<string, Row[]>()

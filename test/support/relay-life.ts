@@ -4,6 +4,7 @@ import { emailStatuses } from '../../src/mail/message/email-status.ts'
 import { Retention } from '../../src/mail/message/retention.ts'
 import { noteMoved } from '../../src/mail-out/queue/last-place.ts'
 import { postponeUnread } from '../../src/mail-out/queue/queue-store.ts'
+import { retryReturnedMail } from '../../src/mail-back/feedback/settle-returned-mail.ts'
 import { holdRestored, noteCopied } from '../../src/mail-out/queue/restored-hold.ts'
 import { ConflictError } from '../../src/platform/store/database.ts'
 import { cancelClaimed } from '../../src/notify/webhook/webhook-delivery-store.ts'
@@ -287,6 +288,7 @@ async function runQueue(relay: TestRelay): Promise<void> {
   await reaches(relay, unclear, 'unclear@rcpt.example', 'bounced')
   // Needed only where the disk has damaged the row of a message.
   await db.write([{ ...postponeUnread('rcp_none', 'boot_none', clock.now()), expect: 0 }])
+  await db.write([{ ...retryReturnedMail({ id: 'rep_none', owner: 'node_none' }, clock.now()), expect: 0 }])
   // It came onto the suppression list while it waited; of the others the content is gone, and the row cannot be read.
   await reaches(relay, waiting, 'gone@rcpt.example', 'suppressed')
   await reaches(relay, lost, 'lost@rcpt.example', 'deferred')

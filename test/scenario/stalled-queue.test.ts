@@ -37,7 +37,7 @@ test('a queue in which nothing moves any more is told by /healthz and the log, o
   expect(await health()).toEqual({ status: 503, faults: ['queue_stalled'] })
   expect(await overdue()).toBeGreaterThan(0)
   const reported = lines.filter(({ fault, level }) => fault === 'queue_stalled' && level === 'error')
-  expect(reported).toMatchObject([{ overdueSeconds: expect.any(Number), inHand: expect.any(Number) }])
+  expect(reported).toMatchObject([{ overdueSeconds: expect.any(Number), inFlight: expect.any(Number) }])
 
   isOver.resolve()
   const isDelivered = async (id: string) => {

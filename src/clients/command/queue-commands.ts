@@ -56,7 +56,7 @@ export const queueCommands: Command[] = [
     name: 'queue retry',
     args: [what],
     options: {},
-    doc: 'Makes waiting mail due at once, except mail that is held or scheduled. If a host rests, one message tries it at once.',
+    doc: 'Makes waiting mail due at once, except mail that is held or scheduled. If a host is in backoff, one message tries it at once.',
     run: async (input, { queueAdmin }) => counted(input, await queueAdmin.retry(argument(input, 0)), 'due now'),
   },
   {

@@ -57,12 +57,12 @@ export interface Attempt {
   /** JSON of `TranscriptLine[]`: one text crosses threads more cheaply than its lines. */
   transcript: string
   /** Set if no host of the destination is to be tried for a while. */
-  rest?: HostRest | undefined
+  backoff?: HostBackoff | undefined
 }
 
 /** A host, or the way to it, that is down: after a pause, one message tries it. */
-export interface HostRest {
-  /** The same for all destinations that rest because of this host. */
+export interface HostBackoff {
+  /** The same for all destinations in backoff because of this host. */
   key: string
   forMs: number
   /** Its last reply, or what failed. */
@@ -111,7 +111,7 @@ export interface DeliveryJob {
   /** A name of the sender known to have an MX record: name servers that do not find it are not believed. */
   knownName: string | null
   recipients: DeliveryRecipient[]
-  /** True if resting hosts are to be tried. */
+  /** True if hosts in backoff are to be tried. */
   isProbe: boolean
   /** The stored message, CRLF line ends, no bare CR or LF; in shared memory. A large one is requested when a host is ready for it. */
   content: Uint8Array | 'on request'
@@ -131,12 +131,12 @@ export interface DeliveryJob {
   tracking: TrackingPlan | null
 }
 
-/** No connection to the recipient's host became free in time, or its hosts rest: nothing was tried, and it does not count as an attempt. */
+/** No connection to the recipient's host became free in time, or its hosts are in backoff: nothing was tried, and it does not count as an attempt. */
 export interface Postponed {
   recipientId: string
   postponed: true
   /** If that is the reason. */
-  rest?: HostRest | undefined
+  backoff?: HostBackoff | undefined
 }
 
 /** An attempt that no connection was made for. */

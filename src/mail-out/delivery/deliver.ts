@@ -1,5 +1,5 @@
 import { messageOf } from '../../platform/errors.ts'
-import type { Attempt, DeliveryJob, DeliveryRecipient, HostRest, Outcome, Postponed } from './attempt.ts'
+import type { Attempt, DeliveryJob, DeliveryRecipient, HostBackoff, Outcome, Postponed } from './attempt.ts'
 import type { ConnectionPool, Lease } from './connection-pool.ts'
 import { findRoute, type FindRouteServices } from './find-route.ts'
 import type { HostHealth } from './host-health.ts'
@@ -55,16 +55,16 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, services: 
   const settle = (result: Attempt | Postponed): void => {
     if (open.delete(result.recipientId)) onAttempt(result)
   }
-  const settleAll = (outcome: Outcome, rest?: HostRest): void => {
-    for (const { id } of open.values()) settle({ ...attemptOf(draftFor(id, services), outcome), rest })
+  const settleAll = (outcome: Outcome, backoff?: HostBackoff): void => {
+    for (const { id } of open.values()) settle({ ...attemptOf(draftFor(id, services), outcome), backoff })
   }
-  const postponeAll = (rest?: HostRest): void => {
-    for (const { id } of open.values()) settle({ recipientId: id, postponed: true, rest })
+  const postponeAll = (backoff?: HostBackoff): void => {
+    for (const { id } of open.values()) settle({ recipientId: id, postponed: true, backoff })
   }
   try {
     const way = await findRouteOrBackoff(job, services)
     if ('key' in way) return postponeAll(way)
-    if ('outcome' in way) return settleAll(way.outcome, way.rest)
+    if ('outcome' in way) return settleAll(way.outcome, way.backoff)
     const messageFor = messagesOf(job, services)
     if (!messageFor) return settleAll(unclean)
     const failed = new Map()
@@ -73,23 +73,23 @@ export async function deliver(job: DeliveryJob, onAttempt: OnAttempt, services: 
       const result = await attemptAt(services.pool.inOrder(way.hosts), recipient, { job, services, message, failed })
       settle(result)
       // The others would wait for the same connections.
-      if ('postponed' in result) return postponeAll(result.rest)
+      if ('postponed' in result) return postponeAll(result.backoff)
     }
   } catch (error) {
     settleAll(deferral('internal_error', `4.3.0 an error of this server: ${messageOf(error)}`).outcome)
   }
 }
 
-/** The hosts of the destination; or its rest, if look-ups keep failing; or the outcome of the look-up. */
+/** The hosts of the destination; or its backoff, if look-ups keep failing; or the outcome of the look-up. */
 async function findRouteOrBackoff(
   job: DeliveryJob,
   services: DeliverServices,
-): Promise<(Route & { rest?: HostRest | undefined }) | HostRest> {
+): Promise<(Route & { backoff?: HostBackoff | undefined }) | HostBackoff> {
   const { health } = services
   const key = `the hosts of ${job.destination}`
   const startedAt = performance.now()
-  const rest = job.isProbe ? undefined : health.restOf(key, startedAt)
-  if (rest) return rest
+  const backoff = job.isProbe ? undefined : health.backoffOf(key, startedAt)
+  if (backoff) return backoff
   const route = await findRoute(job, services)
   if ('hosts' in route || route.outcome.type !== 'deferred') {
     health.forget(key)
@@ -97,7 +97,7 @@ async function findRouteOrBackoff(
   }
   const now = performance.now()
   health.noteFailed(key, route.outcome.reason, { startedAt, now })
-  return { ...route, rest: health.restOf(key, now) }
+  return { ...route, backoff: health.backoffOf(key, now) }
 }
 
 async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, transferring: Transferring): Promise<Attempt | Postponed> {
@@ -109,9 +109,9 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
   const tries = tlsTroubles.tries(hosts, job.tls, job.at)
   for (const each of tries) {
     const { host } = each
-    // A host that has just failed over TLS may be tried in plain text, even if that failure made it rest.
-    const isResting = (): boolean => !outcomes.has(host) && restOf(host, transferring) !== undefined
-    if (isResting()) continue
+    // A host that has just failed over TLS may be tried in plain text, even if that failure put it into backoff.
+    const isInBackoff = (): boolean => !outcomes.has(host) && backoffOfHost(host, transferring) !== undefined
+    if (isInBackoff()) continue
     const known = failed.get(host)
     if (known) {
       outcomes.set(host, known)
@@ -123,7 +123,7 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
       break
     }
     // Another job may have found it down in the meantime.
-    if (!lease.connection && isResting()) {
+    if (!lease.connection && isInBackoff()) {
       lease.release(null)
       continue
     }
@@ -146,21 +146,21 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
     }
     if (performance.now() >= draft.endsAt) break
   }
-  const rest = restOfAll(hosts, services)
-  if (outcomes.size === 0 && rest) return { recipientId: recipient.id, postponed: true, rest }
-  return { ...attemptOf(draft ?? draftFor(recipient.id, services), outcomeOfHosts([...outcomes.values()])), rest }
+  const backoff = backoffOfAll(hosts, services)
+  if (outcomes.size === 0 && backoff) return { recipientId: recipient.id, postponed: true, backoff }
+  return { ...attemptOf(draft ?? draftFor(recipient.id, services), outcomeOfHosts([...outcomes.values()])), backoff }
 }
 
-const restOf = (host: RouteHost, { job, services }: Transferring): HostRest | undefined =>
-  job.isProbe ? undefined : services.health.restOf(hostKey(host), performance.now())
+const backoffOfHost = (host: RouteHost, { job, services }: Transferring): HostBackoff | undefined =>
+  job.isProbe ? undefined : services.health.backoffOf(hostKey(host), performance.now())
 
 /** If all hosts rest: the rest that ends first. */
-function restOfAll(hosts: RouteHost[], { health }: DeliverServices): HostRest | undefined {
-  let first: HostRest | undefined
+function backoffOfAll(hosts: RouteHost[], { health }: DeliverServices): HostBackoff | undefined {
+  let first: HostBackoff | undefined
   for (const host of hosts) {
-    const rest = health.restOf(hostKey(host), performance.now())
-    if (!rest) return undefined
-    if (!first || rest.forMs < first.forMs) first = rest
+    const backoff = health.backoffOf(hostKey(host), performance.now())
+    if (!backoff) return undefined
+    if (!first || backoff.forMs < first.forMs) first = backoff
   }
   return first
 }

@@ -1,16 +1,16 @@
 import { LRUCache } from 'lru-cache'
-import type { HostRest } from './attempt.ts'
+import type { HostBackoff } from './attempt.ts'
 
 /** What we know of a host, or of another part of the way to a destination. Times are performance.now(). */
 interface Health {
   /** Consecutive connection failures. */
   failures: number
   answeredAt: number
-  /** Since when it rests; infinite if it does not. */
+  /** Since when it is in backoff; infinite if it is not. */
   downAt: number
   /** Probes that failed. */
   probes: number
-  restsUntil: number
+  backoffUntil: number
   reason: string
 }
 
@@ -18,17 +18,17 @@ const minFailures = 4
 /** After this many failures in a row, a host counts as down even if it answers now and then. */
 const certainFailures = 20
 const lately = 60_000
-const minRestMs = 5_000
-const maxRestMs = 900_000
-/** How much a rest is lengthened at random. */
+const minBackoffMs = 5_000
+const maxBackoffMs = 900_000
+/** How much a backoff is lengthened at random. */
 const jitter = 0.2
 const maxRemembered = 20_000
 
-const unknown: Readonly<Health> = { failures: 0, answeredAt: -Infinity, downAt: Infinity, probes: 0, restsUntil: 0, reason: '' }
+const unknown: Readonly<Health> = { failures: 0, answeredAt: -Infinity, downAt: Infinity, probes: 0, backoffUntil: 0, reason: '' }
 
 /**
  * Decides which hosts are down, from the results of connections to them. After four failures in a row, none of them within a minute of a
- * success, or after twenty, a host rests for 5, 10, 20 … 900 s. After each rest one message finds out whether it is up again.
+ * success, or after twenty, a host is in backoff for 5, 10, 20 … 900 s. After each one message finds out whether it is up again.
  */
 export class HostHealth {
   readonly #random: () => number
@@ -39,11 +39,11 @@ export class HostHealth {
     this.#random = random
   }
 
-  /** How much longer it rests; zero if its probe is due. */
-  restOf(key: string, now: number): HostRest | undefined {
+  /** How much longer it is in backoff; zero if its probe is due. */
+  backoffOf(key: string, now: number): HostBackoff | undefined {
     const health = this.#known.get(key)
     if (!health || health.downAt === Infinity) return undefined
-    return { key, forMs: Math.max(0, Math.round(health.restsUntil - now)), reason: health.reason }
+    return { key, forMs: Math.max(0, Math.round(health.backoffUntil - now)), reason: health.reason }
   }
 
   /** True of a host that we have connected to, and that has not failed since. */
@@ -72,7 +72,7 @@ export class HostHealth {
     if (isDown) health.probes++
     health.downAt = now
     health.reason = reason
-    const rest = Math.min(minRestMs * 2 ** health.probes, maxRestMs)
-    health.restsUntil = now + rest * (1 + jitter * this.#random())
+    const backoffMs = Math.min(minBackoffMs * 2 ** health.probes, maxBackoffMs)
+    health.backoffUntil = now + backoffMs * (1 + jitter * this.#random())
   }
 }

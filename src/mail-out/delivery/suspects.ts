@@ -50,7 +50,7 @@ export class Suspects {
   readonly #suspects = new LRUCache<string, true>({ max: maxSuspects })
   readonly #waiting: Waiting[] = []
   #thread: LoneThread | null = null
-  #inHand = 0
+  #inFlight = 0
   #isTurnTaken = false
   #isStopped = false
 
@@ -107,13 +107,13 @@ export class Suspects {
 
   async #run({ job, onAttempt, supply, done }: Waiting): Promise<void> {
     this.#thread ??= this.#startThread((jobs, reason) => this.#onLoneCrash(jobs, reason))
-    this.#inHand++
+    this.#inFlight++
     const noteInnocent = (result: Attempt | Postponed): void => {
       if (!('postponed' in result)) this.#suspects.delete(result.recipientId)
       onAttempt(result)
     }
     await this.#thread.deliver(job, noteInnocent, supply)
-    this.#inHand--
+    this.#inFlight--
     done()
     this.#retire()
   }
@@ -133,7 +133,7 @@ export class Suspects {
   }
 
   #retire(): void {
-    if (this.#suspects.size > 0 || this.#inHand > 0 || this.#waiting.length > 0) return
+    if (this.#suspects.size > 0 || this.#inFlight > 0 || this.#waiting.length > 0) return
     void this.#thread?.stop(0)
     this.#thread = null
   }

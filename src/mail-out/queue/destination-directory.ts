@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { fairShare } from '../../platform/fair-share.ts'
 import { DueHeap } from '../../platform/due-heap.ts'
-import { Resting, type RestingHost } from './resting.ts'
+import { Backoffs, type HostInBackoff } from './backoffs.ts'
 
 /** A destination with mail that is waiting in the queue or claimed. */
 interface Destination {
@@ -9,7 +9,7 @@ interface Destination {
   /** When the first waiting mail is due, epoch ms; infinite if nothing waits. */
   dueAt: number
   /** Claimed recipients. */
-  inHand: number
+  inFlight: number
   /** The pool in which its claimed recipients count. */
   room: Room
 }
@@ -17,7 +17,7 @@ interface Destination {
 /** How many recipients of one kind of destination may be claimed, and the waiting destinations of that kind. */
 interface Room {
   readonly limit: number
-  inHand: number
+  inFlight: number
   readonly heap: DueHeap
 }
 
@@ -38,7 +38,7 @@ const maxRemembered = 20_000
 /**
  * The destinations that have mail in the queue, in memory: one entry per destination, however long the queue. Destinations take turns,
  * so one that is slow or has a long queue does not hold up the others. Those that have recently answered have room of their own, and
- * lose it if they hang. A destination whose hosts are down rests.
+ * lose it if they hang. A destination whose hosts are down is in backoff.
  */
 export class DestinationDirectory {
   readonly #destinations = new Map<string, Destination>()
@@ -51,22 +51,22 @@ export class DestinationDirectory {
   readonly #answered = new LRUCache<string, true>({ max: maxRemembered })
   /** Proven destinations with claimed recipients, and when one of those last made progress; the longest idle first. */
   readonly #moving = new Map<Destination, number>()
-  readonly #resting = new Resting()
+  readonly #backoffs = new Backoffs()
 
   /** `limit`: how many recipients of one destination may be claimed; `totalLimit`: of all together, half of them for those that answer. */
   constructor(limit: number, totalLimit: number) {
     this.#limit = limit
-    this.#proven = { limit: totalLimit / 2, inHand: 0, heap: new DueHeap() }
-    this.#others = { limit: totalLimit / 2, inHand: 0, heap: new DueHeap() }
+    this.#proven = { limit: totalLimit / 2, inFlight: 0, heap: new DueHeap() }
+    this.#others = { limit: totalLimit / 2, inFlight: 0, heap: new DueHeap() }
   }
 
   /** Claimed recipients of all destinations. */
-  get inHand(): number {
-    return this.#proven.inHand + this.#others.inHand
+  get inFlight(): number {
+    return this.#proven.inFlight + this.#others.inFlight
   }
 
   /**
-   * When the oldest waiting mail was due, epoch ms. Includes destinations at their limit, but not resting ones. Infinite if nothing
+   * When the oldest waiting mail was due, epoch ms. Includes destinations at their limit, but not those in backoff. Infinite if nothing
    * waits.
    */
   get oldestDueAt(): number {
@@ -75,13 +75,13 @@ export class DestinationDirectory {
       this.#dropOutdated(heap)
       oldest = Math.min(oldest, heap.firstDueAt)
     }
-    for (const { dueAt, name } of this.#full) if (!this.#resting.has(name)) oldest = Math.min(oldest, dueAt)
+    for (const { dueAt, name } of this.#full) if (!this.#backoffs.has(name)) oldest = Math.min(oldest, dueAt)
     return oldest
   }
 
-  /** Destinations that rest, and why. */
-  get resting(): Iterable<{ name: string; reason: string }> {
-    return this.#resting.all()
+  /** Destinations in backoff, and why. */
+  get inBackoff(): Iterable<{ name: string; reason: string }> {
+    return this.#backoffs.all()
   }
 
   /** Mail for this destination waits in the queue and is due at this time. */
@@ -89,27 +89,27 @@ export class DestinationDirectory {
     const destination = this.#destination(name)
     if (dueAt >= destination.dueAt) return
     destination.dueAt = dueAt
-    if (this.#resting.has(name)) this.#resting.noteWaiting(name, dueAt)
+    if (this.#backoffs.has(name)) this.#backoffs.noteWaiting(name, dueAt)
     else if (!this.#full.has(destination)) destination.room.heap.push({ key: name, dueAt })
   }
 
   /**
-   * True if mail for the destination is already due, if it is at its limit, or if it rests: newer mail must then wait in the queue
+   * True if mail for the destination is already due, if it is at its limit, or if it is in backoff: newer mail must then wait in the queue
    * behind it.
    */
   isBehind(name: string, now: number): boolean {
     const destination = this.#destinations.get(name)
     const room = destination?.room ?? this.#roomOf(name)
-    if (room.inHand >= room.limit) return true
-    return destination !== undefined && (destination.dueAt <= now || destination.inHand >= 2 * this.#limit || this.#resting.has(name))
+    if (room.inFlight >= room.limit) return true
+    return destination !== undefined && (destination.dueAt <= now || destination.inFlight >= 2 * this.#limit || this.#backoffs.has(name))
   }
 
   /** The next destination to claim from, and how many recipients; undefined if none is due or there is no room. */
   next(now: number): Turn | undefined {
     this.#findHanging(now)
-    const probe = this.#resting.nextProbe(now, {
+    const probe = this.#backoffs.nextProbe(now, {
       dueAt: (name) => this.#destinations.get(name)?.dueAt ?? Infinity,
-      isInHand: (name) => (this.#destinations.get(name)?.inHand ?? 0) > 0,
+      isInFlight: (name) => (this.#destinations.get(name)?.inFlight ?? 0) > 0,
     })
     if (probe !== undefined) return this.#turn(this.#destination(probe), 1, true)
     return this.#nextIn(this.#proven, now) ?? this.#nextIn(this.#others, now)
@@ -117,32 +117,32 @@ export class DestinationDirectory {
 
   /** When to ask for the next one again if there is none now, epoch ms; also ask when claims are released. */
   nextLookAt(now: number): number {
-    let at = this.#resting.firstProbeAt
+    let at = this.#backoffs.firstProbeAt
     for (const room of [this.#proven, this.#others]) {
       const { firstDueAt } = room.heap
       if (firstDueAt > now) at = Math.min(at, firstDueAt)
     }
     // Once a destination that fills the room is found to hang, another gets its turn.
     const [since] = this.#moving.values()
-    const isWaitedFor = this.#proven.inHand >= this.#proven.limit && this.#proven.heap.firstDueAt <= now
+    const isWaitedFor = this.#proven.inFlight >= this.#proven.limit && this.#proven.heap.firstDueAt <= now
     return isWaitedFor && since !== undefined ? Math.min(at, since + hangsAfterMs) : at
   }
 
-  tookInHand(name: string, recipients: number, now: number): void {
+  claimed(name: string, recipients: number, now: number): void {
     const destination = this.#destination(name)
-    destination.inHand += recipients
-    destination.room.inHand += recipients
+    destination.inFlight += recipients
+    destination.room.inFlight += recipients
     if (destination.room === this.#proven && !this.#moving.has(destination)) this.#moving.set(destination, now)
   }
 
-  letGo(name: string, recipients: number, now: number): void {
+  released(name: string, recipients: number, now: number): void {
     const destination = this.#destination(name)
-    destination.inHand -= recipients
-    destination.room.inHand -= recipients
-    if (this.#moving.delete(destination) && destination.inHand > 0) this.#moving.set(destination, now)
-    if (this.#full.delete(destination) && !this.#resting.has(name)) destination.room.heap.push({ key: name, dueAt: destination.dueAt })
-    if (destination.inHand > 0 || destination.dueAt < Infinity) return
-    this.#resting.forget(name)
+    destination.inFlight -= recipients
+    destination.room.inFlight -= recipients
+    if (this.#moving.delete(destination) && destination.inFlight > 0) this.#moving.set(destination, now)
+    if (this.#full.delete(destination) && !this.#backoffs.has(name)) destination.room.heap.push({ key: name, dueAt: destination.dueAt })
+    if (destination.inFlight > 0 || destination.dueAt < Infinity) return
+    this.#backoffs.forget(name)
     this.#destinations.delete(name)
   }
 
@@ -154,37 +154,37 @@ export class DestinationDirectory {
     const room = isAnswered ? this.#proven : this.#others
     if (!destination || destination.room === room) return
     this.#move(destination, room)
-    if (isAnswered && destination.inHand > 0) this.#moving.set(destination, now)
+    if (isAnswered && destination.inFlight > 0) this.#moving.set(destination, now)
   }
 
-  /** A host of the destination can be tried: it no longer rests, nor do those that rested with it. */
+  /** A host of the destination can be tried: it is no longer in backoff, nor are those that were with it. */
   wake(name: string): void {
-    if (!this.#resting.has(name)) return
-    for (const each of this.#resting.wake(name)) {
+    if (!this.#backoffs.has(name)) return
+    for (const each of this.#backoffs.wake(name)) {
       const woken = this.#destinations.get(each)
       if (woken && woken.dueAt < Infinity && !this.#full.has(woken)) woken.room.heap.push({ key: each, dueAt: woken.dueAt })
     }
   }
 
   /**
-   * Nothing is claimed for the destination until its host may be tried again, and then only one recipient. True if the host did not
-   * rest before.
+   * Nothing is claimed for the destination until its host may be tried again, and then only one recipient. True if the host was not in
+   * backoff before.
    */
-  rest(name: string, host: RestingHost): boolean {
-    return this.#resting.rest(name, host)
+  backOff(name: string, host: HostInBackoff): boolean {
+    return this.#backoffs.add(name, host)
   }
 
-  /** If the destination rests, try its host now. */
+  /** If the destination is in backoff, try its host now. */
   probeNow(name: string, now: number): void {
-    this.#resting.probeNow(name, now)
+    this.#backoffs.probeNow(name, now)
   }
 
   #nextIn(room: Room, now: number): Turn | undefined {
-    while (room.inHand < room.limit && room.heap.firstDueAt <= now) {
+    while (room.inFlight < room.limit && room.heap.firstDueAt <= now) {
       const { key: name, dueAt } = room.heap.pop() as { key: string; dueAt: number }
       const destination = this.#destinations.get(name)
-      if (!destination || destination.dueAt !== dueAt || destination.room !== room || this.#resting.has(name)) continue
-      const left = this.#shareOf(room) - destination.inHand
+      if (!destination || destination.dueAt !== dueAt || destination.room !== room || this.#backoffs.has(name)) continue
+      const left = this.#shareOf(room) - destination.inFlight
       if (left > 0) return this.#turn(destination, left, false)
       this.#full.add(destination)
     }
@@ -206,11 +206,11 @@ export class DestinationDirectory {
   }
 
   #move(destination: Destination, to: Room): void {
-    destination.room.inHand -= destination.inHand
-    to.inHand += destination.inHand
+    destination.room.inFlight -= destination.inFlight
+    to.inFlight += destination.inFlight
     destination.room = to
     this.#moving.delete(destination)
-    const isOnHeap = destination.dueAt < Infinity && !this.#full.has(destination) && !this.#resting.has(destination.name)
+    const isOnHeap = destination.dueAt < Infinity && !this.#full.has(destination) && !this.#backoffs.has(destination.name)
     if (isOnHeap) to.heap.push({ key: destination.name, dueAt: destination.dueAt })
   }
 
@@ -218,7 +218,7 @@ export class DestinationDirectory {
   #dropOutdated(heap: DueHeap): void {
     const isOutdated = ({ key, dueAt }: { key: string; dueAt: number }): boolean => {
       const destination = this.#destinations.get(key)
-      return destination?.dueAt !== dueAt || destination.room.heap !== heap || this.#resting.has(key)
+      return destination?.dueAt !== dueAt || destination.room.heap !== heap || this.#backoffs.has(key)
     }
     for (let first = heap.peek(); first && isOutdated(first); first = heap.peek()) heap.pop()
   }
@@ -228,7 +228,7 @@ export class DestinationDirectory {
    * takes hundreds of hanging destinations to leave nothing for the others of their kind.
    */
   #shareOf(room: Room): number {
-    return fairShare(this.#limit, (room.limit - room.inHand) / room.limit)
+    return fairShare(this.#limit, (room.limit - room.inFlight) / room.limit)
   }
 
   #roomOf(name: string): Room {
@@ -238,7 +238,7 @@ export class DestinationDirectory {
   #destination(name: string): Destination {
     let destination = this.#destinations.get(name)
     if (!destination) {
-      destination = { name, dueAt: Infinity, inHand: 0, room: this.#roomOf(name) }
+      destination = { name, dueAt: Infinity, inFlight: 0, room: this.#roomOf(name) }
       this.#destinations.set(name, destination)
     }
     return destination

@@ -39,16 +39,16 @@ export interface DispatchSettings {
   viaSmarthost: boolean
 }
 
-interface Hold {
+interface DispatchHooks {
   claims: Claims
   contentRoom: ContentBudget
-  /** Called with each attempt, and with what was put back because its destination rests. */
-  heard(destination: string, result: Attempt | Postponed): void
+  /** Called with each attempt, and with what was put back because its destination is in backoff. */
+  onAttempt(destination: string, result: Attempt | Postponed): void
   /**
    * Called when a recipient's outcome is on disk, with the time when it is due again; null: never.
    * @param isTried false if it was put back untried
    */
-  settled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void
+  onSettled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void
 }
 
 /** A recipient that is settled, and the attempt that led to it; null where none was made. */
@@ -77,13 +77,13 @@ const suspendedReason = 'The account is suspended, so its scheduled mail is held
 
 /** Hands the recipients of a message to delivery, or to the simulator, and records the outcome for each. */
 export class Dispatch {
-  readonly #services: DispatchServices & Hold
+  readonly #services: DispatchServices & DispatchHooks
   readonly #settings: DispatchSettings
   readonly #counts: DeliveryCounts
   readonly #policyFor = (accountId: string) => this.#services.policies.of(suppressionPolicy, accountId)
   #lastJob = 0
 
-  constructor(services: DispatchServices & Hold, settings: DispatchSettings) {
+  constructor(services: DispatchServices & DispatchHooks, settings: DispatchSettings) {
     this.#services = services
     this.#settings = settings
     this.#counts = new DeliveryCounts(services.metrics)
@@ -135,9 +135,9 @@ export class Dispatch {
       const recipient = open.get(result.recipientId)
       if (!recipient) return
       open.delete(result.recipientId)
-      if (!('postponed' in result) || result.rest) this.#services.heard(recipient.destination, result)
+      if (!('postponed' in result) || result.backoff) this.#services.onAttempt(recipient.destination, result)
       if (!('postponed' in result)) settling.push(this.#settleAttempt(message, recipient, result))
-      else settling.push(result.rest ? this.#putBack(recipient) : this.postpone(recipient))
+      else settling.push(result.backoff ? this.#putBack(recipient) : this.postpone(recipient))
     }
     const supply = this.#services.contentRoom.supply(recipients[0]?.destination ?? '', work.content)
     try {
@@ -233,7 +233,7 @@ export class Dispatch {
     const { batch, dueAt, result } = settlement
     if (await this.#write(mail.recipient, batch)) logOutcome(log, { ...mail, settlement, now: clock.now() })
     if (result) this.#counts.ended(result)
-    this.#services.settled(mail.recipient, dueAt, true)
+    this.#services.onSettled(mail.recipient, dueAt, true)
   }
 
   /** Puts a recipient back for which nothing could be tried; `isUnread`: because the disk has damaged its message. */
@@ -241,13 +241,13 @@ export class Dispatch {
     const { clock, claims } = this.#services
     const dueAt = clock.now() + (isUnread ? unreadMs : postponedMs)
     await this.#write(recipient, [(isUnread ? postponeUnread : postpone)(recipient.id, claims.owner, dueAt)])
-    this.#services.settled(recipient, dueAt, isUnread)
+    this.#services.onSettled(recipient, dueAt, isUnread)
   }
 
   /** Puts back a recipient whose destination rests: it keeps its due time. */
   async #putBack(recipient: QueuedRecipient): Promise<void> {
     await this.#write(recipient, [putBack(recipient.id, this.#services.claims.owner)])
-    this.#services.settled(recipient, recipient.dueAt, false)
+    this.#services.onSettled(recipient, recipient.dueAt, false)
   }
 
   /** Puts back scheduled mail of a suspended account, until the account is active again or the mail expires. */
@@ -256,7 +256,7 @@ export class Dispatch {
     const { claims } = this.#services
     const held = await claims.settle([holdSuspended(recipient.id, claims.owner, { dueAt, reason: suspendedReason })])
     if (held === false) return this.postpone(recipient)
-    this.#services.settled(recipient, dueAt, false)
+    this.#services.onSettled(recipient, dueAt, false)
   }
 
   /** False where somebody else was first. */

@@ -21,7 +21,7 @@ interface QueueAdminServices extends Pick<BaseServices, 'db' | 'clock'> {
   health: Pick<Health, 'clear'>
   /** Tells the running queue that mail for this destination is due at another time; does nothing if none is running. */
   noteWaiting(destination: string, dueAt: number): void
-  /** Makes the running queue try a resting host now; does nothing if none is running. */
+  /** Makes the running queue try a host in backoff now; does nothing if none is running. */
   tryNow(destination: string): void
 }
 
@@ -124,7 +124,7 @@ export class QueueAdmin {
   }
 
   /**
-   * Makes waiting mail due at once, except mail that is held or scheduled for later, and tries resting hosts now. Returns the number of
+   * Makes waiting mail due at once, except mail that is held or scheduled for later, and tries hosts in backoff now. Returns the number of
    * recipients.
    */
   retry(what: string): Promise<number> {

@@ -25,7 +25,7 @@ const untaken = `
     from recipient where due_at is not null and owner is null and held = 0`
 
 /** From the indexes recipient_owned and recipient_held. */
-const inHand = 'select count(*) as recipients from recipient where owner is not null and due_at is not null'
+const inFlight = 'select count(*) as recipients from recipient where owner is not null and due_at is not null'
 const held = 'select count(*) as recipients from recipient where held > 0 and owner is null and due_at is not null'
 
 /** From the index recipient_state, account by account, so that final recipients are skipped. */
@@ -50,7 +50,7 @@ export function queueFigures({ db, clock, metrics }: QueueFiguresServices): Gaug
       metrics.queued.due.set(row.due)
       metrics.queued.waiting.set(row.waiting - row.due)
       for (const seconds of overdueSteps) metrics.overdue[seconds].set(row[`overdue_${seconds}`])
-      metrics.queued.in_hand.set(await counted(inHand))
+      metrics.queued.in_hand.set(await counted(inFlight))
       metrics.queued.held.set(await counted(held))
       metrics.deferred.set(await counted(deferred))
     },

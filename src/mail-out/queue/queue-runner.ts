@@ -41,7 +41,7 @@ const destinationLimit = 64
 const totalLimit = 4_000
 /** How many destinations are claimed from at a time: if very many are due at once, others would wait for the store. */
 const claimsAtOnce = 32
-/** How often to look for mail that has expired while its destination rests, ms. */
+/** How often to look for mail that has expired while its destination is in backoff, ms. */
 const expireEveryMs = 15_000
 
 /**
@@ -59,7 +59,7 @@ export class QueueRunner {
   readonly #slots = new HandoffLimit()
   readonly #content = new ContentBudget()
   /** Each keeps its room until it is settled. */
-  readonly #inHand = new Set<QueuedRecipient>()
+  readonly #inFlight = new Set<QueuedRecipient>()
   #claiming = 0
   #running = false
 
@@ -70,20 +70,23 @@ export class QueueRunner {
       table: 'recipient',
       what: 'due mail',
       fields: (destination) => ({ destination }),
-      onDue: (what) => (what === 'expiry' ? this.#claims.track(this.#expireResting()) : this.#claimWhatIsDue()),
+      onDue: (what) => (what === 'expiry' ? this.#claims.track(this.#expireInBackoff()) : this.#claimWhatIsDue()),
       noteDue: (destination, at) => this.#destinations.noteWaiting(destination, at),
     })
     this.#giveUpAfterMs = settings.giveUpAfterMs
-    const settled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#settled(recipient, dueAt, isTried)
-    const heard = (destination: string, result: Attempt | Postponed): void => this.#heard(destination, result)
-    this.#dispatch = new Dispatch({ ...services, claims: this.#claims, contentRoom: this.#content, settled, heard }, settings)
+    const onSettled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#onSettled(recipient, dueAt, isTried)
+    const onAttempt = (destination: string, result: Attempt | Postponed): void => this.#onAttempt(destination, result)
+    this.#dispatch = new Dispatch(
+      { ...services, claims: this.#claims, contentRoom: this.#content, onSettled: onSettled, onAttempt: onAttempt },
+      settings,
+    )
     this.#stored = new ClaimedMail({
       ...services,
       dispatch: this.#dispatch,
       contentRoom: this.#content,
       untried: (destination) => this.tryNow(destination),
     })
-    this.#watch = new StallDetector({ ...services, figures: () => ({ overdueMs: this.overdueMs, inHand: this.#destinations.inHand }) })
+    this.#watch = new StallDetector({ ...services, figures: () => ({ overdueMs: this.overdueMs, inFlight: this.#destinations.inFlight }) })
   }
 
   /** The owner of what is claimed here. */
@@ -124,7 +127,7 @@ export class QueueRunner {
     const { db, clock } = this.#services
     const message = queuedMessageOf(stored)
     const recipients = rows.map(queuedRecipientOf)
-    for (const { destination } of recipients) this.#destinations.tookInHand(destination, 1, clock.now())
+    for (const { destination } of recipients) this.#destinations.claimed(destination, 1, clock.now())
     const content: QueuedContent = { size: bytes.length, along: bytes, read: async () => slot.content ?? readContent(db, message) }
     if (!fitsInJob(bytes.length)) {
       slot.content = bytes
@@ -141,7 +144,7 @@ export class QueueRunner {
     this.#claimWhatIsDue()
   }
 
-  /** Somebody wants the destination tried now, even if its host rests. */
+  /** Somebody wants the destination tried now, even if its host is in backoff. */
   tryNow(destination: string): void {
     this.#destinations.probeNow(destination, this.#services.clock.now())
     this.#claimWhatIsDue()
@@ -152,11 +155,11 @@ export class QueueRunner {
     this.#claimWhatIsDue()
   }
 
-  /** Call it when the clock was set back: waiting mail, and hosts that rest, must not wait for that time to come again. */
+  /** Call it when the clock was set back: waiting mail, and hosts in backoff, must not wait for that time to come again. */
   clockSetBack(): void {
     const { db, clock, policies } = this.#services
     const now = clock.now()
-    for (const { name } of this.#destinations.resting) this.#destinations.probeNow(name, now)
+    for (const { name } of this.#destinations.inBackoff) this.#destinations.probeNow(name, now)
     const limits = { now, schedules: policies.anywhere(retrySchedule), giveUpAfterMs: this.#giveUpAfterMs }
     this.#claims.track(bringForward(db, limits, (destination) => this.noteWaiting(destination, now)))
     this.#claimWhatIsDue()
@@ -191,7 +194,7 @@ export class QueueRunner {
   /** @returns how many recipients were claimed */
   async #claim(destination: string, room: number, claim: typeof claimDue, way: Way): Promise<number> {
     const { clock } = this.#services
-    this.#destinations.tookInHand(destination, room, clock.now())
+    this.#destinations.claimed(destination, room, clock.now())
     this.#claiming++
     // What has expired is claimed in another order.
     const order = way.expiredBecause === undefined ? destination : `${destination} by expiry`
@@ -203,54 +206,54 @@ export class QueueRunner {
       this.#work(messageId, recipients, () => this.#stored.deliver(messageId, recipients, way))
     }
     this.#claiming--
-    this.#destinations.letGo(destination, room - rows.length, clock.now())
+    this.#destinations.released(destination, room - rows.length, clock.now())
     this.#claimWhatIsDue()
     return rows.length
   }
 
   /** Does work on recipients that have room. Whatever happens, none of them is claimed afterwards. */
   #work(messageId: string, recipients: QueuedRecipient[], work: () => Promise<void>): void {
-    for (const recipient of recipients) this.#inHand.add(recipient)
+    for (const recipient of recipients) this.#inFlight.add(recipient)
     const failed = (error: unknown): void => this.#services.log.error({ messageId, error }, 'delivering failed')
     const putBack = async (): Promise<void> => {
-      for (const recipient of recipients.filter((each) => this.#inHand.has(each))) {
+      for (const recipient of recipients.filter((each) => this.#inFlight.has(each))) {
         await this.#dispatch.postpone(recipient).catch(failed)
-        this.#settled(recipient, null, false)
+        this.#onSettled(recipient, null, false)
       }
     }
     this.#claims.track(work().catch(failed).then(putBack))
   }
 
-  #settled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void {
-    if (!this.#inHand.delete(recipient)) return
+  #onSettled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void {
+    if (!this.#inFlight.delete(recipient)) return
     this.#watch.noteSettled(isTried)
     if (dueAt !== null) this.#destinations.noteWaiting(recipient.destination, dueAt)
-    this.#destinations.letGo(recipient.destination, 1, this.#services.clock.now())
+    this.#destinations.released(recipient.destination, 1, this.#services.clock.now())
     this.#claimWhatIsDue()
   }
 
-  #heard(destination: string, result: Attempt | Postponed): void {
+  #onAttempt(destination: string, result: Attempt | Postponed): void {
     const now = this.#services.clock.now()
-    const { rest } = result
-    if (!rest) this.#destinations.wake(destination)
+    const { backoff } = result
+    if (!backoff) this.#destinations.wake(destination)
     if (!('postponed' in result)) {
       const isAnswered = result.outcome.reply !== null
       if (isAnswered) this.#services.reprieve.noteAnswer()
       this.#destinations.noteAttempt(destination, isAnswered, now)
     }
-    if (!rest) return
-    const isNew = this.#destinations.rest(destination, { key: rest.key, until: now + rest.forMs, reason: rest.reason })
-    if (isNew) this.#services.log.info({ destination, reason: rest.reason }, 'a host is down; its mail waits until a probe gets through')
+    if (!backoff) return
+    const isNew = this.#destinations.backOff(destination, { key: backoff.key, until: now + backoff.forMs, reason: backoff.reason })
+    if (isNew) this.#services.log.info({ destination, reason: backoff.reason }, 'a host is down; its mail waits until a probe gets through')
     this.#claims.wake('expiry', now + expireEveryMs)
   }
 
-  /** Mail that expires while its destination rests bounces at once, not when its host is tried again. */
-  async #expireResting(): Promise<void> {
+  /** Mail that expires while its destination is in backoff bounces at once, not when its host is tried again. */
+  async #expireInBackoff(): Promise<void> {
     const { clock, log, reprieve } = this.#services
-    const resting = [...this.#destinations.resting]
+    const inBackoff = [...this.#destinations.inBackoff]
     const failed = (error: unknown): void => log.error({ error }, 'giving up expired mail failed')
-    for (const { name, reason } of resting) if (!reprieve.isInForce()) await this.#expire(name, reason).catch(failed)
-    if (resting.length > 0) this.#claims.wake('expiry', clock.now() + expireEveryMs)
+    for (const { name, reason } of inBackoff) if (!reprieve.isInForce()) await this.#expire(name, reason).catch(failed)
+    if (inBackoff.length > 0) this.#claims.wake('expiry', clock.now() + expireEveryMs)
   }
 
   async #expire(destination: string, reason: string): Promise<void> {

@@ -151,7 +151,7 @@ export const claimExpired = (claim: Claim): Statement[] => [
   },
 ]
 
-/** Puts a recipient back unchanged, because its destination rests. */
+/** Puts a recipient back unchanged, because its destination is in backoff. */
 export const putBack = (id: string, owner: string): Statement => ({
   sql: 'update recipient set owner = null where id = :id and owner = :owner',
   params: { id, owner },

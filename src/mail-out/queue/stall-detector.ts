@@ -7,7 +7,7 @@ interface QueueWatchServices {
   clock: Clock
   health: Pick<Health, 'set'>
   /** What is due and can be claimed, and what is claimed. */
-  figures(): { overdueMs: number; inHand: number }
+  figures(): { overdueMs: number; inFlight: number }
 }
 
 const lookEveryMs = 60_000
@@ -56,17 +56,17 @@ export class StallDetector {
 
   #look(): void {
     const { clock, health, figures } = this.#services
-    const { overdueMs, inHand } = figures()
+    const { overdueMs, inFlight } = figures()
     const look: QueueLook = {
       at: clock.steady(),
       isOverdue: overdueMs > 0,
-      isBusy: inHand > 0 || this.#isPostponed,
+      isBusy: inFlight > 0 || this.#isPostponed,
       claimed: this.#claimed,
       ended: this.#ended,
     }
     this.#isPostponed = false
     this.#last = standstillAt(look, this.#last)
     const isStalled = look.at - this.#last.at >= stalledAfterMs
-    health.set('queue_stalled', isStalled, { overdueSeconds: Math.round(overdueMs / 1000), inHand })
+    health.set('queue_stalled', isStalled, { overdueSeconds: Math.round(overdueMs / 1000), inFlight })
   }
 }

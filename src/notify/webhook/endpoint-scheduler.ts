@@ -35,7 +35,7 @@ export class EndpointScheduler {
   readonly #endpoints = new Map<string, Endpoint>()
   /** Endpoints that wait for a place, in order of arrival. */
   readonly #line = new Set<Endpoint>()
-  #inHand = 0
+  #inFlight = 0
   #waiting = 0
 
   /**
@@ -64,7 +64,7 @@ export class EndpointScheduler {
     endpoint.claiming = true
     endpoint.wanting = false
     endpoint.inFlight += places
-    this.#inHand += places
+    this.#inFlight += places
     return places
   }
 
@@ -95,8 +95,8 @@ export class EndpointScheduler {
 
   #release(endpoint: Endpoint, places: number): void {
     endpoint.inFlight -= places
-    this.#inHand -= places
-    while (this.#line.size > 0 && this.#inHand < this.#totalLimit) {
+    this.#inFlight -= places
+    while (this.#line.size > 0 && this.#inFlight < this.#totalLimit) {
       const [next] = this.#line
       if (!next) break
       this.#line.delete(next)
@@ -109,12 +109,12 @@ export class EndpointScheduler {
   #consider(endpoint: Endpoint): void {
     if (!endpoint.wanting || endpoint.claiming) return
     if (this.#places(endpoint) > 0) this.#run(endpoint)
-    else if (this.#inHand >= this.#totalLimit) this.#line.add(endpoint)
+    else if (this.#inFlight >= this.#totalLimit) this.#line.add(endpoint)
   }
 
   #places(endpoint: Endpoint): number {
-    const own = this.#inHand >= this.#totalLimit / 2 ? 1 : endpoint.limit
-    const free = Math.min(own - endpoint.inFlight, this.#totalLimit - this.#inHand)
+    const own = this.#inFlight >= this.#totalLimit / 2 ? 1 : endpoint.limit
+    const free = Math.min(own - endpoint.inFlight, this.#totalLimit - this.#inFlight)
     const maxWaiting = Math.max(waitingPerAttempt * own, sharedWaiting - this.#waiting)
     return Math.max(0, Math.min(free, maxWaiting - endpoint.waiting))
   }

@@ -47,7 +47,7 @@ const idleMs = 1_000
 export class WebhookPoster {
   readonly #resolver: Resolver
   readonly #settings: PosterSettings
-  readonly #inHand = new Set<AbortController>()
+  readonly #inFlight = new Set<AbortController>()
   #agent: Promise<Agent> | null = null
 
   constructor(services: { resolver: Resolver }, settings: PosterSettings) {
@@ -77,7 +77,7 @@ export class WebhookPoster {
     const { timeoutMs } = this.#settings
     const abort = new AbortController()
     const timeout = setTimeout(() => abort.abort(new Error(`No response within ${timeoutMs / 1000} seconds.`)), timeoutMs)
-    this.#inHand.add(abort)
+    this.#inFlight.add(abort)
     try {
       const response = await this.#request(url, { ...request, signal: abort.signal })
       return result({ statusCode: response.statusCode, response: await beginningOf(response.body) })
@@ -85,13 +85,13 @@ export class WebhookPoster {
       return result({ error: sentenceOf(reasonOf(abort.signal.aborted ? abort.signal.reason : error)) })
     } finally {
       clearTimeout(timeout)
-      this.#inHand.delete(abort)
+      this.#inFlight.delete(abort)
     }
   }
 
   /** Aborts the attempts in hand, as failures. */
   breakOff(): void {
-    for (const abort of this.#inHand) abort.abort(new Error('This server was stopped.'))
+    for (const abort of this.#inFlight) abort.abort(new Error('This server was stopped.'))
   }
 
   async #request(url: string, options: RequestMethod & { signal: AbortSignal }) {

@@ -9,14 +9,14 @@ function failAt(health: HostHealth, ...times: number[]): void {
   for (const now of times) health.noteFailed(host, `failed at ${now}`, { startedAt: now, now })
 }
 
-const restMs = (health: HostHealth, now: number): number | undefined => health.restOf(host, now)?.forMs
+const restMs = (health: HostHealth, now: number): number | undefined => health.backoffOf(host, now)?.forMs
 
 test('a host rests after four failures in a row, and longer with each probe that fails, up to 15 minutes', () => {
   const health = new HostHealth(() => 0)
   failAt(health, 1, 2, 3)
-  expect(health.restOf(host, 3)).toBeUndefined()
+  expect(health.backoffOf(host, 3)).toBeUndefined()
   failAt(health, 4)
-  expect(health.restOf(host, 4)).toEqual({ key: host, forMs: 5_000, reason: 'failed at 4' })
+  expect(health.backoffOf(host, 4)).toEqual({ key: host, forMs: 5_000, reason: 'failed at 4' })
   const rests: (number | undefined)[] = []
   for (let now = 10_000; rests.length < 9; now += 1_000_000) {
     failAt(health, now)
@@ -50,7 +50,7 @@ test('what was under way when it was found to be down does not count', () => {
   const health = new HostHealth(() => 0)
   failAt(health, 1, 2, 3, 4)
   health.noteFailed(host, 'late', { startedAt: 3, now: 30 })
-  expect(health.restOf(host, 30)).toEqual({ key: host, forMs: 4_974, reason: 'failed at 4' })
+  expect(health.backoffOf(host, 30)).toEqual({ key: host, forMs: 4_974, reason: 'failed at 4' })
 })
 
 test('one that answers is up at once, and begins anew', () => {

@@ -24,7 +24,7 @@ import { testDatabase } from '../../support/test-database.ts'
 const minute = 60_000
 const owner = 'boot_1'
 const taken: Outcome = { type: 'delivered', reply: { code: 250, enhancedStatus: null, text: 'Ok' } }
-const rest = { key: 'mx', forMs: 5_000, reason: 'refused' }
+const backoff = { key: 'mx', forMs: 5_000, reason: 'refused' }
 
 let db: Database
 let clock: SettableClock
@@ -67,8 +67,8 @@ function dispatchOver(deliver: Deliver = takeAll, envelopeFor: DispatchServices[
       random: () => 0,
       claims: new Claims({ db, clock, log: silentLog, owner, table: 'recipient', what: 'due mail', fields: () => ({}), onDue() {} }),
       contentRoom: new ContentBudget(),
-      heard: (destination, result) => heard.push([destination, result]),
-      settled: ({ forwardPath }, dueAt, isTried) => settled.push({ forwardPath, dueAt, isTried }),
+      onAttempt: (destination, result) => heard.push([destination, result]),
+      onSettled: ({ forwardPath }, dueAt, isTried) => settled.push({ forwardPath, dueAt, isTried }),
     },
     { viaSmarthost: false },
   )
@@ -184,7 +184,7 @@ describe('a recipient', () => {
 
   test('whose host rests is as long due as before', async () => {
     const dispatch = dispatchOver((job, onAttempt) => {
-      for (const { id } of job.recipients) onAttempt({ recipientId: id, postponed: true, rest })
+      for (const { id } of job.recipients) onAttempt({ recipientId: id, postponed: true, backoff })
     })
     const dueAt = clock.now() - minute
     await deliver(dispatch, { recipients: [{ due_at: dueAt }] })
@@ -192,7 +192,7 @@ describe('a recipient', () => {
       { state: 'queued', due_at: dueAt, owner: null, attempts: 0 },
     ])
     expect(settled).toEqual([{ forwardPath: 'ann@rcpt.example', dueAt, isTried: false }])
-    expect(heard).toEqual([['rcpt.example', expect.objectContaining({ rest })]])
+    expect(heard).toEqual([['rcpt.example', expect.objectContaining({ backoff })]])
   })
 
   test('that is reported twice is settled once, by the first report', async () => {

@@ -277,9 +277,9 @@ test('nothing is held once the account is active again, and a resumption that wa
 test('mail that is of no more use does not take the place of the one that finds out whether a host is up again', async () => {
   const useless = 30
   let isDown = true
-  const rest = { key: 'mx', forMs: 5_000, reason: 'refused' }
+  const backoff = { key: 'mx', forMs: 5_000, reason: 'refused' }
   const deliver = async (job: DeliveryJob, onAttempt: (result: Attempt | Postponed) => void): Promise<void> => {
-    for (const { id } of job.recipients) onAttempt(isDown ? { recipientId: id, postponed: true, rest } : unconnectedAttempt(id, taken))
+    for (const { id } of job.recipients) onAttempt(isDown ? { recipientId: id, postponed: true, backoff } : unconnectedAttempt(id, taken))
   }
   await waiting()
   const queue = await startQueue({ deliver })
@@ -308,9 +308,9 @@ test('mail that expires while its host rests is given up behind a recipient that
     },
   }
   for (let seconds = 20; seconds <= 40; seconds += 10) await waiting({ expires_at: clock.now() + seconds * 1_000 })
-  const rest = { key: 'mx', forMs: 24 * hour, reason: 'refused' }
+  const backoff = { key: 'mx', forMs: 24 * hour, reason: 'refused' }
   await startQueue({
-    deliver: async ({ recipients }, onAttempt) => recipients.forEach(({ id }) => onAttempt({ recipientId: id, postponed: true, rest })),
+    deliver: async ({ recipients }, onAttempt) => recipients.forEach(({ id }) => onAttempt({ recipientId: id, postponed: true, backoff })),
   })
   await expect.poll(inHand).toBe(0)
   const fifteenSecondsOn = () => {

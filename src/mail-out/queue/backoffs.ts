@@ -1,7 +1,7 @@
 import { DueHeap } from '../../platform/due-heap.ts'
 
-/** Destinations that cannot be reached because the same host is down: they rest and wake together. */
-interface RestingGroup {
+/** Destinations that cannot be reached because the same host is down: they go into backoff and wake together. */
+interface BackoffGroup {
   key: string
   /** Epoch, ms, when the next probe may be made. */
   until: number
@@ -13,7 +13,7 @@ interface RestingGroup {
 }
 
 /** A host that must not be tried for a while. */
-export interface RestingHost {
+export interface HostInBackoff {
   /** Names the host, or whatever else is down, the same way for all destinations. */
   key: string
   /** Epoch, ms. */
@@ -25,15 +25,15 @@ interface AboutDestinations {
   /** When the first mail of a destination is due, epoch ms; infinite if there is none. */
   dueAt(name: string): number
   /** Whether an attempt for it is in progress, which is as good as a probe. */
-  isInHand(name: string): boolean
+  isInFlight(name: string): boolean
 }
 
 /** When to check a host again whose probe gave no result, or that still has an attempt in progress, ms. */
 const againMs = 5_000
 
-/** Which destinations rest, and which of them sends the next probe, a single message. */
-export class Resting {
-  readonly #groups = new Map<string, RestingGroup>()
+/** Which destinations are in backoff, and which of them sends the next probe, a single message. */
+export class Backoffs {
+  readonly #groups = new Map<string, BackoffGroup>()
   readonly #keys = new Map<string, string>()
   readonly #heap = new DueHeap()
 
@@ -41,7 +41,7 @@ export class Resting {
     return this.#keys.size > 0 && this.#keys.has(name)
   }
 
-  /** Every destination that rests, and why. */
+  /** Every destination in backoff, and why. */
   *all(): Iterable<{ name: string; reason: string }> {
     for (const { names, reason } of this.#groups.values()) for (const name of names) yield { name, reason }
   }
@@ -55,8 +55,8 @@ export class Resting {
     return Infinity
   }
 
-  /** True if the host did not rest before. */
-  rest(name: string, { key, until, reason }: RestingHost): boolean {
+  /** True if the host was not in backoff before. */
+  add(name: string, { key, until, reason }: HostInBackoff): boolean {
     if (this.#keys.get(name) !== key) this.forget(name)
     this.#keys.set(name, key)
     let group = this.#groups.get(key)
@@ -72,7 +72,7 @@ export class Resting {
     return isNew
   }
 
-  /** Mail for a resting destination has arrived, or is due now: probe its host. */
+  /** Mail for a destination in backoff has arrived, or is due now: probe its host. */
   noteWaiting(name: string, dueAt: number): void {
     const group = this.#groupOf(name)
     if (!group) return
@@ -80,7 +80,7 @@ export class Resting {
     if (at < group.dueAt) this.#wait(group, at)
   }
 
-  /** Probe now the host that the destination rests for. */
+  /** Probe now the host that the destination waits for. */
   probeNow(name: string, now: number): void {
     const group = this.#groupOf(name)
     if (!group) return
@@ -88,7 +88,7 @@ export class Resting {
     this.#wait(group, now)
   }
 
-  /** The destination has answered: everything that rested with it wakes. */
+  /** The destination has answered: everything that waited with it wakes. */
   wake(name: string): Iterable<string> {
     const group = this.#groupOf(name)
     if (!group) return []
@@ -112,12 +112,12 @@ export class Resting {
    */
   nextProbe(now: number, about: AboutDestinations): string | undefined {
     while (this.firstProbeAt <= now) {
-      const group = this.#groups.get((this.#heap.pop() as { key: string }).key) as RestingGroup
+      const group = this.#groups.get((this.#heap.pop() as { key: string }).key) as BackoffGroup
       const first = firstDue(group.names, about)
-      if (first === 'in hand' || first.dueAt <= now) {
+      if (first === 'in flight' || first.dueAt <= now) {
         group.until = now + againMs
         this.#wait(group, group.until)
-        if (first !== 'in hand') return first.name
+        if (first !== 'in flight') return first.name
       } else {
         group.dueAt = Infinity
         if (first.dueAt < Infinity) this.#wait(group, first.dueAt)
@@ -126,21 +126,21 @@ export class Resting {
     return undefined
   }
 
-  #groupOf(name: string): RestingGroup | undefined {
+  #groupOf(name: string): BackoffGroup | undefined {
     return this.#groups.get(this.#keys.get(name) ?? '')
   }
 
-  #wait(group: RestingGroup, at: number): void {
+  #wait(group: BackoffGroup, at: number): void {
     group.dueAt = at
     this.#heap.push({ key: group.key, dueAt: at })
   }
 }
 
-/** Which of these destinations has mail due first; `in hand` if an attempt for any of them is in progress. */
-function firstDue(names: Iterable<string>, about: AboutDestinations): { name: string; dueAt: number } | 'in hand' {
+/** Which of these destinations has mail due first; `in flight` if an attempt for any of them is in progress. */
+function firstDue(names: Iterable<string>, about: AboutDestinations): { name: string; dueAt: number } | 'in flight' {
   let first = { name: '', dueAt: Infinity }
   for (const name of names) {
-    if (about.isInHand(name)) return 'in hand'
+    if (about.isInFlight(name)) return 'in flight'
     const dueAt = about.dueAt(name)
     if (dueAt < first.dueAt) first = { name, dueAt }
   }

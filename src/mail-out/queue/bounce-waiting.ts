@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts'
 import { recordHappening, subjectOfRow, type SubjectRow } from '../../mail/event/event-log.ts'
-import { ConflictError, type Database } from '../../platform/store/database.ts'
+import { unlessConflict, type Database } from '../../platform/store/database.ts'
 import { endWaiting } from './queue-store.ts'
 import { moveEndedByOperator } from './recipient-state.ts'
 
@@ -54,11 +54,6 @@ async function bounce(db: Database, row: WaitingRow, now: number): Promise<boole
   const reply = row.smtp_code === null ? null : { code: row.smtp_code, enhancedStatus: row.enhanced_status, text: row.last_response ?? '' }
   const move = moveEndedByOperator(row, { reply, reason: row.last_response }, now)
   const subject = subjectOfRow(row.id, row)
-  try {
-    await db.write([endWaiting(row.id, move, now), ...move.events.map((event) => recordHappening(subject, event, now))])
-    return true
-  } catch (error) {
-    if (error instanceof ConflictError) return false
-    throw error
-  }
+  const batch = [endWaiting(row.id, move, now), ...move.events.map((event) => recordHappening(subject, event, now))]
+  return (await unlessConflict(db.write(batch))) !== false
 }

@@ -1,4 +1,5 @@
-import type { Database, Row, Statement } from '../../platform/store/database.ts'
+import type { Database, Row } from '../../platform/store/database.ts'
+import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
 import { maxWaitMs } from './retry-schedule.ts'
 
 /** Recipients changed in one commit. */
@@ -33,15 +34,15 @@ export async function bringForward(
   noteDue: (destination: string) => void,
 ): Promise<void> {
   const params = { latestNew: now + shortWaitMs, latest: now + maxWaitMs(schedules) }
-  const change = { ...params, now, latestEnd: now + giveUpAfterMs, rows: stepSize }
+  const change = { ...params, now, latestEnd: now + giveUpAfterMs }
   const rows = await db.slowRead<{ destination: string }>(`select distinct destination from recipient where ${isLate}`, params)
   for (const { destination } of rows) {
-    const step: Statement = {
+    const step = {
       sql: `update recipient set expires_at = ${rightEnd}, due_at = :now
              where id in (select id from recipient where destination = :destination and ${isLate} order by due_at limit :rows)`,
       params: { ...change, destination },
     }
-    for (let changes = stepSize; changes === stepSize;) changes = (await db.write([step], { patient: true }))[0]?.changes ?? 0
+    await removeInPieces(db, [step])
     noteDue(destination)
   }
 }

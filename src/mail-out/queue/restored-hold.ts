@@ -3,7 +3,7 @@ import { newestTime } from '../../mail/event/newest-time.ts'
 import { recordEvent, subjectOfRow, type SubjectRow } from '../../mail/event/event-log.ts'
 import type { Health } from '../../platform/health.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import { ConflictError, type Database } from '../../platform/store/database.ts'
+import { unlessConflict, type Database } from '../../platform/store/database.ts'
 
 /** Recipients changed in one commit. */
 const stepSize = 500
@@ -109,13 +109,7 @@ async function cancel(db: Database, row: HeldRow, now: number): Promise<boolean>
     expect: 1,
   }
   const event = recordEvent(subjectOfRow(row.id, row), 'email.canceled', { canceled_at: isoTime(now) }, now)
-  try {
-    await db.write([statement, event])
-    return true
-  } catch (error) {
-    if (error instanceof ConflictError) return false
-    throw error
-  }
+  return (await unlessConflict(db.write([statement, event]))) !== false
 }
 
 /** The operator has dealt with what was held: the database counts as current from now on. */

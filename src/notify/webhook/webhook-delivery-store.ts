@@ -71,15 +71,12 @@ export const putBack = `
   state = case when ${isEnabled} then 'pending' else 'canceled' end,
   next_attempt_at = case when not ${isEnabled} then null when created_at < :now then created_at else :now end`
 
-/** Deliveries brought forward in one commit. */
-export const stepSize = 500
-
-/** Makes due at once what is due later than `latest`, and first attempts, which wait for no time. */
+/** Makes due at once what is due later than `latest`, and first attempts, which wait for no time: a piece, for `removeInPieces`. */
 export const bringForward = (webhookId: string, { now, latest }: { now: number; latest: number }): Statement => ({
   sql: `update webhook_delivery set next_attempt_at = :now
          where id in (select id from webhook_delivery
                        where webhook_id = :webhookId and next_attempt_at > :now and (next_attempt_at > :latest or attempts = 0) limit :rows)`,
-  params: { webhookId, now, latest, rows: stepSize },
+  params: { webhookId, now, latest },
 })
 
 /** Cancels a webhook's pending deliveries. Those in hand end with their attempt. */

@@ -4,6 +4,7 @@ import type { Reprieve } from '../../mail-out/queue/reprieve.ts'
 import type { LogReader } from '../../mail/event/log-reader.ts'
 import { Claims } from '../../platform/store/claims.ts'
 import type { Statement } from '../../platform/store/database.ts'
+import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
 import { EmailOrder } from './email-order.ts'
 import { EndpointScheduler, type Endpoint } from './endpoint-scheduler.ts'
 import { fanOutReader } from './fan-out.ts'
@@ -17,7 +18,6 @@ import {
   insertAttempt,
   putBack,
   settleDelivery,
-  stepSize,
   type ClaimedDelivery,
 } from './webhook-delivery-store.ts'
 import type { WebhookList } from './webhook-list.ts'
@@ -78,8 +78,12 @@ export class WebhookRunner {
       isPatient: true,
     })
     this.#log = fanOutReader(services, (webhookId) => this.wake(webhookId))
-    services.reprieve.onOutage((missedMs, now) => this.#claims.track(this.#noteOutage(missedMs, now)))
-    this.#turns = new EndpointScheduler((endpoint) => this.#run(endpoint), settings.maxConnections)
+    // Time in which the server was off does not count as time without success.
+    services.reprieve.onOutage((missedMs, now) => this.#claims.track(services.db.write([postponeDisabling(missedMs, now)])))
+    this.#turns = new EndpointScheduler(
+      (endpoint) => this.#running && this.#claims.track(this.#takeTurn(endpoint)),
+      settings.maxConnections,
+    )
   }
 
   /** Continues what the last process left, and from then on posts what is due. */
@@ -109,10 +113,7 @@ export class WebhookRunner {
 
   /** Call it when the clock was set back: no delivery waits longer than the schedule says. */
   clockSetBack(): void {
-    const { clock } = this.#services
-    const now = clock.now()
-    const latest = now + Math.max(0, ...this.#settings.retrySchedule)
-    this.#claims.track(this.#bringForward(now, latest))
+    this.#claims.track(this.#bringForward())
   }
 
   /** Notes that a webhook has a delivery due at this time (epoch, ms; default now). */
@@ -123,12 +124,7 @@ export class WebhookRunner {
   }
 
   /** One turn of an endpoint: claims what it may and starts the attempts. */
-  #run(endpoint: Endpoint): void {
-    if (!this.#running) return
-    this.#claims.track(this.#claim(endpoint))
-  }
-
-  async #claim(endpoint: Endpoint): Promise<void> {
+  async #takeTurn(endpoint: Endpoint): Promise<void> {
     const places = this.#turns.reserve(endpoint)
     const turn = { name: endpoint.id, places }
     const claimed = await this.#claims.claim<ClaimedDelivery>(turn, (range) => claimDeliveries(endpoint.id, range))
@@ -212,16 +208,12 @@ export class WebhookRunner {
     if (state === 'success') metrics.webhookDelay.observe(Math.max(0, sentAt + result.durationMs - timeOfId(id)) / 1000)
   }
 
-  /** Time in which the server was off does not count as time without success. */
-  async #noteOutage(missedMs: number, now: number): Promise<void> {
-    await this.#services.db.write([postponeDisabling(missedMs, now)])
-  }
-
-  async #bringForward(now: number, latest: number): Promise<void> {
-    const { db } = this.#services
+  async #bringForward(): Promise<void> {
+    const { db, clock } = this.#services
+    const now = clock.now()
+    const latest = now + Math.max(0, ...this.#settings.retrySchedule)
     for (const { webhook_id: webhookId } of await db.read<{ webhook_id: string }>(firstDue)) {
-      const step = bringForward(webhookId, { now, latest })
-      for (let changes = stepSize; changes === stepSize;) changes = (await db.write([step], { patient: true }))[0]?.changes ?? 0
+      await removeInPieces(db, [bringForward(webhookId, { now, latest })])
       this.wake(webhookId)
     }
   }

@@ -4,7 +4,7 @@ import { newId } from '../id.ts'
 import type { Log } from '../log.ts'
 import { PendingWork } from '../pending-work.ts'
 import { DamagedRows } from './damaged-rows.ts'
-import { ConflictError, DamagedError, orDamage, type Database, type Statement, type Written } from './database.ts'
+import { DamagedError, orDamage, unlessConflict, type Database, type Statement, type Written } from './database.ts'
 import { removeInPieces } from './remove-in-pieces.ts'
 import { RetriedWrites } from './retried-writes.ts'
 import { retryMs } from './work-loop.ts'
@@ -122,13 +122,8 @@ export class Claims {
   }
 
   /** False if the claim was somebody else's by then: nothing is written. Null if it could not be written before the end. */
-  async settle(batch: Statement[]): Promise<Written[] | false | null> {
-    try {
-      return await this.#outcomes.write(batch)
-    } catch (error) {
-      if (error instanceof ConflictError) return false
-      throw error
-    }
+  settle(batch: Statement[]): Promise<Written[] | false | null> {
+    return unlessConflict(this.#outcomes.write(batch))
   }
 
   /**

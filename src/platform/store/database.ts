@@ -151,6 +151,13 @@ export const orDamage = <T>(work: Promise<T>): Promise<T | DamagedError> =>
     throw error
   })
 
+/** What was written; false if somebody else was first, and nothing was. */
+export const unlessConflict = <T>(write: Promise<T>): Promise<T | false> =>
+  write.catch((error: unknown) => {
+    if (error instanceof ConflictError) return false
+    throw error
+  })
+
 /** Waits for a write; if it is refused with an error of this kind, throws what `refusal` makes of that. */
 export async function refusedAs<T>(
   write: Promise<T>,

@@ -5,7 +5,7 @@ import { operatorHandler } from '../../mail-back/feedback/operator-handler.ts'
 import { ReturnedMailBudget } from '../../mail-back/feedback/returned-mail-budget.ts'
 import { startFeedback } from '../../mail-back/feedback/start-feedback.ts'
 import type { SystemMailer } from '../../mail-in/submission/system-mail.ts'
-import type { Opened } from './services.ts'
+import type { Opened } from './opened.ts'
 import { start, type Stop } from './stop.ts'
 
 /** ms that returned mail in hand gets when the relay stops. The rest is settled after the next start. */

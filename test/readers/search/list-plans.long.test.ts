@@ -154,8 +154,8 @@ test('every search for webhook deliveries uses an index; `d` is a temporary inde
     'd: webhook_delivery_type_event (webhook_id=? AND event_type=? AND event_id>? AND event_id<?)',
     'd: webhook_delivery_webhook (webhook_id=? AND id>? AND id<?)',
     'n: webhook_delivery_event (webhook_id=? AND event_id=? AND id>?)',
-    'webhook_delivery: webhook_delivery_attempting (webhook_id=?)',
     'webhook_delivery: webhook_delivery_due (webhook_id=? AND next_attempt_at>?)',
+    'webhook_delivery: webhook_delivery_owned (webhook_id=? AND owner>?)',
   ])
 })
 

@@ -1,7 +1,9 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { validate } from '../../api/operation/validate.ts'
+import { templateChangesSchema } from '../../api/resource/template-schema.ts'
 import type { CommandOutput } from './command.ts'
-import { saidBy, type TemplateAnswer, type TemplateClient } from './template-client.ts'
+import type { TemplateAnswer, TemplateClient } from './template-client.ts'
 import { templateFileKinds, textOfFile, type TemplateFileKind } from './template-files.ts'
 import { writing } from './named-files.ts'
 
@@ -63,9 +65,9 @@ function textFor(kind: TemplateFileKind, template: TemplateAnswer): string | nul
   }
 }
 
-/** Leaves out empty values. */
+/** As a request has them, without empty values. */
 function settingsOf(template: TemplateAnswer): object {
-  const { name, from, reply_to, layout, variables } = saidBy(template)
+  const { name, from, reply_to, layout, variables } = validate(templateChangesSchema, template)
   const isEmpty = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0)
   return Object.fromEntries(Object.entries({ name, from, reply_to, layout, variables }).filter(([, value]) => !isEmpty(value)))
 }

@@ -1,12 +1,14 @@
 import { basename, dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { validate } from '../../api/operation/validate.ts'
+import { changedTemplateFields, templateChangesSchema } from '../../api/resource/template-schema.ts'
 import { decodeEntities } from '../../mail/message/html-entities.ts'
 import { templateName } from '../../mail/template/parse-template.ts'
 import { publishingOrder } from '../../mail/template/publishing-order.ts'
 import { messageOf, SternaError } from '../../platform/errors.ts'
 import { usedBy } from '../set-up/template-uses.ts'
 import { listObject, printable, type CommandOutput } from './command.ts'
-import { saidBy, type TemplateAnswer, type TemplateClient } from './template-client.ts'
+import type { TemplateAnswer, TemplateClient } from './template-client.ts'
 import { textOfFile } from './template-files.ts'
 
 /** What to push, and from where. */
@@ -76,11 +78,13 @@ async function pushFile(client: TemplateClient, path: string): Promise<Pushed> {
     return { name, template: await client.get(id), state: 'created', publication: '' }
   }
   const known = saidBy(before)
-  const isSame = Object.entries(saidBy(given)).every(([field, value]) => isDeepStrictEqual(value, known[field]))
-  if (isSame) return { name, template: before, state: 'unchanged', publication: '' }
+  if (isDeepStrictEqual({ ...known, ...saidBy(given) }, known)) return { name, template: before, state: 'unchanged', publication: '' }
   await client.update(before.id, given)
   return { name, template: await client.get(before.id), state: 'updated', publication: '' }
 }
+
+/** As the operation would take it, whether it comes from files or is an answer. */
+const saidBy = (fields: object) => changedTemplateFields(validate(templateChangesSchema, fields))
 
 /** The keys that a template's JSON file may have. */
 const settings = ['name', 'from', 'reply_to', 'layout', 'variables']

@@ -23,16 +23,3 @@ export const templateClient = (perform: OperationClient, accountId: string) => {
         .data,
   }
 }
-
-/** What a template's files say, to be compared: reply_to as a list, and variables as they are declared. */
-export function saidBy(fields: object): Record<string, unknown> {
-  const said: Record<string, unknown> = { ...fields }
-  if ('reply_to' in said) said['reply_to'] = [said['reply_to'] ?? []].flat()
-  if (Array.isArray(said['variables'])) {
-    said['variables'] = said['variables'].map((variable) => {
-      const { key, type, fallback_value: fallback = null } = variable ?? {}
-      return { key, type, fallback_value: fallback }
-    })
-  }
-  return said
-}

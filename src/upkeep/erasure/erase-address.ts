@@ -1,11 +1,10 @@
 import type { Row } from '../../platform/store/database.ts'
-import { tableWindows } from '../../platform/store/table-windows.ts'
 import { eraseReturnedMail, removeReturnedMailContent, returnedMailTexts, type ReturnedMailRow } from './erase-message-parts.ts'
 import { eraseMessage } from './erase-message.ts'
 import { messageTexts } from './erased-text.ts'
 import { eraseSuppressions } from './erase-suppressions.ts'
 import { eraseUnmatchedMail } from './erase-unmatched-mail.ts'
-import { isWithin, writeChanges, type Change, type Erasing } from './erasing.ts'
+import { change, isWithin, searched, writeChanges, type Erasing } from './erasing.ts'
 
 /** Messages processed at a time. They share commits. */
 const messagesAtOnce = 8
@@ -52,12 +51,9 @@ export class AddressErasure {
       `select ${returnedMailTexts} from returned_mail where state = 'received' and recipient_id is not null`,
     )
     for (const row of waiting.filter(isTheirs)) await this.#eraseReturnedMail(row, true)
-    for await (const window of tableWindows(db, { table: 'returned_mail', key: 'id', start: '' })) {
-      const found = await db.slowRead<ReturnedMailRow>(
-        `select ${returnedMailTexts} from returned_mail
-          where id > :after and id <= :upto and lower(coalesce(reverse_path, '') || ' ' || coalesce(summary, '')) like :pattern`,
-        { ...window, pattern: forms.pattern },
-      )
+    const sql = `select ${returnedMailTexts} from returned_mail
+      where id > :after and id <= :upto and lower(coalesce(reverse_path, '') || ' ' || coalesce(summary, '')) like :pattern`
+    for await (const found of searched<ReturnedMailRow>(this.#erasing, { table: 'returned_mail', key: 'id', start: '', sql })) {
       const within = found.filter((row) => isWithin(scope, { accountId: row.account_id, isSandbox: false }))
       for (const row of within.filter((each) => forms.names(`${each.reverse_path} ${each.summary}`)))
         await this.#eraseReturnedMail(row, isTheirs(row))
@@ -70,51 +66,46 @@ export class AddressErasure {
 }
 
 /** Messages to the address, and others that name it anywhere but in their content. */
-async function* messagesNaming({ db, scope, forms }: Erasing): AsyncGenerator<string> {
-  const params = { accountId: scope.accountId ?? '', pattern: forms.pattern }
-  for await (const window of tableWindows(db, { table: 'recipient', key: 'id', start: '' })) {
-    const found = await db.slowRead<{ message_id: string; texts: string }>(
-      `select message_id, forward_path || ' ' || coalesce(orcpt, '') || ' ' || coalesce(last_response, '') as texts from recipient
-        where id > :after and id <= :upto and (account_id = :accountId or :accountId = '')
-          and lower(forward_path || ' ' || coalesce(orcpt, '') || ' ' || coalesce(last_response, '')) like :pattern`,
-      { ...params, ...window },
-    )
-    for (const { message_id: id, texts } of found) if (forms.names(texts)) yield id
-  }
-  for await (const window of tableWindows(db, { table: 'message', key: 'id', start: '' })) {
-    const found = await db.slowRead<{ id: string; texts: string }>(
-      `select id, ${messageText} as texts from message
-        where id > :after and id <= :upto and (account_id = :accountId or :accountId = '') and lower(${messageText}) like :pattern`,
-      { ...params, ...window },
-    )
-    for (const { id, texts } of found) if (forms.names(texts)) yield id
+async function* messagesNaming(erasing: Erasing): AsyncGenerator<string> {
+  for (const { table, id: idColumn, columns } of messageTables) {
+    const text = columns.map((column) => `coalesce(${column}, '')`).join(" || ' ' || ")
+    const sql = `select ${idColumn} as id, ${text} as texts from ${table}
+      where id > :after and id <= :upto and (account_id = :accountId or :accountId = '') and lower(${text}) like :pattern`
+    for await (const found of searched<{ id: string; texts: string }>(erasing, { table, key: 'id', start: '', sql })) {
+      for (const { id, texts } of found) if (erasing.forms.names(texts)) yield id
+    }
   }
 }
 
-/** All texts of a message's row in one. */
-const messageText = messageTexts.map((column) => `coalesce(${column}, '')`).join(" || ' ' || ")
+const messageTables = [
+  { table: 'recipient', id: 'message_id', columns: ['forward_path', 'orcpt', 'last_response'] },
+  { table: 'message', id: 'id', columns: messageTexts },
+]
+
+interface AnswerRow extends Row {
+  id: string
+  response: string
+  account_id: string
+  sandbox: number
+}
 
 /** Responses of webhook receivers to posts about others. */
 async function eraseWebhookAnswers(erasing: Erasing): Promise<void> {
-  const { db, scope, forms, erased } = erasing
-  for await (const window of tableWindows(db, { table: 'webhook_attempt', key: 'id', start: '' })) {
-    const found = await db.slowRead<{ id: string; response: string; account_id: string; sandbox: number }>(
-      `select a.id, a.response, w.account_id, w.sandbox
-         from webhook_attempt a join webhook_delivery d on d.id = a.delivery_id join webhook w on w.id = d.webhook_id
-        where a.id > :after and a.id <= :upto and lower(a.response) like :pattern`,
-      { ...window, pattern: forms.pattern },
-    )
+  const { scope, forms, erased } = erasing
+  const sql = `select a.id, a.response, w.account_id, w.sandbox
+       from webhook_attempt a join webhook_delivery d on d.id = a.delivery_id join webhook w on w.id = d.webhook_id
+      where a.id > :after and a.id <= :upto and lower(a.response) like :pattern`
+  for await (const found of searched<AnswerRow>(erasing, { table: 'webhook_attempt', key: 'id', start: '', sql })) {
     const named = found.filter(
       (row) => forms.names(row.response) && isWithin(scope, { accountId: row.account_id, isSandbox: row.sandbox === 1 }),
     )
-    const sql = 'update webhook_attempt set response = :response where id = :id'
-    await writeChanges(
-      erasing,
-      named.map(({ id, response }) => ({
-        counted: 'webhook_deliveries',
-        statement: { sql, params: { id, response: forms.without(response, erased) } },
-      })),
+    const changes = named.map(({ id, response }) =>
+      change('webhook_deliveries', 'update webhook_attempt set response = :response where id = :id', {
+        id,
+        response: forms.without(response, erased),
+      }),
     )
+    await writeChanges(erasing, changes)
   }
 }
 
@@ -127,23 +118,19 @@ interface KeyRow extends Row {
 
 /** The stored responses to idempotent requests. A key that names the address is deleted. */
 async function eraseIdempotencyKeys(erasing: Erasing): Promise<void> {
-  const { db, scope, forms, erased } = erasing
-  for await (const window of tableWindows(db, { table: 'idempotency', key: 'expires_at', start: 0 })) {
-    const found = await db.slowRead<KeyRow>(
-      `select account_id, operation, key, response from idempotency
-        where expires_at > :after and expires_at <= :upto and lower(key || ' ' || response) like :pattern`,
-      { ...window, pattern: forms.pattern },
-    )
+  const { scope, forms, erased } = erasing
+  const sql = `select account_id, operation, key, response from idempotency
+      where expires_at > :after and expires_at <= :upto and lower(key || ' ' || response) like :pattern`
+  for await (const found of searched<KeyRow>(erasing, { table: 'idempotency', key: 'expires_at', start: 0, sql })) {
     const changes = found
       .filter((row) => isWithin(scope, { accountId: row.account_id, isSandbox: row.operation.startsWith('sandbox-') }))
-      .flatMap(({ account_id: accountId, operation, key, response }): Change[] => {
+      .flatMap(({ account_id: accountId, operation, key, response }) => {
         const params = { accountId, operation, key }
         const ofKey = 'where account_id = :accountId and operation = :operation and key = :key'
-        if (forms.isPartOf(key)) return [{ counted: 'idempotency_keys', statement: { sql: `delete from idempotency ${ofKey}`, params } }]
+        if (forms.isPartOf(key)) return [change('idempotency_keys', `delete from idempotency ${ofKey}`, params)]
         const after = forms.without(response, erased)
         if (after === response) return []
-        const sql = `update idempotency set response = :after ${ofKey}`
-        return [{ counted: 'idempotency_keys', statement: { sql, params: { ...params, after } } }]
+        return [change('idempotency_keys', `update idempotency set response = :after ${ofKey}`, { ...params, after })]
       })
     await writeChanges(erasing, changes)
   }

@@ -1,6 +1,6 @@
 import type { Row } from '../../platform/store/database.ts'
 import { erasedEventData, type Redaction } from './erased-text.ts'
-import type { Change, Erasing } from './erasing.ts'
+import { change, type Change, type Erasing } from './erasing.ts'
 
 /** A message, and which of its recipients have the erased address. */
 export interface AboutMessage {
@@ -32,10 +32,7 @@ export async function eventChanges(
   }
   return [...rows.values()].flatMap(({ seq, recipient_id: recipientId, data }) => {
     const after = erasedEventData(data, redaction, recipientId !== null && recipientIds.includes(recipientId))
-    if (after === data) return []
-    return [
-      { counted: 'events' as const, statement: { sql: 'update event set data = :data where seq = :seq', params: { seq, data: after } } },
-    ]
+    return after === data ? [] : [change('events', 'update event set data = :data where seq = :seq', { seq, data: after })]
   })
 }
 
@@ -65,8 +62,8 @@ export async function deliveryChanges(
   const deliveries = [...rows.values()]
   if (!isAlone && deliveries.some(({ state }) => state === 'attempting')) return 'in_hand'
   return deliveries.flatMap(({ id }) => [
-    { counted: null, statement: { sql: 'delete from webhook_attempt where delivery_id = :id', params: { id } } },
-    { counted: 'webhook_deliveries' as const, statement: { sql: 'delete from webhook_delivery where id = :id', params: { id } } },
+    change(null, 'delete from webhook_attempt where delivery_id = :id', { id }),
+    change('webhook_deliveries', 'delete from webhook_delivery where id = :id', { id }),
   ])
 }
 
@@ -84,12 +81,7 @@ export async function attemptChanges({ db, forms, erased }: Erasing, { messageId
       messageId,
       recipientId,
     })
-    changes.push(
-      ...found.map(({ id }) => ({
-        counted: 'attempts' as const,
-        statement: { sql: 'delete from attempt where id = :id', params: { id } },
-      })),
-    )
+    changes.push(...found.map(({ id }) => change('attempts', 'delete from attempt where id = :id', { id })))
   }
   const others = await db.read<AttemptRow & { recipient_id: string }>(
     `select id, recipient_id, reply, transcript from attempt
@@ -99,10 +91,7 @@ export async function attemptChanges({ db, forms, erased }: Erasing, { messageId
   for (const { id, recipient_id: recipientId, reply, transcript } of others) {
     const after = { reply: reply === null ? null : forms.without(reply, erased), transcript: forms.without(transcript, erased) }
     if (recipientIds.includes(recipientId) || (after.reply === reply && after.transcript === transcript)) continue
-    changes.push({
-      counted: 'attempts',
-      statement: { sql: 'update attempt set reply = :reply, transcript = :transcript where id = :id', params: { id, ...after } },
-    })
+    changes.push(change('attempts', 'update attempt set reply = :reply, transcript = :transcript where id = :id', { id, ...after }))
   }
   return changes
 }
@@ -139,20 +128,12 @@ export function eraseReturnedMail(row: ReturnedMailRow, isTheirs: boolean, { for
   const without = (text: string | null): string | null => (text === null || isTheirs ? null : forms.without(text, erased))
   const after = { reversePath: without(row.reverse_path), summary: without(row.summary) }
   if (after.reversePath === row.reverse_path && after.summary === row.summary) return []
-  return [
-    {
-      counted: 'reports',
-      statement: {
-        sql: 'update returned_mail set reverse_path = :reversePath, summary = :summary where id = :id',
-        params: { id: row.id, ...after },
-      },
-    },
-  ]
+  const sql = 'update returned_mail set reverse_path = :reversePath, summary = :summary where id = :id'
+  return [change('reports', sql, { id: row.id, ...after })]
 }
 
 /** The original bytes. */
-export const removeReturnedMailContent = ({
-  content_id: id,
-  has_content: hasContent,
-}: Pick<ReturnedMailRow, 'content_id' | 'has_content'>): Change[] =>
-  hasContent === 0 ? [] : [{ counted: 'contents', statement: { sql: 'delete from returned_mail_content where id = :id', params: { id } } }]
+export const removeReturnedMailContent = ({ content_id: id, has_content: hasContent }: ReturnedMailRow): Change[] =>
+  hasContent === 0 ? [] : [removeContentOfMail(id)]
+
+export const removeContentOfMail = (id: string): Change => change('contents', 'delete from returned_mail_content where id = :id', { id })

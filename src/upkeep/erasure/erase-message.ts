@@ -7,7 +7,7 @@ import { erasedDomain, isErasedAddress } from '../../mail/suppression/erased-add
 import { suppressionAddress } from '../../mail/suppression/suppression-address.ts'
 import { erasedMessage, messageTexts, type Redaction } from './erased-text.ts'
 import { attemptChanges, deliveryChanges, eventChanges, returnedMailChanges } from './erase-message-parts.ts'
-import { isWithin, writeChanges, type Change, type Erasing } from './erasing.ts'
+import { change, isWithin, writeChanges, type Change, type Erasing } from './erasing.ts'
 
 /** `clean`: did not name the address; `in_hand`: being worked on, so check it again. */
 export type MessageErasure = 'clean' | 'changed' | 'in_hand'
@@ -110,6 +110,8 @@ function cancelWaiting(message: MessageRow, waiting: RecipientRow[], { clock, er
   ])
 }
 
+const removeTag = 'delete from message_tag where account_id = :accountId and name = :name and value = :value and message_id = :id'
+
 function messageChanges(row: MessageRow, redaction: Redaction): Change[] {
   const { id, account_id: accountId } = row
   const after = erasedMessage(row, redaction)
@@ -118,21 +120,12 @@ function messageChanges(row: MessageRow, redaction: Redaction): Change[] {
     ({ value }) => redaction.isAllTheirs || redaction.forms.names(value),
   )
   return [
-    ...tags.map(({ name, value }) => ({
-      counted: null,
-      statement: {
-        sql: 'delete from message_tag where account_id = :accountId and name = :name and value = :value and message_id = :id',
-        params: { accountId, name, value, id },
-      },
-    })),
+    ...tags.map(({ name, value }) => change(null, removeTag, { accountId, name, value, id })),
     { counted: null, statement: removeTerms(authorTerms(':id'), { id }) },
-    {
-      counted: 'emails',
-      statement: {
-        sql: `update message set ${messageTexts.map((column) => `${column} = :${column}`).join(', ')} where id = :id`,
-        params: { id, ...after },
-      },
-    },
+    change('emails', `update message set ${messageTexts.map((column) => `${column} = :${column}`).join(', ')} where id = :id`, {
+      id,
+      ...after,
+    }),
     { counted: null, statement: insertTerms(authorTerms(':id'), { id }) },
   ]
 }
@@ -147,23 +140,17 @@ function recipientChanges(row: RecipientRow, isTheirs: boolean, { forms, erased 
   )
     return []
   const params = { id: row.id, orcpt, lastResponse }
-  if (!isTheirs) {
-    return [
-      { counted: null, statement: { sql: 'update recipient set orcpt = :orcpt, last_response = :lastResponse where id = :id', params } },
-    ]
-  }
+  if (!isTheirs) return [change(null, 'update recipient set orcpt = :orcpt, last_response = :lastResponse where id = :id', params)]
   return [
     { counted: null, statement: removeTerms(recipientTerms(':id'), params) },
-    {
-      counted: 'recipients',
-      statement: {
-        sql: `update recipient
-                 set forward_path = :erased, destination = '${erasedDomain}', orcpt = :orcpt, last_response = :lastResponse where id = :id`,
-        params: { ...params, erased },
-      },
-    },
+    change(
+      'recipients',
+      `update recipient
+          set forward_path = :erased, destination = '${erasedDomain}', orcpt = :orcpt, last_response = :lastResponse where id = :id`,
+      { ...params, erased },
+    ),
     { counted: null, statement: insertTerms(recipientTerms(':id'), params) },
-    { counted: null, statement: { sql: 'delete from hit where recipient_id = :id', params: { id: row.id } } },
+    change(null, 'delete from hit where recipient_id = :id', { id: row.id }),
   ]
 }
 

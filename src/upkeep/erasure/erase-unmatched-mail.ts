@@ -1,6 +1,6 @@
 import { setImmediate as othersTurn } from 'node:timers/promises'
-import { tableWindows } from '../../platform/store/table-windows.ts'
-import { writeChanges, type Erasing } from './erasing.ts'
+import { removeContentOfMail } from './erase-message-parts.ts'
+import { searched, writeChanges, type Erasing } from './erasing.ts'
 
 /** bytes of returned mail searched at a time, and the overlap of two pieces */
 const pieceSize = 65_536
@@ -13,16 +13,11 @@ const overlap = 1_024
 export async function eraseUnmatchedMail(erasing: Erasing): Promise<void> {
   const { db, scope, forms } = erasing
   if (scope.accountId !== null) return
-  for await (const window of tableWindows(db, { table: 'returned_mail_content', key: 'id', start: '' })) {
-    const contents = await db.slowRead<{ id: string }>('select id from returned_mail_content where id > :after and id <= :upto', {
-      ...window,
-    })
+  const sql = 'select id from returned_mail_content where id > :after and id <= :upto'
+  for await (const contents of searched<{ id: string }>(erasing, { table: 'returned_mail_content', key: 'id', start: '', sql })) {
     for (const { id } of contents) {
       const [content] = await db.slowRead<{ bytes: Uint8Array }>('select bytes from returned_mail_content where id = :id', { id })
-      if (!content || !(await isNamedIn(content.bytes, forms.names))) continue
-      await writeChanges(erasing, [
-        { counted: 'contents', statement: { sql: 'delete from returned_mail_content where id = :id', params: { id } } },
-      ])
+      if (content && (await isNamedIn(content.bytes, forms.names))) await writeChanges(erasing, [removeContentOfMail(id)])
     }
   }
 }

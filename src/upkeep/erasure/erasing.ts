@@ -1,5 +1,6 @@
 import type { BaseServices } from '../../platform/base-services.ts'
-import type { Statement } from '../../platform/store/database.ts'
+import type { Row, Statement } from '../../platform/store/database.ts'
+import { tableWindows } from '../../platform/store/table-windows.ts'
 import type { AddressForms } from './address-forms.ts'
 
 /** What was erased, by kind; the names are the API's. */
@@ -46,6 +47,23 @@ export interface Erasing extends Pick<BaseServices, 'db' | 'clock'> {
 export interface Change {
   counted: ErasedThing | null
   statement: Statement
+}
+
+export const change = (counted: ErasedThing | null, sql: string, params: NonNullable<Statement['params']>): Change => ({
+  counted,
+  statement: { sql, params },
+})
+
+/**
+ * What a query finds in a table, window by window.
+ * @param sql takes the rows with keys `> :after and <= :upto`, and may use `:pattern`, and `:accountId`, which is '' for everybody's
+ */
+export async function* searched<Found extends Row>(
+  { db, scope, forms }: Erasing,
+  { sql, ...table }: { table: string; key: string; start: string | number; sql: string },
+): AsyncGenerator<Found[]> {
+  const params = { pattern: forms.pattern, accountId: scope.accountId ?? '' }
+  for await (const window of tableWindows(db, table)) yield await db.slowRead<Found>(sql, { ...params, ...window })
 }
 
 /** Statements per batch. */

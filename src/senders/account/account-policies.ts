@@ -89,7 +89,7 @@ export class AccountPolicies extends HeldList<OwnPolicies> {
 
   /** Forgets what an account or a domain that is gone had. */
   async forget(ownerId: string): Promise<void> {
-    await this.#db.write([forgetPolicies(ownerId)])
+    await this.#db.write([{ sql: 'delete from account_policy where owner_id = :ownerId', params: { ownerId } }])
     this.drop(ownerId)
   }
 }
@@ -121,8 +121,3 @@ const setValue = (ownerId: string, field: string, value: unknown): Statement =>
                     value = excluded.value`,
         params: { ownerId, field, value: JSON.stringify(value) },
       }
-
-export const forgetPolicies = (ownerId: string): Statement => ({
-  sql: 'delete from account_policy where owner_id = :ownerId',
-  params: { ownerId },
-})

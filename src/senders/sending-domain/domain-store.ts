@@ -1,4 +1,3 @@
-import { forgetPolicies } from '../account/account-policies.ts'
 import { forgetUse } from '../account/mail-quotas.ts'
 import type { Database, Row, Statement } from '../../platform/store/database.ts'
 import { storedRows } from '../../platform/store/stored-rows.ts'
@@ -130,7 +129,6 @@ export const neededDomains = `
 
 /** Forgets a removed domain and its keys for ever. */
 export const forgetDomain = (id: string): Statement[] => [
-  forgetPolicies(id),
   forgetUse(id),
   ...[
     'delete from dkim_key where domain_id = :id',

@@ -1,4 +1,5 @@
 import type { BaseServices } from '../../platform/base-services.ts'
+import type { AccountPolicies } from '../account/account-policies.ts'
 import type { AuditLog } from '../account/audit-log.ts'
 import type { Secrets } from '../account/key-file.ts'
 import { systemAccountId } from '../account/system-account.ts'
@@ -35,6 +36,7 @@ interface SendingDomainsServices extends Pick<BaseServices, 'db' | 'clock' | 'lo
   resolver: Resolver
   /** Hears about records that go missing, and everything that the server decides by itself. */
   audit: Pick<AuditLog, 'statementFor'>
+  policies: Pick<AccountPolicies, 'forget'>
   settings: SendingDomainSettings
   /** Finds the name servers of a domain's own zone, which are asked first. */
   authoritative?: (domain: string, resolver: Resolver) => Promise<DnsResolver[]>
@@ -202,7 +204,7 @@ export class SendingDomains extends DomainMemory {
 
   /** Drops expired keys, and removed domains that no mail waits for. */
   async forgetOld(): Promise<void> {
-    const { db, clock } = this.#services
+    const { db, clock, policies } = this.#services
     const now = clock.now()
     const isOver = (domain: Domain): boolean => withoutOldKeys(domain, now).keys.length < domain.keys.length
     for (const { id } of this.list().filter(isOver)) await this.#change(id, (domain) => withoutOldKeys(domain, now))
@@ -211,6 +213,7 @@ export class SendingDomains extends DomainMemory {
     this.#forgetAt = now + hour
     const needed = new Set((await db.slowRead<{ id: string }>(neededDomains)).map(({ id }) => id))
     for (const domain of removed.filter(({ id }) => !needed.has(id))) {
+      await policies.forget(domain.id)
       await db.write(forgetDomain(domain.id), { patient: true })
       this.drop(domain.id)
     }

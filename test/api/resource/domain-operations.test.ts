@@ -7,6 +7,7 @@ import { domainOperations } from '../../../src/api/resource/domain-operations.ts
 import type { ServerRecord } from '../../../src/senders/sending-domain/server-records.ts'
 import { SendingDomains } from '../../../src/senders/sending-domain/sending-domains.ts'
 import { startApiServer } from '../../support/api-server.ts'
+import { accountPolicies } from '../../support/account-policies.ts'
 import { startFakeDns } from '../../support/fake-dns.ts'
 
 const settings = {
@@ -30,6 +31,7 @@ async function startApi() {
       log,
       resolver,
       audit: new AuditLog({ db, clock }),
+      policies: accountPolicies(db),
       secrets: secretsFrom(Buffer.alloc(32, 1)),
       settings,
     })

@@ -1,5 +1,6 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { mailQuota } from '../../../src/senders/account/account-policy.ts'
 import { AuditLog } from '../../../src/senders/account/audit-log.ts'
 import { secretsFrom } from '../../../src/senders/account/key-file.ts'
 import { type DnsResolver, dnsResolver } from '../../../src/platform/dns/dns-resolver.ts'
@@ -8,6 +9,7 @@ import { DkimSigner } from '../../../src/mail-out/delivery/dkim-sign.ts'
 import { createLog } from '../../../src/platform/log.ts'
 import type { Domain } from '../../../src/senders/sending-domain/domain.ts'
 import { SendingDomains } from '../../../src/senders/sending-domain/sending-domains.ts'
+import { accountPolicies } from '../../support/account-policies.ts'
 import { type FakeDns, startFakeDns } from '../../support/fake-dns.ts'
 import { settableClock } from '../../support/settable-clock.ts'
 import { testDatabase } from '../../support/test-database.ts'
@@ -41,6 +43,7 @@ async function setUp(authoritative?: (name: string) => Promise<DnsResolver[]>) {
   )
   const logged: string[] = []
   const audit = new AuditLog({ db, clock })
+  const policies = accountPolicies(db)
   const open = async (): Promise<SendingDomains> => {
     const domains = new SendingDomains({
       db,
@@ -49,13 +52,14 @@ async function setUp(authoritative?: (name: string) => Promise<DnsResolver[]>) {
       clock,
       log: createLog('warn', (line) => logged.push(line)),
       audit,
+      policies,
       settings,
       ...(authoritative ? { authoritative } : {}),
     })
     await domains.load()
     return domains
   }
-  return { db, clock, logged, audit, open, domains: await open() }
+  return { db, clock, logged, audit, policies, open, domains: await open() }
 }
 
 /** Publishes the records that the domain asks for. */
@@ -282,8 +286,9 @@ test('a key that is brought along takes the place of the one of its kind', async
 })
 
 test('a removed domain sends nothing more, its name is free, and its keys stay as long as its mail waits', async () => {
-  const { db, clock, domains, open } = await setUp()
+  const { db, clock, policies, domains, open } = await setUp()
   const domain = await domains.verifyManually((await domains.add('acc_1', 'shop.test')).id)
+  await policies.change(mailQuota, domain.id, { day: 10 })
   await db.write([
     {
       sql: `insert into message (id, account_id, domain_id, source, sandbox, header_from, header_to, header_cc, reply_to, subject,
@@ -310,12 +315,14 @@ test('a removed domain sends nothing more, its name is free, and its keys stay a
   clock.advance(2 * hour)
   await domains.forgetOld()
   expect(domains.senderDomain(domain.id)).not.toBeNull()
+  expect(policies.ownOf(mailQuota, domain.id)).toMatchObject({ day: 10 })
   await db.write([{ sql: 'update recipient set due_at = null' }])
   clock.advance(hour)
   await domains.forgetOld()
   expect(domains.senderDomain(domain.id)).toBeNull()
   expect(() => domains.privateKey(domain.keys[0]?.id ?? '')).toThrow(expect.objectContaining({ code: 'not_found' }))
   expect((await open()).senderDomain(domain.id)).toBeNull()
+  expect(policies.ownOf(mailQuota, domain.id)).toEqual({ day: null, month: null })
 })
 
 test('the operator is told of records that go and return, and of domains that fail', async () => {

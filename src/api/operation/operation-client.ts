@@ -1,8 +1,9 @@
 import type { AccountScope } from '../../senders/account/account-scope.ts'
 import { rightsOfKey } from '../../senders/account/permission.ts'
-import { localCall, type LocalCall } from './local-call.ts'
 import type { Operation } from './operation.ts'
 import { perform, type PerformServices } from './perform.ts'
+import type { UncheckedCall } from './call.ts'
+import type { Caller } from './caller.ts'
 
 /** A call of an operation by this process itself. */
 export interface OperationCall extends Pick<LocalCall, 'params' | 'query' | 'body'> {
@@ -34,3 +35,28 @@ export function operationClient(operations: readonly Operation[], { audit, ...se
     return perform(operation, localCall(caller, call), { ...services, audit: { record: isRecorded ? async () => {} : record } })
   }
 }
+
+/** What a client in this process says in a call. */
+interface LocalCall {
+  params?: Record<string, string>
+  /** As texts, as they would stand in a query string. */
+  query?: Record<string, string | undefined>
+  body?: unknown
+  headers?: UncheckedCall['headers']
+  /** Gets the header fields of the answer, such as `Idempotency-Replayed`. */
+  reply?: UncheckedCall['reply']
+}
+
+/** A call that a client in this process makes, for `perform`. */
+export const localCall = (
+  caller: Caller,
+  { params = {}, query = {}, body, headers = {}, reply = new Headers() }: LocalCall = {},
+): UncheckedCall => ({
+  caller,
+  params,
+  query: new URLSearchParams(Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined)).toString(),
+  headers,
+  path: '',
+  reply,
+  readBody: ({ as }) => (as === 'bytes' ? Buffer.from(JSON.stringify(body ?? null)) : as === 'text' ? String(body ?? '') : body),
+})

@@ -4,13 +4,13 @@ import type { IdempotencyKeys } from '../../mail-in/submission/idempotency-keys.
 import type { Call, UncheckedCall } from './call.ts'
 import { RawAnswer } from './raw-answer.ts'
 import { requireLive, requirePermission, requireSandbox } from './caller.ts'
-import { changedFields } from './changed-fields.ts'
 import { csvText, guardOf } from './csv.ts'
 import { idempotencyOf, markReplayed } from './idempotency-key.ts'
 import { mistypedMembers } from './mistyped.ts'
 import { changesLive, isAudited, takesIdempotencyKey, type Operation } from './operation.ts'
 import { readQuery } from './query.ts'
 import { validate } from './validate.ts'
+import { z } from 'zod'
 
 export interface PerformServices {
   /** Every change that needs more than the permission to send is recorded here. */
@@ -111,4 +111,31 @@ function changeOf({ id: operation, body }: Operation, { call, given }: Carrying,
 
 function csvOf(table: Parameters<typeof csvText>[0], query: Record<string, unknown>): RawAnswer {
   return new RawAnswer(csvText(table, guardOf(query)), { type: 'text/csv; charset=utf-8', filename: `${table.name}.csv` })
+}
+
+/** A JSON schema, as far as field names are concerned. */
+interface ObjectSchema {
+  properties?: Record<string, unknown>
+  anyOf?: ObjectSchema[]
+  oneOf?: ObjectSchema[]
+  allOf?: ObjectSchema[]
+  $ref?: string
+  $defs?: Record<string, ObjectSchema>
+}
+
+const known = new WeakMap<z.ZodType, ReadonlySet<string>>()
+
+/** The names of the fields in a request body that its schema knows; anything else a client wrote is not recorded. */
+function changedFields(schema: z.ZodType, body: unknown): string[] {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return []
+  let names = known.get(schema)
+  if (!names)
+    known.set(schema, (names = new Set(fieldNames(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as ObjectSchema))))
+  return Object.keys(body).filter((name) => names.has(name))
+}
+
+function fieldNames(schema: ObjectSchema, definitions = schema.$defs ?? {}): string[] {
+  const target = schema.$ref === undefined ? undefined : definitions[schema.$ref.replace('#/$defs/', '')]
+  const parts = [...(target ? [target] : []), ...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])]
+  return [...Object.keys(schema.properties ?? {}), ...parts.flatMap((part) => fieldNames(part, definitions))]
 }

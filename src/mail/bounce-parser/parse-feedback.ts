@@ -1,14 +1,20 @@
-import { isAutomatic, isDispositionNotification, isPersonalReply } from './automatic-reply.ts'
-import { maxRecipients, type FeedbackClass, type Feedback, type ProvenRecipient, type ReportedRecipient } from './feedback.ts'
-import { withGivenUp } from './given-up.ts'
+import { isAutomatic, isDispositionNotification, isPersonalReply, dispositionNotification } from './automatic-reply.ts'
+import {
+  maxRecipients,
+  type FeedbackClass,
+  type Feedback,
+  type ProvenRecipient,
+  type ReportedRecipient,
+  maxReasonLength,
+} from './feedback.ts'
 import { originalMessage } from './original-message.ts'
 import { parseBounceText } from './parse-bounce-text.ts'
 import { parseComplaint } from './parse-complaint.ts'
 import { parseDsn } from './parse-dsn.ts'
-import { parseRejection } from './parse-rejection.ts'
 import { parseSesNotification } from './parse-ses-notification.ts'
-import { reportedAddresses } from './reported-address.ts'
+import { reportedAddresses, reportedAddress } from './reported-address.ts'
 import { valuesOf, type ReturnedMessage } from './returned-message.ts'
+import { parseStatusFields } from './status-fields.ts'
 
 /**
  * What a returned message means. The order matters, because one kind quotes another. Complaints and delivery statuses are recognised by
@@ -98,5 +104,46 @@ function feedbackOf(message: ReturnedMessage, feedbackClass: FeedbackClass, reci
     complaint: null,
     original,
     subject: message.field('subject').slice(0, 1000),
+  }
+}
+
+/**
+ * Corrects final delays to failures. OpenSMTPD up to 6.8 derives the action from the class of the status, and uses a transient one when
+ * mail expires, so it announces another seven days.
+ */
+function withGivenUp(recipients: ReportedRecipient[], { text }: ReturnedMessage): ReportedRecipient[] {
+  if (!recipients.some(({ action }) => action === 'delayed')) return recipients
+  const lines = text.matchAll(/^(\S{1,320}): (Envelope expired|Loop detected)$/gm)
+  const reasons = new Map(Array.from(lines, ([, address = '', reason = '']) => [address, reason]))
+  return recipients.map((recipient) => {
+    const reason = reasons.get(recipient.address ?? '')
+    if (reason === undefined || recipient.action !== 'delayed') return recipient
+    return { ...recipient, action: 'failed', category: reason === 'Envelope expired' ? 'expired' : 'other', reason }
+  })
+}
+
+/** Done without a person, and deleted (RFC 8098 3.2.6). */
+const deletedBySystem = /^automatic-action\b.*;\s*deleted\b/i
+/** Written by a filter that rejects; a filter that only deletes does not write it. */
+const rejected = /^auto-replied\s*\(rejected\)/i
+
+/**
+ * A rejection sent as a disposition notification, as by Sieve's `reject` (RFC 5429 2.1.1). Null for every other notification: deleting a
+ * message unread may send one, too, with any text quoted. Never hard, because a mailbox with a filter exists.
+ */
+function parseRejection(message: ReturnedMessage): ReportedRecipient | null {
+  const notification = message.part(dispositionNotification)
+  if (!notification || !rejected.test(message.field('auto-submitted'))) return null
+  const [fields] = parseStatusFields(notification.content)
+  const valueOf = (name: string): string => fields?.get(name)?.[0] ?? ''
+  if (!deletedBySystem.test(valueOf('disposition'))) return null
+  return {
+    address: reportedAddress(valueOf('final-recipient') || valueOf('original-recipient')),
+    action: 'failed',
+    hard: false,
+    status: null,
+    category: 'policy',
+    smtpCode: null,
+    reason: message.text.replace(/\s+/g, ' ').trim().slice(0, maxReasonLength),
   }
 }

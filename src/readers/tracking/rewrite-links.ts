@@ -1,7 +1,7 @@
 import { spliced } from '../../mail/message/spliced.ts'
 import { findLinks, type LinkValue } from './link-values.ts'
 import { htmlSource, type HtmlSource } from './html-source.ts'
-import { linkTarget } from './link-target.ts'
+import { decodeAttribute } from '../../mail/message/html-entities.ts'
 
 /** A link that can be rewritten: the position of its attribute's value in the bytes, without quotes, and its target. */
 export interface TrackableLink {
@@ -54,4 +54,18 @@ export function linksAmong({ unit, decode }: HtmlSource, values: readonly LinkVa
     if (target !== null) found.push({ start: start * unit, end: end * unit, target })
   }
   return found
+}
+
+/** characters of a URL; servers and proxies refuse longer ones */
+const maxTargetLength = 5500
+
+/**
+ * Where the value of an `href` leads, as a browser reads it (WHATWG HTML 2.4.4, URL 4.4): references decoded once, surrounding blanks and
+ * inner line ends removed. Null unless that is an `http` or `https` URL with a host, short enough to be followed.
+ */
+function linkTarget(value: string): string | null {
+  const target = decodeAttribute(value).replace(/^[\0-\x20]+|[\0-\x20]+$|[\t\r\n]+/g, '')
+  if (target.length > maxTargetLength || !/^https?:/i.test(target)) return null
+  const url = URL.parse(target)
+  return url && url.href.length <= maxTargetLength ? target.toWellFormed() : null
 }

@@ -6,11 +6,10 @@ import type { Resolver } from '../../platform/resolver.ts'
 import { ClosedError } from '../../platform/store/database.ts'
 import { KeyedMutex } from '../../platform/store/keyed-mutex.ts'
 import { authoritativeResolvers, firstToAnswer } from './authoritative-resolver.ts'
-import { checkRecords, type Finding } from './check-records.ts'
+import { checkRecords, type Finding, checkRecord } from './check-records.ts'
 import type { Domain } from './domain.ts'
 import { beginCheck, domainAfterCheck, nextCheckAt } from './domain-check.ts'
 import { type DnsRecord, type RecordHosts, recordsFor, zoneOf } from './domain-records.ts'
-import { withDoubledNames } from './doubled-names.ts'
 
 interface DomainChecksServices extends Pick<BaseServices, 'clock' | 'log'> {
   resolver: Resolver
@@ -133,3 +132,22 @@ async function shownEverywhere(findings: Finding[], records: DnsRecord[], server
 }
 
 const isSame = (one: DnsRecord[], other: DnsRecord[]): boolean => JSON.stringify(one) === JSON.stringify(other)
+
+/**
+ * Looks for missing records where a DNS provider puts them that appends the name of the zone to a name that has it already:
+ * `send.example.com.example.com`.
+ */
+export function withDoubledNames(
+  findings: Finding[],
+  records: readonly DnsRecord[],
+  { zone, resolver }: { zone: string; resolver: Resolver },
+): Promise<Finding[]> {
+  return Promise.all(
+    findings.map(async (finding) => {
+      const record = records.find(({ kind }) => kind === finding.kind)
+      if (finding.reason !== 'missing' || !record) return finding
+      const { isPresent } = await checkRecord({ ...record, name: `${record.name}.${zone}` }, resolver)
+      return isPresent === true ? { ...finding, reason: 'doubled_name' } : finding
+    }),
+  )
+}

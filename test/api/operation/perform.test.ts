@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Caller } from '../../../src/api/operation/caller.ts'
-import { localCall } from '../../../src/api/operation/local-call.ts'
+import { localCall } from '../../../src/api/operation/operation-client.ts'
 import { operation } from '../../../src/api/operation/operation.ts'
 import { perform } from '../../../src/api/operation/perform.ts'
 import { RawAnswer } from '../../../src/api/operation/raw-answer.ts'

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { withDoubledNames } from '../../../src/senders/sending-domain/doubled-names.ts'
+import { withDoubledNames } from '../../../src/senders/sending-domain/domain-checks.ts'
 import { dnsResolver } from '../../../src/platform/dns/dns-resolver.ts'
 import { allowsHost, checkRecords, isSameKey, pointsTo } from '../../../src/senders/sending-domain/check-records.ts'
 import type { DnsRecord } from '../../../src/senders/sending-domain/domain-records.ts'

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { isoTime, isoTimeOrNull } from '../../platform/iso-time.ts'
 import { camel, type Camel } from '../../platform/letter-case.ts'
-import { timeAnswer } from './time-field.ts'
+
+/** A time in a response or an event, as `isoTime` writes it. */
+export const timeAnswer = z.iso.datetime({ precision: 3 })
 
 type Member<Row, Name> = Name extends keyof Row ? Row[Name] : Camel<Name> extends keyof Row ? Row[Camel<Name>] : undefined
 

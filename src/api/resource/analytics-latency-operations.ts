@@ -4,9 +4,10 @@ import { granularities } from '../../readers/analytics/period.ts'
 import { readReport } from '../../readers/analytics/report.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
-import { timeAnswer } from '../operation/time-field.ts'
+import { timeAnswer } from '../operation/resource.ts'
 import {
   namesOf,
+  previousAnswer,
   previousTotals,
   reportQuery,
   reportRequest,
@@ -20,7 +21,6 @@ const dimensions = ['period', 'domain', 'provider'] as const
 
 const milliseconds = z.int().nullable().describe('ms; null if nothing was delivered.')
 const times = { delivered: z.int(), p50_ms: milliseconds, p90_ms: milliseconds, p95_ms: milliseconds, p99_ms: milliseconds }
-const shares = { p50_ms: 0.5, p90_ms: 0.9, p95_ms: 0.95, p99_ms: 0.99 } as const
 
 const totalsAnswer = z.object(times).meta({ id: 'LatencyTotals' })
 
@@ -32,11 +32,7 @@ export const latencyAnswer = z
     granularity: z.enum(granularities),
     dimensions: z.array(z.enum(dimensions)),
     totals: totalsAnswer,
-    previous: z
-      .object({ start_date: timeAnswer, end_date: timeAnswer, totals: totalsAnswer })
-      .meta({ id: 'LatencyBefore' })
-      .optional()
-      .describe('Present with `compare=previous`.'),
+    previous: previousAnswer('LatencyBefore', totalsAnswer),
     data: z.array(
       z
         .object({
@@ -62,10 +58,10 @@ const latencies = { name: 'rollup_latency', columns: latencyColumns } as const
 
 const timesIn = (counts: readonly number[]) => ({
   delivered: counts.reduce((sum, count) => sum + count, 0),
-  p50_ms: percentile(counts, shares.p50_ms),
-  p90_ms: percentile(counts, shares.p90_ms),
-  p95_ms: percentile(counts, shares.p95_ms),
-  p99_ms: percentile(counts, shares.p99_ms),
+  p50_ms: percentile(counts, 0.5),
+  p90_ms: percentile(counts, 0.9),
+  p95_ms: percentile(counts, 0.95),
+  p99_ms: percentile(counts, 0.99),
 })
 
 const at = operationsAt({ path: '/api/analytics/latency', tag: 'Analytics', permission: 'read_access' })

@@ -7,11 +7,12 @@ import { explanationOwners, ownerOf } from '../../readers/explanation/causes.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { textParameter } from '../operation/query.ts'
-import { timeAnswer } from '../operation/time-field.ts'
+import { timeAnswer } from '../operation/resource.ts'
 import { latencyOperation } from './analytics-latency-operations.ts'
 import { linksOperation } from './analytics-link-operations.ts'
 import {
   namesOf,
+  previousAnswer,
   previousTotals,
   reportQuery,
   reportRequest,
@@ -79,11 +80,7 @@ export const metricsAnswer = z
     metrics: z.array(z.enum(metrics)),
     dimensions: z.array(z.enum(dimensions)),
     totals: totalsAnswer,
-    previous: z
-      .object({ start_date: timeAnswer, end_date: timeAnswer, totals: totalsAnswer })
-      .meta({ id: 'MetricsBefore' })
-      .optional()
-      .describe('Present with `compare=previous`.'),
+    previous: previousAnswer('MetricsBefore', totalsAnswer),
     data: z
       .array(
         z

@@ -13,6 +13,8 @@ import { SternaError } from '../../platform/errors.ts'
 import { isoTime, parseIsoTime } from '../../platform/iso-time.ts'
 import type { Database } from '../../platform/store/database.ts'
 import { formatParameter, spreadsheetParameter } from '../operation/csv.ts'
+import type { QueryValues } from '../operation/operation.ts'
+import { timeAnswer } from '../operation/resource.ts'
 import { choiceParameter, listParameter, textParameter } from '../operation/query.ts'
 import type { Needs } from './operation-services.ts'
 
@@ -67,13 +69,7 @@ export const reportQuery = {
   compare: choiceParameter(['previous']).meta({ description: 'previous: adds the totals of the period of the same length before.' }),
 }
 
-type Edge = { at: number; isDay: boolean } | null
-
-interface AskedTime {
-  start_date: Edge
-  end_date: Edge
-  timezone: TimeZone | null
-}
+type AskedTime = Pick<QueryValues<typeof timeQuery>, 'start_date' | 'end_date' | 'timezone'>
 
 /**
  * The period of a query; epoch, ms.
@@ -93,7 +89,7 @@ export function rangeOf(asked: AskedTime, now: number): { from: number; to: numb
 /** @throws SternaError `invalid_parameter` */
 export function reportRequest(
   accountId: string,
-  asked: AskedTime & { granularity: Granularity | null; domain_id: string[] | null; tag?: string | null },
+  asked: AskedTime & Pick<QueryValues<typeof reportQuery>, 'granularity' | 'domain_id'> & { tag?: string | null },
   { dimensions, now }: { dimensions: readonly Dimension[]; now: number },
 ): ReportRequest {
   const range = rangeOf(asked, now)
@@ -105,6 +101,10 @@ export function reportRequest(
   }
   return { accountId, ...range, granularity, timeZone: asked.timezone ?? new TimeZone('UTC'), dimensions, domainIds: asked.domain_id, tag }
 }
+
+/** The totals of the period before, as an answer shows them. */
+export const previousAnswer = <Totals extends z.ZodType>(id: string, totals: Totals) =>
+  z.object({ start_date: timeAnswer, end_date: timeAnswer, totals }).meta({ id }).optional().describe('Present with `compare=previous`.')
 
 /** The totals of the period of the same length before, as `totalsOf` shows its counts. */
 export async function previousTotals<T>(

@@ -8,8 +8,7 @@ import { requirePermission, type Caller } from '../operation/caller.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { pageFrom } from '../operation/page.ts'
-import { deletedAnswer, referenceTo, resource, time, timeOrNull } from '../operation/resource.ts'
-import { timeAnswer } from '../operation/time-field.ts'
+import { deletedAnswer, referenceTo, resource, time, timeOrNull, timeAnswer } from '../operation/resource.ts'
 import type { Needs } from './operation-services.ts'
 
 type Services = Needs<'apiKeys' | 'sendingDomains'>

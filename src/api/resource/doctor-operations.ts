@@ -5,7 +5,7 @@ import { isoTime } from '../../platform/iso-time.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { numberParameter } from '../operation/query.ts'
-import { timeAnswer } from '../operation/time-field.ts'
+import { timeAnswer } from '../operation/resource.ts'
 import { codeFields } from './worded-answer.ts'
 import type { Needs } from './operation-services.ts'
 

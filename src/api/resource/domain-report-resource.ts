@@ -9,8 +9,7 @@ import { isoTime } from '../../platform/iso-time.ts'
 import { dmarcPolicies } from '../../senders/sending-domain/dmarc-record.ts'
 import { pageParameters } from '../operation/page.ts'
 import { choiceParameter, endParameter, numberParameter, timeParameter } from '../operation/query.ts'
-import { flag, resource, time } from '../operation/resource.ts'
-import { timeAnswer } from '../operation/time-field.ts'
+import { flag, resource, time, timeAnswer } from '../operation/resource.ts'
 import { codeFields } from './worded-answer.ts'
 
 export const periodParameters = {
@@ -92,7 +91,9 @@ export const tlsRow = resource<TlsRowRow>('TlsRow')({
 
 export const domainReportRow = z.discriminatedUnion('object', [dmarcRow.schema, tlsRow.schema])
 
+/** A record for the domain's owner to publish. */
 const textRecord = z.object({ name: z.string(), type: z.literal('TXT'), value: z.string() }).meta({ id: 'TextRecord' })
+export type TextRecord = z.output<typeof textRecord>
 
 export const domainReporter = resource<ReporterLine>('DomainReporter')({
   name: [z.string(), 'reporter'],

@@ -5,14 +5,7 @@ import { observeDomain, originOf, type PublishedPolicy } from '../../mail-back/d
 import { isoTime } from '../../platform/iso-time.ts'
 import { withPolicy, type DmarcFault } from '../../senders/sending-domain/dmarc-record.ts'
 import type { Domain } from '../../senders/sending-domain/domain.ts'
-import { dmarcSource, domainReporter, tlsResult } from './domain-report-resource.ts'
-
-/** A record for the domain's owner to publish. */
-interface TextRecord {
-  name: string
-  type: 'TXT'
-  value: string
-}
+import { dmarcSource, domainReporter, tlsResult, type TextRecord } from './domain-report-resource.ts'
 
 /**
  * @param ownAddresses the addresses that this server's mail leaves from

@@ -6,8 +6,7 @@ import { nextCheckAt, stopsAt } from '../../senders/sending-domain/domain-check.
 import { recordPurposes, returnPathOf, zoneOf } from '../../senders/sending-domain/domain-records.ts'
 import type { StatedRecord } from '../../senders/sending-domain/record-states.ts'
 import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
-import { referenceTo, resource, time, timeOrNull } from '../operation/resource.ts'
-import { timeAnswer } from '../operation/time-field.ts'
+import { referenceTo, resource, time, timeOrNull, timeAnswer } from '../operation/resource.ts'
 
 const domainRecord = resource<StatedRecord>('DomainRecord')({
   record: z.enum(recordPurposes).describe('What the record is for; both records of the return path are SPF.'),

@@ -7,7 +7,7 @@ import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { listOf, wholeList } from '../operation/page.ts'
 import { findMessage } from './email-reading-operations.ts'
-import { attachmentAnswer } from './email-resource.ts'
+import { attachmentResource } from './email-resource.ts'
 import type { Needs } from './operation-services.ts'
 
 type Services = Needs<'messages' | 'messageParser' | 'baseUrl'>
@@ -18,7 +18,7 @@ const at = operationsAt({ path: '/api/emails', tag: 'Emails', permission: 'read_
 export const emailAttachmentOperations = (services: Services): Operation[] => [
   at.get('emails.list_attachments', '/{id}/attachments', 'List the attachments of an email', {
     description: 'All of them, in the order of the message; none once the content is no longer kept.',
-    answer: ['The attachments.', listOf(attachmentAnswer)],
+    answer: ['The attachments.', listOf(attachmentResource.schema)],
     refuses: ['invalid_message'],
     handle: async (call) => {
       const message = await findMessage(call, services.messages)
@@ -27,7 +27,7 @@ export const emailAttachmentOperations = (services: Services): Operation[] => [
     },
   }),
   at.get('emails.get_attachment', '/{id}/attachments/{attachment_id}', 'Read the metadata of an attachment', {
-    answer: ['The attachment without its content.', attachmentAnswer],
+    answer: ['The attachment without its content.', attachmentResource.schema],
     refuses: ['invalid_message'],
     handle: async (call) => {
       const message = await findMessage(call, services.messages)
@@ -61,18 +61,13 @@ const attachmentObject = (
   attachment: ParsedAttachment,
   { message, place }: { message: MessageRow; place: number },
   { baseUrl }: Services,
-) => ({
-  object: 'attachment' as const,
-  id: String(place + 1),
-  filename: attachment.filename,
-  content_type: attachment.contentType,
-  content_disposition: attachment.disposition,
-  content_id: attachment.contentId,
-  size: attachment.size,
-  download_url: `${baseUrl}/api/emails/${message.id}/attachments/${place + 1}/content`,
-})
+) =>
+  attachmentResource.answer({
+    ...attachment,
+    place,
+    downloadUrl: `${baseUrl}/api/emails/${message.id}/attachments/${place + 1}/content`,
+  })
 
-/** Attachments are identified by position, from 1: a stored message does not change. */
 function placeOf(call: CallTo<'attachment_id'>): number {
   const id = call.params.attachment_id
   if (!/^[1-9]\d{0,3}$/.test(id)) throw noAttachment()

@@ -1,5 +1,6 @@
+import type { QueryValues } from '../operation/operation.ts'
 import { z } from 'zod'
-import { emailStatuses, type EmailStatus } from '../../mail/message/email-status.ts'
+import { emailStatuses } from '../../mail/message/email-status.ts'
 import type { MessageFilter, SoughtAddress } from '../../mail/message/message-filter.ts'
 import { isTagValue, tagName } from '../../mail/message/send-limits.ts'
 import { endPattern, partPattern } from '../../mail/message/text-pattern.ts'
@@ -53,29 +54,11 @@ export const filterParameters = {
   until: endParameter.meta({ description: 'Accepted before this time, or up to the end of this date.' }),
 }
 
-interface AskedFilter {
-  status: EmailStatus[] | null
-  to: SoughtAddress | null
-  from: SoughtAddress | null
-  subject: string | null
-  message_id: string | null
-  domain_id: string | null
-  tag: MessageFilter['tag']
-  since: number | null
-  until: number | null
-}
-
 export function messageFilter({
-  status,
-  to,
-  from,
-  subject,
   message_id: messageId,
   domain_id: domainId,
-  tag,
-  since,
-  until,
-}: AskedFilter): MessageFilter {
+  ...others
+}: QueryValues<typeof filterParameters>): MessageFilter {
   const messageIdHeader = messageId === null ? null : `<${messageId.replace(/^<|>$/g, '')}>`
-  return { status, to, from, subject, messageIdHeader, domainId, tag, since, until }
+  return { ...others, messageIdHeader, domainId }
 }

@@ -7,9 +7,8 @@ import { isoTimeOrNull } from '../../platform/iso-time.ts'
 import type { LastBounce, RecipientRow } from '../../mail/message/message-reader.ts'
 import { recipientStates, type RecipientState } from '../../mail-out/queue/recipient-state.ts'
 import type { SuppressionRow } from '../../mail/suppression/suppression-list.ts'
-import { resource, timeOrNull } from '../operation/resource.ts'
-import { timeAnswer } from '../operation/time-field.ts'
-import { explanationFields, explanationObject } from './explanation-resource.ts'
+import { resource, timeOrNull, timeAnswer } from '../operation/resource.ts'
+import { explanationResource } from './explanation-resource.ts'
 import { suppression } from './suppression-operations.ts'
 
 export const recipientType = z.enum(recipientTypes)
@@ -48,10 +47,10 @@ export const emailRecipient = resource<ShownRecipient>('EmailRecipient')({
   smtp_code: z.int().nullable(),
   enhanced_status: z.string().nullable().describe('The enhanced status code of RFC 3463, such as 5.1.1.'),
   explanation: [
-    explanationFields.nullable().describe('Why it got nothing, or has to wait; null if it does not.'),
+    explanationResource.schema.nullable().describe('Why it got nothing, or has to wait; null if it does not.'),
     (row) => {
       const explanation = explanationFor(row)
-      return explanation && explanationObject(explanation)
+      return explanation && explanationResource.answer(explanation)
     },
   ],
   suppression: [

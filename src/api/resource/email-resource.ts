@@ -11,11 +11,11 @@ import { storedTracking } from '../../mail/message/tracking-options.ts'
 import type { AcceptedBatch } from '../../mail-in/submission/accept-batch.ts'
 import type { Accepted } from '../../mail-in/submission/admission.ts'
 import type { SuppressionRow } from '../../mail/suppression/suppression-list.ts'
+import type { ParsedAttachment } from '../../mail/message/message-parser.ts'
 import type { eventSchema } from './event-schema.ts'
-import { referenceTo, resource, time } from '../operation/resource.ts'
-import { timeAnswer } from '../operation/time-field.ts'
+import { referenceTo, resource, time, timeAnswer } from '../operation/resource.ts'
 import { emailRecipient, explainRecipient, isLost, recipientType } from './email-recipient-resource.ts'
-import { explanationFields, explanationObject } from './explanation-resource.ts'
+import { explanationResource } from './explanation-resource.ts'
 
 const mailboxes = z.array(z.string()).describe('Each `a@b.example` or `Name <a@b.example>`.')
 
@@ -222,30 +222,27 @@ export const attemptResource = resource<AttemptRow>('Attempt')({
       })),
   ],
   explanation: [
-    explanationFields,
+    explanationResource.schema,
     ({ outcome, smtp_code: smtpCode, enhanced_status: enhancedStatus, reply }) =>
-      explanationObject(explainAttempt({ outcome, smtpCode, enhancedStatus, reply })),
+      explanationResource.answer(explainAttempt({ outcome, smtpCode, enhancedStatus, reply })),
   ],
 })
 
-export const attachmentAnswer = z
-  .object({
-    object: z.literal('attachment'),
-    id: z.string(),
-    filename: z.string().nullable(),
-    content_type: z.string(),
-    content_disposition: z.enum(['attachment', 'inline']),
-    content_id: z.string().nullable(),
-    size: z.int().describe('Bytes.'),
-    download_url: z.string().describe('Returns the content if the request has an API key.'),
-  })
-  .meta({ id: 'Attachment' })
+/** Attachments are identified by position, from 1: a stored message does not change. */
+export const attachmentResource = resource<ParsedAttachment & { place: number; downloadUrl: string }>('Attachment')({
+  object: 'attachment',
+  id: [z.string(), ({ place }) => String(place + 1)],
+  filename: z.string().nullable(),
+  content_type: z.string(),
+  content_disposition: [z.enum(['attachment', 'inline']), 'disposition'],
+  content_id: z.string().nullable(),
+  size: z.int().describe('Bytes.'),
+  download_url: z.string().describe('Returns the content if the request has an API key.'),
+})
 
 /** An event as webhooks carry it; the log also shows those that webhooks do not. */
-export const eventObject = ({ id, type, sandbox, created_at: at, data }: EventRow) =>
-  ({ id, type, created_at: isoTime(at), data: JSON.parse(data), ...(sandbox === 1 ? { sandbox: true } : {}) }) as z.input<
-    typeof eventSchema
-  >
+export const eventObject = <S extends z.ZodType = typeof eventSchema>({ id, type, sandbox, created_at: at, data }: EventRow) =>
+  ({ id, type, created_at: isoTime(at), data: JSON.parse(data), ...(sandbox === 1 ? { sandbox: true } : {}) }) as z.input<S>
 
 /** The response to a batch; in strict mode there are no `errors`. */
 export const sentBatchObject = ({ emails, errors }: AcceptedBatch, mode: 'strict' | 'permissive') => ({

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import type { AccountScope } from '../../senders/account/account-scope.ts'
 import { SternaError } from '../../platform/errors.ts'
-import type { FeedRow } from '../../mail/event/event-feed.ts'
 import type { FeedPage } from '../../mail/event/event-search.ts'
 import { publicEventTypes } from '../../mail/event/event-type.ts'
-import { isoTime } from '../../platform/iso-time.ts'
+import { eventObject } from './email-resource.ts'
 import type { Call } from '../operation/call.ts'
 import { RawAnswer } from '../operation/raw-answer.ts'
 import { authenticate } from '../operation/authenticate.ts'
@@ -63,7 +62,7 @@ const listOperation = (services: Services): Operation =>
       }
       const { type, to, since, until } = query
       const rows = await services.eventFeed.page(scope, page, { type, messageId: query.email_id, to, since, until })
-      return listBody(rows, { limit, after, before }, eventObject)
+      return listBody(rows, { limit, after, before }, eventObject<typeof eventAnswer>)
     },
   })
 
@@ -73,7 +72,7 @@ const getOperation = (services: Services): Operation =>
     handle: async ({ caller, params }) => {
       const row = await services.eventFeed.find(caller, params.id)
       if (!row) throw new SternaError('not_found', 'There is no event with this id, or it is no longer kept.')
-      return eventObject(row)
+      return eventObject<typeof eventAnswer>(row)
     },
   })
 
@@ -143,8 +142,3 @@ async function placeOf({ eventFeed }: Services, scope: AccountScope, id: string 
   if (place !== undefined) return place
   throw new SternaError('invalid_parameter', `There is no event ${id.slice(0, 100)}, or it is no longer kept: start again without it.`)
 }
-
-const eventObject = ({ id, type, sandbox, created_at: at, data }: FeedRow) =>
-  ({ id, type, created_at: isoTime(at), data: JSON.parse(data), ...(sandbox === 1 ? { sandbox: true } : {}) }) as z.input<
-    typeof eventAnswer
-  >

@@ -3,7 +3,7 @@ import { publicEventTypes, webhookEventTypes, type EventType } from '../../mail/
 import { recipientTypes } from '../../mail/message/envelope.ts'
 import { unsubscribeMethods } from '../../mail/suppression/unsubscribe.ts'
 import { bounceCategories } from '../../platform/metrics/metric-table.ts'
-import { timeAnswer } from '../operation/time-field.ts'
+import { timeAnswer } from '../operation/resource.ts'
 
 const subject = {
   email_id: z.string().describe('The email that it happened to.'),

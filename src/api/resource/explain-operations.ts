@@ -5,7 +5,7 @@ import { parsePasted } from '../../platform/smtp/mailbox.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { textParameter } from '../operation/query.ts'
-import { timeAnswer } from '../operation/time-field.ts'
+import { timeAnswer } from '../operation/resource.ts'
 import { queueDestination } from './queue-operations.ts'
 import type { Needs } from './operation-services.ts'
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { resource } from '../operation/resource.ts'
 import {
   adviceAboutRetries,
   adviceAboutSuppressions,
@@ -11,18 +12,10 @@ import {
 const adviceCodes = [...causeCodes, ...Object.keys(adviceAboutRetries), ...Object.keys(adviceAboutSuppressions)] as AdviceCode[]
 
 /** An explanation in plain words, as the API shows it wherever it says why. */
-export const explanationFields = z.object({
+export const explanationResource = resource<Explanation>(null)({
   code: z.enum(causeCodes).describe('What `cause` says, for programs.'),
   cause: z.string(),
   owner: z.enum(explanationOwners).describe('Who can do something about it; `us` means this server and its operator.'),
   advice_codes: z.array(z.enum(adviceCodes)).describe('What the sentences of `advice` say.'),
   advice: z.string(),
-})
-
-export const explanationObject = ({ code, cause, owner, adviceCodes, advice }: Explanation) => ({
-  code,
-  cause,
-  owner,
-  advice_codes: adviceCodes,
-  advice,
 })

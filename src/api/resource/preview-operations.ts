@@ -8,7 +8,7 @@ import { isOwnHost } from './same-origin.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { maxPreviewBytes, type Preview } from './previews.ts'
-import { timeAnswer } from '../operation/time-field.ts'
+import { timeAnswer } from '../operation/resource.ts'
 import type { Needs } from './operation-services.ts'
 
 type Services = Needs<'baseUrl' | 'messages' | 'messageParser' | 'previews'>

@@ -9,8 +9,7 @@ import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../operation/page.ts'
 import { choiceParameter, textParameter } from '../operation/query.ts'
-import { resource, time, timeOrNull } from '../operation/resource.ts'
-import { timeAnswer } from '../operation/time-field.ts'
+import { resource, time, timeOrNull, timeAnswer } from '../operation/resource.ts'
 import type { Needs } from './operation-services.ts'
 
 type Services = Needs<'queueAdmin' | 'queue'>

@@ -78,6 +78,15 @@ export class SessionEntry {
     throw new SternaError('invalid_session', 'You are not logged in, or your session has ended. Log in with POST /session.')
   }
 
+  /**
+   * The same for a request that changes something.
+   * @throws SternaError `foreign_origin`, `invalid_session`
+   */
+  changing(call: BrowserCall): { session: Session; user: User } {
+    this.checkOrigin(call)
+    return this.current(call)
+  }
+
   /** Ends the session of the request's cookie, and removes the cookie. */
   async end({ reply }: BrowserCall, session: Session): Promise<void> {
     await this.#services.sessions.end(session.id)

@@ -8,9 +8,8 @@ import { smallBodyLimit } from '../operation/body-limits.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { listOf, wholeList } from '../operation/page.ts'
-import { deletedAnswer, resource, time } from '../operation/resource.ts'
+import { deletedAnswer, resource, time, timeAnswer } from '../operation/resource.ts'
 import { browserHeaders, type BrowserCall } from './session-entry.ts'
-import { timeAnswer } from '../operation/time-field.ts'
 import { userResource } from './user-operations.ts'
 import type { Needs } from './operation-services.ts'
 
@@ -87,8 +86,7 @@ export const sessionOperations = (services: Services): Operation[] => [
     answer: ['The token.', tokenAnswer],
     refuses: ['invalid_session', 'foreign_origin', 'not_found'],
     handle: async (call) => {
-      services.entry.checkOrigin(call)
-      const { session, user } = services.entry.current(call)
+      const { session, user } = services.entry.changing(call)
       const accountId = accountFor(user, call.body.account_id, services)
       if (accountId !== user.accountId)
         await services.entry.record(call, user, { operation: 'session.create_token', objectId: session.id, accountId })
@@ -101,8 +99,7 @@ export const sessionOperations = (services: Services): Operation[] => [
     answer: ['The session has ended.', endedAnswer],
     refuses: ['invalid_session', 'foreign_origin'],
     handle: async (call) => {
-      services.entry.checkOrigin(call)
-      const { session, user } = services.entry.current(call)
+      const { session, user } = services.entry.changing(call)
       await services.entry.end(call, session)
       await services.entry.record(call, user, { operation: 'session.delete', objectId: session.id })
       return { object: 'session' as const, id: session.id, deleted: true as const }
@@ -121,8 +118,7 @@ export const sessionOperations = (services: Services): Operation[] => [
     answer: ['The session has ended.', endedAnswer],
     refuses: ['invalid_session', 'foreign_origin', 'not_found'],
     handle: async (call) => {
-      services.entry.checkOrigin(call)
-      const { user } = services.entry.current(call)
+      const { user } = services.entry.changing(call)
       const session = services.sessions.list(user.id).find(({ id }) => id === call.params.id)
       if (!session) throw new SternaError('not_found', 'You have no such session.')
       await services.sessions.end(session.id)

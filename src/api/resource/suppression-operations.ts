@@ -4,12 +4,12 @@ import { SternaError, type CheckParams } from '../../platform/errors.ts'
 import { isId } from '../../platform/id.ts'
 import type { SuppressionFilter } from '../../mail/suppression/suppression-entries.ts'
 import type { SuppressionRow } from '../../mail/suppression/suppression-list.ts'
-import { suppressionOrigins, type SuppressionOrigin } from '../../mail/suppression/suppression-origin.ts'
+import { suppressionOrigins } from '../../mail/suppression/suppression-origin.ts'
 import { parsePasted } from '../../platform/smtp/mailbox.ts'
 import { addressField } from './address-field.ts'
 import { csvLine, csvText, guardOf, spreadsheetParameter } from '../operation/csv.ts'
 import { RawAnswer } from '../operation/raw-answer.ts'
-import type { Operation } from '../operation/operation.ts'
+import type { Operation, QueryValues } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { choiceParameter, textParameter } from '../operation/query.ts'
 import { referenceTo, resource, time, timeOrNull } from '../operation/resource.ts'
@@ -143,12 +143,7 @@ const at = operationsAt({
   sandbox: true,
 })
 
-interface AskedFilter {
-  origin: SuppressionOrigin | null
-  email: string | null
-}
-
-const filterOf = ({ origin, email }: AskedFilter): SuppressionFilter => ({
+const filterOf = ({ origin, email }: QueryValues<typeof filters>): SuppressionFilter => ({
   origins: origin === null ? undefined : [origin],
   begins: email === null ? undefined : beginningIn(email),
 })

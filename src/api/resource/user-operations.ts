@@ -9,8 +9,7 @@ import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { pageFrom } from '../operation/page.ts'
 import { textParameter } from '../operation/query.ts'
-import { deletedAnswer, resource, time, timeOrNull } from '../operation/resource.ts'
-import { timeAnswer } from '../operation/time-field.ts'
+import { deletedAnswer, resource, time, timeOrNull, timeAnswer } from '../operation/resource.ts'
 import type { Needs } from './operation-services.ts'
 
 type Services = Needs<'users' | 'sessions' | 'baseUrl'>

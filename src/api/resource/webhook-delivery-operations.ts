@@ -3,19 +3,18 @@ import { isoTimeOrNull } from '../../platform/iso-time.ts'
 import { webhookEventTypes } from '../../mail/event/event-type.ts'
 import type { DeliveryRow, EmailDeliveryRow } from '../../notify/webhook/delivery-history.ts'
 import type { DeliveryFilter } from '../../notify/webhook/delivery-search.ts'
-import { deliveryStates, type DeliveryState } from '../../notify/webhook/delivery-state.ts'
+import { deliveryStates } from '../../notify/webhook/delivery-state.ts'
 import type { Webhook } from '../../notify/webhook/webhook-store.ts'
 import type { CallTo } from '../operation/call.ts'
 import type { Caller } from '../operation/caller.ts'
-import type { Operation } from '../operation/operation.ts'
+import type { Operation, QueryValues } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { listBody, listOf, pageOf, pageParameters } from '../operation/page.ts'
 import { choiceParameter, textParameter } from '../operation/query.ts'
 import { timeField } from '../../platform/managed-object.ts'
-import { timeAnswer } from '../operation/time-field.ts'
 import { seenAttempt, postedDetails, webhookAttempt, webhookDelivery, webhookEvent } from './webhook-resource.ts'
 import type { Needs } from './operation-services.ts'
-import { resource } from '../operation/resource.ts'
+import { resource, timeAnswer } from '../operation/resource.ts'
 import { findMessage } from './email-reading-operations.ts'
 
 /**
@@ -38,8 +37,7 @@ const filters = {
   event_id: textParameter,
 }
 
-type Filters = { status: DeliveryState | null; type: string | null; event_id: string | null }
-const filterOf = ({ status, type, event_id: eventId }: Filters): DeliveryFilter => ({ state: status, type, eventId })
+const filterOf = ({ status: state, type, event_id: eventId }: QueryValues<typeof filters>): DeliveryFilter => ({ state, type, eventId })
 
 const deliveryDetail = webhookDelivery.schema.extend(postedDetails.schema.shape).meta({ id: 'WebhookDeliveryDetail' })
 const eventDetail = webhookEvent.schema

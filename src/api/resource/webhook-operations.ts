@@ -5,8 +5,7 @@ import type { Webhook } from '../../notify/webhook/webhook-store.ts'
 import { isSuccess, type PostResult } from '../../notify/webhook/post-webhook.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
-import { deletedAnswer } from '../operation/resource.ts'
-import { timeAnswer } from '../operation/time-field.ts'
+import { deletedAnswer, resource, timeAnswer } from '../operation/resource.ts'
 import { webhookDeliveryOperations, webhookOf, webhookReplayOperations } from './webhook-delivery-operations.ts'
 import {
   webhookInUse,
@@ -128,25 +127,13 @@ export const webhookOperations = (services: Services): Operation[] => [
   at.post('webhooks.test', '/{id}/test', 'Post a sample to a webhook', {
     description: 'At once and without retries, with the header `x-service-test: true`.',
     body: { schema: testRequest, optional: true },
-    answer: [
-      'The result.',
-      z
-        .object({
-          object: z.literal('webhook_test'),
-          delivered: z.boolean(),
-          http_status_code: z.int().nullable(),
-          duration_ms: z.int(),
-          response: z.string().nullable(),
-          error: z.string().nullable(),
-        })
-        .meta({ id: 'WebhookTest' }),
-    ],
+    answer: ['The result.', webhookTest.schema],
     refuses: ['invalid_event_type'],
     handle: async (call) => {
       const { type } = call.body
       const webhook = webhookOf(call, services)
       const post = () => services.webhooks.sendSample(webhook, type)
-      return webhookTestObject(await services.outgoingRequests.run(call.caller.accountId, post))
+      return webhookTest.answer(await services.outgoingRequests.run(call.caller.accountId, post))
     },
   }),
   ...webhookDeliveryOperations(services),
@@ -161,13 +148,13 @@ const at = operationsAt({
 })
 
 /** What a sample came to, as the API and the command line show it. */
-export const webhookTestObject = (result: PostResult) => ({
-  object: 'webhook_test' as const,
-  delivered: isSuccess(result),
-  http_status_code: result.statusCode,
-  duration_ms: result.durationMs,
-  response: result.response,
-  error: result.error,
+export const webhookTest = resource<PostResult>('WebhookTest')({
+  object: 'webhook_test',
+  delivered: [z.boolean(), isSuccess],
+  http_status_code: [z.int().nullable(), 'statusCode'],
+  duration_ms: z.int(),
+  response: z.string().nullable(),
+  error: z.string().nullable(),
 })
 
 function missingUrl(): SternaError {

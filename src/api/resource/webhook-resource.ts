@@ -6,8 +6,7 @@ import { deliveryStates } from '../../notify/webhook/delivery-state.ts'
 import { maxCounted, type WebhookStats } from '../../notify/webhook/webhook-stats.ts'
 import { webhookObject } from '../../notify/webhook/webhook-object.ts'
 import type { Webhook } from '../../notify/webhook/webhook-store.ts'
-import { resource, time, timeOrNull } from '../operation/resource.ts'
-import { timeAnswer } from '../operation/time-field.ts'
+import { resource, time, timeOrNull, timeAnswer } from '../operation/resource.ts'
 import { mayDo, type Caller } from '../operation/caller.ts'
 
 export const webhookResource = resource<Webhook>('Webhook')({

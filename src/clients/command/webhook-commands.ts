@@ -1,6 +1,6 @@
 import { SternaError } from '../../platform/errors.ts'
 import type { webhookInUse } from '../../api/resource/webhook-resource.ts'
-import type { webhookTestObject } from '../../api/resource/webhook-operations.ts'
+import type { webhookTest } from '../../api/resource/webhook-operations.ts'
 import type { Webhook } from '../../notify/webhook/webhook-store.ts'
 import { apiCommand, type ApiCommand } from './api-command.ts'
 import type { CommandServices } from './command-services.ts'
@@ -34,7 +34,7 @@ export const webhookCommands: Command[] = [
       URL: ({ url }) => url,
     },
   }),
-  webhookCommand<ReturnType<typeof webhookTestObject>>({
+  webhookCommand<ReturnType<typeof webhookTest.answer>>({
     name: 'webhook test',
     does: 'webhooks.test',
     options: { event: { field: 'type', doc: 'The event to post; default: email.delivered.' } },

@@ -11,7 +11,7 @@ import type { explanation } from '../../../api/resource/explain-operations.ts'
 import type { detailAnswer, queueDestination, queuedRecipient, totalsAnswer } from '../../../api/resource/queue-operations.ts'
 import type { serverDomain } from '../../../api/resource/server-domain-operations.ts'
 import type { emailDelivery } from '../../../api/resource/webhook-delivery-operations.ts'
-import type { webhookTestObject } from '../../../api/resource/webhook-operations.ts'
+import type { webhookTest } from '../../../api/resource/webhook-operations.ts'
 import type { postedDetails, webhookDelivery, webhookInUse } from '../../../api/resource/webhook-resource.ts'
 import type { passkeyResource } from '../../../api/resource/passkey-operations.ts'
 import type { sessionItem, sessionResource } from '../../../api/resource/session-operations.ts'
@@ -27,7 +27,7 @@ import type { auditEntry } from '../../../api/resource/audit-operations.ts'
 import type { invitedUser, userResource } from '../../../api/resource/user-operations.ts'
 import type { checksAnswer } from '../../../api/resource/email-check-operations.ts'
 import type { headerField } from '../../../api/resource/email-source-operations.ts'
-import type { attachmentAnswer, attemptResource, emailItem, emailResource } from '../../../api/resource/email-resource.ts'
+import type { attachmentResource, attemptResource, emailItem, emailResource } from '../../../api/resource/email-resource.ts'
 import type { domainSchema } from '../../../api/resource/domain-resource.ts'
 
 // What the API answers, taken from its own declarations: a changed answer breaks the type check of what shows it.
@@ -50,7 +50,7 @@ export type Attempt = Shown<typeof attemptResource.schema>
 export type Explanation = Attempt['explanation']
 export type EmailChecks = Shown<typeof checksAnswer>
 export type HeaderField = Shown<typeof headerField>
-export type Attachment = Shown<typeof attachmentAnswer>
+export type Attachment = Shown<typeof attachmentResource.schema>
 
 /** An event of an email; what is in `data` besides depends on the type. */
 export interface MailEvent {
@@ -104,7 +104,7 @@ export type Webhook = Shown<typeof webhookInUse.schema> & { signing_secret?: str
 export type EmailDelivery = Shown<typeof emailDelivery.schema>
 export type WebhookDelivery = Shown<typeof webhookDelivery.schema>
 export type WebhookDeliveryDetail = WebhookDelivery & Shown<typeof postedDetails.schema>
-export type WebhookTest = ReturnType<typeof webhookTestObject>
+export type WebhookTest = Shown<typeof webhookTest.schema>
 
 export type Setting = Shown<typeof settingAnswer>
 

@@ -112,8 +112,8 @@ export const settings = {
   'compat.enabled': setting(
     type.flag,
     true,
-    'Serves the parts of the SendGrid, Postmark and Mailgun APIs that their clients use to send, at /compat/sendgrid, ' +
-      '/compat/postmark and /compat/mailgun.',
+    'Serves the parts of the SendGrid, Postmark, Mailgun and Postal APIs that their clients use to send, at /compat/sendgrid, ' +
+      '/compat/postmark, /compat/mailgun and /compat/postal.',
   ),
 
   base_url: setting(

@@ -85,7 +85,7 @@ export class Claims {
   /** Puts back what a crash has left in hand. */
   async start(): Promise<void> {
     const { log, what } = this.#services
-    const released = await orDamage(this.#release())
+    const released = await orDamage(this.#release('owner not in (select name from node)'))
     if (released instanceof DamagedError) log.error({ error: released }, `${what} that were in hand wait for the next start`)
   }
 
@@ -140,7 +140,7 @@ export class Claims {
     if (breakOff) await this.#pending.ended()
     // The outcomes go first.
     await new Promise(setImmediate)
-    await this.#release()
+    await this.#release('owner = :self')
   }
 
   #arm(): void {
@@ -164,12 +164,11 @@ export class Claims {
     this.#arm()
   }
 
-  /** Puts back what is in the hands of this process, or of one that has ended. */
-  #release(): Promise<number> {
+  /** Puts back what meets the condition, as SQL; `:self` is this process. */
+  #release(condition: string): Promise<number> {
     const { db, clock, table, putBack } = this.#services
     const sql = `update ${table} set owner = null${putBack === undefined ? '' : `, ${putBack}`}
-                  where id in (select id from ${table} where owner is not null and (owner = :self or owner not in (select name from node))
-                                limit :rows offset :skip)`
+                  where id in (select id from ${table} where owner is not null and ${condition} limit :rows offset :skip)`
     return removeInPieces(db, [{ sql, params: { self: this.owner, now: clock.now() } }])
   }
 }

@@ -2,7 +2,6 @@ import { isAscii } from 'node:buffer'
 import type { BounceCategory } from '../../mail/bounce-parser/refusal.ts'
 import { formatCustomField, formatDate } from '../../mail/message/format-field.ts'
 import type { Notice, NoticeAction, NoticeRecipient } from './notice.ts'
-import { decodeXtext } from './xtext.ts'
 
 /** Codes (RFC 3463) for failures to which neither a server nor we gave one. */
 const codeOfCategory: Record<BounceCategory, string> = {
@@ -78,5 +77,8 @@ function formatted(name: string, value: string, international: boolean): string 
   if (!international) return formatCustomField(name, line.slice(0, maxValueLength.ascii).replace(/[^\x20-\x7e]/gu, '?'))
   return `${name}: ${Array.from(line).slice(0, maxValueLength.utf8).join('').toWellFormed()}`
 }
+
+/** RFC 3461 4 */
+const decodeXtext = (text: string): string => text.replace(/\+([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
 
 const isPlain = (text: string): boolean => isAscii(Buffer.from(text))

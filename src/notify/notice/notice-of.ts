@@ -33,7 +33,6 @@ interface Kept {
 /** The notice about some recipients of one message. */
 export function noticeOf(action: NoticeAction, told: [Told, ...Told[]], { firstChunk, lastAttempts }: Kept): Notice {
   const [{ row }] = told
-  const stored = { subject: row.subject, messageIdHeader: row.message_id_header, size: row.size, ret: row.ret, createdAt: row.created_at }
   return {
     action,
     recipients: told.map((one) => recipientOf(action, one, lastAttempts.get(one.row.recipient_id))),
@@ -43,7 +42,7 @@ export function noticeOf(action: NoticeAction, told: [Told, ...Told[]], { firstC
       envid: row.envid,
       arrivedAt: row.created_at,
       smtputf8: row.smtputf8 === 1,
-      returned: returnedContent(stored, action, firstChunk),
+      returned: returnedContent(row, action, firstChunk),
     },
   }
 }

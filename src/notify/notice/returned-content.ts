@@ -1,18 +1,10 @@
 import { formatDate, formatTextField } from '../../mail/message/format-field.ts'
 import { chunkSize } from '../../mail/message/content.ts'
 import type { NoticeAction, NoticeOriginal } from './notice.ts'
+import type { ToldRow } from './notice-store.ts'
 
 /** What is stored about a message, which may have lost its content. */
-interface StoredOriginal {
-  subject: string
-  messageIdHeader: string
-  /** bytes */
-  size: number
-  /** `full`, `hdrs` (RFC 3461 4.3). */
-  ret: string | null
-  /** Epoch, ms. */
-  createdAt: number
-}
+type StoredOriginal = Pick<ToldRow, 'subject' | 'message_id_header' | 'size' | 'ret' | 'created_at'>
 
 /** bytes of the header to return */
 const maxHeaderLength = 64 * 1024
@@ -35,7 +27,7 @@ function headerOf(content: Uint8Array): Uint8Array {
   return bytes.subarray(0, end === -1 ? bytes.lastIndexOf('\r\n') + 2 : end + 2)
 }
 
-function headerFrom({ subject, messageIdHeader, createdAt }: StoredOriginal): Uint8Array {
-  const fields = [`Date: ${formatDate(createdAt)}`, `Message-ID: ${messageIdHeader}`, formatTextField('Subject', subject)]
+function headerFrom({ subject, message_id_header: messageId, created_at: createdAt }: StoredOriginal): Uint8Array {
+  const fields = [`Date: ${formatDate(createdAt)}`, `Message-ID: ${messageId}`, formatTextField('Subject', subject)]
   return Buffer.from(`${fields.join('\r\n')}\r\n`)
 }

@@ -133,13 +133,9 @@ export class DeliveryHistory {
   }
 
   /** How many events `replayAll` would replay now. */
-  async countReplays(webhookId: string, { state, since, until }: ReplayRange): Promise<number> {
-    const [row] = await this.#db.slowRead<{ found: number }>(`select count(*) as found from webhook_delivery d where ${isReplayed}`, {
-      webhookId,
-      state,
-      since,
-      until,
-    })
+  async countReplays(webhookId: string, range: ReplayRange): Promise<number> {
+    const sql = `select count(*) as found from webhook_delivery d where ${isReplayed}`
+    const [row] = await this.#db.slowRead<{ found: number }>(sql, { webhookId, ...range })
     return row?.found ?? 0
   }
 
@@ -187,14 +183,14 @@ export class DeliveryHistory {
    * call replays only what has failed again.
    * @throws SternaError `invalid_state` if the webhook is disabled
    */
-  async replayAll(webhook: Webhook, { state, since, until }: ReplayRange): Promise<number> {
+  async replayAll(webhook: Webhook, range: ReplayRange): Promise<number> {
     checkEnabled(webhook)
     let count = 0
     for (let after = ''; ;) {
       const rows = await this.#db.slowRead<{ id: string }>(
         `select d.id from webhook_delivery d
           where ${isReplayed} and d.id > :after order by d.id limit :replayStep`,
-        { webhookId: webhook.id, after, state, since, until, replayStep },
+        { webhookId: webhook.id, after, ...range, replayStep },
       )
       const last = rows.at(-1)
       if (!last) return count

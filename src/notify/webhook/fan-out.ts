@@ -72,12 +72,5 @@ async function bodyOf(event: DueEvent, db: Database): Promise<string | null> {
   if (payload === 'standard') return webhookBody({ id, type, sandbox, createdAt, data: standardData(type, event.data) })
   const about = await messageOfEvent(event, (sql, params) => db.read(sql, params))
   if (isServiceShape(payload)) return shapedBody(payload, eventDetails(event, about))
-  const extension = {
-    from: about?.header_from ?? null,
-    messageIdHeader: about?.message_id_header ?? null,
-    recipientType: about?.type ?? null,
-    tags: about?.tags ?? '[]',
-    metadata: about?.metadata ?? '{}',
-  }
-  return webhookBody({ id, type, sandbox, createdAt, data: extendedData(event.data, extension) })
+  return webhookBody({ id, type, sandbox, createdAt, data: extendedData(event.data, about) })
 }

@@ -14,7 +14,7 @@ export interface StoredEvent extends Row {
   data: string
 }
 
-interface AboutRow extends Row {
+export interface AboutRow extends Row {
   header_from: string
   message_id_header: string
   tags: string

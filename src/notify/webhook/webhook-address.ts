@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import { isPublicAddress, parsedNetwork } from '../../platform/ip-address.ts'
+import { isPublicAddress, networkRule } from '../../platform/ip-address.ts'
 
 /** The addresses that webhooks may use besides public ones: none, all private ones, or these networks (CIDR). */
 export type AllowedAddresses = boolean | readonly string[]
@@ -16,14 +16,11 @@ const metadataAddresses = new Set(['100.100.100.200', '168.63.129.16', '192.0.0.
  * @throws Error if a network in the list is not in CIDR notation
  */
 export function addressRule(allowed: AllowedAddresses): (address: string) => boolean {
-  const networks = typeof allowed === 'boolean' ? [] : allowed.map(parsedNetwork)
-  const isOwnAllowed = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>
-    allowed === true || networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits))
-
+  const isOwnAllowed = typeof allowed === 'boolean' ? () => allowed : networkRule(allowed)
   return (text) => {
     if (!ipaddr.isValid(text)) return false
     const address = ipaddr.process(text)
     if (metadataAddresses.has(address.toString())) return false
-    return ownRanges.has(address.range()) ? isOwnAllowed(address) : isPublicAddress(text)
+    return ownRanges.has(address.range()) ? isOwnAllowed(text) : isPublicAddress(text)
   }
 }

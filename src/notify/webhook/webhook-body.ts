@@ -2,16 +2,10 @@ import { eventTypes, type WebhookEventType } from '../../mail/event/event-type.t
 import { newId } from '../../platform/id.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import { timeMember, type EventDetails } from './event-details.ts'
+import type { AboutRow } from './read-event-details.ts'
 
 /** What receivers of `payload: extended` also get. */
-export interface ExtendedData {
-  from: string | null
-  messageIdHeader: string | null
-  recipientType: string | null
-  /** JSON as stored. */
-  tags: string
-  metadata: string
-}
+type ExtendedData = Pick<AboutRow, 'header_from' | 'message_id_header' | 'type' | 'tags' | 'metadata'>
 
 /**
  * The text that receivers get, marked if it is of the sandbox. The order of keys never changes. `data` is JSON and used as is. The text is made once; every attempt and
@@ -30,10 +24,11 @@ export const standardData = (type: WebhookEventType, data: string): string =>
     ? JSON.stringify(JSON.parse(data), (name, value: unknown) => (onlyExtended.includes(name) ? undefined : value))
     : data
 
-/** `data` with the additions for an extended webhook. */
-export function extendedData(data: string, { from, messageIdHeader, recipientType, tags, metadata }: ExtendedData): string {
-  const own = `"from":${JSON.stringify(from)},"message_id":${JSON.stringify(messageIdHeader)},"recipient_type":${JSON.stringify(recipientType)}`
-  return `${data.slice(0, -1)},${own},"tags":${tags},"metadata":${metadata}}`
+/** `data` with the additions for an extended webhook; `about` is undefined where the message is gone. */
+export function extendedData(data: string, about: ExtendedData | undefined): string {
+  const [from, messageId, type] = [about?.header_from, about?.message_id_header, about?.type].map((text) => JSON.stringify(text ?? null))
+  const own = `"from":${from},"message_id":${messageId},"recipient_type":${type}`
+  return `${data.slice(0, -1)},${own},"tags":${about?.tags ?? '[]'},"metadata":${about?.metadata ?? '{}'}}`
 }
 
 /** `data` of an invented event, for testing a receiver. */
@@ -48,9 +43,9 @@ export const sampleData = (type: WebhookEventType, messageId: string, at: number
 
 /** The additions for extended webhooks in a sample. */
 export const sampleExtension: ExtendedData = {
-  from: 'Sterna <test@example.com>',
-  messageIdHeader: '<test@example.com>',
-  recipientType: 'to',
+  header_from: 'Sterna <test@example.com>',
+  message_id_header: '<test@example.com>',
+  type: 'to',
   tags: '[]',
   metadata: '{}',
 }
@@ -62,8 +57,8 @@ export const sampleEvent = (type: WebhookEventType, id: string, data: string, at
   sandbox: true,
   data: JSON.parse(data) as EventDetails['data'],
   message: {
-    from: sampleExtension.from,
-    messageIdHeader: sampleExtension.messageIdHeader,
+    from: sampleExtension.header_from,
+    messageIdHeader: sampleExtension.message_id_header,
     tags: [],
     metadata: {},
     unsubscribeTopic: '',

@@ -2,8 +2,6 @@ import type { BaseServices } from '../../platform/base-services.ts'
 import type { Gauges } from '../../platform/metrics/metrics-page.ts'
 import type { Row } from '../../platform/store/database.ts'
 
-interface WebhookFiguresServices extends Pick<BaseServices, 'db' | 'clock' | 'metrics'> {}
-
 interface FiguresRow extends Row {
   pending: number
   attempting: number
@@ -19,7 +17,7 @@ const figures = `
     from (select count(*) as pending, min(next_attempt_at) as due_at from webhook_delivery where next_attempt_at is not null) as waiting`
 
 /** How far webhook posts lag behind. */
-export function webhookFigures({ db, clock, metrics }: WebhookFiguresServices): Gauges {
+export function webhookFigures({ db, clock, metrics }: Pick<BaseServices, 'db' | 'clock' | 'metrics'>): Gauges {
   return {
     part: 'webhooks',
     gauges: [...Object.values(metrics.webhookDeliveries), metrics.webhookOldestOverdue, metrics.webhookUnread],

@@ -14,29 +14,18 @@ export interface MetricDeclaration<
   bounds: readonly number[]
 }
 
-export const counter = <const Labels extends readonly Label[] = []>(
-  name: string,
-  help: string,
-  labels?: Labels,
-): MetricDeclaration<'counter', Labels> => ({
-  kind: 'counter',
-  name,
-  help,
-  labels: labels ?? ([] as unknown as Labels),
-  bounds: [],
-})
+const plain =
+  <Kind extends 'counter' | 'gauge'>(kind: Kind) =>
+  <const Labels extends readonly Label[] = []>(name: string, help: string, labels?: Labels): MetricDeclaration<Kind, Labels> => ({
+    kind,
+    name,
+    help,
+    labels: labels ?? ([] as unknown as Labels),
+    bounds: [],
+  })
 
-export const gauge = <const Labels extends readonly Label[] = []>(
-  name: string,
-  help: string,
-  labels?: Labels,
-): MetricDeclaration<'gauge', Labels> => ({
-  kind: 'gauge',
-  name,
-  help,
-  labels: labels ?? ([] as unknown as Labels),
-  bounds: [],
-})
+export const counter = plain('counter')
+export const gauge = plain('gauge')
 
 export const histogram = <const Labels extends readonly Label[] = []>(
   name: string,

@@ -1,38 +1,25 @@
 import type { Label, MetricDeclaration } from './metric-declaration.ts'
 import { metricTable, type MetricTable } from './metric-table.ts'
 
-/** A number that only goes up. */
-export class Counter {
-  readonly #numbers: Float64Array
-  readonly #place: number
+export class Gauge {
+  protected readonly numbers: Float64Array
+  protected readonly place: number
 
   constructor(numbers: Float64Array, place: number) {
-    this.#numbers = numbers
-    this.#place = place
+    this.numbers = numbers
+    this.place = place
   }
 
-  add(count = 1): void {
-    this.#numbers[this.#place] = (this.#numbers[this.#place] as number) + count
-  }
-
-  /** For a total that is counted elsewhere. */
-  set(total: number): void {
-    this.#numbers[this.#place] = total
+  /** NaN if unknown; then a gauge is omitted. A counter is set where its total is counted elsewhere. */
+  set(value: number): void {
+    this.numbers[this.place] = value
   }
 }
 
-export class Gauge {
-  readonly #numbers: Float64Array
-  readonly #place: number
-
-  constructor(numbers: Float64Array, place: number) {
-    this.#numbers = numbers
-    this.#place = place
-  }
-
-  /** NaN if unknown; then the gauge is omitted. */
-  set(value: number): void {
-    this.#numbers[this.#place] = value
+/** A number that only goes up. */
+export class Counter extends Gauge {
+  add(count = 1): void {
+    this.numbers[this.place] = (this.numbers[this.place] as number) + count
   }
 }
 

@@ -1,11 +1,10 @@
 import { hostname } from 'node:os'
-import { Readable } from 'node:stream'
 import { randomBytes } from 'node:crypto'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import { claimName, copiesPrefix } from './copy-name.ts'
 import { knowTarget } from './known-target.ts'
-import { textOf } from './store-backup.ts'
+import { putText, storedJson } from './store-backup.ts'
 import type { Target } from './target.ts'
 
 /** How often it is renewed, ms. */
@@ -64,7 +63,7 @@ export class CopyClaim {
 
   /** Returns whether the claim was found as it was left. */
   async #renew(): Promise<boolean> {
-    const found = await this.#read()
+    const found = (await storedJson(this.#target, claimName)) as Claim | null
     const isFresh = found !== null && Math.abs(this.#now() - Date.parse(found.at)) < claimLapsesAfterMs
     // A server that starts again after a crash finds its own claim, from before.
     const isOwn = found?.run === this.#run || (found?.origin === this.#origin && this.#storedAt === null)
@@ -75,18 +74,9 @@ export class CopyClaim {
     }
     const claim: Claim = { origin: this.#origin, run: this.#run, host: hostname(), at: isoTime(this.#now()) }
     await this.#target.prepare(copiesPrefix)
-    await this.#target.put(claimName, Readable.from([Buffer.from(JSON.stringify(claim))]))
+    await putText(this.#target, claimName, JSON.stringify(claim))
     const isAsLeft = found?.run === this.#run && found.at === this.#storedAt
     this.#storedAt = claim.at
     return isAsLeft
-  }
-
-  async #read(): Promise<Claim | null> {
-    try {
-      return JSON.parse(await textOf(await this.#target.get(claimName))) as Claim
-    } catch (error) {
-      if (error instanceof SyntaxError || (error instanceof SternaError && error.code === 'not_found')) return null
-      throw error
-    }
   }
 }

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import { codeOf, replaceFile } from '../../platform/durable-file.ts'
 import { SternaError } from '../../platform/errors.ts'
-import { textOf } from './store-backup.ts'
+import { putText, storedJson } from './store-backup.ts'
 import type { Target } from './target.ts'
 
 /** At a target: tells it from others. */
@@ -48,19 +47,14 @@ export async function renewMark(target: Target, dataDir: string): Promise<void> 
 }
 
 async function mark(target: Target, id = randomBytes(8).toString('hex')): Promise<string> {
-  await target.put(markName, Readable.from([Buffer.from(JSON.stringify({ id }))]))
+  await putText(target, markName, JSON.stringify({ id }))
   return id
 }
 
 /** Null if there is none. */
 async function readMark(target: Target): Promise<string | null> {
-  try {
-    const { id } = JSON.parse(await textOf(await target.get(markName))) as { id?: unknown }
-    return typeof id === 'string' ? id : null
-  } catch (error) {
-    if (error instanceof SyntaxError || (error instanceof SternaError && error.code === 'not_found')) return null
-    throw error
-  }
+  const { id } = ((await storedJson(target, markName)) ?? {}) as { id?: unknown }
+  return typeof id === 'string' ? id : null
 }
 
 function readNote(path: string): Note | null {

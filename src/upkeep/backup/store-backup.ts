@@ -57,7 +57,7 @@ async function storeAll({ stem, file, keyFile, recipients }: BackupSource, conte
   const database = await storePart(target, `${stem}.db${end}`, pack(createReadStream(file), recipients))
   const key = keyFile === null ? null : await storePart(target, `${stem}.key${end}`, pack(createReadStream(keyFile), recipients))
   const manifest: Manifest = { object: 'backup', name: stem, begun_at: isoTime(at), database, key, content }
-  await target.put(manifestName(stem), Readable.from([Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)]))
+  await putText(target, manifestName(stem), `${JSON.stringify(manifest, null, 2)}\n`)
   return manifest
 }
 
@@ -122,8 +122,20 @@ export async function readManifest(target: Target, stem: string): Promise<Manife
   throw new SternaError('invalid_state', `${manifestName(stem)} in ${target.label} does not describe this backup. Use another one.`)
 }
 
+/** What a small file at a target holds; null if there is none, or it is not JSON. */
+export async function storedJson(target: Target, name: string): Promise<unknown> {
+  try {
+    return JSON.parse(await textOf(await target.get(name)))
+  } catch (error) {
+    if (error instanceof SyntaxError || (error instanceof SternaError && error.code === 'not_found')) return null
+    throw error
+  }
+}
+
+export const putText = (target: Target, name: string, text: string): Promise<void> => target.put(name, Readable.from([Buffer.from(text)]))
+
 /** @throws SternaError `invalid_state` beyond a mebibyte: it cannot be one of our small files */
-export async function textOf(content: Readable): Promise<string> {
+async function textOf(content: Readable): Promise<string> {
   const parts: Buffer[] = []
   let bytes = 0
   for await (const part of content as AsyncIterable<Buffer>) {

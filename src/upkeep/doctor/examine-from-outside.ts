@@ -37,7 +37,7 @@ export async function examineFromOutside(host: string, services: OutsideServices
     examineReverseDns(host, sending, resolver),
     Promise.all(looked.map((address) => probePorts({ host, address }, services, ports))),
   ])
-  return [named, ...(sending.length > 0 ? reverse : []), ...seen.flatMap((each) => judgePorts(each, seen, services.now))]
+  return [named, ...(sending.length > 0 ? reverse : []), ...seen.flatMap((each) => judgePorts(each, seen))]
 }
 
 function judgeAddresses(host: string, addresses: string[]): Finding {
@@ -48,68 +48,61 @@ function judgeAddresses(host: string, addresses: string[]): Finding {
   return say.ok('host_name_fine', { host, addresses: addresses.join(', ') })
 }
 
-interface Probed<Seen> {
+/** A port as it was seen. */
+interface SeenPort {
   remote: RemotePort
-  seen: Seen | Fault
+  /** Why it does not answer; null if it does. */
+  fault: string | null
+  judge(): Finding[]
 }
 
+type Look = (remote: RemotePort, services: OutsideServices) => Promise<SeenPort>
 /** The ports of one address. */
-interface SeenPorts {
-  returnPath: Probed<SeenSmtp>
-  submission: Probed<SeenSmtp>
-  submissionTls: Probed<SeenSmtp>
-  web: Probed<SeenWeb>
-  plainWeb: Probed<SeenWeb>
+type SeenPorts = Record<keyof OutsidePorts, SeenPort>
+
+const faultOf = (seen: object): string | null => ('fault' in seen ? (seen as Fault).fault : null)
+
+const overSmtp =
+  (judge: (remote: RemotePort, seen: SeenSmtp | Fault, now: number) => Finding[]): Look =>
+  async (remote, { probeSmtp, ehloName, now }) => {
+    const seen = await probeSmtp(remote, ehloName)
+    return { remote, fault: faultOf(seen), judge: () => judge(remote, seen, now) }
+  }
+
+const overHttp =
+  (judge: (remote: RemotePort, seen: SeenWeb | Fault, now: number) => Finding): Look =>
+  async (remote, { probeWeb, now }) => {
+    const seen = await probeWeb(remote)
+    return { remote, fault: faultOf(seen), judge: () => [judge(remote, seen, now)] }
+  }
+
+/** In the order of the findings. */
+const portTable: Record<keyof OutsidePorts, { setting: string; isTls: boolean; look: Look }> = {
+  returnPath: { setting: 'return_path.listen', isTls: false, look: overSmtp(judgeReturnPath) },
+  submission: { setting: 'submission.listen', isTls: false, look: overSmtp(judgeSubmission) },
+  submissionTls: { setting: 'submission.tls_listen', isTls: true, look: overSmtp(judgeSubmission) },
+  web: { setting: 'http.tls_listen', isTls: true, look: overHttp(judgeWeb) },
+  plainWeb: { setting: 'http.listen', isTls: false, look: overHttp(judgePlainWeb) },
 }
+const portNames = Object.keys(portTable) as (keyof OutsidePorts)[]
 
 async function probePorts(at: { host: string; address: string }, services: OutsideServices, ports: OutsidePorts): Promise<SeenPorts> {
-  const { ehloName, probeSmtp, probeWeb } = services
-  const smtp = async (port: number, isTls = false): Promise<Probed<SeenSmtp>> => {
-    const remote = { ...at, port, isTls }
-    return { remote, seen: await probeSmtp(remote, ehloName) }
+  const look = async (name: keyof OutsidePorts): Promise<[string, SeenPort]> => {
+    const { isTls, look: lookAt } = portTable[name]
+    return [name, await lookAt({ ...at, port: ports[name], isTls }, services)]
   }
-  const http = async (port: number, isTls = false): Promise<Probed<SeenWeb>> => {
-    const remote = { ...at, port, isTls }
-    return { remote, seen: await probeWeb(remote) }
-  }
-  const [returnPath, submission, submissionTls] = [smtp(ports.returnPath), smtp(ports.submission), smtp(ports.submissionTls, true)]
-  const [web, plainWeb] = [http(ports.web, true), http(ports.plainWeb)]
-  return {
-    returnPath: await returnPath,
-    submission: await submission,
-    submissionTls: await submissionTls,
-    web: await web,
-    plainWeb: await plainWeb,
-  }
+  return Object.fromEntries(await Promise.all(portNames.map(look))) as SeenPorts
 }
 
 /** @param all of every address: a port that answers over the other family is open, and only ours to extend */
-function judgePorts(ports: SeenPorts, all: SeenPorts[], now: number): Finding[] {
-  const { returnPath, submission, submissionTls, web, plainWeb } = ports
-  const judged: Record<keyof SeenPorts, () => Finding[]> = {
-    returnPath: () => judgeReturnPath(returnPath.remote, returnPath.seen),
-    submission: () => judgeSubmission(submission.remote, submission.seen, now),
-    submissionTls: () => judgeSubmission(submissionTls.remote, submissionTls.seen, now),
-    web: () => [judgeWeb(web.remote, web.seen, now)],
-    plainWeb: () => [judgePlainWeb(plainWeb.remote, plainWeb.seen)],
-  }
+function judgePorts(ports: SeenPorts, all: SeenPorts[]): Finding[] {
   return portNames.flatMap((name) => {
-    const { remote, seen } = ports[name]
-    const answers = (other: SeenPorts): boolean =>
-      isIP(other[name].remote.address) !== isIP(remote.address) && !('fault' in other[name].seen)
-    if (!('fault' in seen) || hasNoWay(seen) || !all.some(answers)) return judged[name]()
+    const { remote, fault, judge } = ports[name]
+    const answers = ({ [name]: other }: SeenPorts): boolean => isIP(other.remote.address) !== isIP(remote.address) && other.fault === null
+    if (fault === null || hasNoWay({ fault }) || !all.some(answers)) return judge()
     const code = isIP(remote.address) === 6 ? 'outside_only_ipv4' : 'outside_only_ipv6'
-    return [say[name === 'returnPath' ? 'failed' : 'warning'](code, { ...placeOf(remote), fault: seen.fault, setting: settingOf[name] })]
+    return [say[name === 'returnPath' ? 'failed' : 'warning'](code, { ...placeOf(remote), fault, setting: portTable[name].setting })]
   })
-}
-
-const portNames = ['returnPath', 'submission', 'submissionTls', 'web', 'plainWeb'] as const
-const settingOf = {
-  returnPath: 'return_path.listen',
-  submission: 'submission.listen',
-  submissionTls: 'submission.tls_listen',
-  web: 'http.tls_listen',
-  plainWeb: 'http.listen',
 }
 
 const placeOf = ({ host, address, port }: RemotePort) => ({ host, address, port })

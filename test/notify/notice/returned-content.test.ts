@@ -5,10 +5,10 @@ import { returnedContent } from '../../../src/notify/notice/returned-content.ts'
 const message = Buffer.from('From: a@sender.example\r\nSubject: x\r\n\r\nBody\r\n')
 const stored = {
   subject: 'Grüße',
-  messageIdHeader: '<1@sender.example>',
+  message_id_header: '<1@sender.example>',
   size: message.length,
   ret: null,
-  createdAt: Date.UTC(2026, 10, 21),
+  created_at: Date.UTC(2026, 10, 21),
 }
 const header = 'From: a@sender.example\r\nSubject: x\r\n'
 

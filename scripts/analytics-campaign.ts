@@ -150,7 +150,7 @@ async function count(db: Database): Promise<void> {
   const [cpu, startedAt] = [process.cpuUsage(), performance.now()]
   let [longest, held] = [0, 0]
   const write: Database['write'] = (batch, options = {}) =>
-    db.write(batch, { ...options, onHeld: (ms) => (options.onHeld?.(ms), (held += ms), (longest = Math.max(longest, ms))) })
+    db.write(batch, { ...options, onStoreTime: (ms) => (options.onStoreTime?.(ms), (held += ms), (longest = Math.max(longest, ms))) })
   await analyticsReader({ db: { ...db, write }, log: silentLog }).catchUp()
   const { user, system } = process.cpuUsage(cpu)
   const per1000 = (ms: number): string => ((ms / messages) * 1_000).toFixed(2)

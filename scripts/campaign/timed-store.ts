@@ -54,12 +54,12 @@ export function timedStore(directory: string): TimedStore {
     async slowRead<R extends Row>(sql: string, params = {}) {
       return reader.prepare(sql).all(params) as R[]
     },
-    async write(batch, { onHeld } = {}): Promise<Written[]> {
+    async write(batch, { onStoreTime } = {}): Promise<Written[]> {
       const numbered = batch.map((statement) => numbers.numbered(statement))
       statements.learn(numbers.takeUntold())
       const [result] = await timed(batch[0]?.sql ?? '', () => group.commit([numbered]))
       if (!result || 'error' in result) throw new Error(result?.error.message)
-      onHeld?.(result.ms)
+      onStoreTime?.(result.ms)
       return result.written
     },
     damaged: (table, problem) => new DamagedError(problem, { tables: [table], keepsOut: false, statement: 0 }),

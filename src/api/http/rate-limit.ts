@@ -124,7 +124,7 @@ export class RateLimit {
     }
     if (batch.length === 0) return
     try {
-      await db.write(batch, { patient: true })
+      await db.write(batch, { mayBatch: true })
     } catch (error) {
       for (const entry of written) entry.changed = true
       throw error

@@ -58,7 +58,7 @@ export class ReturnedMailRoom {
       this.#inVainUntil.set(box, clock.steady() + inVainMs)
       return false
     }
-    const written = await db.write(oldest.map(removeContent), { patient: true })
+    const written = await db.write(oldest.map(removeContent), { mayBatch: true })
     // Content that the retention job deleted meanwhile was counted there.
     budget.giveBack(
       box,

@@ -168,7 +168,7 @@ export class ReturnedMailRunner {
   async #write(mail: ReturnedMail, outcome: ReturnedMailOutcome): Promise<void> {
     const { db, clock, log, metrics } = this.#services
     const claim = { id: mail.id, owner: this.#claims.owner }
-    await db.write([settleReturnedMail(claim, outcome, clock.now()), ...outcome.statements], { patient: true })
+    await db.write([settleReturnedMail(claim, outcome, clock.now()), ...outcome.statements], { mayBatch: true })
     const { about, result } = outcome
     metrics.reportsSettled[result].add()
     // Strangers can send any amount of mail that concerns nobody.

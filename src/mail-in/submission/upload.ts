@@ -173,5 +173,5 @@ const copyChunks = (messages: { from: string; id: string }, { first, end }: { fi
 async function dropContent(id: string, db: Database): Promise<void> {
   const chunks = `select c.chunk from upload u join content c on c.message_id = u.message_id where u.message_id = :id limit :rows`
   await removeInPieces(db, [{ sql: `delete from content where message_id = :id and chunk in (${chunks})`, params: { id } }])
-  await db.write([{ sql: 'delete from upload where message_id = :id', params: { id } }], { patient: true })
+  await db.write([{ sql: 'delete from upload where message_id = :id', params: { id } }], { mayBatch: true })
 }

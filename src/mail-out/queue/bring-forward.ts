@@ -72,7 +72,7 @@ export async function bringHeld(
         sql: `update recipient set due_at = :now where id = :id and state = 'scheduled' and owner is null returning destination`,
         params: { id, now },
       })),
-      { patient: true },
+      { mayBatch: true },
     )
     for (const destination of new Set(written.flatMap((each) => each.rows.map((row) => String(row['destination']))))) noteDue(destination)
     after = held.at(-1)?.message_id ?? ''

@@ -157,8 +157,8 @@ export class LogReader {
     const move = this.#moveCursor(position, step.to)
     let heldMs = 0
     await this.#db.write([...(position === 0 ? [this.#createCursor] : []), move, ...statements], {
-      patient: !this.#isHurried,
-      onHeld: (ms) => (heldMs = ms),
+      mayBatch: !this.#isHurried,
+      onStoreTime: (ms) => (heldMs = ms),
     })
     const next = nextRows(events, heldMs)
     // The last step of a run is smaller than it could be.

@@ -64,7 +64,7 @@ export class Retention {
       () => this.#recipients.run(db, recipients(db, eventCutoff), now),
       () => this.#notices.run(db, notices(db, eventCutoff), now),
       () => this.#messages.run(db, messages(db, eventCutoff), now),
-      () => db.write([emptyNewestEvent(eventCutoff)], { patient: true }),
+      () => db.write([emptyNewestEvent(eventCutoff)], { mayBatch: true }),
       ...batches.map((batch) => () => removeInPieces(db, batch)),
     ])
   }

@@ -150,7 +150,7 @@ export class NoticeRunner {
         const isSent = await this.#send(group, (id, { row }) => settleWarning(row.recipient_id, id))
         if (!isSent) over.push(...group.told.map(({ row }) => dropWarning(row.recipient_id)))
       }
-      if (over.length > 0) await db.write(over, { patient: true })
+      if (over.length > 0) await db.write(over, { mayBatch: true })
     }
   }
 

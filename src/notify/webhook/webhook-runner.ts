@@ -75,7 +75,7 @@ export class WebhookRunner {
       fields: (webhookId) => ({ webhookId }),
       onDue: (webhookId) => this.#turns.request(webhookId),
       putBack,
-      isPatient: true,
+      mayBatch: true,
     })
     this.#log = fanOutReader(services, (webhookId) => this.wake(webhookId))
     // Time in which the server was off does not count as time without success.

@@ -48,7 +48,7 @@ interface ClaimsServices {
   /** What else changes in a row that is put back untried, as SQL; `:now` is the time. */
   putBack?: string
   /** True if a claim may wait a moment to share a commit; default: false. */
-  isPatient?: boolean
+  mayBatch?: boolean
 }
 
 /**
@@ -99,13 +99,13 @@ export class Claims {
 
   /** @param batch claims and returns rows; a second statement returns when the next is due (`due_at`), if one is */
   async claim<R extends object>({ name, places, order = name }: Turn, batch: (range: ClaimRange) => Statement[]): Promise<R[]> {
-    const { db, clock, log, what, fields, isPatient = false, noteDue = (key, at) => this.wake(key, at) } = this.#services
+    const { db, clock, log, what, fields, mayBatch = false, noteDue = (key, at) => this.wake(key, at) } = this.#services
     const now = clock.now()
     const { skip, most, until } = this.#damaged.wayFor(order, now)
     const limit = Math.min(places, most)
     if (until !== null) noteDue(name, until)
     try {
-      const [claimed, next] = await db.write(batch({ owner: this.owner, now, limit, skip }), { patient: isPatient })
+      const [claimed, next] = await db.write(batch({ owner: this.owner, now, limit, skip }), { mayBatch })
       this.#damaged.passed(order)
       const dueAt = next?.rows[0]?.['due_at']
       if (typeof dueAt === 'number') noteDue(name, dueAt)

@@ -40,8 +40,8 @@ export interface Database {
   slowRead<R extends Row = Row>(sql: string, params?: Record<string, Value>): Promise<R[]>
   /**
    * Writes all of the batch or nothing. When the promise resolves, the batch is on disk and survives a power cut. Batches of concurrent
-   * callers share one commit; a batch that fails does so alone. A `patient` batch may wait up to 20 ms to share a commit: for writes
-   * that nobody waits for. `onHeld` is called with the time that its statements held the store, ms, not counting the flush, which a
+   * callers share one commit; a batch that fails does so alone. With `mayBatch` it may wait up to 20 ms to share a commit: for writes
+   * that nobody waits for. `onStoreTime` is called with the time that its statements held the store, ms, not counting the flush, which a
    * commit shares.
    * @throws ConflictError if a statement's `expect` was not met
    * @throws UniqueError if a row with that key exists
@@ -49,7 +49,7 @@ export interface Database {
    * @throws DamagedError if it needs pages that cannot be read
    * @throws BusyError if another process kept the database locked for too long: likewise
    */
-  write(batch: Statement[], options?: { patient?: boolean; onHeld?: (ms: number) => void }): Promise<Written[]>
+  write(batch: Statement[], options?: { mayBatch?: boolean; onStoreTime?: (ms: number) => void }): Promise<Written[]>
   /** Reports damage that shows only in what a table holds; the caller throws the error. */
   damaged(table: string, problem: string): DamagedError
   /** Calls `heard`, which must not throw, whenever a batch that adds rows to this table is on disk. Returns a function that ends this. */

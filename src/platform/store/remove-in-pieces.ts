@@ -34,7 +34,7 @@ export async function removeInPieces(db: Pick<Database, 'write'>, batch: Stateme
   for (let rows = firstRows; ;) {
     let held = 0
     const piece = batch.map(({ sql, params }) => ({ sql, params: { ...params, rows, skip } }))
-    const written = await orDamage(db.write(piece, { patient: true, onHeld: (ms) => (held = ms) }))
+    const written = await orDamage(db.write(piece, { mayBatch: true, onStoreTime: (ms) => (held = ms) }))
     if (written instanceof DamagedError) {
       if (skip === maxSkipped || !batch.every(({ sql }) => sql.includes(':skip'))) throw written
       if (rows === 1) skip++

@@ -38,7 +38,7 @@ export class RetriedWrites {
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, maxWaitMs)) {
       const isLast = this.#isStopped
       try {
-        const written = await this.#services.db.write(left, { patient: true })
+        const written = await this.#services.db.write(left, { mayBatch: true })
         this.#noteWritten()
         return written
       } catch (error) {

@@ -83,11 +83,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       const owner = params['accountId'] ?? params['webhookId']
       return typeof owner === 'string' ? turns.take(owner, ask) : ask()
     },
-    async write(batch: Statement[], { patient = false, onHeld } = {}): Promise<Written[]> {
+    async write(batch: Statement[], { mayBatch = false, onStoreTime } = {}): Promise<Written[]> {
       const concerned = listeners.of(batch)
-      const answer = await writer.write(batch, { patient, isTimed: onHeld !== undefined })
+      const answer = await writer.write(batch, { mayBatch, isTimed: onStoreTime !== undefined })
       if (!('written' in answer)) return []
-      if (answer.ms !== undefined) onHeld?.(answer.ms)
+      if (answer.ms !== undefined) onStoreTime?.(answer.ms)
       for (const heard of concerned) for (const each of heard) each()
       return answer.written
     },

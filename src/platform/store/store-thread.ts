@@ -18,7 +18,7 @@ import { StatementNumbers } from './statement-numbers.ts'
 import type { Upgrade } from './upgrade-backup.ts'
 import { openId, type Answer, type Request, type Requests, type ThreadData, type ThreadError } from './thread-messages.ts'
 
-/** How long a patient batch waits for company, ms. */
+/** How long a batch that may be batched waits for others, ms. */
 const patienceMs = 20
 
 /** Errors after which nobody's batch is written. */
@@ -51,7 +51,7 @@ export class StoreThread {
   readonly #hear: Hear
   readonly #role: ThreadData['role']
   #outgoing: Request[] = []
-  #patient: Request[] = []
+  #batched: Request[] = []
   #patience: NodeJS.Timeout | undefined
   #scheduled = false
   #isOpen = false
@@ -81,11 +81,11 @@ export class StoreThread {
   }
 
   /** @throws ConflictError and the other errors of `Database` */
-  write(batch: Statement[], { patient, isTimed }: { patient: boolean; isTimed: boolean }): Promise<Answer> {
+  write(batch: Statement[], { mayBatch, isTimed }: { mayBatch: boolean; isTimed: boolean }): Promise<Answer> {
     const numbered = batch.map((each) => this.#statements.numbered(each))
     return this.request(
       { type: 'write', batch: numbered, ...(isTimed ? { isTimed } : {}) },
-      { patient, guards: batch.map(({ guard }) => guard) },
+      { mayBatch, guards: batch.map(({ guard }) => guard) },
     )
   }
 
@@ -95,19 +95,19 @@ export class StoreThread {
   }
 
   /** `guards`: those of a write, by statement, so that its conflict can be named. */
-  request(request: Unnumbered<Request>, { patient = false, guards = [] }: { patient?: boolean; guards?: Guards } = {}): Promise<Answer> {
+  request(request: Unnumbered<Request>, { mayBatch = false, guards = [] }: { mayBatch?: boolean; guards?: Guards } = {}): Promise<Answer> {
     if (this.#ended) return Promise.reject(this.#ended)
     if (request.type === 'close') this.#isClosing = true
     const id = ++this.#lastId
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     this.#settle.set(id, { resolve, reject, guards })
-    if (patient) this.#wait({ ...request, id } as Request)
+    if (mayBatch) this.#wait({ ...request, id } as Request)
     else this.#post({ ...request, id } as Request)
     return promise
   }
 
   #wait(request: Request): void {
-    this.#patient.push(request)
+    this.#batched.push(request)
     this.#patience ??= setTimeout(() => this.#flush(), patienceMs)
   }
 
@@ -124,8 +124,8 @@ export class StoreThread {
   #flush(): void {
     clearTimeout(this.#patience)
     this.#patience = undefined
-    const requests = this.#patient.concat(this.#outgoing)
-    this.#patient = []
+    const requests = this.#batched.concat(this.#outgoing)
+    this.#batched = []
     this.#outgoing = []
     if (requests.length === 0) return
     const message: Requests = { texts: this.#statements.takeUntold(), requests }

@@ -39,7 +39,7 @@ export class TableWalk<Key> {
       const removed =
         piece instanceof DamagedError
           ? piece
-          : await orDamage(db.write(table.remove(this.#after, piece.last), { patient: true, onHeld: (ms) => (held = ms) }))
+          : await orDamage(db.write(table.remove(this.#after, piece.last), { mayBatch: true, onStoreTime: (ms) => (held = ms) }))
       if (removed instanceof DamagedError && rows > 1) {
         rows = 1
         continue

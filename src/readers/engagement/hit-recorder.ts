@@ -214,7 +214,7 @@ export class HitRecorder {
   /** False if a recipient was erased or removed meanwhile. Then read again what is left. */
   async #written(batch: Statement[]): Promise<boolean> {
     try {
-      await this.#services.db.write(batch, { patient: true })
+      await this.#services.db.write(batch, { mayBatch: true })
       return true
     } catch (error) {
       if (error instanceof ConflictError) return false

@@ -32,7 +32,7 @@ export function searchIndex(services: Pick<BaseServices, 'db' | 'log'>, pace = s
     }),
     async atEnd() {
       await removeInPieces(db, [removeOldBlocks])
-      await db.write([removeEmptyParts], { patient: true })
+      await db.write([removeEmptyParts], { mayBatch: true })
     },
   })
 }

@@ -214,7 +214,7 @@ export class SendingDomains extends DomainMemory {
     const needed = new Set((await db.slowRead<{ id: string }>(neededDomains)).map(({ id }) => id))
     for (const domain of removed.filter(({ id }) => !needed.has(id))) {
       await policies.forget(domain.id)
-      await db.write(forgetDomain(domain.id), { patient: true })
+      await db.write(forgetDomain(domain.id), { mayBatch: true })
       this.drop(domain.id)
     }
   }

@@ -114,15 +114,15 @@ test('a read sees what was written before it, and gives blobs back as they were'
   }
 })
 
-test('patient batches are written too, together with the next one or by themselves', async () => {
+test('batches that may wait are written too, together with the next one or by themselves', async () => {
   const db = await openStore()
   const order: string[] = []
   await Promise.all([
-    db.write([put('patient')], { patient: true }).then(() => order.push('patient')),
+    db.write([put('patient')], { mayBatch: true }).then(() => order.push('patient')),
     db.write([put('prompt')]).then(() => order.push('prompt')),
   ])
   expect(order.toSorted()).toEqual(['patient', 'prompt'])
-  await db.write([put('alone')], { patient: true })
+  await db.write([put('alone')], { mayBatch: true })
   expect(await db.read('select name from cursor')).toHaveLength(3)
 })
 

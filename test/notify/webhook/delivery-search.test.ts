@@ -16,9 +16,17 @@ const arbitraryDelivery = fc.record({ event: fc.constantFrom(...events), state: 
 const orNone = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { freq: 2 })
 
 const insert = (webhookId: string, { id, event, state }: { id: string; event: string; state: DeliveryState }): Statement => ({
-  sql: `insert into webhook_delivery (id, webhook_id, event_id, event_type, body, state, next_attempt_at, created_at)
-        values (:id, :webhookId, :event, :type, '', :state, :nextAttemptAt, 0)`,
-  params: { id, webhookId, event, type: typeOf(event), state, nextAttemptAt: state === 'pending' ? 1 : null },
+  sql: `insert into webhook_delivery (id, webhook_id, event_id, event_type, body, state, owner, next_attempt_at, created_at)
+        values (:id, :webhookId, :event, :type, '', :state, :owner, :nextAttemptAt, 0)`,
+  params: {
+    id,
+    webhookId,
+    event,
+    type: typeOf(event),
+    state,
+    owner: state === 'attempting' ? 'node_1' : null,
+    nextAttemptAt: state === 'pending' ? 1 : null,
+  },
 })
 
 const insertWebhook = (id: string): Statement => ({

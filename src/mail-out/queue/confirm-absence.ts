@@ -25,7 +25,7 @@ interface LookContext {
 /** What to do about an attempt. */
 interface Judged {
   attempt: Attempt
-  absentSince: number | null
+  nxdomainSince: number | null
   /** When to ask the name servers again, epoch ms; null if that is not the reason to retry. */
   askAgainAt: number | null
 }
@@ -34,14 +34,14 @@ interface Judged {
  * What only the DNS says is believed once it has said so for a quarter of an hour, at the first attempt and at a later one, and while
  * the name servers are not suspect. Until then the attempt is a deferral.
  */
-export function confirmAbsence(attempt: Attempt, { nxdomainSince: absentSince, expiresAt }: LookedUp, context: LookContext): Judged {
+export function confirmAbsence(attempt: Attempt, { nxdomainSince, expiresAt }: LookedUp, context: LookContext): Judged {
   const { outcome } = attempt
   const { now, isResolverSuspect, random } = context
-  if (!isAbsence(outcome)) return { attempt, absentSince: null, askAgainAt: null }
+  if (!isAbsence(outcome)) return { attempt, nxdomainSince: null, askAgainAt: null }
   // The clock may have been set back in the meantime.
-  const since = Math.min(absentSince ?? now, now)
+  const since = Math.min(nxdomainSince ?? now, now)
   const isConfirmed = now - since >= secondLookAfterMs
-  if (isConfirmed && !isResolverSuspect) return { attempt, absentSince: since, askAgainAt: null }
+  if (isConfirmed && !isResolverSuspect) return { attempt, nxdomainSince: since, askAgainAt: null }
   const from = isConfirmed ? now : since
   const askAgainAt = Math.min(from + Math.round(secondLookAfterMs * (1 + jitter * random)), expiresAt)
   const why = isResolverSuspect ? ', though they say so of many domains now' : ''
@@ -51,7 +51,7 @@ export function confirmAbsence(attempt: Attempt, { nxdomainSince: absentSince, e
       : 'its time ends before they are asked again'
   const reason = `${transient(outcome.reason)}, say the name servers${why}; ${next}`
   const { reply, category } = outcome
-  return { attempt: { ...attempt, outcome: { type: 'deferred', reply, category, reason } }, absentSince: since, askAgainAt }
+  return { attempt: { ...attempt, outcome: { type: 'deferred', reply, category, reason } }, nxdomainSince: since, askAgainAt }
 }
 
 /** How an absence at the first look is reported if nobody waits for the second. */

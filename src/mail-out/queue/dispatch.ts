@@ -157,7 +157,7 @@ export class Dispatch {
       id: String(++this.#lastJob),
       messageId: message.id,
       destination: recipients[0]?.destination ?? '',
-      isSecondLook: recipients.some(({ nxdomainSince: absentSince }) => absentSince !== null),
+      isSecondLook: recipients.some(({ nxdomainSince }) => nxdomainSince !== null),
       knownName: envelope.knownName,
       recipients: recipients.map((recipient) => ({
         id: recipient.id,

@@ -207,13 +207,13 @@ export function moveRecipient(
   id: string,
   owner: string,
   move: Move,
-  context: { attempted: boolean; last: LastResponse; absentSince: number | null; mxHost?: string | null; now: number },
+  context: { attempted: boolean; last: LastResponse; nxdomainSince: number | null; mxHost?: string | null; now: number },
 ): Statement {
-  const { attempted, last, absentSince, mxHost = null, now } = context
+  const { attempted, last, nxdomainSince, mxHost = null, now } = context
   return {
     sql: `update recipient
              set state = :state, due_at = :dueAt, owner = null, attempts = attempts + :attempted,
-                 last_response = :text, smtp_code = :code, enhanced_status = :enhancedStatus, absent_since = :absentSince,
+                 last_response = :text, smtp_code = :code, enhanced_status = :enhancedStatus, absent_since = :nxdomainSince,
                  provider = coalesce(:provider, provider), sent_at = coalesce(sent_at, :sentAt),
                  delivered_at = coalesce(delivered_at, :deliveredAt), bounced_at = coalesce(bounced_at, :bouncedAt)
            where id = :id and owner = :owner and state in ('queued', 'deferred')`,
@@ -226,7 +226,7 @@ export function moveRecipient(
       text: last.text,
       code: last.code,
       enhancedStatus: last.enhancedStatus,
-      absentSince,
+      nxdomainSince,
       provider: mxHost === null ? null : mxProviderOf(mxHost),
       sentAt: sentAtOf(move),
       deliveredAt: move.state === 'delivered' ? now : null,

@@ -42,7 +42,7 @@ interface SettleContext {
 /** What to write after an attempt: the recipient's new state, the attempt, the events, the suppression. */
 export function settleAttempt(message: QueuedMessage, recipient: QueuedRecipient, made: Attempt, context: SettleContext): Settlement {
   const { now, retrySchedule, maxWaitMs, viaSmarthost, random, owner } = context
-  const { attempt, absentSince, askAgainAt } = confirmAbsence(made, recipient, context)
+  const { attempt, nxdomainSince, askAgainAt } = confirmAbsence(made, recipient, context)
   const { attempts, expiresAt } = recipient
   // A clock that was set meanwhile does not make it begin before it could, nor after its end.
   const beganAt = Math.min(now, Math.max(message.firstDueAt, now - attempt.durationMs))
@@ -50,7 +50,7 @@ export function settleAttempt(message: QueuedMessage, recipient: QueuedRecipient
   const move = moveAfter(attempt.outcome, recipient, { now, beganAt, retryAt: due, viaSmarthost })
   const last = lastResponseOf(attempt)
   const batch = [
-    moveRecipient(recipient.id, owner, move, { attempted: true, last, absentSince, mxHost: attempt.mxHost, now }),
+    moveRecipient(recipient.id, owner, move, { attempted: true, last, nxdomainSince, mxHost: attempt.mxHost, now }),
     insertAttempt(attempt, message.id, { beganAt, endedAt: now }),
     ...eventsOf(message, recipient, move, now),
     ...suppressionAfter({ message, recipient, move }, context.policyFor, now),
@@ -70,7 +70,7 @@ export function settleUntried(
     ? moveSuppressed(now)
     : moveExpired(recipient, { reply, reason: last.text ?? 'no attempt was made' }, { now })
   const batch = [
-    moveRecipient(recipient.id, owner, move, { attempted: false, last, absentSince: recipient.nxdomainSince, now }),
+    moveRecipient(recipient.id, owner, move, { attempted: false, last, nxdomainSince: recipient.nxdomainSince, now }),
     ...eventsOf(message, recipient, move, now),
     ...suppressionAfter({ message, recipient, move }, policyFor, now),
   ]

@@ -1,4 +1,4 @@
-import { setImmediate as othersTurn } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { removeContentOfMail } from './erase-message-parts.ts'
 import { searched, writeChanges, type Erasing } from './erasing.ts'
 
@@ -27,7 +27,7 @@ async function isNamedIn(bytes: Uint8Array, names: (text: string) => boolean): P
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (let start = 0; start < whole.length; start += pieceSize) {
     if (names(whole.toString('utf8', start, start + pieceSize + overlap))) return true
-    await othersTurn()
+    await yieldToEventLoop()
   }
   return false
 }

@@ -38,8 +38,8 @@ describe('what the DNS alone says', () => {
     ['waits no longer than the mail may', { expiresAt: now + 5 * minute }, 5, 0],
     ['has been said since now at the earliest, where the clock was set back', { since: 4000 }, 15, 0],
   ])('%s', (_, given, expected, since) => {
-    const { attempt: judged, absentSince, askAgainAt } = judge(given)
-    expect(absentSince).toBe(now + since * minute)
+    const { attempt: judged, nxdomainSince, askAgainAt } = judge(given)
+    expect(nxdomainSince).toBe(now + since * minute)
     if (expected === 'bounced') {
       expect(judged).toBe(attempt)
       expect(askAgainAt).toBeNull()
@@ -73,9 +73,9 @@ describe('what the DNS alone says', () => {
         fc.boolean(),
         fc.double({ min: 0, max: 1, noNaN: true }),
         (since, isResolverSuspect, random) => {
-          const { askAgainAt, absentSince } = judge({ since, isResolverSuspect, random })
+          const { askAgainAt, nxdomainSince } = judge({ since, isResolverSuspect, random })
           const first = since === null ? now : Math.min(now, now + since * minute)
-          expect(absentSince).toBe(first)
+          expect(nxdomainSince).toBe(first)
           expect((askAgainAt ?? now) - first).toBeGreaterThanOrEqual(15 * minute)
         },
       ),
@@ -91,6 +91,6 @@ test('anything else is left as it is, and begins the time anew', () => {
   ] satisfies Outcome[]) {
     const made = { ...attempt, outcome }
     const judged = confirmAbsence(made, { nxdomainSince: now - minute, expiresAt: inTwoDays }, { now, isResolverSuspect: true, random: 0 })
-    expect(judged).toEqual({ attempt: made, absentSince: null, askAgainAt: null })
+    expect(judged).toEqual({ attempt: made, nxdomainSince: null, askAgainAt: null })
   }
 })

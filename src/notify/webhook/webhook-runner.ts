@@ -167,8 +167,15 @@ export class WebhookRunner {
 
   async #post(webhook: Webhook, delivery: ClaimedDelivery, at: number): Promise<PostResult> {
     const { id: deliveryId, event_id: eventId, event_type: eventType, body: text, attempts } = delivery
-    const request = await webhookRequest(webhook, { eventId, eventType, deliveryId, number: attempts + 1, text, at })
-    return this.#services.poster.post(request)
+    try {
+      return await this.#services.poster.post(
+        await webhookRequest(webhook, { eventId, eventType, deliveryId, number: attempts + 1, text, at }),
+      )
+    } catch (error) {
+      // A failure like any other: it is tried again, and the events behind it go on.
+      this.#services.log.error({ error, webhookId: webhook.id, deliveryId }, 'a webhook request could not be made')
+      return { statusCode: null, response: null, error: 'This server could not make the request.', durationMs: 0 }
+    }
   }
 
   async #settle(webhook: Webhook, delivery: ClaimedDelivery, outcome: { sentAt: number; result: PostResult }): Promise<void> {

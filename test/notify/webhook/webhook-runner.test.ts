@@ -27,6 +27,22 @@ test('posts an event at once, signed for every kind of receiver', async () => {
   expect(new StandardWebhook(webhook.secret).verify(post?.body ?? '', post?.headers ?? {})).toMatchObject({ id, type: 'email.delivered' })
 })
 
+test('an attempt whose request cannot be made has failed, and is made again', async () => {
+  const fixture = await webhookFixture()
+  const { clock, webhooks, add, write } = fixture
+  const receiver = await startReceiver(status(200))
+  const webhook = await add(receiver.url, { payload: 'sendgrid', events: ['email.bounced'] })
+  const { signingKey } = webhook
+  Object.assign(webhooks.list.findWebhook(webhook.id) ?? {}, { signingKey: 'no key' })
+  await webhooks.start()
+  await write('email.bounced')
+  await stateIs(fixture, webhook.id, { state: 'pending', attempts: 1, owner: null })
+  Object.assign(webhooks.list.findWebhook(webhook.id) ?? {}, { signingKey })
+  clock.advance(minute)
+  await stateIs(fixture, webhook.id, { state: 'success', attempts: 2 })
+  expect(receiver.posts).toHaveLength(1)
+})
+
 test('a failing endpoint gets six attempts at the documented times, and delays no healthy one', async () => {
   const fixture = await webhookFixture({ timeoutMs: 300 })
   const { clock, webhooks, add, write, deliveries } = fixture

@@ -71,6 +71,7 @@ export class Claims {
   /** When each name is due. */
   readonly #due = new Map<string, number>()
   readonly #heap = new DueHeap()
+  /** When the timer fires, epoch ms; 0: at once. */
   #armedFor = Infinity
   #cancelTimer: CancelTimer = () => {}
 
@@ -91,9 +92,10 @@ export class Claims {
 
   /** Has `onDue` called with this name at this time, epoch ms, unless it is due earlier. */
   wake(name: string, at: number): void {
-    if (at >= (this.#due.get(name) ?? Infinity)) return
-    this.#due.set(name, at)
-    this.#heap.push({ key: name, dueAt: at })
+    if (at < (this.#due.get(name) ?? Infinity)) {
+      this.#due.set(name, at)
+      this.#heap.push({ key: name, dueAt: at })
+    }
     this.#arm()
   }
 
@@ -146,21 +148,25 @@ export class Claims {
   #arm(): void {
     const { clock } = this.#services
     const at = this.#heap.firstDueAt
-    if (at >= this.#armedFor) return
+    // If the clock was set ahead, what was armed before is overdue, and need not wait for its timer.
+    const isOverdue = this.#armedFor > 0 && this.#armedFor <= clock.now()
+    if (at === Infinity || (at >= this.#armedFor && !isOverdue)) return
     this.#cancelTimer()
-    this.#armedFor = at
+    this.#armedFor = isOverdue ? 0 : at
     this.#cancelTimer = clock.at(at, () => this.#fire(Math.max(at, clock.now())))
   }
 
-  /** @param upTo not the time of the day, which may have been set back */
+  /** @param upTo not the time of the day, which may have been set back: then what is told is due again at its time */
   #fire(upTo: number): void {
-    this.#armedFor = Infinity
+    const names: string[] = []
     while (this.#heap.firstDueAt <= upTo) {
       const { key, dueAt } = this.#heap.pop() as { key: string; dueAt: number }
       if (this.#due.get(key) !== dueAt) continue
       this.#due.delete(key)
-      this.#services.onDue(key)
+      names.push(key)
     }
+    this.#armedFor = Infinity
+    for (const name of names) this.#services.onDue(name)
     this.#arm()
   }
 

@@ -29,8 +29,7 @@ const query = {
   }),
   metrics: wordsOf(metrics).meta({ description: `Any of ${metrics.join(', ')}; default: all.` }),
   dimensions: wordsOf(dimensions).meta({
-    description:
-      `Any of ${dimensions.join(', ')}: what to group \`data\` by; ` + `one of ${valueDimensions.join(', ')} at a time. Default: none.`,
+    description: `Any of ${dimensions.join(', ')}: what to group \`data\` by; one of ${valueDimensions.join(', ')} at a time. Default: none.`,
   }),
 }
 

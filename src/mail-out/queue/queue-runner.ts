@@ -76,10 +76,7 @@ export class QueueRunner {
     this.#giveUpAfterMs = settings.giveUpAfterMs
     const onSettled = (recipient: QueuedRecipient, dueAt: number | null, isTried: boolean) => this.#onSettled(recipient, dueAt, isTried)
     const onAttempt = (destination: string, result: Attempt | Postponed): void => this.#onAttempt(destination, result)
-    this.#dispatch = new Dispatch(
-      { ...services, claims: this.#claims, contentRoom: this.#content, onSettled: onSettled, onAttempt: onAttempt },
-      settings,
-    )
+    this.#dispatch = new Dispatch({ ...services, claims: this.#claims, contentRoom: this.#content, onSettled, onAttempt }, settings)
     this.#stored = new ClaimedMail({
       ...services,
       dispatch: this.#dispatch,

@@ -7,7 +7,7 @@ import { testDirectory } from './support/temporary-directory.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
-test('the files that the Dockerfile copies suffice to build the executable', { timeout: 120_000 }, () => {
+test('the files that the Dockerfile copies suffice to build the executable', () => {
   const directory = testDirectory()
   const steps = dockerfileSteps(readFileSync(join(root, 'Dockerfile'), 'utf8'))
   const buildStage = steps.slice(

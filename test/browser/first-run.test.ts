@@ -10,7 +10,7 @@ import { testDirectory } from '../support/temporary-directory.ts'
 
 const mailHost = '127.0.9.40'
 
-test('from the set-up link to the first email that was delivered', { timeout: 180_000 }, async () => {
+test('from the set-up link to the first email that was delivered', async () => {
   const mxPort = await freePort()
   const postfix = await startPostfixMailbox({ host: mailHost, port: mxPort })
   onTestFinished(() => postfix.stop())

@@ -69,7 +69,7 @@ test('what is wrong stands at its field, which has the focus', async () => {
   expect(await isAtFault()).toBe(true)
 })
 
-test('what a template or a domain is refused for stands at its field, in a tab that opens for it', { timeout: 120_000 }, async () => {
+test('what a template or a domain is refused for stands at its field, in a tab that opens for it', async () => {
   const { relay, tab } = await visitDashboard()
   const hasFocus = (field: any): boolean => field === field.ownerDocument.activeElement
   await relay.call('POST', '/api/templates', { name: 'Welcome', alias: 'welcome', subject: 'Hello', html: '<p>Hello</p>' })

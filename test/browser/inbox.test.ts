@@ -90,7 +90,7 @@ test('pictures from the web are loaded once somebody asks for them, and nothing 
   expect(await otherComplaints(visit)).toEqual([])
 })
 
-test('an email is read as text, header and source, its files are downloaded, and it passes the rules', { timeout: 120_000 }, async () => {
+test('an email is read as text, header and source, its files are downloaded, and it passes the rules', async () => {
   const { relay, tab } = await visitDashboard()
   const id = await relay.send('ann@inbox.example', {
     subject: 'Your receipt',
@@ -266,7 +266,7 @@ test('a viewer sees the sandbox and changes nothing in it; a server in sandbox m
   for (const name of ['Empty', 'Connect', 'Remove']) expect(await tab.getByRole('button', { name }).count(), name).toBe(0)
 })
 
-test('the sandbox passes the rules, and is two pages on a phone', { timeout: 120_000 }, async () => {
+test('the sandbox passes the rules, and is two pages on a phone', async () => {
   const visit = await visitDashboard()
   const { relay, tab } = visit
   expect(await pageFaults(tab, relay.baseUrl, [['sandbox-empty', '/sandbox']])).toEqual([])

@@ -18,7 +18,7 @@ const cutTabs = (tab: Page): Promise<string[]> =>
     ),
   )
 
-test('an email is shown as wide as it is read, and an empty preview says why', { timeout: 120_000 }, async () => {
+test('an email is shown as wide as it is read, and an empty preview says why', async () => {
   const { relay, tab, complaints } = await visitDashboard()
   const id = await relay.send('ann@inbox.example', { subject: 'Your order', html, text: 'Thank you' })
   const address = `${relay.baseUrl}/emails/${id}`
@@ -87,7 +87,7 @@ test('a chart of few periods has bars that look like bars, with their values', a
   ).toEqual([])
 })
 
-test('text that is enlarged alone fits beside the sidebar', { timeout: 120_000 }, async () => {
+test('text that is enlarged alone fits beside the sidebar', async () => {
   const { relay, tab } = await visitDashboard()
   const id = await relay.send(['ann@inbox.example', 'bob@inbox.example'], { subject: 'Your order from Acme', html })
   for (const path of ['/', '/emails', `/emails/${id}`, '/suppressions', '/domains/sender.example', '/analytics']) {

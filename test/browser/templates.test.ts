@@ -165,7 +165,7 @@ test('deleting what is in use asks for its name', async () => {
   expect((await relay.call('GET', '/api/templates/frame')).status).toBe(404)
 })
 
-test('the pages of templates pass the rules of every page', { timeout: 120_000 }, async () => {
+test('the pages of templates pass the rules of every page', async () => {
   const { relay, tab } = await visitDashboard()
   const html = '<!doctype html>\n<html>\n  <body>\n    <h1>Hello {{name}}</h1>\n    <p>You are on {{plan}}.</p>\n  </body>\n</html>\n'
   const variables = [{ key: 'plan', type: 'string', fallback_value: 'free' }]

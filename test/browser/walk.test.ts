@@ -118,7 +118,7 @@ const forced = (tab: Page, method: string, path: string, body?: unknown): Promis
     [method, path, body === undefined ? null : JSON.stringify(body)] as const,
   )
 
-test('each role sees its own sections and controls, and the server refuses the others anyway', { timeout: 180_000 }, async () => {
+test('each role sees its own sections and controls, and the server refuses the others anyway', async () => {
   const visit = await visitDashboard({ hooks: { rcpt: () => '550 5.1.1 No such user' } })
   const { relay, tab } = visit
   const pages = await pagesOf(visit)

@@ -27,7 +27,7 @@ test('Prometheus scrapes a relay by a key and at its own listener, and knows eve
   const accepted = async () =>
     (await prometheus.query('sterna_messages_accepted_total{door="api"}')).data.result.map(({ metric, value }) => [metric['job'], value[1]])
   await expect
-    .poll(async () => (await accepted()).toSorted(), { timeout: 30_000 })
+    .poll(async () => (await accepted()).toSorted())
     .toEqual([
       ['listener', '2'],
       ['sterna', '2'],

@@ -32,7 +32,7 @@ async function startWithQueued(text = mark): Promise<{ relay: TestRelay; mx: Fak
     text: 'Hi. '.repeat(200),
   }))
   await relay.call('POST', '/api/emails/batch', emails)
-  await expect.poll(() => mx.messages.length, { timeout: 60_000 }).toBe(60)
+  await expect.poll(() => mx.messages.length).toBe(60)
   return { relay, mx, held, fatal }
 }
 

@@ -68,7 +68,7 @@ test('reports of eight days make the domain ready for a stricter policy', async 
   const dmarcRecord = async () =>
     (await relay.call('GET', '/api/domains/sender.example')).body.records.find(({ record }: { record: string }) => record === 'DMARC')
   await expect
-    .poll(dmarcRecord, { timeout: 30_000 })
+    .poll(dmarcRecord)
     .toMatchObject({ status: 'verified', value: 'v=DMARC1; p=none; rua=mailto:dmarc-reports@send.sender.example' })
   const [key] = relay.relay.services.sendingDomains.find('sender.example')[0]!.keys
   const selector = key!.selector

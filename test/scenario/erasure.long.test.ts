@@ -45,9 +45,7 @@ async function erase(relay: TestRelay, email: string): Promise<any> {
   const { status: code, body } = await relay.call('POST', '/api/erasures', { email })
   expect(code).toBe(202)
   let erasure: any
-  await expect
-    .poll(async () => (erasure = (await relay.call('GET', `/api/erasures/${body.id}`)).body).status, { timeout: 30_000 })
-    .toBe('done')
+  await expect.poll(async () => (erasure = (await relay.call('GET', `/api/erasures/${body.id}`)).body).status).toBe('done')
   return erasure
 }
 
@@ -66,7 +64,7 @@ const isQuiet = ({ relay, clock }: TestRelay): Promise<void> =>
                      and exists (select 1 from webhook where status = 'enabled')`,
           { now: clock.now() },
         ),
-      { timeout: 30_000 },
+      { timeout: 90_000 },
     )
     .toEqual([])
 

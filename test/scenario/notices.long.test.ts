@@ -207,9 +207,7 @@ describe('an account that wants them', () => {
     const id = await submit({ to: { 'later@rcpt.example': ' NOTIFY=FAILURE,DELAY', 'later2@rcpt.example': ' NOTIFY=FAILURE' } })
     await reaches(id, 'later@rcpt.example', 'deferred')
     const { db } = relay.relay.services
-    await expect
-      .poll(() => db.read('select 1 from notice where message_id = :id and due_at is not null', { id }), { timeout: 30_000 })
-      .toHaveLength(1)
+    await expect.poll(() => db.read('select 1 from notice where message_id = :id and due_at is not null', { id })).toHaveLength(1)
     await allTold()
     relay.clock.advance(3 * hour)
     await allTold()
@@ -231,7 +229,7 @@ describe('an account that wants them', () => {
             .join()
             .match(/Action: \w+/g)
             ?.toSorted(),
-        { timeout: 30_000 },
+        { timeout: 90_000 },
       )
       .toEqual(['Action: delayed', 'Action: failed', 'Action: failed'])
   })
@@ -273,9 +271,7 @@ describe('an account that wants them', () => {
       sandbox: true,
     })
     const id = await submit({ to: { 'bounced@simulator.test': '' } }, { ...relay, token })
-    await expect
-      .poll(() => db.read('select state from recipient where message_id = :id', { id }), { timeout: 30_000 })
-      .toEqual([{ state: 'bounced' }])
+    await expect.poll(() => db.read('select state from recipient where message_id = :id', { id })).toEqual([{ state: 'bounced' }])
     const to = gone()
     await submit({ to: { [to]: '' } })
     const [notice] = await notices(1)

@@ -23,7 +23,7 @@ function rightFor({ phase, form, code, closes, pipelining }: MadeReply): string 
   return isAboutCommand({ code: code ?? 0, enhancedStatus: null, text: '' }) ? 'deferred 0' : 'bounced 0'
 }
 
-test('replies, sensible or not, make no copy where one was decisive, and two at most where none was', { timeout: 180_000 }, async () => {
+test('replies, sensible or not, make no copy where one was decisive, and two at most where none was', async () => {
   const replies = chosenReplies(48, 'generous')
   const lives = await livesWithSterna(replies, attempts)
   const inWords = ({ phase, form, bytes }: MadeReply, end: string) => `${phase} ${form} ${JSON.stringify(bytes.slice(0, 60))}: ${end}`

@@ -75,7 +75,7 @@ test('a report is understood, however large the message that it returns, and wha
   ] as const) {
     const to = `${name}@rcpt.example`
     const id = await relay.send(to, { attachments })
-    await expect.poll(() => mailTo(to).length, { timeout: 30_000 }).toBe(1)
+    await expect.poll(() => mailTo(to).length).toBe(1)
     const { mailFrom, data } = mailTo(to)[0]!
     expect(data.length).toBeGreaterThan(1_500_000)
     const report = change(reportWith(data, to))
@@ -103,7 +103,7 @@ test('what people and desks answer to a bounce address changes no state, whateve
     texts.map((text) => text.replaceAll('\n', '\r\n')),
   )
   expect(replies.map(({ code }) => code)).toEqual(texts.map(() => 250))
-  await expect.poll(waiting, { timeout: 30_000 }).toEqual([])
+  await expect.poll(waiting).toEqual([])
   const results = await relay.relay.services.db.read<{ result: string }>('select result from returned_mail where message_id = :id', {
     id,
   })

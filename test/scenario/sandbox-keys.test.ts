@@ -168,9 +168,7 @@ async function liveRows(): Promise<Record<string, Row[]>> {
 
 const isQuiet = async (): Promise<void> => {
   const { db } = relay.relay.services
-  await expect
-    .poll(() => db.read('select id from recipient where owner is not null or due_at is not null'), { timeout: 30_000 })
-    .toEqual([])
+  await expect.poll(() => db.read('select id from recipient where owner is not null or due_at is not null')).toEqual([])
   await expect.poll(() => db.read("select id from webhook_delivery where state = 'attempting'")).toEqual([])
 }
 

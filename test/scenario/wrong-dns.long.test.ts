@@ -46,7 +46,7 @@ const become = (relay: TestRelay, expected: Record<string, number>): Promise<voi
 const tried = (relay: TestRelay, attempts: number): Promise<void> =>
   expect
     .poll(() => relay.relay.services.db.read(`select distinct attempts, owner from recipient where state <> 'delivered'`), {
-      timeout: 30_000,
+      timeout: 90_000,
     })
     .toEqual([{ attempts, owner: null }])
 

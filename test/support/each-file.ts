@@ -4,5 +4,6 @@ import { afterAll } from 'vitest'
 import { cases } from './cases.ts'
 import { finishFile } from './file-finished.ts'
 
-fc.configureGlobal({ numRuns: cases(100) })
+// Ends the search for a smaller counterexample in time to tell the one that was found.
+fc.configureGlobal({ numRuns: cases(100), interruptAfterTimeLimit: 120_000 })
 afterAll(finishFile)

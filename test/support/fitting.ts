@@ -28,7 +28,7 @@ export interface MakerServices {
 }
 
 /** What is found in the end: until then it throws. */
-export const inTheEnd = <T>(find: () => Promise<T>): Promise<T> => vi.waitFor(find, { timeout: 30_000, interval: 5 })
+export const inTheEnd = <T>(find: () => Promise<T>): Promise<T> => vi.waitFor(find, { timeout: 90_000, interval: 5 })
 
 /** The body that the document shows for `POST`. */
 export const exampleOf = (document: OpenApiDocument, path: string): unknown =>

@@ -45,7 +45,7 @@ export async function makeObjects(
         if (found === undefined) throw new Error(`there is nothing at ${path}`)
         return found.id
       },
-      { timeout: 30_000 },
+      { timeout: 90_000 },
     )
   const attachment = await first(`/api/emails/${email}/attachments`)
   const delivery = await first(`/api/webhooks/${webhook}/deliveries`)

@@ -41,5 +41,5 @@ async function sendToAll(relay: TestRelay): Promise<void> {
 /** Once every message that still waits was tried so often. */
 async function tried({ relay }: TestRelay, times: number): Promise<void> {
   const waiting = `select count(*) as n from recipient where due_at is not null and (attempts < ${times} or owner is not null)`
-  await expect.poll(async () => (await relay.services.db.read<{ n: number }>(waiting))[0]?.n, { timeout: 60_000 }).toBe(0)
+  await expect.poll(async () => (await relay.services.db.read<{ n: number }>(waiting))[0]?.n).toBe(0)
 }

@@ -45,9 +45,7 @@ describe('a batch that is right', () => {
     )
     expect(answer.status).toBe(200)
     expect(new Set(idsOf(answer)).size).toBe(100)
-    await expect
-      .poll(() => api.db.read("select count(*) as n from recipient where state = 'delivered'"), { timeout: 30_000 })
-      .toEqual([{ n: 100 }])
+    await expect.poll(() => api.db.read("select count(*) as n from recipient where state = 'delivered'")).toEqual([{ n: 100 }])
     expect(await api.db.read('select * from upload')).toEqual([])
     expect((await api.get(`/api/emails/${idsOf(answer)[99]}`)).body.html).toContain(html)
   }, 180_000)

@@ -194,7 +194,7 @@ test('who may only read sees neither the query of the URL nor what a receiver th
   await db.write([event])
   const path = `/webhooks/${made.id}`
   const deliveries = async () => (await call('GET', `${path}/deliveries`)).body.data as { id: string; attempt_count: number }[]
-  await vi.waitFor(async () => expect(await deliveries()).toMatchObject([{ attempt_count: 1 }]), { timeout: 30_000 })
+  await vi.waitFor(async () => expect(await deliveries()).toMatchObject([{ attempt_count: 1 }]), { timeout: 90_000 })
   const eventPath = `${path}/events/${String(event.params?.id)}`
   const paths = [path, '/webhooks', `${path}/deliveries/${(await deliveries())[0]?.id}`, eventPath, `${eventPath}/attempts`]
   const told = async (key?: string) =>
@@ -221,7 +221,7 @@ test('what was posted can be looked up and posted again', async () => {
   await db.write([event])
   const eventId = String(event.params?.id)
   const list = async (query: string) => (await call('GET', `${path}/deliveries${query}`)).body.data as { id: string; status: string }[]
-  await vi.waitFor(async () => expect(await list('?status=pending')).toMatchObject([{ attempt_count: 1 }]), { timeout: 30_000 })
+  await vi.waitFor(async () => expect(await list('?status=pending')).toMatchObject([{ attempt_count: 1 }]), { timeout: 90_000 })
   const [delivery] = await list('')
   expect(delivery).toEqual({
     object: 'webhook_delivery',
@@ -261,7 +261,7 @@ test('what was posted can be looked up and posted again', async () => {
   for (const replay of replays) expect(await call('POST', replay)).toMatchObject({ status: 409, body: { name: 'invalid_state' } })
 
   clock.advance(60_000)
-  await vi.waitFor(async () => expect(await list('?status=failed')).toHaveLength(1), { timeout: 30_000 })
+  await vi.waitFor(async () => expect(await list('?status=failed')).toHaveLength(1), { timeout: 90_000 })
   const range = { since: '2026-11-21', dry_run: true }
   expect((await call('POST', `${path}/replay`, range)).body).toEqual({ object: 'replay', count: 1 })
   expect((await call('POST', `${path}/replay`, { ...range, since: '2026-11-22' })).body).toMatchObject({ count: 0 })
@@ -270,7 +270,7 @@ test('what was posted can be looked up and posted again', async () => {
   for (const [place, replay] of replays.entries()) {
     clock.advance(1_000)
     expect((await call('POST', replay)).body).toMatchObject({ object: 'webhook_event', id: eventId })
-    await vi.waitFor(async () => expect(await list('?status=success')).toHaveLength(place + 1), { timeout: 30_000 })
+    await vi.waitFor(async () => expect(await list('?status=success')).toHaveLength(place + 1), { timeout: 90_000 })
   }
   expect(new Set(receiver.posts.map(({ body }) => body)).size).toBe(1)
   expect((await call('GET', `${path}/events`)).body.data).toEqual([

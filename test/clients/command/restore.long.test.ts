@@ -71,33 +71,29 @@ async function twoStates(ofAnother: boolean): Promise<{ now: string; file: strin
 test.each([
   ['with another key', true, false],
   ['over data from before a directory named its database', false, true],
-])(
-  'a restore that is cut off at any step leaves all of the old data or all of the new, %s',
-  { timeout: 120_000 },
-  async (_, ofAnother, isOld) => {
-    const { now, file } = await twoStates(ofAnother)
-    if (isOld) rmSync(join(now, 'database.json'))
-    const restored = ofAnother ? ['other'] : ['first']
-    const found: string[][] = []
-    for (let count = 1, isCutOff = true; isCutOff; count++) {
-      const directory = join(testDirectory(), 'data')
-      cpSync(now, directory, { recursive: true })
-      const config = configFor(directory)
-      isCutOff = (await cutOffBefore(count, () => restore(config, file))) >= count
-      found.push(await start(config))
-      // It can be repeated, whatever was left.
-      if (count % 5 === 0) {
-        await restore(config, file)
-        expect(await start(config)).toEqual(restored)
-        expect(existsSync(join(directory, 'restoring'))).toBe(false)
-      }
+])('a restore that is cut off at any step leaves all of the old data or all of the new, %s', async (_, ofAnother, isOld) => {
+  const { now, file } = await twoStates(ofAnother)
+  if (isOld) rmSync(join(now, 'database.json'))
+  const restored = ofAnother ? ['other'] : ['first']
+  const found: string[][] = []
+  for (let count = 1, isCutOff = true; isCutOff; count++) {
+    const directory = join(testDirectory(), 'data')
+    cpSync(now, directory, { recursive: true })
+    const config = configFor(directory)
+    isCutOff = (await cutOffBefore(count, () => restore(config, file))) >= count
+    found.push(await start(config))
+    // It can be repeated, whatever was left.
+    if (count % 5 === 0) {
+      await restore(config, file)
+      expect(await start(config)).toEqual(restored)
+      expect(existsSync(join(directory, 'restoring'))).toBe(false)
     }
-    const switchedAt = found.findIndex((accounts) => !accounts.includes('last'))
-    expect(switchedAt).toBeGreaterThan(5)
-    expect(found.slice(0, switchedAt).map(String)).toEqual(found.slice(0, switchedAt).map(() => 'first,last'))
-    expect(found.slice(switchedAt).map(String)).toEqual(found.slice(switchedAt).map(() => restored.join()))
-  },
-)
+  }
+  const switchedAt = found.findIndex((accounts) => !accounts.includes('last'))
+  expect(switchedAt).toBeGreaterThan(5)
+  expect(found.slice(0, switchedAt).map(String)).toEqual(found.slice(0, switchedAt).map(() => 'first,last'))
+  expect(found.slice(switchedAt).map(String)).toEqual(found.slice(switchedAt).map(() => restored.join()))
+})
 
 test('what is replaced stays whole where it was, its last commits beside it, and can be gone back to', async () => {
   const { now, file } = await twoStates(true)

@@ -330,7 +330,7 @@ describe('limits', () => {
       await first.startTls()
       expect((await (await relay.connect({ greeting: false })).reply()).last).toBe(`421 4.7.0 ${text}`)
       first.close()
-      await vi.waitFor(async () => expect((await (await relay.connect({ greeting: false })).reply()).code).toBe(220), { timeout: 30_000 })
+      await vi.waitFor(async () => expect((await (await relay.connect({ greeting: false })).reply()).code).toBe(220), { timeout: 90_000 })
     }
   })
 

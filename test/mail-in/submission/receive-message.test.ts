@@ -213,7 +213,7 @@ describe('a large message', () => {
     }
     const sent = send([from], body)
     for (let stored = 0; stored < 20; stored += 5) {
-      await vi.waitFor(() => expect(release).toHaveLength(1), { timeout: 30_000 })
+      await vi.waitFor(() => expect(release).toHaveLength(1), { timeout: 90_000 })
       release.pop()?.()
     }
     expect((await sent).taken?.content.stored).toBe(20)

@@ -332,7 +332,7 @@ describe('limits', async () => {
     await expect(crowded.connect({ tls: true })).rejects.toThrow()
     first.close()
     await vi.waitFor(async () => expect((await crowded.connect({ greeting: false }).then((client) => client.reply())).code).toBe(220), {
-      timeout: 30_000,
+      timeout: 90_000,
     })
   })
 
@@ -450,7 +450,7 @@ describe('limits', async () => {
       const [slow, held] = [await relay.login(), await relay.login()]
       for (const client of [slow, held]) for (const line of transaction) await client.command(line)
       held.write(`${message}\r\n${`${'x'.repeat(998)}\r\n`.repeat(6_000)}`)
-      await vi.waitFor(() => expect(storeCalls).toBeGreaterThan(0), { timeout: 30_000 })
+      await vi.waitFor(() => expect(storeCalls).toBeGreaterThan(0), { timeout: 90_000 })
       for (let i = 0; i < 31; i++) {
         slow.write('x')
         relay.clock.advance(2_000)

@@ -24,7 +24,7 @@ describe('connections', () => {
     for (let i = 0; i < 5; i++) await delivery.attempt()
     expect(mx.sessions).toHaveLength(3)
     expect(mx.sessions[0]?.commands.filter((command) => command === 'DATA')).toHaveLength(2)
-    await vi.waitFor(() => expect(mx.sessions[0]?.commands.at(-1)).toBe('QUIT'), { timeout: 30_000 })
+    await vi.waitFor(() => expect(mx.sessions[0]?.commands.at(-1)).toBe('QUIT'), { timeout: 90_000 })
   })
 
   it('are no more than the limit, however many wait, and all are served', async () => {
@@ -91,7 +91,7 @@ describe('connections', () => {
     for (const name of ['a', 'b', 'b', 'c']) expect(await send(name)).toMatchObject(delivered)
     await vi.waitFor(
       () => expect(hosts.map(({ sessions }) => sessions.map(({ commands }) => commands.at(-1)))).toEqual([['QUIT'], ['DATA'], ['DATA']]),
-      { timeout: 30_000 },
+      { timeout: 90_000 },
     )
   })
 
@@ -111,7 +111,7 @@ describe('connections', () => {
     const mx = await testMx()
     await testDelivery([mx], { limits: { idleMs: 20 } }).attempt()
     await vi.waitFor(() => expect(mx.sessions[0]).toMatchObject({ closed: true, commands: expect.arrayContaining(['QUIT']) }), {
-      timeout: 30_000,
+      timeout: 90_000,
     })
   })
 
@@ -211,7 +211,7 @@ describe('a message that finds no connection', () => {
     const mx = await testMx({ on: { rcpt: (address) => (address.startsWith('slow') ? 'hang' : undefined) } })
     const delivery = testDelivery([mx], { limits: { maxConnectionsPerHost: 1, waitMs: 30 }, timeouts: { rcpt: 300 } })
     const slow = delivery.deliver(jobOf({ to: ['slow@example.com'] }))
-    await vi.waitFor(() => expect(mx.sessions[0]?.commands).toHaveLength(3), { timeout: 30_000 })
+    await vi.waitFor(() => expect(mx.sessions[0]?.commands).toHaveLength(3), { timeout: 90_000 })
     expect(await delivery.deliver(jobOf({ to: ['a@example.com', 'b@example.com'] }))).toEqual([
       { recipientId: 'rcp_1', postponed: true },
       { recipientId: 'rcp_2', postponed: true },
@@ -233,14 +233,14 @@ describe('stopping', () => {
     expect(await second).toEqual([{ recipientId: 'rcp_1', postponed: true }])
     expect(await first).toMatchObject([delivered])
     expect(await delivery.deliver()).toEqual([{ recipientId: 'rcp_1', postponed: true }])
-    await vi.waitFor(() => expect(mx.sessions.filter(isOpen)).toEqual([]), { timeout: 30_000 })
+    await vi.waitFor(() => expect(mx.sessions.filter(isOpen)).toEqual([]), { timeout: 90_000 })
   })
 
   it('breaks off what does not end: its outcome is not known, so it is deferred', async () => {
     const mx = await testMx({ on: { dot: () => 'hang' } })
     const delivery = testDelivery([mx])
     const result = delivery.deliver()
-    await vi.waitFor(() => expect(mx.sessions[0]?.commands).toContain('DATA'), { timeout: 30_000 })
+    await vi.waitFor(() => expect(mx.sessions[0]?.commands).toContain('DATA'), { timeout: 90_000 })
     delivery.services.pool.stop()
     delivery.services.pool.destroy()
     expect(await result).toMatchObject([{ outcome: { type: 'deferred' } }])

@@ -35,7 +35,7 @@ const insertWebhook = (id: string): Statement => ({
   params: { id },
 })
 
-test('lists of deliveries and events are exact for every filter', { timeout: 60_000 }, async () => {
+test('lists of deliveries and events are exact for every filter', async () => {
   const db = await testDatabase()
   await db.write([{ sql: "insert into account (id, name, plan, status, created_at) values ('acc_1', 'a', 'free', 'active', 0)" }])
   let runs = 0

@@ -5,7 +5,7 @@ import { hour, minute, scope, webhookFixture } from '../../support/webhook-fixtu
 import { dribble, hang, startReceiver, status, type WebhookReceiver } from '../../support/webhook-receiver.ts'
 
 type Fixture = Awaited<ReturnType<typeof webhookFixture>>
-const eventually = <T>(check: () => T | Promise<T>) => vi.waitFor(check, { timeout: 30_000, interval: 5 })
+const eventually = <T>(check: () => T | Promise<T>) => vi.waitFor(check, { timeout: 90_000, interval: 5 })
 
 const stateIs = (fixture: Fixture, webhookId: string, wanted: object) =>
   eventually(async () => expect((await fixture.deliveries(webhookId))[0]).toMatchObject(wanted))

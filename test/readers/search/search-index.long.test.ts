@@ -91,7 +91,7 @@ function openStore(db: Database) {
   }
 }
 
-test('a list of emails is exact in both directions, however far the log has been read', { timeout: 120_000 }, async () => {
+test('a list of emails is exact in both directions, however far the log has been read', async () => {
   const db = await testDatabase()
   const write = openStore(db)
   await fc.assert(
@@ -148,7 +148,7 @@ const arbitraryEventFilter = upToTwo<{ type: PublicEventType; to: string; since:
   until: times,
 })
 
-test('a list of events is exact, in either order', { timeout: 120_000 }, async () => {
+test('a list of events is exact, in either order', async () => {
   const db = await testDatabase()
   const write = openStore(db)
   await fc.assert(

@@ -147,17 +147,17 @@ function recountLinks(log: Logged[], isMeant: (event: Logged) => boolean, nameOf
   const found = new Map<string, { clicked: number; bot_clicked: number; unique_clicked: number }>()
   const people = new Set<string>()
   for (const { event, metrics } of straightCount(log)) {
-    if (event.kind !== 'clicked' || !isMeant(event)) continue
+    if (event.kind !== 'clicked') continue
     const name = nameOf(event)
+    const person = `${name} ${event.message.id} ${event.recipient}`
+    const isBot = metrics.includes('bot_clicked')
+    const isFirst = !isBot && !people.has(person) && people.add(person).size > 0
+    if (!isMeant(event)) continue
     const row = found.get(name) ?? { clicked: 0, bot_clicked: 0, unique_clicked: 0 }
     row.clicked++
-    if (metrics.includes('bot_clicked')) row.bot_clicked++
-    else people.add(`${name} ${event.message.id} ${event.recipient}`)
+    if (isBot) row.bot_clicked++
+    if (isFirst) row.unique_clicked++
     found.set(name, row)
-  }
-  for (const person of people) {
-    const [name = ''] = person.split(' ')
-    found.get(name)!.unique_clicked++
   }
   return found
 }

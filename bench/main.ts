@@ -1,33 +1,31 @@
 /**
  * The benchmark: how fast this server accepts, signs and delivers, beside Postfix with OpenDKIM where those are
  * installed, in one run and in turn. Loopback only, bounded in messages and time. Linux, for the CPU figures.
- *
- * npm run bench -- [--rounds 3] [--messages 6000] [--warm-up 1000] [--domains 1] [--http-seconds 5] [--alone]
- *   [--tracked true|false: mail has links, and its opens and clicks are tracked or not] [--json]
+ * `npm run bench -- --help` lists the options.
  */
-import { spawn } from 'node:child_process'
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
+import { reportAllocations } from './allocations.ts'
+import { runGenerator, sendBurst } from './burst.ts'
+import { median } from './figures.ts'
+import { help, options } from './options.ts'
 import { cpuSeconds, residentMegabytes } from './process-figures.ts'
 import { hasPostfixAndOpenDkim, startPostfixPeer, type Peer } from './postfix-peer.ts'
+import { startSink } from './sink.ts'
 import { startSterna } from './sterna-peer.ts'
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '3' },
-    messages: { type: 'string', default: '6000' },
-    'warm-up': { type: 'string', default: '1000' },
-    domains: { type: 'string', default: '1' },
-    'http-seconds': { type: 'string', default: '5' },
-    alone: { type: 'boolean', default: false },
-    tracked: { type: 'string' },
-    json: { type: 'boolean', default: false },
-  },
-})
+const { values } = parseArgs({ options })
+if (values.help) {
+  console.log(help)
+  process.exit(0)
+}
+const sink = await startSink('127.0.0.2')
+if (values.allocations) {
+  await reportAllocations(sink)
+  process.exit(0)
+}
 const rounds = Number(values.rounds)
 const domains = Number(values.domains)
-const sink = { host: '127.0.0.2', port: 2525 }
-const seconds = 120
 /** Sent before those that count, to both: a server runs for months, and its first second is not what it does then. */
 const warmUp = Number(values['warm-up'])
 
@@ -47,67 +45,39 @@ interface Round {
   failed: number
 }
 
-/** Runs a helper program of this folder to its end; `ready` is called when it says something on standard error. */
-function run(name: string, args: string[], ready: () => void = () => {}): Promise<Record<string, number>> {
-  const child = spawn(process.execPath, [new URL(name, import.meta.url).pathname, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let output = ''
-  child.stdout.on('data', (bytes: Buffer) => (output += bytes.toString()))
-  child.stderr.on('data', (bytes: Buffer) => (ready(), bytes.toString() === 'listening\n' || process.stderr.write(bytes)))
-  return new Promise((resolve, reject) => {
-    child.on('exit', () => (output ? resolve(JSON.parse(output) as Record<string, number>) : reject(new Error(`${name} failed`))))
-  })
-}
-
 async function measureWarm(peer: Peer, messages: number, size: number): Promise<Round> {
   if (warmUp > 0) await measure(peer, warmUp, size)
   return measure(peer, messages, size)
 }
 
 async function measure(peer: Peer, messages: number, size: number): Promise<Round> {
-  let started = () => {}
-  const listening = new Promise<void>((resolve) => (started = resolve))
-  const received = run('smtp-sink.ts', [sink.host, String(sink.port), String(messages), String(seconds)], () => started())
-  await listening
-  const { host, port, user, password } = peer
   let peak = 0
   const sampler = setInterval(() => (peak = Math.max(peak, residentMegabytes(peer.pids))), 250)
   const before = cpuSeconds(peer.pids)
-  const sent = await run('smtp-generator.ts', [
-    JSON.stringify({
-      host,
-      port,
-      user,
-      password,
-      messages,
-      size,
-      seconds,
-      connections: 10,
-      perConnection: 10,
-      from: 'bounce@sender.example',
-      recipientDomains: domains,
-      ...(values.tracked === undefined ? {} : { tracked: values.tracked === 'true' }),
-    }),
-  ])
-  const got = await received
+  const { sent, received } = await sendBurst(peer, sink, {
+    messages,
+    size,
+    connections: 10,
+    perConnection: 10,
+    recipientDomains: domains,
+    ...(values.tracked === undefined ? {} : { tracked: values.tracked === 'true' }),
+  })
   clearInterval(sampler)
   const used = cpuSeconds(peer.pids) - before
-  const of = (figures: Record<string, number>, name: string) => figures[name] ?? 0
-  const delivered = of(got, 'delivered')
   return {
-    deliveredPerSecond: delivered / ((of(got, 'lastAt') - of(sent, 'startedAt')) / 1000),
-    cpuPerThousand: (used / delivered) * 1000,
+    deliveredPerSecond: received.delivered / ((received.lastAt - sent.startedAt) / 1000),
+    cpuPerThousand: (used / received.delivered) * 1000,
     residentMb: peak,
-    acceptP50: of(sent, 'p50Ms'),
-    acceptP99: of(sent, 'p99Ms'),
-    endToEndP50: of(got, 'p50Ms'),
-    endToEndP99: of(got, 'p99Ms'),
-    duplicates: of(got, 'duplicates'),
-    unsigned: delivered - of(got, 'signed'),
-    failed: messages - delivered + of(sent, 'failed'),
+    acceptP50: sent.p50Ms,
+    acceptP99: sent.p99Ms,
+    endToEndP50: received.p50Ms,
+    endToEndP99: received.p99Ms,
+    duplicates: received.duplicates,
+    unsigned: received.delivered - received.signed,
+    failed: messages - received.delivered + sent.failed,
   }
 }
 
-const median = (numbers: number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0
 const medianOf = (all: Round[], name: keyof Round): number => median(all.map((round) => round[name]))
 
 /** Null if there was no round. */
@@ -140,7 +110,7 @@ for (const [label, size, messages] of [
       const postfix = await startPostfixPeer(sink)
       theirs.push(await measureWarm(postfix, messages, size).finally(() => postfix.stop()))
     }
-    const sterna = await startSterna(sink, domains)
+    const sterna = await startSterna(sink, { recipientDomains: domains })
     ours.push(await measureWarm(sterna, messages, size).finally(() => sterna.stop()))
   }
   smtp.push({ size, messages, sterna: medians(ours), postfix: medians(theirs) })
@@ -154,21 +124,19 @@ for (const [label, size, messages] of [
   }
 }
 
-const sterna = await startSterna(sink, 1)
+const sterna = await startSterna(sink, { recipientDomains: 1 })
 try {
-  const http = await run('http-generator.ts', [
-    JSON.stringify({
-      port: sterna.httpPort,
-      token: sterna.token,
-      from: 'bench@sender.example',
-      connections: 50,
-      seconds: Number(values['http-seconds']),
-      size: 2048,
-    }),
-  ])
+  const http = await runGenerator<Record<'perSecond' | 'p50Ms' | 'p99Ms' | 'failed', number>>('http-generator.ts', {
+    port: sterna.httpPort,
+    token: sterna.token,
+    from: 'bench@sender.example',
+    connections: 50,
+    seconds: Number(values['http-seconds']),
+    size: 2048,
+  })
   say(
-    `HTTP accept, 2 KB, 50 connections, nothing delivered meanwhile:\n  Sterna ${http.perSecond?.toFixed(0)} requests/s   ` +
-      `p50/p99 ${http.p50Ms?.toFixed(1)}/${http.p99Ms?.toFixed(1)} ms   failed ${http.failed}`,
+    `HTTP accept, 2 KB, 50 connections, nothing delivered meanwhile:\n  Sterna ${http.perSecond.toFixed(0)} requests/s   ` +
+      `p50/p99 ${http.p50Ms.toFixed(1)}/${http.p99Ms.toFixed(1)} ms   failed ${http.failed}`,
   )
   const machine = { cores: cpus().length, model: cpus()[0]?.model ?? null, node: process.versions.node }
   if (values.json) console.log(JSON.stringify({ object: 'benchmark', machine, rounds, smtp, http }, null, 2))

@@ -1,28 +1,12 @@
 /**
- * A closed-loop SMTP client load: started as a process of its own by main.ts. Its one argument is JSON:
- * { host, port, connections, messages, perConnection, size, from, recipientDomains, user?, password?, seconds, tracked? }.
+ * A closed-loop SMTP client load: started as a process of its own by burst.ts. Its one argument is JSON, an SmtpLoad.
  * Every message has a recipient of its own and an X-Bench field with number and time. Prints JSON.
  */
 import { createConnection } from 'node:net'
+import type { SmtpLoad } from './burst.ts'
+import { quantile } from './figures.ts'
 
-interface Load {
-  host: string
-  port: number
-  connections: number
-  messages: number
-  perConnection: number
-  /** bytes of body */
-  size: number
-  from: string
-  recipientDomains: number
-  user?: string
-  password?: string
-  seconds: number
-  /** Whether opens and clicks are to be tracked; undefined: the message has no links. */
-  tracked?: boolean
-}
-
-const load = JSON.parse(process.argv[2] ?? '{}') as Load
+const load = JSON.parse(process.argv[2] ?? '{}') as SmtpLoad
 const line = '<tr><td class="c">Item 42 of your order</td><td align=right>19.90 EUR</td></tr>\r\n'
 const links =
   load.tracked === undefined ? '' : '<p><a href="https://shop.example/orders/4711?from=mail">See what you have bought</a></p>\r\n'.repeat(4)
@@ -30,10 +14,10 @@ const body = Buffer.from((links + line.repeat(Math.ceil(load.size / line.length)
 const wish = load.tracked === undefined ? '' : `X-Tracking: ${load.tracked}\r\n`
 const auth = load.user ? Buffer.from(`\0${load.user}\0${load.password ?? ''}`).toString('base64') : null
 
-let next = 0
+let next = load.first
+const end = load.first + load.messages
 let accepted = 0
 let failed = 0
-let lastAt = 0
 const latencies: number[] = []
 const startedAt = Date.now()
 const deadline = startedAt + load.seconds * 1000
@@ -56,9 +40,9 @@ function connection(): Promise<void> {
     socket.setEncoding('latin1')
     socket.on('data', (text: string) => {
       rest += text
-      for (let end = rest.indexOf('\r\n'); end >= 0; end = rest.indexOf('\r\n')) {
-        const reply = rest.slice(0, end)
-        rest = rest.slice(end + 2)
+      for (let lineEnd = rest.indexOf('\r\n'); lineEnd >= 0; lineEnd = rest.indexOf('\r\n')) {
+        const reply = rest.slice(0, lineEnd)
+        rest = rest.slice(lineEnd + 2)
         if (reply[3] !== '-') expecting(Number(reply.slice(0, 3)))
       }
     })
@@ -69,7 +53,7 @@ function connection(): Promise<void> {
       socket.write(text)
     }
     const give = (sent: number): void => {
-      if (sent === load.perConnection || next >= load.messages || Date.now() > deadline) {
+      if (sent === load.perConnection || next >= end || Date.now() > deadline) {
         say('QUIT\r\n', () => socket.end())
         return
       }
@@ -88,7 +72,6 @@ function connection(): Promise<void> {
       const done = (code: number): void => {
         if (code === 250) {
           accepted++
-          lastAt = Date.now()
           latencies.push(performance.now() - since)
         } else failed++
         give(sent + 1)
@@ -99,10 +82,19 @@ function connection(): Promise<void> {
 }
 
 async function worker(): Promise<void> {
-  while (next < load.messages && Date.now() < deadline) await connection()
+  while (next < end && Date.now() < deadline) await connection()
 }
 
 await Promise.all(Array.from({ length: load.connections }, worker))
 latencies.sort((a, b) => a - b)
-const quantile = (q: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * q))] ?? 0
-console.log(JSON.stringify({ accepted, failed, startedAt, lastAt, p50Ms: quantile(0.5), p99Ms: quantile(0.99) }))
+const { user, system } = process.cpuUsage()
+console.log(
+  JSON.stringify({
+    accepted,
+    failed,
+    startedAt,
+    p50Ms: quantile(latencies, 0.5),
+    p99Ms: quantile(latencies, 0.99),
+    cpuSeconds: (user + system) / 1e6,
+  }),
+)

@@ -1,25 +1,28 @@
 /**
- * An SMTP server that takes every message and counts: started as a process of its own by main.ts.
- * `node smtp-sink.ts HOST PORT COUNT SECONDS` ends after COUNT different messages or SECONDS, and prints JSON.
+ * An SMTP server that takes every message and counts: the process that sink.ts starts. `node smtp-sink.ts HOST PORT` tells its parent
+ * when it listens, and then, for each order, what has come once all messages are there or the time is over.
  */
 import { createServer, type Socket } from 'node:net'
+import type { Order, Received } from './sink.ts'
+import { quantile } from './figures.ts'
 
-const [host = '127.0.0.2', port = '2525', count = '1000', seconds = '60'] = process.argv.slice(2)
-const wanted = Number(count)
+const [host = '127.0.0.2', port = '2525'] = process.argv.slice(2)
 
-const seen = new Set<number>()
-const latencies: number[] = []
+/** What has come since the last order. */
+let seen = new Set<number>()
+let latencies: number[] = []
 let duplicates = 0
 let signed = 0
-let connections = 0
 let lastAt = 0
+let cpu = process.cpuUsage()
+let order: Order = { messages: Infinity, seconds: 0 }
+let timer = setTimeout(() => {})
 
 const greeting = '220 sink.example ESMTP\r\n'
 const extensions = '250-sink.example\r\n250-PIPELINING\r\n250-8BITMIME\r\n250-ENHANCEDSTATUSCODES\r\n250 SIZE 52428800\r\n'
 const endOfData = Buffer.from('\r\n.\r\n')
 
 function serve(socket: Socket): void {
-  connections++
   socket.setNoDelay(true)
   socket.on('error', () => {})
   socket.write(greeting)
@@ -66,18 +69,32 @@ function took(head: string): void {
     seen.add(id)
     latencies.push(lastAt - Number(match[2]))
   }
-  if (seen.size >= wanted) finish()
+  if (seen.size === order.messages) tell()
 }
 
-function finish(): void {
+function tell(): void {
+  clearTimeout(timer)
   latencies.sort((a, b) => a - b)
-  const quantile = (q: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * q))] ?? 0
-  process.stdout.write(
-    JSON.stringify({ delivered: seen.size, duplicates, signed, connections, lastAt, p50Ms: quantile(0.5), p99Ms: quantile(0.99) }),
-    () => process.exit(0),
-  )
+  const { user, system } = process.cpuUsage(cpu)
+  const received: Received = {
+    delivered: seen.size,
+    duplicates,
+    signed,
+    lastAt,
+    p50Ms: quantile(latencies, 0.5),
+    p99Ms: quantile(latencies, 0.99),
+    cpuSeconds: (user + system) / 1e6,
+  }
+  process.send?.(received)
 }
 
-createServer(serve).listen(Number(port), host, () => process.stderr.write('listening\n'))
-setTimeout(finish, Number(seconds) * 1000)
-process.on('SIGTERM', finish)
+process.on('message', (next: Order) => {
+  order = next
+  seen = new Set()
+  latencies = []
+  duplicates = signed = lastAt = 0
+  cpu = process.cpuUsage()
+  timer = setTimeout(tell, order.seconds * 1000)
+})
+process.on('disconnect', () => process.exit())
+createServer(serve).listen(Number(port), host, () => process.send?.('listening'))

@@ -1,30 +1,43 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { startFakeDns } from '../test/support/fake-dns.ts'
-import { firstAccount } from '../test/support/first-account.ts'
 import { freePort } from './free-port.ts'
 import type { Peer } from './postfix-peer.ts'
+import type { Sink } from './sink.ts'
 import { waitForPort } from './wait-for-port.ts'
 
-const command = new URL('../bin/sterna.js', import.meta.url).pathname
+const here = fileURLToPath(new URL('..', import.meta.url))
+const probeModule = new URL('allocation-probe.js', import.meta.url).href
 
 export interface SternaPeer extends Peer {
   httpPort: number
   token: string
+  /** The UNIX socket of allocation-probe.js. */
+  probe: string
 }
 
-/** This server as it is run in production, with a directory of its own and name servers that know the bench domains. */
-export async function startSterna(sink: { host: string; port: number }, recipientDomains: number): Promise<SternaPeer> {
+export interface SternaOptions {
+  /** Domains rcpt0.example and so on, whose mail goes to the sink. */
+  recipientDomains: number
+  /** The directory of the source; this one unless given. */
+  checkout?: string
+}
+
+/** A server as it is run in production, with a directory of its own and name servers that know the bench domains. */
+export async function startSterna(sink: Sink, { recipientDomains, checkout = here }: SternaOptions): Promise<SternaPeer> {
   const directory = mkdtempSync(join(tmpdir(), 'sterna-bench-'))
+  const data = join(directory, 'data')
+  const probe = join(directory, 'probe')
   const mx = { mx: [[10, 'sink.example']] as [number, string][], ttl: 3600 }
   const zone = Object.fromEntries(Array.from({ length: recipientDomains }, (_, i) => [`rcpt${i}.example`, mx]))
   const dns = await startFakeDns({ ...zone, 'sink.example': { a: [sink.host], ttl: 3600 } })
   const [httpPort, port] = [await freePort(), await freePort()]
   const environment = {
     ...process.env,
-    STERNA_DATA_DIR: directory,
+    STERNA_DATA_DIR: data,
     STERNA_HOSTNAME: 'relay.bench.example',
     STERNA_HTTP_LISTEN: `127.0.0.1:${httpPort}`,
     STERNA_SUBMISSION_LISTEN: `127.0.0.1:${port}`,
@@ -36,14 +49,19 @@ export async function startSterna(sink: { host: string; port: number }, recipien
     STERNA_DELIVERY_ALLOW_PRIVATE_ADDRESSES: 'true',
     STERNA_PLANS: 'unbounded=10000000',
     STERNA_LOG_LEVEL: 'error',
+    BENCH_PROBE: probe,
   }
+  const command = join(checkout, 'bin/sterna.js')
   const sterna = (...words: string[]): string =>
     execFileSync(process.execPath, [command, ...words], { env: environment, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
-  sterna(...firstAccount(directory, 'bench', 'unbounded'))
+  sterna(...(await firstAccountWords(checkout, data)))
   sterna('domain', 'add', 'sender.example', '--account', 'bench')
   sterna('domain', 'verify', 'sender.example', '--manual')
   const token = sterna('key', 'create', '--account', 'bench', '--permission', 'full_access')
-  const server = spawn(process.execPath, [command, 'serve'], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] })
+  const server = spawn(process.execPath, [`--import=${probeModule}`, command, 'serve'], {
+    env: environment,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   await waitForPort('127.0.0.1', port)
   await waitForPort('127.0.0.1', httpPort)
   return {
@@ -52,13 +70,22 @@ export async function startSterna(sink: { host: string; port: number }, recipien
     port,
     httpPort,
     token,
+    probe,
     user: 'any',
     password: token,
     pids: [server.pid ?? 0],
     stop() {
       server.kill('SIGTERM')
-      dns.close()
+      void dns.close()
       rmSync(directory, { recursive: true, force: true })
     },
   }
+}
+
+/** Commits before there was `sterna apply` have a command for it. */
+async function firstAccountWords(checkout: string, data: string): Promise<string[]> {
+  const module = join(checkout, 'test/support/first-account.ts')
+  if (!existsSync(module)) return ['account', 'create', 'bench', '--plan', 'unbounded']
+  const { firstAccount } = (await import(module)) as typeof import('../test/support/first-account.ts')
+  return firstAccount(data, 'bench', 'unbounded')
 }

@@ -72,7 +72,7 @@ class Life {
     return body.data.find(({ type }: { type: string }) => type === 'email.bounced').data
   }
 
-  async attempts(): Promise<{ mx_host: string | null; outcome: string }[]> {
+  async attempts(): Promise<{ mx_host: string | null; outcome: string; tls?: unknown }[]> {
     return (await relay.call('GET', `/api/emails/${this.id}/attempts`)).body.data
   }
 
@@ -311,6 +311,20 @@ describe('TLS', () => {
     relay.clock.advance(400_000)
     await (await life.reaches('delivered')).endsOnce()
     expect(mx.messages.map(({ tls }) => tls)).toEqual([false])
+  })
+
+  test('the next connection to a host resumes the session, and the attempt says so', async () => {
+    const mx = await mxHost({ tls: await own(), on: { dot: () => ({ reply: '250 2.0.0 Ok', end: 'close' }) } })
+    const tls: unknown[] = []
+    for (const name of ['ann', 'bob']) {
+      const life = await sendTo(`${name}@${domainAt(mx.name)}`)
+      await (await life.reaches('delivered')).endsOnce()
+      const [attempt] = await life.attempts()
+      expect(JSON.stringify(attempt).includes('session resumed')).toBe(name === 'bob')
+      tls.push(attempt?.tls)
+    }
+    expect(mx.sessions.map(({ isResumed }) => isResumed)).toEqual([false, true])
+    expect(tls[1]).toEqual(tls[0])
   })
 
   test('mail that demands TLS waits where TLS breaks off, however long', async () => {

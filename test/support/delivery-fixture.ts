@@ -9,6 +9,7 @@ import { HostHealth } from '../../src/mail-out/delivery/host-health.ts'
 import { DkimSigner } from '../../src/mail-out/delivery/dkim-sign.ts'
 import { LoginGate } from '../../src/mail-out/delivery/smarthost-login.ts'
 import { trustContext } from '../../src/mail-out/delivery/tls-policy.ts'
+import { TlsSessions } from '../../src/mail-out/delivery/tls-sessions.ts'
 import { TlsTroubles } from '../../src/mail-out/delivery/tls-trouble.ts'
 import type { Resolver } from '../../src/platform/resolver.ts'
 import { startFakeMx, type FakeMx, type FakeMxOptions } from './fake-mx.ts'
@@ -81,13 +82,15 @@ interface Wishes {
   limits?: Partial<PoolLimits>
   extraAuthorities?: string[]
   resolver?: Resolver
+  /** epoch ms */
+  now?: () => number
   eachServer?: Resolver[]
 }
 
 /** Delivery on this thread, with example.com at these hosts, in order. They share one port, so they differ in address. */
 export function testDelivery(
   hosts: { host: string; port: number }[],
-  { timeouts, limits, extraAuthorities = [], resolver: wished, eachServer }: Wishes = {},
+  { timeouts, limits, extraAuthorities = [], resolver: wished, eachServer, now = Date.now }: Wishes = {},
 ): TestDelivery {
   const names = Object.fromEntries(hosts.map(({ host }, i) => [`mx${i + 1}.example.com`, { a: [host] }]))
   const mx = hosts.map((_, i) => [i, `mx${i + 1}.example.com`] as [number, string])
@@ -124,12 +127,13 @@ export function testDelivery(
       ehloName: 'relay.test',
       timeouts: { ...standardTimeouts, ...timeouts },
       secureContext: trustContext(extraAuthorities),
+      sessions: new TlsSessions(now),
       loginGate: new LoginGate(() => {}),
     },
     tlsTroubles: new TlsTroubles(),
     pool,
     signer: new DkimSigner(),
-    now: Date.now,
+    now,
   }
   const run = async (job = jobOf()): Promise<(Attempt | Postponed)[]> => {
     const results: (Attempt | Postponed)[] = []

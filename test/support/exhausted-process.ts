@@ -8,6 +8,7 @@ import { standardTimeouts } from '../../src/mail-out/delivery/delivery-timeouts.
 import { DkimSigner } from '../../src/mail-out/delivery/dkim-sign.ts'
 import { LoginGate } from '../../src/mail-out/delivery/smarthost-login.ts'
 import { trustContext } from '../../src/mail-out/delivery/tls-policy.ts'
+import { TlsSessions } from '../../src/mail-out/delivery/tls-sessions.ts'
 import { TlsTroubles } from '../../src/mail-out/delivery/tls-trouble.ts'
 import { fakeResolver } from './fake-resolver.ts'
 
@@ -25,7 +26,13 @@ const services = {
   eachServer: [],
   noteFault: () => {},
   noteLookUp: () => {},
-  connection: { ehloName: 'relay.test', timeouts: standardTimeouts, secureContext: trustContext([]), loginGate: new LoginGate(() => {}) },
+  connection: {
+    ehloName: 'relay.test',
+    timeouts: standardTimeouts,
+    secureContext: trustContext([]),
+    sessions: new TlsSessions(Date.now),
+    loginGate: new LoginGate(() => {}),
+  },
   tlsTroubles: new TlsTroubles(),
   pool: new ConnectionPool({
     maxConnectionsPerHost: 20,

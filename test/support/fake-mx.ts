@@ -1,5 +1,5 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
-import { createSecureContext, TLSSocket, type SecureVersion } from 'node:tls'
+import { createSecureContext, TLSSocket, type SecureContext, type SecureVersion } from 'node:tls'
 
 /**
  * What the server does at a phase: a reply (CRLF is added; with `raw:` before it the text is written as it is), an end
@@ -53,16 +53,22 @@ export interface MxSession {
   /** Every command line, without CRLF. */
   commands: string[]
   tls: boolean
+  /** Whether its TLS session was begun by an earlier connection. */
+  isResumed: boolean
   closed: boolean
 }
 
-interface FakeTls {
+export interface FakeTls {
   key: string
   cert: string
   maxVersion?: SecureVersion
   minVersion?: SecureVersion
   /** Refuses whoever shows no certificate. */
   demandsCertificate?: boolean
+  /** Opens the tickets of other servers that have the same: 48 bytes. */
+  ticketKeys?: Buffer
+  /** False: every connection begins a session of its own. */
+  resumes?: boolean
   /** What it does right after the handshake; `reset` sends no TLS close_notify. */
   afterHandshake?: 'close' | 'reset' | 'hang'
 }
@@ -80,6 +86,8 @@ export interface FakeMxOptions {
 }
 
 export interface FakeMx {
+  /** May be changed while the server runs. */
+  options: FakeMxOptions
   host: string
   port: number
   messages: MxMessage[]
@@ -106,6 +114,7 @@ export async function startFakeMx(options: FakeMxOptions = {}): Promise<FakeMx> 
       remotePort: socket.remotePort ?? 0,
       commands: [],
       tls: false,
+      isResumed: false,
       closed: false,
     }
     mx.sessions.push(session)
@@ -119,6 +128,7 @@ export async function startFakeMx(options: FakeMxOptions = {}): Promise<FakeMx> 
     for (const { resolve } of waiting.filter(({ count }) => mx.messages.length >= count)) resolve(mx.messages)
   }
   const mx: FakeMx = {
+    options,
     host,
     port,
     messages: [],
@@ -135,6 +145,15 @@ export async function startFakeMx(options: FakeMxOptions = {}): Promise<FakeMx> 
   await new Promise<void>((done, failed) => server.once('error', failed).listen(port, host, done))
   mx.port = (server.address() as AddressInfo).port
   return mx
+}
+
+const contexts = new WeakMap<FakeTls, SecureContext>()
+
+/** The same for all connections, because sessions are resumed only in the context that they began in. */
+function contextOf(tls: FakeTls): SecureContext {
+  const context = (tls.resumes !== false && contexts.get(tls)) || createSecureContext({ ...tls, sessionIdContext: 'mx' })
+  contexts.set(tls, context)
+  return context
 }
 
 interface World {
@@ -314,13 +333,14 @@ class Conversation {
     const isDemanding = tls.demandsCertificate === true
     const secure = new TLSSocket(this.#raw, {
       isServer: true,
-      secureContext: createSecureContext(tls),
+      secureContext: contextOf(tls),
       requestCert: isDemanding,
       rejectUnauthorized: isDemanding,
     })
     secure.on('error', () => this.#raw.destroy())
     secure.on('secure', () => {
       this.#session.tls = true
+      this.#session.isResumed = secure.isSessionReused()
       if (tls.afterHandshake) this.#end(tls.afterHandshake)
     })
     secure.on('data', this.#onData)

@@ -135,6 +135,7 @@ async function attemptAt(hosts: RouteHost[], recipient: DeliveryRecipient, trans
     }
     outcomes.delete(host)
     outcomes.set(host, verdict.outcome)
+    if (verdict.tlsTrouble) services.connection.sessions.forget(host)
     const inPlain = tlsTroubles.after(each, verdict, job.at)
     if (!verdict.nextHost) return attemptOf(draft, verdict.outcome)
     if (inPlain) {

@@ -15,6 +15,7 @@ import { Outbox } from './outbox.ts'
 import { hostKey } from './route.ts'
 import { LoginGate } from './smarthost-login.ts'
 import { trustContext } from './tls-policy.ts'
+import { TlsSessions } from './tls-sessions.ts'
 import { TlsTroubles } from './tls-trouble.ts'
 
 const standardWaitMs = 30_000
@@ -120,6 +121,7 @@ function deliverServices(): DeliverServices {
       ehloName: hostname,
       timeouts: { ...standardTimeouts, ...settings.timeouts },
       secureContext: trustContext(settings.extraAuthorities ?? []),
+      sessions: new TlsSessions(Date.now),
       loginGate: new LoginGate((refusal) => outbox.add({ type: 'login', refusal })),
     },
     tlsTroubles: new TlsTroubles(),

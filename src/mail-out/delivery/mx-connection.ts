@@ -12,6 +12,8 @@ import type { AttemptContext } from './transcript.ts'
 export interface ConnectionTls extends TlsUsed {
   /** Why the certificate is not valid for the host; empty if it is. */
   problem: string
+  /** True of a session that an earlier connection has begun. */
+  isResumed: boolean
 }
 
 /** What follows the 354 reply. */

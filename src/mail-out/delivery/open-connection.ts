@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { connect as connectTls, TLSSocket, type SecureContext } from 'node:tls'
+import { connect as connectTls, type ConnectionOptions, type SecureContext, type TLSSocket } from 'node:tls'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import type { DeliveryTimeouts } from './delivery-timeouts.ts'
 import { MxConnection, type ConnectionTls } from './mx-connection.ts'
@@ -8,6 +8,7 @@ import type { RouteHost } from './route.ts'
 import { logIn, type LoginGate } from './smarthost-login.ts'
 import { SmtpDialogue, type Heard } from './smtp-dialogue.ts'
 import { connectionFault, handshakeOptions, isTlsFault, tlsObjection, type TlsPolicy, type TlsTrouble } from './tls-policy.ts'
+import type { KeptSession, TlsSessions } from './tls-sessions.ts'
 import { tlsTroubleIn } from './tls-trouble.ts'
 import type { AttemptContext } from './transcript.ts'
 
@@ -15,6 +16,7 @@ export interface ConnectionServices {
   ehloName: string
   timeouts: DeliveryTimeouts
   secureContext: SecureContext
+  sessions: TlsSessions
   /** How we log in to the smarthost. */
   loginGate: LoginGate
 }
@@ -26,6 +28,8 @@ interface Opening extends AttemptContext {
   host: RouteHost
   policy: TlsPolicy
   services: ConnectionServices
+  /** What we offer to resume. */
+  offered: KeptSession | null
 }
 
 /** This process may open no more sockets, which says nothing about the host. */
@@ -39,25 +43,37 @@ interface Session {
   extensions: Map<string, string>
 }
 
-/** Connects, greets, encrypts as the policy requires, and logs in to the smarthost. */
+/**
+ * Connects, greets, encrypts as the policy requires, and logs in to the smarthost. Resumes an earlier TLS session with the host; if that
+ * fails, which says nothing about its TLS, it connects again with a full handshake.
+ */
 export async function openConnection(
   host: RouteHost,
   policy: TlsPolicy,
   services: ConnectionServices,
   context: AttemptContext,
 ): Promise<Opened | OutOfSockets> {
-  const opening = { ...context, host, policy, services }
+  const offered = services.sessions.find(host, policy)
+  const opened = await open({ ...context, host, policy, services, offered })
+  if (!offered || typeof opened === 'string' || opened instanceof MxConnection || !opened.tlsTrouble) return opened
+  services.sessions.forget(host)
+  context.transcript.note('again, without resuming a TLS session')
+  return open({ ...context, host, policy, services, offered: null })
+}
+
+async function open(opening: Opening): Promise<Opened | OutOfSockets> {
+  const { host, policy, services, transcript } = opening
   const refusal = host.smarthost?.login && services.loginGate.refusal
   if (refusal) return notOpened(deferral('policy', where(host, refusal)))
-  context.transcript.note(`${host.name} ${host.address}:${host.port}`)
-  const { dialogue, banner, isConnected } = dial(opening)
+  transcript.note(`${host.name} ${host.address}:${host.port}`)
+  const { dialogue, banner, tls, isConnected } = dial(opening)
   const greeting = await banner
   if ('broken' in greeting && greeting.isOutOfSockets) return 'out of sockets'
   if ('broken' in greeting || !isExpected('banner', greeting)) {
     dialogue.quit()
-    return { ...failure(host, 'banner', greeting), unreachable: !isConnected() }
+    return { ...failure(host, 'banner', greeting), unreachable: !isConnected(), tlsTrouble: tls && tlsTroubleIn(greeting) }
   }
-  if (dialogue.socket instanceof TLSSocket) return inTls(dialogue, opening)
+  if (tls) return inTls(dialogue, opening, await tls)
   const extensions = await hello(dialogue, opening)
   if (!(extensions instanceof Map)) return notOpened(extensions, dialogue)
   if (policy !== 'none' && extensions.has('STARTTLS')) {
@@ -72,24 +88,43 @@ export async function openConnection(
 interface Dialled {
   dialogue: SmtpDialogue
   banner: Promise<Heard>
+  /** With TLS from the first byte, what the handshake will have shown. */
+  tls?: Promise<ConnectionTls>
   isConnected: () => boolean
 }
 
-function dial({ host, services, transcript, endsAt }: Opening): Dialled {
+function dial(opening: Opening): Dialled {
+  const { host, services, transcript, endsAt } = opening
   let connected = false
   const at = { host: host.address, port: host.port, noDelay: true }
-  const isImplicit = host.smarthost?.tls?.isImplicit === true
-  const socket = isImplicit ? connectTls({ ...handshakeOptions(host.name, services.secureContext), ...at }) : connect(at)
+  const secured = host.smarthost?.tls?.isImplicit === true ? secure(opening, at) : null
+  const socket = secured?.socket ?? connect(at)
   const dialogue = new SmtpDialogue(socket, transcript, services.timeouts.afterthought)
   dialogue.endsAt = endsAt
   const banner = dialogue.reply(services.timeouts.connect, 'the connection')
   socket.once('connect', () => {
     connected = true
-    if (isImplicit) dialogue.allow(services.timeouts.handshake, 'the TLS handshake')
+    if (secured) dialogue.allow(services.timeouts.handshake, 'the TLS handshake')
     else dialogue.allow(services.timeouts.banner, 'the connection')
   })
-  socket.once('secureConnect', () => dialogue.allow(services.timeouts.banner, 'the connection'))
-  return { dialogue, banner, isConnected: () => connected }
+  void secured?.tls.then(() => dialogue.allow(services.timeouts.banner, 'the connection'))
+  return { dialogue, banner, ...(secured && { tls: secured.tls }), isConnected: () => connected }
+}
+
+interface Secured {
+  socket: TLSSocket
+  /** Resolves at the end of the handshake, if that succeeds. */
+  tls: Promise<ConnectionTls>
+}
+
+/** Begins a handshake. */
+function secure({ host, policy, services, offered }: Opening, over: ConnectionOptions): Secured {
+  const session = offered && { session: offered.session }
+  const socket = connectTls({ ...handshakeOptions(host.name, services.secureContext), ...session, ...over })
+  const { promise: tls, resolve } = Promise.withResolvers<ConnectionTls>()
+  // At once: with TLS from the first byte, the host's sessions may come in the same packet as its banner.
+  socket.once('secureConnect', () => resolve(services.sessions.judge(socket, host, { policy, offered })))
+  return { socket, tls }
 }
 
 /** The host's extensions by keyword (RFC 5321 4.1.1.1); none if it knows only HELO. */
@@ -129,13 +164,13 @@ async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opene
     if (policy === 'opportunistic') return answer.code === 421 ? notOpened(failure(host, 'starttls', answer), dialogue) : null
     return notOpened(deferral('policy', where(host, `TLS is required, but the host refused it: ${answer.code} ${answer.text}`)), dialogue)
   }
-  const socket = await handshake(dialogue, opening)
-  if (socket instanceof TLSSocket) {
-    const secured = new SmtpDialogue(socket, transcript, services.timeouts.afterthought)
-    secured.endsAt = opening.endsAt
-    return inTls(secured, opening)
+  const secured = await handshake(dialogue, opening)
+  if ('socket' in secured) {
+    const dialogueInTls = new SmtpDialogue(secured.socket, transcript, services.timeouts.afterthought)
+    dialogueInTls.endsAt = opening.endsAt
+    return inTls(dialogueInTls, opening, await secured.tls)
   }
-  const { fault, tlsTrouble } = socket
+  const { fault, tlsTrouble } = secured
   transcript.note(`TLS handshake failed: ${fault}`)
   const isRequired = policy !== 'opportunistic'
   const reason = isRequired ? `TLS is required, but the handshake failed: ${fault}` : `the TLS handshake failed: ${fault}`
@@ -143,10 +178,10 @@ async function startTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opene
 }
 
 /** What follows a handshake. */
-async function inTls(dialogue: SmtpDialogue, opening: Opening): Promise<Opened> {
+async function inTls(dialogue: SmtpDialogue, opening: Opening, tls: ConnectionTls): Promise<Opened> {
   const { host, policy, transcript } = opening
-  const tls = tlsOf(dialogue.socket as TLSSocket)
-  transcript.note(`${tls.version} ${tls.cipher}${tls.verified ? '' : `, certificate not valid: ${tls.problem}`}`)
+  const resumed = tls.isResumed ? ', session resumed' : ''
+  transcript.note(`${tls.version} ${tls.cipher}${resumed}${tls.verified ? '' : `, certificate not valid: ${tls.problem}`}`)
   const objection = tlsObjection(policy, tls)
   if (objection) return notOpened(deferral('policy', where(host, objection)), dialogue)
   // RFC 3207 4.2: forget what the host offered in plain text.
@@ -173,7 +208,8 @@ interface FailedHandshake {
 }
 
 /** The encrypted socket, or why there is none. */
-function handshake(dialogue: SmtpDialogue, { host, services, endsAt }: Opening): Promise<TLSSocket | FailedHandshake> {
+function handshake(dialogue: SmtpDialogue, opening: Opening): Promise<Secured | FailedHandshake> {
+  const { services, endsAt } = opening
   const plain = dialogue.detach()
   return new Promise((resolve) => {
     const end = (failed?: FailedHandshake): void => {
@@ -183,25 +219,22 @@ function handshake(dialogue: SmtpDialogue, { host, services, endsAt }: Opening):
         socket.on('error', () => {}).destroy()
         plain.destroy()
       }
-      resolve(failed ?? socket)
+      resolve(failed ?? secured)
     }
     const breakOff = (fault: string): void => end({ fault, tlsTrouble: 'broken off' })
     const onError = (error: Error): void =>
       end({ fault: connectionFault(error), tlsTrouble: isTlsFault(error) ? 'impossible' : 'broken off' })
     const onClose = (): void => breakOff('the host closed the connection')
     plain.on('error', () => {})
-    const socket = connectTls({ ...handshakeOptions(host.name, services.secureContext), socket: plain }, () => end())
-    socket.on('error', onError).on('close', onClose)
+    const secured = secure(opening, { socket: plain })
+    const { socket } = secured
+    socket
+      .on('error', onError)
+      .on('close', onClose)
+      .once('secureConnect', () => end())
     const timer = setTimeout(() => breakOff('time-out'), Math.max(0, Math.min(services.timeouts.handshake, endsAt - performance.now())))
   })
 }
-
-const tlsOf = (socket: TLSSocket): ConnectionTls => ({
-  version: socket.getProtocol() ?? 'unknown',
-  cipher: socket.getCipher().name,
-  verified: socket.authorized,
-  problem: socket.authorized ? '' : String(socket.authorizationError),
-})
 
 const where = (host: RouteHost, what: string): string => `${host.name} (${host.address}): ${what}`
 

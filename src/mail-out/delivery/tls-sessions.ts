@@ -1,0 +1,88 @@
+import { LRUCache } from 'lru-cache'
+import type { TLSSocket } from 'node:tls'
+import type { ConnectionTls } from './mx-connection.ts'
+import type { RouteHost } from './route.ts'
+import { tlsObjection, type TlsPolicy } from './tls-policy.ts'
+
+/** What a full handshake with a host has shown. */
+interface Verdict extends Pick<ConnectionTls, 'verified' | 'problem'> {
+  /** Until when its sessions may be resumed without looking at the certificate again; epoch ms. */
+  until: number
+}
+
+/** A session to offer to a host. */
+export interface KeptSession {
+  /** What OpenSSL resumes it from. */
+  session: Buffer
+  verdict: Verdict
+}
+
+/** How long one look at a certificate counts, ms. */
+const maxAgeMs = 60 * 60_000
+/** Of a session: the host's certificate and its ticket. */
+const maxSessionBytes = 16 * 1024
+const maxBytes = 8 * 1024 * 1024
+/** Of the tickets on one connection: a host may send any number. */
+const maxTickets = 2
+
+const policies: readonly TlsPolicy[] = ['opportunistic', 'encrypted', 'enforced']
+
+/**
+ * The TLS sessions that hosts let us resume (RFC 8446 2.2, RFC 5077), which costs a fraction of a full handshake. A resumed session shows
+ * no certificate, and Node checks neither its name nor its dates. So the newest session with a host is kept together with the verdict on
+ * the certificate of the handshake that it began with, for the host's name and address and one policy, and never resumed under another.
+ */
+export class TlsSessions {
+  readonly #now: () => number
+  readonly #kept = new LRUCache<string, KeptSession>({ maxSize: maxBytes, sizeCalculation: ({ session }) => session.length })
+
+  /** @param now epoch ms */
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** What to resume with this host; null: nothing. */
+  find(host: RouteHost, policy: TlsPolicy): KeptSession | null {
+    const kept = this.#kept.get(keyOf(host, policy))
+    return kept && kept.verdict.until > this.#now() ? kept : null
+  }
+
+  /** What a completed handshake says about the host. If it meets the policy, the sessions of this connection are kept. */
+  judge(socket: TLSSocket, host: RouteHost, { policy, offered }: { policy: TlsPolicy; offered: KeptSession | null }): ConnectionTls {
+    const isResumed = offered !== null && socket.isSessionReused()
+    const verdict = isResumed ? offered.verdict : this.#verdictOn(socket)
+    const { verified, problem } = verdict
+    const tls = { version: socket.getProtocol() ?? 'unknown', cipher: socket.getCipher().name, verified, problem, isResumed }
+    if (tlsObjection(policy, tls)) this.forget(host)
+    else this.#follow(socket, keyOf(host, policy), { version: tls.version, verdict })
+    return tls
+  }
+
+  /** The next handshake with the host is a full one. */
+  forget(host: RouteHost): void {
+    for (const policy of policies) this.#kept.delete(keyOf(host, policy))
+  }
+
+  /** TLS 1.3 sends sessions after the handshake; TLS 1.2 has one at its end. */
+  #follow(socket: TLSSocket, key: string, { version, verdict }: { version: string; verdict: Verdict }): void {
+    const keep = (session: Buffer | undefined): void => {
+      if (session && session.length <= maxSessionBytes) this.#kept.set(key, { session, verdict })
+    }
+    if (version !== 'TLSv1.3') return keep(socket.getSession())
+    let left = maxTickets
+    const onSession = (session: Buffer): void => {
+      if (--left === 0) socket.off('session', onSession)
+      keep(session)
+    }
+    socket.on('session', onSession)
+  }
+
+  #verdictOn(socket: TLSSocket): Verdict {
+    let until = this.#now() + maxAgeMs
+    if (!socket.authorized) return { verified: false, problem: String(socket.authorizationError), until }
+    for (let each = socket.getPeerX509Certificate(); each; each = each.issuerCertificate) until = Math.min(until, Date.parse(each.validTo))
+    return { verified: true, problem: '', until }
+  }
+}
+
+const keyOf = ({ name, address, port }: RouteHost, policy: TlsPolicy): string => `${policy} ${name} ${address} ${port}`

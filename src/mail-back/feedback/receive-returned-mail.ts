@@ -1,7 +1,7 @@
 import type { BaseServices } from '../../platform/base-services.ts'
-import type { Readable } from 'node:stream'
 import { newId } from '../../platform/id.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
+import type { ContentStream } from '../../mail-in/smtp-server/content-stream.ts'
 import { ClientGone, readToEnd } from '../../mail-in/smtp-server/read-message.ts'
 import { SmtpRefusal, isRefusal, refusalFor, replyOf } from '../../mail-in/smtp-server/smtp-refusal.ts'
 import type { RcptCommand } from '../../mail-in/smtp-server/envelope-command.ts'
@@ -34,7 +34,7 @@ const reports: ReadonlySet<ReturnPathPurpose> = new Set(['bounce', 'complaint', 
 /** Receives one message. The 250 is sent only when the message is on disk. */
 export async function receiveReturnedMail(
   transaction: Transaction<'anyone'>,
-  stream: Readable,
+  stream: ContentStream,
   services: ReceiveServices,
   options: ReceiveOptions,
 ): Promise<Reply> {

@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer'
-import type { Readable } from 'node:stream'
 import { maxHeaderBytes } from '../../mail/message/header-block.ts'
 import { hasShortLines, maxLineLength } from '../../mail/message/transfer-encoding.ts'
+import type { ContentStream } from './content-stream.ts'
 import type { ContentCollector } from './content-collector.ts'
 import { SmtpRefusal, replyOf, tooBig } from './smtp-refusal.ts'
 
@@ -34,7 +34,9 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 
 const headerEnd = Buffer.from('\r\n\r\n')
 const lineEnd = Buffer.from('\r\n')
-const lf = 10
+/** Bytes before a piece that may be the beginning of `headerEnd`. */
+const tailSize = headerEnd.length - 1
+const [lf, cr] = [10, 13]
 
 /** RFC 5321 4.5.2 leaves NUL to the receiver, and some cut off the message there. */
 const nulByte = new SmtpRefusal(replyOf(550, '5.6.0', 'The message contains a NUL byte. Encode binary content as base64'))
@@ -64,6 +66,8 @@ class Intake {
   /** Until the header section is complete. */
   #header: Buffer[] | null = []
   #headerBytes = 0
+  /** The last bytes of it, which may begin the empty line. One that comes first ends it, too: a message begins behind the line of DATA. */
+  #headerTail = lineEnd
   #size = 0
   #hasBareLf = false
   /** The last characters before the next piece; a message begins behind the line of DATA. */
@@ -124,23 +128,20 @@ class Intake {
   }
 
   #addToHeader(header: Buffer[], piece: Buffer): void {
-    // The empty line may begin in the previous pieces; their last three bytes are enough to see it.
-    const before = Buffer.concat(header.slice(-3)).subarray(-3)
-    const joined = Buffer.concat([before, piece])
-    const isFirst = this.#headerBytes - before.length <= 0
-    const emptyHeader = isFirst && joined.indexOf(lineEnd) === 0
-    const end = emptyHeader ? lineEnd.length : endOf(joined)
-    header.push(piece)
-    this.#headerBytes += piece.length
-    if ((end === -1 ? this.#headerBytes : this.#headerBytes - joined.length + end) > maxHeaderBytes) {
+    const end = endOfHeader(this.#headerTail, piece)
+    this.#headerBytes += end === -1 ? piece.length : end
+    if (this.#headerBytes > maxHeaderBytes) {
       throw new SmtpRefusal(replyOf(550, '5.6.0', `The header section is larger than ${maxHeaderBytes} bytes`))
     }
-    if (end === -1) return
+    if (end === -1) {
+      header.push(piece)
+      this.#headerTail = Buffer.concat([this.#headerTail, piece.subarray(-tailSize)]).subarray(-tailSize)
+      return
+    }
     this.#header = null
-    const body = joined.subarray(end)
-    const all = Buffer.concat(header)
-    this.#collector.add(this.#options.completeHeader(all.subarray(0, all.length - body.length)))
-    if (body.length > 0) this.#addToBody(body)
+    const last = piece.subarray(0, end)
+    this.#collector.add(this.#options.completeHeader(header.length === 0 ? last : Buffer.concat([...header, last])))
+    if (end < piece.length) this.#addToBody(piece.subarray(end))
   }
 
   #addToBody(bytes: Buffer): void {
@@ -157,8 +158,11 @@ class Intake {
   }
 }
 
-function endOf(bytes: Buffer): number {
-  const at = bytes.indexOf(headerEnd)
+/** Where in the piece the body begins, -1 if it does not begin there; `tail` are the bytes before the piece. */
+function endOfHeader(tail: Buffer, piece: Buffer): number {
+  const across = piece[0] === cr || piece[0] === lf ? Buffer.concat([tail, piece.subarray(0, tailSize)]).indexOf(headerEnd) : -1
+  if (across !== -1) return across + headerEnd.length - tail.length
+  const at = piece.indexOf(headerEnd)
   return at === -1 ? -1 : at + headerEnd.length
 }
 
@@ -173,7 +177,11 @@ export interface MessageTaker {
  * being stored.
  * @throws ClientGone; the fault of the taker
  */
-export async function readToEnd(content: Readable, taker: MessageTaker, chunks: Pick<MessageCollector, 'isFull' | 'spill'>): Promise<void> {
+export async function readToEnd(
+  content: ContentStream,
+  taker: MessageTaker,
+  chunks: Pick<MessageCollector, 'isFull' | 'spill'>,
+): Promise<void> {
   let storing: Promise<void> = Promise.resolve()
   let inThisTurn = 0
   const pauseFor = async (work: Promise<void>): Promise<void> => {
@@ -192,6 +200,7 @@ export async function readToEnd(content: Readable, taker: MessageTaker, chunks: 
     content.on('end', () => resolve(true))
     content.on('error', () => resolve(false))
     content.on('close', () => resolve(false))
+    content.resume()
   })
   await storing
   if (!isComplete) throw new ClientGone()
@@ -203,7 +212,7 @@ export async function readToEnd(content: Readable, taker: MessageTaker, chunks: 
  * @throws SmtpRefusal for a bare CR, for a dot alone on a line beside a bare LF, for NUL and for size; ClientGone; whatever `completeHeader`
  * or the collector threw
  */
-export async function readMessage(content: Readable, collector: MessageCollector, options: ReadMessageOptions): Promise<BodyKind> {
+export async function readMessage(content: ContentStream, collector: MessageCollector, options: ReadMessageOptions): Promise<BodyKind> {
   const intake = new Intake(collector, options)
   await readToEnd(content, intake, collector)
   intake.end()

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import type { SMTPServer, SMTPServerDataStream } from 'smtp-server'
+import type { SMTPServer } from 'smtp-server'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { TlsFiles } from '../../platform/certificate/server-certificates.ts'
 import type { ConnectionSlots, ConnectionSlot } from '../../platform/connection/connection-slots.ts'
@@ -8,7 +8,8 @@ import type { MinimumRate } from '../../platform/connection/minimum-rate.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import { isLoopback } from '../../platform/ip-address.ts'
-import { mended } from './data-parser.ts'
+import type { ArrivingContent } from './arriving-content.ts'
+import { DataParser } from './data-parser.ts'
 import { replyOf } from './smtp-refusal.ts'
 import { SmtpSession, isOpen, type SessionSettings, type SmtpClient, type SmtpHandlers } from './smtp-session.ts'
 
@@ -59,7 +60,7 @@ export class SmtpConnection<User> extends SMTPConnection {
   /** During a TLS handshake, the socket above the library's. */
   #topSocket: Socket
   /** The arriving message, until its reply. */
-  #content: SMTPServerDataStream | null = null
+  #content: ArrivingContent | null = null
   #hasGivenWay = false
   #stopWatching = (): void => {}
 
@@ -121,7 +122,7 @@ export class SmtpConnection<User> extends SMTPConnection {
     this.#answer = setTimeout(answer, ms).unref()
   }
 
-  take(content: SMTPServerDataStream): Promise<Reply> {
+  take(content: ArrivingContent): Promise<Reply> {
     const user = this.#user
     const transaction = user && this.#said.transaction(this.client, user)
     if (!transaction) throw new Error('DATA without login or MAIL')
@@ -133,8 +134,7 @@ export class SmtpConnection<User> extends SMTPConnection {
   #watch(): void {
     this.#stopWatching = this.#port.settings.contentRate.watch({
       received: () => this._socket.bytesRead,
-      state: () =>
-        this.#content === null ? 'idle' : this.#content.readableEnded || this.#content.readableLength > 0 ? 'waiting' : 'sending',
+      state: () => (this.#content === null ? 'idle' : this.#content.isFlowing ? 'sending' : 'waiting'),
       progress: () => this.#seat.progress(),
       tooSlow: () => this.#hangUp('4.4.2 The message came in too slowly, try again later'),
     })
@@ -189,8 +189,11 @@ export class SmtpConnection<User> extends SMTPConnection {
     super._onCommand(command, callback)
   }
 
-  override _createParser(): ReturnType<SMTPConnection['_createParser']> {
-    return mended(super._createParser())
+  override _createParser(): DataParser {
+    const parser = new DataParser()
+    parser.oncommand = (command, callback) => this._onCommand(command, callback)
+    parser.on('error', (error) => this.send(421, `Error: ${error.message}`))
+    return parser
   }
 
   override _armTimeout(socket: Socket = this._socket): void {

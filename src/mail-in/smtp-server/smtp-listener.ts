@@ -16,6 +16,7 @@ import { takeProxyHeader } from '../../platform/connection/take-proxy-header.ts'
 import { messageOf } from '../../platform/errors.ts'
 import { clientNetwork, plainAddress } from '../../platform/ip-address.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
+import type { ArrivingContent } from './arriving-content.ts'
 import { replyOf } from './smtp-refusal.ts'
 import { isLoginRefusal, isOpen, type SmtpHandlers } from './smtp-session.ts'
 import { SmtpConnection, loginMs, strangerIdleMs, textOf, type SmtpPort, type SmtpPortSettings } from './smtp-connection.ts'
@@ -148,7 +149,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
   override onData(content: SMTPServerDataStream, session: SMTPServerSession, done: (error: Error | null, text?: string) => void): void {
     const connection = this.#open.get(session)
     if (!connection) return
-    void connection.take(content).then((reply) => {
+    void connection.take(content as unknown as ArrivingContent).then((reply) => {
       if (reply.code < 400) done(null, textOf(reply))
       else done(errorOf(reply))
       connection.finishedMessage()

@@ -1,5 +1,5 @@
-import type { Readable } from 'node:stream'
 import type { Reply } from '../../platform/smtp/reply.ts'
+import type { ContentStream } from './content-stream.ts'
 import { parseMailCommand, parseRcptCommand, type MailCommand, type RcptCommand } from './envelope-command.ts'
 import { replyOf, tooBig } from './smtp-refusal.ts'
 
@@ -51,7 +51,7 @@ export interface SmtpHandlers<User> {
   /** Null if mail to this recipient is accepted; absent if it always is. */
   mayReceive?(recipient: RcptCommand): Reply | null
   /** Reads the content to its end and decides. Never rejects; the reply is lost if the client has left. */
-  take(transaction: Transaction<User>, content: Readable): Promise<Reply>
+  take(transaction: Transaction<User>, content: ContentStream): Promise<Reply>
 }
 
 export interface SessionSettings {

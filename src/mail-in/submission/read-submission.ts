@@ -1,9 +1,9 @@
 import { isAscii } from 'node:buffer'
-import type { Readable } from 'node:stream'
 import type { Clock } from '../../platform/clock.ts'
 import { complete, maxReceived, signedLongLine, type Completed } from '../../mail/message/complete.ts'
 import type { Envelope, EnvelopeRecipient } from '../../mail/message/envelope.ts'
 import type { Submission } from '../../mail/message/submission.ts'
+import type { ContentStream } from '../smtp-server/content-stream.ts'
 import type { ContentCollector } from '../smtp-server/content-collector.ts'
 import { readMessage } from '../smtp-server/read-message.ts'
 import { replyOf, SmtpRefusal } from '../smtp-server/smtp-refusal.ts'
@@ -13,7 +13,7 @@ interface IncomingMessage extends Pick<Submission, 'id' | 'source' | 'submitter'
   /** `smtputf8`: true if the submitter declared that the message may need it. */
   mail: Omit<Envelope, 'recipients' | 'bodyType'>
   recipients: Omit<EnvelopeRecipient, 'type'>[]
-  stream: Readable
+  stream: ContentStream
 }
 
 interface ReadSubmissionOptions {

@@ -1,9 +1,9 @@
 import type { BaseServices } from '../../platform/base-services.ts'
 import { createHash } from 'node:crypto'
-import type { Readable } from 'node:stream'
 import type { AuthenticatedKey } from '../../senders/account/api-keys.ts'
 import { newId } from '../../platform/id.ts'
 import type { Idempotency, Submission } from '../../mail/message/submission.ts'
+import type { ContentStream } from '../smtp-server/content-stream.ts'
 import { ContentCollector } from '../smtp-server/content-collector.ts'
 import { ClientGone } from '../smtp-server/read-message.ts'
 import { SmtpRefusal, isRefusal, refusalFor, replyOf } from '../smtp-server/smtp-refusal.ts'
@@ -33,7 +33,7 @@ interface ReceiveOptions {
  */
 export async function receiveMessage(
   transaction: Transaction<AuthenticatedKey>,
-  stream: Readable,
+  stream: ContentStream,
   services: ReceiveServices,
   options: ReceiveOptions,
 ): Promise<Reply> {
@@ -62,7 +62,7 @@ export async function receiveMessage(
 
 interface Incoming {
   transaction: Transaction<AuthenticatedKey>
-  stream: Readable
+  stream: ContentStream
   messageId: string
   collector: ContentCollector
 }

@@ -5,7 +5,7 @@ COPY package.json package-lock.json .npmrc LICENSE ./
 RUN npm ci
 COPY bin bin
 COPY config config
-COPY scripts/build-binary.ts scripts/
+COPY scripts/build-binary.ts scripts/bundle.ts scripts/
 COPY src src
 RUN npm run build:binary && mv dist/sterna-linux-* /usr/local/bin/sterna
 

@@ -17,7 +17,8 @@ if (!process.env.NODE_COMPILE_CACHE) {
   const { enableCompileCache } = await import('node:module')
   enableCompileCache(process.env.NODE_COMPILE_CACHE)
 }
-const { heapFlags, restartWithMemory } = await import('../src/platform/server-memory.ts')
+const { load } = await import('./built.js')
+const { heapFlags, restartWithMemory } = await load('src/platform/server-memory.ts')
 restartWithMemory([process.execPath, ...process.execArgv, ...heapFlags, ...process.argv.slice(1)])
-const { main } = await import('../src/server/main.ts')
+const { main } = await load('src/server/main.ts')
 process.exitCode = await main(process.argv.slice(2))

@@ -8,56 +8,20 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join, relative, resolve } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
-import { build, type Plugin } from 'esbuild'
 import { heapFlags } from '../src/platform/server-memory.ts'
 import { buildDashboard } from '../src/api/http/dashboard-bundle.ts'
+import { bundle, root, startedModules, type OwnUrls } from './bundle.ts'
 
-const root = resolve(import.meta.dirname, '..')
 const architectures = ['x64', 'arm64']
-/** The modules that threads and child processes run: each is named once, where it is started. */
-const startedModule = /new URL\('(\.\/[\w-]+-(?:thread|process)\.ts)', import\.meta\.url\)/g
-
-const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.ts') && !name.startsWith('clients/dashboard'))
-  .map((name) => join(root, 'src', name))
-
-/** Each module keeps a URL of its own in the bundle, by which `program.ts` finds its parts. */
-const ownUrls: Plugin = {
-  name: 'own URLs',
-  setup({ onLoad }) {
-    onLoad({ filter: /\.ts$/ }, ({ path }) => {
-      if (!path.startsWith(join(root, 'src'))) return null
-      const url = JSON.stringify(`sea:///${relative(root, path)}`)
-      return { contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', url), loader: 'ts' }
-    })
-  },
-}
+const urls: OwnUrls = { ofModule: (name) => JSON.stringify(`sea:///${name}`) }
 
 /** The packages of which something is inside. */
 const packagesInside = new Set(['swagger-ui-dist', 'better-sqlite3'])
 
-async function bundle(entry: string, output: string): Promise<void> {
-  const { metafile } = await build({
-    entryPoints: [entry],
-    outfile: output,
-    bundle: true,
-    platform: 'node',
-    target: 'node26',
-    format: 'cjs',
-    // Names stay as they are, so that a stack trace says something.
-    minifyWhitespace: true,
-    minifySyntax: true,
-    legalComments: 'none',
-    external: ['esbuild'],
-    // Packages only compare it or look beside it for what we do not use.
-    define: { 'import.meta.url': '"file:///sterna"' },
-    plugins: [ownUrls],
-    logLevel: 'warning',
-    metafile: true,
-  })
-  for (const input of Object.keys(metafile.inputs)) {
+async function bundleInto(output: string, entry: string): Promise<void> {
+  for (const input of await bundle(entry, output, urls)) {
     const [, name] = /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules\/)/.exec(input) ?? []
     if (name) packagesInside.add(name)
   }
@@ -74,14 +38,7 @@ async function assets(work: string, arch: string): Promise<Record<string, string
   )
   const files = ['package.json', ...folders, ...packages.map((name) => `node_modules/${name}`)]
   const found = Object.fromEntries(files.map((name) => [name, join(root, name)]))
-  for (const source of sources) {
-    for (const [, module = ''] of readFileSync(source, 'utf8').matchAll(startedModule)) {
-      const entry = resolve(source, '..', module)
-      const name = relative(root, entry)
-      // A comment may show how a module is named.
-      if (existsSync(entry)) await bundle(entry, (found[name] = join(work, name)))
-    }
-  }
+  for (const name of startedModules()) await bundleInto((found[name] = join(work, name)), name)
   for (const [name, content] of (await buildDashboard()) ?? []) {
     writeFileSync((found[`dist/dashboard/${name}`] = join(work, basename(name))), content)
   }
@@ -118,7 +75,7 @@ async function buildBinary(arch: string): Promise<void> {
   const work = mkdtempSync(join(tmpdir(), 'sterna-binary-'))
   try {
     const main = join(work, 'main.js')
-    await bundle(join(root, 'bin/binary.js'), main)
+    await bundleInto(main, 'bin/binary.js')
     const output = join(root, 'dist', `sterna-linux-${arch}`)
     const config = {
       main,

@@ -1,41 +1,11 @@
-import { execFile } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { spawnServer, untilReady } from '../support/spawned-server.ts'
 import { sternaCommand } from '../support/sterna-command.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
+import { useParts } from '../support/use-parts.ts'
 
-/** bytes; larger requests go to the composer thread */
-const largeFile = 300_000
-
-test('a server finds its files, and the modules of its threads and child processes', async () => {
-  const directory = testDirectory()
-  const server = await spawnServer(directory)
-  await untilReady(server)
-  const url = `http://127.0.0.1:${server.httpPort}`
-  for (const path of ['/docs', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/docs/favicon-32x32.png', '/openapi.json']) {
-    expect.soft((await fetch(url + path)).status, path).toBe(200)
-  }
-  const Authorization = `Bearer ${/KEY=(\S+)/.exec(server.stdout())?.[1]}`
-  const call = async (path: string, body?: object): Promise<Record<string, any>> => {
-    const request = body && { method: 'POST', body: JSON.stringify(body) }
-    const answer = await fetch(url + path, { headers: { Authorization, 'Content-Type': 'application/json' }, ...request })
-    return (await answer.json()) as Record<string, any>
-  }
-  const content = Buffer.alloc(largeFile, 'x').toString('base64')
-  const mail = { from: 'me@example.com', to: 'delivered@simulator.test', subject: 'Hello', text: 'Hello' }
-  const { id } = await call('/api/emails', { ...mail, attachments: [{ filename: 'large.txt', content }] })
-  await expect.poll(async () => (await call(`/api/emails/${id}`))['status']).toBe('delivered')
-  const { data } = await call(`/api/emails/${id}/attachments`)
-  expect(data).toMatchObject([{ filename: 'large.txt', size: largeFile }])
-
-  const [program, ...start] = sternaCommand
-  const place = join(directory, 'backups')
-  await promisify(execFile)(program, [...start, 'backup', `${place}/`], { env: { STERNA_DATA_DIR: directory } })
-  expect(readdirSync(place).length).toBeGreaterThan(0)
-})
+test('a server finds its files, and the modules of its threads and child processes', () => useParts(testDirectory(), sternaCommand))
 
 test('SQLite leaves no file behind', async () => {
   const directory = testDirectory()

@@ -18,12 +18,12 @@ export interface SpawnedServer {
 
 /**
  * Starts `sterna serve` on loopback, with any free ports; it ends with the test. `settings` are named as in the environment, without
- * `STERNA_`; `wrapper` is what the command line begins with, such as `setpriv`, and `options` what it ends with.
+ * `STERNA_`; `wrapper` is what the command line begins with, such as `setpriv`, `command` what is run, and `options` what it ends with.
  */
 export async function spawnServer(
   directory: string,
   settings: Record<string, string> = {},
-  { wrapper = [], options = [] }: { wrapper?: string[]; options?: string[] } = {},
+  { wrapper = [], command = sternaCommand, options = [] }: { wrapper?: string[]; command?: readonly string[]; options?: string[] } = {},
 ): Promise<SpawnedServer> {
   const httpPort = await freePort()
   const given = {
@@ -37,7 +37,7 @@ export async function spawnServer(
     ...settings,
   }
   const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [`STERNA_${name}`, value]))
-  const [program = '', ...words] = [...wrapper, ...sternaCommand, 'serve', ...options]
+  const [program = '', ...words] = [...wrapper, ...command, 'serve', ...options]
   const child = spawn(program, words, { cwd: directory, env: { PATH: process.env['PATH'], ...env } })
   let [stdout, stderr] = ['', '']
   child.stdout.on('data', (part: Buffer) => (stdout += part.toString()))

@@ -1,0 +1,72 @@
+/** Bundles this program: the server with its packages in one script, and one for each thread and child process. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { build, type BuildOptions, type Plugin } from 'esbuild'
+
+export const root = resolve(import.meta.dirname, '..')
+
+/** Where a thread or a child process is started, and with it the module that it runs. */
+const startedModule = /new URL\('(\.\/[\w-]+-(?:thread|process)\.ts)', import\.meta\.url\)/g
+
+/** The server's modules, by their paths in the checkout. */
+export const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts') && !name.startsWith('clients/dashboard'))
+  .map((name) => `src/${name}`)
+
+/** The modules that threads and child processes run. */
+export function startedModules(): string[] {
+  const found = sources.flatMap((source) =>
+    Array.from(readFileSync(join(root, source), 'utf8').matchAll(startedModule), ([, name = '']) => join(source, '..', name)),
+  )
+  // A comment may show how a module is named.
+  return [...new Set(found)].filter((module) => sources.includes(module))
+}
+
+/** JavaScript for the URLs by which a bundled module finds its parts with `program.ts`. Names are paths in the checkout. */
+export interface OwnUrls {
+  ofModule(name: string): string
+  /** Default: as the module names it. */
+  ofStarted?(name: string): string
+}
+
+/** Each module keeps a URL of its own in the bundle. */
+const keepUrls = ({ ofModule, ofStarted }: OwnUrls): Plugin => ({
+  name: 'own URLs',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      if (!path.startsWith(join(root, 'src'))) return null
+      const source = readFileSync(path, 'utf8')
+      const started = ofStarted
+        ? source.replace(startedModule, (_, name: string) => `new URL(${ofStarted(relative(root, resolve(path, '..', name)))})`)
+        : source
+      return { contents: started.replaceAll('import.meta.url', ofModule(relative(root, path))), loader: 'ts' }
+    })
+  },
+})
+
+/** Bundles a module with all that it imports. Returns the names of the files inside. */
+export async function bundle(entry: string, outfile: string, urls: OwnUrls, options: BuildOptions = {}): Promise<string[]> {
+  const { metafile } = await build({
+    entryPoints: [join(root, entry)],
+    absWorkingDir: root,
+    outfile,
+    bundle: true,
+    platform: 'node',
+    target: 'node26',
+    format: 'cjs',
+    // Names stay as they are, so that a stack trace says something.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    // Node prints the whole line of an error that nobody catches.
+    lineLimit: 160,
+    legalComments: 'none',
+    // Packages only compare it or look beside it for what we do not use.
+    define: { 'import.meta.url': '"file:///sterna"' },
+    plugins: [keepUrls(urls)],
+    logLevel: 'warning',
+    ...options,
+    external: ['esbuild', ...(options.external ?? [])],
+    metafile: true,
+  })
+  return Object.keys(metafile.inputs)
+}

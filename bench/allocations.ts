@@ -29,32 +29,48 @@ export async function allocationsPerMessage(peer: SternaPeer, sink: Sink, load: 
   return Object.fromEntries(Object.entries(after).map(([thread, bytes]) => [thread, (bytes - (before[thread] ?? 0)) / load.messages]))
 }
 
-/** A message of each size; code that runs often enough is compiled so that it allocates less, so many are sent before. */
-const bursts = [
-  { label: '2 KB', size: 2048, messages: 1000, warmUp: 4000 },
-  { label: '50 KB', size: 51_200, messages: 500, warmUp: 1000 },
-]
-const rounds = 3
+/** How often what is sent, after what. */
+interface Plan {
+  warmUp: number
+  messages: number
+  rounds: number
+  connections: number
+  nodeFlags?: string[]
+}
 
-/** Starts a server, and prints what each of its threads allocates for a message, in kB: the median of three bursts, and all three. */
-export async function reportAllocations(sink: Sink): Promise<void> {
-  const peer = await startSterna(sink, { recipientDomains: 1 })
+/** Bytes that each thread allocates for a message, in each round: by size of the message, and then by thread. */
+export type Allocations = Record<string, Record<string, number[]>>
+
+const sizes = { '2 KB': 2048, '50 KB': 51_200 }
+
+/** As in production. Code that runs often enough is compiled so that it allocates less, so many messages go before those that count. */
+const asInProduction: Plan = { warmUp: 3000, messages: 1000, rounds: 3, connections: 10 }
+
+export async function measureAllocations(sink: Sink, plan: Plan): Promise<Allocations> {
+  const peer = await startSterna(sink, { recipientDomains: 1, nodeFlags: plan.nodeFlags ?? [] })
   try {
-    for (const { label, size, messages, warmUp } of bursts) {
-      const load = { size, messages, connections: 10, perConnection: 10, recipientDomains: 1 }
-      await sendBurst(peer, sink, { ...load, messages: warmUp })
-      const all: Record<string, number>[] = []
-      for (let round = 0; round < rounds; round++) all.push(await allocationsPerMessage(peer, sink, load))
-      console.log(`Allocated for a message of ${label}, kB: median of ${rounds} bursts of ${messages}`)
-      for (const thread of Object.keys(all[0] ?? {})) {
-        const kilobytes = all.map((each) => (each[thread] ?? 0) / 1000)
-        console.log(
-          `  ${thread.padEnd(10)} ${median(kilobytes).toFixed(1).padStart(6)}   (${kilobytes.map((one) => one.toFixed(1)).join(', ')})`,
-        )
+    const all: Allocations = {}
+    for (const [label, size] of Object.entries(sizes)) {
+      const load = { size, messages: plan.messages, connections: plan.connections, perConnection: 10, recipientDomains: 1 }
+      await sendBurst(peer, sink, { ...load, messages: plan.warmUp })
+      const byThread: Record<string, number[]> = (all[label] = {})
+      for (let round = 0; round < plan.rounds; round++) {
+        for (const [thread, bytes] of Object.entries(await allocationsPerMessage(peer, sink, load))) (byThread[thread] ??= []).push(bytes)
       }
     }
+    return all
   } finally {
-    peer.stop()
-    sink.stop()
+    await peer.stop()
+  }
+}
+
+/** Prints what each thread allocates for a message as it runs in production. */
+export async function reportAllocations(sink: Sink): Promise<void> {
+  for (const [label, byThread] of Object.entries(await measureAllocations(sink, asInProduction))) {
+    console.log(`Allocated for a message of ${label}, kB: median and each of ${asInProduction.rounds} bursts of ${asInProduction.messages}`)
+    for (const [thread, bytes] of Object.entries(byThread)) {
+      const [middle, ...each] = [median(bytes), ...bytes].map((one) => (one / 1000).toFixed(1))
+      console.log(`  ${thread.padEnd(10)} ${middle?.padStart(6)}   (${each.join(', ')})`)
+    }
   }
 }

@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util'
 import { reportAllocations } from './allocations.ts'
 import { runGenerator, sendBurst } from './burst.ts'
 import { median } from './figures.ts'
+import { checkAllocations, keepAllocations } from './kept-allocations.ts'
 import { help, options } from './options.ts'
 import { cpuSeconds, residentMegabytes } from './process-figures.ts'
 import { hasPostfixAndOpenDkim, startPostfixPeer, type Peer } from './postfix-peer.ts'
@@ -21,7 +22,9 @@ if (values.help) {
 }
 const sink = await startSink('127.0.0.2')
 if (values.allocations) {
-  await reportAllocations(sink)
+  if (values.keep) await keepAllocations(sink)
+  else if (!values.check) await reportAllocations(sink)
+  else if (!(await checkAllocations(sink))) process.exit(1)
   process.exit(0)
 }
 const rounds = Number(values.rounds)
@@ -141,6 +144,6 @@ try {
   const machine = { cores: cpus().length, model: cpus()[0]?.model ?? null, node: process.versions.node }
   if (values.json) console.log(JSON.stringify({ object: 'benchmark', machine, rounds, smtp, http }, null, 2))
 } finally {
-  sterna.stop()
+  await sterna.stop()
 }
 process.exit(0)

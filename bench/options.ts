@@ -16,6 +16,8 @@ export const options = {
   alone: { type: 'boolean', default: false, meaning: 'without Postfix' },
   tracked: { type: 'string', value: 'true|false', meaning: 'mail has links, and its opens and clicks are tracked or not' },
   allocations: { type: 'boolean', default: false, meaning: 'only the bytes that each thread allocates for a message' },
+  check: { type: 'boolean', default: false, meaning: 'with --allocations: whether they are those of bench/allocations.json' },
+  keep: { type: 'boolean', default: false, meaning: 'with --allocations: write them to bench/allocations.json' },
   json: { type: 'boolean', default: false, meaning: 'one object at the end instead of lines' },
   help: { type: 'boolean', default: false, meaning: 'this text' },
 } as const satisfies Record<string, Option>

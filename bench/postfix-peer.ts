@@ -1,4 +1,5 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hasPostfix, postfixDirectory, startPostfixInstance } from './postfix-instance.ts'
@@ -13,7 +14,7 @@ export interface Peer {
   pids: number[]
   user?: string
   password?: string
-  stop(): void
+  stop(): Promise<void>
 }
 
 const listen = { host: '127.0.0.1', port: 2601 }
@@ -44,9 +45,10 @@ export async function startPostfixPeer(sink: { host: string; port: number }): Pr
     name: 'Postfix + OpenDKIM',
     ...listen,
     pids: [postfix.masterPid, signer.pid ?? 0],
-    stop() {
+    async stop() {
       postfix.stop()
       signer.kill()
+      await once(signer, 'exit')
     },
   }
 }

@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,10 +25,11 @@ export interface SternaOptions {
   recipientDomains: number
   /** The directory of the source; this one unless given. */
   checkout?: string
+  nodeFlags?: string[]
 }
 
 /** A server as it is run in production, with a directory of its own and name servers that know the bench domains. */
-export async function startSterna(sink: Sink, { recipientDomains, checkout = here }: SternaOptions): Promise<SternaPeer> {
+export async function startSterna(sink: Sink, { recipientDomains, checkout = here, nodeFlags = [] }: SternaOptions): Promise<SternaPeer> {
   const directory = mkdtempSync(join(tmpdir(), 'sterna-bench-'))
   const data = join(directory, 'data')
   const probe = join(directory, 'probe')
@@ -58,7 +60,7 @@ export async function startSterna(sink: Sink, { recipientDomains, checkout = her
   sterna('domain', 'add', 'sender.example', '--account', 'bench')
   sterna('domain', 'verify', 'sender.example', '--manual')
   const token = sterna('key', 'create', '--account', 'bench', '--permission', 'full_access')
-  const server = spawn(process.execPath, [`--import=${probeModule}`, command, 'serve'], {
+  const server = spawn(process.execPath, [...nodeFlags, `--import=${probeModule}`, command, 'serve'], {
     env: environment,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
@@ -74,9 +76,10 @@ export async function startSterna(sink: Sink, { recipientDomains, checkout = her
     user: 'any',
     password: token,
     pids: [server.pid ?? 0],
-    stop() {
+    async stop() {
       server.kill('SIGTERM')
-      void dns.close()
+      await once(server, 'exit')
+      await dns.close()
       rmSync(directory, { recursive: true, force: true })
     },
   }

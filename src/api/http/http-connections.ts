@@ -11,7 +11,8 @@ import {
   type SlotFigures,
 } from '../../platform/connection/connection-slots.ts'
 import { MinimumRate } from '../../platform/connection/minimum-rate.ts'
-import { interceptConnections, takeProxyHeader } from '../../platform/connection/take-proxy-header.ts'
+import { interceptConnections, onHangUp } from '../../platform/connection/intercept-connections.ts'
+import { takeProxyHeader } from '../../platform/connection/take-proxy-header.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { clientNetwork, networkRule, plainAddress } from '../../platform/ip-address.ts'
 import type { Log } from '../../platform/log.ts'
@@ -85,6 +86,7 @@ export class HttpConnections {
       const connection = this.#connections.get(socketBelow(socket))
       if (!connection) return void socket.destroy()
       connection.socket = socket
+      onHangUp(socket, () => connection.seat.free())
       tellAddress(socket, connection.address)
       this.#connections.set(socket, connection)
     })
@@ -170,6 +172,7 @@ export class HttpConnections {
       progress: () => connection.seat.progress(),
       tooSlow: () => sendAway(connection),
     })
+    onHangUp(socket, () => connection.seat.free())
     socket.once('close', () => {
       connection.seat.free()
       stopWatching()

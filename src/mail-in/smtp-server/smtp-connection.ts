@@ -4,6 +4,7 @@ import type { SMTPServer } from 'smtp-server'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { TlsFiles } from '../../platform/certificate/server-certificates.ts'
 import type { ConnectionSlots, ConnectionSlot } from '../../platform/connection/connection-slots.ts'
+import { onHangUp } from '../../platform/connection/intercept-connections.ts'
 import type { MinimumRate } from '../../platform/connection/minimum-rate.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
@@ -179,6 +180,15 @@ export class SmtpConnection<User> extends SMTPConnection {
     this.#stopWatching()
   }
 
+  /** Gives up its seat before the client hears of the end, as it may come back at once. */
+  override handler_QUIT(command: Buffer, callback: () => void): void {
+    const isListening = this.#topSocket.writableLength === 0
+    if (isListening) this.#seat.free()
+    super.handler_QUIT(command, callback)
+    // Nobody has to hang up for us to let go of what no longer counts.
+    if (isListening) this.#topSocket.destroySoon()
+  }
+
   #sendAway(): void {
     this.send(421, '4.3.2 Shutting down, try again in a moment')
   }
@@ -198,6 +208,7 @@ export class SmtpConnection<User> extends SMTPConnection {
 
   override _armTimeout(socket: Socket = this._socket): void {
     this.#topSocket = socket
+    onHangUp(socket, () => this.#seat.free())
     socket.setTimeout(this.session.user ? idleMs : strangerIdleMs, () => this._onTimeout())
   }
 

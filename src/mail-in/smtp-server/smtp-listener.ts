@@ -11,6 +11,7 @@ import {
 } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { ConnectionSlot } from '../../platform/connection/connection-slots.ts'
+import { interceptConnections } from '../../platform/connection/intercept-connections.ts'
 import { listen } from '../../platform/connection/listen.ts'
 import { takeProxyHeader } from '../../platform/connection/take-proxy-header.ts'
 import { messageOf } from '../../platform/errors.ts'
@@ -34,6 +35,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     super(libraryOptions(settings, isOpen(handlers.access)))
     this.settings = settings
     this.handlers = handlers
+    interceptConnections(this.server, (_, handOn) => handOn())
     this.on('error', (error) => settings.log.debug({ reason: messageOf(error) }, 'SMTP connection failed'))
   }
 
@@ -71,8 +73,6 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
   }
 
   override _acceptSocket(socket: Socket, handshake: boolean): (() => void) | false {
-    // The library listens for errors only after the greeting or the TLS handshake.
-    socket.on('error', () => {})
     const address = plainAddress(socket.remoteAddress ?? '')
     const guest: Guest<User> = { seat: noSeat, connection: null }
     if (!this.#seat(guest, socket, { address, network: this._expectsProxyHeader(socket) ? null : clientNetwork(address) })) return false

@@ -1,4 +1,4 @@
-import type { Server, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { plainAddress } from '../ip-address.ts'
 import { parseProxyHeader } from './proxy-header.ts'
 
@@ -33,20 +33,4 @@ export function takeProxyHeader(socket: Socket, done: (address: string | null) =
   }
   const timer = setTimeout(() => finish(come.length === 0 ? own : null), headerMs).unref()
   socket.on('readable', read).on('end', giveUp).on('close', giveUp).on('error', giveUp)
-}
-
-/**
- * Passes each new connection of a server through `admit`, which may hand it on to the server, at once or later. Call it before the server
- * listens.
- */
-export function interceptConnections(server: Server, admit: (socket: Socket, handOn: () => void) => void): void {
-  const accept = server.listeners('connection') as ((socket: Socket) => void)[]
-  server.removeAllListeners('connection')
-  server.on('connection', (socket: Socket) => {
-    admit(socket, () => {
-      // A server that has closed meanwhile would neither know this socket nor end it.
-      if (!server.listening) return void socket.destroy()
-      for (const listener of accept) listener.call(server, socket)
-    })
-  })
 }

@@ -408,6 +408,7 @@ describe('limits', async () => {
     const idle = await SmtpClient.connect(crowded.ports[port === 'plain' ? 'plain' : 'tls'], { tls: port === 'secure', greeting })
     for (const line of lines) await idle.command(line)
     idle.write(begun)
+    await expect.poll(() => crowded.server.connections().open).toBe(2)
     crowded.clock.advance(restMs)
     const newcomer = await crowded.login()
     const last = await idle.untilClosed()

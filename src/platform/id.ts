@@ -98,6 +98,9 @@ function inBase32(value: number, digits: number): string {
 export const isId = (prefix: IdPrefix, text: string): boolean =>
   text.startsWith(`${prefix}_`) && /^[0-9a-hjkmnp-tv-z]{26}$/.test(text.slice(prefix.length + 1))
 
+/** The form of an id, whatever it names. */
+export const idForm = /^[a-z]{2,5}_[0-9a-z]{26}$/
+
 /** An id without its prefix, as 16 bytes: 48 bits of time, then 80 others. */
 export function bytesOfId(id: string): Buffer {
   const digits = id.slice(id.indexOf('_') + 1)

@@ -118,7 +118,8 @@ export const managedObject = <const F extends Fields>(
 }
 
 const takesNull = (type: z.ZodType): boolean => type.safeParse(null).success
-const nullish = (type: z.ZodType): z.ZodType => (takesNull(type) ? type.optional() : type.nullish())
+const nullish = (type: z.ZodType): z.ZodType =>
+  takesNull(type) ? type.optional() : type.nullish().transform((given) => given ?? undefined)
 const isFlag = (type: z.ZodType): boolean => type instanceof z.ZodBoolean
 
 /** What a field means, and what it is if it is not given. */

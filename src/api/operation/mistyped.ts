@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { differsByAtMost } from '../../platform/config/nearest-name.ts'
 import type { FieldFault } from '../../platform/errors.ts'
 
 /** A member that nobody knows, and the one that was probably meant. */
@@ -28,7 +29,7 @@ export function nearestName(name: string, known: Iterable<string>): string | nul
   return (
     names.find((other) => plainOf(other) === plain || `${plainOf(other)}s` === plain) ??
     names.find((other) => other === sameMeaning[plain]) ??
-    names.find((other) => isWithin(plain, plainOf(other), slipsIn(other))) ??
+    names.find((other) => differsByAtMost(slipsIn(other), plain, plainOf(other))) ??
     null
   )
 }
@@ -45,25 +46,6 @@ const plainOf = (name: string): string => name.toLowerCase().replace(/[-_]/g, ''
 
 /** How many slips of the pen make a name another: short ones are words of their own too easily. */
 const slipsIn = (name: string): number => (name.length < 4 ? 0 : name.length < 8 ? 1 : 2)
-
-/** Whether at most so many letters were left out, added, mistaken or swapped with their neighbour. */
-function isWithin(one: string, other: string, most: number): boolean {
-  if (Math.abs(one.length - other.length) > most) return false
-  let before: number[] = []
-  let last = Array.from({ length: other.length + 1 }, (_, at) => at)
-  for (let i = 1; i <= one.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= other.length; j++) {
-      const isSame = one[i - 1] === other[j - 1]
-      const isSwapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]
-      const changed = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (isSame ? 0 : 1))
-      row.push(isSwapped ? Math.min(changed, before[j - 2]! + 1) : changed)
-    }
-    before = last
-    last = row
-  }
-  return last.at(-1)! <= most
-}
 
 /** What a schema knows of names; null where there is nothing to know. */
 interface Shape {

@@ -1,4 +1,5 @@
 import type { AccountScope } from '../../senders/account/account-scope.ts'
+import { byCommand } from '../../senders/account/audit-log.ts'
 import { rightsOfKey } from '../../senders/account/permission.ts'
 import type { Operation } from './operation.ts'
 import { perform, type PerformServices } from './perform.ts'
@@ -23,15 +24,7 @@ export function operationClient(operations: readonly Operation[], { audit, ...se
   return async (id, { scope, isRecorded = false, ...call }) => {
     const operation = byId.get(id)
     if (!operation) throw new Error(`there is no operation ${id}`)
-    const caller = {
-      ...scope,
-      domainId: null,
-      confined: scope.sandbox,
-      rights: rightsOfKey('operator'),
-      actor: { type: 'command', id: null, name: 'command line' } as const,
-      address: null,
-      requestId: null,
-    }
+    const caller = { ...scope, ...byCommand, domainId: null, confined: scope.sandbox, rights: rightsOfKey('operator') }
     return perform(operation, localCall(caller, call), { ...services, audit: { record: isRecorded ? async () => {} : record } })
   }
 }

@@ -1,14 +1,13 @@
 import { z } from 'zod'
 import { SternaError } from '../../platform/errors.ts'
+import { idForm } from '../../platform/id.ts'
 import type { Page } from '../../platform/store/page-clause.ts'
 import { numberParameter } from './query.ts'
 
 const defaultLimit = 20
 const maxLimit = 100
 
-const cursor = z
-  .string()
-  .regex(/^[a-z]{2,5}_[0-9a-z]{26}$/, { error: 'must be an id from the list, such as the last one of the previous page' })
+const cursor = z.string().regex(idForm, { error: 'must be an id from the list, such as the last one of the previous page' })
 
 /** The parameters of every list: `?limit=` (default: 20), and `?after=` or `?before=` an id. */
 export const pageParameters = {

@@ -1,5 +1,6 @@
 import type { AuditLog } from '../../senders/account/audit-log.ts'
 import { SternaError } from '../../platform/errors.ts'
+import { idForm } from '../../platform/id.ts'
 import type { IdempotencyKeys } from '../../mail-in/submission/idempotency-keys.ts'
 import type { Call, UncheckedCall } from './call.ts'
 import { RawAnswer } from './raw-answer.ts'
@@ -10,7 +11,6 @@ import { mistypedMembers } from './mistyped.ts'
 import { changesLive, isAudited, takesIdempotencyKey, type Operation } from './operation.ts'
 import { readQuery } from './query.ts'
 import { validate } from './validate.ts'
-import { z } from 'zod'
 
 export interface PerformServices {
   /** Every change that needs more than the permission to send is recorded here. */
@@ -104,8 +104,8 @@ async function carryOutOnce(
 function changeOf({ id: operation, body }: Operation, { call, given }: Carrying, answer: unknown): Parameters<AuditLog['record']>[0] {
   const { accountId, actor, address, requestId } = call.caller
   const made = typeof answer === 'object' && answer !== null && 'id' in answer ? answer.id : Object.values(call.params).at(-1)
-  const objectId = typeof made === 'string' && /^[a-z]{2,5}_[0-9a-z]{26}$/.test(made) ? made : null
-  const fields = body && !body.as ? changedFields(body.schema, given) : []
+  const objectId = typeof made === 'string' && idForm.test(made) ? made : null
+  const fields = body && !body.as ? fieldsGiven(given, call.body) : []
   return { accountId, actor, operation, objectId, fields, address, requestId }
 }
 
@@ -113,29 +113,10 @@ function csvOf(table: Parameters<typeof csvText>[0], query: Record<string, unkno
   return new RawAnswer(csvText(table, guardOf(query)), { type: 'text/csv; charset=utf-8', filename: `${table.name}.csv` })
 }
 
-/** A JSON schema, as far as field names are concerned. */
-interface ObjectSchema {
-  properties?: Record<string, unknown>
-  anyOf?: ObjectSchema[]
-  oneOf?: ObjectSchema[]
-  allOf?: ObjectSchema[]
-  $ref?: string
-  $defs?: Record<string, ObjectSchema>
-}
-
-const known = new WeakMap<z.ZodType, ReadonlySet<string>>()
-
-/** The names of the fields in a request body that its schema knows; anything else a client wrote is not recorded. */
-function changedFields(schema: z.ZodType, body: unknown): string[] {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return []
-  let names = known.get(schema)
-  if (!names)
-    known.set(schema, (names = new Set(fieldNames(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as ObjectSchema))))
-  return Object.keys(body).filter((name) => names.has(name))
-}
-
-function fieldNames(schema: ObjectSchema, definitions = schema.$defs ?? {}): string[] {
-  const target = schema.$ref === undefined ? undefined : definitions[schema.$ref.replace('#/$defs/', '')]
-  const parts = [...(target ? [target] : []), ...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])]
-  return [...Object.keys(schema.properties ?? {}), ...parts.flatMap((part) => fieldNames(part, definitions))]
+/** The names of the fields that a request gives; what its schema does not know, or takes as not given, is not recorded. */
+function fieldsGiven(given: unknown, checked: unknown): string[] {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return []
+  return Object.keys(given).filter(
+    (name) => Object.hasOwn(checked as object, name) && (checked as Record<string, unknown>)[name] !== undefined,
+  )
 }

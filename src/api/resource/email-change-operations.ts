@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { SternaError } from '../../platform/errors.ts'
+import { SternaError, type FieldFault } from '../../platform/errors.ts'
 import type { MessageReader } from '../../mail/message/message-reader.ts'
 import type { MessageRow } from '../../mail/message/message-store.ts'
-import { parseScheduledAt } from '../../mail/message/send-limits.ts'
 import { accountSuspended } from '../../mail-in/submission/authorise.ts'
 import type { CallTo } from '../operation/call.ts'
 import { idempotencyOf } from '../operation/idempotency-key.ts'
@@ -10,6 +9,7 @@ import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { refusal } from '../operation/validate.ts'
 import { findMessage } from './email-reading-operations.ts'
+import { readSchedule } from './email-schema.ts'
 import { changedEmailAnswer, sentEmail } from './email-resource.ts'
 import { marked, sendingRefusals, submitterOf } from './email-sending-operations.ts'
 import type { Needs } from './operation-services.ts'
@@ -36,7 +36,10 @@ export const emailChangeOperations = (services: Services): Operation[] => [
       const { id } = await findOwnMessage(call, services.messages)
       // A time in the past would send it.
       if (services.isSuspended(call.caller.accountId)) throw accountSuspended()
-      await services.waitingMail.reschedule(id, scheduleOf(call.body.scheduled_at, services.clock.now()))
+      const faults: FieldFault[] = []
+      const at = readSchedule(call.body.scheduled_at, services.clock.now(), faults)
+      if (faults.length > 0) throw refusal(faults)
+      await services.waitingMail.reschedule(id, at)
       return { object: 'email' as const, id }
     },
   }),
@@ -78,13 +81,6 @@ async function findOwnMessage(call: CallTo<'id'>, messages: MessageReader): Prom
   const { domainId, sandbox } = call.caller
   if (domainId === null || sandbox || message.domain_id === domainId) return message
   throw new SternaError('restricted_api_key', 'This API key cannot change the mail of another domain.')
-}
-
-/** Null: at once. */
-function scheduleOf(text: string, now: number): number | null {
-  const at = parseScheduledAt(text, now)
-  if (at === null || typeof at === 'number') return at
-  throw refusal([{ field: 'scheduled_at', code: at.code, message: `The \`scheduled_at\` field is invalid. ${at.fault}`, help: null }])
 }
 
 const removedAnswer = z.object({ object: z.literal('emails'), deleted: z.int() }).meta({ id: 'DeletedEmails' })

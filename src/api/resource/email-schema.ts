@@ -218,7 +218,8 @@ export function optionsOf(email: EmailInput & Pick<SendOptions, 'templateId'>, n
   }
 }
 
-function readSchedule(text: string | null | undefined, now: number, faults: FieldFault[]): number | null {
+/** Null: at once. Adds what is wrong to `faults`. */
+export function readSchedule(text: string | null | undefined, now: number, faults: FieldFault[]): number | null {
   if (text === null || text === undefined) return null
   const at = parseScheduledAt(text, now)
   if (at === null || typeof at === 'number') return at

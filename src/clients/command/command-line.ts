@@ -2,7 +2,8 @@ import { parseArgs } from 'node:util'
 import { nearestName } from '../../platform/config/nearest-name.ts'
 import { errorTable } from '../../platform/error-table.ts'
 import { messageOf, SternaError } from '../../platform/errors.ts'
-import { commandChange } from './command-change.ts'
+import { idForm } from '../../platform/id.ts'
+import { byCommand, type Change } from '../../senders/account/audit-log.ts'
 import { commands, commandsFor, operationWord } from './command-list.ts'
 import type { CommandServices } from './command-services.ts'
 import { UsageError, usageFault, type Command, type CommandClient, type CommandInput, type CommandOutput } from './command.ts'
@@ -66,11 +67,29 @@ export async function runCommand(
     const output = await command.run(input, services, client)
     const { objectId, changed = true } = output
     if (!command.reads && !command.recordsItself && changed)
-      await services.audit.record(commandChange(command, input, { accounts: services.accounts, objectId }))
+      await services.audit.record(changeBy(command, input, { accounts: services.accounts, objectId }))
     return resultOf(output, input)
   } catch (error) {
     if (!(error instanceof SternaError)) services.log.error({ error }, 'a command failed')
     return failed(error, asksForJson(request.argv))
+  }
+}
+
+/** What the audit log records of a command: the names of options, never their values. */
+function changeBy(
+  { name, args }: Command,
+  input: CommandInput,
+  { accounts, objectId }: Pick<CommandServices, 'accounts'> & { objectId: string | undefined },
+): Change {
+  const [first = ''] = input.args
+  const named = input.options['account'] ?? (args[0] === 'ACCOUNT' ? first : undefined)
+  const account = typeof named === 'string' ? accounts.findAccount(named) : undefined
+  return {
+    ...byCommand,
+    accountId: account?.id ?? null,
+    operation: name,
+    objectId: objectId ?? (idForm.test(first) ? first : null),
+    fields: Object.keys(input.options).filter((option) => option !== 'account'),
   }
 }
 

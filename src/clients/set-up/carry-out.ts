@@ -3,6 +3,7 @@ import { given } from '../../api/resource/given.ts'
 import { validate } from '../../api/operation/validate.ts'
 import { Secret } from '../../platform/config/setting-types.ts'
 import { isoTimeOrNull } from '../../platform/iso-time.ts'
+import { byCommand } from '../../senders/account/audit-log.ts'
 import { apiKeyObject } from '../../senders/account/api-key-object.ts'
 import type { StoredToken } from '../../senders/account/api-key-token.ts'
 import { webhookObject } from '../../notify/webhook/webhook-object.ts'
@@ -62,12 +63,10 @@ export async function carryOut(change: Change, services: SetUpServices): Promise
   const made = await (action === 'remove' ? remove(making) : makers[kind](making))
   await services.audit.record({
     accountId: kind === 'account' ? made.objectId : accountId,
-    actor: { type: 'command', id: null, name: 'command line' },
+    ...byCommand,
     operation: `apply ${action}`,
     objectId: made.objectId,
     fields: Object.keys(values),
-    address: null,
-    requestId: null,
   })
   return made
 }

@@ -9,16 +9,24 @@ export function nearestName(mistyped: string, names: readonly string[]): string 
   return best?.name
 }
 
-/** The Levenshtein distance: how many letters must be added, removed or replaced. */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= from.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= to.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1)
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, replaced))
+/** Whether at most so many slips of the pen make one of the two the other. */
+export const differsByAtMost = (most: number, one: string, other: string): boolean =>
+  Math.abs(one.length - other.length) <= most && editDistance(one, other) <= most
+
+/** How many letters must be left out, added, replaced or swapped with their neighbour (Damerau and Levenshtein). */
+function editDistance(one: string, other: string): number {
+  let before: number[] = []
+  let last = Array.from({ length: other.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= one.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= other.length; j++) {
+      const isSame = one[i - 1] === other[j - 1]
+      const isSwapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]
+      const changed = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (isSame ? 0 : 1))
+      row.push(isSwapped ? Math.min(changed, before[j - 2]! + 1) : changed)
     }
-    row = next
+    before = last
+    last = row
   }
-  return row[to.length] ?? 0
+  return last.at(-1)!
 }

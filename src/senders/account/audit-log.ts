@@ -16,6 +16,9 @@ export interface Actor {
   name: string
 }
 
+/** Whoever runs a command, and where from. */
+export const byCommand = { actor: { type: 'command', id: null, name: 'command line' }, address: null, requestId: null } as const
+
 /** A change as the audit log records it. It never contains a value, let alone a secret. */
 export interface Change {
   /** The actor's account; for a command, the account that it was about. */

@@ -7,6 +7,7 @@ import { perform } from '../../../src/api/operation/perform.ts'
 import { RawAnswer } from '../../../src/api/operation/raw-answer.ts'
 import { timeParameter } from '../../../src/api/operation/query.ts'
 import { formatParameter } from '../../../src/api/operation/csv.ts'
+import { managedObject } from '../../../src/platform/managed-object.ts'
 import { rightsOfKey, type Permission } from '../../../src/senders/account/permission.ts'
 import { testCore } from '../../support/test-core.ts'
 
@@ -100,4 +101,22 @@ test('it can have a table in place of the list', async () => {
   const table = await list({ since: '1970-01-01', format: 'csv' })
   expect(table).toBeInstanceOf(RawAnswer)
   expect(table).toMatchObject({ filename: 'cakes.csv', body: 'since\r\n0\r\n' })
+})
+
+test('the record names what was given: not what the schema does not know, nor null where it stands for nothing', async () => {
+  const { core, caller } = await start()
+  const rename = operation({
+    ...createCake,
+    id: 'cakes.update',
+    method: 'PATCH',
+    body: {
+      schema: z
+        .object(managedObject({ iced: { type: z.boolean(), doc: 'Iced.', initial: false } }).request)
+        .extend({ name: z.string().nullish() }),
+    },
+    handle: () => ({ id: 'cake' }),
+  } as never)
+  const body = { iced: null, name: null, colour: 'red' }
+  await perform(rename, localCall(caller('full_access'), { body }), core)
+  expect(await core.db.read('select fields from audit')).toEqual([{ fields: 'name' }])
 })

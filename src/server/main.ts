@@ -1,28 +1,20 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../platform/clock.ts'
-import { listBackupsAt, newIdentity } from '../clients/command/backup-commands.ts'
 import { asksForJson, failed, parseCommand, resultOf, runCommand, type ParsedCommand } from '../clients/command/command-line.ts'
-import { compactDatabase } from '../clients/command/compact-database.ts'
 import { textOption, type CommandInput, type CommandOutput } from '../clients/command/command.ts'
-import { examineOther } from '../clients/command/doctor-commands.ts'
 import { somethingToDo } from '../clients/command/config-commands.ts'
 import { confirm, ownTerminal, type Terminal } from '../clients/command/confirm.ts'
 import { askServer, controlSocketPath, serveControlSocket, type CommandResult } from '../clients/command/control-socket.ts'
-import { parseFeedbackFiles } from '../clients/command/feedback-commands.ts'
 import { askHealth } from '../clients/command/health-command.ts'
 import { help } from '../clients/command/help-page.ts'
-import { generateKey } from '../clients/command/key-commands.ts'
-import { restoreBackup } from '../clients/command/restore.ts'
-import { requireData, runAlone } from '../clients/command/run-alone.ts'
-import { judgeFiles, rewriteFile } from '../clients/command/tracking-commands.ts'
-import { upgradeDatabase } from '../clients/command/upgrade-command.ts'
+import { requireData } from '../clients/command/require-data.ts'
 import { commandPrefix, configFileIn, showCommands, showCommandsInLine, startedAs, startWords } from '../clients/command/shown-commands.ts'
 import { listening, welcome } from '../clients/command/welcome.ts'
 import { loadConfig } from '../platform/config/load-config.ts'
 import type { Config } from '../platform/config/settings.ts'
 import { messageOf, SternaError } from '../platform/errors.ts'
-import { createLog, standardError, type Log } from '../platform/log.ts'
+import type { Log } from '../platform/log.ts'
 import { isBinary, programFile } from '../platform/program.ts'
 import type { Relay } from './relay/relay.ts'
 import { nextStopSignal } from './relay/signals.ts'
@@ -74,57 +66,66 @@ async function carryOut(parsed: ParsedCommand, argv: string[]): Promise<CommandR
   if (output) return resultOf(output, input)
   const config = loadConfig({ file: configFile, env: process.env })
   const started = startedAs(configFile)
-  const writeLine = standardError()
   const prefix = commandPrefix(started, config.origins.has('data_dir') ? null : config.dataDir)
-  const log = createLog(config.log.level, (line) => writeLine(showCommandsInLine(line, prefix)))
-  if (command.name === 'serve') return serve(config, log, { ...parsed, prefix, start: startWords(started) })
+  if (command.name === 'serve') return serve(config, await logFor(config, prefix), { ...parsed, prefix, start: startWords(started) })
   const own = await withoutServer(parsed, config)
   if (own) return resultOf(own, input)
   if (command.name === 'health') return askHealth(config, { argv, cwd: process.cwd() })
   const request = { argv, cwd: process.cwd(), prepared: command.prepare?.(input, process.env) }
   const client = { tell: tellHere, signal: new AbortController().signal }
-  return (await askServer(controlSocketPath(config.dataDir), request, client)) ?? runAlone(request, { config, log, client })
+  const answered = await askServer(controlSocketPath(config.dataDir), request, client)
+  if (answered) return answered
+  const { runAlone } = await import('../clients/command/run-alone.ts')
+  return runAlone(request, { config, log: await logFor(config, prefix), client })
 }
 
-/** Runs a command that needs no configuration. */
-function withoutConfig({ command, input }: ParsedCommand): OwnOutput | Promise<OwnOutput> | undefined {
+/** Commands in it are written as this one was. */
+async function logFor({ log }: Config, prefix: string) {
+  const { createLog, standardError } = await import('../platform/log.ts')
+  const writeLine = standardError()
+  return createLog(log.level, (line) => writeLine(showCommandsInLine(line, prefix)))
+}
+
+/** Runs a command that needs no configuration. What only one command needs is imported where it runs, so that the others start sooner. */
+async function withoutConfig({ command, input }: ParsedCommand): Promise<OwnOutput | undefined> {
   switch (command.name) {
     case 'help':
       return help(input.args)
     case 'version':
       return { stdout: `${version()}\n`, json: { object: 'version', version: version() } }
     case 'key generate':
-      return generateKey(input)
+      return (await import('../clients/command/key-commands.ts')).generateKey(input)
     case 'backup identity':
-      return newIdentity()
+      return (await import('../clients/command/backup-commands.ts')).newIdentity()
     case 'feedback parse':
-      return parseFeedbackFiles(input)
+      return (await import('../clients/command/feedback-commands.ts')).parseFeedbackFiles(input)
     case 'tracking rewrite':
-      return rewriteFile(input, systemClock.now())
+      return (await import('../clients/command/tracked-files.ts')).rewriteFile(input, systemClock.now())
     default:
       return undefined
   }
 }
 
 /** Runs a command that never runs in a server. */
-function withoutServer({ command, input }: ParsedCommand, config: Config): OwnOutput | Promise<OwnOutput> | undefined {
+async function withoutServer({ command, input }: ParsedCommand, config: Config): Promise<OwnOutput | undefined> {
   if (!command.run) requireData(command, input, config)
   const tell = (line: string): void => void (input.isJson || process.stderr.write(`${line}\n`))
   switch (command.name) {
     case 'tracking judge':
-      return judgeFiles(input, config.tracking.scannerNetworks)
+      return (await import('../clients/command/tracked-files.ts')).judgeFiles(input, config.tracking.scannerNetworks)
     case 'backup list':
-      return listBackupsAt(input, config)
+      return (await import('../clients/command/backup-commands.ts')).listBackupsAt(input, config)
     case 'restore':
-      return restoreBackup(input, config)
+      return (await import('../clients/command/restore.ts')).restoreBackup(input, config)
     case 'doctor': {
       const other = textOption(input, 'of')
-      return other === undefined ? undefined : examineOther(other, { config, clock: systemClock })
+      if (other === undefined) return undefined
+      return (await import('../clients/command/examine-server.ts')).examineOther(other, { config, clock: systemClock })
     }
     case 'upgrade':
-      return upgradeDatabase(input, config, { version: version(), tell })
+      return (await import('../clients/command/upgrade-command.ts')).upgradeDatabase(input, config, { version: version(), tell })
     case 'compact':
-      return compactDatabase(config, tell)
+      return (await import('../clients/command/compact-database.ts')).compactDatabase(config, tell)
     default:
       return undefined
   }

@@ -4,7 +4,6 @@ import { dirname, resolve } from 'node:path'
 import { accessOf, configuredTarget } from '../../upkeep/backup/backup-settings.ts'
 import type { Backups } from '../../upkeep/backup/backups.ts'
 import { copyKeyFile } from '../../upkeep/backup/copy-key-file.ts'
-import { generateIdentity, recipientOf } from '../../upkeep/backup/packing.ts'
 import { listBackups, readManifest, type Manifest } from '../../upkeep/backup/store-backup.ts'
 import { isS3, openTarget } from '../../upkeep/backup/open-target.ts'
 import type { Config } from '../../platform/config/settings.ts'
@@ -130,6 +129,7 @@ export async function listBackupsAt(input: CommandInput, config: Config): Promis
 
 /** A new age identity, as age-keygen(1) writes it. */
 export async function newIdentity(): Promise<CommandOutput> {
+  const { generateIdentity, recipientOf } = await import('../../upkeep/backup/age-identity.ts')
   const identity = await generateIdentity()
   const recipient = await recipientOf(identity)
   const remark = `Keep this in a file that this server does not have. Set backup.encrypt_to to ${recipient}\n`

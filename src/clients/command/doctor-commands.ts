@@ -1,13 +1,4 @@
-import type { Clock } from '../../platform/clock.ts'
-import type { Config } from '../../platform/config/settings.ts'
-import { dnsResolver } from '../../platform/dns/dns-resolver.ts'
-import { examineFromOutside, type OutsidePorts } from '../../upkeep/doctor/examine-from-outside.ts'
-import { examination } from '../../upkeep/doctor/examination.ts'
-import { worstOf, type Finding } from '../../upkeep/doctor/finding.ts'
-import { probeSmtp, probeWeb } from '../../upkeep/doctor/outside-probe.ts'
-import { doctorObject } from '../../api/resource/doctor-operations.ts'
-import { parseDomain } from '../../platform/smtp/domain-name.ts'
-import { textOption, usageFault, type Command, type CommandOutput } from './command.ts'
+import { textOption, type Command } from './command.ts'
 
 export const doctorCommands: Command[] = [
   {
@@ -23,35 +14,7 @@ export const doctorCommands: Command[] = [
       'Checks what a mail server needs: port 25, names, DNS records, certificate, clock, disk, blocklists. Exits with an error if a ' +
       'check fails.',
     async run(_input, services) {
-      return outputOf(await examination(services), services.clock.now())
+      return (await import('./examine-server.ts')).examineThis(services)
     },
   },
 ]
-
-/**
- * Examines another server; needs none here.
- * @param host its name, as in its setting `hostname`
- * @throws UsageError if it is not a name
- */
-export async function examineOther(host: string, { config, clock, ports }: { config: Config; clock: Clock; ports?: OutsidePorts }) {
-  const parsed = parseDomain(host)
-  if (!parsed.ok) throw usageFault(`--of: ${parsed.fault}`)
-  const resolver = dnsResolver({ servers: config.dns.servers })
-  // The resolver does not keep the process alive.
-  const alive = setInterval(() => {}, 60_000)
-  try {
-    const services = { resolver, ehloName: config.hostname, now: clock.now(), probeSmtp, probeWeb }
-    return outputOf(await examineFromOutside(parsed.domain, services, ports), clock.now())
-  } finally {
-    clearInterval(alive)
-    resolver.close()
-  }
-}
-
-function outputOf(findings: Finding[], now: number): CommandOutput {
-  const isFailed = worstOf(findings) === 'failed'
-  return { stdout: findings.map(linesOf).join(''), json: doctorObject(findings, now), exitCode: isFailed ? 1 : 0 }
-}
-
-const linesOf = ({ check, status, what, advice }: Finding): string =>
-  `${status.padEnd(8)} ${check}: ${what}\n${advice === null ? '' : `${' '.repeat(9)}-> ${advice}\n`}`

@@ -2,28 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from '../../platform/config/settings.ts'
-import { SternaError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/log.ts'
 import { findDatabase } from '../../platform/store/data-directory.ts'
 import { backUpAlone } from './back-up-alone.ts'
 import { parseCommand, resultOf, runCommand } from './command-line.ts'
-import { flagOption, needOf, type Command, type CommandClient, type CommandInput } from './command.ts'
+import { flagOption, type Command, type CommandClient, type CommandInput } from './command.ts'
 import type { CommandRequest, CommandResult } from './control-socket.ts'
 import { openCommandServices } from './open-command-services.ts'
-
-/**
- * Refuses a command that needs a server's data where there is none. Whoever meant the data of a server must learn that this is not where
- * they are, before anything is made here.
- * @throws SternaError `not_found`
- */
-export function requireData(command: Command, input: CommandInput, { dataDir }: Pick<Config, 'dataDir'>): void {
-  if (!['any data', 'data'].includes(needOf(command, input)) || !findDatabase(dataDir).isNew) return
-  throw new SternaError(
-    'not_found',
-    `There is no server's data in ${dataDir}. Start the server first. If there is one elsewhere, give this command its ` +
-      'settings: the same STERNA_DATA_DIR or the same --config.',
-  )
-}
+import { requireData } from './require-data.ts'
 
 /**
  * Runs a command on the data directory itself, because no server runs on it.

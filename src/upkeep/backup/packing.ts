@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib'
-import { Decrypter, Encrypter, identityToRecipient } from 'age-encryption'
 import { messageOf, SternaError } from '../../platform/errors.ts'
 
 /** The end of a packed file's name: it says how to open it without Sterna, with `age -d` and `zstd -d`. */
@@ -23,38 +22,13 @@ export function unpack(content: Readable, name: string, identities: readonly str
   return /\.zst(?:\.age)?$/.test(name) ? joined(opened, createZstdDecompress()) : opened
 }
 
-/**
- * The identities in a file as age-keygen(1) writes it.
- * @param file names it in errors
- * @throws SternaError `invalid_parameter` if it has none, or what is not one. It is not quoted: a mistyped one is nearly a secret
- */
-export function identitiesIn(text: string, file: string): string[] {
-  const lines = text.split('\n').map((line) => line.trim())
-  const isContent = (line: string): boolean => line !== '' && !line.startsWith('#')
-  const identities = lines.filter(isContent)
-  const bad = lines.findIndex((line) => isContent(line) && !isIdentity(line))
-  if (bad < 0 && identities.length > 0) return identities
-  const fault = identities.length === 0 ? 'has no age identity' : `is not a file of age identities: line ${bad + 1} cannot be read`
-  throw new SternaError('invalid_parameter', `${file} ${fault}. An identity begins with AGE-SECRET-KEY-.`)
-}
-
-function isIdentity(line: string): boolean {
-  try {
-    new Decrypter().addIdentity(line)
-    return true
-  } catch {
-    return false
-  }
-}
-
-export { generateIdentity } from 'age-encryption'
-/** The recipient, `age1…`, whose content an identity opens. */
-export const recipientOf = (identity: string): Promise<string> => identityToRecipient(identity)
-
 function encrypted(content: Readable, recipients: readonly string[]): Readable {
-  const encrypter = new Encrypter()
-  for (const recipient of recipients) encrypter.addRecipient(recipient)
-  return later(content, () => encrypter.encrypt(webStream(content)))
+  return later(content, async () => {
+    const { Encrypter } = await import('age-encryption')
+    const encrypter = new Encrypter()
+    for (const recipient of recipients) encrypter.addRecipient(recipient)
+    return encrypter.encrypt(webStream(content))
+  })
 }
 
 function decrypted(content: Readable, name: string, identities: readonly string[]): Readable {
@@ -62,15 +36,18 @@ function decrypted(content: Readable, name: string, identities: readonly string[
     content.destroy()
     throw new SternaError('invalid_state', `${name} is encrypted. Name the file with its age identity: --identity FILE.`)
   }
-  const decrypter = new Decrypter()
-  for (const identity of identities) decrypter.addIdentity(identity)
-  return later(content, () =>
-    decrypter.decrypt(webStream(content)).catch((error: unknown) => {
+  return later(content, async () => {
+    const { Decrypter } = await import('age-encryption')
+    const decrypter = new Decrypter()
+    for (const identity of identities) decrypter.addIdentity(identity)
+    try {
+      return await decrypter.decrypt(webStream(content))
+    } catch (error) {
       if (!messageOf(error).startsWith('no identity matched')) throw error
       const fault = `${name} is encrypted for others: the age identity given with --identity does not open it. Name the right one.`
       throw new SternaError('invalid_state', fault, { cause: error })
-    }),
-  )
+    }
+  })
 }
 
 const webStream = (content: Readable): globalThis.ReadableStream<Uint8Array> =>

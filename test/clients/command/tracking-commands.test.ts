@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { judgeFiles, rewriteFile } from '../../../src/clients/command/tracking-commands.ts'
+import { judgeFiles, rewriteFile } from '../../../src/clients/command/tracked-files.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()

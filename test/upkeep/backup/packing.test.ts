@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { generateIdentity, identitiesIn, pack, packedEnd, recipientOf, unpack } from '../../../src/upkeep/backup/packing.ts'
+import { generateIdentity, identitiesIn, recipientOf } from '../../../src/upkeep/backup/age-identity.ts'
+import { pack, packedEnd, unpack } from '../../../src/upkeep/backup/packing.ts'
 
 const content = Buffer.concat([Buffer.alloc(2_000_000, 'text '), randomBytes(1_000_000)])
 const read = async (stream: Readable): Promise<Buffer> => Buffer.concat(await stream.toArray())

@@ -23,15 +23,21 @@ const oversigned = [
 
 const signedWhenPresent = ['List-Help', 'List-Subscribe', 'List-Post', 'List-Owner', 'List-Archive']
 
-const signedNames = new Set([...oversigned, ...signedWhenPresent].map((name) => name.toLowerCase()))
+/** `more`: how many more than present are listed. */
+const signed = [...oversigned.map((name) => ({ name, more: 1 })), ...signedWhenPresent.map((name) => ({ name, more: 0 }))].map((each) => ({
+  ...each,
+  key: each.name.toLowerCase(),
+}))
+const signedKeys = new Set(signed.map(({ key }) => key))
 
-/** Fields by name: the last instance first, in canonical form. */
+/** Fields by name: the last instance first, each in canonical form with its CRLF. */
 type Instances = Map<string, string[]>
+const noInstances: readonly string[] = []
 
 /** A message to be signed: its header is parsed once and its body hashed once, however many signatures it gets. */
 export class SignableMessage {
   /** The names of all header fields, in lower case. */
-  readonly names = new Set<string>()
+  readonly names: string[] = []
   readonly #body: Uint8Array
   readonly #instances: Instances
   #bodyHash: string | null = null
@@ -40,7 +46,7 @@ export class SignableMessage {
   constructor(content: Uint8Array) {
     const { header, body } = split(content)
     this.#body = body
-    this.#instances = signedInstances(header, (name) => this.names.add(name))
+    this.#instances = signedInstances(header, (name) => this.names.push(name))
   }
 
   get bodyHash(): string {
@@ -51,37 +57,54 @@ export class SignableMessage {
    * What h= lists, and the fields for it: of each name the last instance first (RFC 6376 5.4.2).
    * @param fields whole header fields that are put before the message
    */
-  relaxedHeader(fields: string): { names: string[]; text: string } {
+  relaxedHeader(fields: string): { names: string; text: string } {
     const before = signedInstances(fields)
     const names: string[] = []
     let text = ''
-    const add = (name: string, more: number): void => {
-      const lower = name.toLowerCase()
-      const instances = [...(this.#instances.get(lower) ?? []), ...(before.get(lower) ?? [])]
-      for (let i = 0; i < instances.length + more; i++) names.push(name)
-      for (const field of instances) text += `${field}\r\n`
+    for (const { name, key, more } of signed) {
+      for (const instances of [this.#instances, before]) {
+        for (const field of instances.get(key) ?? noInstances) {
+          names.push(name)
+          text += field
+        }
+      }
+      if (more > 0) names.push(name)
     }
-    for (const name of oversigned) add(name, 1)
-    for (const name of signedWhenPresent) add(name, 0)
-    return { names, text }
+    return { names: names.join(':'), text }
   }
 }
 
 function signedInstances(header: string, found?: (name: string) => void): Instances {
   const instances: Instances = new Map()
-  for (const line of header.split(/\r\n(?![ \t])/)) {
-    const colon = line.indexOf(':')
-    if (colon === -1) continue
-    const name = nameOf(line, colon)
-    found?.(name)
-    if (!signedNames.has(name)) continue
-    const { text } = relaxedField(line)
-    const known = instances.get(name)
-    if (known) known.unshift(text)
-    else instances.set(name, [text])
+  for (let start = 0; start < header.length;) {
+    const end = endOfField(header, start)
+    const colon = header.indexOf(':', start)
+    if (colon !== -1 && colon < end) {
+      const name = nameOf(header, start, colon)
+      found?.(name)
+      if (signedKeys.has(name)) {
+        const field = `${name}:${relaxedValue(header.slice(colon + 1, end))}\r\n`
+        const known = instances.get(name)
+        if (known) known.unshift(field)
+        else instances.set(name, [field])
+      }
+    }
+    start = end + 2
   }
   return instances
 }
+
+/** Where the field that begins at `start` ends, before its CRLF. */
+function endOfField(header: string, start: number): number {
+  for (let from = start; ;) {
+    const end = header.indexOf('\r\n', from)
+    if (end === -1) return header.length
+    if (!isBlank(header.charCodeAt(end + 2))) return end
+    from = end + 2
+  }
+}
+
+const isBlank = (code: number): boolean => code === 32 || code === 9
 
 /** The header, in latin1 so that every byte survives, and the body. Without an empty line everything is header. */
 function split(content: Uint8Array): { header: string; body: Uint8Array } {
@@ -93,21 +116,24 @@ function split(content: Uint8Array): { header: string; body: Uint8Array } {
 }
 
 /** Lower case, without white space before the colon, including the CRLF of a folded one. */
-function nameOf(line: string, colon: number): string {
+function nameOf(header: string, start: number, colon: number): string {
   let end = colon
-  while (end > 0 && ' \t\r\n'.includes(line.charAt(end - 1))) end--
-  return line.slice(0, end).toLowerCase()
+  while (end > start && ' \t\r\n'.includes(header.charAt(end - 1))) end--
+  return header.slice(start, end).toLowerCase()
 }
 
-/** RFC 6376 3.4.2, where white space is only SP and TAB; without the final CRLF. */
-export function relaxedField(line: string): { name: string; text: string } {
-  const colon = line.indexOf(':')
-  const name = nameOf(line, colon)
-  const value = line
-    .slice(colon + 1)
-    .replaceAll('\r\n', '')
-    .replace(/[ \t]+/g, ' ')
+const rewritten = /\t| {2}|\r\n/
+
+/** RFC 6376 3.4.2, where white space is only SP and TAB. */
+function relaxedValue(text: string): string {
+  const value = rewritten.test(text) ? text.replaceAll('\r\n', '').replace(/[ \t]+/g, ' ') : text
   const from = value.startsWith(' ') ? 1 : 0
   const to = value.length > from && value.endsWith(' ') ? -1 : undefined
-  return { name, text: `${name}:${value.slice(from, to)}` }
+  return value.slice(from, to)
+}
+
+/** A field without its final CRLF. */
+export function relaxedField(field: string): string {
+  const colon = field.indexOf(':')
+  return `${nameOf(field, 0, colon)}:${relaxedValue(field.slice(colon + 1))}`
 }

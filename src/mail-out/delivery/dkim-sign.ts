@@ -1,4 +1,5 @@
 import { createPrivateKey, hash, type KeyObject, sign } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { SternaError } from '../../platform/errors.ts'
 import type { SigningKey } from './attempt.ts'
 import { relaxedField, type SignableMessage } from './dkim-header.ts'
@@ -8,6 +9,15 @@ const validSeconds = 7 * 86_400
 export const signatureLifetimeMs = validSeconds * 1000
 const smallestRsaBits = 2048
 
+/** A signature field around its three values t=, x= and bh=, as it leaves and in canonical form. */
+interface FieldTemplate {
+  folded: string[]
+  relaxed: string[]
+}
+
+/** Messages from one program have the same fields, so few are needed. */
+const maxTemplates = 200
+
 /**
  * Signs messages with DKIM, relaxed/relaxed over the bytes as they leave (RFC 6376, RFC 8463). Private keys are handed over once, under the
  * id that a `SigningKey` names. The body is hashed once for all signatures of a message.
@@ -15,6 +25,7 @@ const smallestRsaBits = 2048
 export class DkimSigner {
   /** Why a key cannot be used, instead of the key. */
   readonly #keys = new Map<string, KeyObject | SternaError>()
+  readonly #templates = new LRUCache<string, FieldTemplate>({ max: maxTemplates })
 
   /**
    * @param pkcs8Der the private key, PKCS #8 in DER
@@ -45,27 +56,46 @@ export class DkimSigner {
     return (await Promise.all(fields)).join('')
   }
 
-  async #signatureField(key: SigningKey, signed: { names: string[]; text: string; bodyHash: string; now: number }): Promise<string> {
+  async #signatureField(key: SigningKey, signed: { names: string; text: string; bodyHash: string; now: number }): Promise<string> {
     const privateKey = this.#keys.get(key.id)
     if (privateKey instanceof SternaError) throw privateKey
     if (!privateKey) throw new SternaError('internal_server_error', `DKIM key ${key.id} was used before it was handed over.`)
     const at = Math.floor(signed.now / 1000)
+    const values = [String(at), String(at + validSeconds), signed.bodyHash]
+    const { folded, relaxed } = this.#templateFor(key, signed.names, values)
+    const input = Buffer.from(signed.text + filled(relaxed, values), 'latin1')
+    return `${filled(folded, values)}${foldSignature(await signatureOf(input, key.algorithm, privateKey))}\r\n`
+  }
+
+  /** Where a field is folded depends on the lengths of its values alone. */
+  #templateFor({ algorithm, signingDomain, selector }: SigningKey, names: string, values: string[]): FieldTemplate {
+    const [at = '', until = '', bodyHash = ''] = values.map(({ length }) => blank.repeat(length))
+    const id = `${algorithm} ${signingDomain} ${selector} ${at.length} ${until.length} ${names}`
+    const known = this.#templates.get(id)
+    if (known) return known
     const field = foldTags([
       'v=1',
-      `a=${key.algorithm}`,
+      `a=${algorithm}`,
       'c=relaxed/relaxed',
-      `d=${key.signingDomain}`,
-      `s=${key.selector}`,
+      `d=${signingDomain}`,
+      `s=${selector}`,
       `t=${at}`,
-      `x=${at + validSeconds}`,
-      `h=${signed.names.join(':')}`,
-      `bh=${signed.bodyHash}`,
+      `x=${until}`,
+      `h=${names}`,
+      `bh=${bodyHash}`,
       'b=',
     ])
-    const input = Buffer.from(`${signed.text}${relaxedField(field).text}`, 'latin1')
-    return `${field}${foldSignature(await signatureOf(input, key.algorithm, privateKey))}\r\n`
+    const template = { folded: field.split(blanks), relaxed: relaxedField(field).split(blanks) }
+    this.#templates.set(id, template)
+    return template
   }
 }
+
+/** In the place of a value. */
+const blank = '\0'
+const blanks = /\0+/
+
+const filled = (pieces: string[], values: string[]): string => pieces.map((piece, place) => piece + (values[place] ?? '')).join('')
 
 function privateKeyOf(id: string, pkcs8Der: Uint8Array): KeyObject | SternaError {
   let key: KeyObject

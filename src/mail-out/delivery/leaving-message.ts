@@ -108,7 +108,7 @@ function headersOf(
 ): (recipient: DeliveryRecipient) => Promise<string> {
   const message = new SignableMessage(content)
   return async (recipient) => {
-    const added = [...recipient.fields, ...job.fields].filter(({ unless }) => !unless.some((name) => message.names.has(name)))
+    const added = [...recipient.fields, ...job.fields].filter(({ unless }) => !unless.some((name) => message.names.includes(name)))
     const fields = added.map(({ text }) => text).join('')
     const signatures = signed.get(fields) ?? (await signer.sign(message, { fields, keys: job.signingKeys, now: now() }))
     signed.set(fields, signatures)

@@ -1,6 +1,7 @@
 import { isAscii } from 'node:buffer'
 import { maxHeaderBytes } from '../../mail/message/header-block.ts'
 import { hasShortLines, maxLineLength } from '../../mail/message/transfer-encoding.ts'
+import { scanBytes } from '../../platform/smtp/scan-bytes.ts'
 import type { ContentStream } from './content-stream.ts'
 import type { ContentCollector } from './content-collector.ts'
 import { SmtpRefusal, replyOf, tooBig } from './smtp-refusal.ts'
@@ -51,6 +52,7 @@ const dotBesideBareLf = new SmtpRefusal(
   ),
 )
 
+const oddBytes = { odd: true, loose: false }
 /** The first of these is a bare CR, a bare LF or a NUL. */
 const oddCharacter = /\r(?!\n|$)|(?<!\r)\n|\0/
 const bareLf = /(?<!\r)\n/g
@@ -110,9 +112,16 @@ class Intake {
 
   /** The piece with CRLF for each bare LF, as Postfix does with `smtpd_forbid_bare_newline = normalize`. */
   #withCrlf(piece: Buffer): Buffer {
-    const text = piece.toString('latin1')
     const before = this.#before
-    this.#before = (before + text.slice(-context)).slice(-context)
+    this.#before = (before + piece.toString('latin1', Math.max(0, piece.length - context))).slice(-context)
+    const odd = scanBytes(piece, oddBytes, { from: 0, to: piece.length, followsCr: before.endsWith('\r') })
+    // What follows a CR at its end is in the next piece.
+    const isPlain = odd === -1 || odd === piece.length
+    return isPlain && !this.#hasBareLf ? piece : this.#mended(piece, before)
+  }
+
+  #mended(piece: Buffer, before: string): Buffer {
+    const text = piece.toString('latin1')
     // A CR at the end of the previous piece belongs to this one.
     const cr = before.endsWith('\r') ? '\r' : ''
     const whole = cr === '' ? text : cr + text

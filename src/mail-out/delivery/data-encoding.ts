@@ -1,11 +1,10 @@
-/** bytes searched as one string */
-const sliceSize = 1024 * 1024
+import { scanBytes } from '../../platform/smtp/scan-bytes.ts'
+
 /** bytes passed to the socket at once */
 const blockSize = 256 * 1024
-const carriageReturn = 13
 const dot = 46
 // Systems that take a bare CR or LF for a line end, or drop NUL, could see an end of data that is not there.
-const unclean = /\r(?!\n)|(?<!\r)\n|\0/
+const unclean = { odd: true, loose: false }
 const dotLine = Buffer.from('\r\n.')
 const lineEnd = Buffer.from('\r\n')
 const end = Buffer.from('.\r\n')
@@ -15,16 +14,7 @@ const endAfterLine = Buffer.from('\r\n.\r\n')
 const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** True if every CR is followed by LF, every LF preceded by CR, and there is no NUL (RFC 5321 2.3.8). */
-export function isCleanContent(content: Uint8Array): boolean {
-  const bytes = bufferOf(content)
-  for (let from = 0; from < bytes.length;) {
-    let to = Math.min(from + sliceSize, bytes.length)
-    if (to < bytes.length && bytes[to - 1] === carriageReturn) to++
-    if (unclean.test(bytes.toString('latin1', from, to))) return false
-    from = to
-  }
-  return true
-}
+export const isCleanContent = (content: Uint8Array): boolean => scanBytes(content, unclean) === -1
 
 /**
  * The bytes that follow the 354 reply, in blocks to be written at once: lines that begin with a dot get another (RFC 5321 4.5.2), and a

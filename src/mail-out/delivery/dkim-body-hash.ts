@@ -1,9 +1,11 @@
 import { createHash, hash } from 'node:crypto'
+import { scanBytes } from '../../platform/smtp/scan-bytes.ts'
 
 const tab = 9
 const lf = 10
 const cr = 13
 const sp = 32
+const looseSpace = { odd: false, loose: true }
 const crlf = Buffer.from('\r\n')
 // One for all: hashing never waits, so no two bodies use it at once.
 const chunk = new Uint8Array(16_384)
@@ -35,12 +37,8 @@ function endOfText(body: Uint8Array): number {
 
 /** The first white space that is not a single SP within a line; most bodies have none, and are hashed as they are. */
 function firstToRewrite(body: Uint8Array, end: number): number {
-  for (let i = 0; i < end; i++) {
-    const byte = body[i]
-    if (byte !== sp && byte !== tab) continue
-    if (byte === tab || isWhiteSpace(body[i + 1]) || isLineEnd(body, i + 1)) return i
-  }
-  return end
+  const at = scanBytes(body, looseSpace, { from: 0, to: end })
+  return at === -1 ? end : at
 }
 
 function rewrite(body: Uint8Array, { from, end }: { from: number; end: number }, emit: (bytes: Uint8Array) => void): void {

@@ -1,4 +1,4 @@
-import { destination, pino, stdSerializers } from 'pino'
+import { destination, levels, pino, stdSerializers } from 'pino'
 
 /** From the most to the least that is written. */
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -41,8 +41,19 @@ const lookedThrough = (value: unknown, level: number): unknown =>
 
 const withoutSecrets = (text: string): string => text.replace(secretTexts, '$1[removed]')
 
+const warnLevel = levels.values['warn'] ?? 0
+
+/** Takes a line. `canWait`: it only informs, so it need not be written at once. */
+type WriteLine = (line: string, canWait: boolean) => void
+
 /** Writes lines of this level and above; the level may change later. `write` gets each line; default: to standard error. */
-export function createLog(level: LogLevel, write: (line: string) => void = standardError()): Log & { level: string } {
+export function createLog(level: LogLevel, write: WriteLine = standardError()): Log & { level: string } {
+  const stream = {
+    // Pino then says the level of each line.
+    [Symbol.for('pino.metadata')]: true,
+    lastLevel: 0,
+    write: (line: string) => write(withoutSecrets(line), stream.lastLevel < warnLevel),
+  }
   return pino(
     {
       level,
@@ -52,7 +63,7 @@ export function createLog(level: LogLevel, write: (line: string) => void = stand
       formatters: { level: (label) => ({ level: label }), log: withoutSecretFields },
       serializers: { error: (error: Error) => lookedThrough(stdSerializers.err(error), 1) },
     },
-    { write: (line: string) => write(withoutSecrets(line)) },
+    stream,
   )
 }
 
@@ -64,8 +75,33 @@ export const silentLog: Log = {
   error: () => {},
 }
 
-/** Writes lines to standard error, synchronously, so that the last line before a crash is not lost. */
-export function standardError(): (line: string) => void {
-  const stderr = destination({ dest: 2, sync: true })
-  return (line) => stderr.write(line)
+/** Lines that can wait do so for this long at most, ms, and until there are this many characters. */
+const gatheredMs = 20
+const gatheredLength = 32_768
+
+/**
+ * Writes lines to standard error, synchronously, so that the last line before a crash is not lost. Lines that can wait are written together:
+ * a busy server says what became of each recipient, and a call to write for each would be the larger part of that.
+ */
+export function standardError(): WriteLine {
+  return gathered(destination({ dest: 2, sync: true }))
+}
+
+/** Nothing is left unwritten when the process exits, whatever the reason. */
+export function gathered(to: { write(lines: string): unknown }): WriteLine {
+  let lines = ''
+  let timer: NodeJS.Timeout | undefined
+  const flush = (): void => {
+    clearTimeout(timer)
+    timer = undefined
+    const gatheredLines = lines
+    lines = ''
+    if (gatheredLines !== '') to.write(gatheredLines)
+  }
+  process.on('exit', flush)
+  return (line, canWait) => {
+    lines += line
+    if (!canWait || lines.length >= gatheredLength) flush()
+    else timer ??= setTimeout(flush, gatheredMs).unref()
+  }
 }

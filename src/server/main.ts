@@ -83,7 +83,7 @@ async function carryOut(parsed: ParsedCommand, argv: string[]): Promise<CommandR
 async function logFor({ log }: Config, prefix: string) {
   const { createLog, standardError } = await import('../platform/log.ts')
   const writeLine = standardError()
-  return createLog(log.level, (line) => writeLine(showCommandsInLine(line, prefix)))
+  return createLog(log.level, (line, canWait) => writeLine(showCommandsInLine(line, prefix), canWait))
 }
 
 /** Runs a command that needs no configuration. What only one command needs is imported where it runs, so that the others start sooner. */

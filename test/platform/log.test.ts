@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { newToken } from '../../src/senders/account/api-key-token.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog, gathered } from '../../src/platform/log.ts'
 
 const lines: string[] = []
 const log = createLog('info', (line) => lines.push(line))
@@ -33,4 +34,39 @@ test('secrets are never written, in any field or sentence', () => {
   expect(written).not.toContain(token)
   expect(written).not.toContain(secret)
   expect(written).toContain('sterna_live_[removed]')
+})
+
+test('lines that only inform are written together, and before any that warns', async () => {
+  const writes: string[] = []
+  const written = Promise.withResolvers<void>()
+  const gathering = createLog(
+    'debug',
+    gathered({
+      write(text: string) {
+        writes.push(text)
+        if (writes.length === 2) written.resolve()
+      },
+    }),
+  )
+  gathering.info({}, 'one')
+  gathering.debug({}, 'two')
+  expect(writes).toEqual([])
+  gathering.warn({}, 'three')
+  const messages = (text = ''): unknown[] =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { message: unknown }).message)
+  expect(messages(writes[0])).toEqual(['one', 'two', 'three'])
+  gathering.info({}, 'four')
+  gathering.info({}, 'five')
+  await written.promise
+  expect(messages(writes[1])).toEqual(['four', 'five'])
+})
+
+test.each(['process.exit(1)', 'throw new Error("crash")', 'void Promise.reject(new Error("crash"))'])('no line is lost at %s', (end) => {
+  const module = new URL('../../src/platform/log.ts', import.meta.url).href
+  const script = `import { createLog } from '${module}'; createLog('info').info({ messageId: 'em_1' }, 'mail was delivered'); ${end}`
+  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' })
+  expect(stderr).toContain('"messageId":"em_1","message":"mail was delivered"')
 })

@@ -1,6 +1,12 @@
 import type { Submission, Submitter } from '../../mail/message/submission.ts'
 import type { ErasedAddress } from '../../mail/suppression/erased-address.ts'
-import { findSuppressed, noneSuppressed, type AddressedMail, type IsSuppressed } from '../../mail/suppression/suppression-list.ts'
+import {
+  findSuppressed,
+  isErasedListed,
+  noneSuppressed,
+  type AddressedMail,
+  type IsSuppressed,
+} from '../../mail/suppression/suppression-list.ts'
 import type { Database } from '../../platform/store/database.ts'
 import type { AcceptanceRule } from './acceptance-rule.ts'
 
@@ -21,6 +27,7 @@ export function suppressionRule(
     isSuppressed: (() => false) as IsSuppressed,
     statements: () => condition,
     async onConflict() {
+      erasedAddress.isListed ||= await isErasedListed(db)
       const addresses = [...new Set(mail.flatMap((ofTopic) => ofTopic.addresses))]
       rule.isSuppressed = await findSuppressed(db, query, addresses)
       condition = []

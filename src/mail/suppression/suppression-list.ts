@@ -1,7 +1,7 @@
 import { scopeParams, type AccountScope } from '../../senders/account/account-scope.ts'
 import type { Database, Row, Statement, Value } from '../../platform/store/database.ts'
 import { namedValues } from '../../platform/store/named-values.ts'
-import { erasedForms, type ErasedAddress } from './erased-address.ts'
+import { erasedDomain, erasedForms, type ErasedAddress } from './erased-address.ts'
 import { suppressionAddress } from './suppression-address.ts'
 import type { SuppressionOrigin } from './suppression-origin.ts'
 
@@ -43,19 +43,28 @@ export interface SuppressionQuery extends AccountScope {
   now: number
 }
 
-/** The entries in force for these addresses. */
-function entriesFor(query: SuppressionQuery, addresses: string[]): { from: string; params: Record<string, Value> } {
-  const { names, params } = namedValues(
-    'a',
+/** The entries in force for these addresses, in whatever form they are listed. */
+const entriesFor = (query: SuppressionQuery, addresses: string[]): Entries =>
+  entriesNamed(
+    query,
     addresses.flatMap((address) => [suppressionAddress(address), ...erasedForms(query.erasedAddress, address)]),
   )
-  return {
-    from: `from suppression
-            where account_id = :accountId and address in (${names})
-              and sandbox = :sandbox and (expires_at is null or expires_at > :now)`,
-    params: { ...scopeParams(query), now: query.now, ...params },
-  }
+
+interface Entries {
+  from: string
+  params: Record<string, Value>
 }
+
+/** The entries in force for addresses in these forms. */
+function entriesNamed(query: SuppressionQuery, forms: string[]): Entries {
+  const { names, params } = namedValues('a', forms)
+  return { from: entriesFrom(names), params: { ...scopeParams(query), now: query.now, ...params } }
+}
+
+const entriesFrom = (names: string): string =>
+  `from suppression
+    where account_id = :accountId and address in (${names})
+      and sandbox = :sandbox and (expires_at is null or expires_at > :now)`
 
 const inPieces = (addresses: string[]): string[][] =>
   Array.from({ length: Math.ceil(addresses.length / addressesAtOnce) }, (_, i) =>
@@ -106,19 +115,40 @@ export async function entriesThatStop(
   return stopping
 }
 
-/** Statements that make their batch fail if one of the addresses is on the list. */
-export const noneSuppressed = (query: SuppressionQuery, mail: AddressedMail[]): Statement[] =>
-  mail.flatMap(({ addresses, topic }) =>
+/** Uses the partial index suppression_erased, which is empty where nobody was erased. */
+const erasedIsListed = `exists (select 1 from suppression where address like '%@${erasedDomain}')`
+
+/** True if a list has an erased address. */
+export async function isErasedListed(db: Pick<Database, 'read'>): Promise<boolean> {
+  const [found] = await db.read(`select cast(1 as bigint) as found where ${erasedIsListed}`)
+  return found !== undefined
+}
+
+const freeIf = (from: string, isErasedSearched: boolean): string =>
+  `select cast(1 as bigint) as free where not exists (select 1 ${from} and (origin <> 'unsubscribe' or topic = :topic))
+   ${isErasedSearched ? '' : `and not ${erasedIsListed}`}`
+
+/** The text for one address, which nearly all mail has. */
+const oneIsFree = freeIf(entriesFrom(':a0'), false)
+
+/**
+ * Statements that make their batch fail if one of the addresses is on the list. They do not search for erased addresses while none is
+ * listed, and fail once one is: see `isListed`.
+ */
+export function noneSuppressed(query: SuppressionQuery, mail: AddressedMail[]): Statement[] {
+  const { isListed = false } = query.erasedAddress
+  return mail.flatMap(({ addresses, topic }) =>
     inPieces(addresses).map((piece) => {
-      const { from, params } = entriesFor(query, piece)
-      return {
-        sql: `select cast(1 as bigint) as free where not exists (select 1 ${from} and (origin <> 'unsubscribe' or topic = :topic))`,
-        params: { ...params, topic },
-        expect: 1,
-        guard: 'suppression' as const,
+      const free = (sql: string, params: Record<string, Value>): Statement => ({ sql, params, expect: 1, guard: 'suppression' })
+      const [only = ''] = piece
+      if (!isListed && piece.length === 1) {
+        return free(oneIsFree, { ...scopeParams(query), now: query.now, a0: suppressionAddress(only), topic })
       }
+      const { from, params } = isListed ? entriesFor(query, piece) : entriesNamed(query, piece.map(suppressionAddress))
+      return free(freeIf(from, isListed), { ...params, topic })
     }),
   )
+}
 
 /**
  * The form in which to list each of these addresses: as it is, or its replacement if it was erased and is still listed. Otherwise importing

@@ -1,21 +1,10 @@
 import { z } from 'zod'
 import { latencyColumns, percentile } from '../../readers/analytics/latency.ts'
 import { granularities } from '../../readers/analytics/period.ts'
-import { readReport } from '../../readers/analytics/report.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { timeAnswer } from '../operation/resource.ts'
-import {
-  namesOf,
-  previousAnswer,
-  previousTotals,
-  reportQuery,
-  reportRequest,
-  timesOf,
-  tooManyRows,
-  wordsOf,
-  type AnalyticsServices,
-} from './analytics-query.ts'
+import { commonRowNames, previousAnswer, readAnswer, reportQuery, wordsOf, type AnalyticsServices } from './analytics-query.ts'
 
 const dimensions = ['period', 'domain', 'provider'] as const
 
@@ -36,10 +25,9 @@ export const latencyAnswer = z
     data: z.array(
       z
         .object({
-          period: z.string().optional(),
-          domain_id: z.string().nullable().optional(),
-          domain_name: z.string().nullable().optional(),
-          provider: z.string().nullable().optional().describe('As in the counts.'),
+          ...commonRowNames.period,
+          ...commonRowNames.domain,
+          ...commonRowNames.provider,
           ...times,
         })
         .meta({ id: 'LatencyRow' }),
@@ -76,35 +64,18 @@ export const latencyOperation = (services: AnalyticsServices): Operation =>
     query,
     csv: ({ dimensions: by, data }: z.input<typeof latencyAnswer>) => ({
       name: 'latency',
-      columns: by
-        .flatMap((dimension): string[] => (dimension === 'domain' ? ['domain_id', 'domain_name'] : [dimension]))
-        .concat(Object.keys(times)),
+      columns: [...by.flatMap((dimension) => Object.keys(commonRowNames[dimension])), ...Object.keys(times)],
       rows: data,
     }),
     answer: ['The delivery times.', latencyAnswer],
     handle: async ({ caller, query: asked }) => {
-      const { accountId } = caller
-      const now = services.clock.now()
-      const by = asked.dimensions ?? ['provider' as const]
-      const request = reportRequest(accountId, asked, { dimensions: by, now })
-      await services.rollup.catchUp()
-      const report = await readReport(services.db, latencies, request)
-      if (!report) throw tooManyRows()
-      const previous = asked.compare && (await previousTotals(services.db, latencies, request, timesIn))
-      const domains = by.includes('domain') ? await namesOf(services.db, 'domain', accountId) : new Map<string, string>()
-      return {
-        object: 'latency' as const,
-        ...timesOf(request, asked, now),
-        granularity: request.granularity,
-        dimensions: [...by],
-        totals: timesIn(report.totals),
-        ...previous,
-        data: report.rows.map(({ period, domainId, value, counts }) => ({
-          ...(period === null ? {} : { period }),
-          ...(domainId === null ? {} : { domain_id: domainId === '' ? null : domainId, domain_name: domains.get(domainId) ?? null }),
-          ...(value === null ? {} : { provider: value === '' ? null : value }),
-          ...timesIn(counts),
-        })),
-      }
+      const by = asked.dimensions ?? (['provider'] as const)
+      const { answer, rows } = await readAnswer(services, latencies, { accountId: caller.accountId, asked, by }, timesIn)
+      const data = rows.map(({ about, value, counts }) => ({
+        ...about,
+        ...(value === null ? {} : { provider: value === '' ? null : value }),
+        ...timesIn(counts),
+      }))
+      return { object: 'latency' as const, ...answer, data }
     },
   })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { otherValue } from '../../readers/analytics/known-values.ts'
 import { countedMetrics, metrics, metricsOf, type Counts, type Metric } from '../../readers/analytics/metric.ts'
 import { granularities } from '../../readers/analytics/period.ts'
-import { dimensions, readReport, valueDimensions, type Dimension, type ReportRow } from '../../readers/analytics/report.ts'
+import { dimensions, valueDimensions, type Dimension } from '../../readers/analytics/report.ts'
 import { explanationOwners, ownerOf } from '../../readers/explanation/causes.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
@@ -10,17 +10,7 @@ import { textParameter } from '../operation/query.ts'
 import { timeAnswer } from '../operation/resource.ts'
 import { latencyOperation } from './analytics-latency-operations.ts'
 import { linksOperation } from './analytics-link-operations.ts'
-import {
-  namesOf,
-  previousAnswer,
-  previousTotals,
-  reportQuery,
-  reportRequest,
-  timesOf,
-  tooManyRows,
-  wordsOf,
-  type AnalyticsServices,
-} from './analytics-query.ts'
+import { commonRowNames, namesOf, previousAnswer, readAnswer, reportQuery, wordsOf, type AnalyticsServices } from './analytics-query.ts'
 
 const query = {
   ...reportQuery,
@@ -38,25 +28,11 @@ const tooMany = `\`${otherValue}\` stands for all but the first 1,000 of a day (
 
 /** What a row is about, by the dimension it is grouped by. */
 const rowNames = {
-  period: { period: z.string().optional().describe('The first day of the period, or the time at which the hour began.') },
-  domain: {
-    domain_id: z.string().nullable().optional().describe('Null for mail without a domain.'),
-    domain_name: z.string().nullable().optional().describe('Null if the domain has been removed.'),
-  },
+  ...commonRowNames,
   tag: { tag: z.string().optional().describe(`\`name=value\`. Mail with several tags counts for each of them. ${tooMany}`) },
   template: {
     template_id: z.string().optional().describe(`Mail without a template is not counted. ${tooMany}`),
     template_name: z.string().nullable().optional().describe('Null if the template has been deleted.'),
-  },
-  provider: {
-    provider: z
-      .string()
-      .nullable()
-      .optional()
-      .describe(
-        'Who runs the server that accepted or refused the mail, by the name of its MX host: google, microsoft, yahoo, apple, …; other. ' +
-          'Null if no server was reached, or this is not known.',
-      ),
   },
   campaign: { campaign: z.string().optional().describe('The value of the tag named `campaign`.') },
   bounce_category: {
@@ -121,27 +97,12 @@ export const analyticsOperations = (services: AnalyticsServices): Operation[] =>
     answer: ['The counts.', metricsAnswer],
     handle: async ({ caller, query: asked }) => {
       const { accountId } = caller
-      const now = services.clock.now()
       const by = asked.dimensions ?? []
-      const request = reportRequest(accountId, asked, { dimensions: by, now })
-      await services.rollup.catchUp()
-      const report = await readReport(services.db, rollup, request)
-      if (!report) throw tooManyRows()
       const wanted = asked.metrics ?? [...metrics]
-      const previous = asked.compare && (await previousTotals(services.db, rollup, request, (counts) => chosen(counts, wanted)))
-      const domains = by.includes('domain') ? await namesOf(services.db, 'domain', accountId) : none
-      const templates = by.includes('template') ? await namesOf(services.db, 'template', accountId) : none
-      const data = report.rows.map((row) => ({ ...rowName(row, by, { domains, templates }), ...chosen(row.counts, wanted) }))
-      return {
-        object: 'metrics' as const,
-        ...timesOf(request, asked, now),
-        granularity: request.granularity,
-        metrics: wanted,
-        dimensions: [...by],
-        totals: chosen(report.totals, wanted),
-        ...previous,
-        ...(by.length === 0 ? {} : { data }),
-      }
+      const { answer, rows } = await readAnswer(services, rollup, { accountId, asked, by }, (counts) => chosen(counts, wanted))
+      const templates = await namesOf(services.db, 'template', by.includes('template') ? accountId : null)
+      const data = rows.map(({ about, value, counts }) => ({ ...about, ...valueNames(value, by, templates), ...chosen(counts, wanted) }))
+      return { object: 'metrics' as const, ...answer, metrics: wanted, ...(by.length === 0 ? {} : { data }) }
     },
   }),
   latencyOperation(services),
@@ -149,27 +110,28 @@ export const analyticsOperations = (services: AnalyticsServices): Operation[] =>
 ]
 
 const rollup = { name: 'rollup', columns: countedMetrics } as const
-const none: ReadonlyMap<string, string> = new Map()
-
 function chosen(counts: readonly number[], wanted: readonly Metric[]): Partial<Record<Metric, number>> {
   const all = metricsOf(Object.fromEntries(countedMetrics.map((name, place) => [name, counts[place] ?? 0])) as Counts)
   return Object.fromEntries(wanted.map((name) => [name, all[name]]))
 }
 
-interface Names {
-  domains: ReadonlyMap<string, string>
-  templates: ReadonlyMap<string, string>
-}
-
-/** What a row is about. */
-function rowName({ period, domainId, value }: ReportRow, by: readonly Dimension[], { domains, templates }: Names) {
-  const dimension = valueDimensions.find((each) => by.includes(each))
-  return {
-    ...(period === null ? {} : { period }),
-    ...(domainId === null ? {} : { domain_id: domainId === '' ? null : domainId, domain_name: domains.get(domainId) ?? null }),
-    ...(dimension === 'template' ? { template_id: value ?? '', template_name: templates.get(value ?? '') ?? null } : {}),
-    ...(dimension === 'provider' ? { provider: value === '' ? null : value } : {}),
-    ...(dimension === 'cause' ? { cause: value ?? '', owner: ownerOf(value ?? '') } : {}),
-    ...(dimension === 'tag' || dimension === 'campaign' || dimension === 'bounce_category' ? { [dimension]: value ?? '' } : {}),
+/** What a row is about in a dimension with values of its own. */
+function valueNames(given: string | null, by: readonly Dimension[], templates: ReadonlyMap<string, string>) {
+  const value = given ?? ''
+  switch (valueDimensions.find((each) => by.includes(each))) {
+    case 'template':
+      return { template_id: value, template_name: templates.get(value) ?? null }
+    case 'provider':
+      return { provider: value === '' ? null : value }
+    case 'cause':
+      return { cause: value, owner: ownerOf(value) }
+    case 'tag':
+      return { tag: value }
+    case 'campaign':
+      return { campaign: value }
+    case 'bounce_category':
+      return { bounce_category: value }
+    default:
+      return {}
   }
 }

@@ -3,11 +3,13 @@ import { TimeZone } from '../../readers/analytics/local-time.ts'
 import { dayMs, granularities, maxPeriods, type Granularity } from '../../readers/analytics/period.ts'
 import {
   maxRows,
+  readReport,
   readTotals,
   valueDimensions,
   type CountTable,
   type Dimension,
   type ReportRequest,
+  type ReportRow,
 } from '../../readers/analytics/report.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { isoTime, parseIsoTime } from '../../platform/iso-time.ts'
@@ -69,6 +71,7 @@ export const reportQuery = {
   compare: choiceParameter(['previous']).meta({ description: 'previous: adds the totals of the period of the same length before.' }),
 }
 
+type Asked = AskedTime & Pick<QueryValues<typeof reportQuery>, 'granularity' | 'domain_id' | 'compare'> & { tag?: string | null }
 type AskedTime = Pick<QueryValues<typeof timeQuery>, 'start_date' | 'end_date' | 'timezone'>
 
 /**
@@ -87,9 +90,9 @@ export function rangeOf(asked: AskedTime, now: number): { from: number; to: numb
 }
 
 /** @throws SternaError `invalid_parameter` */
-export function reportRequest(
+function reportRequest(
   accountId: string,
-  asked: AskedTime & Pick<QueryValues<typeof reportQuery>, 'granularity' | 'domain_id'> & { tag?: string | null },
+  asked: Asked,
   { dimensions, now }: { dimensions: readonly Dimension[]; now: number },
 ): ReportRequest {
   const range = rangeOf(asked, now)
@@ -107,7 +110,7 @@ export const previousAnswer = <Totals extends z.ZodType>(id: string, totals: Tot
   z.object({ start_date: timeAnswer, end_date: timeAnswer, totals }).meta({ id }).optional().describe('Present with `compare=previous`.')
 
 /** The totals of the period of the same length before, as `totalsOf` shows its counts. */
-export async function previousTotals<T>(
+async function previousTotals<T>(
   db: Pick<Database, 'slowRead'>,
   table: CountTable,
   request: ReportRequest,
@@ -127,21 +130,75 @@ function checkSize({ from, to }: { from: number; to: number }, granularity: Gran
   throw new SternaError('invalid_parameter', `This is more than ${maxRows} periods. Request a shorter time or a coarser granularity.`)
 }
 
-export const tooManyRows = (): SternaError =>
+const tooManyRows = (): SternaError =>
   new SternaError('invalid_parameter', `The response would have more than ${maxRows} rows. Request a shorter time or fewer dimensions.`)
 
 /** The start and end that the response shows. */
-export const timesOf = ({ from, to }: { from: number; to: number }, asked: AskedTime, now: number) => ({
+const timesOf = ({ from, to }: { from: number; to: number }, asked: AskedTime, now: number) => ({
   start_date: isoTime(from),
   end_date: isoTime(asked.end_date ? to : now),
 })
 
-/** The names of an account's objects, by id. */
+/** What a row is about, by the dimensions that every report has. */
+export const commonRowNames = {
+  period: { period: z.string().optional().describe('The first day of the period, or the time at which the hour began.') },
+  domain: {
+    domain_id: z.string().nullable().optional().describe('Null for mail without a domain.'),
+    domain_name: z.string().nullable().optional().describe('Null if the domain has been removed.'),
+  },
+  provider: {
+    provider: z
+      .string()
+      .nullable()
+      .optional()
+      .describe(
+        'Who runs the server that accepted or refused the mail, by the name of its MX host: google, microsoft, yahoo, apple, …; other. ' +
+          'Null if no server was reached, or this is not known.',
+      ),
+  },
+}
+
+interface AskedReport<D extends Dimension> {
+  accountId: string
+  asked: Asked
+  by: readonly D[]
+}
+
+/**
+ * What an answer says of a report before its rows, and the rows, each with what it is about as far as every report has it.
+ * @throws SternaError `invalid_parameter` if there would be too many
+ */
+export async function readAnswer<T, const D extends Dimension>(
+  { db, clock, rollup }: AnalyticsServices,
+  table: CountTable,
+  { accountId, asked, by }: AskedReport<D>,
+  totalsOf: (counts: readonly number[]) => T,
+) {
+  const now = clock.now()
+  const request = reportRequest(accountId, asked, { dimensions: by, now })
+  await rollup.catchUp()
+  const report = await readReport(db, table, request)
+  if (!report) throw tooManyRows()
+  const previous = asked.compare && (await previousTotals(db, table, request, totalsOf))
+  const { granularity } = request
+  const answer = { ...timesOf(request, asked, now), granularity, dimensions: [...by], totals: totalsOf(report.totals), ...previous }
+  const domains = await namesOf(db, 'domain', by.some((each) => each === 'domain') ? accountId : null)
+  const rows = report.rows.map((row) => ({ ...row, about: aboutRow(row, domains) }))
+  return { answer, rows }
+}
+
+const aboutRow = ({ period, domainId }: ReportRow, domains: ReadonlyMap<string, string>) => ({
+  ...(period === null ? {} : { period }),
+  ...(domainId === null ? {} : { domain_id: domainId === '' ? null : domainId, domain_name: domains.get(domainId) ?? null }),
+})
+
+/** The names of an account's objects, by id; none without an account. */
 export async function namesOf(
   db: Pick<Database, 'slowRead'>,
   what: 'domain' | 'template',
-  accountId: string,
-): Promise<Map<string, string>> {
+  accountId: string | null,
+): Promise<ReadonlyMap<string, string>> {
+  if (accountId === null) return new Map()
   const sql =
     what === 'domain'
       ? 'select id, name from domain where account_id = :accountId and removed_at is null'

@@ -1,11 +1,12 @@
 import { z } from 'zod'
-import { checkNames, type Finding, findingStatuses, worstOf } from '../../upkeep/doctor/finding.ts'
+import { checkNames, findingStatuses, worstOf } from '../../upkeep/doctor/finding.ts'
+import type { Examined } from '../../upkeep/doctor/examinations.ts'
 import { findingWordings } from '../../upkeep/doctor/finding-wordings.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import type { Operation } from '../operation/operation.ts'
 import { operationsAt } from '../operation/operations-at.ts'
 import { numberParameter } from '../operation/query.ts'
-import { timeAnswer } from '../operation/resource.ts'
+import { resource, timeAnswer } from '../operation/resource.ts'
 import { codeFields } from './worded-answer.ts'
 import type { Needs } from './operation-services.ts'
 
@@ -19,19 +20,12 @@ const finding = z
   })
   .meta({ id: 'Finding' })
 
-export const doctorAnswer = z.object({
-  object: z.literal('doctor'),
-  status: z.enum(['ok', 'warning', 'failed']).describe('The worst status of all findings.'),
-  checked_at: timeAnswer,
-  findings: z.array(finding),
-})
-
 /** What was found, as the API and the command line show it. */
-export const doctorObject = (findings: Finding[], now: number) => ({
-  object: 'doctor' as const,
-  status: worstOf(findings),
-  checked_at: isoTime(now),
-  findings,
+export const doctorResource = resource<Examined>(null)({
+  object: 'doctor',
+  status: [z.enum(['ok', 'warning', 'failed']).describe('The worst status of all findings.'), ({ findings }) => worstOf(findings)],
+  checked_at: [timeAnswer, ({ at }) => isoTime(at)],
+  findings: z.array(finding),
 })
 
 const at = operationsAt({ path: '/api/doctor', tag: 'Operation', permission: 'operator' })
@@ -48,11 +42,8 @@ export function doctorOperations(services: Needs<'examinations'>): Operation[] {
           description: 'Seconds. The last findings are shown if they are no older; by default every request checks anew.',
         }),
       },
-      answer: ['The findings.', doctorAnswer],
-      handle: async ({ query }) => {
-        const { findings, at } = await services.examinations.latest((query.max_age ?? 0) * 1_000)
-        return doctorObject(findings, at)
-      },
+      answer: ['The findings.', doctorResource.schema],
+      handle: async ({ query }) => doctorResource.answer(await services.examinations.latest((query.max_age ?? 0) * 1_000)),
     }),
   ]
 }

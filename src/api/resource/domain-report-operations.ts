@@ -13,17 +13,15 @@ import { operationsAt } from '../operation/operations-at.ts'
 import { listBody, listOf, pageOf } from '../operation/page.ts'
 import { domainIn } from './domain-operations.ts'
 import {
-  dmarcSummaryAnswer,
   dmarcRow,
   domainReport,
   domainReportRow,
   tlsRow,
-  tlsSummaryAnswer,
   periodParameters,
   reportParameters,
   rowParameters,
 } from './domain-report-resource.ts'
-import { dmarcSummaryObject, tlsSummaryObject } from './domain-report-summary-answers.ts'
+import { dmarcSummaryAnswer, dmarcSummaryObject, tlsSummary } from './domain-report-summary-resource.ts'
 import type { Needs } from './operation-services.ts'
 
 type Services = Needs<'db' | 'clock' | 'sendingDomains' | 'ownAddresses'>
@@ -65,22 +63,19 @@ export const domainReportOperations = (services: Services): Operation[] => [
       const domain = domainIn(call, services)
       const period = periodOf(call.query, services.clock.now())
       const [summary, ownAddresses] = await Promise.all([readDmarcSummary(services.db, domain, period), services.ownAddresses()])
-      return dmarcSummaryObject(domain, period, summary, { ownAddresses, firstRecord: services.sendingDomains.firstDmarcRecord(domain) })
+      const firstRecord = services.sendingDomains.firstDmarcRecord(domain)
+      return dmarcSummaryObject({ domain, period, summary, firstRecord }, ownAddresses)
     },
   }),
   at.get('domains.get_tls', '/{idOrName}/tls', 'Read what senders report about TLS with the hosts of a domain', {
     description: 'Totals of the TLS reports (RFC 8460) of a period, about mail to the domain and to its return path.',
     query: periodParameters,
-    answer: ['The summary.', tlsSummaryAnswer],
+    answer: ['The summary.', tlsSummary.schema],
     handle: async (call) => {
       const domain = domainIn(call, services)
       const period = periodOf(call.query, services.clock.now())
-      return tlsSummaryObject(
-        domain,
-        period,
-        await readTlsSummary(services.db, domain, period),
-        services.sendingDomains.tlsReportRecord(domain),
-      )
+      const summary = await readTlsSummary(services.db, domain, period)
+      return tlsSummary.answer({ domain, period, summary, record: services.sendingDomains.tlsReportRecord(domain) })
     },
   }),
 ]

@@ -1,16 +1,12 @@
 import { z } from 'zod'
-import { adviceSteps, sourceOrigins, type SourceOrigin } from '../../mail-back/domain-report/dmarc-advice.ts'
-import { dmarcReasonWordings } from '../../mail-back/domain-report/dmarc-reason-wordings.ts'
 import type { DomainReportRow } from '../../mail-back/domain-report/domain-report-list.ts'
 import type { DmarcRowRow, TlsRowRow } from '../../mail-back/domain-report/domain-report-rows.ts'
-import { maxLines, type ReporterLine, type SourceLine, type TlsSummary } from '../../mail-back/domain-report/domain-report-summary.ts'
 import { domainReportKinds, maxRows } from '../../mail-back/domain-report/domain-report.ts'
 import { isoTime } from '../../platform/iso-time.ts'
 import { dmarcPolicies } from '../../senders/sending-domain/dmarc-record.ts'
 import { pageParameters } from '../operation/page.ts'
 import { choiceParameter, endParameter, numberParameter, timeParameter } from '../operation/query.ts'
 import { flag, resource, time, timeAnswer } from '../operation/resource.ts'
-import { codeFields } from './worded-answer.ts'
 
 export const periodParameters = {
   since: timeParameter.meta({ description: 'A time or a date: reports that end later; default: 30 days ago.' }),
@@ -51,13 +47,13 @@ export const rowParameters = {
 
 const place = z.int().describe('The position of the row, from 0.')
 
-const authResults = {
+export const authResults = {
   dkim: z.string().describe('What was verified: result, domain and selector of each signature.'),
   spf: z.string().describe('The result and the domain.'),
 }
 
-const policyType = z.string().describe('`sts`, `tlsa`, `no-policy-found` …')
-const resultType = z.string().describe('`success`, or the failure type of RFC 8460 4.3; `unspecified` if the report does not say.')
+export const policyType = z.string().describe('`sts`, `tlsa`, `no-policy-found` …')
+export const resultType = z.string().describe('`success`, or the failure type of RFC 8460 4.3; `unspecified` if the report does not say.')
 
 export const dmarcRow = resource<DmarcRowRow>('DmarcRow')({
   object: 'dmarc_row',
@@ -90,96 +86,3 @@ export const tlsRow = resource<TlsRowRow>('TlsRow')({
 })
 
 export const domainReportRow = z.discriminatedUnion('object', [dmarcRow.schema, tlsRow.schema])
-
-/** A record for the domain's owner to publish. */
-const textRecord = z.object({ name: z.string(), type: z.literal('TXT'), value: z.string() }).meta({ id: 'TextRecord' })
-export type TextRecord = z.output<typeof textRecord>
-
-export const domainReporter = resource<ReporterLine>('DomainReporter')({
-  name: [z.string(), 'reporter'],
-  reports: z.int(),
-  total: z.int(),
-  failed: z.int(),
-})
-const reporters = z.array(domainReporter.schema).describe('Who reported, by their own claim.')
-
-const frame = {
-  domain_id: z.string(),
-  domain: z.string(),
-  start_date: timeAnswer,
-  end_date: timeAnswer,
-  reports: z.int(),
-}
-
-export const dmarcSource = resource<SourceLine & { origin: SourceOrigin }>('DmarcSource')({
-  ip_address: [z.string(), 'source_ip'],
-  origin: z
-    .enum(sourceOrigins)
-    .describe(
-      '`ours`: an address of this server; `forwarder`: it forwards mail that was signed here; `other`: its mail shows no sign of ' +
-        'this server.',
-    ),
-  messages: z.int(),
-  failed: z.int().describe('Passed DMARC neither through DKIM nor through SPF.'),
-  dkim_aligned: z.int(),
-  spf_aligned: z.int(),
-  quarantined: z.int(),
-  rejected: z.int(),
-  header_from: z
-    .string()
-    .describe('The domain of the From field, from a failed message if there is one; the same goes for `dkim` and `spf`.'),
-  ...authResults,
-})
-
-const advice = z
-  .object({
-    step: z
-      .enum(adviceSteps)
-      .describe('`repair`: what is published has no effect; `tighten`: the domain is ready for a stricter policy; `keep`: there is none.'),
-    policy: z.enum(dmarcPolicies).nullable().describe('The policy to publish next.'),
-    record: textRecord
-      .nullable()
-      .describe(
-        'The record to publish for it; null if nothing should change, if one of several should stay, or if the policy is that of a parent ' +
-          'domain.',
-      ),
-    reasons: z.array(z.string()),
-    reason_codes: z.array(z.object(codeFields(dmarcReasonWordings))).describe('What each of `reasons` says, in the same order.'),
-    fix: z.array(z.string()).describe('The addresses of the sources to look at first.'),
-  })
-  .meta({ id: 'DmarcAdvice' })
-
-export const dmarcSummaryAnswer = z
-  .object({
-    object: z.literal('dmarc_summary'),
-    ...frame,
-    policy: z.enum(dmarcPolicies).nullable().describe('As published; null if no policy was found.'),
-    record: z.string().nullable().describe('The record at the name of the domain, as the last check found it.'),
-    messages: z.int(),
-    passed: z.int(),
-    pass_rate: z.number(),
-    reporters,
-    sources: z.array(dmarcSource.schema).describe(`The ${maxLines} with the most failures, then those with the most messages.`),
-    advice,
-  })
-  .meta({ id: 'DmarcSummary' })
-
-export const tlsResult = resource<TlsSummary['lines'][number]>('TlsResult')({
-  policy_type: policyType,
-  result_type: resultType,
-  receiving_mx: z.string().nullable(),
-  sessions: z.int(),
-})
-
-export const tlsSummaryAnswer = z
-  .object({
-    object: z.literal('tls_summary'),
-    ...frame,
-    sessions: z.int(),
-    failed: z.int(),
-    success_rate: z.number(),
-    reporters,
-    results: z.array(tlsResult.schema).describe('Failures first.'),
-    record: textRecord.nullable().describe('The record that requests such reports for this server; null if it accepts none.'),
-  })
-  .meta({ id: 'TlsSummary' })

@@ -88,7 +88,7 @@ export async function emailRecords(messages: MessageReader, rows: MessageRow[], 
 }
 
 /** An email as the API and the command line show it. */
-export async function emailDetail(message: MessageRow, services: Services) {
+async function emailDetail(message: MessageRow, services: Services) {
   const [relatedBy, bodies] = await Promise.all([relatedTo(services.messages, [message]), bodiesOf(message.id, services)])
   const related = relatedBy(message.id)
   const stopping = await stoppingFor(message, related.recipients, services)

@@ -2,10 +2,10 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Config } from '../../platform/config/settings.ts'
 import { dnsResolver } from '../../platform/dns/dns-resolver.ts'
 import { examineFromOutside, type OutsidePorts } from '../../upkeep/doctor/examine-from-outside.ts'
-import { examination } from '../../upkeep/doctor/examination.ts'
+import { examination } from '../../upkeep/doctor/run-doctor.ts'
 import { worstOf, type Finding } from '../../upkeep/doctor/finding.ts'
 import { probeSmtp, probeWeb } from '../../upkeep/doctor/outside-probe.ts'
-import { doctorObject } from '../../api/resource/doctor-operations.ts'
+import { doctorResource } from '../../api/resource/doctor-operations.ts'
 import { parseDomain } from '../../platform/smtp/domain-name.ts'
 import type { CommandServices } from './command-services.ts'
 import { usageFault, type CommandOutput } from './command.ts'
@@ -37,7 +37,7 @@ export async function examineOther(host: string, { config, clock, ports }: { con
 
 function outputOf(findings: Finding[], now: number): CommandOutput {
   const isFailed = worstOf(findings) === 'failed'
-  return { stdout: findings.map(linesOf).join(''), json: doctorObject(findings, now), exitCode: isFailed ? 1 : 0 }
+  return { stdout: findings.map(linesOf).join(''), json: doctorResource.answer({ findings, at: now }), exitCode: isFailed ? 1 : 0 }
 }
 
 const linesOf = ({ check, status, what, advice }: Finding): string =>

@@ -1,31 +1,16 @@
 import { explainAttempt } from '../../readers/explanation/explain-attempt.ts'
-import { emailDetail } from '../../api/resource/email-reading-operations.ts'
+import type { emailResource } from '../../api/resource/email-resource.ts'
 import { isoTime } from '../../platform/iso-time.ts'
-import { startMessageParser } from '../../mail/message/message-parser.ts'
-import { MessageReader, type AttemptRow } from '../../mail/message/message-reader.ts'
-import { contentKeptMs } from '../../mail/message/retention.ts'
+import type { AttemptRow } from '../../mail/message/message-reader.ts'
 import type { MessageRow } from '../../mail/message/message-store.ts'
-import { SuppressionEntries } from '../../mail/suppression/suppression-entries.ts'
 import type { CommandServices } from './command-services.ts'
 import { printable } from './command.ts'
 
-type Email = Awaited<ReturnType<typeof emailDetail>>
+type Email = ReturnType<typeof emailResource.answer>
 
 /** An email as the API shows it, with its bodies. */
-export async function readEmail(
-  message: MessageRow,
-  services: Pick<CommandServices, 'config' | 'db' | 'log' | 'clock' | 'erasedAddress'>,
-): Promise<Email> {
-  const { config, db, log } = services
-  const messageParser = startMessageParser()
-  const suppressions = new SuppressionEntries(services)
-  try {
-    const messages = new MessageReader(db)
-    return await emailDetail(message, { messages, messageParser, suppressions, log, contentKeptMs: () => contentKeptMs(config) })
-  } finally {
-    await messageParser.stop()
-  }
-}
+export const readEmail = ({ id, account_id: accountId, sandbox }: MessageRow, { perform }: Pick<CommandServices, 'perform'>) =>
+  perform('emails.get', { scope: { accountId, sandbox: sandbox === 1 }, params: { id } }) as Promise<Email>
 
 /** An email for a terminal: its envelope, and each recipient with the newest attempt explained. */
 export function messagePage(email: Email, { account_id: accountId, source, size, sandbox }: MessageRow, attempts: AttemptRow[]): string {

@@ -2,6 +2,7 @@ import { systemClock } from '../../platform/clock.ts'
 import type { Config } from '../../platform/config/settings.ts'
 import { Erasures } from '../../upkeep/erasure/erasures.ts'
 import type { Log } from '../../platform/log.ts'
+import { startMessageParser } from '../../mail/message/message-parser.ts'
 import { analyticsReader } from '../../readers/analytics/rollup.ts'
 import { coreServices } from '../../api/core-services.ts'
 import { apiOperations } from '../../api/resource/operations.ts'
@@ -32,13 +33,16 @@ export async function openCommandServices(
     const noteWaiting = (): void => {}
     const queueAdmin = new QueueAdmin({ ...core, noteWaiting, tryNow: () => {} })
     const erasures = new Erasures(core, { isAlone: true })
+    const messageParser = startMessageParser()
     const services = {
       ...coreServices({ ...core, webhookList: webhooks, queueAdmin, erasures, noteWaiting }),
       rollup: analyticsReader(core),
+      messageParser,
       webhooks: withoutServer<Webhooks>({ list: webhooks, history: new DeliveryHistory({ ...core, wake: () => {} }) }, config.dataDir),
     }
     const perform = operationClient(apiOperations(withoutServer<ApiServices>(services, config.dataDir)), core)
-    return { services: { ...core, webhooks, queueAdmin, erasures, perform, follower: null }, close: core.close }
+    const close = (): Promise<void> => messageParser.stop().finally(core.close)
+    return { services: { ...core, webhooks, queueAdmin, erasures, perform, follower: null }, close }
   } catch (error) {
     await core.close()
     throw error

@@ -5,19 +5,22 @@ import { randomBytes } from 'node:crypto'
 import type { Config } from '../../platform/config/settings.ts'
 import { judgeOpenFiles } from '../../platform/connection/open-files.ts'
 import type { DnsResolver } from '../../platform/dns/dns-resolver.ts'
+import { newestTime } from '../../mail/event/newest-time.ts'
 import type { Health } from '../../platform/health.ts'
+import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
+import type { Database } from '../../platform/store/database.ts'
 import { acmeDirectory, attemptsFile } from '../../platform/certificate/acme-certificates.ts'
 import { readAttempts } from '../../platform/certificate/attempt-state.ts'
 import { issuedFile } from '../../platform/certificate/issued-certificates.ts'
 import { selfSignedFiles } from '../../platform/certificate/self-signed-certificate.ts'
 import { isFullName } from '../../platform/smtp/domain-name.ts'
 import { databaseFile } from '../../platform/store/data-directory.ts'
-import type { DoctorHost } from './doctor-host.ts'
+import { realHost, type DoctorHost } from './doctor-host.ts'
 import { examineBaseUrl } from './examine-base-url.ts'
 import { examineBlocklists } from './examine-blocklists.ts'
 import { judgeAttempts, judgeCertificate } from './examine-certificate.ts'
 import { judgeClock, judgeClockAgainstLog } from './examine-clock.ts'
-import { judgeDirectory, judgeDisk } from './examine-disk.ts'
+import { judgeDatabase, judgeDirectory, judgeDisk } from './examine-disk.ts'
 import { type ExaminedDomain, examineDomains, judgeReturnPath } from './examine-domains.ts'
 import { addressesOf, examineReverseDns, judgeHostName, sendingAddresses, someOfEachFamily } from './examine-host-name.ts'
 import { judgeFamilies } from './examine-families.ts'
@@ -37,6 +40,16 @@ interface DoctorServices extends Pick<BaseServices, 'db' | 'clock'> {
   /** The newest time in the database, epoch ms; null if there is none. */
   newestTime: number | null
   host: DoctorHost
+}
+
+/** Examines this server, all of its domains, and the machine it runs on. */
+export async function examination(
+  services: Omit<DoctorServices, 'domains' | 'newestTime' | 'host' | 'db'> & { sendingDomains: SendingDomains; db: Database },
+): Promise<Finding[]> {
+  const { sendingDomains, db } = services
+  const domains = sendingDomains.list().map((domain) => ({ domain, records: sendingDomains.records(domain) }))
+  const findings = await runDoctor({ ...services, domains, newestTime: await newestTime(db), host: realHost })
+  return [...findings, judgeDatabase(await db.upkeep.needsRewriting())]
 }
 
 /** The time limit for all checks together, ms. */

@@ -3,8 +3,9 @@ import type { serverAddress } from '../../../api/resource/server-address-operati
 import type { settingAnswer } from '../../../api/resource/setting-operations.ts'
 import type { latencyAnswer } from '../../../api/resource/analytics-latency-operations.ts'
 import type { metricsAnswer } from '../../../api/resource/analytics-operations.ts'
-import type { doctorAnswer } from '../../../api/resource/doctor-operations.ts'
-import type { dmarcSummaryAnswer, domainReport, domainReportRow, tlsSummaryAnswer } from '../../../api/resource/domain-report-resource.ts'
+import type { doctorResource } from '../../../api/resource/doctor-operations.ts'
+import type { domainReport, domainReportRow } from '../../../api/resource/domain-report-resource.ts'
+import type { dmarcSummaryAnswer, tlsSummary } from '../../../api/resource/domain-report-summary-resource.ts'
 import type { feedbackReport, feedbackReportDetail } from '../../../api/resource/feedback-resource.ts'
 import type { suppression } from '../../../api/resource/suppression-operations.ts'
 import type { explanation } from '../../../api/resource/explain-operations.ts'
@@ -87,7 +88,7 @@ export type PublishedTemplate = Shown<typeof publishedAnswer>
 export type TemplateDependent = Shown<typeof templateDependent.schema>
 
 export type DmarcSource = DmarcSummary['sources'][number]
-export type TlsSummary = Shown<typeof tlsSummaryAnswer>
+export type TlsSummary = Shown<typeof tlsSummary.schema>
 export type DomainReport = Shown<typeof domainReport.schema>
 export type DomainReportRow = Shown<typeof domainReportRow>
 export type Feedback = Shown<typeof feedbackReport.schema>
@@ -108,7 +109,7 @@ export type WebhookTest = Shown<typeof webhookTest.schema>
 
 export type Setting = Shown<typeof settingAnswer>
 
-export type Doctor = Shown<typeof doctorAnswer>
+export type Doctor = Shown<typeof doctorResource.schema>
 export type ServerAddress = Shown<typeof serverAddress>
 export type Session = Shown<typeof sessionResource.schema>
 export type Passkey = Shown<typeof passkeyResource.schema>

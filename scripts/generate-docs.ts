@@ -4,11 +4,11 @@
  * With `--check` it writes nothing and fails where a file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { commandsPage } from '../src/clients/command/help-page.ts'
-import { exampleFile, settingsPage } from '../src/platform/config/settings-documents.ts'
-import { storedDataPage } from '../src/upkeep/erasure/stored-data.ts'
-import { metricsPage } from '../src/platform/metrics/metrics-document.ts'
-import { setUpFilePage } from '../src/clients/set-up/set-up-document.ts'
+import { commandsPage } from './docs/commands-page.ts'
+import { exampleFile, settingsPage } from './docs/settings-page.ts'
+import { storedDataPage } from './docs/stored-data-page.ts'
+import { metricsPage } from './docs/metrics-page.ts'
+import { setUpFilePage } from './docs/set-up-page.ts'
 import { withClientTable } from './client-table.ts'
 import { withEventTable } from './event-table.ts'
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { commandsPage } from '../src/clients/command/help-page.ts'
+import { commandsPage } from '../scripts/docs/commands-page.ts'
 import { environmentNameOf, settingNames } from '../src/platform/config/settings.ts'
-import { exampleFile, settingsPage } from '../src/platform/config/settings-documents.ts'
-import { metricsPage } from '../src/platform/metrics/metrics-document.ts'
+import { exampleFile, settingsPage } from '../scripts/docs/settings-page.ts'
+import { metricsPage } from '../scripts/docs/metrics-page.ts'
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 

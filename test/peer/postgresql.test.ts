@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { migrations } from '../../src/platform/store/migrate.ts'
-import { postgresSchema, postgresStatement } from '../../src/platform/store/postgres-dialect.ts'
+import { postgresSchema, postgresStatement } from '../support/postgres-dialect.ts'
 import { openDatabase } from '../../src/platform/store/sqlite-database.ts'
 import type { Row, Statement, Value } from '../../src/platform/store/database.ts'
 import { sqlLiteral, startPostgres, type PostgresServer } from '../support/postgres-server.ts'

@@ -1,10 +1,10 @@
 import { commonOptions, meant, ownOptions, usageWords } from './command-line.ts'
 import { commandGroups, commandsFor, operationWord } from './command-list.ts'
-import { operationCommands } from './operation-commands.ts'
 import { listObject, usageFault, type Command, type CommandOutput } from './command.ts'
 import { definitions, wrapText, wrapWords } from './wrap-text.ts'
 
-const introduction = [
+/** What holds for every command. */
+export const introduction = [
   'Results go to standard output, logs and remarks to standard error. A command that fails prints one line saying why and exits ' +
     'with 1, or with 2 if its command line is wrong. With --json, results and errors are JSON. A command that destroys something asks ' +
     'first; --yes answers.',
@@ -35,7 +35,7 @@ const aboutOperations = 'Carries out an operation of the API. "sterna help api" 
 const operationList = (found: readonly Command[]): string =>
   `${definitions(found.map(({ name, doc }) => [name, firstSentence(doc)] as const))}\n${wrapText(operationNotes)}\n`
 
-const operationNotes =
+export const operationNotes =
   'Each carries out one operation of the API, as openapi.json describes it, and prints the answer as JSON. Parameters of its path are ' +
   'arguments, and all else are options. A list is written with commas, an object as JSON, and --no-NAME says false. ' +
   '"sterna help api OPERATION" explains one.'
@@ -70,47 +70,10 @@ function commandObject(command: Command): object {
   return { object: 'command', name, usage: usageWords(command).join(' '), description: doc, arguments: args, options }
 }
 
-/** docs/commands.md */
-export function commandsPage(): string {
-  return [
-    '# Commands',
-    '',
-    '<!-- Generated from src/clients/command/ by `npm run docs`; edit those files. -->',
-    '',
-    'Run them as `sterna …` where the executable is installed, as `npx sterna …` in a checkout, or as `docker exec CONTAINER sterna …`',
-    'for a running container.',
-    '',
-    ...introduction,
-    '',
-    'A list in JSON is `{"object": "list", "has_more": false, "data": […]}`; `has_more` says whether it goes on. An error is one line of',
-    'JSON on standard error, with the members that errors of the API have: `statusCode`, `name`, `message`, and `errors` if there are',
-    'several.',
-    '',
-    ...commandGroups.flatMap(({ title, commands: of }) => [`## ${title}`, '', ...of.flatMap(sectionOn)]),
-    '## API',
-    '',
-    operationNotes,
-    '',
-    ...operationCommands().map((command) => `- \`${usageWords(command).join(' ').replace('sterna ', '')}\`: ${firstSentence(command.doc)}`),
-    '',
-    '## Every command',
-    '',
-    'Every command also takes:',
-    '',
-    ...optionRows(commonOptions).map(([usage, doc]) => `- \`${usage}\`: ${doc}`),
-    '',
-  ].join('\n')
-}
+export const firstSentence = (doc: string): string => doc.split(/(?<=\.) /)[0] ?? doc
 
-function sectionOn(command: Command): string[] {
-  const options = optionRows(ownOptions(command)).map(([usage, doc]) => `- \`${usage}\`: ${doc}`)
-  const usage = wrapWords(usageWords(command), 4)
-  return [`### ${command.name}`, '', '```', usage, '```', '', command.doc, '', ...options, ...(options.length > 0 ? [''] : [])]
-}
-
-const firstSentence = (doc: string): string => doc.split(/(?<=\.) /)[0] ?? doc
-
-const optionRows = (options: Command['options']): [usage: string, doc: string][] =>
+/** Each option with its placeholder, and what it means. */
+export const optionRows = (options: Command['options']): [usage: string, doc: string][] =>
   Object.entries(options).map(([name, { value, doc, choices }]) => [
     value === undefined ? `--${name}` : `--${name} ${value}`,
     choices ? `${doc} One of: ${choices.join(', ')}.` : doc,

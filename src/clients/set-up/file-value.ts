@@ -12,7 +12,8 @@ interface Definition {
   in?: z.ZodType
 }
 
-const definitionOf = (type: z.ZodType): Definition => type._zod.def as unknown as Definition
+/** What a schema says of itself. */
+export const definitionOf = (type: z.ZodType): Definition => type._zod.def as unknown as Definition
 
 /** The type that a value has if there is one. */
 function bareType(type: z.ZodType): z.ZodType {
@@ -33,27 +34,6 @@ export const partsOf = (type: z.ZodType): Record<string, z.ZodType> | null => {
 
 /** Whether values are times. */
 export const isTime = (type: z.ZodType): boolean => bareType(type).meta()?.['format'] === 'date-time'
-
-/** What the documentation calls the values of a type. */
-export function typeTitle(type: z.ZodType): string {
-  const { type: kind, innerType, in: before, element, options = [] } = definitionOf(type)
-  const title = type.meta()?.title
-  if (title !== undefined) return title
-  if (type.meta()?.['format'] === 'date-time') return 'time'
-  if (kind === 'nullable' && innerType) return `${typeTitle(innerType)}, or none`
-  const inner = innerType ?? before
-  if (inner) return typeTitle(inner)
-  const titles: Record<string, () => string> = {
-    boolean: () => 'true or false',
-    number: () => 'whole number',
-    enum: () => `one of ${(type as z.ZodEnum).options.join(', ')}`,
-    literal: () => [...(type as z.ZodLiteral).values].join(', '),
-    array: () => `list of: ${element ? typeTitle(element) : 'text'}`,
-    object: () => `{${Object.keys(partsOf(type) ?? {}).join(', ')}}`,
-    union: () => options.map(typeTitle).join(', '),
-  }
-  return titles[kind]?.() ?? 'text'
-}
 
 /** A value as people write it in a file: `none` for no value, a list with commas, what is quoted for no reason. */
 function written(type: z.ZodType, value: unknown): unknown {

@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { loadConfig, type ConfigSources } from '../../../src/platform/config/load-config.ts'
 import { settingValue, type Config } from '../../../src/platform/config/settings.ts'
-import { exampleFile } from '../../../src/platform/config/settings-documents.ts'
+import { exampleFile } from '../../../scripts/docs/settings-page.ts'
 import { SternaError } from '../../../src/platform/errors.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'sterna-config-'))

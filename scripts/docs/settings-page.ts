@@ -7,7 +7,7 @@ import {
   settings,
   type Setting,
   type SettingName,
-} from './settings.ts'
+} from '../../src/platform/config/settings.ts'
 
 const declared = (name: SettingName): Setting<unknown> => settings[name]
 

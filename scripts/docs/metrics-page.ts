@@ -1,5 +1,5 @@
-import type { MetricDeclaration } from './metric-declaration.ts'
-import { buildInfo, metricTable } from './metric-table.ts'
+import type { MetricDeclaration } from '../../src/platform/metrics/metric-declaration.ts'
+import { buildInfo, metricTable } from '../../src/platform/metrics/metric-table.ts'
 
 /** docs/metrics.md */
 export function metricsPage(): string {

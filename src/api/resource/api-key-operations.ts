@@ -148,7 +148,7 @@ function ownDomain({ sendingDomains }: Services, accountId: string, idOrName: st
     return sendingDomains.get(accountId, idOrName).id
   } catch (error) {
     if (!(error instanceof SternaError) || error.code !== 'not_found') throw error
-    const message = 'The `domain_id` field is not the id of a domain of this account.'
+    const message = 'The `domain_id` field is neither the id nor the name of a domain of this account.'
     throw new SternaError('validation_error', message, { faults: [{ field: 'domain_id', code: 'unknown_domain', message, help: null }] })
   }
 }

@@ -19,10 +19,22 @@ export function optionFor(field: OperationField, option = optionNameOf(field.nam
   return { type: 'string', value, doc, ...(isRequired ? { required: true } : {}), ...(choices ? { choices } : {}) }
 }
 
-function placeholderOf({ types }: OperationField, option: string): string {
+/** What stands for the values of fields whose names do not say what they are. */
+const placeholders: readonly (readonly [name: RegExp, placeholder: string])[] = [
+  [/^(?:since|until|start_date|end_date|\w+_at)$/, 'TIME'],
+  [/^(?:to|from|cc|bcc|email|reply_to)$/, 'ADDRESS'],
+  [/^custom_return_path$/, 'LABEL'],
+]
+/** Choices that a placeholder names. */
+const maxNamed = 3
+
+function placeholderOf({ name, types, choices, description }: OperationField, option: string): string {
+  if (choices && choices.length <= maxNamed) return choices.join('|')
   if (types.has('object') && !types.has('string')) return 'JSON'
   if (types.has('integer') || types.has('number')) return 'N'
-  return option.toUpperCase().split('-').at(-1) ?? ''
+  // Pages go on from an entry of the list.
+  if (name === 'after' || name === 'before') return description.includes('this domain') ? 'DOMAIN' : 'ID'
+  return placeholders.find(([known]) => known.test(name))?.[1] ?? option.toUpperCase().split('-').at(-1) ?? ''
 }
 
 /**

@@ -76,5 +76,5 @@ export const firstSentence = (doc: string): string => doc.split(/(?<=\.) /)[0] ?
 export const optionRows = (options: Command['options']): [usage: string, doc: string][] =>
   Object.entries(options).map(([name, { value, doc, choices }]) => [
     value === undefined ? `--${name}` : `--${name} ${value}`,
-    choices ? `${doc} One of: ${choices.join(', ')}.` : doc,
+    choices && value !== choices.join('|') ? `${doc} One of: ${choices.join(', ')}.` : doc,
   ])

@@ -9,7 +9,7 @@ export const apiKeyObject = managedObject({
   domain_id: {
     type: z.string().nullable(),
     shown: z.string().nullable().describe('The only domain it may send from; null means all of the account.'),
-    doc: 'Limits the key to sending from this domain of the account; only with `sending_access`.',
+    doc: 'Limits the key to sending from this domain of the account, by its id or its name; only with `sending_access`.',
     initial: null,
   },
   sandbox: {

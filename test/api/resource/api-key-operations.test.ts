@@ -94,6 +94,10 @@ test('a key is limited to a domain of its own account only', async () => {
     status: 422,
     body: { errors: [{ field: 'domain_id' }] },
   })
+  expect(await call('POST', '', { name: 'x', domain_id: 'nowhere.example' })).toMatchObject({
+    body: { message: 'The `domain_id` field is neither the id nor the name of a domain of this account.' },
+  })
+  expect((await call('POST', '', { name: 'x', domain_id: own.name })).status).toBe(201)
   const { body } = await call('POST', '', { name: 'x', domain_id: own.id })
   expect(dataOf(await call('GET', '')).find(({ id }) => id === body['id'])).toMatchObject({
     permission: 'sending_access',

@@ -39,6 +39,19 @@ test('an option says what the field says', () => {
   expect(optionFor(field('suppressions.list', 'limit'))).toMatchObject({ value: 'N', doc: expect.stringContaining('1 to 100') })
 })
 
+test.each([
+  ['emails.list', 'after', 'ID'],
+  ['queue.list', 'before', 'DOMAIN'],
+  ['emails.list', 'since', 'TIME'],
+  ['api_keys.create', 'expires_at', 'TIME'],
+  ['emails.list', 'to', 'ADDRESS'],
+  ['domains.create', 'custom_return_path', 'LABEL'],
+  ['domains.create', 'tls', 'opportunistic|enforced'],
+  ['domains.create', 'tracking_subdomain', 'SUBDOMAIN'],
+])('the placeholder of %s says what %s is', (id, name, placeholder) => {
+  expect(optionFor(field(id, name)).value).toBe(placeholder)
+})
+
 describe('an error of an operation', () => {
   const options: Record<string, string> = { url: '--url', emails: 'EMAIL', basic_auth: '--basic-auth', limit: '--limit', ids: '--ids' }
   const inWords = (message: string, field?: string) =>

@@ -1,6 +1,7 @@
 import { call } from '../api/client.ts'
 import type { Domain } from '../api/types.ts'
 import { mayChange } from '../rights.ts'
+import { signingRecords } from '../signing-records.ts'
 import { t } from '../texts/texts.ts'
 import { ConfirmButton } from './dialog.tsx'
 import { DnsRecord } from './dns-record.tsx'
@@ -10,7 +11,7 @@ import { Panel } from './page.tsx'
 export function DomainKeys({ domain, reload }: { domain: Domain; reload(): Promise<void> }) {
   const next = domain.records.filter(({ key }) => key === 'next')
   const retired = domain.records.filter(({ key }) => key === 'retired')
-  const signing = domain.records.filter(({ key, status }) => key === 'active' && status === 'verified')
+  const signing = signingRecords(domain.records)
   const rotate = async (): Promise<void> => {
     await call(`/api/domains/${domain.id}/dkim/rotate`, { method: 'POST', body: { force: next.length > 0 } })
     await reload()

@@ -51,7 +51,6 @@ const allowed: Record<string, [uses: string[], why: string]> = {
     'Reads whole tables as they are, and writes them as they come.',
   ],
   'message-commands.ts': [['EventFeed', 'MessageReader'], 'An email is found by its id alone; a tail begins now and has no end.'],
-  'message-page.ts': [['MessageReader', 'SuppressionEntries'], 'The page is made from rows, which know more than the answer.'],
   'open-command-services.ts': [['webhooks.load'], 'Opens what operations work on.'],
   'queue-commands.ts': [
     [

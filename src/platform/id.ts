@@ -26,6 +26,7 @@ type IdPrefix =
   | 'era'
   | 'hit'
   | 'node'
+  | 'tik'
 
 /** Crockford's base 32, lower case: no i, l, o, u. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'

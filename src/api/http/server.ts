@@ -3,7 +3,9 @@ import Koa from 'koa'
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { SecureContext } from 'node:tls'
 import type { ChallengeAnswers } from '../../platform/certificate/challenge-answers.ts'
+import { sessionIdContext } from '../../platform/certificate/ticket-keys.ts'
 import type { TlsFiles } from '../../platform/certificate/server-certificates.ts'
 import type { HostPort } from '../../platform/config/setting-types.ts'
 import type { SlotFigures } from '../../platform/connection/connection-slots.ts'
@@ -53,7 +55,7 @@ export interface HttpServer {
   addresses: AddressInfo[]
   connections(): SlotFigures
   /** Existing connections keep theirs. */
-  useCertificate(tls: Pick<TlsFiles, 'cert' | 'key'>): void
+  useCertificate(tls: Pick<TlsFiles, 'cert' | 'key' | 'tickets'>): void
   /** Accepts no more connections, lets running requests finish, and cuts off those that have not after `graceMs`. */
   stop(graceMs: number): Promise<void>
 }
@@ -92,7 +94,9 @@ export async function startHttpServer(services: HttpServerServices): Promise<Htt
     for (const address of services.tlsListen) {
       if (!services.tls) throw new SternaError('configuration', 'http.tls_listen needs a certificate: set tls.cert and tls.key.')
       const tlsOptions = { ...options, handshakeTimeout: headersTimeoutMs, ...tlsOptionsOf(services.tls, services.challenges ?? null) }
-      await open(new TlsServer(tlsOptions, handle), 'http.tls_listen', address, services.tlsListen)
+      const server = new TlsServer(tlsOptions, handle)
+      shareTickets(server, services.tls)
+      await open(server, 'http.tls_listen', address, services.tlsListen)
     }
   } catch (error) {
     await stopServers(servers, 0)
@@ -101,8 +105,12 @@ export async function startHttpServer(services: HttpServerServices): Promise<Htt
   return {
     addresses: servers.map((server) => server.address() as AddressInfo),
     connections: () => connections.figures,
-    useCertificate({ cert, key }) {
-      for (const server of servers) if (server instanceof TlsServer) server.setSecureContext({ cert, key })
+    useCertificate({ cert, key, tickets }) {
+      for (const server of servers) {
+        if (!(server instanceof TlsServer)) continue
+        server.setSecureContext({ cert, key, sessionIdContext })
+        shareTickets(server, { tickets })
+      }
     },
     stop(graceMs) {
       isStopping = true
@@ -110,6 +118,10 @@ export async function startHttpServer(services: HttpServerServices): Promise<Htt
     },
   }
 }
+
+/** The server's context is where a client's ticket is looked at, before it has named a host; only an internal name leads to it. */
+const shareTickets = (server: TlsServer, { tickets }: Pick<TlsFiles, 'tickets'>): void =>
+  tickets?.prepare((server as unknown as { _sharedCreds: SecureContext })._sharedCreds)
 
 /** What must be handled before the framework gets a request. */
 function guarded(

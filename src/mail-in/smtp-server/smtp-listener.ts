@@ -12,6 +12,7 @@ import {
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { ConnectionSlot } from '../../platform/connection/connection-slots.ts'
 import { interceptConnections } from '../../platform/connection/intercept-connections.ts'
+import { sessionIdContext } from '../../platform/certificate/ticket-keys.ts'
 import { listen } from '../../platform/connection/listen.ts'
 import { takeProxyHeader } from '../../platform/connection/take-proxy-header.ts'
 import { messageOf } from '../../platform/errors.ts'
@@ -35,6 +36,7 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     super(libraryOptions(settings, isOpen(handlers.access)))
     this.settings = settings
     this.handlers = handlers
+    this.#shareTickets()
     interceptConnections(this.server, (_, handOn) => handOn())
     this.on('error', (error) => settings.log.debug({ reason: messageOf(error) }, 'SMTP connection failed'))
   }
@@ -48,6 +50,11 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
   /** PEM, both; for new connections. */
   useCertificate({ cert, key }: Pick<SmtpPortSettings['tls'], 'cert' | 'key'>): void {
     this.updateSecureContext({ cert, key })
+    this.#shareTickets()
+  }
+
+  #shareTickets(): void {
+    for (const context of this.secureContext.values()) this.settings.tls.tickets?.prepare(context)
   }
 
   /** Stops listening, lets arriving messages finish within `graceMs`, and closes all other connections at once. */
@@ -189,6 +196,7 @@ const libraryOptions = (settings: SmtpPortSettings, needsNoLogin: boolean): SMTP
   secure: settings.implicitTls,
   key: settings.tls.key,
   cert: settings.tls.cert,
+  sessionIdContext,
   SNICallback: (name, done) => done(null, settings.tls.contextFor?.(name)),
   // The library would offer TLS 1.0.
   minVersion: 'TLSv1.2',

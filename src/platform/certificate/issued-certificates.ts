@@ -6,6 +6,7 @@ import { messageOf } from '../errors.ts'
 import { replaceFileLater } from '../durable-file.ts'
 import { isoTime } from '../iso-time.ts'
 import type { Log } from '../log.ts'
+import { sessionIdContext } from './ticket-keys.ts'
 
 /** A certificate that an authority issued to us. */
 export interface IssuedCertificate {
@@ -72,7 +73,7 @@ export class IssuedCertificates {
    * @throws Error if it is not for this name and key, or not valid now
    */
   async keep(name: string, { chain, key }: { chain: string; key: string }, now: number): Promise<IssuedCertificate> {
-    const certificate = { ...certificateFor(name, chain, key), context: createSecureContext({ cert: chain, key }) }
+    const certificate = { ...certificateFor(name, chain, key), context: createSecureContext({ cert: chain, key, sessionIdContext }) }
     if (certificate.expiresAt <= now) throw new Error(`the new certificate expired at ${isoTime(certificate.expiresAt)}: check the clock`)
     await replaceFileLater(issuedFile(this.#directory, name), `${chain.trimEnd()}\n${key}`)
     this.#byName.set(name, certificate)
@@ -97,7 +98,7 @@ export class IssuedCertificates {
     const kept = this.#byName.get(name)
     if (!kept || kept.expiresAt <= now) return undefined
     try {
-      return (kept.context ??= createSecureContext({ cert: kept.cert, key: kept.key }))
+      return (kept.context ??= createSecureContext({ cert: kept.cert, key: kept.key, sessionIdContext }))
     } catch (error) {
       // Only this reads the rest of the chain.
       this.#byName.delete(name)

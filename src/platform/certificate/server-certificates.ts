@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import type { SecureContext } from 'node:tls'
 import type { AcmeCertificates } from './acme-certificates.ts'
+import type { TicketKeys } from './ticket-keys.ts'
 import type { Certificate } from './self-signed-certificate.ts'
 
 /** What a port with TLS needs. */
@@ -10,6 +11,8 @@ export interface TlsFiles {
   key: string
   /** The certificate for a name that a client asks for (SNI); undefined: the one above. */
   contextFor?: ((name: string) => SecureContext | undefined) | undefined
+  /** Without them, tickets are good until the next start or certificate. */
+  tickets?: Pick<TicketKeys, 'prepare'> | undefined
 }
 
 interface Sources {
@@ -18,16 +21,19 @@ interface Sources {
   /** Null if it is switched off. */
   acme: Pick<AcmeCertificates, 'certificateFor' | 'contextFor'> | null
   hostname: string
+  tickets?: TicketKeys
 }
 
 /** Which certificate a client gets: the configured one for the names that it covers, else one from the authority. */
 export class ServerCertificates {
   readonly #acme: Sources['acme']
   readonly #hostname: string
+  readonly #tickets: TicketKeys | undefined
   #own: Certificate
   #parsed: X509Certificate
 
-  constructor({ own, acme, hostname }: Sources) {
+  constructor({ own, acme, hostname, tickets }: Sources) {
+    this.#tickets = tickets
     this.#acme = acme
     this.#hostname = hostname
     this.#own = own
@@ -42,7 +48,7 @@ export class ServerCertificates {
 
   get files(): TlsFiles {
     const { cert, key } = this.#fallback
-    return { cert, key, contextFor: (name) => this.#contextFor(name.toLowerCase()) }
+    return { cert, key, contextFor: (name) => this.#contextFor(name.toLowerCase()), tickets: this.#tickets }
   }
 
   /** The certificate for everything that no other is for. */
@@ -51,7 +57,9 @@ export class ServerCertificates {
   }
 
   #contextFor(name: string): SecureContext | undefined {
-    return this.ownCovers(name) ? undefined : this.#acme?.contextFor(name)
+    const context = this.ownCovers(name) ? undefined : this.#acme?.contextFor(name)
+    if (context) this.#tickets?.prepare(context)
+    return context
   }
 
   /** Whether the configured certificate is for this name. */

@@ -3,7 +3,7 @@ import { fingerprintOf, type Secrets } from './key-file.ts'
 
 /** A row with its sealed secret. */
 type Sealed = {
-  kind: 'webhook' | 'dkim_key' | 'totp'
+  kind: 'webhook' | 'dkim_key' | 'totp' | 'ticket_key'
   id: string
   first: Uint8Array | null
   second: Uint8Array | null
@@ -19,6 +19,7 @@ const sealedAfter = `
   select 'webhook' as kind, id, secret as first, previous_secret as second, signing_key as third, basic_auth as fourth from webhook
     where id > :after
   union all select 'dkim_key', id, private_key, null, null, null from dkim_key where id > :after
+  union all select 'ticket_key', id, key, null, null, null from ticket_key where id > :after
   union all select 'totp', id, totp_secret, totp_pending, null, null from account_user
     where id > :after and (totp_secret is not null or totp_pending is not null)
   order by id limit :limit`
@@ -57,6 +58,7 @@ export async function sealAnew(db: Pick<Database, 'read' | 'write'>, secrets: Se
 const updates = {
   webhook: `update webhook set secret = :first, previous_secret = :second, signing_key = :third, basic_auth = :fourth where id = :id`,
   dkim_key: 'update dkim_key set private_key = :first where id = :id',
+  ticket_key: 'update ticket_key set key = :first where id = :id',
   totp: 'update account_user set totp_secret = :first, totp_pending = :second where id = :id',
 }
 

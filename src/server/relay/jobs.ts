@@ -45,6 +45,7 @@ export function startJobs(services: Services & ListenerTools, stops: Stop[]): Sc
         run: async () => removeUpgradeBackups(config.dataDir, clock.now() - config.upgrade.keepBackup),
       },
       { name: 'certificate', cron, run: () => certificates.renewal.look() },
+      { name: 'keys of TLS tickets', cron, run: () => certificates.tickets.look() },
       { name: 'certificates from the authority', cron, run: async () => certificates.acme?.look() },
       { name: 'refused logins', cron, run: async () => refusedLogins.tell() },
       { name: 'old previews', cron, run: async () => previews.sweep() },

@@ -5,6 +5,7 @@ import { certificateFigures } from '../../platform/certificate/certificate-figur
 import { CertificateRenewal } from '../../platform/certificate/certificate-renewal.ts'
 import { loadOrMakeCertificate, type Certificate } from '../../platform/certificate/self-signed-certificate.ts'
 import { ServerCertificates, type TlsFiles } from '../../platform/certificate/server-certificates.ts'
+import { TicketKeys } from '../../platform/certificate/ticket-keys.ts'
 import { wantedNames, webHostOf } from '../../platform/certificate/wanted-names.ts'
 import type { Core } from '../../api/core.ts'
 import { SternaError } from '../../platform/errors.ts'
@@ -15,6 +16,7 @@ import { reasonOf } from '../../platform/plain-reason.ts'
 /** The certificates of all ports with TLS. */
 export interface Certificates {
   server: ServerCertificates
+  tickets: TicketKeys
   /** Null if it is switched off. */
   acme: AcmeCertificates | null
   /** Looks for new ones: on disk, and at the authority. */
@@ -28,7 +30,11 @@ export async function openCertificates(opened: Opened, stops: Stop[]): Promise<C
   const { config, log, metrics, metricsPage } = opened
   const own = await ownCertificate(opened)
   const acme = config.acme.enabled ? await openAcme(opened, (name) => server.ownCovers(name)) : null
-  const server = new ServerCertificates({ own, acme, hostname: config.hostname })
+  const tickets = new TicketKeys(opened, opened.secrets)
+  await tickets
+    .look()
+    .catch((error: unknown) => log.warn({ reason: reasonOf(error) }, 'clients cannot resume TLS sessions from before the start'))
+  const server = new ServerCertificates({ own, acme, hostname: config.hostname, tickets })
   if (own.origin === 'made' && !acme)
     log.warn({ fingerprint: own.fingerprint }, 'made a self-signed certificate: set acme.enabled, or tls.cert and tls.key')
   const users: Certificates['users'] = []
@@ -43,7 +49,7 @@ export async function openCertificates(opened: Opened, stops: Stop[]): Promise<C
     stops.push(() => acme.stop())
   }
   metricsPage.add(certificateFigures({ server, acme, metrics, names: namesOf(opened) }))
-  return { server, acme, renewal, users }
+  return { server, tickets, acme, renewal, users }
 }
 
 const ownCertificate = ({ config, clock }: Core): Promise<Certificate> =>

@@ -25,6 +25,17 @@ const urls: OwnUrls = {
 /** The checkout may be moved. */
 const checkout = 'const $checkout = require("node:url").pathToFileURL(__dirname + "/../../").href;'
 
+/** Packages that stay where they are: SQLite with its addon, and those that are large and imported when they are needed. */
+const leftOut = [
+  'better-sqlite3',
+  '@simplewebauthn/server',
+  'age-encryption',
+  'csv-parse',
+  'nodemailer/lib/mail-composer',
+  'selfsigned',
+  'undici',
+]
+
 /** Changes whenever the packages do. */
 const packages = 'node_modules/.package-lock.json'
 
@@ -33,8 +44,7 @@ async function writeServer(): Promise<void> {
   const found = [...sources, packages].map((name) => [name, statSync(join(root, name))] as const)
   rmSync(output, { recursive: true, force: true })
   const entries = ['src/server/main.ts', 'src/platform/server-memory.ts', ...startedModules()]
-  // SQLite's addon lies in its package.
-  const options = { target: 'node22', banner: { js: checkout }, external: ['better-sqlite3'] }
+  const options = { target: 'node22', banner: { js: checkout }, external: leftOut }
   const inside = await Promise.all(entries.map((entry) => bundle(entry, join(output, outputOf(entry)), urls, options)))
   const from = new Set([...inside.flat(), packages])
   const marks = found.flatMap(([name, { size, mtimeMs }]) => (from.has(name) ? [[name, size, mtimeMs]] : []))

@@ -1,6 +1,6 @@
 /** Bundles this program: the server with its packages in one script, and one for each thread and child process. */
-import { readdirSync, readFileSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
 import { build, type BuildOptions, type Plugin } from 'esbuild'
 
 export const root = resolve(import.meta.dirname, '..')
@@ -44,9 +44,21 @@ const keepUrls = ({ ofModule, ofStarted }: OwnUrls): Plugin => ({
   },
 })
 
+/** Nobody asks zod for other languages than English. */
+const englishOnly: Plugin = {
+  name: 'English only',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({ contents: "export { default as en } from './en.js'" }))
+  },
+}
+
+/** A single character beyond Latin-1 doubles the memory that a script takes; esbuild leaves them in regular expressions. */
+const inAscii = (script: string): string =>
+  script.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
 /** Bundles a module with all that it imports. Returns the names of the files inside. */
 export async function bundle(entry: string, outfile: string, urls: OwnUrls, options: BuildOptions = {}): Promise<string[]> {
-  const { metafile } = await build({
+  const { metafile, outputFiles } = await build({
     entryPoints: [join(root, entry)],
     absWorkingDir: root,
     outfile,
@@ -62,11 +74,14 @@ export async function bundle(entry: string, outfile: string, urls: OwnUrls, opti
     legalComments: 'none',
     // Packages only compare it or look beside it for what we do not use.
     define: { 'import.meta.url': '"file:///sterna"' },
-    plugins: [keepUrls(urls)],
+    plugins: [keepUrls(urls), englishOnly],
     logLevel: 'warning',
     ...options,
     external: ['esbuild', ...(options.external ?? [])],
     metafile: true,
+    write: false,
   })
+  mkdirSync(dirname(outfile), { recursive: true })
+  for (const { text } of outputFiles) writeFileSync(outfile, inAscii(text))
   return Object.keys(metafile.inputs)
 }

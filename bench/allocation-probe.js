@@ -25,7 +25,7 @@ function answerOn(socketPath) {
     socket.on('error', () => {})
     // A thread that is starting or ending has none.
     const others = Array.from(workers, (worker) => {
-      const thread = worker.threadName ?? ''
+      const thread = worker.threadName ?? 'WorkerThread'
       return worker.getHeapStatistics().then(
         (statistics) => [allocations(thread, statistics)],
         () => [],

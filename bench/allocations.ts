@@ -2,6 +2,7 @@ import { createConnection } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { sendBurst, type Load } from './burst.ts'
 import { median } from './figures.ts'
+import { threadNames } from './process-figures.ts'
 import type { Sink } from './sink.ts'
 import { startSterna, type SternaPeer } from './sterna-peer.ts'
 
@@ -16,7 +17,8 @@ export async function allocatedBytes(peer: SternaPeer): Promise<Record<string, n
   const all = JSON.parse(await text(createConnection(peer.probe))) as ThreadAllocations[]
   const byThread: Record<string, number> = {}
   for (const { thread, allocatedBytes } of all) {
-    if (allocatedBytes !== null) byThread[thread || 'unnamed'] = (byThread[thread || 'unnamed'] ?? 0) + allocatedBytes
+    const name = threadNames[thread] ?? thread
+    if (allocatedBytes !== null) byThread[name] = (byThread[name] ?? 0) + allocatedBytes
   }
   return byThread
 }

@@ -13,6 +13,10 @@ export interface Load {
   recipientDomains: number
   /** Whether opens and clicks are to be tracked; undefined: the message has no links. */
   tracked?: boolean | undefined
+  /** Clients and next hop both. */
+  starttls?: boolean
+  /** Clients that have never been there: none resumes a TLS session. */
+  newClients?: boolean
 }
 
 /** What the generator is told. */
@@ -36,6 +40,9 @@ export interface Sent {
   p50Ms: number
   p99Ms: number
   cpuSeconds: number
+  /** TLS handshakes, and those that resumed a session. */
+  handshakes: number
+  resumed: number
 }
 
 /** No burst takes longer. */

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hasPostfix, postfixDirectory, startPostfixInstance } from './postfix-instance.ts'
+import { testCertificate } from '../test/support/test-certificates.ts'
+import type { Sink } from './sink.ts'
 import { waitForListener } from './wait-for-port.ts'
 
 /** A mail server under test. */
@@ -27,7 +29,7 @@ export const hasPostfixAndOpenDkim = (): boolean =>
  * Postfix with OpenDKIM over a UNIX socket (RSA-2048, relaxed/relaxed), everything relayed to the sink. It is as durable
  * as Postfix always is: a message is flushed before it is accepted.
  */
-export async function startPostfixPeer(sink: { host: string; port: number }): Promise<Peer> {
+export async function startPostfixPeer(sink: Sink, starttls = false): Promise<Peer> {
   const directory = postfixDirectory()
   mkdirSync(join(directory, 'dkim'))
   const signer = startOpenDkim(directory)
@@ -36,8 +38,7 @@ export async function startPostfixPeer(sink: { host: string; port: number }): Pr
   const postfix = await startPostfixInstance(directory, listen, {
     myhostname: 'relay.bench.example',
     relayhost: `[${sink.host}]:${sink.port}`,
-    smtp_tls_security_level: 'none',
-    smtpd_tls_security_level: 'none',
+    ...(starttls ? await tlsSettings(directory) : { smtp_tls_security_level: 'none', smtpd_tls_security_level: 'none' }),
     smtpd_milters: `unix:${socket}`,
     milter_default_action: 'tempfail',
   })
@@ -50,6 +51,20 @@ export async function startPostfixPeer(sink: { host: string; port: number }): Pr
       signer.kill()
       await once(signer, 'exit')
     },
+  }
+}
+
+/** Opportunistic both ways, and sessions are resumed both ways. */
+async function tlsSettings(directory: string): Promise<Record<string, string>> {
+  const { key, cert } = await testCertificate(['relay.bench.example'])
+  const file = join(directory, 'tls.pem')
+  writeFileSync(file, key + cert, { mode: 0o600 })
+  return {
+    smtpd_tls_security_level: 'may',
+    smtpd_tls_cert_file: file,
+    smtpd_tls_key_file: file,
+    smtp_tls_security_level: 'may',
+    smtp_tls_session_cache_database: 'btree:${data_directory}/smtp_scache',
   }
 }
 

@@ -41,3 +41,35 @@ export function residentMegabytes(pids: number[]): number {
   }
   return kilobytes / 1024
 }
+
+/** What threads are called here, by the name that Node or the system has for them. */
+export const threadNames: Record<string, string> = {
+  'node-MainThread': 'main',
+  MainThread: 'main',
+  node: 'main',
+  'node-V8Worker': "V8's helpers",
+  'libuv-worker': 'pool',
+  // The store's thread had no name at first.
+  WorkerThread: 'writer',
+}
+
+/** CPU seconds that each thread of a process has used, threads of one name together. Those that ended no longer count. Linux only. */
+export function cpuByThread(pid: number): Record<string, number> {
+  const byThread: Record<string, number> = {}
+  for (const task of readdirSync(`/proc/${pid}/task`)) {
+    try {
+      const name = readFileSync(`/proc/${pid}/task/${task}/comm`, 'utf8').trim()
+      const thread = threadNames[name] ?? name
+      const nanoseconds = Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0])
+      byThread[thread] = (byThread[thread] ?? 0) + nanoseconds / 1e9
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  return byThread
+}
+
+/** Lets these processes, and those that they have started, use only the first so many cores. */
+export function pinTo(pids: number[], cores: number): void {
+  for (const pid of pids.flatMap(family)) execFileSync('taskset', ['-acp', `0-${cores - 1}`, String(pid)], { stdio: 'ignore' })
+}

@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { testCertificate } from '../test/support/test-certificates.ts'
 import { freePort } from './free-port.ts'
 
 export interface Order {
@@ -20,6 +21,9 @@ export interface Received {
   p50Ms: number
   p99Ms: number
   cpuSeconds: number
+  /** TLS handshakes, and those that resumed a session. */
+  handshakes: number
+  resumed: number
 }
 
 /** The next hop of a server under test, a process of its own. */
@@ -31,10 +35,14 @@ export interface Sink {
   stop(): void
 }
 
-/** @param host an address of its own, 127.x, for it is what a name server tells */
-export async function startSink(host: string): Promise<Sink> {
+/**
+ * @param host an address of its own, 127.x, for it is what a name server tells
+ * @param starttls offered, with a certificate that nobody knows
+ */
+export async function startSink(host: string, { starttls = false } = {}): Promise<Sink> {
   const port = await freePort()
-  const child = fork(new URL('smtp-sink.ts', import.meta.url), [host, String(port)])
+  const certificate = starttls ? await testCertificate(['sink.example']) : null
+  const child = fork(new URL('smtp-sink.ts', import.meta.url), [host, String(port), JSON.stringify(certificate)])
   await once(child, 'message')
   return {
     host,

@@ -2,7 +2,8 @@
  * A closed-loop SMTP client load: started as a process of its own by burst.ts. Its one argument is JSON, an SmtpLoad.
  * Every message has a recipient of its own and an X-Bench field with number and time. Prints JSON.
  */
-import { createConnection } from 'node:net'
+import { createConnection, type Socket } from 'node:net'
+import { connect } from 'node:tls'
 import type { SmtpLoad } from './burst.ts'
 import { quantile } from './figures.ts'
 
@@ -31,23 +32,39 @@ function message(id: number, to: string, now: number): Buffer {
   return Buffer.concat([Buffer.from(head), body, Buffer.from('.\r\n')])
 }
 
+let session: Buffer | undefined
+let handshakes = 0
+let resumed = 0
+
+/** Calls back once the handshake is over; a later connection resumes its session, as mail servers' clients do. */
+function secure(plain: Socket, then: (socket: Socket) => void): void {
+  const socket = connect({ socket: plain, rejectUnauthorized: false, ...(session && { session }) }, () => {
+    handshakes++
+    if (socket.isSessionReused()) resumed++
+    then(socket)
+  })
+  if (!load.newClients) socket.on('session', (ticket: Buffer) => (session = ticket))
+}
+
 /** One connection, message after message; resolves when it has sent its share. */
 function connection(): Promise<void> {
   return new Promise((resolve) => {
-    const socket = createConnection({ host: load.host, port: load.port, noDelay: true })
+    let socket: Socket = createConnection({ host: load.host, port: load.port, noDelay: true })
     let expecting: (code: number) => void = () => {}
-    let rest = ''
-    socket.setEncoding('latin1')
-    socket.on('data', (text: string) => {
-      rest += text
-      for (let lineEnd = rest.indexOf('\r\n'); lineEnd >= 0; lineEnd = rest.indexOf('\r\n')) {
-        const reply = rest.slice(0, lineEnd)
-        rest = rest.slice(lineEnd + 2)
-        if (reply[3] !== '-') expecting(Number(reply.slice(0, 3)))
-      }
-    })
-    socket.on('error', () => resolve())
-    socket.on('close', () => resolve())
+    const listen = (): void => {
+      let rest = ''
+      socket.on('data', (bytes: Buffer) => {
+        rest += bytes.toString('latin1')
+        for (let lineEnd = rest.indexOf('\r\n'); lineEnd >= 0; lineEnd = rest.indexOf('\r\n')) {
+          const reply = rest.slice(0, lineEnd)
+          rest = rest.slice(lineEnd + 2)
+          if (reply[3] !== '-') expecting(Number(reply.slice(0, 3)))
+        }
+      })
+      socket.on('error', () => resolve())
+      socket.on('close', () => resolve())
+    }
+    listen()
     const say = (text: string | Buffer, then: (code: number) => void): void => {
       expecting = then
       socket.write(text)
@@ -77,7 +94,18 @@ function connection(): Promise<void> {
         give(sent + 1)
       }
     }
-    expecting = () => say('EHLO generator.example\r\n', () => (auth ? say(`AUTH PLAIN ${auth}\r\n`, () => give(0)) : give(0)))
+    const greet = (then: () => void): void => say('EHLO generator.example\r\n', then)
+    const begin = (): void => (auth ? say(`AUTH PLAIN ${auth}\r\n`, () => give(0)) : give(0))
+    const startTls = (): void =>
+      say('STARTTLS\r\n', () => {
+        socket.removeAllListeners('data')
+        secure(socket, (secured) => {
+          socket = secured
+          listen()
+          greet(begin)
+        })
+      })
+    expecting = () => greet(load.starttls ? startTls : begin)
   })
 }
 
@@ -96,5 +124,7 @@ console.log(
     p50Ms: quantile(latencies, 0.5),
     p99Ms: quantile(latencies, 0.99),
     cpuSeconds: (user + system) / 1e6,
+    handshakes,
+    resumed,
   }),
 )

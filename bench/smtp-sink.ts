@@ -1,12 +1,14 @@
 /**
- * An SMTP server that takes every message and counts: the process that sink.ts starts. `node smtp-sink.ts HOST PORT` tells its parent
+ * An SMTP server that takes every message and counts: the process that sink.ts starts. `node smtp-sink.ts HOST PORT CERTIFICATE` tells its parent
  * when it listens, and then, for each order, what has come once all messages are there or the time is over.
  */
 import { createServer, type Socket } from 'node:net'
+import { createServer as createSecureServer } from 'node:tls'
 import type { Order, Received } from './sink.ts'
 import { quantile } from './figures.ts'
 
-const [host = '127.0.0.2', port = '2525'] = process.argv.slice(2)
+const [host = '127.0.0.2', port = '2525', certificate = 'null'] = process.argv.slice(2)
+const tls = JSON.parse(certificate) as { key: string; cert: string } | null
 
 /** What has come since the last order. */
 let seen = new Set<number>()
@@ -14,18 +16,33 @@ let latencies: number[] = []
 let duplicates = 0
 let signed = 0
 let lastAt = 0
+let handshakes = 0
+let resumed = 0
 let cpu = process.cpuUsage()
 let order: Order = { messages: Infinity, seconds: 0 }
 let timer = setTimeout(() => {})
 
 const greeting = '220 sink.example ESMTP\r\n'
-const extensions = '250-sink.example\r\n250-PIPELINING\r\n250-8BITMIME\r\n250-ENHANCEDSTATUSCODES\r\n250 SIZE 52428800\r\n'
+const host250 = '250-sink.example\r\n'
+const extensions = '250-PIPELINING\r\n250-8BITMIME\r\n250-ENHANCEDSTATUSCODES\r\n250 SIZE 52428800\r\n'
+const startTls = '250-STARTTLS\r\n'
 const endOfData = Buffer.from('\r\n.\r\n')
+
+const secureServer = tls && createSecureServer(tls, speak)
+secureServer?.on('secureConnection', (socket) => {
+  handshakes++
+  if (socket.isSessionReused()) resumed++
+})
+secureServer?.on('tlsClientError', () => {})
 
 function serve(socket: Socket): void {
   socket.setNoDelay(true)
-  socket.on('error', () => {})
   socket.write(greeting)
+  speak(socket)
+}
+
+function speak(socket: Socket): void {
+  socket.on('error', () => {})
   let rest: Buffer = Buffer.alloc(0)
   let inData = false
   socket.on('data', (bytes: Buffer) => {
@@ -45,8 +62,13 @@ function serve(socket: Socket): void {
       if (end < 0) break
       const verb = rest.toString('latin1', 0, Math.min(end, 4)).toUpperCase()
       rest = rest.subarray(end + 2)
-      if (verb === 'EHLO') answer += extensions
-      else if (verb === 'DATA') {
+      if (verb === 'EHLO') answer += host250 + (secureServer && !('encrypted' in socket) ? startTls : '') + extensions
+      else if (verb === 'STAR') {
+        socket.removeAllListeners('data')
+        socket.write('220 2.0.0 go ahead\r\n')
+        secureServer?.emit('connection', socket)
+        return
+      } else if (verb === 'DATA') {
         inData = true
         answer += '354 go ahead\r\n'
       } else if (verb === 'QUIT') {
@@ -84,6 +106,8 @@ function tell(): void {
     p50Ms: quantile(latencies, 0.5),
     p99Ms: quantile(latencies, 0.99),
     cpuSeconds: (user + system) / 1e6,
+    handshakes,
+    resumed,
   }
   process.send?.(received)
 }
@@ -92,7 +116,7 @@ process.on('message', (next: Order) => {
   order = next
   seen = new Set()
   latencies = []
-  duplicates = signed = lastAt = 0
+  duplicates = signed = lastAt = handshakes = resumed = 0
   cpu = process.cpuUsage()
   timer = setTimeout(tell, order.seconds * 1000)
 })

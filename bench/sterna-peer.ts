@@ -1,5 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,10 +27,15 @@ export interface SternaOptions {
   /** The directory of the source; this one unless given. */
   checkout?: string
   nodeFlags?: string[]
+  /** Every event is posted to an endpoint, which this process has. */
+  webhooks?: boolean
 }
 
 /** A server as it is run in production, with a directory of its own and name servers that know the bench domains. */
-export async function startSterna(sink: Sink, { recipientDomains, checkout = here, nodeFlags = [] }: SternaOptions): Promise<SternaPeer> {
+export async function startSterna(
+  sink: Sink,
+  { recipientDomains, checkout = here, nodeFlags = [], webhooks = false }: SternaOptions,
+): Promise<SternaPeer> {
   const directory = mkdtempSync(join(tmpdir(), 'sterna-bench-'))
   const data = join(directory, 'data')
   const probe = join(directory, 'probe')
@@ -52,6 +58,7 @@ export async function startSterna(sink: Sink, { recipientDomains, checkout = her
     STERNA_PLANS: 'unbounded=10000000',
     STERNA_LOG_LEVEL: 'error',
     BENCH_PROBE: probe,
+    ...(webhooks && { STERNA_WEBHOOKS_ALLOW_PRIVATE_ADDRESSES: 'true' }),
   }
   const command = join(checkout, 'bin/sterna.js')
   const sterna = (...words: string[]): string =>
@@ -60,6 +67,8 @@ export async function startSterna(sink: Sink, { recipientDomains, checkout = her
   sterna('domain', 'add', 'sender.example', '--account', 'bench')
   sterna('domain', 'verify', 'sender.example', '--manual')
   const token = sterna('key', 'create', '--account', 'bench', '--permission', 'full_access')
+  const endpoint = webhooks ? await startEndpoint() : null
+  if (endpoint) sterna('webhook', 'add', endpoint.url, '--account', 'bench')
   const server = spawn(process.execPath, [...nodeFlags, `--import=${probeModule}`, command, 'serve'], {
     env: environment,
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -80,9 +89,17 @@ export async function startSterna(sink: Sink, { recipientDomains, checkout = her
       server.kill('SIGTERM')
       await once(server, 'exit')
       await dns.close()
+      endpoint?.close()
       rmSync(directory, { recursive: true, force: true })
     },
   }
+}
+
+async function startEndpoint(): Promise<{ url: string; close(): void }> {
+  const server = createServer((request, response) => void request.resume().on('end', () => response.end()))
+  const port = await freePort()
+  server.listen(port, '127.0.0.1')
+  return { url: `http://127.0.0.1:${port}/`, close: () => void (server.close(), server.closeAllConnections()) }
 }
 
 /** Commits before there was `sterna apply` have a command for it. */

@@ -1,8 +1,5 @@
 import { destination, levels, pino, stdSerializers } from 'pino'
-
-/** From the most to the least that is written. */
-export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
-type LogLevel = (typeof logLevels)[number]
+import type { LogLevel } from './log-level.ts'
 
 /**
  * The log: JSON lines on standard error. Ids go into fields (`messageId`, `recipientId`, `attemptId`), an error into the field `error`. The

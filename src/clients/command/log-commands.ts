@@ -1,4 +1,4 @@
-import { logLevels } from '../../platform/log.ts'
+import { logLevels } from '../../platform/log-level.ts'
 import { requireServing } from './command-services.ts'
 import type { Command } from './command.ts'
 

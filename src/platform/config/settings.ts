@@ -1,5 +1,5 @@
 import { defaultBaseUrl } from './base-url.ts'
-import { logLevels } from '../log.ts'
+import { logLevels } from '../log-level.ts'
 import * as type from './setting-types.ts'
 
 /** What a default may depend on: the computer's name, and the settings declared above it. */

@@ -1,0 +1,3 @@
+/** From the most to the least that is written. */
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]

@@ -1,34 +1,11 @@
-import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { newToken } from '../../src/senders/account/api-key-token.ts'
+import { commandsIn } from '../support/run-commands.ts'
 import { spawnServer, untilReady } from '../support/spawned-server.ts'
-import { sternaCommand } from '../support/sterna-command.ts'
 import { testDirectory } from '../support/temporary-directory.ts'
-
-// Each command is a process of its own: one second alone, several on a busy machine.
-vi.setConfig({ testTimeout: 180_000 })
-
-const [program, ...start] = sternaCommand
-
-interface Ran {
-  stdout: string
-  stderr: string
-  exitCode: number
-}
-
-/** Runs commands in `cwd` on the data in `dataDir`, each in a process of its own. */
-const commandsIn =
-  (cwd: string, dataDir: string) =>
-  (line: string, env: Record<string, string> = {}) =>
-    new Promise<Ran>((done) => {
-      const all = { STERNA_DATA_DIR: dataDir, STERNA_HOSTNAME: 'mail.example.net', STERNA_DNS_SERVERS: '127.0.0.1:1', ...env }
-      const child = execFile(program, [...start, ...line.split(' ')], { cwd, env: all }, (_error, stdout, stderr) =>
-        done({ stdout, stderr, exitCode: child.exitCode ?? -1 }),
-      )
-    })
 
 const [key, operatorKey] = [newToken(false), newToken(false)]
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
@@ -151,49 +128,6 @@ accounts:
   expect(finished).toMatchObject({ exitCode: 0 })
   expect(finished.stdout).toMatch(/^change {2}domain shop\.example .*\ncreate {2}key second of shop\n {8}sterna_live_\w{49}\n$/)
   expect(await run('apply changed.yaml --dry-run')).toMatchObject({ exitCode: 0 })
-})
-
-test('what cannot be is refused before anything changes, each with its line', async () => {
-  const directory = directoryWithSetUp()
-  const run = commandsIn(directory, join(directory, 'data'))
-  const faulty = `
-accounts:
-  - name: shop
-    plan: gold
-    templates:
-      - {alias: broken, html: "{{#open}}"}
-      - {alias: orphan, html: x, layout: nowhere}
-    webhooks:
-      - {url: "ftp://x.example/"}
-    keys:
-      - {name: web, domain: other.example}
-      - {name: late, expires_at: 2001-01-01}
-`
-  writeFileSync(join(directory, 'faulty.yaml'), faulty)
-  const { exitCode, stderr } = await run('apply faulty.yaml --yes')
-  expect(exitCode).toBe(1)
-  expect(stderr.match(/faulty\.yaml:\d+/g)).toEqual([4, 6, 7, 9, 11, 12].map((line) => `faulty.yaml:${line}`))
-  expect((await run('account list')).stdout).not.toContain('shop')
-  expect(await run('apply nowhere.yaml --yes')).toMatchObject({
-    exitCode: 1,
-    stderr: expect.stringContaining('nowhere.yaml cannot be read'),
-  })
-})
-
-test('names that every object has, pipes, devices and wrong files are read as what they are', async () => {
-  const directory = directoryWithSetUp()
-  const run = commandsIn(directory, join(directory, 'data'))
-  const refused = async (file: string, text: string, message: RegExp) => {
-    writeFileSync(join(directory, file), text)
-    expect(await run(`apply ${file} --yes`)).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(message) })
-  }
-  await refused('names.yaml', 'accounts:\n  - {name: a, toString: 1, __proto__: 2}', /:2: .* has no toString.*\n.*:2: .* has no __proto__/)
-  const webhook = (secret: string) => `accounts:\n  - {name: a, webhooks: [{url: "https://a.example/", secret: ${secret}}]}`
-  await refused('variable.yaml', webhook('{env: __proto__}'), /:2: secret: the variable __proto__ is not set/)
-  await refused('device.yaml', webhook('{file: /dev/zero}'), /:2: secret: \/dev\/zero is larger than/)
-  const lines = Array.from({ length: 30_000 }, (_, i) => `    wrong${i}: 1\n`)
-  await refused('wrong.yaml', `accounts:\n  - name: a\n${lines.join('')}`, /^sterna: The file has at least 100 errors(?:.*\n){101}$/)
-  expect(await run('apply /dev/zero --yes')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('larger than') })
 })
 
 test('exported secrets are for their owner alone, whatever was there before', async () => {

@@ -1,4 +1,4 @@
-import { Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Alias, type Node } from 'yaml'
+import { Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Alias, type Node, type Scalar } from 'yaml'
 
 /** YAML with the line of each part, for faults that say where they are. */
 export type YamlNode = { line: number } & ({ entries: YamlEntry[] } | { items: YamlNode[] } | { value: unknown })
@@ -21,10 +21,14 @@ const maxLevels = 20
  */
 export function readYaml(source: string, fault: (line: number, message: string) => void): YamlNode | null {
   const lineCounter = new LineCounter()
-  const document = parseDocument(source, { lineCounter, prettyErrors: false })
+  // The library compares each key with all before it.
+  const document = parseDocument(source, { lineCounter, prettyErrors: false, uniqueKeys: false })
   const lineOf = (offset: number | undefined): number => (offset === undefined ? 1 : lineCounter.linePos(offset).line)
   for (const error of document.errors) fault(lineOf(error.pos[0]), `${error.message}.`)
   if (document.errors.length > 0 || document.contents === null) return null
+  const repeated = repeatedKeys(document)
+  for (const key of repeated) fault(lineOf(key.range?.[0]), 'Map keys must be unique.')
+  if (repeated.length > 0) return null
   let nodes = 0
   // Each look-up reads the document from its beginning.
   const targets = new Map<Alias, Node | null>()
@@ -52,6 +56,22 @@ export function readYaml(source: string, fault: (line: number, message: string) 
     return { line, entries }
   }
   return nodeOf(document.contents, 1, 0)
+}
+
+/** Keys that a map has given before. */
+function repeatedKeys(document: Document.Parsed): Scalar[] {
+  const repeated: Scalar[] = []
+  visit(document, {
+    Map(_, { items }) {
+      const names = new Set<string>()
+      for (const { key } of items) {
+        if (!isScalar(key)) continue
+        if (names.has(String(key.value))) repeated.push(key)
+        names.add(String(key.value))
+      }
+    },
+  })
+  return repeated
 }
 
 /** The value without its lines. */

@@ -1,21 +1,13 @@
-import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { sternaCommand } from '../../support/sterna-command.ts'
+import { runCommandLine } from '../../support/run-commands.ts'
 
-const [program, ...start] = sternaCommand
 const directory = mkdtempSync(join(tmpdir(), 'sterna-feedback-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 
-const parse = (...files: string[]) => {
-  const { promise, resolve: done } = Promise.withResolvers<{ stdout: string; stderr: string; exitCode: number }>()
-  const child = execFile(program, [...start, 'feedback', 'parse', ...files], { cwd: directory, env: {} }, (_error, stdout, stderr) => {
-    done({ stdout, stderr, exitCode: child.exitCode ?? -1 })
-  })
-  return promise
-}
+const parse = (...files: string[]) => runCommandLine(['feedback', 'parse', ...files], { cwd: directory })
 
 test('a line of JSON for each file, without a data directory', async () => {
   const status =

@@ -1,21 +1,12 @@
-import { execFile } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { runCommandLine } from '../../support/run-commands.ts'
 import { spawnServer, untilReady } from '../../support/spawned-server.ts'
-import { sternaCommand } from '../../support/sterna-command.ts'
 import { testDirectory } from '../../support/temporary-directory.ts'
 
-const [program, ...start] = sternaCommand
-
-function health(directory: string, ...options: string[]): Promise<{ stdout: string; stderr: string; exitCode: number | null }> {
-  const { promise, resolve: done } = Promise.withResolvers<{ stdout: string; stderr: string; exitCode: number | null }>()
-  const env = { STERNA_DATA_DIR: directory }
-  const child = execFile(program, [...start, 'health', ...options], { env }, (_error, stdout, stderr) =>
-    done({ stdout, stderr, exitCode: child.exitCode }),
-  )
-  return promise
-}
+const health = (directory: string, ...options: string[]) =>
+  runCommandLine(['health', ...options], { cwd: directory, env: { STERNA_DATA_DIR: directory } })
 
 test('follows the server through its life, wherever it listens', { timeout: 90_000 }, async () => {
   const directory = testDirectory()

@@ -1,14 +1,12 @@
-import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { runCommand } from '../../../src/clients/command/command-line.ts'
-import type { CommandResult } from '../../../src/clients/command/control-socket.ts'
 import { openCommandServices } from '../../../src/clients/command/open-command-services.ts'
 import { loadConfig } from '../../../src/platform/config/load-config.ts'
 import { silentLog } from '../../../src/platform/log.ts'
 import { firstAccount } from '../../support/first-account.ts'
-import { sternaCommand } from '../../support/sterna-command.ts'
+import { runInOwnProcess } from '../../support/run-commands.ts'
 import { testDirectory } from '../../support/temporary-directory.ts'
 
 /** As MJML writes it: conditionals for Outlook, line ends of Windows, a byte order mark, entities, no-break spaces. */
@@ -226,15 +224,8 @@ test('all of many are pulled', async () => {
 
 test('by the command line', async () => {
   const directory = testDirectory()
-  const [program, ...start] = sternaCommand
-  const sterna = (...argv: string[]): Promise<CommandResult> => {
-    const { promise, resolve: done } = Promise.withResolvers<CommandResult>()
-    const env = { STERNA_DATA_DIR: 'data', STERNA_HOSTNAME: 'mail.example.com' }
-    const child = execFile(program, [...start, ...argv], { cwd: directory, env }, (_error, stdout, stderr) =>
-      done({ stdout, stderr, exitCode: child.exitCode ?? -1 }),
-    )
-    return promise
-  }
+  const env = { STERNA_DATA_DIR: 'data', STERNA_HOSTNAME: 'mail.example.com' }
+  const sterna = (...argv: string[]) => runInOwnProcess(argv, { cwd: directory, env })
   expect(await sterna(...firstAccount(directory, 'shop', 'free'))).toMatchObject({ exitCode: 0 })
   writeFileSync(join(directory, 'order.html'), mjml)
   expect(await sterna('template', 'push', 'order.html', '--publish', '--account', 'shop')).toEqual({

@@ -32,6 +32,7 @@ test('each part has its line, and the value is what YAML says', () => {
 
 test('syntax errors, and keys that are given twice, are told with their line', () => {
   expect(read('a: 1\na: 2').faults).toEqual(['2: Map keys must be unique.'])
+  expect(read("a: {1: x, b: y, '1': z, b: y}\nb: 1").faults).toEqual(Array(2).fill('1: Map keys must be unique.'))
   expect(read('a: [1').faults).toEqual([expect.stringMatching(/^\d: /)])
 })
 

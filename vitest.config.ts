@@ -1,15 +1,27 @@
+import { existsSync, statfsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 // Threads and child processes of the code under test start with this: each would strip the types of all its modules anew.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/node-compile')
 
+/** Each commit waits for its flush, so the databases of tests are in memory where there is plenty of it. */
+function inMemory(): { TMPDIR?: string } {
+  const directory = '/dev/shm'
+  if (!existsSync(directory)) return {}
+  const { bavail, bsize } = statfsSync(directory)
+  return bavail * bsize > 4 * 1024 ** 3 ? { TMPDIR: directory } : {}
+}
+
+const env = inMemory()
+
 /** Those that take seconds each, so that `npm test` does not take minutes. */
 const long = 'test/**/*.long.test.ts'
 
 const setupFiles = ['test/support/each-file.ts']
 
-const project = (name: string, include: string[], more: { exclude?: string[]; isolate?: boolean } = {}) => ({
+const project = (name: string, include: string[], more: { exclude?: string[]; isolate?: boolean; env?: object } = {}) => ({
   test: {
     name,
     include,
@@ -19,6 +31,7 @@ const project = (name: string, include: string[], more: { exclude?: string[]; is
     expect: { poll: { timeout: 90_000, interval: 10 } },
     isolate: false,
     setupFiles,
+    env,
     ...more,
   },
 })
@@ -27,14 +40,15 @@ const project = (name: string, include: string[], more: { exclude?: string[]; is
 // of the peers records what a module of ours is called with.
 export default defineConfig({
   test: {
-    // Otherwise one core is left to a watcher.
-    maxWorkers: '100%',
+    // Tests wait a good part of their time; a worker more keeps the cores busy.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     projects: [
       // With the scenarios: workers of a project of their own would read all modules anew.
       project('unit', ['test/**/*.test.ts'], { exclude: ['test/peer/**', 'test/browser/**', long] }),
       project('long', [long]),
       project('browser', ['test/browser/**/*.test.ts']),
-      project('peer', ['test/peer/**/*.test.ts'], { isolate: true }),
+      // Other programs, some of them run by users of their own, have theirs on the disk.
+      project('peer', ['test/peer/**/*.test.ts'], { isolate: true, env: {} }),
     ],
   },
 })

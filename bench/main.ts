@@ -7,6 +7,7 @@ import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { compareWith } from './against.ts'
 import { reportAllocations } from './allocations.ts'
+import { backlogRows, measureBacklog } from './backlog.ts'
 import type { Load } from './burst.ts'
 import { cases, type Case } from './cases.ts'
 import { measureHttp, type HttpFigures } from './http-accept.ts'
@@ -72,7 +73,9 @@ async function inTurn(): Promise<number> {
   }
   const http = values.case.includes('http') ? await measureHttp(Number(values['http-seconds'])) : null
   if (http) sayHttp(http)
-  if (values.json) console.log(JSON.stringify({ object: 'benchmark', machine, rounds, smtp, http }, null, 2))
+  const backlog = values.case.includes('backlog') ? await measureBacklog(Number(values.backlog), loadOf(cases['2kb'] as Case)) : null
+  if (backlog) say(`\n${markdownTable(backlogRows(backlog))}`)
+  if (values.json) console.log(JSON.stringify({ object: 'benchmark', machine, rounds, smtp, http, backlog }, null, 2))
   return 0
 }
 

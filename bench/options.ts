@@ -23,11 +23,13 @@ export const options = {
   allocations: { type: 'boolean', default: false, meaning: 'only the bytes that each thread allocates for a message' },
   check: { type: 'boolean', default: false, meaning: 'with --allocations: whether they are those of bench/allocations.json' },
   keep: { type: 'boolean', default: false, meaning: 'with --allocations: write them to bench/allocations.json' },
+  backlog: { type: 'string', default: '1000000', value: 'N', meaning: 'how many messages wait in the case backlog' },
   json: { type: 'boolean', default: false, meaning: 'one object at the end instead of tables' },
   help: { type: 'boolean', default: false, meaning: 'this text' },
 } as const satisfies Record<string, Option>
 
 const otherCases = {
+  backlog: 'many messages are overdue for a host that is dead, and others come for one that is not',
   http: 'accepted over HTTP: 2 KB of HTML, 50 connections, nothing delivered meanwhile',
 }
 

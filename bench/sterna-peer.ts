@@ -1,11 +1,11 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { startFakeDns } from '../test/support/fake-dns.ts'
+import { startFakeDns, type FakeZone } from '../test/support/fake-dns.ts'
 import { freePort } from './free-port.ts'
 import type { Peer } from './postfix-peer.ts'
 import type { Sink } from './sink.ts'
@@ -19,6 +19,8 @@ export interface SternaPeer extends Peer {
   token: string
   /** The UNIX socket of allocation-probe.js. */
   probe: string
+  /** @param meanwhile is given the database's file while no server has it open */
+  restart(meanwhile: (database: string) => void): Promise<void>
 }
 
 export interface SternaOptions {
@@ -29,19 +31,21 @@ export interface SternaOptions {
   nodeFlags?: string[]
   /** Every event is posted to an endpoint, which this process has. */
   webhooks?: boolean
+  /** More names that the name servers know. */
+  zone?: FakeZone
 }
 
 /** A server as it is run in production, with a directory of its own and name servers that know the bench domains. */
 export async function startSterna(
   sink: Sink,
-  { recipientDomains, checkout = here, nodeFlags = [], webhooks = false }: SternaOptions,
+  { recipientDomains, checkout = here, nodeFlags = [], webhooks = false, zone: more = {} }: SternaOptions,
 ): Promise<SternaPeer> {
   const directory = mkdtempSync(join(tmpdir(), 'sterna-bench-'))
   const data = join(directory, 'data')
   const probe = join(directory, 'probe')
   const mx = { mx: [[10, 'sink.example']] as [number, string][], ttl: 3600 }
   const zone = Object.fromEntries(Array.from({ length: recipientDomains }, (_, i) => [`rcpt${i}.example`, mx]))
-  const dns = await startFakeDns({ ...zone, 'sink.example': { a: [sink.host], ttl: 3600 } })
+  const dns = await startFakeDns({ ...zone, 'sink.example': { a: [sink.host], ttl: 3600 }, ...more })
   const [httpPort, port] = [await freePort(), await freePort()]
   const environment = {
     ...process.env,
@@ -69,13 +73,21 @@ export async function startSterna(
   const token = sterna('key', 'create', '--account', 'bench', '--permission', 'full_access')
   const endpoint = webhooks ? await startEndpoint() : null
   if (endpoint) sterna('webhook', 'add', endpoint.url, '--account', 'bench')
-  const server = spawn(process.execPath, [...nodeFlags, `--import=${probeModule}`, command, 'serve'], {
-    env: environment,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  await waitForPort('127.0.0.1', port)
-  await waitForPort('127.0.0.1', httpPort)
-  return {
+  const launch = async (): Promise<ChildProcess> => {
+    const server = spawn(process.execPath, [...nodeFlags, `--import=${probeModule}`, command, 'serve'], {
+      env: environment,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    await waitForPort('127.0.0.1', port)
+    await waitForPort('127.0.0.1', httpPort)
+    return server
+  }
+  let server = await launch()
+  const end = async (): Promise<void> => {
+    server.kill('SIGTERM')
+    await once(server, 'exit')
+  }
+  const peer: SternaPeer = {
     name: 'Sterna',
     host: '127.0.0.1',
     port,
@@ -85,14 +97,20 @@ export async function startSterna(
     user: 'any',
     password: token,
     pids: [server.pid ?? 0],
+    async restart(meanwhile) {
+      await end()
+      meanwhile(join(data, 'sterna.db'))
+      server = await launch()
+      peer.pids = [server.pid ?? 0]
+    },
     async stop() {
-      server.kill('SIGTERM')
-      await once(server, 'exit')
+      await end()
       await dns.close()
       endpoint?.close()
       rmSync(directory, { recursive: true, force: true })
     },
   }
+  return peer
 }
 
 async function startEndpoint(): Promise<{ url: string; close(): void }> {

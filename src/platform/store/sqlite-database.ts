@@ -18,18 +18,36 @@ interface DatabaseOptions extends Hear {
   copying?: CopyingData | undefined
 }
 
-/** The first slow read opens the second connection, because a command may need none; a server opens it before it listens. */
+/** How long the reader thread waits for another slow read before it ends, ms. It takes ten megabytes, and 0.1 s to open. */
+const readerIdleMs = 60_000
+
+/**
+ * The second connection, on a thread of its own: open from a slow read until there has been none for a while. The limit on open files
+ * leaves room for it (`connection/open-files`).
+ */
 class ReaderWhenAsked {
   readonly #data: ThreadData
   readonly #hear: Hear
   #thread: StoreThread | undefined
+  #reading = 0
+  #idle: NodeJS.Timeout | undefined
 
   constructor(data: ThreadData, hear: Hear) {
     this.#data = data
     this.#hear = hear
   }
 
-  async opened(): Promise<StoreThread> {
+  async read<R extends Row>(sql: string, params: Record<string, Value>): Promise<R[]> {
+    clearTimeout(this.#idle)
+    this.#reading++
+    try {
+      return await (await this.#opened()).read<R>(sql, params)
+    } finally {
+      if (--this.#reading === 0) this.#idle = setTimeout(() => void this.close(), readerIdleMs).unref()
+    }
+  }
+
+  async #opened(): Promise<StoreThread> {
     if (this.#thread?.hasEnded) this.#thread = undefined
     const thread = (this.#thread ??= new StoreThread(this.#data, this.#hear))
     try {
@@ -43,7 +61,10 @@ class ReaderWhenAsked {
   }
 
   async close(): Promise<void> {
-    if (!this.#thread?.hasEnded) await this.#thread?.request({ type: 'close' })
+    clearTimeout(this.#idle)
+    const thread = this.#thread
+    this.#thread = undefined
+    if (thread?.hasEnded === false) await thread.request({ type: 'close' }).catch(() => {})
   }
 }
 
@@ -79,7 +100,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   return {
     read: (sql, params = {}) => writer.read(sql, params),
     slowRead<R extends Row>(sql: string, params: Record<string, Value> = {}) {
-      const ask = async (): Promise<R[]> => (await reader.opened()).read<R>(sql, params)
+      const ask = (): Promise<R[]> => reader.read<R>(sql, params)
       const owner = params['accountId'] ?? params['webhookId']
       return typeof owner === 'string' ? turns.take(owner, ask) : ask()
     },

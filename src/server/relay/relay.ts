@@ -39,8 +39,6 @@ export async function startRelay(config: Config, outside: Environment & { versio
   const stops: Stop[] = [() => core.close()]
   const stop = (): Promise<void> => stopAll(stops, outside.log)
   try {
-    // Opens the reader thread now. Later there may be no file descriptor left for it.
-    await core.db.slowRead("select 'open' as reader")
     await noteMachine(core)
     if (copying === null) core.metrics.copyBehind.set(Number.NaN)
     else await start(new ContinuousCopy(core, copying.sharedCells), stops)

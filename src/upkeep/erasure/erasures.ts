@@ -186,6 +186,8 @@ export class Erasures {
 
   async #removeWaitingContents(): Promise<void> {
     const { db } = this.#services
+    // Mostly there is none, and the reader thread need not open for that.
+    if ((await db.read('select message_id from content_to_erase limit 1')).length === 0) return
     for await (const window of tableWindows(db, { table: 'content_to_erase', key: 'message_id', start: '' })) {
       const rows = await db.slowRead<{ message_id: string; chunks: number }>(
         `select e.message_id, (select count(*) from content c where c.message_id = e.message_id) as chunks from content_to_erase e

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { openDatabase } from '../../../src/platform/store/sqlite-database.ts'
 import { startedThreads } from '../../support/started-threads.ts'
 import { testDirectory } from '../../support/temporary-directory.ts'
@@ -39,4 +39,27 @@ test('threads that were asked to end have not failed', async () => {
   await db.close()
   await Promise.all(ended)
   expect(fatal).toEqual([])
+})
+
+test('a reader ends when nobody has read for a minute, and not before, and the next slow read opens another', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const threads = startedThreads()
+  const faults: string[] = []
+  const hear = ({ message }: Error): unknown => faults.push(message)
+  const db = await openDatabase({ directory: testDirectory(), onFatal: hear, onReaderLost: hear })
+  onTestFinished(() => db.close())
+  await db.slowRead('select 1 as one')
+  vi.advanceTimersByTime(59_000)
+  await db.slowRead('select 1 as one')
+  vi.advanceTimersByTime(59_000)
+  const [, reader] = threads
+  const ended = new Promise((resolve) => reader?.once('exit', resolve))
+  expect(await db.slowRead('select name from cursor')).toEqual([])
+  expect(threads).toHaveLength(2)
+  vi.advanceTimersByTime(60_000)
+  await ended
+  expect(await db.slowRead('select name from cursor')).toEqual([])
+  expect(threads).toHaveLength(3)
+  expect(faults).toEqual([])
 })

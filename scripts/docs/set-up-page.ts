@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { definitionOf, partsOf } from '../../src/clients/set-up/file-value.ts'
+import { definitionOf } from '../../src/api/operation/mistyped.ts'
+import { partsOf } from '../../src/clients/set-up/file-value.ts'
 import { setUpFields } from '../../src/clients/set-up/set-up-fields.ts'
 import { objectKinds, sections } from '../../src/clients/set-up/set-up-object.ts'
 

@@ -1,7 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import type { FromThread, ToThread } from './do-jobs.ts'
 import { SternaError } from './errors.ts'
-import { handedOver } from './handed-over.ts'
 import { outcomeOf, resultOf, type JobOutcome } from './job-outcome.ts'
 import { startThread } from './program.ts'
 
@@ -121,3 +120,10 @@ export class JobThread {
 }
 
 const stopping = (): SternaError => new SternaError('service_unavailable', 'The server is stopping; try again.')
+
+/** What can be transferred to another thread: only bytes with a buffer of their own go without a copy. */
+function handedOver(source: unknown): ArrayBuffer[] {
+  if (!(source instanceof Uint8Array)) return []
+  const { buffer, byteLength } = source
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : []
+}

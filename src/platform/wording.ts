@@ -13,7 +13,7 @@ type NamesIn<T> = T extends `${string}{${infer Name}}${infer Rest}` ? Name | Nam
 type NamesOf<W extends Wording> = NamesIn<W['what']> | NamesIn<W['advice']>
 
 /** Numbers are as they were measured; times are in ISO 8601. */
-export type WordingParameters = Record<string, string | number>
+type WordingParameters = Record<string, string | number>
 
 /** A wording with its parameters, and both in English. */
 export interface Worded<Code extends string = string> {

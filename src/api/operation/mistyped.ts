@@ -91,22 +91,26 @@ const shapes = new WeakMap<z.core.$ZodType, { shape: Shape | null }>()
 function shapeOf(schema: z.core.$ZodType): Shape | null {
   const known = shapes.get(schema)
   if (known) return known.shape
-  const shape = shapeIn(schema._zod.def as Definition)
+  const shape = shapeIn(definitionOf(schema))
   shapes.set(schema, { shape })
   return shape
 }
 
+/** The parts of a schema that matter to those who look into it. */
 interface Definition {
   type: string
-  shape?: Record<string, z.core.$ZodType>
-  catchall?: z.core.$ZodType
-  element?: z.core.$ZodType
-  valueType?: z.core.$ZodType
-  options?: z.core.$ZodType[]
-  innerType?: z.core.$ZodType
-  in?: z.core.$ZodType
-  out?: z.core.$ZodType
+  shape?: Record<string, z.ZodType>
+  catchall?: z.ZodType
+  element?: z.ZodType
+  valueType?: z.ZodType
+  options?: readonly z.ZodType[]
+  innerType?: z.ZodType
+  in?: z.ZodType
+  out?: z.ZodType
 }
+
+/** What a schema says of itself. */
+export const definitionOf = (schema: z.core.$ZodType): Definition => schema._zod.def as unknown as Definition
 
 function shapeIn(definition: Definition): Shape | null {
   const { shape, catchall, element, valueType, options, innerType, in: before, out } = definition

@@ -7,7 +7,7 @@ import type { UncheckedCall } from './call.ts'
 import type { Caller } from './caller.ts'
 
 /** A call of an operation by this process itself. */
-export interface OperationCall extends Pick<LocalCall, 'params' | 'query' | 'body'> {
+interface OperationCall extends Pick<LocalCall, 'params' | 'query' | 'body'> {
   /** An account id of '' is that of nobody, for operations on the whole server. */
   scope: AccountScope
   /** True if whoever calls records the change. */

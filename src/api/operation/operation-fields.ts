@@ -6,9 +6,7 @@ interface JsonSchema {
   type?: string
   const?: unknown
   enum?: readonly unknown[]
-  format?: string
   description?: string
-  items?: JsonSchema
   anyOf?: JsonSchema[]
   oneOf?: JsonSchema[]
   allOf?: JsonSchema[]

@@ -53,18 +53,10 @@ const shownCredential = z
   })
   .describe('An `AuthenticationResponseJSON`: what `navigator.credentials.get` gave, by `toJSON` (WebAuthn 5.1.8).')
 
-const creationAnswer = z
-  .object({
-    object: z.literal('passkey_creation'),
-    options: z.record(z.string(), z.unknown()).describe('For `parseCreationOptionsFromJSON`.'),
-  })
-  .meta({ id: 'PasskeyCreation' })
-const requestAnswer = z
-  .object({
-    object: z.literal('passkey_request'),
-    options: z.record(z.string(), z.unknown()).describe('For `parseRequestOptionsFromJSON`.'),
-  })
-  .meta({ id: 'PasskeyRequest' })
+const optionsFor = <const Kind extends string>(object: Kind, parser: string, id: string) =>
+  z.object({ object: z.literal(object), options: z.record(z.string(), z.unknown()).describe(`For \`${parser}\`.`) }).meta({ id })
+const creationAnswer = optionsFor('passkey_creation', 'parseCreationOptionsFromJSON', 'PasskeyCreation')
+const requestAnswer = optionsFor('passkey_request', 'parseRequestOptionsFromJSON', 'PasskeyRequest')
 
 const exampleFields = { id: 'AQIDBA', rawId: 'AQIDBA', type: 'public-key', clientExtensionResults: {} }
 const newExample = { ...exampleFields, response: { clientDataJSON: 'e30', attestationObject: 'oA' } }

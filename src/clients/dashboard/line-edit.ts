@@ -1,5 +1,5 @@
 /** A replacement of a text from one position to another, and what is selected after it. */
-export interface LineEdit {
+interface LineEdit {
   from: number
   to: number
   text: string

@@ -1,5 +1,5 @@
 /** A row of a CSV file, with the line at which it begins. */
-export interface CsvRow {
+interface CsvRow {
   line: number
   cells: string[]
 }

@@ -52,13 +52,13 @@ function trailFrom({ path, query }: Place): Trail {
 }
 
 /** A page above this one, with the filters with which it was left. */
-export function hrefAbove(path: string): string {
+function hrefAbove(path: string): string {
   const { query = '' } = trail()[path] ?? {}
   return query === '' ? path : `${path}?${query}`
 }
 
 /** Goes to a page above this one, as it was left. */
-export function goAbove(path: string): void {
+function goAbove(path: string): void {
   const { scroll = 0 } = trail()[path] ?? {}
   navigate(hrefAbove(path))
   scrollOnceShown(scroll)

@@ -42,7 +42,7 @@ export interface Section {
   letter: string | null
 }
 
-export interface SectionGroup {
+interface SectionGroup {
   heading: string | null
   sections: Section[]
 }

@@ -41,7 +41,7 @@ const lostOf = ({ bounced, failed }: Ended): number => bounced + failed
 const endedOf = (mail: Ended): number => mail.delivered + lostOf(mail)
 
 /** Of what came to its end, the share that did not arrive. */
-export const bounceShare = (mail: Ended): number => (endedOf(mail) === 0 ? 0 : lostOf(mail) / endedOf(mail))
+const bounceShare = (mail: Ended): number => (endedOf(mail) === 0 ? 0 : lostOf(mail) / endedOf(mail))
 
 /** Weighs bounces, waiting mail, the checks of this server and its domains; the worst counts. */
 export function verdictOf(facts: MailFacts): Verdict {

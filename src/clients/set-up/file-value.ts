@@ -1,19 +1,7 @@
 import { z } from 'zod'
 import { SternaError } from '../../platform/errors.ts'
-import { mistypedMembers } from '../../api/operation/mistyped.ts'
+import { definitionOf, mistypedMembers } from '../../api/operation/mistyped.ts'
 import { validate } from '../../api/operation/validate.ts'
-
-/** The parts of a schema that matter here. */
-interface Definition {
-  type: string
-  innerType?: z.ZodType
-  element?: z.ZodType
-  options?: readonly z.ZodType[]
-  in?: z.ZodType
-}
-
-/** What a schema says of itself. */
-export const definitionOf = (type: z.ZodType): Definition => type._zod.def as unknown as Definition
 
 /** The type that a value has if there is one. */
 function bareType(type: z.ZodType): z.ZodType {
@@ -75,7 +63,7 @@ export function valueOfField(name: string, type: z.ZodType, value: unknown): unk
 }
 
 /** `tls: must be one of …`. The rules of operations speak of `The `tls` field`, or of the value alone. */
-export function faultLine(name: string, message: string): string {
+function faultLine(name: string, message: string): string {
   const [start = '', field] = /^The `([^`]*)` field /.exec(message) ?? []
   return field === undefined ? `${name}: ${message}` : `${field}: ${message.slice(start.length)}`
 }

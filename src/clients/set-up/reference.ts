@@ -4,7 +4,7 @@ import { readAtMost } from '../../platform/read-at-most.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
 
 /** Where a value is kept: in a variable of whoever runs the command, or in a file. */
-export type Reference = { env: string } | { file: string }
+type Reference = { env: string } | { file: string }
 
 /** What references lead to, by `env NAME` or `file PATH`: a text, or why there is none. */
 export type ReferredTexts = Readonly<Record<string, { text: string } | { fault: string }>>

@@ -5,13 +5,13 @@ import { removedDomain } from './current-state.ts'
 import { byIdentity, identityOf, objectKinds, objectLabel, sections, type SectionKind, type CurrentObject } from './set-up-object.ts'
 
 /** A secret that the file only refers to. */
-export interface SecretFile {
+interface SecretFile {
   /** Below the directory of secrets. */
   name: string
   text: string
 }
 
-export interface WrittenSetUp {
+interface WrittenSetUp {
   yaml: string
   secrets: SecretFile[]
   /** What the file cannot say, a line each. */

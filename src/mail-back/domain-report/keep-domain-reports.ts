@@ -1,9 +1,10 @@
 import { newId } from '../../platform/id.ts'
+import type { Domain } from '../../senders/sending-domain/domain.ts'
+import { returnPathOf } from '../../senders/sending-domain/domain-records.ts'
 import type { SendingDomains } from '../../senders/sending-domain/sending-domains.ts'
 import type { Database, Statement } from '../../platform/store/database.ts'
 import type { DomainReport } from './domain-report.ts'
 import { insertDomainReport, standingOf, type ReportArrival } from './domain-report-store.ts'
-import { ownersOf, signaturesOf } from './report-owners.ts'
 
 /** What happens to a report. `full`: the domain has reached its daily limit. */
 export type DomainReportFate = 'stored' | 'known' | 'full' | 'unknown_domain'
@@ -42,3 +43,17 @@ export async function keepDomainReports(
   }
   return kept
 }
+
+/**
+ * The verified domains, in any account, that a report on `name` concerns: those with that name, and those whose return path has that name.
+ * Unverified domains get no reports.
+ */
+function ownersOf(name: string, sendingDomains: Pick<SendingDomains, 'find'>): Domain[] {
+  const parent = name.slice(name.indexOf('.') + 1)
+  const found = [...sendingDomains.find(name), ...sendingDomains.find(parent).filter((domain) => returnPathOf(domain) === name)]
+  return found.filter(({ status, removedAt }) => status === 'verified' && removedAt === null)
+}
+
+/** `domain selector` of each key, including retired ones. */
+const signaturesOf = (domains: Domain[]): ReadonlySet<string> =>
+  new Set(domains.flatMap(({ name, keys }) => keys.map(({ selector }) => `${name} ${selector}`)))

@@ -27,7 +27,7 @@ interface ReceiveOptions {
 /** bytes kept of a bounce, a complaint or unsubscribe mail: its report, and the beginning of our message that it returns */
 export const keptOfReport = 256 * 1024
 /** bytes; domain reports and mail for the operator are of no use unless they are whole */
-export const maxWholeBytes = 2 * 1024 * 1024
+const maxWholeBytes = 2 * 1024 * 1024
 /** What a message is that may be cut short. */
 const reports: ReadonlySet<ReturnPathPurpose> = new Set(['bounce', 'complaint', 'unsubscribe'])
 

@@ -19,7 +19,7 @@ interface BodyKind {
 }
 
 /** Takes the bytes of a message; `add` may throw a refusal. */
-export type MessageCollector = Pick<ContentCollector, 'add' | 'isFull' | 'spill'>
+type MessageCollector = Pick<ContentCollector, 'add' | 'isFull' | 'spill'>
 
 /** The connection ended before the message did, so there is nobody to answer. */
 export class ClientGone extends Error {

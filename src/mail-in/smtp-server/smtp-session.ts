@@ -22,7 +22,7 @@ export interface Transaction<User> {
 }
 
 /** Who may submit mail at a port: clients that log in, or anyone; then AUTH is not offered. */
-export type SmtpAccess<User> =
+type SmtpAccess<User> =
   | {
       /** The user with this password, or the refusal. */
       login(password: string, client: SmtpClient): User | LoginRefusal

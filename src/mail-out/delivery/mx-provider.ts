@@ -42,7 +42,7 @@ const suffixesOf = {
   zoho: ['zoho.com', 'zoho.eu', 'zoho.in', 'zohomail.com', 'zohomail.eu', 'zohomail.in'],
 } satisfies Record<string, string[]>
 
-export type MxProvider = keyof typeof suffixesOf | 'other'
+type MxProvider = keyof typeof suffixesOf | 'other'
 
 const providerBySuffix = new Map<string, MxProvider>(
   Object.entries(suffixesOf).flatMap(([provider, suffixes]) => suffixes.map((suffix) => [suffix, provider as MxProvider] as const)),

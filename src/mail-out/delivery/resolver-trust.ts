@@ -16,7 +16,7 @@ const newLimit = { missing: 10, share: 0.8 }
 const maxNewDoubtMs = 4 * 60 * 60_000
 
 /** What was looked up lately, and how much of it was not found. */
-export interface Doubt {
+interface Doubt {
   known: Tally
   all: Tally
 }

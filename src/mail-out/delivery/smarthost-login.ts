@@ -5,7 +5,7 @@ import { SaslFault, startExchange, usableMechanisms, type Credentials, type Mech
 import { reasonOf } from '../../platform/plain-reason.ts'
 
 /** The result of a login: null if we are logged in. `isRefused`: the operator has to act. */
-export type LoginFailure = { reason: string; isRefused: boolean } | null
+type LoginFailure = { reason: string; isRefused: boolean } | null
 
 interface LoginServices {
   /** In capitals, as in EHLO. */

@@ -3,7 +3,7 @@ import type { Judgement, Refusal, RefusalPhase } from './refusal.ts'
 import { wordsOf } from './reply-words.ts'
 
 /** A rule of `config/bounce-rules.json`. It matches if all its conditions match. */
-export interface BounceRule extends Judgement {
+interface BounceRule extends Judgement {
   name: string
   phases?: RefusalPhase[]
   /** Reply codes; `5` matches every code that begins with it. */
@@ -25,7 +25,7 @@ export interface BounceRule extends Judgement {
 }
 
 /** A registered enhanced status code (IANA), without its class. */
-export interface EnhancedStatus extends Judgement {
+interface EnhancedStatus extends Judgement {
   code: string
   /** From the registry. */
   meaning: string

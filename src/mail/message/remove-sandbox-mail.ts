@@ -3,7 +3,7 @@ import { removeInPieces } from '../../platform/store/remove-in-pieces.ts'
 import { messageTerms, recipientTerms, removeTerms } from './search-terms.ts'
 
 /** Which sandbox mail of an account to remove: one email, or all. */
-export interface RemovedMail {
+interface RemovedMail {
   accountId: string
   messageId: string | null
 }

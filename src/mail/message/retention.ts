@@ -6,7 +6,7 @@ import { TableWalk, type WalkedTable } from '../../platform/store/table-walk.ts'
 import { messageTerms, recipientTerms, removeTerms } from './search-terms.ts'
 
 /** How long things are kept, ms. */
-export interface RetentionTimes {
+interface RetentionTimes {
   /** Content and attempts, counted from when the last recipient reached its final state. */
   contentMs: number
   /** Events, messages, recipients, webhook deliveries. */

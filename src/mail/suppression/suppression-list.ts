@@ -36,7 +36,7 @@ export interface SuppressionRow extends Row {
 export const suppressionColumns = 'id, address, origin, topic, source_id, reason, created_at, expires_at'
 
 /** Whose list, and how to search it. */
-export interface SuppressionQuery extends AccountScope {
+interface SuppressionQuery extends AccountScope {
   /** The form in which the list has an erased address. */
   erasedAddress: ErasedAddress
   /** Epoch, ms; entries must be in force at this time. */

@@ -74,7 +74,7 @@ const variablesIn = (json: string | null): DeclaredVariable[] => JSON.parse(json
 export const publisherOf = ({ published_by: by }: VersionRow): Actor | null => (by === null ? null : (JSON.parse(by) as Actor))
 
 /** The version that becomes live. */
-export interface Publication {
+interface Publication {
   template: Pick<Template, 'id' | 'accountId' | 'revision'>
   versionId: string
   /** Null if it is sent as written. */

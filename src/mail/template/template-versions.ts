@@ -31,7 +31,7 @@ export const versionsKept = 50
 const maxTries = 5
 
 /** What to publish: the newest version, or the version published last with its layout and partials as they are now. */
-export type PublishedFrom = 'draft' | 'published'
+type PublishedFrom = 'draft' | 'published'
 
 /** A template whose published version uses another one. */
 export interface Dependent extends Row {

@@ -3,7 +3,7 @@ import type { SystemMail } from '../../mail-in/submission/system-mail.ts'
 import { escaped, htmlPart, momentText } from './mail-page.ts'
 
 /** A request for another password, and the link that answers it. */
-export interface ResetMail {
+interface ResetMail {
   /** The user's address. */
   to: string
   /** Where the new password is set. */

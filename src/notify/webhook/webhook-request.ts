@@ -63,5 +63,5 @@ function inMailgunEnvelope({ eventId, text, at }: WebhookPost, secret: string): 
 }
 
 /** The previous secret during its overlap. */
-export const openPreviousSecret = ({ previousSecret, previousExpiresAt }: Webhook, at: number): string | null =>
+const openPreviousSecret = ({ previousSecret, previousExpiresAt }: Webhook, at: number): string | null =>
   previousExpiresAt !== null && previousExpiresAt > at ? previousSecret : null

@@ -26,7 +26,7 @@ interface AcmeServices {
   random(): number
 }
 
-export interface AcmeSettings {
+interface AcmeSettings {
   /** URL of the authority's directory. */
   authority: string
   /** See `AcmeAuthority`. */

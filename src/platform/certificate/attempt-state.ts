@@ -12,7 +12,7 @@ export interface AttemptProblem {
 }
 
 /** A name whose last attempt has not succeeded. */
-export interface FailingName {
+interface FailingName {
   failures: number
   /** Epoch, ms. */
   lastAt: number

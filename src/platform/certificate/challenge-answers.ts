@@ -1,7 +1,7 @@
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { challengeCertificate, newKeyPair, pemOf } from './signing-request.ts'
 
-export const challengeTypes = ['http-01', 'tls-alpn-01'] as const
+const challengeTypes = ['http-01', 'tls-alpn-01'] as const
 export type ChallengeType = (typeof challengeTypes)[number]
 
 /** What proves to an authority that a name is ours, while it looks. */

@@ -2,7 +2,7 @@ import { createHash, generateKeyPair, randomBytes, sign, type KeyObject } from '
 import { promisify } from 'node:util'
 import * as der from './der.ts'
 
-export interface KeyPair {
+interface KeyPair {
   publicKey: KeyObject
   privateKey: KeyObject
 }

@@ -3,7 +3,7 @@ import { Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, 
 /** YAML with the line of each part, for faults that say where they are. */
 export type YamlNode = { line: number } & ({ entries: YamlEntry[] } | { items: YamlNode[] } | { value: unknown })
 
-export interface YamlEntry {
+interface YamlEntry {
   key: string
   /** The line of the key. */
   line: number

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** What the first bytes of a connection say in the PROXY protocol, versions 1 and 2 (HAProxy's proxy-protocol.txt). */
-export type ProxyHeader =
+type ProxyHeader =
   /** More bytes are needed. */
   | { found: 'part' }
   /** They are something else. */

@@ -105,7 +105,7 @@ const ports = ['http', 'submission', 'return_path'] as const
 export const overdueSteps = ['60', '600', '3600', '21600'] as const
 
 /** Read on request; if one fails, the others are unaffected. */
-export const figureParts = ['health', 'queue', 'webhooks', 'reports', 'disk', 'connections', 'certificates', 'process'] as const
+const figureParts = ['health', 'queue', 'webhooks', 'reports', 'disk', 'connections', 'certificates', 'process'] as const
 export type FigurePart = (typeof figureParts)[number]
 
 /**

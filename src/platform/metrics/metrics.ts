@@ -24,7 +24,7 @@ export class Counter extends Gauge {
 }
 
 /** One count per bucket (not cumulative), the last one unbounded, followed by the sum. */
-export class Histogram {
+class Histogram {
   readonly #numbers: Float64Array
   readonly #place: number
   readonly #bounds: readonly number[]

@@ -10,7 +10,7 @@ const aloneWithinMs = 1_000
 export const lockFile = (directory: string): string => join(directory, 'lock')
 
 /** A data directory that belongs to this process. */
-export interface HeldDirectory {
+interface HeldDirectory {
   /** The identity of the lock file. */
   lock: string
   release(): void

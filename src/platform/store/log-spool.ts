@@ -18,7 +18,7 @@ import type { Connection } from './sqlite-connection.ts'
 import { checksumIn, frameBytes, parseWalHeader, walHeaderBytes } from './wal-frames.ts'
 
 /** Where what the continuous copy has not fetched yet is kept when the log is written again from its beginning. */
-export const spoolDirectory = (dataDir: string): string => join(dataDir, 'copying')
+const spoolDirectory = (dataDir: string): string => join(dataDir, 'copying')
 const chainFile = (dataDir: string): string => join(spoolDirectory(dataDir), 'chain.json')
 const closedFile = (dataDir: string): string => join(spoolDirectory(dataDir), 'closed.json')
 

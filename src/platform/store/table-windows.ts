@@ -1,7 +1,7 @@
 import type { Database } from './database.ts'
 
 /** A piece of a table: the rows with keys from `after` (exclusive) to `upto` (inclusive). */
-export interface TableWindow<Key extends string | number> {
+interface TableWindow<Key extends string | number> {
   after: Key
   upto: Key
 }

@@ -8,12 +8,12 @@ export const otherValue = '(other)'
 const maxKept = 50_000
 
 /** What has values of its own: an account's tags or templates on a day (UTC, epoch ms), or the links of a template. */
-export interface Scope {
+interface Scope {
   accountId: string
   breakdown: 'tag' | 'template'
   day: number
 }
-export interface LinkScope {
+interface LinkScope {
   accountId: string
   templateId: string
   day: number

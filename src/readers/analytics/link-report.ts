@@ -4,7 +4,7 @@ import { dayMs } from './period.ts'
 import { linkMetrics, talliesOf, type LinkMetric } from './recipient-counts.ts'
 import { startOf } from './span.ts'
 
-export type LinkCounts = { link: string } & Record<LinkMetric, number>
+type LinkCounts = { link: string } & Record<LinkMetric, number>
 
 /** Links of one report. */
 export const maxLinks = 10_000

@@ -2,7 +2,7 @@ import type { SuppressionOrigin } from '../../mail/suppression/suppression-origi
 
 /** Who can do something about a failure. */
 export const explanationOwners = ['recipient', 'sender', 'content', 'network', 'us'] as const
-export type ExplanationOwner = (typeof explanationOwners)[number]
+type ExplanationOwner = (typeof explanationOwners)[number]
 
 interface Cause {
   owner: ExplanationOwner

@@ -3,7 +3,7 @@ import { classifyRefusal } from '../../mail/bounce-vocabulary.ts'
 import { causes, explanationOf, type CauseCode, type Explanation } from './causes.ts'
 
 /** What is known about an attempt, or about a bounce. */
-export interface FailureFacts {
+interface FailureFacts {
   outcome: 'delivered' | 'deferred' | 'bounced'
   smtpCode: number | null
   enhancedStatus: string | null

@@ -4,7 +4,7 @@ import { htmlSource, type HtmlSource } from './html-source.ts'
 import { decodeAttribute } from '../../mail/message/html-entities.ts'
 
 /** A link that can be rewritten: the position of its attribute's value in the bytes, without quotes, and its target. */
-export interface TrackableLink {
+interface TrackableLink {
   start: number
   end: number
   target: string

@@ -11,7 +11,7 @@ export interface LinkTarget {
 }
 
 /** Where a link belongs. */
-export interface LinkPlace {
+interface LinkPlace {
   messageTag: Uint8Array
   /** '' at `base_url`. */
   trackingHost: string

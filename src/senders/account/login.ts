@@ -29,7 +29,7 @@ interface Credentials {
 }
 
 /** Where credentials come from. */
-export interface LoginClient {
+interface LoginClient {
   address: string
   /** The token of `KnownDevices`, if the browser brought one. */
   device: string | null

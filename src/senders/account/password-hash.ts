@@ -7,7 +7,7 @@ import { HashTurns, type HashParty } from './hash-turns.ts'
 export type PasswordAlgorithm = 'argon2id' | 'scrypt'
 
 /** The cost of a hash, by the names that its algorithm has for it. */
-export type HashCost = Readonly<Record<string, number>>
+type HashCost = Readonly<Record<string, number>>
 
 const algorithms: Record<PasswordAlgorithm, { now: HashCost; hash(password: string, salt: Buffer, cost: HashCost): Promise<Buffer> }> = {
   // OWASP's advice: 19 MiB, two passes.

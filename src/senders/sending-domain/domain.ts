@@ -4,7 +4,7 @@ import type { DomainFields } from './domain-object.ts'
 
 /** Only `verified` domains may send. */
 export const domainStatuses = ['not_started', 'pending', 'verified', 'failed'] as const
-export type DomainStatus = (typeof domainStatuses)[number]
+type DomainStatus = (typeof domainStatuses)[number]
 /** `temporary_failure`: it was found before and is missing now. */
 export const recordStatuses = ['not_started', 'pending', 'verified', 'failed', 'temporary_failure'] as const
 export type RecordStatus = (typeof recordStatuses)[number]

@@ -3,7 +3,7 @@ import { readDmarc, type DmarcFault, type DmarcRecord } from './dmarc-record.ts'
 import { tagsOf } from './record-text.ts'
 
 /** The DMARC record that receivers go by, or why there is none, and the domain that it is at. */
-export interface FoundDmarc {
+interface FoundDmarc {
   at: string
   reading: DmarcRecord | DmarcFault
 }

@@ -4,7 +4,7 @@ import { isFullName } from '../../platform/smtp/domain-name.ts'
 import type { ZoneRecord } from './zone-file.ts'
 
 /** The names of the server. */
-export interface ServerNames {
+interface ServerNames {
   hostname: string
   /** Where bounces come back to that have no address at a sending domain. */
   returnPathDomain: string

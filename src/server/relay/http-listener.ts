@@ -17,7 +17,7 @@ import type { Services } from './services.ts'
 import type { Stop } from './stop.ts'
 
 /** The operations of the API, for HTTP and for commands. */
-export interface OpenedApi {
+interface OpenedApi {
   api: ApiServices
   operations: Operation[]
 }

@@ -10,7 +10,7 @@ import type { Target } from './target.ts'
 /** How often it is renewed, ms. */
 const renewEveryMs = 30_000
 /** How old a claim must be, ms, before another server may take the target. */
-export const claimLapsesAfterMs = 120_000
+const claimLapsesAfterMs = 120_000
 
 interface Claim {
   origin: string

@@ -36,7 +36,7 @@ export interface CopyStatus {
   event: string | null
 }
 
-export interface CopyServices {
+interface CopyServices {
   target: Target
   secured: CopiedPosition
   /** As in `StoreCopying`. */

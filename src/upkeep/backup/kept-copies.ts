@@ -51,7 +51,7 @@ export function isUnbroken({ segments, snapshots }: Pick<CopyGeneration, 'segmen
 }
 
 /** Which files are not needed to restore any state since a time. The newest generation that can be restored stays, whatever its age. */
-export function copiesToRemove(generations: readonly CopyGeneration[], since: number): string[] {
+function copiesToRemove(generations: readonly CopyGeneration[], since: number): string[] {
   const newest = generations.findLastIndex(({ snapshots }) => snapshots.length > 0)
   return generations.flatMap(({ segments, snapshots }, place) => {
     const lastAt = Math.max(segments.at(-1)?.at ?? 0, snapshots.at(-1)?.at ?? 0)

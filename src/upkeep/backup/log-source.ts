@@ -21,7 +21,7 @@ export interface LogPosition {
 }
 
 /** What follows a position: committed frames, and where they end. */
-export interface NextCommits {
+interface NextCommits {
   header: Buffer
   seed: Checksum
   frames: Buffer

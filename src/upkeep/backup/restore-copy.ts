@@ -13,7 +13,7 @@ import type { Target } from './target.ts'
 type Segment = CopyGeneration['segments'][number]
 
 /** What to put together. */
-export interface CopyPlan {
+interface CopyPlan {
   snapshot: CopyGeneration['snapshots'][number]
   segments: Segment[]
   /** Epoch, ms: everything committed a second before it is in it. */
@@ -34,7 +34,7 @@ const ahead = 16
  * Finds what leads to the newest state, or to that at a time.
  * @throws SternaError `not_found` if there is none, `invalid_state` if it is not clear which is meant or a part is missing
  */
-export function planCopy(generations: readonly CopyGeneration[], { at, origin }: Wanted, label: string): CopyPlan {
+function planCopy(generations: readonly CopyGeneration[], { at, origin }: Wanted, label: string): CopyPlan {
   const wanted = generations.filter((each) => origin === undefined || each.origin === origin)
   const origins = [...new Set(wanted.map((each) => each.origin))]
   if (origins.length > 1) {

@@ -17,7 +17,7 @@ interface OutsideServices {
 }
 
 /** Where a server is looked for. */
-export const usualPorts = { returnPath: 25, submission: 587, submissionTls: 465, web: 443, plainWeb: 80 }
+const usualPorts = { returnPath: 25, submission: 587, submissionTls: 465, web: 443, plainWeb: 80 }
 export type OutsidePorts = typeof usualPorts
 
 const warnBefore = 14 * 86_400_000
@@ -136,7 +136,7 @@ function judgeRelay(remote: RemotePort, { isOpenRelay }: SeenSmtp): Finding {
   return isOpenRelay ? relay.failed('open_relay', placeOf(remote)) : relay.ok('no_open_relay', placeOf(remote))
 }
 
-export function judgeSubmission(remote: RemotePort, seen: SeenSmtp | Fault, now: number): Finding[] {
+function judgeSubmission(remote: RemotePort, seen: SeenSmtp | Fault, now: number): Finding[] {
   if ('fault' in seen) return [unreached(remote, seen.fault, 'warning', 'submission')]
   const open = seen.isOpenRelay ? [judgeRelay(remote, seen)] : []
   if (!seen.tls) return [say.failed('outside_submission_without_tls', placeOf(remote)), ...open]

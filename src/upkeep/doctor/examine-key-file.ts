@@ -5,7 +5,7 @@ import { type Finding, sayOf } from './finding.ts'
 import { reasonOf } from '../../platform/plain-reason.ts'
 
 /** The state of the key file. */
-export interface FoundKey {
+interface FoundKey {
   path: string
   /** Why it cannot be used; null if it can. */
   fault: string | null
@@ -32,7 +32,7 @@ function readKey(path: string): { secrets: Secrets | null; fault: string | null 
   }
 }
 
-export function judgeKeyFile({ path, fault, isKnown, secrets: { opened, shut } }: FoundKey): Finding {
+function judgeKeyFile({ path, fault, isKnown, secrets: { opened, shut } }: FoundKey): Finding {
   const say = sayOf('key_file')
   if (fault !== null) return say.failed('key_file_unusable', { fault, path })
   if (isKnown === false) return say.failed('key_file_of_another', { path })

@@ -10,7 +10,7 @@ import type { Database, Row } from '../../platform/store/database.ts'
 import { erasedNames, type ErasedAddress } from '../../mail/suppression/erased-address.ts'
 import { suppressionAddress } from '../../mail/suppression/suppression-address.ts'
 
-export interface ExplainServices extends Pick<BaseServices, 'db' | 'clock'> {
+interface ExplainServices extends Pick<BaseServices, 'db' | 'clock'> {
   queueAdmin: Pick<QueueAdmin, 'destination'>
   route: RouteServices
   erasedAddress: ErasedAddress
@@ -27,7 +27,7 @@ export interface SuppressionReason extends Row {
 }
 
 /** What would happen to mail for an address. */
-export interface AddressExplanation {
+interface AddressExplanation {
   /**
    * `deliver`: to the hosts. `defer`, `bounce`: without a connection, for this reason. `simulate`: nothing leaves. `hold`: an operator
    * holds mail for the destination.

@@ -28,7 +28,7 @@ export type CheckName = (typeof checkNames)[number]
 export const findingStatuses = ['ok', 'warning', 'failed', 'skipped'] as const
 type FindingStatus = (typeof findingStatuses)[number]
 
-export type FindingCode = keyof typeof findingWordings
+type FindingCode = keyof typeof findingWordings
 
 /** The state of one thing that an operator of a mail server must get right: what we found, and what to do about it. */
 export interface Finding extends Worded<FindingCode> {

@@ -3,7 +3,7 @@ import { erasedEventData, type Redaction } from './erased-text.ts'
 import { change, type Change, type Erasing } from './erasing.ts'
 
 /** A message, and which of its recipients have the erased address. */
-export interface AboutMessage {
+interface AboutMessage {
   messageId: string
   accountId: string
   recipientIds: string[]

@@ -10,7 +10,7 @@ import { attemptChanges, deliveryChanges, eventChanges, returnedMailChanges } fr
 import { change, isWithin, writeChanges, type Change, type Erasing } from './erasing.ts'
 
 /** `clean`: did not name the address; `in_hand`: being worked on, so check it again. */
-export type MessageErasure = 'clean' | 'changed' | 'in_hand'
+type MessageErasure = 'clean' | 'changed' | 'in_hand'
 
 interface RecipientRow extends Row {
   id: string

@@ -8,7 +8,7 @@ import { webhookObject } from '../../notify/webhook/webhook-object.ts'
  * What a table holds: its columns by what they may reveal about recipients of mail, each named once. A test compares it with the schema, so
  * every new column has to be considered: if it may hold an address or words of a mail, it must be erased too.
  */
-export interface StoredTable {
+interface StoredTable {
   /** What is in it, in words. */
   about: string
   /** How long a row stays: a setting, or in words. */

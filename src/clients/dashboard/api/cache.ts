@@ -175,7 +175,7 @@ function nextOf({ has_more: hasMore, data, stopped_at: stoppedAt }: List<Listed>
   return last ? String(last.id ?? last.place) : null
 }
 
-export interface Fetched<T> {
+interface Fetched<T> {
   /** What came last, also while the next is fetched or cannot be. */
   data: T | undefined
   error: ApiError | null

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { callForResponse, offline, session } from './client.ts'
 
 /** Emails that were accepted, or to which something happened; `has_more` where others changed, too. */
-export interface EmailChanges {
+interface EmailChanges {
   email_ids: string[]
   has_more: boolean
 }

@@ -7,7 +7,7 @@ import { Tabs } from './controls.tsx'
 import { EmailAttachments, EmailHeaders, EmailSource } from './email-parts.tsx'
 import { MailFrame } from './mail-frame.tsx'
 
-export interface OtherTab {
+interface OtherTab {
   word: string
   show(): ComponentChildren
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { useFault } from './refused.tsx'
 
-export type FieldType = 'text' | 'email' | 'password' | 'date' | 'datetime-local' | 'number' | 'url' | 'search'
+type FieldType = 'text' | 'email' | 'password' | 'date' | 'datetime-local' | 'number' | 'url' | 'search'
 
 interface FieldFrame {
   label: string
@@ -87,7 +87,7 @@ interface LabelledFrame {
   children(attributes: FieldAttributes): ComponentChildren
 }
 
-export interface FieldAttributes {
+interface FieldAttributes {
   id: string
   'aria-describedby'?: string
   'aria-invalid'?: true

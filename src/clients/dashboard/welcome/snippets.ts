@@ -1,5 +1,5 @@
 /** What a snippet has in it. */
-export interface SnippetValues {
+interface SnippetValues {
   baseUrl: string
   token: string
   /** Bare addresses. */

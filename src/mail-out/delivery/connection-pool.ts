@@ -14,7 +14,7 @@ export interface PoolLimits {
   messagesPerConnection: number
   /** The same for hosts in our own network, which need no restraint. */
   messagesPerPrivateConnection: number
-  /** How long to keep a connection for the next message. */
+  /** How long to keep a connection for the next message; four times as long at a host where that has paid. */
   idleMs: number
   /** How long a message may wait for a connection. */
   waitMs: number
@@ -46,6 +46,10 @@ interface Waiting {
 
 interface Slots {
   messagesPerConnection: number
+  /** How long connections are kept idle now. */
+  idleMs: number
+  /** The host has closed an idle connection. */
+  isImpatient: boolean
   /** Connections open or being opened, idle ones too. */
   used: number
   idle: Idle[]
@@ -55,6 +59,8 @@ interface Slots {
 /** How long a host that did not answer is tried after the others, ms. */
 const unreachableMs = 60_000
 const maxRemembered = 10_000
+/** How much longer idle connections are kept once one has been used again. */
+const paidIdling = 4
 /** The share of all connections kept for hosts that are known to answer. */
 const keptShare = 1 / 8
 
@@ -130,6 +136,8 @@ export class ConnectionPool {
       const { messagesPerConnection, messagesPerPrivateConnection } = this.#limits
       slots = {
         messagesPerConnection: isPublicAddress(host.address) ? messagesPerConnection : messagesPerPrivateConnection,
+        idleMs: this.#limits.idleMs,
+        isImpatient: false,
         used: 0,
         idle: [],
         waiting: [],
@@ -145,6 +153,7 @@ export class ConnectionPool {
     const fitting = slots.idle[at]
     if (fitting) {
       this.#notIdle(slots, fitting)
+      if (!slots.isImpatient) slots.idleMs = this.#limits.idleMs * paidIdling
       return this.#lease(slots, { host, policy, connection: fitting.connection })
     }
     if (!this.#makeRoom(slots, host)) return null
@@ -221,7 +230,7 @@ export class ConnectionPool {
   #takeBack(slots: Slots, { host, policy, connection }: { host: RouteHost; policy: TlsPolicy; connection: MxConnection | null }): void {
     const isGood = connection?.isUsable === true && connection.transactions < slots.messagesPerConnection && !this.#stopped
     if (connection && isGood) {
-      const idle = { connection, policy, until: performance.now() + this.#limits.idleMs }
+      const idle = { connection, policy, until: performance.now() + slots.idleMs }
       slots.idle.push(idle)
       this.#idle.set(idle, slots)
       connection.onGone = () => this.#dropIdle(slots, idle)
@@ -231,12 +240,13 @@ export class ConnectionPool {
     }
     this.#serveLine()
     this.#serveWaiting(slots)
-    if (slots.idle.length > 0) this.#arm(performance.now() + this.#limits.idleMs)
+    if (slots.idle.length > 0) this.#arm(performance.now() + slots.idleMs)
     else if (slots.used === 0 && slots.waiting.length === 0) this.#forget(host, slots)
   }
 
   #dropIdle(slots: Slots, idle: Idle): void {
     if (!this.#idle.has(idle)) return
+    Object.assign(slots, { isImpatient: true, idleMs: this.#limits.idleMs })
     this.#notIdle(slots, idle)
     this.#count(slots, -1)
     this.#serveLine()

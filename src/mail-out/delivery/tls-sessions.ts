@@ -28,7 +28,7 @@ const maxTickets = 2
 const policies: readonly TlsPolicy[] = ['opportunistic', 'encrypted', 'enforced']
 
 /**
- * The TLS sessions that hosts let us resume (RFC 8446 2.2, RFC 5077), which costs a fraction of a full handshake. A resumed session shows
+ * The TLS sessions that hosts let us resume (RFC 8446 2.2, RFC 5077), without another signature. A resumed session shows
  * no certificate, and Node checks neither its name nor its dates. So the newest session with a host is kept together with the verdict on
  * the certificate of the handshake that it began with, for the host's name and address and one policy, and never resumed under another.
  */

@@ -316,7 +316,11 @@ export const settings = {
     100,
     'Messages to send over one connection before opening a new one.',
   ),
-  'delivery.idle_connection': setting(type.duration, '5s', 'How long to keep an idle connection to an MX host for the next message.'),
+  'delivery.idle_connection': setting(
+    type.duration,
+    '5s',
+    'How long to keep an idle connection to an MX host for the next message. Four times as long once one has been used again, unless the host closes them earlier.',
+  ),
   'delivery.threads': setting(type.whole(1, 64), 1, 'Threads that sign and deliver. One is enough for two cores.'),
   'delivery.retry_schedule': setting(
     type.filledList(type.positiveDuration),

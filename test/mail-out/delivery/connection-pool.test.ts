@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Attempt } from '../../../src/mail-out/delivery/attempt.ts'
 import { ConnectionPool, type Lease, type PoolLimits } from '../../../src/mail-out/delivery/connection-pool.ts'
+import type { MxConnection } from '../../../src/mail-out/delivery/mx-connection.ts'
 import { jobOf, testDelivery, testMx } from '../../support/delivery-fixture.ts'
 import { fakeResolver } from '../../support/fake-resolver.ts'
 import type { MxHooks, MxSession } from '../../support/fake-mx.ts'
@@ -138,6 +139,53 @@ describe('connections', () => {
       expect(await delivery.attempt()).toMatchObject(delivered)
       expect(mx.sessions).toHaveLength(2)
       expect(mx.messages).toHaveLength(2)
+    }
+  })
+
+  it('are kept idle four times as long once one has been used again, unless the host closes one', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    try {
+      const host = { name: 'mx', address: '192.0.2.1', port: 25 }
+      const quits: string[] = []
+      const connectionOf = (name: string): MxConnection =>
+        ({
+          host,
+          isUsable: true,
+          transactions: 1,
+          quit: () => quits.push(name),
+        }) as unknown as MxConnection
+      const pool = new ConnectionPool({
+        maxConnectionsPerHost: 1,
+        maxConnections: 40,
+        messagesPerConnection: 100,
+        messagesPerPrivateConnection: 100,
+        idleMs: 1_000,
+        waitMs: 60_000,
+      })
+      const use = async (name: string): Promise<MxConnection> => {
+        const lease = await pool.acquire(host, 'opportunistic')
+        const connection = lease?.connection ?? connectionOf(name)
+        lease?.release(connection)
+        return connection
+      }
+      await use('first')
+      vi.advanceTimersByTime(1_002)
+      expect(quits).toEqual(['first'])
+      await use('second')
+      vi.advanceTimersByTime(900)
+      const second = await use('none')
+      vi.advanceTimersByTime(3_900)
+      expect(quits).toEqual(['first'])
+      // The host hangs up, so the next is kept no longer than at first.
+      Reflect.apply(Reflect.get(second, 'onGone') as () => void, second, [])
+      await use('third')
+      vi.advanceTimersByTime(500)
+      await use('none')
+      vi.advanceTimersByTime(1_002)
+      expect(quits).toEqual(['first', 'third'])
+      pool.stop()
+    } finally {
+      vi.useRealTimers()
     }
   })
 

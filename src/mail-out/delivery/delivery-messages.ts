@@ -48,7 +48,8 @@ export type ToThread =
   | { type: 'stop'; graceMs: number }
 
 export type FromThread =
-  | { type: 'attempt'; jobId: string; result: Attempt | Postponed }
+  /** `isLast`: the job is done. */
+  | { type: 'attempt'; jobId: string; result: Attempt | Postponed; isLast: boolean }
   | { type: 'done'; jobId: string }
   | { type: 'content wanted' | 'content left'; jobId: string }
   | { type: 'looked up'; lookUp: LookUp }

@@ -4,6 +4,7 @@ import { dnsResolver } from '../../platform/dns/dns-resolver.ts'
 import { messageOf } from '../../platform/errors.ts'
 import { metricsOf } from '../../platform/metrics/metrics.ts'
 import { noteShared } from '../../platform/shared-memory.ts'
+import type { Attempt, DeliveryJob, Postponed } from './attempt.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import { ContentRequests } from './content-requests.ts'
 import { deliver, type DeliverServices } from './deliver.ts'
@@ -47,12 +48,7 @@ function receive(message: ToThread): void {
     case 'job': {
       const { job } = message
       if (job.content !== 'on request') noteShared(job.content.length)
-      const delivery = deliver(job, (result) => outbox.add({ type: 'attempt', jobId: job.id, result }), services).finally(() => {
-        work.delete(delivery)
-        outbox.add({ type: 'done', jobId: job.id })
-      })
-      work.add(delivery)
-      return
+      return begin(job)
     }
     case 'content':
       if (message.content instanceof Uint8Array) noteShared(message.content.length)
@@ -67,6 +63,22 @@ function receive(message: ToThread): void {
     case 'stop':
       void stop(message.graceMs)
   }
+}
+
+function begin(job: DeliveryJob): void {
+  let last: Extract<FromThread, { type: 'attempt' }> | undefined
+  let turn = outbox.turn
+  const onAttempt = (result: Attempt | Postponed): void => {
+    last = { type: 'attempt', jobId: job.id, result, isLast: false }
+    turn = outbox.turn
+    outbox.add(last)
+  }
+  const delivery = deliver(job, onAttempt, services).finally(() => {
+    work.delete(delivery)
+    if (last && turn === outbox.turn) last.isLast = true
+    else outbox.add({ type: 'done', jobId: job.id })
+  })
+  work.add(delivery)
 }
 
 /** An unusable key defers the mail it is for; the thread keeps serving the others. */

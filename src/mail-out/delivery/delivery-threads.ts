@@ -196,10 +196,10 @@ class DeliveryThread {
     if (message.type === 'content left') return job.supply.giveBack()
     if (message.type === 'attempt') {
       if (job.open.delete(message.result.recipientId)) job.onAttempt(message.result)
-    } else {
-      this.#jobs.delete(message.jobId)
-      job.done()
+      if (!message.isLast) return
     }
+    this.#jobs.delete(message.jobId)
+    job.done()
   }
 
   async #supply(jobId: string, supply: ContentSupply): Promise<void> {

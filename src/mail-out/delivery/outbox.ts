@@ -2,6 +2,8 @@
 export class Outbox<T> {
   readonly #post: (messages: T[]) => void
   #waiting: T[] = []
+  /** Counts what has been posted: a message may be changed while this is what it was when it was added. */
+  turn = 0
 
   constructor(post: (messages: T[]) => void) {
     this.#post = post
@@ -15,6 +17,7 @@ export class Outbox<T> {
     if (this.#waiting.length === 0) return
     const messages = this.#waiting
     this.#waiting = []
+    this.turn++
     this.#post(messages)
   }
 }

@@ -93,7 +93,7 @@ export class Dispatch {
   async deliver(message: QueuedMessage, recipients: QueuedRecipient[], work: Work): Promise<void> {
     const envelope = message.sandbox ? unsigned : this.#envelopeFor(message)
     const jobs: Promise<void>[] = []
-    for (const [destination, atDestination] of Map.groupBy(recipients, (recipient) => recipient.destination)) {
+    for (const [destination, atDestination] of byDestination(recipients)) {
       if (message.sandbox || destination === simulatorDomain) {
         for (const recipient of atDestination) jobs.push(this.#simulate(message, recipient))
         continue
@@ -267,7 +267,14 @@ export class Dispatch {
   }
 }
 
+/** Most messages have one recipient. */
+function byDestination(recipients: QueuedRecipient[]): Iterable<[string, QueuedRecipient[]]> {
+  const [first] = recipients
+  return first && recipients.length === 1 ? [[first.destination, recipients]] : Map.groupBy(recipients, ({ destination }) => destination)
+}
+
 /** Rejects if one of them does, but only after all have ended: what is still in progress must not be taken for abandoned. */
 async function allOf(work: Promise<void>[]): Promise<void> {
+  if (work.length === 1) return work[0]
   for (const result of await Promise.allSettled(work)) if (result.status === 'rejected') throw result.reason
 }

@@ -1,7 +1,8 @@
 import { isAscii, isUtf8 } from 'node:buffer'
+import { LRUCache } from 'lru-cache'
 import { SternaError } from '../../platform/errors.ts'
 import { domainOf } from '../../platform/smtp/address.ts'
-import { mailboxText, parseMailboxList, type Mailbox } from '../../platform/smtp/mailbox.ts'
+import { mailboxText, parseMailboxList, type Mailbox, type ParsedMailboxList } from '../../platform/smtp/mailbox.ts'
 import { decodeHeaderText } from '../../platform/smtp/encoded-word.ts'
 import type { RecipientType } from './envelope.ts'
 import { formatDate } from './format-field.ts'
@@ -60,11 +61,22 @@ const maxListLength = 10_000
 /** The value of a field that can occur only once; '' if it is absent. */
 const valueOf = (fields: readonly HeaderField[], key: string): string => fieldNamed(fields, key)?.value ?? ''
 
+/** A program sends its mail from few authors. Longer fields are not worth their memory. */
+const authors = new LRUCache<string, ParsedMailboxList>({ max: 500 })
+const maxRememberedLength = 200
+
+function authorsIn(value: string): ParsedMailboxList {
+  const parsed = authors.get(value) ?? parseMailboxList(value, 'strict')
+  if (value.length <= maxRememberedLength) authors.set(value, parsed)
+  return parsed
+}
+
 /** Parses each address field once, however often it is asked for: a field may list twenty thousand addresses. */
 function mailboxReader(): ReadMailboxes {
-  const known = new Map<HeaderField, ReturnType<ReadMailboxes>>()
+  const known = new Map<HeaderField, ParsedMailboxList>()
   return (field) => {
-    const parsed = known.get(field) ?? parseMailboxList(field.value, authorField.test(field.key) ? 'strict' : 'lenient')
+    if (authorField.test(field.key)) return authorsIn(field.value)
+    const parsed = known.get(field) ?? parseMailboxList(field.value, 'lenient')
     known.set(field, parsed)
     return parsed
   }
@@ -138,11 +150,13 @@ function addressTexts(fields: readonly HeaderField[], key: string, read: ReadMai
   return texts
 }
 
+const nobody = new Set<string>()
+
 function addressedAs(fields: readonly HeaderField[], read: ReadMailboxes): Completed['addressedAs'] {
   const named = (key: string): Set<string> => {
     const field = fieldNamed(fields, key)
     const parsed = field && read(field)
-    return new Set(parsed?.ok ? parsed.mailboxes.map(({ address }) => address.toLowerCase()) : [])
+    return parsed?.ok ? new Set(parsed.mailboxes.map(({ address }) => address.toLowerCase())) : nobody
   }
   return typeAmong(named('to'), named('cc'))
 }
@@ -185,7 +199,7 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
   const block = parseHeaderBlock(bytes)
   if (!block.ok) return block
   const { fields, bodyOffset } = block
-  const second = fields.find((field) => single.has(field.key) && field !== fieldNamed(fields, field.key))
+  const second = fields.find((field) => field !== fieldNamed(fields, field.key) && single.has(field.key))
   if (second) return { ok: false, fault: `The header has more than one ${single.get(second.key)} field.` }
   const read = mailboxReader()
   const authors = authorsOf(fields, read)

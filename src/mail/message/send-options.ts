@@ -78,12 +78,14 @@ const fieldReaders: Record<string, (value: string, now: number) => Given | Fault
 const readers = Object.entries(fieldReaders)
 
 export const optionFieldNames = Object.keys(fieldReaders)
+const optionNames = new Set(optionFieldNames)
 
 /** Parses the option fields. Each may occur only once; a malformed one is refused, never ignored. */
 export function readOptionFields(
   fields: readonly HeaderField[],
   now: number,
 ): { options: SendOptions; idempotencyKey: string | null } | Fault {
+  if (!fields.some(({ key }) => optionNames.has(key))) return { options: { ...defaultOptions }, idempotencyKey: null }
   const given: Given = {}
   for (const [name, read] of readers) {
     const field = fieldNamed(fields, name)

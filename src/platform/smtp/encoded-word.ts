@@ -38,6 +38,7 @@ const unprintable = /[\p{Cc}\u2028\u2029]+/gu
  * characters, encoded or not, become spaces.
  */
 export function decodeHeaderText(value: string): string {
+  if (!value.includes('=?')) return value.replace(unprintable, ' ')
   const parts: (string | Run)[] = []
   let end = 0
   for (const match of value.matchAll(encodedWord)) {

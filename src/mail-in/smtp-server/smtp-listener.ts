@@ -96,6 +96,15 @@ export class SmtpListener<User> extends SMTPServer implements SmtpPort<User> {
     }
   }
 
+  /** The library asks a handshake that failed for its protocol, which crashes Node once the socket below has gone. */
+  override _upgrade(socket: Socket, callback: Parameters<SMTPServer['_upgrade']>[1]): void {
+    super._upgrade(socket, callback)
+    const secure = this._pendingSockets.get(socket) as TLSSocket | undefined
+    if (!secure) return
+    const getProtocol = secure.getProtocol.bind(secure)
+    secure.getProtocol = () => (socket.destroyed || secure.destroyed ? null : getProtocol())
+  }
+
   override _expectsProxyHeader(socket: Socket): boolean {
     return this.settings.isProxy(socket.remoteAddress ?? '')
   }

@@ -91,14 +91,18 @@ export function gathered(to: { write(lines: string): unknown }): WriteLine {
   const flush = (): void => {
     clearTimeout(timer)
     timer = undefined
+    process.off('exit', flush)
     const gatheredLines = lines
     lines = ''
     if (gatheredLines !== '') to.write(gatheredLines)
   }
-  process.on('exit', flush)
+  const wait = (): void => {
+    timer = setTimeout(flush, gatheredMs).unref()
+    process.on('exit', flush)
+  }
   return (line, canWait) => {
     lines += line
     if (!canWait || lines.length >= gatheredLength) flush()
-    else timer ??= setTimeout(flush, gatheredMs).unref()
+    else if (timer === undefined) wait()
   }
 }

@@ -62,7 +62,7 @@ test('/healthz tells that the server would not start again for want of its key f
   await expect.poll(health).toEqual([200])
 })
 
-test('lists are answered by a thread that has been there since the start, when no file can be opened any more', () => {
+test('lists are answered when no file can be opened any more', () => {
   const script = `
     import { openSync } from 'node:fs'
     const { startRelay } = await source('server/relay/relay.ts')

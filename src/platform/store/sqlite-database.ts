@@ -1,5 +1,6 @@
 import { DamagedError, type Database, type Row, type Statement, type Value, type Written } from './database.ts'
 import { InsertListeners } from './insert-listeners.ts'
+import { SpareFiles } from './spare-files.ts'
 import { StoreThread, type Hear } from './store-thread.ts'
 import type { CopyingData, ThreadData, UpkeepTask } from './thread-messages.ts'
 import { KeyedMutex } from './keyed-mutex.ts'
@@ -21,20 +22,22 @@ interface DatabaseOptions extends Hear {
 /** How long the reader thread waits for another slow read before it ends, ms. It takes ten megabytes, and 0.1 s to open. */
 const readerIdleMs = 60_000
 
-/**
- * The second connection, on a thread of its own: open from a slow read until there has been none for a while. The limit on open files
- * leaves room for it (`connection/open-files`).
- */
+/** Files that the reader thread opens: those of the database, and those by which threads wake each other. */
+const readerFiles = 16
+
+/** The second connection, on a thread of its own: open from a slow read until there has been none for a while. */
 class ReaderWhenAsked {
   readonly #data: ThreadData
   readonly #hear: Hear
   #thread: StoreThread | undefined
   #reading = 0
   #idle: NodeJS.Timeout | undefined
+  readonly #spare = new SpareFiles(readerFiles)
 
   constructor(data: ThreadData, hear: Hear) {
     this.#data = data
     this.#hear = hear
+    this.#spare.keep()
   }
 
   async read<R extends Row>(sql: string, params: Record<string, Value>): Promise<R[]> {
@@ -43,25 +46,37 @@ class ReaderWhenAsked {
     try {
       return await (await this.#opened()).read<R>(sql, params)
     } finally {
-      if (--this.#reading === 0) this.#idle = setTimeout(() => void this.close(), readerIdleMs).unref()
+      if (--this.#reading === 0) this.#idle = setTimeout(() => void this.#rest(), readerIdleMs).unref()
     }
   }
 
   async #opened(): Promise<StoreThread> {
     if (this.#thread?.hasEnded) this.#thread = undefined
+    if (!this.#thread) this.#spare.giveUp()
     const thread = (this.#thread ??= new StoreThread(this.#data, this.#hear))
     try {
       await thread.opened
     } catch (error) {
       // What kept it from starting, such as too few file descriptors, may be over by the next slow read.
       if (this.#thread === thread) this.#thread = undefined
+      this.#spare.keep()
       throw error
     }
     return thread
   }
 
+  async #rest(): Promise<void> {
+    await this.#endThread()
+    if (!this.#thread) this.#spare.keep()
+  }
+
   async close(): Promise<void> {
     clearTimeout(this.#idle)
+    this.#spare.giveUp()
+    await this.#endThread()
+  }
+
+  async #endThread(): Promise<void> {
     const thread = this.#thread
     this.#thread = undefined
     if (thread?.hasEnded === false) await thread.request({ type: 'close' }).catch(() => {})

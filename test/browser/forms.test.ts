@@ -16,6 +16,7 @@ test('what was typed outlives the end of the session, and is sent after the next
   const { relay, tab } = visit
   const [ann, bob] = [await visit.addUser('owner'), await visit.addUser('owner')]
   await tab.getByRole('button', { name: 'Log out' }).click()
+  await tab.getByLabel('Email address').waitFor()
   await visit.logIn(ann)
   const open = async (url: string): Promise<void> => {
     await tab.goto(`${relay.baseUrl}/webhooks`)

@@ -34,6 +34,8 @@ export async function openTab(): Promise<Pick<DashboardVisit, 'context' | 'compl
     acceptDownloads: true,
   })
   onTestFinished(() => context.close())
+  // Twenty times what an answer takes on a machine that others keep busy.
+  context.setDefaultTimeout(90_000)
   const complaints: string[] = []
   const another = async (): Promise<Page> => {
     const tab = await context.newPage()

@@ -77,14 +77,14 @@ const gatheredMs = 20
 const gatheredLength = 32_768
 
 /**
- * Writes lines to standard error, synchronously, so that the last line before a crash is not lost. Lines that can wait are written together:
+ * Writes lines to standard error, synchronously, so that the last warning before a crash is not lost. Lines that can wait are written together:
  * a busy server says what became of each recipient, and a call to write for each would be the larger part of that.
  */
 export function standardError(): WriteLine {
   return gathered(destination({ dest: 2, sync: true }))
 }
 
-/** Nothing is left unwritten when the process exits, whatever the reason. */
+/** Nothing is left unwritten when the process exits by itself; a signal that nobody handles costs the last lines that can wait. */
 export function gathered(to: { write(lines: string): unknown }): WriteLine {
   let lines = ''
   let timer: NodeJS.Timeout | undefined

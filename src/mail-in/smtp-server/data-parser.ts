@@ -7,7 +7,7 @@ import { DotReader } from './dot-reader.ts'
 export class DataParser extends SMTPStream {
   #dots = new DotReader()
   #content = new ArrivingContent()
-  /** Reads what came behind the message that waits for its reply. */
+  /** Reads what followed the message that waits for its reply. */
   #proceed: (() => void) | null = null
 
   override startDataMode(): SMTPServerDataStream {

@@ -60,6 +60,8 @@ export class SmtpConnection<User> extends SMTPConnection {
   #answer: NodeJS.Timeout | undefined
   /** During a TLS handshake, the socket above the library's. */
   #topSocket: Socket
+  /** The one whose end frees the seat; the library arms its timeout again and again. */
+  #heardSocket: Socket | null = null
   /** The arriving message, until its reply. */
   #content: ArrivingContent | null = null
   #hasGivenWay = false
@@ -208,7 +210,8 @@ export class SmtpConnection<User> extends SMTPConnection {
 
   override _armTimeout(socket: Socket = this._socket): void {
     this.#topSocket = socket
-    onHangUp(socket, () => this.#seat.free())
+    if (this.#heardSocket !== socket) onHangUp(socket, () => this.#seat.free())
+    this.#heardSocket = socket
     socket.setTimeout(this.session.user ? idleMs : strangerIdleMs, () => this._onTimeout())
   }
 

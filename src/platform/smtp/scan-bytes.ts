@@ -47,7 +47,7 @@ interface WithWebAssembly {
   }
 }
 
-/** Null where WebAssembly, its SIMD or its memory is not to be had. */
+/** Null where WebAssembly, its SIMD or its memory is unavailable. */
 export function simdScan(): ScanBytes | null {
   try {
     const { Instance, Module } = (globalThis as unknown as WithWebAssembly).WebAssembly

@@ -1,5 +1,5 @@
 /**
- * The WebAssembly of `scan-bytes`, assembled here, because sixteen bytes a step need SIMD, which JavaScript has not. The encoding is that
+ * The WebAssembly of `scan-bytes`, assembled here, because sixteen bytes a step need SIMD, which JavaScript lacks. The encoding is that
  * of the WebAssembly core specification, chapter 5. In the text format:
  *
  *   (memory (export "memory") 2)

@@ -32,6 +32,8 @@ class ReaderWhenAsked {
   #thread: StoreThread | undefined
   #reading = 0
   #idle: NodeJS.Timeout | undefined
+  #ending: Promise<void> = Promise.resolve()
+  #isClosed = false
   readonly #spare = new SpareFiles(readerFiles)
 
   constructor(data: ThreadData, hear: Hear) {
@@ -46,7 +48,7 @@ class ReaderWhenAsked {
     try {
       return await (await this.#opened()).read<R>(sql, params)
     } finally {
-      if (--this.#reading === 0) this.#idle = setTimeout(() => void this.#rest(), readerIdleMs).unref()
+      if (--this.#reading === 0 && !this.#isClosed) this.#idle = setTimeout(() => void this.#rest(), readerIdleMs).unref()
     }
   }
 
@@ -59,21 +61,28 @@ class ReaderWhenAsked {
     } catch (error) {
       // What kept it from starting, such as too few file descriptors, may be over by the next slow read.
       if (this.#thread === thread) this.#thread = undefined
-      this.#spare.keep()
+      this.#keepSpare()
       throw error
     }
     return thread
   }
 
   async #rest(): Promise<void> {
-    await this.#endThread()
-    if (!this.#thread) this.#spare.keep()
+    this.#ending = this.#endThread()
+    await this.#ending
+    this.#keepSpare()
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     clearTimeout(this.#idle)
     this.#spare.giveUp()
+    await this.#ending
     await this.#endThread()
+  }
+
+  #keepSpare(): void {
+    if (!this.#thread && !this.#isClosed) this.#spare.keep()
   }
 
   async #endThread(): Promise<void> {

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 
 const root = new URL('../', import.meta.url)
 
-/** Whether dist/server is there, and made from just these sources and packages. Looking costs some 5 ms. */
+/** Whether dist/server is there, and made from just these sources and packages, by their sizes and times. Looking costs some 5 ms. */
 function isUpToDate() {
   try {
     const sources = JSON.parse(readFileSync(new URL('dist/server/sources.json', root), 'utf8'))

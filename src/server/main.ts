@@ -42,7 +42,7 @@ export async function main(argv: string[]): Promise<number> {
   }
 }
 
-/** Commands in it are written as this one was. */
+/** A log that names commands in the way this one was started. */
 function forPeople(text: string, argv: readonly string[]): string {
   return asksForJson(argv) ? text : showCommands(text, commandPrefix(startedAs(configFileIn(argv))))
 }

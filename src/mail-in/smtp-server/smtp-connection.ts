@@ -60,8 +60,6 @@ export class SmtpConnection<User> extends SMTPConnection {
   #answer: NodeJS.Timeout | undefined
   /** During a TLS handshake, the socket above the library's. */
   #topSocket: Socket
-  /** The one whose end frees the seat; the library arms its timeout again and again. */
-  #heardSocket: Socket | null = null
   /** The arriving message, until its reply. */
   #content: ArrivingContent | null = null
   #hasGivenWay = false
@@ -76,6 +74,7 @@ export class SmtpConnection<User> extends SMTPConnection {
     this.#port = port
     this.#seat = seat
     this.#topSocket = socket
+    onHangUp(socket, () => this.#seat.free())
     this.#said = new SmtpSession(port.settings)
   }
 
@@ -184,11 +183,11 @@ export class SmtpConnection<User> extends SMTPConnection {
 
   /** Gives up its seat before the client hears of the end, as it may come back at once. */
   override handler_QUIT(command: Buffer, callback: () => void): void {
-    const isListening = this.#topSocket.writableLength === 0
-    if (isListening) this.#seat.free()
+    const hasSentAll = this.#topSocket.writableLength === 0
+    if (hasSentAll) this.#seat.free()
     super.handler_QUIT(command, callback)
-    // Nobody has to hang up for us to let go of what no longer counts.
-    if (isListening) this.#topSocket.destroySoon()
+    // A connection that no longer counts must not keep its socket until the client hangs up.
+    if (hasSentAll) this.#topSocket.destroySoon()
   }
 
   #sendAway(): void {
@@ -209,9 +208,8 @@ export class SmtpConnection<User> extends SMTPConnection {
   }
 
   override _armTimeout(socket: Socket = this._socket): void {
+    if (socket !== this.#topSocket) onHangUp(socket, () => this.#seat.free())
     this.#topSocket = socket
-    if (this.#heardSocket !== socket) onHangUp(socket, () => this.#seat.free())
-    this.#heardSocket = socket
     socket.setTimeout(this.session.user ? idleMs : strangerIdleMs, () => this._onTimeout())
   }
 

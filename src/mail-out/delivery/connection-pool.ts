@@ -48,8 +48,6 @@ interface Slots {
   messagesPerConnection: number
   /** How long connections are kept idle now. */
   idleMs: number
-  /** The host has closed an idle connection. */
-  isImpatient: boolean
   /** Connections open or being opened, idle ones too. */
   used: number
   idle: Idle[]
@@ -76,6 +74,8 @@ export class ConnectionPool {
   readonly #inLine = new Set<Slots>()
   readonly #leased = new Set<MxConnection>()
   readonly #unreachable = new Map<string, number>()
+  /** Hosts that have closed an idle connection. */
+  readonly #impatient = new Set<string>()
   #timer: NodeJS.Timeout | null = null
   #timerAt = Infinity
   #stopped = false
@@ -137,7 +137,6 @@ export class ConnectionPool {
       slots = {
         messagesPerConnection: isPublicAddress(host.address) ? messagesPerConnection : messagesPerPrivateConnection,
         idleMs: this.#limits.idleMs,
-        isImpatient: false,
         used: 0,
         idle: [],
         waiting: [],
@@ -153,7 +152,7 @@ export class ConnectionPool {
     const fitting = slots.idle[at]
     if (fitting) {
       this.#notIdle(slots, fitting)
-      if (!slots.isImpatient) slots.idleMs = this.#limits.idleMs * paidIdling
+      if (slots.idleMs === this.#limits.idleMs && !this.#impatient.has(hostKey(host))) slots.idleMs *= paidIdling
       return this.#lease(slots, { host, policy, connection: fitting.connection })
     }
     if (!this.#makeRoom(slots, host)) return null
@@ -166,8 +165,8 @@ export class ConnectionPool {
     const isHostFull = slots.used >= this.#share
     if (!isHostFull && !this.#isFullFor(host)) return true
     // The certificate of an idle connection to the same host was checked for another name or policy.
-    const [maxIdleLength] = this.#idle.keys()
-    const idle = isHostFull ? slots.idle[0] : maxIdleLength
+    const [longestIdle] = this.#idle.keys()
+    const idle = isHostFull ? slots.idle[0] : longestIdle
     if (!idle) return false
     this.#closeIdle(this.#idle.get(idle) ?? slots, idle)
     return true
@@ -246,7 +245,9 @@ export class ConnectionPool {
 
   #dropIdle(slots: Slots, idle: Idle): void {
     if (!this.#idle.has(idle)) return
-    Object.assign(slots, { isImpatient: true, idleMs: this.#limits.idleMs })
+    if (this.#impatient.size >= maxRemembered) this.#impatient.clear()
+    this.#impatient.add(hostKey(idle.connection.host))
+    slots.idleMs = this.#limits.idleMs
     this.#notIdle(slots, idle)
     this.#count(slots, -1)
     this.#serveLine()
@@ -295,10 +296,11 @@ export class ConnectionPool {
     const now = performance.now()
     let next = Infinity
     for (const [key, slots] of this.#slots) {
-      while (slots.idle[0] && slots.idle[0].until <= now) this.#closeIdle(slots, slots.idle[0])
+      // Not in their order: how long they are kept may have changed.
+      for (const idle of slots.idle.filter(({ until }) => until <= now)) this.#closeIdle(slots, idle)
       while ((slots.waiting[0]?.until ?? Infinity) <= now) slots.waiting.shift()?.leased(null)
       this.#serveWaiting(slots)
-      next = Math.min(next, slots.idle[0]?.until ?? Infinity, slots.waiting[0]?.until ?? Infinity)
+      next = Math.min(next, ...slots.idle.map(({ until }) => until), slots.waiting[0]?.until ?? Infinity)
       if (slots.used === 0 && slots.waiting.length === 0) this.#slots.delete(key)
     }
     this.#serveLine()

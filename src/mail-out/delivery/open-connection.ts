@@ -30,6 +30,8 @@ interface Opening extends AttemptContext {
   services: ConnectionServices
   /** What we offer to resume. */
   offered: KeptSession | null
+  /** True from the offer on, until a full handshake has taken its place. */
+  isResuming: boolean
 }
 
 /** This process may open no more sockets, which says nothing about the host. */
@@ -54,11 +56,12 @@ export async function openConnection(
   context: AttemptContext,
 ): Promise<Opened | OutOfSockets> {
   const offered = services.sessions.find(host, policy)
-  const opened = await open({ ...context, host, policy, services, offered })
-  if (!offered || typeof opened === 'string' || opened instanceof MxConnection || !opened.tlsTrouble) return opened
+  const opening: Opening = { ...context, host, policy, services, offered, isResuming: false }
+  const opened = await open(opening)
+  if (!opening.isResuming || typeof opened === 'string' || opened instanceof MxConnection || !opened.tlsTrouble) return opened
   services.sessions.forget(host)
   context.transcript.note('again, without resuming a TLS session')
-  return open({ ...context, host, policy, services, offered: null })
+  return open({ ...opening, offered: null })
 }
 
 async function open(opening: Opening): Promise<Opened | OutOfSockets> {
@@ -118,12 +121,18 @@ interface Secured {
 }
 
 /** Begins a handshake. */
-function secure({ host, policy, services, offered }: Opening, over: ConnectionOptions): Secured {
+function secure(opening: Opening, over: ConnectionOptions): Secured {
+  const { host, policy, services, offered } = opening
+  opening.isResuming = offered !== null
   const session = offered && { session: offered.session }
   const socket = connectTls({ ...handshakeOptions(host.name, services.secureContext), ...session, ...over })
   const { promise: tls, resolve } = Promise.withResolvers<ConnectionTls>()
   // At once: with TLS from the first byte, the host's sessions may come in the same packet as its banner.
-  socket.once('secureConnect', () => resolve(services.sessions.judge(socket, host, { policy, offered })))
+  socket.once('secureConnect', () => {
+    const judged = services.sessions.judge(socket, host, { policy, offered })
+    opening.isResuming = judged.isResumed
+    resolve(judged)
+  })
   return { socket, tls }
 }
 

@@ -2,7 +2,7 @@
 export class Outbox<T> {
   readonly #post: (messages: T[]) => void
   #waiting: T[] = []
-  /** Counts what has been posted: a message may be changed while this is what it was when it was added. */
+  /** How many batches have been posted. A message may still be changed while this is what it was when the message was added. */
   turn = 0
 
   constructor(post: (messages: T[]) => void) {

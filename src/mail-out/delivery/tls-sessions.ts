@@ -44,7 +44,9 @@ export class TlsSessions {
   /** What to resume with this host; null: nothing. */
   find(host: RouteHost, policy: TlsPolicy): KeptSession | null {
     const kept = this.#kept.get(keyOf(host, policy))
-    return kept && kept.verdict.until > this.#now() ? kept : null
+    const left = (kept?.verdict.until ?? 0) - this.#now()
+    // More is left than there was if the clock has been set back.
+    return kept && left > 0 && left <= maxAgeMs ? kept : null
   }
 
   /** What a completed handshake says about the host. If it meets the policy, the sessions of this connection are kept. */

@@ -62,12 +62,14 @@ const maxListLength = 10_000
 const valueOf = (fields: readonly HeaderField[], key: string): string => fieldNamed(fields, key)?.value ?? ''
 
 /** A program sends its mail from few authors. Longer fields are not worth their memory. */
-const authors = new LRUCache<string, ParsedMailboxList>({ max: 500 })
+const knownAuthors = new LRUCache<string, ParsedMailboxList>({ max: 500 })
 const maxRememberedLength = 200
 
 function authorsIn(value: string): ParsedMailboxList {
-  const parsed = authors.get(value) ?? parseMailboxList(value, 'strict')
-  if (value.length <= maxRememberedLength) authors.set(value, parsed)
+  const known = knownAuthors.get(value)
+  if (known) return known
+  const parsed = parseMailboxList(value, 'strict')
+  if (value.length <= maxRememberedLength) knownAuthors.set(value, parsed)
   return parsed
 }
 
@@ -75,8 +77,9 @@ function authorsIn(value: string): ParsedMailboxList {
 function mailboxReader(): ReadMailboxes {
   const known = new Map<HeaderField, ParsedMailboxList>()
   return (field) => {
-    if (authorField.test(field.key)) return authorsIn(field.value)
-    const parsed = known.get(field) ?? parseMailboxList(field.value, 'lenient')
+    const before = known.get(field)
+    if (before) return before
+    const parsed = authorField.test(field.key) ? authorsIn(field.value) : parseMailboxList(field.value, 'lenient')
     known.set(field, parsed)
     return parsed
   }
@@ -199,7 +202,7 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
   const block = parseHeaderBlock(bytes)
   if (!block.ok) return block
   const { fields, bodyOffset } = block
-  const second = fields.find((field) => field !== fieldNamed(fields, field.key) && single.has(field.key))
+  const second = fields.find((field) => single.has(field.key) && field !== fieldNamed(fields, field.key))
   if (second) return { ok: false, fault: `The header has more than one ${single.get(second.key)} field.` }
   const read = mailboxReader()
   const authors = authorsOf(fields, read)

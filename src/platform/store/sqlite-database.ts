@@ -38,7 +38,12 @@ class ReaderWhenAsked {
 
   constructor(data: ThreadData, hear: Hear) {
     this.#data = data
-    this.#hear = hear
+    const onReaderLost = (error: Error): void => {
+      this.#thread = undefined
+      this.#keepSpare()
+      hear.onReaderLost?.(error)
+    }
+    this.#hear = { ...hear, onReaderLost }
     this.#spare.keep()
   }
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Attempt } from '../../../src/mail-out/delivery/attempt.ts'
 import { ConnectionPool, type Lease, type PoolLimits } from '../../../src/mail-out/delivery/connection-pool.ts'
 import type { MxConnection } from '../../../src/mail-out/delivery/mx-connection.ts'
@@ -142,32 +142,41 @@ describe('connections', () => {
     }
   })
 
-  it('are kept idle four times as long once one has been used again, unless the host closes one', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
-    try {
-      const host = { name: 'mx', address: '192.0.2.1', port: 25 }
+  describe('that are idle', () => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
+    afterEach(() => void vi.useRealTimers())
+
+    const host = { name: 'mx', address: '192.0.2.1', port: 25 }
+
+    /** A pool of connections that only have names, and which of them it closed. */
+    function namedConnections(maxConnectionsPerHost: number) {
       const quits: string[] = []
-      const connectionOf = (name: string): MxConnection =>
-        ({
-          host,
-          isUsable: true,
-          transactions: 1,
-          quit: () => quits.push(name),
-        }) as unknown as MxConnection
       const pool = new ConnectionPool({
-        maxConnectionsPerHost: 1,
+        maxConnectionsPerHost,
         maxConnections: 40,
         messagesPerConnection: 100,
         messagesPerPrivateConnection: 100,
         idleMs: 1_000,
         waitMs: 60_000,
       })
-      const use = async (name: string): Promise<MxConnection> => {
+      onTestFinished(() => pool.stop())
+      /** A connection for one message: another one, by this name, if none is idle. */
+      const take = async (name: string) => {
         const lease = await pool.acquire(host, 'opportunistic')
-        const connection = lease?.connection ?? connectionOf(name)
-        lease?.release(connection)
-        return connection
+        const another = { host, isUsable: true, transactions: 1, quit: () => quits.push(name) } as unknown as MxConnection
+        const connection = lease?.connection ?? another
+        return { giveBack: () => lease?.release(connection), hangUp: () => (Reflect.get(connection, 'onGone') as () => void)() }
       }
+      const use = async (name: string): Promise<{ hangUp(): void }> => {
+        const taken = await take(name)
+        taken.giveBack()
+        return taken
+      }
+      return { quits, take, use }
+    }
+
+    it('are kept four times as long once one has been used again, until the host closes one', async () => {
+      const { quits, use } = namedConnections(1)
       await use('first')
       vi.advanceTimersByTime(1_002)
       expect(quits).toEqual(['first'])
@@ -176,17 +185,27 @@ describe('connections', () => {
       const second = await use('none')
       vi.advanceTimersByTime(3_900)
       expect(quits).toEqual(['first'])
-      // The host hangs up, so the next is kept no longer than at first.
-      Reflect.apply(Reflect.get(second, 'onGone') as () => void, second, [])
-      await use('third')
-      vi.advanceTimersByTime(500)
+      second.hangUp()
+      for (const name of ['third', 'fourth']) {
+        await use(name)
+        vi.advanceTimersByTime(500)
+        await use('none')
+        vi.advanceTimersByTime(1_002)
+        expect(quits.at(-1)).toBe(name)
+      }
+    })
+
+    it('are closed each in its time, whatever the order in which they came back', async () => {
+      const { quits, take, use } = namedConnections(3)
+      const [first, second, third] = [await take('first'), await take('second'), await take('third')]
+      first.giveBack()
       await use('none')
+      second.giveBack()
+      second.hangUp()
+      third.giveBack()
       vi.advanceTimersByTime(1_002)
-      expect(quits).toEqual(['first', 'third'])
-      pool.stop()
-    } finally {
-      vi.useRealTimers()
-    }
+      expect(quits).toEqual(['third'])
+    })
   })
 
   it('that the host speaks on while idle are not used', async () => {

@@ -83,6 +83,26 @@ describe.each(versions)('a session of %s', (maxVersion) => {
     expect(resumedBy(mx)).toEqual([false, true, true, true, true, true, false, true])
   })
 
+  it('does not count while the clock is behind the time it began at', async () => {
+    let at = Date.now()
+    const mx = await host(valid)
+    const delivery = testDelivery([mx], { limits, extraAuthorities: [valid.cert], now: () => at })
+    await attempts(delivery, 2, enforced)
+    at -= day
+    await attempts(delivery, 2, enforced)
+    expect(resumedBy(mx)).toEqual([false, true, false, true])
+  })
+
+  it('has no part in what a host says after a full handshake, so it is not dialled again for that', async () => {
+    const mx = await host({ ...valid, resumes: false })
+    const delivery = testDelivery([mx], { limits, extraAuthorities: [valid.cert] })
+    await attempts(delivery, 1, enforced)
+    mx.on.ehlo = (_, { number, tls }) => (number === 2 && tls ? '554 5.7.1 Not you' : undefined)
+    const [refused] = await attempts(delivery, 1, enforced)
+    expect(refused?.outcome.type).not.toBe('delivered')
+    expect(mx.sessions).toHaveLength(2)
+  })
+
   it('goes when the host shows another certificate', async () => {
     const mx = await host(valid)
     const delivery = testDelivery([mx], { limits, extraAuthorities: [valid.cert, second.cert] })

@@ -11,8 +11,9 @@ for (const { name, assertionResults, message } of testResults) {
   const bad = assertionResults.filter(({ status }) => status !== 'passed')
   passed += assertionResults.length - bad.length
   failed += bad.length
+  // The file's own message says why the tests were skipped, where what precedes them failed.
   for (const { fullName, status, failureMessages = [] } of bad)
-    console.error(`FAILED: ${path}: ${fullName} (${status}): ${(failureMessages[0] ?? '').split('\n')[0].slice(0, 300)}`)
+    console.error(`FAILED: ${path}: ${fullName} (${status}): ${(failureMessages[0] ?? message).split('\n')[0].slice(0, 300)}`)
   // A file that could not be read, or that failed before its first test.
   if (bad.length === 0 && message) {
     failed++

@@ -20,7 +20,8 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
  * then read by other people's DKIM verifiers. The name server is on port 53 of a loopback address, because those
  * verifiers ask whom /etc/resolv.conf names; they see one of ours.
  */
-const dnsHost = '127.0.0.53'
+// One of our own: the same tests may be running against the executable.
+const dnsHost = `127.53.${process.pid & 255}.${1 + ((process.pid >> 8) % 254)}`
 const [program, ...start] = sternaCommand
 const directory = temporaryDirectory()
 let dns: FakeDns

@@ -1,4 +1,5 @@
 import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { type Answer, AUTHENTIC_DATA, type DecodedPacket, decode, encode, type Packet } from 'dns-packet'
 
@@ -77,7 +78,7 @@ export async function startFakeDns(
 
   // The same port over UDP and TCP; the one that TCP was given may be taken over UDP.
   for (;;) {
-    await new Promise<void>((done) => tcp.listen(listen.port, listen.host, done))
+    await once(tcp.listen(listen.port, listen.host), 'listening')
     const { port } = tcp.address() as AddressInfo
     const udp = createSocket('udp4')
     const isBound = await new Promise<boolean>((done) => {

@@ -21,8 +21,7 @@ const hidden = new Set(['script', 'style', 'title', 'template', 'xml', 'iframe',
 const raw = new Set(['textarea', 'xmp'])
 
 const maxTagLength = 4096
-const tagStart = /[a-z/!?]/i
-const slash = 47
+const [exclamationMark, slash, questionMark] = [33, 47, 63]
 const greaterThan = 62
 const equals = 61
 const doubleQuote = 34
@@ -39,13 +38,14 @@ export function readHtml(html: string, reader: HtmlReader): void {
   let textStart = 0
   let i = html.indexOf('<')
   while (i >= 0) {
-    const next = html.charAt(i + 1)
-    if (!tagStart.test(next)) {
+    const next = html.charCodeAt(i + 1)
+    const isMarkup = next === exclamationMark || next === questionMark
+    if (!isMarkup && next !== slash && !isLetter(next)) {
       i = html.indexOf('<', i + 1)
       continue
     }
     told(textStart, i)
-    if (next === '!' || next === '?') textStart = endOfMarkup(html, i)
+    if (isMarkup) textStart = endOfMarkup(html, i)
     else {
       const end = endOfTag(html, i + 1)
       // An unfinished tag: browsers show nothing of it.
@@ -91,7 +91,21 @@ function tagAt(html: string, start: number, end: number): Tag {
   const insideEnd = Math.min(end - 1, start + maxTagLength)
   let nameEnd = nameStart
   while (nameEnd < insideEnd && html.charCodeAt(nameEnd) !== slash && !isSpace(html.charCodeAt(nameEnd))) nameEnd++
-  return { name: html.slice(nameStart, nameEnd).toLowerCase(), isEnd, attributes: html.slice(nameEnd, insideEnd) }
+  return { name: nameAt(html, nameStart, nameEnd), isEnd, attributes: html.slice(nameEnd, insideEnd) }
+}
+
+/** Names as they are written, and in lower case: pages have few, in many tags. */
+const names = new Map<string, string>()
+/** More than there are in HTML; the longest is blockquote. */
+const [maxNames, maxNameLength] = [500, 20]
+
+function nameAt(html: string, start: number, end: number): string {
+  const written = html.slice(start, end)
+  const known = names.get(written)
+  if (known !== undefined) return known
+  const name = written.toLowerCase()
+  if (names.size < maxNames && written.length <= maxNameLength) names.set(written, name)
+  return name
 }
 
 /** The end of the tag that starts at `start`, after its `>`; quoted attribute values may contain one. */
@@ -113,6 +127,7 @@ function endOfTag(html: string, start: number): number {
   return -1
 }
 
+const isLetter = (code: number): boolean => (code | 32) >= 97 && (code | 32) <= 122
 const isSpace = (code: number): boolean => (code < 128 ? code === 32 || (code >= 9 && code <= 13) : /\s/.test(String.fromCharCode(code)))
 
 /** Where the content of such an element ends: at its end tag, or at the end of the page. */

@@ -1,6 +1,6 @@
 import { attributesOf } from './html-attributes.ts'
 import type { Tag } from './html-tags.ts'
-import { StyleRules } from './style-rules.ts'
+import { StyleRules, type Style } from './style-rules.ts'
 
 /** Why an element is not shown. Nothing inside it can undo the first; the others are inherited until an element says otherwise. */
 const gone = 1
@@ -36,15 +36,19 @@ const paragraph = new Set(['p'])
 /** How far up an element is looked for, so that any input takes linear time. */
 const maxOpen = 50
 
-/** What decides where no rules are. */
+/** The attributes that decide where no rules are, and where there are some. */
 const mayHide = /style|hidden|data-skip-in-text|size/i
+const mayBeRuled = /style|hidden|data-skip-in-text|size|class|id/i
+const noAttributes: ReadonlyMap<string, string> = new Map()
 
 /** Which elements of a page a mail program shows. Follows its tags in their order; a `<style>` counts for what stands behind it. */
 export class ShownElements {
   readonly #rules = new StyleRules()
   #hasRules = false
+  /** The open elements. What is behind `#depth` was closed: shorter arrays would be made anew each time. */
   readonly #names: string[] = []
   readonly #states: number[] = []
+  #depth = 0
   #state = 0
 
   addStyles(tag: Tag, css: string): void {
@@ -71,8 +75,8 @@ export class ShownElements {
     if (this.#state !== 0) this.#endImplied(name)
     const state = this.#stateOf(tag)
     if (voids.has(name)) return state
-    this.#names.push(name)
-    this.#states.push(state)
+    this.#names[this.#depth] = name
+    this.#states[this.#depth++] = state
     this.#state = state
     return state
   }
@@ -87,17 +91,17 @@ export class ShownElements {
   #end(name: string): number {
     // What follows them still belongs to the body.
     if (name === 'body' || name === 'html') return this.#state
-    const found = this.#find({ has: (one) => one === name }, tableParts.has(name) ? table : scopes)
-    const state = this.#states[found] ?? this.#state
+    const found = this.#find(name, tableParts.has(name) ? table : scopes)
+    const state = found < 0 ? this.#state : this.#states[found]!
     this.#popTo(found)
     return state
   }
 
-  /** The place of the innermost open element of these names; -1 if there is none within. */
-  #find(names: Pick<ReadonlySet<string>, 'has'>, within: ReadonlySet<string>): number {
-    for (let i = this.#names.length - 1; i >= 0 && i >= this.#names.length - maxOpen; i--) {
-      const name = this.#names[i] ?? ''
-      if (names.has(name)) return i
+  /** The place of the innermost open element of this name, or of these; -1 if there is none within. */
+  #find(names: string | ReadonlySet<string>, within: ReadonlySet<string>): number {
+    for (let i = this.#depth - 1; i >= 0 && i >= this.#depth - maxOpen; i--) {
+      const name = this.#names[i]!
+      if (typeof names === 'string' ? name === names : names.has(name)) return i
       if (within.has(name)) return -1
     }
     return -1
@@ -105,38 +109,37 @@ export class ShownElements {
 
   #popTo(place: number): void {
     if (place < 0) return
-    this.#names.length = place
-    this.#states.length = place
-    this.#state = this.#states.at(-1) ?? 0
+    this.#depth = place
+    this.#state = place === 0 ? 0 : this.#states[place - 1]!
   }
 
   #stateOf(tag: Tag): number {
     // A table starts with the usual size (HTML 15.3.10, quirks mode), as in most mail programs.
     const inherited = tag.name === 'table' ? this.#state & ~tiny : this.#state
-    if (inherited & gone || (!this.#hasRules && !mayHide.test(tag.attributes))) return inherited
-    const attributes = attributesOf(tag)
+    if (inherited & gone) return inherited
+    const isDecisive = tag.attributes !== '' && (this.#hasRules ? mayBeRuled : mayHide).test(tag.attributes)
+    if (!isDecisive && !this.#hasRules) return inherited
+    const attributes = isDecisive ? attributesOf(tag) : noAttributes
     const style = this.#rules.of(tag.name, attributes)
     if (isGone(tag.name, attributes, style)) return gone
     return withSize(withVisibility(inherited, style), tag.name === 'font' && attributes.has('size') ? 'medium' : sizeIn(style))
   }
 }
 
-type Style = ReadonlyMap<string, string>
-
 function isGone(name: string, attributes: ReadonlyMap<string, string>, style: Style): boolean {
-  const display = style.get('display')
+  const display = style('display')
   if (display === 'none' || (attributes.has('hidden') && display === undefined)) return true
   // React Email's mark of what its own text leaves out.
   if (attributes.get('data-skip-in-text')?.toLowerCase() === 'true') return true
-  if (isNone(style.get('opacity'))) return true
+  if (isNone(style('opacity'))) return true
   return !tableParts.has(name) && isClipped(style)
 }
 
 const isNone = (value: string | undefined): boolean => value !== undefined && Number.parseFloat(value) === 0
 
 function isClipped(style: Style): boolean {
-  const clips = (way: 'x' | 'y'): boolean => /hidden|clip/.test(style.get(`overflow-${way}`) ?? style.get('overflow') ?? '')
-  const isEmpty = (property: string): boolean => isTiny(style.get(property) ?? '')
+  const clips = (way: 'x' | 'y'): boolean => /hidden|clip/.test(style(`overflow-${way}`) ?? style('overflow') ?? '')
+  const isEmpty = (property: string): boolean => isTiny(style(property) ?? '')
   return (clips('y') && (isEmpty('max-height') || isEmpty('height'))) || (clips('x') && (isEmpty('max-width') || isEmpty('width')))
 }
 
@@ -147,15 +150,15 @@ function isTiny(value: string): boolean {
 }
 
 function withVisibility(state: number, style: Style): number {
-  const visibility = style.get('visibility')
+  const visibility = style('visibility')
   if (visibility === 'hidden' || visibility === 'collapse') return state | invisible
   return visibility === 'visible' || visibility === 'initial' ? state & ~invisible : state
 }
 
 /** The size of the text; '' if nothing is said. */
 function sizeIn(style: Style): string {
-  const inFont = /(?:^|\s)(?:(\.?\d[\d.]*(?:[a-z]+|%))|(0)(?=[\s/]))/.exec(style.get('font') ?? '')
-  return style.get('font-size') ?? inFont?.[1] ?? inFont?.[2] ?? style.get('font') ?? ''
+  const inFont = /(?:^|\s)(?:(\.?\d[\d.]*(?:[a-z]+|%))|(0)(?=[\s/]))/.exec(style('font') ?? '')
+  return style('font-size') ?? inFont?.[1] ?? inFont?.[2] ?? style('font') ?? ''
 }
 
 function withSize(state: number, size: string): number {

@@ -47,6 +47,11 @@ interface Weighted {
   order: number
 }
 
+type Winners = Map<string, Weighted>
+
+/** What a property is set to; undefined where nothing is said of it. */
+export type Style = (property: string) => string | undefined
+
 /** `p`, `.preheader`, `#preview` or `span.preheader`. Other selectors are about something else, such as a state or a place. */
 const simpleSelector = /^(?:[a-z][a-z0-9]*|(?:[a-z][a-z0-9]*)?\.[\w-]+|#[\w-]+)$/i
 const weights = { element: 0, class: 1, elementAndClass: 2, id: 3, inline: 4, important: 8 }
@@ -62,7 +67,7 @@ const maxClasses = 16
 
 /** The rules of a page's style sheets that apply on a wide screen, by selector. Rules in `@media` and other blocks are left out. */
 export class StyleRules {
-  readonly #bySelector = new Map<string, Map<string, Weighted>>()
+  readonly #bySelector = new Map<string, Winners>()
   #order = 0
 
   add(css: string): void {
@@ -84,28 +89,25 @@ export class StyleRules {
     }
   }
 
-  /** What applies to an element: property and value. */
-  of(name: string, attributes: ReadonlyMap<string, string>): Map<string, string> {
-    const winners = new Map<string, Weighted>()
-    if (this.#bySelector.size > 0) {
-      this.#apply(winners, name)
-      const classes = (attributes.get('class') ?? '').split(/\s+/, maxClasses)
-      for (const one of classes) {
-        this.#apply(winners, `.${one}`)
-        this.#apply(winners, `${name}.${one}`)
-      }
-      const id = attributes.get('id')
-      if (id !== undefined) this.#apply(winners, `#${id}`)
+  /** What applies to an element. */
+  of(name: string, attributes: ReadonlyMap<string, string>): Style {
+    const winners: Winners = new Map()
+    const [classes, id, style] = [attributes.get('class'), attributes.get('id'), attributes.get('style')]
+    this.#apply(winners, name)
+    for (const one of classes?.split(/\s+/, maxClasses) ?? []) {
+      this.#apply(winners, `.${one}`)
+      this.#apply(winners, `${name}.${one}`)
     }
-    for (const declaration of declarationsIn((attributes.get('style') ?? '').replace(comments, ' '))) {
+    if (id !== undefined) this.#apply(winners, `#${id}`)
+    for (const declaration of style === undefined ? [] : declarationsIn(style.replace(comments, ' '))) {
       settle(winners, declaration.property, weighted(declaration, weights.inline, Infinity))
     }
-    return new Map(Array.from(winners, ([property, { value }]) => [property, value]))
+    return (property) => winners.get(property)?.value
   }
 
   #addRule(selectors: string, css: string): void {
     // One for each property, so that many selectors with many declarations take linear time.
-    const winners = new Map<string, Weighted>()
+    const winners: Winners = new Map()
     this.#order++
     for (const one of declarationsIn(css)) settle(winners, one.property, weighted(one, 0, this.#order))
     if (winners.size === 0) return
@@ -113,14 +115,14 @@ export class StyleRules {
       const selector = part.trim()
       if (!simpleSelector.test(selector)) continue
       const key = selector.replace(/^[a-z0-9]+/i, (name) => name.toLowerCase())
-      const own = this.#bySelector.get(key) ?? new Map<string, Weighted>()
+      const own: Winners = this.#bySelector.get(key) ?? new Map()
       this.#bySelector.set(key, own)
       for (const [property, one] of winners) settle(own, property, { ...one, weight: one.weight + weightOf(selector) })
     }
   }
 
-  #apply(winners: Map<string, Weighted>, key: string): void {
-    for (const [property, one] of this.#bySelector.get(key) ?? []) settle(winners, property, one)
+  #apply(winners: Winners, key: string): void {
+    this.#bySelector.get(key)?.forEach((one, property) => settle(winners, property, one))
   }
 }
 
@@ -130,7 +132,7 @@ const weighted = ({ value, isImportant }: Declaration, weight: number, order: nu
   order,
 })
 
-function settle(winners: Map<string, Weighted>, property: string, one: Weighted): void {
+function settle(winners: Winners, property: string, one: Weighted): void {
   const other = winners.get(property)
   if (!other || one.weight > other.weight || (one.weight === other.weight && one.order >= other.order)) winners.set(property, one)
 }

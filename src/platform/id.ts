@@ -30,6 +30,8 @@ type IdPrefix =
 
 /** Crockford's base 32, lower case: no i, l, o, u. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+/** Two digits at a time: each message has several ids. */
+const pairs = Array.from(alphabet, (first) => Array.from(alphabet, (second) => first + second)).flat()
 
 const pool = Buffer.alloc(10 * 400)
 let used = pool.length
@@ -86,11 +88,12 @@ export function timeOfId(id: string): number {
   return numberOf(id.slice(start, start + 10))
 }
 
+/** @param digits an even number */
 function inBase32(value: number, digits: number): string {
   let text = ''
-  for (let rest = value, i = 0; i < digits; i++) {
-    text = alphabet[rest % 32] + text
-    rest = Math.floor(rest / 32)
+  for (let rest = value, i = 0; i < digits; i += 2) {
+    text = pairs[rest % 1024] + text
+    rest = Math.floor(rest / 1024)
   }
   return text
 }

@@ -96,7 +96,8 @@ export function parseAddress(text: string): ParsedAddress {
  * RFC 5321 2.4 allows. Mail is sent to the spelling that was given. Non-ASCII letters are unchanged, because the databases' `lower` ignores
  * them.
  */
-export const comparedAddress = (address: string): string => address.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+export const comparedAddress = (address: string): string =>
+  /[A-Z]/.test(address) ? address.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : address
 
 /** The addresses without those that are another spelling of an earlier one. */
 export const distinctAddresses = (addresses: readonly string[]): string[] =>

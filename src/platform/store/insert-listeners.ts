@@ -2,22 +2,35 @@ import type { Statement } from './database.ts'
 
 /** Who wants to know about rows that are added to a table. */
 export class InsertListeners {
-  readonly #byTable = new Map<string, { insert: RegExp; heard: Set<() => void> }>()
+  readonly #byTable = new Map<string, Set<() => void>>()
+  /** The table to which a statement adds rows, by its text; null: to none. */
+  readonly #tables = new Map<string, string | null>()
 
   /** @returns a function that ends it */
   add(table: string, heard: () => void): () => void {
-    const listeners = this.#byTable.get(table) ?? { insert: new RegExp(`^\\s*insert into ${table}\\b`, 'i'), heard: new Set() }
+    const listeners = this.#byTable.get(table) ?? new Set()
     this.#byTable.set(table, listeners)
-    listeners.heard.add(heard)
-    return () => {
-      listeners.heard.delete(heard)
-      if (listeners.heard.size === 0 && this.#byTable.get(table) === listeners) this.#byTable.delete(table)
-    }
+    listeners.add(heard)
+    return () => void listeners.delete(heard)
   }
 
   /** What to call once this batch is on disk. */
   of(batch: Statement[]): Set<() => void>[] {
-    const concerned = [...this.#byTable.values()].filter(({ insert }) => batch.some(({ sql }) => insert.test(sql)))
-    return concerned.map(({ heard }) => heard)
+    const concerned: Set<() => void>[] = []
+    for (const { sql } of batch) {
+      const table = this.#tableOf(sql)
+      const listeners = table === null ? undefined : this.#byTable.get(table)
+      if (listeners && !concerned.includes(listeners)) concerned.push(listeners)
+    }
+    return concerned
+  }
+
+  /** There are as few texts as `StatementNumbers` knows. */
+  #tableOf(sql: string): string | null {
+    const known = this.#tables.get(sql)
+    if (known !== undefined) return known
+    const table = /^\s*insert into (\w+)/i.exec(sql)?.[1]?.toLowerCase() ?? null
+    this.#tables.set(sql, table)
+    return table
   }
 }

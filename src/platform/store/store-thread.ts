@@ -29,6 +29,9 @@ type Unnumbered<T> = T extends { id: number } ? Omit<T, 'id'> : never
 type Guards = (Guard | undefined)[]
 type Settled = { resolve: (answer: Answer) => void; reject: (error: Error) => void; guards: Guards }
 
+const guardOf = ({ guard }: Statement): Guard | undefined => guard
+const atOnce = { mayBatch: false, guards: [] }
+
 export interface Hear {
   /** Called once when the database can no longer be trusted (a failed write or flush), or its writer has ended. */
   onFatal?: (error: Error) => void
@@ -83,27 +86,27 @@ export class StoreThread {
   /** @throws ConflictError and the other errors of `Database` */
   write(batch: Statement[], { mayBatch, isTimed }: { mayBatch: boolean; isTimed: boolean }): Promise<Answer> {
     const numbered = batch.map((each) => this.#statements.numbered(each))
-    return this.request(
-      { type: 'write', batch: numbered, ...(isTimed ? { isTimed } : {}) },
-      { mayBatch, guards: batch.map(({ guard }) => guard) },
-    )
+    return this.#ask({ id: ++this.#lastId, type: 'write', batch: numbered, isTimed }, { mayBatch, guards: batch.map(guardOf) })
   }
 
   async read<R extends Row>(sql: string, params: Record<string, Value>): Promise<R[]> {
-    const answer = await this.request({ type: 'read', statement: this.#statements.numbered({ sql, params }) })
+    const answer = await this.#ask({ id: ++this.#lastId, type: 'read', statement: this.#statements.numbered({ sql, params }) })
     return ('rows' in answer ? answer.rows : []) as R[]
   }
 
-  /** `guards`: those of a write, by statement, so that its conflict can be named. */
-  request(request: Unnumbered<Request>, { mayBatch = false, guards = [] }: { mayBatch?: boolean; guards?: Guards } = {}): Promise<Answer> {
-    if (this.#ended) return Promise.reject(this.#ended)
+  request(request: Unnumbered<Request>): Promise<Answer> {
     if (request.type === 'close') this.#isClosing = true
-    const id = ++this.#lastId
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    this.#settle.set(id, { resolve, reject, guards })
-    if (mayBatch) this.#wait({ ...request, id } as Request)
-    else this.#post({ ...request, id } as Request)
-    return promise
+    return this.#ask({ ...request, id: ++this.#lastId } as Request, atOnce)
+  }
+
+  /** `guards`: those of a write, by statement, so that its conflict can be named. */
+  #ask(request: Request, { mayBatch, guards }: { mayBatch: boolean; guards: Guards } = atOnce): Promise<Answer> {
+    if (this.#ended) return Promise.reject(this.#ended)
+    return new Promise((resolve, reject) => {
+      this.#settle.set(request.id, { resolve, reject, guards })
+      if (mayBatch) this.#wait(request)
+      else this.#post(request)
+    })
   }
 
   #wait(request: Request): void {

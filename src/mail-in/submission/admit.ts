@@ -6,11 +6,11 @@ import type { FreshSlot } from '../../mail-out/queue/handoff-limit.ts'
 import type { QueueRunner } from '../../mail-out/queue/queue-runner.ts'
 import type { Statement } from '../../platform/store/database.ts'
 import type { MailQuotas } from '../../senders/account/mail-quotas.ts'
-import { writeByRules } from './acceptance-rule.ts'
+import { writeByRules, type AcceptanceRule } from './acceptance-rule.ts'
 import { draftEmail, emailStatements, logSuppressedOf, type Admission, type DraftedEmail, type DraftedMail } from './admission.ts'
 import type { AuthoriseServices } from './authorise.ts'
 import { idempotencyRule, type IdempotencyKeys, type Remember } from './idempotency-keys.ts'
-import { quotaRule } from './quota-rule.ts'
+import { hasQuota, quotaRule } from './quota-rule.ts'
 import { suppressionRule } from './suppression-rule.ts'
 import type { Upload, Uploads } from './upload.ts'
 
@@ -19,7 +19,7 @@ export interface AcceptServices extends Pick<BaseServices, 'db' | 'clock' | 'log
   uploads: Uploads
   idempotencyKeys: IdempotencyKeys
   erasedAddress: ErasedAddress
-  quotas: Pick<MailQuotas, 'count'>
+  quotas: Pick<MailQuotas, 'count' | 'isCounted'>
   /** How long to retry a recipient if the submission does not say, ms. */
   giveUpAfterMs: number
 }
@@ -29,7 +29,8 @@ interface Admitted<Answer extends object> {
   submitter: Submitter
   admissions: Admission[]
   upload: Upload
-  remember: Remember
+  /** Null if it came without an idempotency key. */
+  remember: Remember | null
   alsoWrite: Statement[]
   answerOf(emails: DraftedEmail[]): Answer
 }
@@ -52,9 +53,11 @@ export async function admit<Answer extends object>(mail: Admitted<Answer>, servi
   const { submitter, admissions, upload, remember, alsoWrite } = mail
   const { clock, queue, quotas, log, metrics } = services
   const submissions = admissions.map(({ submission }) => submission)
-  await upload.storeAhead(submissions)
+  if (upload.isLarge(submissions)) await upload.storeAhead(submissions)
   const suppression = suppressionRule(submissions, { submitter, now: clock.now() }, services)
-  const rules = [idempotencyRule(remember), suppression, quotaRule(quotas)]
+  const rules: AcceptanceRule[] = [suppression]
+  if (remember) rules.unshift(idempotencyRule(remember))
+  if (hasQuota(submitter, admissions, quotas)) rules.push(quotaRule(quotas))
   const draft = () => draftAll(mail, suppression.isSuppressed, services)
   const { emails, slot, answer } = await writeByRules(rules, draft, async (drafted, ahead) => {
     try {
@@ -99,8 +102,7 @@ async function draftAll<Answer extends object>(
 const isFresh = ({ submission: { content }, waiting }: DraftedEmail): boolean =>
   waiting[0]?.state === 'queued' && content.stored === 0 && content.pending.length === 1
 
-const reserveSlot = ({ submission, waiting }: DraftedEmail, queue: QueueRunner) =>
-  queue.reserve(new Set(waiting.map(({ destination }) => destination)), submission.content.size)
+const reserveSlot = ({ submission, waiting }: DraftedEmail, queue: QueueRunner) => queue.reserve(waiting, submission.content.size)
 
 function handOver(emails: DraftedEmail[], slot: FreshSlot | null, queue: QueueRunner): void {
   const [only] = emails

@@ -9,15 +9,15 @@ import type { AcceptanceRule } from './acceptance-rule.ts'
 const keptMs = 24 * 3_600_000
 
 /**
- * What remembers an answer under its key, for the batch that makes the answer true; nothing if there is no key. `messageId` is null if the
- * answer is about several messages.
+ * What remembers an answer under its key, for the batch that makes the answer true. `messageId` is null if the answer is about several
+ * messages.
  */
-export type Remember = (answer: object, messageId: string | null) => Statement[]
+export type Remember = (answer: object, messageId: string | null) => Statement
 
 /** An idempotency key stands for one submission. */
 export const idempotencyRule = (remember: Remember): AcceptanceRule => ({
   guard: 'idempotency',
-  statements: ({ answer, emails: [first, second] }) => remember(answer, first && !second ? first.message.id : null),
+  statements: ({ answer, emails: [first, second] }) => [remember(answer, first && !second ? first.message.id : null)],
   onConflict(cause) {
     throw concurrent(cause)
   },
@@ -51,16 +51,17 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Runs `submit` unless the key already has an answer, which is then returned with `replayed: true`. Without a key it always runs.
+   * Runs `submit` unless the key already has an answer, which is then returned with `replayed: true`. Without a key it always runs, and has
+   * nothing to remember.
    * @throws SternaError `invalid_idempotent_request` if the key was used for another submission,
    *   `concurrent_idempotent_requests` while the first one with this key is in progress
    */
   once<T extends { replayed: boolean }>(
     accountId: string,
     idempotency: Idempotency | null,
-    submit: (remember: Remember) => Promise<T>,
+    submit: (remember: Remember | null) => Promise<T>,
   ): Promise<T> {
-    return idempotency === null ? submit(() => []) : this.#once(accountId, idempotency, submit)
+    return idempotency === null ? submit(null) : this.#once(accountId, idempotency, submit)
   }
 
   async #once<T extends { replayed: boolean }>(
@@ -74,7 +75,7 @@ export class IdempotencyKeys {
     try {
       const known = await this.#find(accountId, idempotency)
       if (known) return { ...(JSON.parse(known.response) as T), replayed: true }
-      return await submit((answer, messageId) => [this.#remember(accountId, idempotency, answer, messageId)])
+      return await submit((answer, messageId) => this.#remember(accountId, idempotency, answer, messageId))
     } finally {
       this.#running.delete(place)
     }
@@ -91,10 +92,10 @@ export class IdempotencyKeys {
     { isSecret, carryOut }: { isSecret: boolean; carryOut: () => Promise<unknown> },
   ): Promise<{ answer: unknown; replayed: boolean }> {
     const context = `idempotency ${JSON.stringify([accountId, idempotency.operation, idempotency.key])}`
-    const done = await this.once<Kept & { replayed: boolean }>(accountId, idempotency, async (remember) => {
+    const done = await this.#once<Kept & { replayed: boolean }>(accountId, idempotency, async (remember) => {
       const answer = await carryOut()
       const kept: Kept = isSecret ? { sealed: this.#seal(answer, context) } : { answer }
-      if (answer !== undefined) await refusedAs(this.#db.write(remember(kept, null)), ConflictError, concurrent)
+      if (answer !== undefined) await refusedAs(this.#db.write([remember(kept, null)]), ConflictError, concurrent)
       return { answer, replayed: false }
     })
     return { answer: 'sealed' in done ? this.#opened(done.sealed, context) : done.answer, replayed: done.replayed }

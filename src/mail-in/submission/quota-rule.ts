@@ -1,7 +1,12 @@
+import type { Submitter } from '../../mail/message/submission.ts'
 import type { CountedMail, MailQuotas, QuotaCount } from '../../senders/account/mail-quotas.ts'
 import { systemAccountId } from '../../senders/account/system-account.ts'
 import type { AcceptanceRule } from './acceptance-rule.ts'
-import type { DraftedMail } from './admission.ts'
+import type { Admission, DraftedMail } from './admission.ts'
+
+/** True if the submitter, or a domain that it sends from, has a quota. */
+export const hasQuota = ({ accountId }: Submitter, admissions: Admission[], quotas: Pick<MailQuotas, 'isCounted'>): boolean =>
+  quotas.isCounted(accountId) || admissions.some(({ message }) => message.domain_id !== null && quotas.isCounted(message.domain_id))
 
 /** No account and no domain mails more recipients than its quota allows. */
 export function quotaRule(quotas: Pick<MailQuotas, 'count'>): AcceptanceRule {

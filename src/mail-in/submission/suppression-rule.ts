@@ -38,6 +38,11 @@ export function suppressionRule(
 
 /** The addresses of all messages, separately for each topic. */
 function addressedMail(submissions: Submission[]): AddressedMail[] {
+  const [only] = submissions
+  if (only && submissions.length === 1) {
+    const { envelope, options } = only
+    return [{ topic: options.unsubscribeTopic, addresses: envelope.recipients.map(({ forwardPath }) => forwardPath) }]
+  }
   const byTopic = new Map<string | null, Set<string>>()
   for (const { envelope, options } of submissions) {
     const addresses = byTopic.get(options.unsubscribeTopic) ?? new Set()

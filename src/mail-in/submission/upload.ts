@@ -28,7 +28,9 @@ interface Chunk {
  */
 export class Uploads {
   readonly #services: UploadServices
+  /** Those of which something may be stored. */
   readonly #open = new Set<Upload>()
+  readonly #onBegun = (upload: Upload): void => void this.#open.add(upload)
 
   constructor(services: UploadServices) {
     this.#services = services
@@ -36,13 +38,14 @@ export class Uploads {
 
   /** Runs `take` with an upload. However `take` ends, only completed messages stay. */
   async run<T>(take: (upload: Upload) => Promise<T>): Promise<T> {
-    const upload = new Upload(this.#services)
-    this.#open.add(upload)
+    const upload = new Upload(this.#services, this.#onBegun)
     try {
       return await take(upload)
     } finally {
-      await upload.abandon()
-      this.#open.delete(upload)
+      if (this.#open.has(upload)) {
+        await upload.abandon()
+        this.#open.delete(upload)
+      }
     }
   }
 
@@ -50,7 +53,7 @@ export class Uploads {
   async sweep(): Promise<void> {
     const { db } = this.#services
     const left = await db.read<{ message_id: string }>('select message_id from upload')
-    const open = new Set([...this.#open].flatMap(({ messageIds }) => [...messageIds]))
+    const open = new Set([...this.#open].flatMap(({ messageIds }) => messageIds))
     for (const { message_id: id } of left) if (!open.has(id)) await dropContent(id, db)
   }
 }
@@ -58,11 +61,14 @@ export class Uploads {
 /** The content of one submission, or of a batch of them, from its first byte to the finished message. */
 export class Upload {
   readonly #services: UploadServices
+  readonly #onBegun: (upload: Upload) => void
   /** Contents that may be partly stored. */
-  readonly messageIds = new Set<string>()
+  messageIds: string[] = []
 
-  constructor(services: UploadServices) {
+  /** @param onBegun called before anything is stored ahead of the message */
+  constructor(services: UploadServices, onBegun: (upload: Upload) => void) {
     this.#services = services
+    this.#onBegun = onBegun
   }
 
   /**
@@ -82,12 +88,17 @@ export class Upload {
     await this.#write(chunks.map((bytes, place) => ({ id, number: first + place, bytes })))
   }
 
+  /** True if these contents do not fit into one commit, or are to be copied. */
+  isLarge(submissions: Submission[]): boolean {
+    return submissions.some(({ content }) => content.copyOf !== undefined) || pendingBytes(submissions) > chunksAtOnce * chunkSize
+  }
+
   /**
    * Stores enough of these contents that the rest fits into one commit.
    * @throws SternaError `invalid_state` if a content to be copied is gone
    */
   async storeAhead(submissions: Submission[]): Promise<void> {
-    let rest = submissions.reduce((sum, { content }) => sum + bytesOf(content.pending), 0)
+    let rest = pendingBytes(submissions)
     let ahead: Chunk[] = []
     for (const { id, content } of submissions) {
       if (content.copyOf !== undefined) await this.#copy(content.copyOf, id, content)
@@ -102,17 +113,18 @@ export class Upload {
   }
 
   /**
-   * Writes the batch that creates the messages, with the rest of their contents: on disk together, or not at all. Returns what came of the
+   * Writes the batch that creates the messages, and adds the rest of their contents to it: on disk together, or not at all. Returns what came of the
    * batch, statement by statement.
    * @throws what `Database.write` throws
    */
   async complete(submissions: Submission[], batch: Statement[]): Promise<Written[]> {
-    const contents = submissions.flatMap(({ id, content: { pending, stored } }) => [
-      ...(this.messageIds.has(id) ? [{ sql: 'delete from upload where message_id = :id', params: { id }, expect: 1 }] : []),
-      ...pending.map((bytes, place) => insertChunk({ id, number: stored + place, bytes })),
-    ])
-    const written = await this.#services.db.write([...batch, ...contents])
-    this.messageIds.clear()
+    for (const { id, content } of submissions) {
+      if (this.messageIds.includes(id)) batch.push({ sql: 'delete from upload where message_id = :id', params: { id }, expect: 1 })
+      let number = content.stored
+      for (const bytes of content.pending) batch.push(insertChunk({ id, number: number++, bytes }))
+    }
+    const written = await this.#services.db.write(batch)
+    this.messageIds = []
     return written
   }
 
@@ -124,7 +136,7 @@ export class Upload {
         log.warn({ messageId, error }, 'chunks of a refused message are left for the next sweep'),
       )
     }
-    this.messageIds.clear()
+    this.messageIds = []
   }
 
   /** Inside the store, so that the content does not pass through this thread's memory. */
@@ -149,13 +161,16 @@ export class Upload {
 
   /** The rows of those that have none yet. */
   #begin(ids: string[]): Statement[] {
-    const begun = [...new Set(ids)].filter((id) => !this.messageIds.has(id))
-    for (const id of begun) this.messageIds.add(id)
+    const begun = [...new Set(ids)].filter((id) => !this.messageIds.includes(id))
+    this.messageIds.push(...begun)
+    this.#onBegun(this)
     return begun.map((id) => ({ sql: 'insert into upload (message_id) values (:id)', params: { id } }))
   }
 }
 
 const bytesOf = (chunks: Uint8Array[]): number => chunks.reduce((sum, { length }) => sum + length, 0)
+
+const pendingBytes = (submissions: Submission[]): number => submissions.reduce((sum, { content }) => sum + bytesOf(content.pending), 0)
 
 const insertChunk = ({ id, number, bytes }: Chunk): Statement => ({
   sql: 'insert into content (message_id, chunk, bytes, crc32) values (:id, :number, :bytes, :crc32)',

@@ -112,10 +112,10 @@ export class QueueRunner {
    * Room to pass on a fresh message in memory; null if it must wait in the queue, because memory is full or older mail for one of its
    * destinations is already waiting.
    */
-  reserve(destinations: Iterable<string>, bytes: number): FreshSlot | null | Promise<FreshSlot | null> {
+  reserve(recipients: Pick<WaitingRecipient, 'destination'>[], bytes: number): FreshSlot | null | Promise<FreshSlot | null> {
     if (!this.#running) return null
     const now = this.#services.clock.now()
-    for (const name of destinations) if (this.#destinations.isBehind(name, now)) return null
+    if (recipients.some(({ destination }) => this.#destinations.isBehind(destination, now))) return null
     return this.#slots.take(bytes)
   }
 

@@ -67,9 +67,11 @@ const entriesFrom = (names: string): string =>
       and sandbox = :sandbox and (expires_at is null or expires_at > :now)`
 
 const inPieces = (addresses: string[]): string[][] =>
-  Array.from({ length: Math.ceil(addresses.length / addressesAtOnce) }, (_, i) =>
-    addresses.slice(i * addressesAtOnce, (i + 1) * addressesAtOnce),
-  )
+  addresses.length === 1
+    ? [addresses]
+    : Array.from({ length: Math.ceil(addresses.length / addressesAtOnce) }, (_, i) =>
+        addresses.slice(i * addressesAtOnce, (i + 1) * addressesAtOnce),
+      )
 
 /** Which of the addresses an account must not send to. An unsubscribed address still gets mail on other topics. */
 export async function findSuppressed(db: Pick<Database, 'read'>, query: SuppressionQuery, addresses: string[]): Promise<IsSuppressed> {
@@ -136,18 +138,19 @@ const oneIsFree = freeIf(entriesFrom(':a0'), false)
  * listed, and fail once one is: see `isListed`.
  */
 export function noneSuppressed(query: SuppressionQuery, mail: AddressedMail[]): Statement[] {
-  const { isListed = false } = query.erasedAddress
-  return mail.flatMap(({ addresses, topic }) =>
-    inPieces(addresses).map((piece) => {
-      const free = (sql: string, params: Record<string, Value>): Statement => ({ sql, params, expect: 1, guard: 'suppression' })
-      const [only = ''] = piece
-      if (!isListed && piece.length === 1) {
-        return free(oneIsFree, { ...scopeParams(query), now: query.now, a0: suppressionAddress(only), topic })
-      }
-      const { from, params } = isListed ? entriesFor(query, piece) : entriesNamed(query, piece.map(suppressionAddress))
-      return free(freeIf(from, isListed), { ...params, topic })
-    }),
-  )
+  return mail.flatMap(({ addresses, topic }) => inPieces(addresses).map((piece) => noneListed(query, piece, topic)))
+}
+
+function noneListed(query: SuppressionQuery, addresses: string[], topic: string | null): Statement {
+  const [only = ''] = addresses
+  const { accountId, sandbox, now, erasedAddress } = query
+  const { isListed = false } = erasedAddress
+  if (!isListed && addresses.length === 1) {
+    const params = { accountId, sandbox: sandbox ? 1 : 0, now, a0: suppressionAddress(only), topic }
+    return { sql: oneIsFree, params, expect: 1, guard: 'suppression' }
+  }
+  const { from, params } = isListed ? entriesFor(query, addresses) : entriesNamed(query, addresses.map(suppressionAddress))
+  return { sql: freeIf(from, isListed), params: { ...params, topic }, expect: 1, guard: 'suppression' }
 }
 
 /**

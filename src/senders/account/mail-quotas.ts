@@ -68,7 +68,7 @@ export class MailQuotas {
   }
 
   /** Whoever has no quota is not counted, so that mail costs nothing where there are none. */
-  #isCounted(ownerId: string): boolean {
+  isCounted(ownerId: string): boolean {
     const { day, month } = this.quotaOf(ownerId)
     return day !== null || month !== null
   }
@@ -84,7 +84,7 @@ export class MailQuotas {
     const quota = this.quotaOf(ownerId)
     const use = (period: Period): QuotaUse => ({
       limit: quota[period],
-      used: !this.#isCounted(ownerId) ? null : row && row[period] === now[period].number ? row[`${period}_recipients`] : 0,
+      used: !this.isCounted(ownerId) ? null : row && row[period] === now[period].number ? row[`${period}_recipients`] : 0,
       resetsAt: now[period].endsAt,
     })
     return { day: use('day'), month: use('month') }
@@ -94,7 +94,7 @@ export class MailQuotas {
   count(mail: CountedMail): QuotaCount | null {
     const sum = [...mail.byDomain.values()].reduce((total, each) => total + each, 0)
     const all = [[mail.accountId, sum] as const, ...mail.byDomain]
-    const counted = all.filter(([ownerId, recipients]) => recipients > 0 && this.#isCounted(ownerId))
+    const counted = all.filter(([ownerId, recipients]) => recipients > 0 && this.isCounted(ownerId))
     if (counted.length === 0) return null
     const now = calendarOf(this.#services.clock.now())
     return {

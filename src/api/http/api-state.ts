@@ -1,6 +1,7 @@
-import type { Router, RouterContext } from '@koa/router'
+import type { DefaultContext, ParameterizedContext } from 'koa'
 import type { Caller } from '../operation/caller.ts'
 import type { Problem } from '../operation/problem.ts'
+import type { RouteTable } from './route-table.ts'
 
 /** What every handler finds in `ctx.state`. */
 export interface ApiState {
@@ -17,5 +18,6 @@ export interface ApiState {
 /** Converts an error to the form of another service. */
 export type RefusalForm = (problem: Problem, requestId: string) => { status: number; body: object; headers?: Record<string, string> }
 
-export type ApiContext = RouterContext<ApiState>
-export type ApiRouter = Router<ApiState>
+/** A request, with the parameters of its path. */
+export type ApiContext = ParameterizedContext<ApiState, DefaultContext & { params: Record<string, string> }>
+export type ApiRoutes = RouteTable<(ctx: ApiContext) => Promise<void>>

@@ -5,7 +5,7 @@ import type { Caller } from '../operation/caller.ts'
 import { csvNameOf, namesOf, needsKey, type Operation } from '../operation/operation.ts'
 import { perform, type PerformServices } from '../operation/perform.ts'
 import { parseJson } from '../../platform/parse-json.ts'
-import type { ApiContext, ApiRouter } from './api-state.ts'
+import type { ApiContext, ApiRoutes } from './api-state.ts'
 import { smallBody } from '../large-work/small-source.ts'
 import type { BodyBudget } from './body-budget.ts'
 import { jsonBody, jsonBytes, textBody } from './json-body.ts'
@@ -19,10 +19,10 @@ export interface RouteServices extends PerformServices {
 }
 
 /** Adds the routes of an operation. */
-export function addRoutes(router: ApiRouter, declared: Operation, services: RouteServices): void {
+export function addRoutes(routes: ApiRoutes, declared: Operation, services: RouteServices): void {
   const asCsv = csvNameOf(declared)
   for (const { path } of [...namesOf(declared), ...(asCsv ? [asCsv] : [])]) {
-    router.register(path.replace(/\{(\w+)\}/g, ':$1'), [declared.method], (ctx) => serve(declared, ctx, services))
+    routes.add(declared.method, path, (ctx) => serve(declared, ctx, services))
   }
 }
 

@@ -1,4 +1,3 @@
-import { Router } from '@koa/router'
 import Koa from 'koa'
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { Server as TlsServer } from 'node:https'
@@ -13,7 +12,7 @@ import { listen } from '../../platform/connection/listen.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { answerChallenge, tlsOptionsOf } from './answer-challenge.ts'
 import { answer, type AnswerServices } from './answer.ts'
-import type { ApiContext, ApiRouter, ApiState } from './api-state.ts'
+import type { ApiContext, ApiRoutes, ApiState } from './api-state.ts'
 import { authenticate, authenticateKey, type AuthenticateServices } from '../operation/authenticate.ts'
 import { addCompatRoutes, compatApiFor, type CompatApi } from './compat/compat-api.ts'
 import type { Dashboard } from './dashboard.ts'
@@ -21,6 +20,7 @@ import { HttpConnections } from './http-connections.ts'
 import { HttpsOnly } from './https-only.ts'
 import { needsKey, type Operation } from '../operation/operation.ts'
 import { admit, type AdmissionServices } from './rate-limit-admission.ts'
+import { RouteTable } from './route-table.ts'
 import { addRoutes, type RouteServices } from './routes.ts'
 import { serverOperations, type ServerOperationServices } from './server-operations.ts'
 import type { TrackingResponder } from './tracking-responder.ts'
@@ -156,15 +156,14 @@ const lostConnection = new Set<unknown>(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 
 
 function application(services: HttpServerServices, connections: HttpConnections, isStopping: () => boolean): Koa<ApiState> {
   const app = new Koa<ApiState>()
-  // The router must see the same path as the checks that guard it.
-  const router: ApiRouter = new Router<ApiState>({ sensitive: true })
+  const routes: ApiRoutes = new RouteTable()
   const operations = [...services.operations]
   operations.push(...serverOperations(services, () => operations))
-  for (const declared of operations) addRoutes(router, declared, services)
+  for (const declared of operations) addRoutes(routes, declared, services)
   const compatApis = services.compatApis ?? []
   const { hasCertificate, baseUrl, dashboard } = services
   const httpsOnly = hasCertificate ? new HttpsOnly({ baseUrl, hasCertificate, isProxied: (req) => connections.isProxied(req) }) : null
-  for (const compatApi of compatApis) addCompatRoutes(router, compatApi, services.audit)
+  for (const compatApi of compatApis) addCompatRoutes(routes, compatApi, services.audit)
   app.on('error', (error: Error & { code?: unknown }, ctx?: Koa.Context) => {
     // Clients come and go as they like.
     if (lostConnection.has(error.code) || (ctx && (ctx.res.destroyed || !ctx.req.complete)))
@@ -177,7 +176,7 @@ function application(services: HttpServerServices, connections: HttpConnections,
     if (isStopping()) ctx.set('Connection', 'close')
   })
   app.use(answer(services))
-  app.use((ctx, next) => {
+  app.use(async (ctx) => {
     // Clients that join "…/api/" and "/emails" mean the same path.
     if (ctx.path.includes('//')) ctx.path = ctx.path.replace(/\/{2,}/g, '/')
     if (privatePaths.test(ctx.path)) ctx.set('Cache-Control', 'no-store')
@@ -190,25 +189,22 @@ function application(services: HttpServerServices, connections: HttpConnections,
       admit(ctx as ApiContext, services, () => authenticateKey(compatApi.tokenOf(ctx as ApiContext), ctx.state, services))
     }
     if (ctx.state.caller) connections.vouch(ctx, ctx.state.caller.accountId)
-    return next()
-  })
-  app.use(router.routes())
-  app.use(async (ctx) => {
-    if (!(await dashboard?.answer(ctx as ApiContext, httpsOnly?.isInForce))) refuseRoute(ctx as ApiContext, router)
+    const route = routes.find(ctx.method, ctx.path)
+    if (route) {
+      ctx.params = route.params
+      return route.handler(ctx as ApiContext)
+    }
+    if (!(await dashboard?.answer(ctx as ApiContext, httpsOnly?.isInForce))) refuseRoute(ctx as ApiContext, routes)
   })
   return app
 }
 
 /** Nothing handles this request: the path does not exist, or does not support the method. */
-function refuseRoute(ctx: ApiContext, router: ApiRouter): never {
-  const methods = new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods))
-  if (methods.size > 0) throw methodNotAllowed(ctx, [...methods])
-  throw new SternaError('not_found', 'This path does not exist.')
-}
-
-function methodNotAllowed(ctx: ApiContext, allowed: string[]): SternaError {
-  ctx.set('Allow', allowed.toSorted().join(', '))
-  return new SternaError('method_not_allowed', `The method ${ctx.method} is not supported here; use ${allowed.toSorted().join(', ')}.`)
+function refuseRoute(ctx: ApiContext, routes: ApiRoutes): never {
+  const allowed = routes.methodsAt(ctx.path).join(', ')
+  if (allowed === '') throw new SternaError('not_found', 'This path does not exist.')
+  ctx.set('Allow', allowed)
+  throw new SternaError('method_not_allowed', `The method ${ctx.method} is not supported here; use ${allowed}.`)
 }
 
 async function stopServers(servers: Server[], graceMs: number): Promise<void> {

@@ -1,8 +1,7 @@
-import { Router } from '@koa/router'
 import { expect, test } from 'vitest'
 import { errorNames } from '../../../src/platform/error-table.ts'
 import { webhookEventTypes } from '../../../src/mail/event/event-type.ts'
-import type { ApiState } from '../../../src/api/http/api-state.ts'
+import type { ApiRoutes } from '../../../src/api/http/api-state.ts'
 import { sizeText, standardBodyLimit } from '../../../src/api/operation/body-limits.ts'
 import type { ApiServices } from '../../../src/api/resource/operation-services.ts'
 import { apiOperations } from '../../../src/api/resource/operations.ts'
@@ -11,6 +10,7 @@ import { compatApis } from '../../../src/api/http/compat/compat-apis.ts'
 import { openApiDocument } from '../../../src/api/http/openapi.ts'
 import { refusalsOf } from '../../../src/api/operation/operation-refusals.ts'
 import { namesOf } from '../../../src/api/operation/operation.ts'
+import { RouteTable } from '../../../src/api/http/route-table.ts'
 import { addRoutes, type RouteServices } from '../../../src/api/http/routes.ts'
 import { serverOperations } from '../../../src/api/http/server-operations.ts'
 import { startApiServer } from '../../support/api-server.ts'
@@ -42,10 +42,10 @@ function* schemasIn(json: unknown, place = ''): Generator<[string, Json]> {
 }
 
 test('the document has every route of the router, and no other', () => {
-  const router = new Router<ApiState>()
-  for (const declared of operations) addRoutes(router, declared, {} as RouteServices)
-  for (const api of apis) addCompatRoutes(router, api, { record: async () => {} })
-  const routes = router.stack.map(({ path, methods }) => `${methods.at(-1)} ${String(path).replace(/:(\w+)/g, '{$1}')}`)
+  const table: ApiRoutes = new RouteTable()
+  for (const declared of operations) addRoutes(table, declared, {} as RouteServices)
+  for (const api of apis) addCompatRoutes(table, api, { record: async () => {} })
+  const routes = table.routes.map(({ path, method }) => `${method} ${path}`)
   const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   )

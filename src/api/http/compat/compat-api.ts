@@ -3,7 +3,7 @@ import type { Accepted } from '../../../mail-in/submission/admission.ts'
 import type { AuthoriseServices } from '../../../mail-in/submission/authorise.ts'
 import type { Headers } from '../../operation/call.ts'
 import { requirePermission } from '../../operation/caller.ts'
-import type { ApiContext, ApiRouter, RefusalForm } from '../api-state.ts'
+import type { ApiContext, ApiRoutes, RefusalForm } from '../api-state.ts'
 import type { EmailRequest } from '../../resource/email-request.ts'
 import { submitterOf } from '../../resource/email-sending-operations.ts'
 import type { ApiServices } from '../../resource/operation-services.ts'
@@ -100,9 +100,9 @@ export const compatApiFor = (path: string, apis: readonly CompatApi[]): CompatAp
   apis.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`))
 
 /** Adds the routes of an api. Mail waits until there is room for its body; what changes a list is recorded in `audit`. */
-export function addCompatRoutes(router: ApiRouter, api: CompatApi, audit: Pick<AuditLog, 'record'>): void {
+export function addCompatRoutes(routes: ApiRoutes, api: CompatApi, audit: Pick<AuditLog, 'record'>): void {
   for (const { path, send } of api.routes) {
-    router.post(routePath(api, path), async (ctx) => {
+    routes.add('POST', `${api.prefix}${path}`, async (ctx) => {
       requirePermission(ctx.state.caller, 'sending_access')
       const leave = await api.bodyRoom.enter(ctx.req, ctx.state.caller.accountId)
       try {
@@ -114,11 +114,9 @@ export function addCompatRoutes(router: ApiRouter, api: CompatApi, audit: Pick<A
     })
   }
   for (const action of api.actions ?? []) {
-    router.register(routePath(api, action.path), [action.method], (ctx) => act(ctx, { api, action, audit }))
+    routes.add(action.method, `${api.prefix}${action.path}`, (ctx) => act(ctx, { api, action, audit }))
   }
 }
-
-const routePath = ({ prefix }: CompatApi, path: string): string => `${prefix}${path}`.replace(/\{(\w+)\}/g, ':$1')
 
 interface Acting {
   api: CompatApi

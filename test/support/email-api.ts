@@ -93,7 +93,7 @@ const intakeOf = (services: ApiServices, queue: QueueRunner): Intake =>
   openIntake({
     ...services,
     queue,
-    uploads: new Uploads({ ...services, space: { require: () => {} } }),
+    uploads: new Uploads({ ...services, owner: 'node_1', space: { require: () => {} } }),
     verifiedDomainFor: (_, name) =>
       name === 'sender.example' ? { id: senderDomainId, name, tracking: { opens: false, clicks: false } } : null,
     giveUpAfterMs: 48 * 60 * minute,

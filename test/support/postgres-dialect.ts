@@ -10,13 +10,23 @@ interface PostgresStatement {
   names: string[]
 }
 
+/** How a claim chooses what it takes in hand. */
+const choice = /\bid in \(\s*(select id from \w+\s.*?order by )(\w+)(?:, id)? (limit :limit offset :skip)\)/s
+
 /**
- * One of our statements for PostgreSQL, which numbers its parameters. The rest of the text is valid SQL for both engines. A name keeps
- * its number, so that PostgreSQL sees one parameter of one type, as SQLite does.
+ * A claim passes over what another node is just claiming, instead of waiting for its commit to find that it gets nothing. The choice is an
+ * array, which is made once: as a join, it might be made again and find other rows free. Of what is due at the same time SQLite takes what was
+ * inserted first, as its index has it; that is the order of ids.
+ */
+const claimsPassOver = (sql: string): string => sql.replace(choice, 'id = any(array($1$2, id $3 for update skip locked))')
+
+/**
+ * One of our statements for PostgreSQL, which numbers its parameters. But for claims, the rest of the text is valid SQL for both engines. A
+ * name keeps its number, so that PostgreSQL sees one parameter of one type, as SQLite does.
  */
 export function postgresStatement(sql: string): PostgresStatement {
   const names: string[] = []
-  const numbered = withPlaceholders(sql, (name) => {
+  const numbered = withPlaceholders(claimsPassOver(sql), (name) => {
     if (!names.includes(name)) names.push(name)
     return `$${names.indexOf(name) + 1}`
   })

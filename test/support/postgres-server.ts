@@ -6,6 +6,8 @@ import { join } from 'node:path'
 export interface PostgresServer {
   /** Runs a script with psql, which stops at the first error; gives what it prints: rows alone, `|` between columns. */
   run(script: string): Promise<string>
+  /** The path of its socket. */
+  socket: string
   stop(): void
 }
 
@@ -49,6 +51,7 @@ export function startPostgres(): PostgresServer {
   }
   return {
     run: (script) => psql(join(bin, 'psql'), directory, script),
+    socket: join(directory, '.s.PGSQL.5432'),
     stop() {
       asOwner('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop')
       remove()

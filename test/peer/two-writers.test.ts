@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { claimReturnedMail } from '../../src/mail-back/feedback/returned-mail-store.ts'
+import { claimDue, claimExpired, moveRecipient } from '../../src/mail-out/queue/queue-store.ts'
+import type { Move } from '../../src/mail-out/queue/recipient-state.ts'
+import { claimDeliveries, settleDelivery } from '../../src/notify/webhook/webhook-delivery-store.ts'
+import type { ClaimRange } from '../../src/platform/store/claims.ts'
+import { ConflictError, type Database, type Row, type Statement } from '../../src/platform/store/database.ts'
+import { migrations } from '../../src/platform/store/migrate.ts'
+import { postgresSchema } from '../support/postgres-dialect.ts'
+import { startPostgres, type PostgresServer } from '../support/postgres-server.ts'
+import { insertAccount, insertQueued } from '../support/queued-mail.ts'
+import { onPostgres, onSqlite, type TwoWriters } from '../support/two-writers.ts'
+
+/** What is claimed and guarded, by two nodes at once: each in a session of its own on PostgreSQL, and one after the other on SQLite. */
+let postgres: PostgresServer
+
+beforeAll(async () => {
+  postgres = startPostgres()
+  await postgres.run(
+    `begin;\n${migrations()
+      .map(({ sql }) => postgresSchema(sql))
+      .join('\n')}\ncommit;`,
+  )
+})
+
+afterAll(() => postgres?.stop())
+
+const now = Date.UTC(2026, 10, 28)
+const minute = 60_000
+const rowsPer = 20
+
+/** The rows that each of two claims at once was given, as ids. */
+async function claimedAtOnce({ atOnce }: TwoWriters, batch: (range: ClaimRange) => Statement[]): Promise<[string[], string[]]> {
+  const claim = (owner: string) => async (db: Database) => {
+    const [claimed] = await db.write(batch({ owner, now, limit: rowsPer, skip: 0 }))
+    return (claimed?.rows ?? []).map(({ id }) => String(id)).toSorted()
+  }
+  const [first, second] = await atOnce(claim('node_a'), claim('node_b'))
+  return [value(first), value(second)]
+}
+
+function value<T>(result: PromiseSettledResult<T>): T {
+  if (result.status === 'rejected') throw result.reason
+  return result.value
+}
+
+const idsOf = async (db: Database, table: string): Promise<string[]> =>
+  (await db.read<Row & { id: string }>(`select id from ${table} order by id`)).map(({ id }) => id)
+
+describe.each([
+  ['PostgreSQL', () => onPostgres(postgres.socket, onTestFinished)],
+  ['SQLite', () => onSqlite(onTestFinished)],
+] as const)('on %s', (_, open) => {
+  test.each([
+    ['due', claimDue, 0],
+    ['expired', claimExpired, 100 * 60 * minute],
+  ] as const)('two claims of mail that is %s get different mail, the oldest first', async (_kind, claim, age) => {
+    const writers = await open()
+    await insertAccount(writers.a)
+    await insertQueued(
+      writers.a,
+      now - age,
+      {},
+      Array.from({ length: 3 * rowsPer }, () => ({})),
+    )
+    const ids = await idsOf(writers.a, 'recipient')
+    const claimed = await claimedAtOnce(writers, (range) => claim({ ...range, destination: 'rcpt.example' }))
+    expect(claimed).toEqual([ids.slice(0, rowsPer), ids.slice(rowsPer, 2 * rowsPer)])
+  })
+
+  test('what one node has in hand, another does not settle', async () => {
+    const { a, atOnce } = await open()
+    await insertAccount(a)
+    await insertQueued(a, now)
+    const [id = ''] = await idsOf(a, 'recipient')
+    await a.write([{ sql: `update recipient set owner = 'node_b'`, expect: 1 }])
+    const move: Move = { state: 'delivered', dueAt: null, bounce: null, events: [] }
+    const last = { text: 'OK', code: 250, enhancedStatus: null }
+    const settle = (owner: string) => (db: Database) =>
+      db.write([moveRecipient(id, owner, move, { attempted: true, last, nxdomainSince: null, now })])
+    const [buried, twice] = [await atOnce(settle('node_a'), settle('node_b')), await atOnce(settle('node_b'), settle('node_b'))]
+    expect(buried).toMatchObject([{ reason: expect.any(ConflictError) }, { status: 'fulfilled' }])
+    expect(twice).toMatchObject([{ reason: expect.any(ConflictError) }, { reason: expect.any(ConflictError) }])
+    expect(await a.read('select attempts, owner from recipient')).toEqual([{ attempts: 1, owner: null }])
+  })
+
+  test('two claims of webhook deliveries get different ones, and only who has one settles it', async () => {
+    const writers = await open()
+    const { a, b } = writers
+    await insertAccount(a)
+    await insertWebhook(a)
+    const ids = Array.from({ length: 3 * rowsPer }, (_row, place) => `whd_${String(place).padStart(3, '0')}`)
+    await a.write(ids.map((id) => insertDelivery(id)))
+    const claimed = await claimedAtOnce(writers, (range) => claimDeliveries('wh_1', range))
+    expect(claimed).toEqual([ids.slice(0, rowsPer), ids.slice(rowsPer, 2 * rowsPer)])
+    const [first = ''] = claimed[0]
+    await expect(b.write([settleDelivery({ id: first, owner: 'node_b' }, 'success', null)])).rejects.toThrow(ConflictError)
+    await a.write([settleDelivery({ id: first, owner: 'node_a' }, 'success', null)])
+  })
+
+  test('two claims of returned mail get different mail', async () => {
+    const writers = await open()
+    const ids = Array.from({ length: 3 * rowsPer }, (_row, place) => `rep_${String(place).padStart(3, '0')}`)
+    await writers.a.write(ids.map((id) => insertReturnedMail(id)))
+    const source = { by: 'network', name: '192.0.2.0/24' } as const
+    const claimed = await claimedAtOnce(writers, (range) => [claimReturnedMail('bounce', source, { ...range, latest: now + minute })])
+    expect(claimed).toEqual([ids.slice(0, rowsPer), ids.slice(rowsPer, 2 * rowsPer)])
+  })
+})
+
+const insertWebhook = (db: Database) =>
+  db.write([
+    {
+      sql: `insert into webhook (id, account_id, sandbox, url, events, payload, status, secret, after_seq, created_at, updated_at)
+            values ('wh_1', 'acc_1', 0, 'https://app.example/hook', '', 'standard', 'enabled', :nothing, 0, 0, 0)`,
+      params: { nothing: new Uint8Array(0) },
+    },
+  ])
+
+const insertDelivery = (id: string): Statement => ({
+  sql: `insert into webhook_delivery (id, webhook_id, event_id, event_type, body, state, next_attempt_at, created_at)
+        values (:id, 'wh_1', 'evt_1', 'email.sent', '{}', 'pending', :now, :now)`,
+  params: { id, now },
+})
+
+const insertReturnedMail = (id: string): Statement => ({
+  sql: `insert into returned_mail
+          (id, received_at, purpose, forward_path, remote_address, ehlo_name, tls, size, content_id, state, due_at, network, token_account)
+        values (:id, :now, 'bounce', 'b@relay.example', '192.0.2.1', 'mx.example', 0, 22, :id, 'received', :now, '192.0.2.0/24', 'none')`,
+  params: { id, now },
+})

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { Uploads } from '../../src/mail-in/submission/upload.ts'
 import { claimReturnedMail } from '../../src/mail-back/feedback/returned-mail-store.ts'
 import { claimDue, claimExpired, moveRecipient } from '../../src/mail-out/queue/queue-store.ts'
 import type { Move } from '../../src/mail-out/queue/recipient-state.ts'
 import { claimDeliveries, settleDelivery } from '../../src/notify/webhook/webhook-delivery-store.ts'
 import type { ClaimRange } from '../../src/platform/store/claims.ts'
 import { ConflictError, type Database, type Row, type Statement } from '../../src/platform/store/database.ts'
+import { silentLog } from '../../src/platform/log.ts'
 import { migrations } from '../../src/platform/store/migrate.ts'
 import { postgresSchema } from '../support/postgres-dialect.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres-server.ts'
@@ -106,6 +108,25 @@ describe.each([
     const claimed = await claimedAtOnce(writers, (range) => [claimReturnedMail('bounce', source, { ...range, latest: now + minute })])
     expect(claimed).toEqual([ids.slice(0, rowsPer), ids.slice(rowsPer, 2 * rowsPer)])
   })
+
+  test('the sweep of one node leaves what another takes in, and removes what a buried one left', async () => {
+    const { a, b } = await open()
+    await a.write(['node_a', 'node_b'].map((name) => ({ sql: 'insert into node (name, started_at) values (:name, 0)', params: { name } })))
+    await a.write([uploaded('em_unowned', null), uploaded('em_buried', 'node_buried'), uploaded('em_own', 'node_b')])
+    const uploads = (db: Database, owner: string) => new Uploads({ db, log: silentLog, owner, space: { require: () => {} } })
+    await uploads(a, 'node_a').run(async (upload) => {
+      await upload.store('em_arriving', 0, [new Uint8Array(1)])
+      await uploads(b, 'node_b').sweep()
+      expect(await a.read('select message_id from upload')).toEqual([{ message_id: 'em_arriving' }])
+      await upload.store('em_arriving', 1, [new Uint8Array(1)])
+      expect(await a.read('select chunk from content order by chunk')).toEqual([{ chunk: 0 }, { chunk: 1 }])
+    })
+  })
+})
+
+const uploaded = (id: string, owner: string | null): Statement => ({
+  sql: 'insert into upload (message_id, owner) values (:id, :owner)',
+  params: { id, owner },
 })
 
 const insertWebhook = (db: Database) =>

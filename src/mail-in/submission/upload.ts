@@ -10,6 +10,8 @@ import type { FreeSpace } from './free-space.ts'
 
 interface UploadServices extends Pick<BaseServices, 'db' | 'log'> {
   space: Pick<FreeSpace, 'require'>
+  /** The name of this process. */
+  owner: string
 }
 
 /** Chunks that one commit stores, so that no commit takes long. */
@@ -49,10 +51,16 @@ export class Uploads {
     }
   }
 
-  /** Removes what a crash left behind, and what could not be removed when it was abandoned. Call it on startup, and regularly. */
+  /**
+   * Removes what a crash left behind, and what could not be removed when it was abandoned; never what another process is taking in. Call it on
+   * startup, and regularly.
+   */
   async sweep(): Promise<void> {
-    const { db } = this.#services
-    const left = await db.read<{ message_id: string }>('select message_id from upload')
+    const { db, owner } = this.#services
+    const left = await db.read<{ message_id: string }>(
+      'select message_id from upload where owner is null or owner = :owner or owner not in (select name from node)',
+      { owner },
+    )
     const open = new Set([...this.#open].flatMap(({ messageIds }) => messageIds))
     for (const { message_id: id } of left) if (!open.has(id)) await dropContent(id, db)
   }
@@ -164,7 +172,8 @@ export class Upload {
     const begun = [...new Set(ids)].filter((id) => !this.messageIds.includes(id))
     this.messageIds.push(...begun)
     this.#onBegun(this)
-    return begun.map((id) => ({ sql: 'insert into upload (message_id) values (:id)', params: { id } }))
+    const { owner } = this.#services
+    return begun.map((id) => ({ sql: 'insert into upload (message_id, owner) values (:id, :owner)', params: { id, owner } }))
   }
 }
 

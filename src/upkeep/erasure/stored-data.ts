@@ -56,7 +56,7 @@ export const storedTables: Record<string, StoredTable> = {
     none: 'id account_id domain_id source sandbox size body_type smtputf8 ret scheduled_at expires_in created_at template_id tracking',
   },
   message_tag: { about: 'their tags, to be found by', kept: '`event_retention`', erased: 'name value', none: 'account_id message_id' },
-  upload: { about: 'emails that are still coming in', kept: 'until they are complete', none: 'message_id' },
+  upload: { about: 'emails that are still coming in', kept: 'until they are complete', none: 'message_id owner' },
   content: { about: 'the content of emails', kept: '`content_retention`', erased: 'bytes', none: 'message_id chunk crc32' },
   recipient: {
     about: 'the recipients of emails',

@@ -60,7 +60,7 @@ async function startDoor(): Promise<{ db: Database; waiting: [string, number][];
   return { db, waiting, services, writes }
 }
 
-const uploadsTo = (db: Database): Uploads => new Uploads({ db, log: silentLog, space: { require: () => {} } })
+const uploadsTo = (db: Database): Uploads => new Uploads({ db, owner: 'node_1', log: silentLog, space: { require: () => {} } })
 
 const rows = async (db: Database) => {
   const tables = ['message', 'recipient', 'content', 'upload', 'event']

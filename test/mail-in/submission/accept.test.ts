@@ -100,7 +100,7 @@ async function startQueue(db: Database): Promise<Relay> {
     log: silentLog,
     erasedAddress,
     queue: newQueue(),
-    uploads: new Uploads({ db, log: silentLog, space: { require: () => {} } }),
+    uploads: new Uploads({ db, owner: 'node_1', log: silentLog, space: { require: () => {} } }),
     idempotencyKeys: new IdempotencyKeys({ db, clock, secrets: secretsFrom(Buffer.alloc(32)) }),
     accounts: {
       accountFor: (id) => (id === 'acc_1' ? { id, name: 'one', plan: 'free', status: 'active', createdAt: 0 } : undefined),

@@ -29,7 +29,7 @@ async function uploadsWithin(room = Infinity) {
       return db.write(batch, options)
     },
   }
-  return { db, written, uploads: new Uploads({ db: counted, log: silentLog, space }), left: () => left }
+  return { db, written, uploads: new Uploads({ db: counted, owner: 'node_1', log: silentLog, space }), left: () => left }
 }
 
 const rows = async (db: Database) => ({
@@ -125,7 +125,12 @@ test('what cannot be removed at once is told of in the log, and swept later; the
   let isFull = false
   const write: Database['write'] = (batch, options) =>
     isFull ? Promise.reject(new StorageFullError('none left')) : db.write(batch, options)
-  const uploads = new Uploads({ db: { ...db, write }, log: createLog('debug', (line) => logged.push(line)), space: { require: () => {} } })
+  const uploads = new Uploads({
+    db: { ...db, write },
+    owner: 'node_1',
+    log: createLog('debug', (line) => logged.push(line)),
+    space: { require: () => {} },
+  })
   const refused = uploads.run(async (upload) => {
     await upload.store('em_1', 0, [chunk()])
     isFull = true

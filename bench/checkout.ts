@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,6 +12,12 @@ export interface Checkout {
   /** Its short hash and subject. */
   title: string
   remove(): void
+}
+
+/** Builds the server of a checkout, as `npm start` does: figures are of what people run. Older commits run from their sources. */
+export function buildServer(directory = here): void {
+  if (!existsSync(join(directory, 'bin/built.js'))) return
+  execFileSync(process.execPath, ['scripts/build.ts'], { cwd: directory, stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
 /** The source of a commit in a directory of its own, with its packages. */
@@ -29,6 +35,7 @@ export function checkOut(commit: string): Checkout {
     if (lock(directory) === lock(here)) symlinkSync(join(here, 'node_modules'), join(directory, 'node_modules'))
     else
       execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: directory, stdio: ['ignore', 'ignore', 'inherit'] })
+    buildServer(directory)
     return { directory, title, remove }
   } catch (error) {
     remove()

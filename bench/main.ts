@@ -10,6 +10,7 @@ import { reportAllocations } from './allocations.ts'
 import { backlogRows, measureBacklog } from './backlog.ts'
 import type { Load } from './burst.ts'
 import { cases, type Case } from './cases.ts'
+import { buildServer } from './checkout.ts'
 import { measureHttp, type HttpFigures } from './http-accept.ts'
 import { checkAllocations, keepAllocations } from './kept-allocations.ts'
 import { markdownTable } from './markdown-table.ts'
@@ -35,6 +36,7 @@ async function main(): Promise<number> {
     console.log(unknown.length > 0 ? `There is no case ${unknown.join(', ')}.\n\n${help}` : help)
     return unknown.length > 0 ? 1 : 0
   }
+  buildServer()
   if (values.allocations) return allocations()
   say(`${machine.cores} cores (${machine.model}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${machine.node}`)
   if (values.against === undefined) return inTurn()

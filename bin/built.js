@@ -4,22 +4,27 @@ import { createRequire } from 'node:module'
 
 const root = new URL('../', import.meta.url)
 
-/** Whether dist/server is there, and made from just these sources and packages, by their sizes and times. Looking costs some 5 ms. */
-function isUpToDate() {
+/** The last build, if it was made from just these sources and packages, by their sizes and times; otherwise null. Looking costs some 5 ms. */
+function findBuild() {
   try {
-    const sources = JSON.parse(readFileSync(new URL('dist/server/sources.json', root), 'utf8'))
-    return sources.every(([name, size, changedAt]) => {
+    const build = JSON.parse(readFileSync(new URL('dist/server/current.json', root), 'utf8'))
+    const isSame = ([name, size, changedAt]) => {
       const found = statSync(new URL(name, root))
       return found.size === size && found.mtimeMs === changedAt
-    })
+    }
+    return build.sources.every(isSame) ? build : null
   } catch {
     // There is no build, or a source is gone.
-    return false
+    return null
   }
 }
 
-const isBuilt = isUpToDate()
+const build = findBuild()
+
+export const isBuilt = build !== null
 
 /** A module of the server, `src/…/x.ts`: as it was built, or from its source. */
 export const load = (module) =>
-  isBuilt ? createRequire(root)(`./dist/server/${module.replace(/^.*\/|\.ts$/g, '')}.cjs`) : import(new URL(module, root))
+  build === null
+    ? import(new URL(module, root))
+    : createRequire(root)(`./dist/server/${build.directory}/${module.replace(/^.*\/|\.ts$/g, '')}.cjs`)

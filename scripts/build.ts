@@ -1,7 +1,13 @@
-// Builds the dashboard into dist/dashboard, from where a server without development tools serves it, and the server into dist/server: one
-// script for each thread takes less memory than a thousand modules, and starts faster. bin/built.js says when it runs.
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+/**
+ * Builds the dashboard into dist/dashboard, from where a server without development tools serves it, and the server into dist/server: one
+ * script for each thread takes less memory than a thousand modules, and starts faster. bin/built.js says when it runs.
+ *
+ * npm run build
+ * npm run build -- --server                 the server only
+ */
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { buildDashboard, dashboardOutput } from '../src/api/http/dashboard-bundle.ts'
 import { bundle, root, sources, startedModules, type OwnUrls } from './bundle.ts'
 
@@ -16,14 +22,27 @@ async function writeDashboard(): Promise<void> {
 }
 
 const output = join(root, 'dist/server')
+/** Names the last build, and what it was made from. */
+const current = join(output, 'current.json')
+
+/** A running server starts threads and child processes from its own build, so the next one goes into the other directory. */
+function nextDirectory(): string {
+  try {
+    return (JSON.parse(readFileSync(current, 'utf8')) as { directory: string }).directory === 'a' ? 'b' : 'a'
+  } catch {
+    // There is none yet.
+    return 'a'
+  }
+}
+
 const outputOf = (module: string): string => module.replace(/^.*\/(.*)\.ts$/, '$1.cjs')
 
-const urls: OwnUrls = {
+const urlsIn = (directory: string): OwnUrls => ({
   ofModule: (name) => `($checkout + ${JSON.stringify(name)})`,
-  ofStarted: (name) => `${JSON.stringify(`dist/server/${outputOf(name)}`)}, $checkout`,
-}
+  ofStarted: (name) => `${JSON.stringify(`dist/server/${directory}/${outputOf(name)}`)}, $checkout`,
+})
 /** The checkout may be moved. */
-const checkout = 'const $checkout = require("node:url").pathToFileURL(__dirname + "/../../").href;'
+const checkout = 'const $checkout = require("node:url").pathToFileURL(__dirname + "/../../../").href;'
 
 /** Packages that stay where they are: SQLite with its addon, and those that are large and imported when they are needed. */
 const leftOut = [
@@ -42,15 +61,20 @@ const packages = 'node_modules/.package-lock.json'
 async function writeServer(): Promise<void> {
   // Looked at first: a source that changes while it is built does not match.
   const found = [...sources, packages].map((name) => [name, statSync(join(root, name))] as const)
-  rmSync(output, { recursive: true, force: true })
+  const directory = nextDirectory()
+  mkdirSync(join(output, directory), { recursive: true })
   const entries = ['src/server/main.ts', 'src/platform/server-memory.ts', ...startedModules()]
   const options = { target: 'node22', banner: { js: checkout }, external: leftOut }
-  const inside = await Promise.all(entries.map((entry) => bundle(entry, join(output, outputOf(entry)), urls, options)))
+  const inside = await Promise.all(
+    entries.map((entry) => bundle(entry, join(output, directory, outputOf(entry)), urlsIn(directory), options)),
+  )
   const from = new Set([...inside.flat(), packages])
   const marks = found.flatMap(([name, { size, mtimeMs }]) => (from.has(name) ? [[name, size, mtimeMs]] : []))
-  writeFileSync(join(output, 'sources.json'), JSON.stringify(marks))
+  writeFileSync(`${current}.new`, JSON.stringify({ directory, sources: marks }))
+  renameSync(`${current}.new`, current)
   console.log(`${entries.length} scripts in dist/server`)
 }
 
-await writeDashboard()
+const { values } = parseArgs({ options: { server: { type: 'boolean', default: false } } })
+if (!values.server) await writeDashboard()
 await writeServer()

@@ -8,10 +8,18 @@ import { spawnServer, untilReady } from './spawned-server.ts'
 /** bytes; larger requests go to the composer thread */
 const largeFile = 300_000
 
-/** Starts a server in a new directory, and has it use its files, its threads and its child processes. */
-export async function useParts(directory: string, command: readonly [program: string, ...words: string[]]): Promise<void> {
+/**
+ * Starts a server in a new directory, and has it use its files, its threads and its child processes.
+ * @param meanwhile is called when it runs, before it has used them
+ */
+export async function useParts(
+  directory: string,
+  command: readonly [program: string, ...words: string[]],
+  { meanwhile }: { meanwhile?: () => void } = {},
+): Promise<void> {
   const server = await spawnServer(directory, {}, { command })
   await untilReady(server)
+  meanwhile?.()
   const url = `http://127.0.0.1:${server.httpPort}`
   for (const path of ['/docs', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/docs/favicon-32x32.png', '/openapi.json']) {
     expect.soft((await fetch(url + path)).status, path).toBe(200)

@@ -9,7 +9,11 @@ export class PendingWork {
   }
 
   track(work: Promise<unknown>): void {
-    const tracked = work.then(() => {}, this.#failed).finally(() => this.#work.delete(tracked))
+    const ended = (): void => void this.#work.delete(tracked)
+    const tracked = work.then(ended, (error: unknown) => {
+      ended()
+      this.#failed(error)
+    })
     this.#work.add(tracked)
   }
 

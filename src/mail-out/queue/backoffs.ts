@@ -21,7 +21,7 @@ export interface HostInBackoff {
   reason: string
 }
 
-interface AboutDestinations {
+export interface AboutDestinations {
   /** When the first mail of a destination is due, epoch ms; infinite if there is none. */
   dueAt(name: string): number
   /** Whether an attempt for it is in progress, which is as good as a probe. */

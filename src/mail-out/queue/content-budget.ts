@@ -22,6 +22,9 @@ export interface QueuedContent {
 /** True if content is sent along with the job. */
 export const fitsInJob = (bytes: number): boolean => bytes <= alongMessage
 
+/** Where a job gets content that goes along with it: it asks for none. */
+const nothing: ContentSupply & { end(): void } = { take: () => Promise.resolve(null), giveBack() {}, end() {} }
+
 /** One destination gets at most half, so that a host that requests content and does not take it leaves room for the others. */
 const heldContent = (limit: number): ByteBudget => new ByteBudget({ limit, share: limit / 2, waitMs })
 
@@ -47,7 +50,8 @@ export class ContentBudget {
   }
 
   /** Where one job gets its content. End it with the job. */
-  supply(destination: string, { size, read }: QueuedContent): ContentSupply & { end(): void } {
+  supply(destination: string, { size, along, read }: QueuedContent): ContentSupply & { end(): void } {
+    if (along) return nothing
     const budget = size <= smallMessage ? this.#small : this.#large
     let isHeld = false
     let isEnded = false

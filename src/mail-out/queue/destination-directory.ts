@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { fairShare } from '../../platform/fair-share.ts'
 import { DueHeap } from '../../platform/due-heap.ts'
-import { Backoffs, type HostInBackoff } from './backoffs.ts'
+import { Backoffs, type AboutDestinations, type HostInBackoff } from './backoffs.ts'
 
 /** A destination with mail that is waiting in the queue or claimed. */
 interface Destination {
@@ -52,6 +52,10 @@ export class DestinationDirectory {
   /** Proven destinations with claimed recipients, and when one of those last made progress; the longest idle first. */
   readonly #moving = new Map<Destination, number>()
   readonly #backoffs = new Backoffs()
+  readonly #waiting: AboutDestinations = {
+    dueAt: (name) => this.#destinations.get(name)?.dueAt ?? Infinity,
+    isInFlight: (name) => (this.#destinations.get(name)?.inFlight ?? 0) > 0,
+  }
 
   /** `limit`: how many recipients of one destination may be claimed; `totalLimit`: of all together, half of them for those that answer. */
   constructor(limit: number, totalLimit: number) {
@@ -107,10 +111,7 @@ export class DestinationDirectory {
   /** The next destination to claim from, and how many recipients; undefined if none is due or there is no room. */
   next(now: number): Turn | undefined {
     this.#findHanging(now)
-    const probe = this.#backoffs.nextProbe(now, {
-      dueAt: (name) => this.#destinations.get(name)?.dueAt ?? Infinity,
-      isInFlight: (name) => (this.#destinations.get(name)?.inFlight ?? 0) > 0,
-    })
+    const probe = this.#backoffs.nextProbe(now, this.#waiting)
     if (probe !== undefined) return this.#turn(this.#destination(probe), 1, true)
     return this.#nextIn(this.#proven, now) ?? this.#nextIn(this.#others, now)
   }

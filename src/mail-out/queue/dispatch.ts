@@ -16,7 +16,7 @@ import type { Database, Statement } from '../../platform/store/database.ts'
 import type { ContentBudget, QueuedContent } from './content-budget.ts'
 import { DeliveryCounts } from './delivery-counts.ts'
 import { lookBack, needsLookBack } from './look-back.ts'
-import { logOutcome } from './outcome-line.ts'
+import { logOutcome, type SettledMail } from './outcome-line.ts'
 import { faultOfOurs, unsignable, unsigned } from './own-faults.ts'
 import { holdSuspended, postpone, postponeUnread, putBack, type QueuedMessage, type QueuedRecipient } from './queue-store.ts'
 import type { Reprieve } from './reprieve.ts'
@@ -51,13 +51,6 @@ interface DispatchHooks {
   onSettled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void
 }
 
-/** A recipient that is settled, and the attempt that led to it; null where none was made. */
-interface Mail {
-  message: QueuedMessage
-  recipient: QueuedRecipient
-  attempt: Attempt | null
-}
-
 /** What is to be delivered. */
 interface Work {
   content: QueuedContent
@@ -90,7 +83,7 @@ export class Dispatch {
   }
 
   /** Attempts every recipient and records the outcome. Anything that goes wrong here is a deferral. */
-  async deliver(message: QueuedMessage, recipients: QueuedRecipient[], work: Work): Promise<void> {
+  deliver(message: QueuedMessage, recipients: QueuedRecipient[], work: Work): Promise<void> {
     const envelope = message.sandbox ? unsigned : this.#envelopeFor(message)
     const jobs: Promise<void>[] = []
     for (const [destination, atDestination] of byDestination(recipients)) {
@@ -107,7 +100,7 @@ export class Dispatch {
         jobs.push(this.#runJob(message, atDestination.slice(i, i + jobSize), envelope, work))
       }
     }
-    await allOf(jobs)
+    return allOf(jobs)
   }
 
   /** Puts recipients back to be tried later, because of an internal fault. */
@@ -129,12 +122,12 @@ export class Dispatch {
   }
 
   async #runJob(message: QueuedMessage, recipients: QueuedRecipient[], envelope: JobEnvelope, work: Work): Promise<void> {
-    const open = new Map(recipients.map((recipient) => [recipient.id, recipient]))
+    let open = recipients
     const settling: Promise<void>[] = []
     const settle = (result: Attempt | Postponed): void => {
-      const recipient = open.get(result.recipientId)
+      const recipient = open.find(({ id }) => id === result.recipientId)
       if (!recipient) return
-      open.delete(result.recipientId)
+      open = open.filter((each) => each !== recipient)
       if (!('postponed' in result) || result.backoff) this.#services.onAttempt(recipient.destination, result)
       if (!('postponed' in result)) settling.push(this.#settleAttempt(message, recipient, result))
       else settling.push(result.backoff ? this.#putBack(recipient) : this.postpone(recipient))
@@ -142,10 +135,10 @@ export class Dispatch {
     const supply = this.#services.contentRoom.supply(recipients[0]?.destination ?? '', work.content)
     try {
       await this.#services.deliver(this.#jobOf(message, recipients, envelope, work), settle, supply)
-      for (const recipientId of open.keys()) settle({ recipientId, postponed: true })
+      for (const { id: recipientId } of open) settle({ recipientId, postponed: true })
     } catch (error) {
       this.#services.log.error({ messageId: message.id, error }, 'a delivery job failed')
-      for (const recipientId of open.keys()) settle(unconnectedAttempt(recipientId, faultOfOurs(error)))
+      for (const { id: recipientId } of open) settle(unconnectedAttempt(recipientId, faultOfOurs(error)))
     } finally {
       supply.end()
     }
@@ -159,11 +152,10 @@ export class Dispatch {
       destination: recipients[0]?.destination ?? '',
       isSecondLook: recipients.some(({ nxdomainSince }) => nxdomainSince !== null),
       knownName: envelope.knownName,
-      recipients: recipients.map((recipient) => ({
-        id: recipient.id,
-        forwardPath: recipient.forwardPath,
-        ...envelope.envelopeOf(recipient),
-      })),
+      recipients: recipients.map((recipient) => {
+        const { reversePath, traceFields, fields } = envelope.envelopeOf(recipient)
+        return { id: recipient.id, forwardPath: recipient.forwardPath, reversePath, traceFields, fields }
+      }),
       isProbe,
       content: content.along ?? 'on request',
       size: content.size,
@@ -184,12 +176,12 @@ export class Dispatch {
     await this.#settleAttempt(message, recipient, simulatedAttempt(recipient.id, fate), fate.reactions)
   }
 
-  async #settleAttempt(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt, reactions: Reaction[] = []): Promise<void> {
+  async #settleAttempt(message: QueuedMessage, recipient: QueuedRecipient, attempt: Attempt, reactions?: Reaction[]): Promise<void> {
     const endedAt = this.#services.clock.now()
     try {
       const judged = needsLookBack(attempt.outcome) ? await this.#lookedBack(message, recipient, attempt) : attempt
       const settlement = this.#settlementOf(message, recipient, judged)
-      settlement.batch.push(...recordReactions(message, recipient, reactions, this.#services.clock.now()))
+      if (reactions) settlement.batch.push(...recordReactions(message, recipient, reactions, endedAt))
       await this.#settle({ message, recipient, attempt: judged }, settlement)
       this.#counts.attempted(message, recipient, attempt, endedAt)
     } catch (error) {
@@ -228,10 +220,10 @@ export class Dispatch {
     await this.#settle({ message, recipient, attempt: null }, settleUntried(message, recipient, context))
   }
 
-  async #settle(mail: Mail, settlement: Settlement): Promise<void> {
+  async #settle(mail: SettledMail, settlement: Settlement): Promise<void> {
     const { log, clock } = this.#services
     const { batch, dueAt, result } = settlement
-    if (await this.#write(mail.recipient, batch)) logOutcome(log, { ...mail, settlement, now: clock.now() })
+    if (await this.#write(mail.recipient, batch)) logOutcome(log, mail, settlement, clock.now())
     if (result) this.#counts.ended(result)
     this.#services.onSettled(mail.recipient, dueAt, true)
   }
@@ -274,7 +266,11 @@ function byDestination(recipients: QueuedRecipient[]): Iterable<[string, QueuedR
 }
 
 /** Rejects if one of them does, but only after all have ended: what is still in progress must not be taken for abandoned. */
-async function allOf(work: Promise<void>[]): Promise<void> {
-  if (work.length === 1) return work[0]
+function allOf(work: Promise<void>[]): Promise<void> {
+  const [only] = work
+  return only && work.length === 1 ? only : allEnded(work)
+}
+
+async function allEnded(work: Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(work)) if (result.status === 'rejected') throw result.reason
 }

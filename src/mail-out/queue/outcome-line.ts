@@ -14,22 +14,18 @@ const sentences: Record<Result | 'deferred', string> = {
   deferred: 'mail was deferred',
 }
 
-/** What is known when a recipient is settled. */
-interface Settled {
+/** A recipient that is settled, and the attempt that led to it; null where none was made. */
+export interface SettledMail {
   message: QueuedMessage
   recipient: QueuedRecipient
-  settlement: Settlement
-  /** Null if none was made. */
   attempt: Attempt | null
-  /** Epoch, ms. */
-  now: number
 }
 
 /**
  * Logs what became of a recipient: the domain and the codes, but neither the address nor what the server said, which often repeats it.
  * `delayMs` counts from when the message was first due.
  */
-export function logOutcome(log: Log, { message, recipient, settlement: { dueAt, result }, attempt, now }: Settled): void {
+export function logOutcome(log: Log, { message, recipient, attempt }: SettledMail, { dueAt, result }: Settlement, now: number): void {
   const outcome = attempt?.outcome
   log.info(
     {

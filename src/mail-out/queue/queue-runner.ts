@@ -130,9 +130,13 @@ export class QueueRunner {
       slot.content = bytes
       content.along = null
     }
-    this.#work(message.id, recipients, () =>
-      this.#dispatch.deliver(message, recipients, { content, isProbe: false }).finally(() => slot.release()),
-    )
+    this.#work(message.id, recipients, async () => {
+      try {
+        await this.#dispatch.deliver(message, recipients, { content, isProbe: false })
+      } finally {
+        slot.release()
+      }
+    })
   }
 
   /** Mail for this destination was stored without an owner, or became due at another time. */
@@ -211,14 +215,17 @@ export class QueueRunner {
   /** Does work on recipients that have room. Whatever happens, none of them is claimed afterwards. */
   #work(messageId: string, recipients: QueuedRecipient[], work: () => Promise<void>): void {
     for (const recipient of recipients) this.#inFlight.add(recipient)
+    this.#claims.track(this.#worked(messageId, recipients, work))
+  }
+
+  async #worked(messageId: string, recipients: QueuedRecipient[], work: () => Promise<void>): Promise<void> {
     const failed = (error: unknown): void => this.#services.log.error({ messageId, error }, 'delivering failed')
-    const putBack = async (): Promise<void> => {
-      for (const recipient of recipients.filter((each) => this.#inFlight.has(each))) {
-        await this.#dispatch.postpone(recipient).catch(failed)
-        this.#onSettled(recipient, null, false)
-      }
+    await work().catch(failed)
+    for (const recipient of recipients) {
+      if (!this.#inFlight.has(recipient)) continue
+      await this.#dispatch.postpone(recipient).catch(failed)
+      this.#onSettled(recipient, null, false)
     }
-    this.#claims.track(work().catch(failed).then(putBack))
   }
 
   #onSettled(recipient: QueuedRecipient, dueAt: number | null, isTried: boolean): void {

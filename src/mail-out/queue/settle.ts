@@ -103,8 +103,10 @@ const subjectOf = (message: QueuedMessage, recipient: QueuedRecipient): EventSub
   sandbox: message.sandbox,
 })
 
-const eventsOf = (message: QueuedMessage, recipient: QueuedRecipient, move: Move, now: number): Statement[] =>
-  move.events.map((event) => recordHappening(subjectOf(message, recipient), event, now))
+function eventsOf(message: QueuedMessage, recipient: QueuedRecipient, { events }: Move, now: number): Statement[] {
+  const subject = subjectOf(message, recipient)
+  return events.map((event) => recordHappening(subject, event, now))
+}
 
 function lastResponseOf({ outcome }: Attempt): LastResponse {
   const { reply } = outcome

@@ -1,4 +1,4 @@
-import { parsePath } from '../../platform/smtp/address.ts'
+import { isInternational, parsePath } from '../../platform/smtp/address.ts'
 import type { Reply } from '../../platform/smtp/reply.ts'
 import { replyOf } from './smtp-refusal.ts'
 
@@ -35,7 +35,7 @@ const badParameters = (text: string): Reply => replyOf(501, '5.5.4', text)
  * understood is ignored.
  */
 export function parseMailCommand(line: Uint8Array): MailCommand | Reply {
-  const parts = splitCommand(line, /^MAIL[ \t]+FROM[ \t]*:[ \t]*/i)
+  const parts = splitCommand(line, mailFrom)
   if (!parts) return replyOf(501, '5.1.7', 'Write MAIL FROM:<address> (RFC 5321 4.1.1)')
   const parameters = parseParameters(parts.parameters, ['SIZE', 'BODY', 'SMTPUTF8', 'RET', 'ENVID', 'AUTH'])
   if (!(parameters instanceof Map)) return parameters
@@ -50,7 +50,7 @@ export function parseMailCommand(line: Uint8Array): MailCommand | Reply {
     size: /^\d+$/.test(size) ? Number(size) : null,
     smtputf8,
     ret: /^(?:FULL|HDRS)$/i.test(ret) ? ret.toLowerCase() : null,
-    envid: readXtext(parameters.get('ENVID') ?? '', 100),
+    envid: readXtext(parameters.get('ENVID'), 100),
   }
 }
 
@@ -59,38 +59,39 @@ export function parseMailCommand(line: Uint8Array): MailCommand | Reply {
  * @param postmaster the address for a bare `<Postmaster>`; absent if there is none (RFC 5321 4.1.1.3)
  */
 export function parseRcptCommand(line: Uint8Array, mail: MailCommand, postmaster?: string): RcptCommand | Reply {
-  const parts = splitCommand(line, /^RCPT[ \t]+TO[ \t]*:[ \t]*/i)
+  const parts = splitCommand(line, rcptTo)
   if (!parts) return replyOf(501, '5.1.3', 'Write RCPT TO:<address> (RFC 5321 4.1.1)')
   const parameters = parseParameters(parts.parameters, ['NOTIFY', 'ORCPT'])
   if (!(parameters instanceof Map)) return parameters
-  const delivery = { notify: readNotify(parameters.get('NOTIFY') ?? ''), orcpt: readOriginalRecipient(parameters.get('ORCPT') ?? '') }
-  if (postmaster !== undefined && /^(?:postmaster|<postmaster>)$/i.test(parts.path)) return { forwardPath: postmaster, ...delivery }
+  const notify = readNotify(parameters.get('NOTIFY'))
+  const orcpt = readOriginalRecipient(parameters.get('ORCPT'))
+  if (postmaster !== undefined && /^(?:postmaster|<postmaster>)$/i.test(parts.path)) return { forwardPath: postmaster, notify, orcpt }
   const parsed = parsePath(parts.path)
   if (!parsed.ok) return replyOf(553, '5.1.3', `The recipient address cannot be used. ${parsed.fault}`)
   if (!parsed.address) return replyOf(553, '5.1.3', 'A recipient needs an address')
   if (!mail.smtputf8 && isInternational(parts.path)) return needsSmtputf8
-  return { forwardPath: parsed.address.address, ...delivery }
+  return { forwardPath: parsed.address.address, notify, orcpt }
 }
 
 const needsSmtputf8 = replyOf(553, '5.6.7', 'An address with characters beyond ASCII needs MAIL FROM with SMTPUTF8 (RFC 6531)')
 
-// oxlint-disable-next-line no-control-regex
-const isInternational = (text: string): boolean => /[^\x00-\x7f]/.test(text)
-
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Devices leave out the angle brackets, which end at the first `>` outside a quoted local part. */
-const pathThenParameters = /^(<(?:"(?:[^"\\]|\\.)*"|[^"<>])*>|[^<>\s]+)(.*)$/s
+const commandForm = (verb: string): RegExp =>
+  new RegExp(String.raw`^${verb}[ \t]*:[ \t]*(<(?:"(?:[^"\\]|\\.)*"|[^"<>])*>|[^<>\s]+)(.*)$`, 'is')
+const mailFrom = commandForm(String.raw`MAIL[ \t]+FROM`)
+const rcptTo = commandForm(String.raw`RCPT[ \t]+TO`)
 
-function splitCommand(line: Uint8Array, verb: RegExp): { path: string; parameters: string } | null {
+function splitCommand(line: Uint8Array, form: RegExp): { path: string; parameters: string } | null {
   let text: string
   try {
     text = utf8.decode(line)
   } catch {
     return null
   }
-  const found = verb.test(text) ? pathThenParameters.exec(text.replace(verb, '')) : null
-  return found ? { path: found[1] ?? '', parameters: found[2] ?? '' } : null
+  const found = form.exec(text)
+  return found && { path: found[1] ?? '', parameters: found[2] ?? '' }
 }
 
 /** RFC 5321 4.1.2 */
@@ -99,6 +100,7 @@ const parameterSyntax = /^([a-z0-9][a-z0-9-]*)(?:=([^\x00-\x20\x7f]*))?$/i
 
 function parseParameters(text: string, known: string[]): Parameters | Reply {
   const parameters: Parameters = new Map()
+  if (text === '') return parameters
   for (const word of text.split(/[ \t]/).filter((part) => part !== '')) {
     const parsed = parameterSyntax.exec(word)
     const name = parsed?.[1]?.toUpperCase()
@@ -110,7 +112,8 @@ function parseParameters(text: string, known: string[]): Parameters | Reply {
 }
 
 /** What is understood of a value of NOTIFY (RFC 3461 4.1); null, the default, if that is nothing. NEVER stands alone. */
-function readNotify(text: string): string | null {
+function readNotify(text: string | null | undefined): string | null {
+  if (!text) return null
   const words = text.toUpperCase().split(',')
   const events = [...new Set(words.filter((word) => /^(?:SUCCESS|FAILURE|DELAY)$/.test(word)))]
   return events.length > 0 ? events.join() : words.includes('NEVER') ? 'NEVER' : null
@@ -120,14 +123,16 @@ function readNotify(text: string): string | null {
  * A value as xtext (RFC 3461 4), also if it was not: hexadecimal digits in lower case, a `+` or `=` that stands for itself. Null if it is
  * empty or too long, or if what it says is not printable, which could break a line of a report.
  */
-function readXtext(text: string, maxLength: number, allowed = /^[\x20-\x7e]+$/): string | null {
+function readXtext(text: string | null | undefined, maxLength: number, allowed = /^[\x20-\x7e]+$/): string | null {
+  if (!text) return null
   const said = text.replace(/\+([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
   const xtext = said.replace(/[ +=]/g, (character) => `+${character.charCodeAt(0).toString(16).toUpperCase()}`)
   return allowed.test(said) && xtext.length <= maxLength ? xtext : null
 }
 
 /** RFC 3461 4.2, and RFC 6533 3 for the type `utf-8`; null if it is not understood. */
-function readOriginalRecipient(text: string): string | null {
+function readOriginalRecipient(text: string | null | undefined): string | null {
+  if (!text) return null
   const [, type = '', address = ''] = /^([a-z0-9-]+);(.+)$/i.exec(text) ?? []
   // oxlint-disable-next-line no-control-regex
   const xtext = type.toLowerCase() === 'utf-8' ? readXtext(address, 500, /^[^\x00-\x1f\x7f-\x9f]+$/) : readXtext(address, 500)

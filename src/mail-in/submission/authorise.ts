@@ -37,10 +37,12 @@ export function authorise(submission: Submission, services: AuthoriseServices): 
   const account = services.accounts.accountFor(submitter.accountId)
   if (account?.status !== 'active') throw accountSuspended()
   if (submitter.sandbox) return null
-  const addresses = [...header.from, ...(header.sender ? [header.sender] : []), ...header.resentBy].map(({ address }) => address)
-  if (envelope.reversePath !== null) addresses.push(envelope.reversePath)
-  const domains = addresses.map((address) => ownedDomain(domainOf(address), submitter, services))
-  return domains[0] ?? null
+  const owned = (address: string): OwnedDomain => ownedDomain(domainOf(address), submitter, services)
+  const [signing] = header.from.map(({ address }) => owned(address))
+  if (header.sender) owned(header.sender.address)
+  for (const { address } of header.resentBy) owned(address)
+  if (envelope.reversePath !== null) owned(envelope.reversePath)
+  return signing ?? null
 }
 
 export const accountSuspended = (): SternaError =>

@@ -1,5 +1,5 @@
-import { isAscii } from 'node:buffer'
 import type { Clock } from '../../platform/clock.ts'
+import { isInternational } from '../../platform/smtp/address.ts'
 import { complete, maxReceived, signedLongLine, type Completed } from '../../mail/message/complete.ts'
 import type { Envelope, EnvelopeRecipient } from '../../mail/message/envelope.ts'
 import type { Submission } from '../../mail/message/submission.ts'
@@ -35,7 +35,7 @@ interface ReadSubmission {
  * @throws SmtpRefusal, ClientGone; whatever the collector throws
  */
 export async function readSubmission(
-  { stream, mail, recipients, ...from }: IncomingMessage,
+  { id, source, submitter, mail, recipients, stream }: IncomingMessage,
   collector: ContentCollector,
   { maxMessageBytes, clock, traceField }: ReadSubmissionOptions,
 ): Promise<ReadSubmission> {
@@ -48,17 +48,20 @@ export async function readSubmission(
   if (!completed) throw new Error('a message was read without its header')
   const { summary, options, idempotencyKey, addressedAs, mustStay, smtputf8 } = completed
   if (hasLongLine && mustStay) throw new SmtpRefusal(replyOf(550, '5.6.3', signedLongLine))
-  const addresses = [mail.reversePath ?? '', ...recipients.map(({ forwardPath }) => forwardPath)]
   const envelope: Envelope = {
     reversePath: mail.reversePath,
-    recipients: recipients.map((recipient) => ({ ...recipient, type: addressedAs(recipient.forwardPath) })),
+    recipients: recipients.map(({ forwardPath, notify, orcpt }) => ({ forwardPath, type: addressedAs(forwardPath), notify, orcpt })),
     bodyType: hasEightBitBody ? '8bitmime' : '7bit',
     // Like other relays, we pass on raw bytes in header fields without SMTPUTF8 unless the client asked for it.
-    smtputf8: (smtputf8 && mail.smtputf8) || !isAscii(Buffer.from(addresses.join())),
+    smtputf8:
+      (smtputf8 && mail.smtputf8) ||
+      isInternational(mail.reversePath ?? '') ||
+      recipients.some(({ forwardPath }) => isInternational(forwardPath)),
     envid: mail.envid,
     ret: mail.ret,
   }
-  return { submission: { ...from, envelope, header: summary, content: collector.finish(), options, idempotency: null }, idempotencyKey }
+  const submission = { id, source, submitter, envelope, header: summary, content: collector.finish(), options, idempotency: null }
+  return { submission, idempotencyKey }
 }
 
 function completedHeader(bytes: Buffer, traceField: ReadSubmissionOptions['traceField'], now: number): Completed {

@@ -224,7 +224,9 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
     header,
     bodyOffset,
     summary: {
-      ...authors,
+      from: authors.from,
+      sender: authors.sender,
+      resentBy: authors.resentBy,
       fromText: addressTexts(fields, 'from', read).join(', '),
       toText: addressTexts(fields, 'to', read),
       ccText: addressTexts(fields, 'cc', read),
@@ -236,6 +238,7 @@ export function complete(bytes: Uint8Array, parts: { received: string; now: numb
     receivedCount: fieldsNamed(fields, 'received').length,
     mustStay: mustStay(fields),
     smtputf8: !isAscii(header),
-    ...options,
+    options: options.options,
+    idempotencyKey: options.idempotencyKey,
   }
 }

@@ -103,6 +103,10 @@ export const comparedAddress = (address: string): string =>
 export const distinctAddresses = (addresses: readonly string[]): string[] =>
   [...new Map(addresses.toReversed().map((address) => [comparedAddress(address), address])).values()].toReversed()
 
+/** True if it has characters beyond ASCII, so that it needs SMTPUTF8 (RFC 6531). */
+// oxlint-disable-next-line no-control-regex
+export const isInternational = (address: string): boolean => /[^\x00-\x7f]/.test(address)
+
 /** The domain of an address from `parseAddress`. */
 export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
 

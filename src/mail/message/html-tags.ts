@@ -1,10 +1,10 @@
 /** A tag as it is written. */
 export interface Tag {
   /** In lower case. */
-  name: string
-  isEnd: boolean
+  readonly name: string
+  readonly isEnd: boolean
   /** What follows the name; at most 4 KiB of the tag. */
-  attributes: string
+  readonly attributes: string
 }
 
 interface HtmlReader {
@@ -86,26 +86,25 @@ export function endOfScript(html: string, start: number): number {
 }
 
 function tagAt(html: string, start: number, end: number): Tag {
-  const isEnd = html.charCodeAt(start + 1) === slash
-  const nameStart = start + (isEnd ? 2 : 1)
   const insideEnd = Math.min(end - 1, start + maxTagLength)
-  let nameEnd = nameStart
+  let nameEnd = start + (html.charCodeAt(start + 1) === slash ? 2 : 1)
   while (nameEnd < insideEnd && html.charCodeAt(nameEnd) !== slash && !isSpace(html.charCodeAt(nameEnd))) nameEnd++
-  return { name: nameAt(html, nameStart, nameEnd), isEnd, attributes: html.slice(nameEnd, insideEnd) }
+  const plain = plainTag(html.slice(start + 1, nameEnd))
+  return nameEnd === insideEnd ? plain : { ...plain, attributes: html.slice(nameEnd, insideEnd) }
 }
 
-/** Names as they are written, and in lower case: pages have few, in many tags. */
-const names = new Map<string, string>()
-/** More than there are in HTML; the longest is blockquote. */
-const [maxNames, maxNameLength] = [500, 20]
+/** Tags without attributes by what is written of them, such as `TD` or `/td`: a page has few, each many times. */
+const plainTags = new Map<string, Tag>()
+/** As many as HTML has, and more; the longest is `/blockquote`. A piece of more than 12 characters would keep its whole page in memory. */
+const [maxPlainTags, maxPlainLength] = [500, 12]
 
-function nameAt(html: string, start: number, end: number): string {
-  const written = html.slice(start, end)
-  const known = names.get(written)
-  if (known !== undefined) return known
-  const name = written.toLowerCase()
-  if (names.size < maxNames && written.length <= maxNameLength) names.set(written, name)
-  return name
+function plainTag(written: string): Tag {
+  const known = plainTags.get(written)
+  if (known) return known
+  const isEnd = written.startsWith('/')
+  const tag = { name: written.slice(isEnd ? 1 : 0).toLowerCase(), isEnd, attributes: '' }
+  if (plainTags.size < maxPlainTags && written.length <= maxPlainLength) plainTags.set(written, tag)
+  return tag
 }
 
 /** The end of the tag that starts at `start`, after its `>`; quoted attribute values may contain one. */

@@ -31,7 +31,9 @@ function survey(bytes: Uint8Array): Survey {
   let longest = 0
   let bare = 0
   let lineStart = 0
-  for (let i = 0; i < bytes.length; i++) {
+  // To ask for the length each time would take as long as the rest.
+  const { length } = bytes
+  for (let i = 0; i < length; i++) {
     const byte = bytes[i]!
     if (byte >= SP && byte < 127) continue
     if (byte > 127) {
@@ -46,7 +48,7 @@ function survey(bytes: Uint8Array): Survey {
       controls++
     }
   }
-  if (bytes.length - lineStart > longest) longest = bytes.length - lineStart
+  if (length - lineStart > longest) longest = length - lineStart
   return { nonAscii, lineEnds, maxLineLength: longest, hasBareLineEnd: bare > 0, hasControl: controls > 0 }
 }
 
@@ -91,9 +93,7 @@ function encodingFor(found: Survey, size: number): TransferEncoding {
 
 /** The body of a text part in UTF-8, in a suitable encoding. */
 export function encodeTextPart(text: string): EncodedText {
-  const bytes = Buffer.from(text)
-  const found = survey(bytes)
-  const encoding = encodingFor(found, bytes.length)
-  const lines = found.hasBareLineEnd ? rewriteLineEnds(bytes, found.lineEnds) : bytes
-  return { encoding, bytes: closed(encodeTransfer(lines, encoding).bytes) }
+  const bytes = Buffer.from(text.replace(/\r\n?|\n/g, '\r\n'))
+  const encoding = encodingFor(survey(bytes), bytes.length)
+  return { encoding, bytes: closed(encodeTransfer(bytes, encoding).bytes) }
 }

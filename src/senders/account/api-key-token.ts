@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -26,7 +26,7 @@ export const isWellFormed = (token: string): boolean =>
   wellFormed.test(token) && checksumOf(token.slice(0, -checksumLength)) === token.slice(-checksumLength)
 
 /** What is stored instead of the token: SHA-256, hex. For 256 random bits, a slow hash would add nothing. */
-export const digestOf = (token: string): string => createHash('sha256').update(token).digest('hex')
+export const digestOf = (token: string): string => hash('sha256', token, 'hex')
 
 /** What is kept of a token. */
 export interface StoredToken {

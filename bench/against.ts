@@ -1,12 +1,11 @@
 import { allocatedBytes } from './allocations.ts'
-import type { Load } from './burst.ts'
 import { checkOut } from './checkout.ts'
+import type { ComparedLoad, Figures } from './compared-load.ts'
 import { median, quantile } from './figures.ts'
 import { markdownTable } from './markdown-table.ts'
 import { cpuByThread, residentMegabytes } from './process-figures.ts'
-import { measureRound } from './round.ts'
 import { startSink, type Sink } from './sink.ts'
-import { startSterna, type SternaOptions, type SternaPeer } from './sterna-peer.ts'
+import { startSterna, type SternaPeer } from './sterna-peer.ts'
 
 interface Side {
   title: string
@@ -16,36 +15,32 @@ interface Side {
   bursts: Figures[]
 }
 
-/** What one burst showed, by the name of the figure. */
-type Figures = Record<string, number>
-
 export interface Comparison {
   commit: string
   /** Bursts of each size to each server. */
   rounds: number
-  warmUp: number
-  loads: { title: string; load: Load; server: SternaOptions }[]
+  loads: ComparedLoad[]
 }
 
 /**
  * Prints the figures of a commit beside those of this checkout. Both servers are up at once and take bursts in turn, in random order,
  * for a machine is faster in one minute than in the next: the ratio is that of two bursts that follow one another.
  */
-export async function compareWith({ commit, rounds, warmUp, loads }: Comparison): Promise<void> {
+export async function compareWith({ commit, rounds, loads }: Comparison): Promise<void> {
   const checkout = checkOut(commit)
   try {
     await startOnce(checkout.directory)
-    for (const { title, load, server } of loads) {
+    for (const load of loads) {
       const sides = [
-        await startSide(checkout.title, '127.0.0.2', load, { ...server, checkout: checkout.directory }),
-        await startSide('this checkout', '127.0.0.3', load, server),
+        await startSide(checkout.title, '127.0.0.2', load, checkout.directory),
+        await startSide('this checkout', '127.0.0.3', load),
       ] as const
       try {
-        for (const { peer, sink } of sides) await measureRound(peer, sink, { ...load, messages: warmUp })
+        for (const { peer, sink } of sides) await load.warmUp(peer, sink)
         for (let round = 0; round < rounds; round++) {
           for (const side of Math.random() < 0.5 ? sides : sides.toReversed()) side.bursts.push(await burstFigures(side, load))
         }
-        console.log(`\n${title}: ${rounds} bursts of ${load.messages} messages to each, after ${warmUp}\n`)
+        console.log(`\n${load.title}: ${rounds} bursts to each\n`)
         console.log(markdownTable(comparisonRows(...sides)))
       } finally {
         for (const { peer, sink } of sides) {
@@ -70,30 +65,26 @@ async function startOnce(checkout: string): Promise<void> {
 /** What a server does right after its start is over then. */
 const idleMs = 5000
 
-async function startSide(title: string, host: string, load: Load, options: SternaOptions): Promise<Side> {
-  const sink = await startSink(host, { starttls: load.starttls ?? false })
-  const peer = await startSterna(sink, options)
+async function startSide(title: string, host: string, { server, starttls }: ComparedLoad, checkout?: string): Promise<Side> {
+  const sink = await startSink(host, { starttls })
+  const peer = await startSterna(sink, { ...server, ...(checkout !== undefined && { checkout }) })
   await new Promise((resolve) => setTimeout(resolve, idleMs))
   return { title, peer, sink, idleMb: residentMegabytes(peer.pids), bursts: [] }
 }
 
-async function burstFigures({ peer, sink }: Side, load: Load): Promise<Figures> {
+async function burstFigures({ peer, sink }: Side, load: ComparedLoad): Promise<Figures> {
   const [pid = 0] = peer.pids
   const [allocatedBefore, cpuBefore] = [await allocatedBytes(peer), cpuByThread(pid)]
-  const round = await measureRound(peer, sink, load)
+  const { messages, figures } = await load.burst(peer, sink)
   const [allocatedAfter, cpuAfter] = [await allocatedBytes(peer), cpuByThread(pid)]
   const each = (before: Figures, after: Figures, unit: number): [thread: string, figure: number][] =>
-    Object.entries(after).map(([thread, value]) => [thread, ((value - (before[thread] ?? 0)) / unit / load.messages) * 1e6])
+    Object.entries(after).map(([thread, value]) => [thread, ((value - (before[thread] ?? 0)) / unit / messages) * 1e6])
   const cpu = each(cpuBefore, cpuAfter, 1)
   return {
-    'delivered/s': round.deliveredPerSecond,
+    ...figures,
     'CPU, µs a message': cpu.reduce((sum, [, used]) => sum + used, 0),
     ...Object.fromEntries(cpu.map(([thread, used]) => [`CPU of ${thread}, µs`, used])),
     ...Object.fromEntries(each(allocatedBefore, allocatedAfter, 1e9).map(([thread, kB]) => [`allocated by ${thread}, kB`, kB])),
-    'memory under load, MB': round.residentMb,
-    'accepted to delivered, p50 ms': round.endToEndP50,
-    'failed, unsigned or twice': round.failed + round.unsigned + round.duplicates,
-    "CPU of generator and next hop, µs (the load's own)": round.loadCpuPerThousand * 1000,
   }
 }
 

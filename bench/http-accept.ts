@@ -1,6 +1,6 @@
 import { runGenerator } from './burst.ts'
 import { startSink } from './sink.ts'
-import { startSterna } from './sterna-peer.ts'
+import { startSterna, type SternaPeer } from './sterna-peer.ts'
 
 export interface HttpFigures {
   accepted: number
@@ -13,18 +13,14 @@ export interface HttpFigures {
 /** Requests that are accepted over HTTP, nothing being delivered meanwhile. */
 export async function measureHttp(seconds: number): Promise<HttpFigures> {
   const sink = await startSink('127.0.0.2')
-  const { httpPort: port, token, stop } = await startSterna(sink, { recipientDomains: 1 })
+  const peer = await startSterna(sink, { recipientDomains: 1 })
   try {
-    return await runGenerator<HttpFigures>('http-generator.ts', {
-      port,
-      token,
-      from: 'bench@sender.example',
-      connections: 50,
-      seconds,
-      size: 2048,
-    })
+    return await sendHttp(peer, seconds)
   } finally {
-    await stop()
+    await peer.stop()
     sink.stop()
   }
 }
+
+export const sendHttp = ({ httpPort: port, token }: SternaPeer, seconds: number): Promise<HttpFigures> =>
+  runGenerator('http-generator.ts', { port, token, from: 'bench@sender.example', connections: 50, seconds, size: 2048 })

@@ -11,6 +11,7 @@ import { backlogRows, measureBacklog } from './backlog.ts'
 import type { Load } from './burst.ts'
 import { cases, type Case } from './cases.ts'
 import { buildServer } from './checkout.ts'
+import { httpLoad, smtpLoad, type ComparedLoad } from './compared-load.ts'
 import { measureHttp, type HttpFigures } from './http-accept.ts'
 import { checkAllocations, keepAllocations } from './kept-allocations.ts'
 import { markdownTable } from './markdown-table.ts'
@@ -40,14 +41,18 @@ async function main(): Promise<number> {
   if (values.allocations) return allocations()
   say(`${machine.cores} cores (${machine.model}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${machine.node}`)
   if (values.against === undefined) return inTurn()
-  await compareWith({
-    commit: values.against,
-    rounds,
-    warmUp,
-    loads: loads.map(({ one, load }) => ({ title: one.meaning, load, server: { recipientDomains, webhooks: one.webhooks ?? false } })),
-  })
+  await compareWith({ commit: values.against, rounds, loads: comparedLoads() })
   return 0
 }
+
+function comparedLoads(): ComparedLoad[] {
+  const smtp = loads.map(({ one: { meaning, webhooks = false }, load }) =>
+    smtpLoad(meaning, { load, warmUp, server: { recipientDomains, webhooks } }),
+  )
+  return values.case.includes('http') ? [...smtp, httpLoad(httpTitle, Number(values['http-seconds']))] : smtp
+}
+
+const httpTitle = 'HTTP accept, 2 KB, 50 connections, nothing delivered meanwhile'
 
 async function allocations(): Promise<number> {
   const sink = await startSink('127.0.0.2')
@@ -85,7 +90,7 @@ const coresToUse = (): (number | undefined)[] => values.cores?.split(',').map(Nu
 
 function sayHttp({ perSecond, p50Ms, p99Ms, failed }: HttpFigures): void {
   const figures = `${perSecond.toFixed(0)} requests/s, p50/p99 ${p50Ms.toFixed(1)}/${p99Ms.toFixed(1)} ms, ${failed} failed`
-  say(`\nHTTP accept, 2 KB, 50 connections, nothing delivered meanwhile: ${figures}`)
+  say(`\n${httpTitle}: ${figures}`)
 }
 
 process.exit(await main())

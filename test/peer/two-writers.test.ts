@@ -4,6 +4,7 @@ import { claimReturnedMail } from '../../src/mail-back/feedback/returned-mail-st
 import { claimDue, claimExpired, moveRecipient } from '../../src/mail-out/queue/queue-store.ts'
 import type { Move } from '../../src/mail-out/queue/recipient-state.ts'
 import { claimDeliveries, settleDelivery } from '../../src/notify/webhook/webhook-delivery-store.ts'
+import { WebhookList } from '../../src/notify/webhook/webhook-list.ts'
 import type { ClaimRange } from '../../src/platform/store/claims.ts'
 import { ConflictError, type Database, type Row, type Statement } from '../../src/platform/store/database.ts'
 import { silentLog } from '../../src/platform/log.ts'
@@ -11,6 +12,7 @@ import { migrations } from '../../src/platform/store/migrate.ts'
 import { postgresSchema } from '../support/postgres-dialect.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres-server.ts'
 import { insertAccount, insertQueued } from '../support/queued-mail.ts'
+import { testCore, type TestCore } from '../support/test-core.ts'
 import { onPostgres, onSqlite, type TwoWriters } from '../support/two-writers.ts'
 
 /** What is claimed and guarded, by two nodes at once: each in a session of its own on PostgreSQL, and one after the other on SQLite. */
@@ -45,6 +47,12 @@ function value<T>(result: PromiseSettledResult<T>): T {
   if (result.status === 'rejected') throw result.reason
   return result.value
 }
+
+async function changed(both: Promise<PromiseSettledResult<unknown>[]>): Promise<void> {
+  for (const each of await both) value(each)
+}
+
+const webhookList = (core: TestCore) => new WebhookList({ ...core, onEnabled() {} }, { allowHttp: false })
 
 const idsOf = async (db: Database, table: string): Promise<string[]> =>
   (await db.read<Row & { id: string }>(`select id from ${table} order by id`)).map(({ id }) => id)
@@ -107,6 +115,67 @@ describe.each([
     const source = { by: 'network', name: '192.0.2.0/24' } as const
     const claimed = await claimedAtOnce(writers, (range) => [claimReturnedMail('bounce', source, { ...range, latest: now + minute })])
     expect(claimed).toEqual([ids.slice(0, rowsPer), ids.slice(rowsPer, 2 * rowsPer)])
+  })
+
+  test('two changes of an account, an API key, a webhook or a domain at once never undo each other', async () => {
+    const { a, b, atOnce } = await open()
+    const nodes = { a: await testCore({ over: a, now }), b: await testCore({ over: b, now }) }
+    const { id } = await nodes.a.accounts.create('one', 'free')
+    await nodes.b.accounts.load()
+    const key = await nodes.a.apiKeys.create({ accountId: id, name: 'old', permission: 'sending_access' })
+    const domain = await nodes.a.sendingDomains.add(id, 'example.com')
+    const hooks = { a: webhookList(nodes.a), b: webhookList(nodes.b) }
+    const hook = await hooks.a.create({ accountId: id, sandbox: false }, { url: 'https://app.example/old' })
+    for (const part of [nodes.b.apiKeys, nodes.b.sendingDomains, hooks.b]) await part.load()
+
+    await changed(
+      atOnce(
+        () => nodes.a.accounts.change(id, { status: 'suspended' }),
+        () => nodes.b.accounts.change(id, { plan: 'pro' }),
+      ),
+    )
+    expect(await a.read('select status, plan from account where id = :id', { id })).toEqual([{ status: 'suspended', plan: 'pro' }])
+    await changed(
+      atOnce(
+        () => nodes.a.apiKeys.change(key.id, { name: 'new' }),
+        () => nodes.b.apiKeys.change(key.id, { domainId: domain.id }),
+      ),
+    )
+    expect(await a.read('select name, domain_id from api_key')).toEqual([{ name: 'new', domain_id: domain.id }])
+    await changed(
+      atOnce(
+        () => hooks.a.change(hook, hook.id, { status: 'disabled' }),
+        () => hooks.b.change(hook, hook.id, { url: 'https://app.example/new' }),
+      ),
+    )
+    expect(await a.read('select status, url from webhook')).toEqual([{ status: 'disabled', url: 'https://app.example/new' }])
+    await changed(
+      atOnce(
+        () => nodes.a.sendingDomains.update(domain.id, { openTracking: true }),
+        () => nodes.b.sendingDomains.verifyManually(domain.id),
+      ),
+    )
+    expect(await a.read('select open_tracking, status from domain where id = :id', { id: domain.id })).toEqual([
+      { open_tracking: 1, status: 'verified' },
+    ])
+  })
+
+  test('of two rotations of the secret of a webhook at once, one is refused', async () => {
+    const { a, b, atOnce } = await open()
+    const nodes = { a: await testCore({ over: a, now }), b: await testCore({ over: b, now }) }
+    const { id } = await nodes.a.accounts.create('one', 'free')
+    const hooks = { a: webhookList(nodes.a), b: webhookList(nodes.b) }
+    const hook = await hooks.a.create({ accountId: id, sandbox: false }, { url: 'https://app.example/old' })
+    await hooks.b.load()
+    const overlap = { overlapMs: minute, force: false }
+    const rotations = await atOnce(
+      () => hooks.a.rotateSecret(hook, hook.id, overlap),
+      () => hooks.b.rotateSecret(hook, hook.id, overlap),
+    )
+    expect(rotations).toMatchObject([{ status: 'fulfilled' }, { reason: { code: 'rotation_in_progress' } }])
+    await hooks.b.rotateSecret(hook, hook.id, { overlapMs: minute, force: true })
+    await hooks.a.load()
+    expect(hooks.a.getWebhook(hook, hook.id).previousSecret).toBe(value(rotations[0]).secret)
   })
 
   test('the sweep of one node leaves what another takes in, and removes what a buried one left', async () => {

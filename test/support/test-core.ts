@@ -3,6 +3,7 @@ import { loadCore, type Core } from '../../src/api/core.ts'
 import { secretsFrom } from '../../src/senders/account/key-file.ts'
 import { Health } from '../../src/platform/health.ts'
 import { createLog } from '../../src/platform/log.ts'
+import type { Database } from '../../src/platform/store/database.ts'
 import { MetricsPage } from '../../src/platform/metrics/metrics-page.ts'
 import { cheapSecrets } from './cheap-secrets.ts'
 import { fakeResolver } from './fake-resolver.ts'
@@ -15,13 +16,16 @@ export interface TestCore extends Core {
   logged: string[]
 }
 
-/** The core as the relay loads it, over a database that ends with the test; nothing is in the DNS. `now`: of its clock, epoch ms. */
-export async function testCore({ now }: { now?: number | undefined } = {}): Promise<TestCore> {
+/**
+ * The core as the relay loads it; nothing is in the DNS. `now`: of its clock, epoch ms; `over`: the database, a new one that ends with the test
+ * unless given.
+ */
+export async function testCore({ now, over }: { now?: number | undefined; over?: Database } = {}): Promise<TestCore> {
   const config = loadConfig({ env: { STERNA_HOSTNAME: 'mail.example.com', STERNA_BASE_URL: 'https://mail.example.com' } })
   const clock = settableClock(now)
   const logged: string[] = []
   const log = createLog('debug', (line) => logged.push(line))
-  const db = await testDatabase()
+  const db = over ?? (await testDatabase())
   const metricsPage = new MetricsPage({ clock, log })
   const { metrics } = metricsPage
   const none = async () => ({ status: 'nxdomain' as const, records: [], ttl: 0, secure: false })

@@ -5,9 +5,10 @@ import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
 import { ConflictError, type Database, refusedAs } from '../../platform/store/database.ts'
-import { HeldList, heldRows } from '../../platform/store/held-list.ts'
+import { heldRows } from '../../platform/store/held-list.ts'
 import { KeyedMutex } from '../../platform/store/keyed-mutex.ts'
 import { pageClause, type Page } from '../../platform/store/page-clause.ts'
+import { RevisedList } from '../../platform/store/revised-list.ts'
 import { isSecret, newSecret } from './sign-webhook.ts'
 import { cancelPending } from './webhook-delivery-store.ts'
 import { deleteWebhook, insertWebhook, updateSecrets, updateWebhook, webhookRows, type Webhook } from './webhook-store.ts'
@@ -27,7 +28,7 @@ interface ListServices extends Pick<BaseServices, 'db' | 'clock'> {
 const webhookLimit = 50
 
 /** The webhooks, held in memory with their secrets decrypted. While none is enabled, an event costs nothing. */
-export class WebhookList extends HeldList<Webhook> {
+export class WebhookList extends RevisedList<Webhook> {
   readonly #db: Database
   readonly #clock: Clock
   readonly #secrets: Pick<Secrets, 'seal' | 'open'>
@@ -92,6 +93,7 @@ export class WebhookList extends HeldList<Webhook> {
       previousExpiresAt: null,
       createdAt: now,
       updatedAt: now,
+      revision: 0,
     }
     const insert = insertWebhook(webhook, sealedSecrets(webhook, this.#secrets), webhookLimit)
     await refusedAs(this.#db.write([insert]), ConflictError, tooMany)
@@ -105,7 +107,7 @@ export class WebhookList extends HeldList<Webhook> {
    * @throws SternaError `not_found`, `validation_error`
    */
   change(scope: AccountScope, id: string, changes: Partial<WebhookFields>): Promise<Webhook> {
-    return this.#turns.take(id, () => this.#change(scope, id, changes))
+    return this.#turns.take(id, () => this.revise(id, () => this.#change(scope, id, changes)))
   }
 
   async #change(scope: AccountScope, id: string, changes: Partial<WebhookFields>): Promise<Webhook> {
@@ -120,9 +122,8 @@ export class WebhookList extends HeldList<Webhook> {
     if (switched) after.disabledReason = after.status === 'disabled' ? 'manual' : null
     const batch = [updateWebhook(after, sealedSecrets(after, this.#secrets), { reenabled: switched && after.status === 'enabled' })]
     if (switched && after.status === 'disabled') batch.push(cancelPending(id))
-    await this.#writeExisting(batch)
-    this.getWebhook(scope, id)
-    this.keep(after)
+    await this.#db.write(batch)
+    await this.reload(id)
     if (switched) this.#onEnabled()
     return this.getWebhook(scope, id)
   }
@@ -130,7 +131,7 @@ export class WebhookList extends HeldList<Webhook> {
   /** Deletes it and cancels its pending deliveries. @throws SternaError `not_found` */
   async remove(scope: AccountScope, id: string): Promise<void> {
     this.getWebhook(scope, id)
-    await this.#writeExisting([deleteWebhook(id, this.#clock.now()), cancelPending(id)])
+    await refusedAs(this.#db.write([deleteWebhook(id, this.#clock.now()), cancelPending(id)]), ConflictError, noWebhook)
     this.drop(id)
   }
 
@@ -144,7 +145,8 @@ export class WebhookList extends HeldList<Webhook> {
    * @throws SternaError `not_found`, `rotation_in_progress` during an overlap, unless `force`
    */
   rotateSecret(scope: AccountScope, id: string, options: { overlapMs: number; force: boolean; secret?: string }): Promise<Webhook> {
-    return this.#turns.take(id, () => this.#rotateSecret(scope, id, options))
+    const rotate = () => this.revise(id, () => this.#rotateSecret(scope, id, options))
+    return this.#turns.take(id, () => refusedAs(rotate(), ConflictError, rotationInProgress))
   }
 
   async #rotateSecret(
@@ -163,19 +165,8 @@ export class WebhookList extends HeldList<Webhook> {
       signingKey: await newSigningKey(before.payload),
       updatedAt: now,
     }
-    try {
-      await this.#db.write([updateSecrets(webhook, sealedSecrets(webhook, this.#secrets), { force })])
-    } catch (error) {
-      if (!(error instanceof ConflictError)) throw error
-      this.getWebhook(scope, id)
-      const message = 'The previous secret is still valid. Wait until it expires, or send "force": true.'
-      throw new SternaError('rotation_in_progress', message, { cause: error })
-    }
+    await this.#db.write([updateSecrets(webhook, sealedSecrets(webhook, this.#secrets), { force })])
     return (await this.reload(id)) ?? this.getWebhook(scope, id)
-  }
-
-  async #writeExisting(batch: Parameters<Database['write']>[0]): Promise<void> {
-    await refusedAs(this.#db.write(batch), ConflictError, noWebhook)
   }
 
   protected override follow(before: Webhook | undefined, after: Webhook | undefined): void {
@@ -184,6 +175,9 @@ export class WebhookList extends HeldList<Webhook> {
 }
 
 const noWebhook = (cause?: unknown): SternaError => new SternaError('not_found', 'There is no webhook with this id.', { cause })
+
+const rotationInProgress = (cause: unknown): SternaError =>
+  new SternaError('rotation_in_progress', 'The previous secret is still valid. Wait until it expires, or send "force": true.', { cause })
 
 function checkSecret(secret: string): void {
   if (isSecret(secret)) return

@@ -24,6 +24,8 @@ export interface Webhook extends AccountScope, Omit<WebhookFields, 'events'> {
   signingKey: SigningKey | null
   createdAt: number
   updatedAt: number
+  /** How often its fields or secrets were changed. */
+  revision: number
 }
 
 /** A webhook's secrets, encrypted, as stored. */
@@ -49,6 +51,7 @@ export const webhookRows = storedRows<StoredWebhook>('webhook')(
     'signingKey',
     'createdAt',
     'updatedAt',
+    'revision',
   ],
   webhookObject.flags,
 )
@@ -68,23 +71,24 @@ export function insertWebhook(webhook: Webhook, sealed: SealedSecrets, limit: nu
   }
 }
 
-/** Writes what an owner may change. An enabled webhook gets only later events. */
+/** Writes what an owner may change, on the condition (`expect`) that nobody else has. An enabled webhook gets only later events. */
 export function updateWebhook(webhook: Webhook, sealed: SealedSecrets, { reenabled }: { reenabled: boolean }): Statement {
   const again = reenabled ? `, after_seq = ${newestEvent}, failing_since = null, exhausted = 0` : ''
   return {
-    sql: `update webhook set ${webhookRows.assignments([...webhookObject.changeable, 'signingKey', 'disabledReason', 'updatedAt'])}${again}
-           where id = :id and status <> 'deleted'`,
+    sql: `update webhook set ${webhookRows.assignments([...webhookObject.changeable, 'signingKey', 'disabledReason', 'updatedAt'])}${again},
+                             revision = revision + 1
+           where id = :id and status <> 'deleted' and revision = :revision`,
     params: paramsOf(webhook, sealed),
     expect: 1,
   }
 }
 
-/** Writes new secrets. Fails (`expect`) during an overlap, unless forced. */
+/** Writes new secrets. Fails (`expect`) during an overlap, unless forced, and if somebody else has changed the webhook. */
 export function updateSecrets(webhook: Webhook, sealed: SealedSecrets, { force }: { force: boolean }): Statement {
   return {
     sql: `update webhook set secret = :secret, previous_secret = :previousSecret, previous_expires_at = :previousExpiresAt,
-                             signing_key = :signingKey, updated_at = :updatedAt
-           where id = :id and status <> 'deleted' and (previous_expires_at is null or previous_expires_at <= :updatedAt or :force = 1)`,
+                             signing_key = :signingKey, updated_at = :updatedAt, revision = revision + 1
+           where id = :id and status <> 'deleted' and revision = :revision and (previous_expires_at is null or previous_expires_at <= :updatedAt or :force = 1)`,
     params: { ...paramsOf(webhook, sealed), force: force ? 1 : 0 },
     expect: 1,
   }
@@ -119,7 +123,7 @@ export const postponeDisabling = (missedMs: number, now: number): Statement => (
 
 /** Disables a webhook that has had only failures since `failingBefore` and exhausted this many deliveries. Returns its id if so. */
 export const disableFailing = (id: string, limits: { failingBefore: number; exhausted: number }, now: number): Statement => ({
-  sql: `update webhook set status = 'disabled', disabled_reason = 'failures', updated_at = :now
+  sql: `update webhook set status = 'disabled', disabled_reason = 'failures', updated_at = :now, revision = revision + 1
          where id = :id and status = 'enabled' and failing_since <= :failingBefore and exhausted >= :exhausted
          returning id`,
   params: { id, now, ...limits },

@@ -24,9 +24,22 @@ export interface StoredApiKey extends Omit<ApiKey, 'confined'> {
   previousExpiresAt: number | null
   /** True if its token stands in the log of the first start. */
   printed: boolean
+  /** How often its fields were changed. */
+  revision: number
 }
 
 export const apiKeyRows = storedRows<StoredApiKey>('api_key')(
-  ['id', 'accountId', ...apiKeyObject.plain, 'prefix', 'digest', 'previousDigest', 'previousExpiresAt', 'createdAt', 'lastUsedAt'],
+  [
+    'id',
+    'accountId',
+    ...apiKeyObject.plain,
+    'prefix',
+    'digest',
+    'previousDigest',
+    'previousExpiresAt',
+    'createdAt',
+    'lastUsedAt',
+    'revision',
+  ],
   [...apiKeyObject.flags, 'printed'],
 )

@@ -2,7 +2,8 @@ import type { Clock } from '../../platform/clock.ts'
 import { SternaError } from '../../platform/errors.ts'
 import { newId } from '../../platform/id.ts'
 import { refusedAs, UniqueError, type Database, type Statement } from '../../platform/store/database.ts'
-import { HeldList, heldRows } from '../../platform/store/held-list.ts'
+import { heldRows } from '../../platform/store/held-list.ts'
+import { RevisedList } from '../../platform/store/revised-list.ts'
 import type { Accounts, AccountStatus } from './accounts.ts'
 import { apiKeyRows, type ApiKey, type StoredApiKey } from './api-key.ts'
 import { apiKeyObject, type ApiKeyFields } from './api-key-object.ts'
@@ -54,7 +55,7 @@ const writtenAtOnce = 500
  * The valid API keys, held in memory: a request costs no look-up in the database, and a revocation takes effect at once, even in open SMTP
  * sessions. Load the accounts first.
  */
-export class ApiKeys extends HeldList<StoredApiKey> {
+export class ApiKeys extends RevisedList<StoredApiKey> {
   readonly #db: Database
   readonly #clock: Clock
   readonly #accounts: Accounts
@@ -105,6 +106,7 @@ export class ApiKeys extends HeldList<StoredApiKey> {
       previousExpiresAt: null,
       createdAt: now,
       lastUsedAt: null,
+      revision: 0,
     }
     const over = key.sandbox ? [] : this.inOrder(({ printed }) => printed)
     await refusedAs(this.#db.write([apiKeyRows.insert(key), ...over.map(({ id }) => revoke(id, now))]), UniqueError, tokenUsed)
@@ -137,14 +139,18 @@ export class ApiKeys extends HeldList<StoredApiKey> {
    * Changes what is given; what the key may do changes at once, even in open SMTP sessions.
    * @throws SternaError `not_found`, `validation_error`
    */
-  async change(keyId: string, change: ApiKeyChange): Promise<void> {
-    const key = this.#stored(keyId)
+  change(keyId: string, change: ApiKeyChange): Promise<void> {
+    return this.revise(keyId, () => this.#change(this.#stored(keyId), change))
+  }
+
+  async #change(key: StoredApiKey, change: ApiKeyChange): Promise<void> {
     const after = { ...key, ...change }
     checkKey(after)
     if (after.expiresAt !== key.expiresAt) checkExpiry(after.expiresAt, this.#clock.now())
-    const sql = `update api_key set ${apiKeyRows.assignments(apiKeyObject.changeable)} where id = :id and revoked_at is null`
+    const sql = `update api_key set ${apiKeyRows.assignments(apiKeyObject.changeable)}, revision = revision + 1
+                  where id = :id and revoked_at is null and revision = :revision`
     await this.#db.write([{ sql, params: apiKeyRows.params(after), expect: 1 }])
-    await this.reload(keyId)
+    await this.reload(key.id)
   }
 
   /** What is kept of the key's token. @throws SternaError `not_found` */
@@ -252,7 +258,14 @@ export class ApiKeys extends HeldList<StoredApiKey> {
   }
 
   /** What may be shown of it. */
-  #shown({ digest: _now, previousDigest: _before, previousExpiresAt: _until, printed: _printed, ...key }: StoredApiKey): ApiKey {
+  #shown({
+    digest: _now,
+    previousDigest: _before,
+    previousExpiresAt: _until,
+    printed: _printed,
+    revision: _revision,
+    ...key
+  }: StoredApiKey): ApiKey {
     return { ...key, sandbox: key.sandbox || this.#sandboxOnly, confined: key.sandbox }
   }
 

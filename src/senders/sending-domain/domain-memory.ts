@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { HeldList } from '../../platform/store/held-list.ts'
+import { RevisedList } from '../../platform/store/revised-list.ts'
 import { systemAccountId } from '../account/system-account.ts'
 import { type Domain, isSystemDomain, wasFound } from './domain.ts'
 import type { DkimAlgorithm } from './domain-keys.ts'
@@ -28,7 +28,7 @@ export interface SenderDomain {
 }
 
 /** All domains, held in memory, including removed ones while they are kept for their mail. */
-export abstract class DomainMemory extends HeldList<Domain> {
+export abstract class DomainMemory extends RevisedList<Domain> {
   readonly #returnPathDomain: string
   readonly #byAccount = new Map<string, Set<string>>()
   readonly #senders = new Map<string, SenderDomain>()

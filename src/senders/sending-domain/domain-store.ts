@@ -39,6 +39,7 @@ const domainRows = storedRows<DomainColumns>('domain')(
     'createdAt',
     'removedAt',
     'removedName',
+    'revision',
   ],
   [...domainObject.flags, 'returnPathSeen'],
 )
@@ -76,7 +77,7 @@ const insertKey = ({ id: domainId }: Domain, key: DomainKey, sealedKeys: Readonl
 
 /**
  * Changes the stored domain to its next version: settings, states, findings, and keys, some new and some removed. `sealedKeys` has the
- * private part of each new key.
+ * private part of each new key. Fails (`expect`) if somebody else has changed it meanwhile.
  */
 export function changeDomain(before: Domain, after: Domain, sealedKeys: ReadonlyMap<string, Uint8Array>): Statement[] {
   const { id } = after
@@ -84,9 +85,9 @@ export function changeDomain(before: Domain, after: Domain, sealedKeys: Readonly
   const kept = new Set(after.keys.map((key) => key.id))
   return [
     {
-      sql: `update domain set ${domainRows.assignments(changeableMembers)}
-            where id = :id and removed_at is null`,
-      params: domainRows.params(columnsOf(after)),
+      sql: `update domain set ${domainRows.assignments(changeableMembers)}, revision = revision + 1
+            where id = :id and removed_at is null and revision = :revision`,
+      params: domainRows.params(columnsOf({ ...after, revision: before.revision })),
       expect: 1,
     },
     ...before.keys

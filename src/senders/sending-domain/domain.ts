@@ -96,6 +96,8 @@ export interface Domain extends DomainFields {
   keys: DomainKey[]
   /** Nothing before the first check. */
   records: Partial<Record<RecordKind, RecordState>>
+  /** How often any of it was changed. */
+  revision: number
 }
 
 /** True of a record that was found, or was found before and is missing now. */

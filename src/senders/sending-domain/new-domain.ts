@@ -35,6 +35,7 @@ export function newDomain(whose: { accountId: string; name: string; now: number 
     removedAt: null,
     keys: [],
     records: {},
+    revision: 0,
   }
 }
 

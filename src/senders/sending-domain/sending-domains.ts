@@ -148,7 +148,9 @@ export class SendingDomains extends DomainMemory {
   async remove(id: string): Promise<void> {
     await this.#turns.take(id, async () => {
       this.#getById(id)
-      await this.#services.db.write([removeDomain(id, this.#services.clock.now())])
+      await refusedAs(this.#services.db.write([removeDomain(id, this.#services.clock.now())]), ConflictError, (cause) =>
+        noDomain(id, cause),
+      )
       await this.reload(id)
       this.#checks.forget(id)
     })
@@ -267,17 +269,19 @@ export class SendingDomains extends DomainMemory {
   /** Changes a domain as `decide` says; no decision is based on a version that another change is about to replace. */
   #change(id: string, decide: (domain: Domain) => Domain, sealed: ReadonlyMap<string, Uint8Array> = new Map()): Promise<Domain> {
     const { db, log, audit } = this.#services
-    return this.#turns.take(id, async () => {
+    const change = async (): Promise<Domain> => {
       const before = this.#getById(id)
-      const after = decide(before)
-      if (after === before) return before
-      const notices = changesToRecord(before, after).map((change) => audit.statementFor(change))
-      await refusedAs(db.write([...changeDomain(before, after, sealed), ...notices]), ConflictError, (cause) => noDomain(id, cause))
+      const decided = decide(before)
+      if (decided === before) return before
+      const after = { ...decided, revision: before.revision + 1 }
+      const notices = changesToRecord(before, after).map((each) => audit.statementFor(each))
+      await db.write([...changeDomain(before, after, sealed), ...notices])
       this.#privateKeys.remember(sealed)
       this.keep(after)
       logChanges(before, after, log)
       return after
-    })
+    }
+    return this.#turns.take(id, () => this.revise(id, change))
   }
 }
 

@@ -29,13 +29,13 @@ export const storedTables: Record<string, StoredTable> = {
     about: 'API keys, as digests',
     kept: whileUsed,
     users: apiKeyObject.columns.users,
-    none: `${apiKeyObject.columns.none} id account_id prefix digest created_at last_used_at revoked_at previous_digest previous_expires_at printed`,
+    none: `${apiKeyObject.columns.none} id account_id prefix digest created_at last_used_at revoked_at previous_digest previous_expires_at printed revision`,
   },
   domain: {
     about: 'sending domains',
     kept: whileUsed,
     users: `${domainObject.columns.users} removed_name`,
-    none: `${domainObject.columns.none} id account_id status return_path_seen checked_at verified_at missing_since created_at removed_at app_links`,
+    none: `${domainObject.columns.none} id account_id status return_path_seen checked_at verified_at missing_since created_at removed_at app_links revision`,
   },
   domain_record: {
     about: 'what was found in the DNS for them',
@@ -114,7 +114,7 @@ export const storedTables: Record<string, StoredTable> = {
     kept: whileUsed,
     users: webhookObject.columns.users,
     none: `${webhookObject.columns.none} id account_id disabled_reason secret previous_secret previous_expires_at signing_key after_seq
-      failing_since exhausted created_at updated_at`,
+      failing_since exhausted created_at updated_at revision`,
   },
   webhook_delivery: {
     about: 'posts to webhooks',

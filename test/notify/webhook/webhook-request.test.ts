@@ -28,6 +28,7 @@ async function webhookOf(payload: PayloadKind, own: Partial<Webhook> = {}): Prom
     signingKey: await newSigningKey(payload),
     createdAt: 0,
     updatedAt: 0,
+    revision: 0,
     ...own,
   }
 }

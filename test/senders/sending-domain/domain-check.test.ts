@@ -26,6 +26,7 @@ const added: Domain = {
     { id: 'dk_e', selector: 'e', algorithm: 'ed25519-sha256', ...keyDefaults },
   ],
   records: {},
+  revision: 0,
 }
 
 const findings = (isPresent: boolean | null, but: Partial<Record<RecordKind, boolean | null>> = {}): Finding[] =>

@@ -29,6 +29,7 @@ const verified: Domain = {
   removedAt: null,
   keys: [key('r1', 'rsa-sha256', 1), key('e1', 'ed25519-sha256', 1)],
   records: { 'dkim-rsa': found, 'dkim-ed25519': found, dmarc: found },
+  revision: 0,
 }
 const fresh = [key('r2', 'rsa-sha256', null), key('e2', 'ed25519-sha256', null)]
 const states = ({ keys }: Domain) => keys.map(({ id, state }) => `${id} ${state}`)

@@ -46,6 +46,7 @@ const domain: Domain = {
     { id: 'dk_1', selector: 's1', algorithm: 'rsa-sha256', publicKey: 'MII=', state: 'active', seenAt: 0, keepUntil: null, createdAt: 0 },
   ],
   records: {},
+  revision: 0,
 }
 const records = recordsFor(domain, { hostname: 'mail.shop.test', trackingHost: 'mail.shop.test', takesReports: false })
 
